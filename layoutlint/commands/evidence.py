@@ -126,7 +126,7 @@ def evidence(
         raise click.UsageError("--base is the address of an object: name its struct with --struct")
     if own.verbose and own.format_ != "text":
         raise click.UsageError("--verbose is for --format text")
-    if standard_input.WORD in (own.input_path,) and standard_input.WORD in report_paths:
+    if own.input_path == standard_input.WORD and standard_input.WORD in report_paths:
         raise click.UsageError("`-` is given twice: only one file can come from standard input")
     files = parse_outputs(own.outputs, reports.EVIDENCE_FORMATS, "json=evidence.json")
     output_files.refuse((path for _, path in files), (*report_paths, own.input_path, *own.rule_paths))

@@ -9,7 +9,7 @@ from layoutlint.judgement.rule import Rule
 from layoutlint.model.reading import Reading, Unread
 from layoutlint.model.record import Record
 from layoutlint.model.structs import Struct
-from layoutlint.readers.profiles.records import Code, Counts, Format, Header, Role
+from layoutlint.readers.profiles.records import Code, Counts, Format, Header, Role, Touch
 
 EVIDENCE_SCHEMA = "layoutlint/evidence/1"
 
@@ -30,15 +30,8 @@ class FieldTouch(Record, frozen=True):
     size: int | None
     at: int
     """The byte of the struct that was touched."""
-    counts: Counts
-    records: int | None
-    has_stores: bool
-    has_snoops: bool
-    cpus: int
-    """The most CPUs on which one place in the code touched it."""
-    codes: tuple[Code, ...]
-    lines: tuple[int, ...]
-    """Lines of the report."""
+    touch: Touch
+    """The accesses, as the report has them."""
 
 
 class RefusedTouch(Record, frozen=True):

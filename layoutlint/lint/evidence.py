@@ -9,8 +9,6 @@ from typing import Literal
 
 from layoutlint.errors import EXIT_FINDINGS, EXIT_KEPT, EXIT_UNKNOWN, ReadError, UsageError, struct_hint
 from layoutlint.geometry.access_masks import LARGEST
-from layoutlint.intent.annotations import suppression
-from layoutlint.intent.group_marks import group_mark_packs
 from layoutlint.judgement.evidence import (
     Contradiction,
     EvidenceReport,
@@ -36,6 +34,7 @@ from layoutlint.lint.judge import judge_all
 from layoutlint.lint.judged_input import JudgedInput
 from layoutlint.lint.options import Options
 from layoutlint.lint.reading import embedded_names, read_inputs
+from layoutlint.lint.run import judged_inputs
 from layoutlint.model.reading import Reading, Unread
 from layoutlint.model.record import Record, replace
 from layoutlint.model.structs import Struct
@@ -143,12 +142,7 @@ def _judge(
             request.input,
             "its compiler randomised layouts: neither its debug information nor perf has the offsets",
         )
-    active = packs + (kernel_packs if reading.is_kernel else ())
-    if options.annotations:
-        if any(struct.annotations for struct in reading.structs):
-            active, _ = suppression.merge_annotations(reading, active)
-        active += group_mark_packs(reading, active)
-    judged = JudgedInput(reading, active, result.surroundings.for_input(0))
+    (judged,), _ = judged_inputs(replace(result, readings=[reading]), packs, kernel_packs, options)
     findings = judge_all([judged], options) if judged.rules else []
     return judged, findings, list(result.unread)
 

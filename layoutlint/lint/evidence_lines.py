@@ -241,11 +241,7 @@ def _field_touch(kind: ObjectType, touch: Touch, byte: int) -> FieldTouch | Refu
     place = field_at(kind.layout, byte) if reason is None else None
     if place is None:
         return RefusedTouch(byte, reason or "in padding", touch.records, None, touch.lines[0])
-    return FieldTouch(
-        place.path, place.offset, place.size, byte, touch.counts, touch.records, touch.has_stores,
-        touch.has_snoops,
-        touch.cpus, touch.codes, touch.lines,
-    )  # fmt: skip
+    return FieldTouch(place.path, place.offset, place.size, byte, touch)
 
 
 def _unplaced(

@@ -79,8 +79,8 @@ def _is_of_struct(line: PlacedLine) -> bool:
 def _pairs_on_line(line: PlacedLine, pair: SharedLine) -> Iterator[SeenPair]:
     """Yield the pair if one field was written, and loads of the other took the line."""
     for written, read in ((pair.first, pair.second), (pair.second, pair.first)):
-        writers = [each for each in line.fields if each.has_stores and _is_part(each.path, written)]
-        readers = [each for each in line.fields if each.has_snoops and _is_part(each.path, read)]
+        writers = [each for each in line.fields if each.touch.has_stores and _is_part(each.path, written)]
+        readers = [each for each in line.fields if each.touch.has_snoops and _is_part(each.path, read)]
         if line.is_contended and writers and readers:
             yield SeenPair(
                 written, read, _stores(writers), _snoops(readers), line.report, line.line, line.base
@@ -92,11 +92,11 @@ def _is_part(path: str, outer: str) -> bool:
 
 
 def _stores(touches: list[FieldTouch]) -> int:
-    return sum(each.counts.stores for each in touches)
+    return sum(each.touch.counts.stores for each in touches)
 
 
 def _snoops(touches: list[FieldTouch]) -> int:
-    return sum(each.counts.contended for each in touches)
+    return sum(each.touch.counts.contended for each in touches)
 
 
 def _pairs_of_types(counts: Sequence[TypedCount], pair: SharedLine) -> Iterator[SeenPair]:
@@ -154,7 +154,7 @@ def _contradicts(
         return
     for line in own.lines:
         touched = [each for each in line.fields if _is_part(each.path, path)]
-        written = [each for each in touched if each.has_stores]
+        written = [each for each in touched if each.touch.has_stores]
         if not _is_of_struct(line):
             continue
         if written:
@@ -162,10 +162,10 @@ def _contradicts(
             found = (
                 f"{quantity(number, 'store')}, {quantity(snoops, 'load')} from a cache that had modified it"
             )
-            yield Contradiction(own.struct, path, access, found, line.report, written[0].lines[0])
-        elif word == "cold" and any(each.has_snoops for each in touched):
+            yield Contradiction(own.struct, path, access, found, line.report, written[0].touch.lines[0])
+        elif word == "cold" and any(each.touch.has_snoops for each in touched):
             found = f"{quantity(_snoops(touched), 'load')} from a cache that had modified the line"
-            yield Contradiction(own.struct, path, access, found, line.report, touched[0].lines[0])
+            yield Contradiction(own.struct, path, access, found, line.report, touched[0].touch.lines[0])
     for count in own.counts:
         if count.role == "store" and _is_part(count.path, path):
             event = events[count.event].name or "the event of the report"

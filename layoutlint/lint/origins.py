@@ -17,7 +17,7 @@ from layoutlint.model.paths import is_within
 from layoutlint.model.record import Record, replace
 from layoutlint.phrases import quantity
 from layoutlint.readers.profiles import saved
-from layoutlint.readers.profiles.records import Code, Counts
+from layoutlint.readers.profiles.records import Code, Counts, Touch
 from layoutlint.readers.profiles.saved import Measured, MeasuredLayout, Profile, ProfiledStruct, Saved
 
 _MOST_PAIRS = 2
@@ -209,17 +209,19 @@ def _evidence(
 
 def _line(line: saved.Line) -> PlacedLine:
     touched = tuple(
-        FieldTouch(
-            each.path, each.offset, each.size, each.at, _counts(each.counts), None,
-            each.written, each.read_modified, 0, (), (),
-        )
+        FieldTouch(each.path, each.offset, each.size, each.at, _touch(each, each.at - line.first_byte))
         for each in line.fields
-    )  # fmt: skip
+    )
     unmet = tuple(Code(symbol) for symbol in line.contradicting_code)
     return PlacedLine(
         line.report, line.line, int(line.address, 16), line.line_size, _counts(line.counts), line.first_byte,
         line.certainty, line.identified_by, 0, len(touched), (), unmet, touched,
     )  # fmt: skip
+
+
+def _touch(touch: saved.Touch, offset: int) -> Touch:
+    """Return the accesses at an offset of a line, as far as the file is read."""
+    return Touch(offset, _counts(touch.counts), None, touch.written, touch.read_modified, 0, (), ())
 
 
 def _counts(samples: saved.Samples) -> Counts:

@@ -93,8 +93,9 @@ GROWING = [
 ]  # fmt: skip
 
 
-def seconds(folder: Path, text: str, compiler: str | None, kind: str, keys: str) -> tuple[float, int, str]:
-    """Processor time of a run, least of three; most memory in KiB; what it printed."""
+def command_line(folder: Path, text: str, compiler: str | None, kind: str, keys: str) -> list[str]:
+    """Write the input and its rule to the folder; return the check of them."""
+    folder.mkdir()
     (folder / "q.c").write_text(text)
     struct = "" if kind == "neighbours" else 'struct = "q"\n'
     (folder / "r.toml").write_text(RULE.format(struct=struct, kind=kind, keys=keys))
@@ -104,6 +105,11 @@ def seconds(folder: Path, text: str, compiler: str | None, kind: str, keys: str)
         subprocess.run(
             [tool(compiler), "-g", "-c", "q.c", "-o", "q.o"], cwd=folder, check=True, capture_output=True
         )
+    return ["-m", "layoutlint", "check", source, "--rules", "r.toml", "--no-packs", "-j1"]
+
+
+def run(folder: Path, words: list[str]) -> tuple[float, int, str]:
+    """Processor time of a run; its memory in KiB; what it printed."""
     code = (
         "import os, resource, subprocess, sys\n"
         "done = subprocess.run(sys.argv[1:], capture_output=True)\n"
@@ -111,34 +117,21 @@ def seconds(folder: Path, text: str, compiler: str | None, kind: str, keys: str)
         "sys.stdout.buffer.write(done.stdout + done.stderr)\n"
         "print(); print(used.ru_utime, used.ru_maxrss)\n"
     )
-    words = [
-        sys.executable,
-        "-c",
-        code,
-        sys.executable,
-        "-m",
-        "layoutlint",
-        "check",
-        source,
-        "--rules",
-        "r.toml",
-        "--no-packs",
-        "-j1",
-    ]
-    best, memory, told = 1e9, 0, ""
-    for _ in range(3):
-        done = subprocess.run(
-            words,
-            cwd=folder,
-            capture_output=True,
-            text=True,
-            env={**os.environ, "PYTHONPATH": str(ROOT)},
-            timeout=300,
-        )
-        told, _, figures = done.stdout.rstrip().rpartition("\n")
-        taken, most = figures.split()
-        best, memory = min(best, float(taken)), max(memory, int(most))
-    return best, memory, told
+    done = subprocess.run(
+        [sys.executable, "-c", code, sys.executable, *words],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        timeout=300,
+    )
+    printed, _, figures = done.stdout.rstrip().rpartition("\n")
+    taken, most = figures.split()
+    return float(taken), int(most), printed
+
+
+_ROUNDS = 6
+"""A busy machine slows one run of a round: the least times of several are compared."""
 
 
 @pytest.mark.exhaustive
@@ -148,15 +141,23 @@ def seconds(folder: Path, text: str, compiler: str | None, kind: str, keys: str)
     ids=[row[0] for row in GROWING],
 )
 def test_twice_the_size_takes_about_twice_the_time(tmp_path, text, size, compiler, kind, keys, refusal):
-    start, _, _ = seconds(
-        tmp_path, "struct q { int f0, f1; } v = { 1 };\nlong v1 = 1;\n", compiler, kind, keys
-    )
-    once, _, _ = seconds(tmp_path, text(size), compiler, kind, keys)
-    twice, memory, told = seconds(tmp_path, text(2 * size), compiler, kind, keys)
-    assert twice - start < 3 * (once - start) + 0.3
+    texts = ["struct q { int f0, f1; } v = { 1 };\nlong v1 = 1;\n", text(size), text(2 * size)]
+    folders = [tmp_path / name for name in ("start", "once", "twice")]
+    lines = [command_line(*each, compiler, kind, keys) for each in zip(folders, texts, strict=True)]
+    least = [float("inf")] * len(lines)
+    is_about_twice = False
+    for _ in range(_ROUNDS):
+        runs = [run(*each) for each in zip(folders, lines, strict=True)]
+        least = [min(before, now[0]) for before, now in zip(least, runs, strict=True)]
+        start, once, twice = least
+        is_about_twice = twice - start < 3 * (once - start) + 0.3
+        if is_about_twice:
+            break
+    assert is_about_twice, least
+    _, memory, printed = runs[-1]
     assert memory < 1 << 20
-    assert (refusal is None) == ("exit 3" not in told), told[-500:]
-    assert refusal is None or refusal in " ".join(told.split())
+    assert (refusal is None) == ("exit 3" not in printed), printed[-500:]
+    assert refusal is None or refusal in " ".join(printed.split())
 
 
 @pytest.mark.parametrize("kind", ["no-straddle", "together"])

@@ -214,6 +214,7 @@ DAMAGED = [
     ("inputs.0.path=1", 3, "`inputs[0].path`: expected `str`"),
     (f"{LINE}.address=0xg", 3, "`structs[0].lines[0].address`: expected `str` matching regex"),
     (f"{LINE}.base=1", 3, "`structs[0].lines[0].base`: contradicts `first_byte`"),
+    (f"{LINE}.fields.0.at=4", 3, "`structs[0].lines[0].fields[0].at`: contradicts `first_byte` and `line_size`"),
     (f"{LINE}.line_size=0", 3, "`structs[0].lines[0].line_size`: expected `int` >= 1"),
     (f"{LINE}.counts.remote=-1", 3, "`structs[0].lines[0].counts.remote`: expected `int` >= 0"),
     (f"{LINE}.counts.remote={HUGE}", 3, "`structs[0].lines[0].counts.remote`"),

@@ -250,6 +250,10 @@ def _contradictions(content: Profile | Measured) -> Iterator[str]:
         for index, line in enumerate(struct.lines):
             if line.base != -line.first_byte % line.line_size:
                 yield f"`structs[{number}].lines[{index}].base`: contradicts `first_byte` and `line_size`"
+            for position, touch in enumerate(line.fields):
+                if not 0 <= touch.at - line.first_byte < line.line_size:
+                    key = f"structs[{number}].lines[{index}].fields[{position}].at"
+                    yield f"`{key}`: contradicts `first_byte` and `line_size`: it is not on the line"
         for index, samples in enumerate(struct.samples):
             if samples.event >= len(content.events):
                 yield f"`structs[{number}].samples[{index}].event`: there is no such event in `events`"

@@ -109,7 +109,7 @@ def _line(line: PlacedLine) -> dict[str, Any]:
         "other_places": line.others,
         "code": [code.symbol for code in line.met],
         "contradicting_code": [code.symbol for code in line.unmet],
-        "fields": [_touch(touch) for touch in line.fields],
+        "fields": [_touch(field) for field in line.fields],
         "refused": [_refused(each) for each in line.refused],
     }
 
@@ -119,12 +119,13 @@ def _counts(counts: Counts) -> dict[str, int]:
     return {names[column]: getattr(counts, column) for column in COLUMNS}
 
 
-def _touch(touch: FieldTouch) -> dict[str, Any]:
+def _touch(field: FieldTouch) -> dict[str, Any]:
+    touch = field.touch
     return {
-        "path": touch.path,
-        "offset": touch.offset,
-        "size": touch.size,
-        "at": touch.at,
+        "path": field.path,
+        "offset": field.offset,
+        "size": field.size,
+        "at": field.at,
         "counts": _counts(touch.counts),
         "records": touch.records,
         "written": touch.has_stores,

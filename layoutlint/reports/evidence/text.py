@@ -107,8 +107,8 @@ def _placed(placed: PlacedLine, is_peer: bool, width: int) -> Iterator[Line]:
     yield from paragraph("  ", place + identity, width)
     names = f"    {'offset':>6}  {'size':>4}  {snoops + 's':>11}  {'stores':>7}  {'records':>7}  CPUs  field"
     yield line((names, "dim"))
-    for touch in placed.fields:
-        yield _touch_row(touch, placed.report)
+    for field in placed.fields:
+        yield _touch_row(field, placed.report)
     if placed.covered < _WHOLE:
         yield line(
             (f"    the report has rows for {placed.covered:.2f} % of the samples: it is an excerpt", "yellow")
@@ -144,17 +144,18 @@ def _identity(placed: PlacedLine) -> str:
     return f"{text} ({', '.join(names[:3])})" if placed.identity == "code" else text
 
 
-def _touch_row(touch: FieldTouch, report: str) -> Line:
+def _touch_row(field: FieldTouch, report: str) -> Line:
+    touch = field.touch
     records = "??" if touch.records is None else f"{touch.records:,}"
     names = list(dict.fromkeys(code.symbol for code in touch.codes))
     codes = f"  {', '.join(names[:2])}" + (", ..." if len(names) > 2 else "")
-    at = "" if touch.at == touch.offset else f" (byte {touch.at})"
-    size = "??" if touch.size is None else str(touch.size)
+    at = "" if field.at == field.offset else f" (byte {field.at})"
+    size = "??" if field.size is None else str(field.size)
     places = f"{report}:{touch.lines[0]}" + (f"..{touch.lines[-1]}" if touch.lines[1:] else "")
     return line(
-        f"    {touch.offset:>6}  {size:>4}  {_about(touch.counts.contended, touch.has_snoops):>11}  "
+        f"    {field.offset:>6}  {size:>4}  {_about(touch.counts.contended, touch.has_snoops):>11}  "
         f"{_about(touch.counts.stores, touch.has_stores):>7}  {records:>7}  {touch.cpus:>4}  "
-        f"{touch.path}{at}",
+        f"{field.path}{at}",
         (codes, "dim"),
         (f"  {places}", "cyan"),
     )
