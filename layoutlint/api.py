@@ -61,7 +61,7 @@ def read(
     `allow_unknown`, for a struct that is missing, not defined, or whose layout is unreliable: with
     `allow_unknown`, those are left out.
     """
-    from layoutlint.listing.structs import list_structs
+    from layoutlint.lint.struct_listing import list_structs
 
     names = _strings(structs, "structs")
     listing = list_structs(str(path), names, ReadOptions(flags=_strings(flags, "flags"), reader=reader))

@@ -43,7 +43,7 @@ def containers(
 
     STRUCT is a tag, or a typedef of a struct.
     """
-    from layoutlint.listing.containers import list_containers
+    from layoutlint.lint.container_listing import list_containers
 
     refuse_swapped("containers", inputs[0], (name,))
     if len(inputs) > 1 and is_keyword(inputs[-1]):

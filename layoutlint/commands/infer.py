@@ -116,7 +116,7 @@ def _packs(rule_paths: tuple[str, ...], no_packs: bool, is_kernel: bool) -> tupl
 
 def _layouts(paths: tuple[str, ...], names: tuple[str, ...], options: ReadOptions) -> tuple[Struct, ...]:
     """Return the structs of compiled inputs; raises ReadError."""
-    from layoutlint.listing.structs import list_structs
+    from layoutlint.lint.struct_listing import list_structs
 
     return tuple(
         struct

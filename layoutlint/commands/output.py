@@ -10,8 +10,8 @@ from layoutlint.errors import EXIT_UNKNOWN
 
 if TYPE_CHECKING:
     from layoutlint.commands.options import PlacementOptions, ReadingOptions
-    from layoutlint.listing.containers import ContainerListing
-    from layoutlint.listing.structs import StructListing
+    from layoutlint.lint.container_listing import ContainerListing
+    from layoutlint.lint.struct_listing import StructListing
     from layoutlint.reports.show.options import ShowOptions
 
 

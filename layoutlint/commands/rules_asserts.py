@@ -98,7 +98,7 @@ def _assertions_of_structs(
 ) -> list[GroupAssertion]:
     from layoutlint.geometry.layout import Layout
     from layoutlint.intent.net_cachelines import asserts
-    from layoutlint.listing.structs import list_structs
+    from layoutlint.lint.struct_listing import list_structs
 
     listing = list_structs(path, names, options)
     troubles += listing.troubles

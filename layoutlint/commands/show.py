@@ -26,7 +26,7 @@ from layoutlint.commands.struct_names import refuse_swapped, without_keywords
 
 if TYPE_CHECKING:
     from layoutlint.judgement.rule import Pack
-    from layoutlint.listing.structs import StructListing
+    from layoutlint.lint.struct_listing import StructListing
     from layoutlint.reports.show.options import ShowOptions
 
 _OFFSET = re.compile(r"0[xX][0-9a-fA-F]{1,15}|[0-9]{1,18}")
@@ -85,7 +85,7 @@ def show(
         raise click.UsageError(f"name some structs{example}, or give --all")
     if offsets and (everything or format_ != "text"):
         raise click.UsageError("--at is for some structs, as --format text")
-    from layoutlint.listing.structs import list_structs
+    from layoutlint.lint.struct_listing import list_structs
 
     refuse_swapped("show", input, names)
     names = without_keywords(names)
@@ -109,7 +109,7 @@ def _with_storages(
     if not (rule_paths or listing.is_kernel or is_text):
         return options
     from layoutlint.commands.packs import load_packs
-    from layoutlint.listing.allocators import list_allocators
+    from layoutlint.lint.allocator_listing import list_allocators
     from layoutlint.model.record import replace
 
     packs = load_packs(rule_paths, ()) if rule_paths else ()

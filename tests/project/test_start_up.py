@@ -22,7 +22,7 @@ ON_USE = ("pathlib", "shlex", "traceback")
 JUDGEMENT = ("layoutlint.lint.run", "layoutlint.judgement.rule", "layoutlint.kinds", "layoutlint.model.structs")
 READERS = ("layoutlint.readers.dispatch", "elftools", "clang")
 FORMATS = {name: f"layoutlint.reports.check.{name}" for name in ("text", "concise", "json", "sarif", "github", "gitlab", "junit", "markdown", "rdjson", "checkstyle")} | {"show": "layoutlint.reports.show"}
-CONTAINERS = ("layoutlint.listing.containers", "layoutlint.reports.containers")
+CONTAINERS = ("layoutlint.lint.container_listing", "layoutlint.reports.containers")
 BTF, CLANG = ("layoutlint.readers.btf",), ("layoutlint.readers.clang", "clang")
 FOLDERS = ("layoutlint.readers.modules.merge", "layoutlint.readers.modules.find")
 ELF = ("layoutlint.readers.elf.elf_file", "layoutlint.readers.dwarf", "layoutlint.readers.elf.debug_files", "elftools")
@@ -71,7 +71,7 @@ TABLE = [
     (("measure", "--help"), NO_VERSION),
     (("allocations", "--help"), NO_VERSION),
     (("allocations", "docs/example"), (*READERS, *JUDGEMENT[:-1], *TOML, *PROCESSES, "json", "hashlib", *ON_USE, *NEVER)),
-    (("containers", "LINKED", "ring"), (*BTF, *(name for name in SHOW if name != "layoutlint.reports.show"), *RELOCATED, "layoutlint.listing.structs", f"{CONTAINERS[1]}.json", "elftools")),
+    (("containers", "LINKED", "ring"), (*BTF, *(name for name in SHOW if name != "layoutlint.reports.show"), *RELOCATED, "layoutlint.lint.struct_listing", f"{CONTAINERS[1]}.json", "elftools")),
 ]
 RUN = """
 import sys

@@ -155,7 +155,7 @@ def test_show_names_the_nearest(folder, arguments, said):
 
 
 def test_a_found_struct_costs_no_second_look(folder, monkeypatch):
-    from layoutlint.listing.structs import list_structs
+    from layoutlint.lint.struct_listing import list_structs
 
     asked, read = [], inputs.read
     monkeypatch.setattr(inputs, "read", lambda paths, wanted, options: asked.append(wanted) or read(paths, wanted, options))

@@ -6,7 +6,7 @@ from layoutlint import files
 from layoutlint.errors import ReadError
 from layoutlint.judgement.rule import Pack
 from layoutlint.judgement.stated_storages import stated_storages
-from layoutlint.listing.structs import StructListing
+from layoutlint.lint.struct_listing import StructListing
 from layoutlint.model.storage import Storage
 from layoutlint.readers.allocations.storages import read_storages
 

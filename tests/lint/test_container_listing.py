@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from layoutlint.listing import containers
+from layoutlint.lint import container_listing as containers
 from layoutlint.model.reading import ReadOptions
 from tests.harness.command import run
 from tests.oracles.c_probe import need

@@ -1,1 +1,0 @@
-"""Collects the structs that `show` and `containers` list."""
