@@ -74,7 +74,7 @@ def infer(
     declared accesses that the source denies.
     """
     from layoutlint.commands import terminal
-    from layoutlint.inference.infer import analyse
+    from layoutlint.inference.analysis import analyse
     from layoutlint.inference.infer import infer as infer_notes
     from layoutlint.model.uses import plain_name
     from layoutlint.readers import bodies, dispatch

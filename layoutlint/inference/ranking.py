@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from math import sqrt
 from typing import NamedTuple
 
@@ -211,23 +211,17 @@ def _shared_bases(first: Part, second: Part, placements: Placements) -> tuple[in
 
 
 def notes(
-    struct: Struct, found: Iterable[Pair], placements: Placements, share: float = 1.0, plain: float = 1.0
+    struct: Struct, found: Iterable[Pair], placements: Placements, weight: Callable[[Traffic], float]
 ) -> list[Note]:
     """Return one note for each writer of a struct, with its first victims, best first.
 
-    `share` is the share of the score that is left, for structs whose objects are seldom shared; `plain` the
-    share for fields that are written without a lock or an atomic.
+    `weight` returns what is left of the score of a written field, if others seldom see the objects.
     """
     by_writer: dict[str, list[Pair]] = defaultdict(list)
     for pair in found:
         by_writer[pair.writer.part.path].append(pair)
     scored = [
-        (
-            share
-            * (plain if some[0].writer.kind is Effect.WRITE else 1.0)
-            * sum(pair.score for pair in some[:_MOST_VICTIMS]),
-            some,
-        )
+        (weight(some[0].writer) * sum(pair.score for pair in some[:_MOST_VICTIMS]), some)
         for some in by_writer.values()
     ]
     scored.sort(key=lambda item: (-item[0], item[1][0].writer.part.path))

@@ -17,7 +17,8 @@ from math import comb
 from pathlib import Path
 from typing import Any
 
-from layoutlint.inference.infer import Analysis, analyse, infer
+from layoutlint.inference.analysis import Analysis, analyse
+from layoutlint.inference.infer import infer
 from layoutlint.model.reading import ReadOptions
 from layoutlint.model.record import replace
 from layoutlint.model.structs import Field, Struct

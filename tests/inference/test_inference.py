@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from layoutlint.inference.analysis import analyse
 from layoutlint.inference.heat import EntryPoints, heat_of_functions
-from layoutlint.inference.infer import analyse, infer
+from layoutlint.inference.infer import infer
 from layoutlint.inference.known_functions import KnownFunctions
 from layoutlint.inference.phases import Phase, phase_of
 from layoutlint.inference.program import Program

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from layoutlint import escapes
+from layoutlint.inference.analysis import Analysis
 from layoutlint.inference.fields import FieldUses
-from layoutlint.inference.infer import Analysis
 from layoutlint.inference.phases import phase_of
 from layoutlint.model.uses import plain_name
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from layoutlint import escapes
+from layoutlint.inference.analysis import Analysis
 from layoutlint.inference.contradictions import Contradiction
-from layoutlint.inference.infer import Analysis, Inferred
+from layoutlint.inference.infer import Inferred
 from layoutlint.inference.ranking import Note
 from layoutlint.model.uses import plain_name
 from layoutlint.phrases import quantity

@@ -1,0 +1,109 @@
+"""What the functions of some inputs do to the fields of structs, and how hot they are."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+
+from layoutlint.inference import ranking
+from layoutlint.inference.heat import EntryPoints, heat_of_functions
+from layoutlint.inference.known_functions import KnownFunctions
+from layoutlint.inference.program import FieldUse, Program
+from layoutlint.inference.ranking import Pair, Traffic
+from layoutlint.judgement.rule import Pack
+from layoutlint.model.record import Record
+from layoutlint.model.structs import Source, Struct
+from layoutlint.model.uses import Effect, plain_name, struct_key
+from layoutlint.readers.bodies import Bodies
+
+_ONE_PER_PROCESSOR, _ON_STACK = 0.02, 0.02
+_UNGUARDED_IN_KERNEL, _UNGUARDED = 0.1, 0.005
+"""What is left of a score for objects that others seldom see: one for each processor; variables of functions;
+objects without a lock or an atomic, which one thread uses at a time. Much of a program has one thread."""
+_PLAIN = 0.1
+"""What is left for a plain store outside kernels: most of a program's data has one thread."""
+
+
+class StructTraffic(Record, frozen=True):
+    """How hot the uses of the fields of a struct are, and how much its notes count."""
+
+    fields: tuple[Traffic, ...]
+    share: float
+    """What is left of a score, if others seldom see the objects."""
+    plain: float
+    """What is left for fields that are written without a lock or an atomic."""
+
+    def weight(self, writer: Traffic) -> float:
+        """Return what is left of the score of a written field."""
+        return self.share * (self.plain if writer.kind is Effect.WRITE else 1.0)
+
+    def score(self, pair: Pair) -> float:
+        """Return the score of a pair, which compares with those of other structs."""
+        return self.weight(pair.writer) * pair.score
+
+
+class Analysis(Record, frozen=True, dict=True):
+    """The functions of some inputs together, with what they do to fields and how hot they are."""
+
+    bodies: Bodies
+    program: Program
+    uses: Mapping[str, Mapping[str, Sequence[FieldUse]]]
+    """By the key of the struct, and path."""
+    heat: Mapping[str, float]
+
+    def has_any(self, names: Iterable[str]) -> bool:
+        """Return whether one of some names is that of a function."""
+        own = {plain_name(key) for key in self.program.functions}
+        return not own.isdisjoint(names)
+
+    def place(self, function: str) -> Source:
+        """Return where a function is defined."""
+        found = self.program.functions[function]
+        return Source(found.file, found.line)
+
+    def struct_keys(self, struct: Struct) -> list[str]:
+        """Return the keys of used structs that a struct can be: none, one, or several.
+
+        Several of one name are told apart by the end of the path of their files: sources and compiled files
+        name one file by different folders.
+        """
+        keys = self._keys_by_name.get(struct.name, [])
+        if len(keys) < 2 or struct.source is None:
+            return keys
+        file = struct.source.file
+        exact = [key for key in keys if key == struct_key(struct.name, file)]
+        base = file.rpartition("/")[2]
+        return exact or [key for key in keys if key.rpartition("@")[2].rpartition("/")[2] == base]
+
+    def traffic(self, key: str, struct: Struct) -> StructTraffic:
+        """Return how hot the uses of the fields of a struct are that has a key."""
+        fields = tuple(ranking.traffic(struct, self.uses[key], self.heat))
+        share, is_kernel = self._shared_share(key), self.bodies.is_kernel
+        if not any(each.written > 0 and each.kind is not Effect.WRITE for each in fields):
+            share *= _UNGUARDED_IN_KERNEL if is_kernel else _UNGUARDED
+        return StructTraffic(fields, share, 1.0 if is_kernel else _PLAIN)
+
+    @cached_property
+    def _keys_by_name(self) -> dict[str, list[str]]:
+        by_name: dict[str, list[str]] = defaultdict(list)
+        for key in self.uses:
+            by_name[plain_name(key)].append(key)
+        return by_name
+
+    def _shared_share(self, struct: str) -> float:
+        """Return how likely the objects of a struct are seen by several processors."""
+        if struct in self.bodies.variables or struct in self.program.allocated:
+            return 1.0
+        if plain_name(struct) in self.bodies.per_cpu:
+            return _ONE_PER_PROCESSOR
+        return _ON_STACK if struct in self.program.on_stack else 1.0
+
+
+def analyse(bodies: Bodies, packs: Sequence[Pack], profile: Mapping[str, float] | None = None) -> Analysis:
+    """Return what functions do, with the known functions and entry points that packs state."""
+    known = KnownFunctions(row for pack in packs for row in pack.known_functions)
+    program = Program(bodies.functions, bodies.stored, known)
+    own = {name: weight for pack in packs for name, weight in pack.entries}
+    heat = heat_of_functions(program, EntryPoints(bodies.is_kernel, own, profile or {}))
+    return Analysis(bodies, program, program.uses(), heat)
