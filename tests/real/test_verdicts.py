@@ -1,4 +1,4 @@
-"""`check` with the shipped packs on real kernels: the table of docs/kernel-rules.md, cell by cell.
+"""`check` with the shipped packs on real kernels: fixtures/kernel_verdicts/verdicts.csv, cell by cell.
 
 The offsets behind its findings were looked up with pahole and in the source of each version; the document says what.
 """
@@ -17,15 +17,15 @@ from layoutlint.model.wanted import Wanted
 from layoutlint.readers import dispatch
 from tests.harness.command import ROOT, run
 from tests.real import kernels
-from tests.rules.test_kernel_rules import CASES, RULES, table
+from tests.rules.test_kernel_rules import CASES, RULES, VERDICTS
 
 pytestmark = pytest.mark.real
 
-COLUMNS = {"cloud": 1, "next": 2, "next-arm64": 3, "newest": 5}
+COLUMNS = {"cloud": 0, "next": 1, "next-arm64": 2, "newest": 4}
 VERSIONS = {"cloud": (6, 1), "next": (6, 12), "next-arm64": (6, 12), "newest": (7, 2)}
-RUNNING, RUNNING_COLUMN = Path("/sys/kernel/btf/vmlinux"), 4
+RUNNING, RUNNING_COLUMN = Path("/sys/kernel/btf/vmlinux"), 3
 TABLE = {
-    name: {row[0]: row[column] for row in table("Verdicts on five kernels") if row[column] not in ("-", "unknown")}
+    name: {rule: row[column] for rule, row in VERDICTS.items() if row[column] not in ("-", "unknown")}
     for name, column in {**COLUMNS, "running": RUNNING_COLUMN}.items()
 }
 
