@@ -1,7 +1,8 @@
 """The metric against figures that Linux prints itself: lines and bytes of the fast path in 6.5, before and after its move.
 
-The commits are named in docs/net-cachelines.md, whose table is held against them here, and against what is found in
-fixtures/net_cachelines/6.5.
+Commit 14006f1d8fa2 brought the tables with the figures before, the commits 18fd64d25422, 43a71cd66b9c and d5fed5addb2b those after.
+The configuration is Ubuntu's generic one for x86-64 without IPV6 and with DEBUG_MUTEXES: its structs have the sizes that the commit
+prints. The 4 lines of net_device leave out `ip_ptr`, `ptype_all` and `ingress_queue`, which have an access.
 """
 
 from __future__ import annotations
@@ -24,12 +25,17 @@ LINES = {
 """What the commits print, by struct and order."""
 BYTES = {"tcp_sock": 396, "net_device": 234, "netns_ipv4": 77, "linux_mib": 104, "inet_sock": 922, "inet_connection_sock": 1166}
 DIVIDED = {("netns_ipv4", "after"), ("inet_sock", "before"), ("inet_connection_sock", "before")}
-"""Figures that are bytes by 64, not lines that were counted: see the document."""
+"""Figures that are bytes by 64, rounded, not lines that were counted."""
 SIZES = {"net_device": 39, "inet_sock": 15, "inet_connection_sock": 22, "netns_ipv4": 12}
 """Lines of the whole structs, by the first commit; it gives 960, 1368 and 768 bytes for the last three."""
-TOLD = re.findall(
-    r"^\| (\w+) \| (before|after) \| (\d+) \| (\d+) \| ([\d,]*) \| ([\d,]+) \|$", (ROOT / "docs/net-cachelines.md").read_text(), re.M
-)
+FOUND = {
+    ("tcp_sock", "before"): (12, 404), ("tcp_sock", "after"): (8, 403),
+    ("net_device", "before"): (12, 281), ("net_device", "after"): (4, 249),
+    ("netns_ipv4", "before"): (4, 52), ("netns_ipv4", "after"): (1, 52),
+    ("linux_mib", "before"): (6, 104),
+    ("inet_sock", "before"): (15, 914), ("inet_connection_sock", "before"): (19, 1131),
+}  # fmt: skip
+"""Lines and bytes that layoutlint finds. But for linux_mib, the bytes of the commits do not follow from the tables."""
 
 
 @pytest.fixture(scope="module")
@@ -57,9 +63,9 @@ def found(tables):
     return figures
 
 
-def test_every_figure_is_looked_at(found):
+def test_every_figure_is_found(found):
     assert set(found) == set(LINES)
-    assert [(struct, order) for struct, order, *_ in TOLD] == list(LINES)
+    assert found == FOUND
 
 
 @pytest.mark.parametrize("struct", SIZES)
@@ -75,10 +81,3 @@ def test_lines_are_those_that_linux_counted(found, struct, order):
 
 def test_bytes_of_the_counters_are_those_that_linux_prints(found):
     assert found["linux_mib", "before"][1] == BYTES["linux_mib"]
-
-
-@pytest.mark.parametrize(("struct", "order", "printed", "lines", "of_bytes", "size"), TOLD, ids=[" ".join(row[:2]) for row in TOLD])
-def test_the_document_tells_what_is_found(found, struct, order, printed, lines, of_bytes, size):
-    assert (int(lines), int(size.replace(",", ""))) == found[struct, order]
-    assert int(printed) == LINES[struct, order]
-    assert of_bytes == ("" if order == "after" else f"{BYTES[struct]:,}")
