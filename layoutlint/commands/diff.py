@@ -21,6 +21,7 @@ from layoutlint.commands.options import (
     read_options,
     reading_options,
     rule_options,
+    uses_option,
 )
 from layoutlint.commands.packs import discover_rule_file, load_packs
 from layoutlint.commands.struct_names import strip_keyword
@@ -49,6 +50,7 @@ class DiffOptions(NamedTuple):
     """The build folder as a flag; empty without one."""
     format_: str
     fail_on: tuple[str, ...]
+    uses: tuple[str, ...]
     variables: bool
     variable: tuple[str, ...]
     verbose: bool
@@ -100,6 +102,7 @@ class DiffOptions(NamedTuple):
     help="Choose what fails the run: rules that got worse (the default); structs that grew, touch more lines "
     "or have larger holes; fields that share a line in more placements. Can be repeated.",
 )
+@uses_option
 @format_option(reports.DIFF_FORMATS)
 @click.option("--verbose", "-v", is_flag=True, help="Shorten no list.")
 @placement_options
@@ -154,12 +157,16 @@ def _compare(
 
             query = variable_query(packs + kernel_packs, own.variable, placement.line_size)
         compared = comparison.compare(before, after, own.fail_on, reading.allow_unknown, query)
-        if not compared.layouts.changes:
-            return compared
-        from layoutlint.lint.changed_allocators import find_allocators
+        if compared.layouts.changes:
+            from layoutlint.lint.changed_allocators import find_allocators
 
-        allocators = find_allocators(compared, read[1], packs, kernel_packs, options)
-        return replace(compared, allocators=allocators)
+            allocators = find_allocators(compared, read[1], packs, kernel_packs, options)
+            compared = replace(compared, allocators=allocators)
+    if not own.uses:
+        return compared
+    from layoutlint.lint import likely_sharing
+
+    return likely_sharing.rank(compared, own.uses, packs, kernel_packs, options)
 
 
 @contextmanager

@@ -267,6 +267,23 @@ build_option = click.option(
     callback=_build_flags,
     help="Take the configuration and the generated headers of a kernel from this build folder.",
 )
+
+
+def _existing_paths(ctx: click.Context, param: click.Parameter, paths: tuple[str, ...]) -> tuple[str, ...]:
+    for path in paths:
+        if not files.exists(path):
+            raise click.BadParameter(f"{path!r}: no such file or directory", ctx, param)
+    return paths
+
+
+uses_option = click.option(
+    "--uses",
+    metavar="SOURCE",
+    multiple=True,
+    callback=_existing_paths,
+    help="Rank by what functions of C sources do to fields, as `infer` does. Can be repeated.",
+)
+
 color_option = click.option(
     "--color",
     type=click.Choice(["auto", "always", "never"]),

@@ -12,6 +12,7 @@ from layoutlint.comparison.layouts import (
     Presence,
     compare_layouts,
 )
+from layoutlint.comparison.likely_sharing import LikelySharing
 from layoutlint.comparison.scope import report_within, scope_of, structs_within
 from layoutlint.comparison.standings import Status
 from layoutlint.comparison.variables import VariableComparison, VariableQuery, compare_variables
@@ -98,6 +99,8 @@ class Comparison(Record, frozen=True):
     """How the variables compare; None if they were not asked for."""
     allocators: Allocators = Allocators()
     """Where objects come from."""
+    likely: LikelySharing | None = None
+    """What functions say about the fields that came to share a line; None if no sources were given."""
 
     @property
     def exit_status(self) -> int:

@@ -160,10 +160,10 @@ def pairs(struct: Struct, fields: Sequence[Traffic], placements: Placements) -> 
     """Return the pairs of fields of a struct that can share a line, best first."""
     result = []
     for writer, reader in _near_pairs(fields, placements.line_size):
-        disturbance = _disturbance(writer, reader)
-        bases = _shared_bases(writer.part, reader.part, placements) if disturbance > 0 else ()
+        amount = disturbance(writer, reader)
+        bases = shared_bases(writer.part, reader.part, placements) if amount > 0 else ()
         if bases:
-            score = len(bases) / len(placements.bases) * disturbance
+            score = len(bases) / len(placements.bases) * amount
             result.append(Pair(struct.name, writer, reader, score, bases))
     return sorted(result, key=lambda pair: (-pair.score, pair.writer.part.path, pair.reader.part.path))
 
@@ -181,7 +181,7 @@ def _near_pairs(fields: Sequence[Traffic], line_size: int) -> Iterator[tuple[Tra
             yield from ((writer, reader) for reader in readers[first:last] if reader is not writer)
 
 
-def _disturbance(writer: Traffic, reader: Traffic) -> float:
+def disturbance(writer: Traffic, reader: Traffic) -> float:
     """Return how much writes of one field disturb reads of another one on the same line."""
     reads = sum(
         amount * (_OWN_SHARE if function in writer.writes else 1.0)
@@ -193,7 +193,21 @@ def _disturbance(writer: Traffic, reader: Traffic) -> float:
     return sqrt(writer.written * reads) * float(read_mostly**_READ_MOSTLY) * _KINDS[writer.kind]
 
 
-def _shared_bases(first: Part, second: Part, placements: Placements) -> tuple[int, ...]:
+def contention(first: Traffic, second: Traffic) -> float:
+    """Return how much writes of one field disturb writes of another one on the same line.
+
+    With itself: how much writes of one element of an array disturb uses of the others.
+    """
+    if first is second:
+        return sqrt(first.written * (first.written + first.read)) * _KINDS[first.kind]
+    others = sum(
+        amount * (_OWN_SHARE if function in first.writes else 1.0)
+        for function, amount in second.writes.items()
+    )
+    return sqrt(first.written * others) * _KINDS[first.kind]
+
+
+def shared_bases(first: Part, second: Part, placements: Placements) -> tuple[int, ...]:
     """Return the bases at which two fields share a line; none if they overlap, as members of a union."""
     if first.overlaps(second):
         return ()

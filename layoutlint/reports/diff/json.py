@@ -10,6 +10,7 @@ from layoutlint.comparison.allocations import Allocators, RoomChange, room_chang
 from layoutlint.comparison.comparison import DIFF_SCHEMA, Comparison, Side, hole_bits, line_count
 from layoutlint.comparison.edits import Edit, Move
 from layoutlint.comparison.layouts import LayoutChange, Presence
+from layoutlint.comparison.likely_sharing import LikelyPair, LikelySharing
 from layoutlint.comparison.standings import Status
 from layoutlint.comparison.verdicts import PairChange, RuleChange
 from layoutlint.geometry.layout import Layout, Place
@@ -33,6 +34,7 @@ def render(comparison: Comparison) -> str:
         "structs": list(_structs(comparison, by_struct)),
         "rules": [_rule(change) for change in comparison.rules],
         "variables": variables(comparison.variables),
+        **({} if comparison.likely is None else {"likely_sharing": _likely(comparison.likely)}),
         "not_compared": [{"name": each.name, "reason": each.reason} for each in comparison.not_compared],
         "notes": list(comparison.notes),
         "compared": comparison.layouts.compared,
@@ -180,6 +182,32 @@ def _pair(pair: PairChange, change: RuleChange) -> dict[str, Any]:
         "bases": [list(pair.old), list(pair.new)],
         "is_across": pair.is_across,
         "rule": change.rule.id,
+    }
+
+
+def _likely(likely: LikelySharing) -> dict[str, Any]:
+    return {
+        "sources": list(likely.sources),
+        "pairs": [_likely_pair(rank, each) for rank, each in enumerate(likely.pairs, 1)],
+        "left_out": likely.left_out,
+    }
+
+
+def _likely_pair(rank: int, each: LikelyPair) -> dict[str, Any]:
+    change = each.change
+    return {
+        "struct": each.struct.name,
+        **file_and_line(each.struct.source),
+        "fields": [change.first, change.second],
+        "violating": [len(change.old), len(change.new)],
+        "total": change.new_total,
+        "old_total": change.old_total,
+        "bases": [list(change.old), list(change.new)],
+        "rank": rank,
+        "rank_of_writer": each.rank_of_writer,
+        "score": round(each.score, 4),
+        "reasons": list(each.reasons),
+        "origin": "inferred",
     }
 
 

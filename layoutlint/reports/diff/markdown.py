@@ -35,6 +35,7 @@ def render(comparison: Comparison) -> str:
     variables = comparison.variables.tables if comparison.variables is not None else ()
     parts = (
         *_rules(comparison),
+        *_likely(comparison),
         *_structs(comparison),
         *(part for table in variables for part in _variables(table)),
         *_not_compared(comparison),
@@ -72,6 +73,13 @@ def _rule_row(change: RuleChange) -> str:
     old, new = (phrases.state(finding) for finding in (change.old, change.new))
     cells = (_SYMBOLS[change.status], code(change.rule.id), code(change.struct), text(old), text(new))
     return f"| {' | '.join(cells)} |\n"
+
+
+def _likely(comparison: Comparison) -> Iterator[str]:
+    """Yield the pairs of fields that are likely to disturb each other, best first."""
+    if comparison.likely is not None and comparison.likely.pairs:
+        rows = (text(phrases.likely_pair(pair)) for pair in comparison.likely.pairs)
+        yield _details(phrases.likely_heading(comparison.likely), rows)
 
 
 def _structs(comparison: Comparison) -> Iterator[str]:

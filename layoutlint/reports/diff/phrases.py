@@ -8,6 +8,7 @@ from layoutlint.comparison.allocations import Allocators, SlabChange, room_chang
 from layoutlint.comparison.comparison import Comparison, hole_bits, line_count
 from layoutlint.comparison.edits import Edit, EditKind, Move
 from layoutlint.comparison.layouts import LayoutChange, Presence
+from layoutlint.comparison.likely_sharing import LikelyPair, LikelySharing
 from layoutlint.comparison.standings import Status
 from layoutlint.comparison.verdicts import PairChange, RuleChange
 from layoutlint.errors import EXIT_FINDINGS, EXIT_UNKNOWN
@@ -55,6 +56,19 @@ def pair_change(pair: PairChange) -> str:
     old, new = f"{len(pair.old)} of {pair.old_total}", f"{len(pair.new)} of {pair.new_total}"
     other = f"`{pair.second}`{' of the next object' if pair.is_across else ''}"
     return f"`{pair.first}` and {other} share a line in {old} -> {new} placements"
+
+
+def likely_heading(likely: LikelySharing) -> str:
+    """Return what the list of likely false sharing is, or that it is empty."""
+    if not likely.pairs:
+        return "no two fields that share a line more often now are likely to disturb each other"
+    return "fields that share a line more often now, the likeliest false sharing first (guesses from sources)"
+
+
+def likely_pair(each: LikelyPair) -> str:
+    """Return which fields came to share a line, with the score and the reasons."""
+    name = f"{each.struct.aggregate} {each.struct.name}"
+    return f"{name}: {pair_change(each.change)}; {'; '.join(each.reasons)} (score {each.score:.2f})"
 
 
 def heading(change: LayoutChange) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from layoutlint.comparison.allocations import Allocators
 from layoutlint.comparison.comparison import Comparison
 from layoutlint.comparison.layouts import LayoutChange, NotCompared, Presence
+from layoutlint.comparison.likely_sharing import LikelySharing
 from layoutlint.comparison.standings import Status
 from layoutlint.comparison.variables import TableComparison
 from layoutlint.comparison.verdicts import RuleChange
@@ -24,6 +25,7 @@ _MOST_LISTED = 20
 _MOST_MOVES = 6
 _MOST_VARIABLES = 8
 _MOST_NAMES = 6
+_MOST_LIKELY = 10
 _STYLES = {Status.WORSE: "bold red", Status.BETTER: "bold green"}
 
 
@@ -45,6 +47,8 @@ def _lines(comparison: Comparison, width: int, verbose: bool) -> Iterator[Line]:
         yield from _rule(change, width)
     if comparison.changed_rules:
         yield line()
+    if comparison.likely is not None:
+        yield from _likely(comparison.likely, width, verbose)
     yield from _layouts(comparison, width, verbose)
     for table in comparison.variables.tables if comparison.variables is not None else ():
         yield from _variables(table, width, verbose)
@@ -74,6 +78,19 @@ def _rule(change: RuleChange, width: int) -> Iterator[Line]:
         yield from paragraph("  ", phrases.pair_change(pair), width)
     if change.status is Status.WORSE and change.rule.states_why:
         yield from paragraph("  why: ", change.rule.why, width)
+
+
+def _likely(likely: LikelySharing, width: int, verbose: bool) -> Iterator[Line]:
+    """Yield the pairs of fields that are likely to disturb each other, best first."""
+    yield from paragraph("", phrases.likely_heading(likely), width, "bold")
+    shown = likely.pairs if verbose else likely.pairs[:_MOST_LIKELY]
+    for rank, pair in enumerate(shown, 1):
+        yield from paragraph(f"  {rank}. ", phrases.likely_pair(pair), width)
+    left = len(likely.pairs) - len(shown)
+    if left or likely.left_out:
+        more = " (-v shows more)" if left else ""
+        yield line(f"  and {left + likely.left_out:,} less likely{more}")
+    yield line()
 
 
 def _layouts(comparison: Comparison, width: int, verbose: bool) -> Iterator[Line]:

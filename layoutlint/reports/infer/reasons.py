@@ -14,13 +14,17 @@ _KINDS = {Effect.WRITE: "written", Effect.ATOMIC: "changed atomically", Effect.L
 
 def reasons(note: Note) -> Iterator[str]:
     """Yield sentences about the writer, then about each victim."""
-    yield f"`{note.writer.part.path}` is {_KINDS[note.writer.kind]} in {_functions(note.writer.writes)}"
-    yield from (reader_reason(pair) for pair in note.pairs)
+    yield writer_reason(note.writer)
+    yield from (reader_reason(pair.reader) for pair in note.pairs)
 
 
-def reader_reason(pair: Pair) -> str:
+def writer_reason(writer: Traffic) -> str:
+    """Return the sentence about a written field: how, and in which functions."""
+    return f"`{writer.part.path}` is {_KINDS[writer.kind]} in {_functions(writer.writes)}"
+
+
+def reader_reason(reader: Traffic) -> str:
     """Return the sentence about a victim: who reads it, who writes it."""
-    reader = pair.reader
     written = f", written in {_functions(reader.writes)}" if _count(reader.writes) else ", never written"
     return f"`{reader.part.path}` is read in {_functions(reader.reads)}{written}"
 
