@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import platform
-import re
 import subprocess
 from collections.abc import Iterable, Iterator
 from functools import cache
@@ -24,10 +23,9 @@ from layoutlint.kinds.separate import Separate
 from layoutlint.kinds.together import Together
 from layoutlint.model.storage import ANY, Storage
 from layoutlint.model.structs import Source
-from layoutlint.model.target import TARGETS, target_named
+from layoutlint.model.target import target_named
 from tests.geometry.test_placement import WITH_BASES, World
 from tests.harness.build import flexible, member, struct
-from tests.harness.command import ROOT
 from tests.oracles.c_probe import compile_c, need
 from tests.oracles.random_structs import structs
 
@@ -259,13 +257,6 @@ class TestConstants:
 
     def test_what_has_no_size_is_in_the_smallest(self):
         assert kmalloc_class(0, 8) == 8
-
-    def test_every_target_is_in_the_manual(self):
-        document = (ROOT / "docs/placements.md").read_text()
-        rows = re.findall(r"^\| `(\S+)` \| (\d+) \| (\d+) \| (\d+) \|$", document, re.M)
-        assert [(name, *map(int, numbers)) for name, *numbers in rows] == [
-            (t.name, t.kmalloc_align, t.slab_align, t.malloc_align) for t in TARGETS
-        ]
 
 
 class TestWhy:

@@ -17,11 +17,11 @@ gives the same bytes, in every locale and for any `--jobs`.
 `layoutlint schema NAME` prints the JSON Schema (draft 2020-12) of the format `layoutlint/NAME/1`.
 """
 SEE = {
-    "report": "[matrix.md](matrix.md) for `builds`, [readers.md](readers.md#targets) for `target`, "
+    "report": "[matrix.md](matrix.md) for `builds`, [targets.md](targets.md) for `target`, "
     "[placements.md](placements.md) for\n`placements`, [randomised-layouts.md](randomised-layouts.md#without-a-seed) for "
     "`orders`, [rules.md](rules.md) for `around` and\n`line_pairs`, [generic.md](generic.md) for `rank`.",
     "show": "[placements.md](placements.md) for `align_possible`, [randomised-layouts.md](randomised-layouts.md) for\n`randomised`.",
-    "containers": "[readers.md](readers.md#targets) for `target`.",
+    "containers": "[targets.md](targets.md) for `target`.",
     "allocations": "[placements.md](placements.md#where-memory-starts) for `placement`.",
 }
 """The pages that explain keys, by schema."""
