@@ -248,6 +248,8 @@ class ReadOptions(Record, frozen=True):
     """Whether to search inputs for parts that are not read."""
     texts: tuple[InputText, ...] = ()
     """The C text of inputs that are not on disk."""
+    replaced: tuple[InputText, ...] = ()
+    """The C text that libclang reads in place of that of files, by their real paths."""
     cache: bool = False
     """Whether results of earlier runs may be used, and are kept for later ones."""
 

@@ -60,6 +60,8 @@ def run(units: Sequence[Unit], wanted: Wanted, options: ReadOptions) -> Outcome:
     Raises ReadError if there is no libclang.
     """
     libclang.library()  # once, before processes start
+    if options.replaced:
+        units = [replace(unit, replaced=options.replaced) for unit in units]
     results: dict[int, ParsedUnit | Unread] = {}
     work = partial(_parse_unit, wanted=wanted, looks_for_hidden=options.finds_omissions)
     for number, result in sandbox.run_each(work, units, options.jobs, LIMITS, PATIENCE):

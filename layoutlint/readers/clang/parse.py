@@ -13,6 +13,7 @@ from layoutlint import files
 from layoutlint.errors import ReadError
 from layoutlint.model.ctype import CType
 from layoutlint.model.declared import StructDeclaration
+from layoutlint.model.reading import InputText
 from layoutlint.model.record import Record, field, replace
 from layoutlint.model.structs import Aggregate, Field, Struct
 from layoutlint.model.target import Target, target_named
@@ -79,6 +80,14 @@ class Unit(Record, frozen=True):
     """Whether people can add flags to mend a missing header: not for a kernel tree, which has its own."""
     reported_main: str | None = None
     """The name of `main` in reports; None for its path from one of the `roots`."""
+    replaced: tuple[InputText, ...] = ()
+    """The texts that libclang reads in place of those of files, by their real paths."""
+
+    @property
+    def texts(self) -> tuple[tuple[str, str], ...]:
+        """The paths and texts of the files that libclang does not read from disk."""
+        main = () if self.text is None else ((self.main, self.text),)
+        return (*main, *((given.path, given.text) for given in self.replaced))
 
 
 class ParsedUnit(Record, frozen=True):
@@ -218,15 +227,15 @@ def parsed(lib: Any, unit: Unit, printed: Messages | None, parse_options: int) -
     """
     index = lib.clang_createIndex(0, 0)
     handle = ctypes.c_void_p()
-    text = None if unit.text is None else unit.text.encode(errors="surrogateescape")
+    texts = tuple((os.fsencode(path), text.encode(errors="surrogateescape")) for path, text in unit.texts)
     words = (*flags.for_driver(unit.flags), f"-working-directory={unit.directory}")
     try:
         if printed is None:
-            failed = _translate(lib, index, unit.main, words, text, handle, parse_options)
+            failed = _translate(lib, index, unit.main, words, texts, handle, parse_options)
         else:
             with printed.captured():
                 all_words = (*lookups.FLAGS, *words)
-                failed = _translate(lib, index, unit.main, all_words, text, handle, parse_options)
+                failed = _translate(lib, index, unit.main, all_words, texts, handle, parse_options)
         if failed or handle.value is None:
             raise ReadError(unit.origin, _why(lib, index, failed, words))
         yield handle.value
@@ -241,18 +250,18 @@ def _translate(
     index: int,
     main: str,
     words: tuple[str, ...],
-    text: bytes | None,
+    texts: tuple[tuple[bytes, bytes], ...],
     handle: ctypes.c_void_p,
     parse_options: int = libclang.PREFERRED_OPTIONS,
 ) -> int:
-    """Parse a file, or a text in its place, with some flags; return 0, or a key of `_FAILURES`."""
+    """Parse a file with some flags, and texts in place of files; return 0, or a key of `_FAILURES`."""
     words_of_driver = (libclang.driver(lib), *diagnostics.FLAGS, *words)
     arguments = (ctypes.c_char_p * len(words_of_driver))(*map(os.fsencode, words_of_driver))
-    unsaved = None if text is None else libclang.UnsavedFile(os.fsencode(main), text, len(text))
+    files_unsaved = (libclang.UnsavedFile(path, text, len(text)) for path, text in texts)
+    unsaved = (libclang.UnsavedFile * len(texts))(*files_unsaved)
     status: int = lib.clang_parseTranslationUnit2FullArgv(
         index, os.fsencode(main), arguments, len(words_of_driver),
-        None if unsaved is None else ctypes.byref(unsaved), 0 if unsaved is None else 1,
-        parse_options, ctypes.byref(handle),
+        unsaved, len(texts), parse_options, ctypes.byref(handle),
     )  # fmt: skip
     return status
 
@@ -275,7 +284,7 @@ def _why(lib: Any, index: int, status: int, words: tuple[str, ...]) -> str:
 def _accepts(lib: Any, index: int, words: tuple[str, ...]) -> bool:
     """Return whether libclang parses an empty text with some flags."""
     handle = ctypes.c_void_p()
-    status = _translate(lib, index, "layoutlint-empty.c", words, b"", handle)
+    status = _translate(lib, index, "layoutlint-empty.c", words, ((b"layoutlint-empty.c", b""),), handle)
     if handle.value is not None:
         lib.clang_disposeTranslationUnit(handle)
     return not status

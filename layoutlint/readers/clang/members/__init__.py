@@ -1,0 +1,19 @@
+"""Moving the declarations of a struct's members in C text, with their comments and attributes."""
+
+from layoutlint.readers.clang.members.patch import unified_diff
+from layoutlint.readers.clang.members.pieces import CannotMove
+from layoutlint.readers.clang.members.reorder import MemberText, reorder_members, restrictions, split_members
+from layoutlint.readers.clang.members.reread import source_path, verify
+from layoutlint.readers.clang.members.restrictions import Restriction
+
+__all__ = [
+    "CannotMove",
+    "MemberText",
+    "Restriction",
+    "reorder_members",
+    "restrictions",
+    "source_path",
+    "split_members",
+    "unified_diff",
+    "verify",
+]

@@ -1,0 +1,68 @@
+"""Reading a struct again from a text that a file would have."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+from layoutlint import files
+from layoutlint.errors import ReadError
+from layoutlint.model.reading import InputText, ReadOptions
+from layoutlint.model.record import replace
+from layoutlint.model.structs import Struct
+from layoutlint.model.wanted import Wanted
+from layoutlint.readers import clang
+from layoutlint.readers.clang.kernel import read as kernel
+from layoutlint.readers.clang.kernel import tree
+from layoutlint.readers.clang.members.pieces import CannotMove
+
+
+def verify(path: str, struct: Struct, file: str, text: str, options: ReadOptions) -> Struct:
+    """Return a struct of an input as libclang reads it if one of its files has another text.
+
+    `path` is the input from which `struct` was read with the same options, `file` the path of the file. The
+    units and their flags are those of the input. Raises CannotMove if the struct cannot be read any more.
+    """
+    wanted = Wanted(frozenset((struct.realigned_from or struct.name, *struct.aliases, struct.name)))
+    changed = replace(options, replaced=(InputText(files.real_path(file), text),), cache=False, jobs=1)
+    line = None if struct.source is None else struct.source.line
+    try:
+        reading = clang.read(path, wanted, changed)
+    except ReadError as error:
+        raise CannotMove(f"the changed text cannot be read: {error}", line) from error
+    found = [each for each in reading.structs if (each.name, each.source) == (struct.name, struct.source)]
+    sound = [each for each in found if each.problem is None and each.bit_size is not None]
+    if not found or len(sound) < len(found):
+        problem = next((each.problem for each in found if each.problem), "the struct is not in it any more")
+        raise CannotMove(f"the changed text cannot be read: {problem}", line)
+    if len(sound) > 1:
+        raise CannotMove("sources of the input see different layouts of the struct", line)
+    return sound[0]
+
+
+def source_path(path: str, struct: Struct, options: ReadOptions) -> str | None:
+    """Return the path of the file in which a struct of an input is defined; None if it is not found."""
+    if struct.source is None:
+        return None
+    name = struct.source.file
+    return next(
+        (at for folder in _roots(path, options) if files.is_file(at := os.path.join(folder, name))), None
+    )
+
+
+def _roots(path: str, options: ReadOptions) -> Iterator[str]:
+    """Yield the folders to which the names of files in reports can be relative."""
+    build, _ = kernel.build_folder(options.flags)
+    kernel_tree = None
+    top = path if files.is_folder(path) else tree.enclosing_tree(path)
+    if top is not None:
+        try:
+            kernel_tree = tree.find(top, build)
+        except ReadError:
+            kernel_tree = None
+    if kernel_tree is not None:
+        yield from kernel_tree.roots
+    elif not files.is_folder(path):
+        yield from (os.curdir, os.path.dirname(path))
+    yield os.curdir
+    yield path

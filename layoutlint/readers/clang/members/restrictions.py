@@ -1,0 +1,148 @@
+"""What the text of a struct forbids to an order of its members."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import Literal
+
+from layoutlint.model.record import Record
+from layoutlint.model.structs import Field
+from layoutlint.readers.clang.members.items import Item
+from layoutlint.readers.clang.members.pieces import CannotMove, Token
+
+_TYPES = frozenset(("struct", "union", "enum"))
+
+
+class Shown(Record, frozen=True):
+    """The fields of a struct in messages."""
+
+    fields: tuple[Field, ...]
+
+    def name(self, number: int) -> str:
+        """Return the name of a field in messages."""
+        name = self.fields[number].name
+        return (
+            f"`{name}`" if name is not None else f"the nameless {self.fields[number].aggregate or 'member'}"
+        )
+
+
+class Restriction(Record, frozen=True):
+    """A condition on the order of fields, which are numbers of a struct's fields."""
+
+    kind: Literal["unit", "group", "before"]
+    """A `unit` stays together in its order; a `group` stays together; `before`: all `fields` stay before all
+    `after`."""
+    fields: tuple[int, ...]
+    after: tuple[int, ...]
+    reason: str
+    line: int
+    """The line of the file that is the reason."""
+    shown: Shown
+
+    def refuse(self, order: Sequence[int]) -> None:
+        """Raise CannotMove if an order of all fields breaks the condition."""
+        ranks = {number: rank for rank, number in enumerate(order)}
+        broken = self._broken(ranks, order)
+        if broken is not None:
+            raise CannotMove(f"{self.reason}: {broken}", self.line)
+
+    def _broken(self, ranks: dict[int, int], order: Sequence[int]) -> str | None:
+        """Return what breaks the condition; None if nothing does."""
+        mine = [ranks[number] for number in self.fields]
+        if self.kind == "before":
+            last, first = max(mine), min(ranks[number] for number in self.after)
+            names = self.shown.name(order[first]), self.shown.name(order[last])
+            return f"{names[0]} cannot move before {names[1]}" if first < last else None
+        strangers = [number for number in order[min(mine) : max(mine) + 1] if number not in set(self.fields)]
+        if strangers:
+            return f"{self.shown.name(strangers[0])} cannot be between its members"
+        if self.kind == "unit" and mine != sorted(mine):
+            return "they cannot be turned round"
+        return None
+
+
+def restrictions_of(items: Sequence[Item], shown: Shown) -> tuple[Restriction, ...]:
+    """Return what some items forbid to an order of their fields, the outermost items first."""
+    return (*_of_level(items, shown), *_of_types(items, shown))
+
+
+def _of_level(items: Sequence[Item], shown: Shown) -> Iterator[Restriction]:
+    for item in items:
+        if len(item.fields) > 1:
+            yield Restriction("unit", item.fields, (), item.reason, item.line, shown)
+        if item.kind == "group" and len(item.all_fields) > 1:
+            reason = f"`{item.shown}` moves only with all that belongs to it"
+            yield Restriction("group", item.all_fields, (), reason, item.line, shown)
+    yield from _of_fixed(items, shown)
+    for item in items:
+        if item.items:
+            yield from _of_level(item.items, shown)
+
+
+def _of_fixed(items: Sequence[Item], shown: Shown) -> Iterator[Restriction]:
+    """Yield that nothing moves past fixed items."""
+    before: tuple[int, ...] = ()
+    section: list[int] = []
+    between: Item | None = None
+    for item in (*items, None):
+        if item is not None and item.kind != "fixed":
+            section += item.all_fields
+            continue
+        for fields in (tuple(section), () if item is None else item.fields):
+            reason = between or item
+            if before and fields and reason is not None:
+                yield Restriction("before", before, fields, _reason(reason), reason.line, shown)
+            before, between = (fields, None) if fields else (before, between)
+        between = item if between is None else between
+        section = []
+
+
+def _reason(fixed: Item) -> str:
+    return fixed.reason or f"nothing moves past `{fixed.shown}`"
+
+
+def _of_types(items: Sequence[Item], shown: Shown) -> Iterator[Restriction]:
+    """Yield that a member with a definition of a type stays before the members that use it."""
+    definitions: dict[str, Item] = {}
+    for item in _members(items):
+        used = {
+            definitions[token.text].line: token.text for token in item.tokens if token.text in definitions
+        }
+        for name in used.values():
+            definition = definitions[name]
+            reason = f"`{name}` is defined in `{definition.shown}`"
+            yield Restriction("before", definition.fields, item.fields, reason, definition.line, shown)
+        definitions |= dict.fromkeys(_defined(item.tokens), item)
+
+
+def _members(items: Sequence[Item]) -> Iterator[Item]:
+    for item in items:
+        if item.fields:
+            yield item
+        yield from _members(item.items)
+
+
+def _defined(tokens: Sequence[Token]) -> Iterator[str]:
+    """Yield the tags that some code defines, and the constants of its enumerations."""
+    texts = [token.text for token in tokens]
+    for at, text in enumerate(texts):
+        if text not in _TYPES:
+            continue
+        brace = next((end for end in range(at + 1, len(texts)) if texts[end] in "{;*,["), len(texts))
+        if brace == len(texts) or texts[brace] != "{":
+            continue
+        yield from (
+            word for word in texts[at + 1 : brace] if word.isidentifier() and not word.startswith("__")
+        )
+        if text == "enum":
+            yield from _constants(texts[brace:])
+
+
+def _constants(texts: Sequence[str]) -> Iterator[str]:
+    """Yield the names of the constants of an enumeration, whose brace is first."""
+    for before, text in pairwise(texts):
+        if before == "}":
+            return
+        if before in ("{", ",") and text.isidentifier():
+            yield text
