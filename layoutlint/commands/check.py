@@ -25,6 +25,7 @@ from layoutlint.commands.options import (
     placement_options,
     randomising_options,
     reading_options,
+    uses_option,
 )
 
 if TYPE_CHECKING:
@@ -48,6 +49,7 @@ class CheckOptions(NamedTuple):
     outputs: tuple[str, ...]
     fail_on: str
     guesses: int
+    uses: tuple[str, ...]
     staged: bool
     since: str | None
     all_findings: bool
@@ -80,6 +82,7 @@ class CheckOptions(NamedTuple):
     metavar="N",
     help="Report the N highest notes of packs that guess (default: 10).",
 )
+@uses_option
 @click.option(
     "--baseline",
     metavar="FILE",
@@ -201,7 +204,7 @@ def _deciding(arguments: Arguments) -> Arguments:
 
 def _run(arguments: Arguments, own: CheckOptions, files: list[tuple[str, str]]) -> Report:
     """Return the report on the inputs; raises UsageError for outputs that must not be written."""
-    read = (*arguments.read_paths, *own.evidence, *filter(None, (own.baseline, own.snapshot)))
+    read = (*arguments.read_paths, *own.evidence, *own.uses, *filter(None, (own.baseline, own.snapshot)))
     _refuse_outputs(files, read)
     given: tuple[Saved, ...] = ()
     if own.evidence:
@@ -221,7 +224,7 @@ def _judge(arguments: Arguments, own: CheckOptions) -> Report:
     """Return the report on the inputs, compared with a baseline or a revision if that is asked for."""
     policy = judging.base_policy(arguments)
     held = None if own.snapshot is None else _held(own.snapshot, arguments, policy)
-    scope = Scope(own.fail_on, own.guesses, own.staged, own.since, held)
+    scope = Scope(own.fail_on, own.guesses, own.staged, own.since, held, own.uses)
     if own.baseline is None:
         return _without_known(judging.judge(arguments, policy, scope), own)
     from layoutlint.intent.toml import baseline_file

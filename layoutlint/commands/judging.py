@@ -84,6 +84,8 @@ class Scope(NamedTuple):
     """The revision since which changes count."""
     held: Held | None = None
     """The snapshot to which layouts are held."""
+    uses: tuple[str, ...] = ()
+    """C sources whose functions rank guesses."""
 
     @property
     def is_change(self) -> bool:
@@ -212,6 +214,8 @@ def _judge(
     packs = load_packs(own.rule_paths or (() if policy else discover_rule_file()), own.pack_names, policy)
     if builds:
         _refuse_guesses(packs)
+    if scope.uses and not any(pack.guesses for pack in packs):
+        raise click.UsageError("--uses ranks guesses; add `--pack generic`")
     kernel_packs = () if own.no_packs else rule_file.kernel_packs_beside(packs)
     packs, kernel_packs = apply_overrides(packs, kernel_packs)
     options = _options(arguments, policy, scope)
@@ -250,6 +254,7 @@ def _options(arguments: Arguments, policy: Policy | None, scope: Scope) -> Optio
         ignore_missing=own.ignore_missing,
         unused=own.unused,
         guesses=scope.guesses,
+        uses=scope.uses,
         read=read_options(flags, reading, own.sources, policy, texts),
         randomised=randomisation(randomising, inputs or (os.curdir,) * scope.is_change, needs_seed=False),
         kernel=kernel_version(randomising),

@@ -92,6 +92,15 @@ MOST_ELEMENTS = 64
 """The most elements of an array that count for its rank: more processors seldom use it at once."""
 
 
+class UseRank(Record, frozen=True):
+    """How much what functions do to its fields makes a note likely."""
+
+    score: float
+    """The score of `infer`; 0 if no function is known to use the fields."""
+    reasons: tuple[str, ...]
+    """Sentences on the functions that use the two fields that disturb each other most."""
+
+
 class Rank(Record, frozen=True):
     """The rank of a note among all notes of the guessing packs (docs/generic.md)."""
 
@@ -108,6 +117,8 @@ class Rank(Record, frozen=True):
     unknown number, None for a note on other fields."""
     counts_variables: bool = False
     """Whether variables that contain the struct or a pointer to it are among the holders."""
+    uses: UseRank | None = None
+    """What functions do to its fields, which then decides before the score; None without sources."""
 
     @property
     def score(self) -> float:

@@ -108,6 +108,8 @@ class Options(Record, frozen=True):
     """Decides which suppressions count; None if all do."""
     guesses: int = 10
     """How many notes of packs that guess are reported."""
+    uses: tuple[str, ...] = ()
+    """C sources whose functions rank these notes."""
     today: str | None = None
     """The day, as YYYY-MM-DD, by which suppressions with an end are judged; None for that of the clock."""
     change: ChangeScope | None = None

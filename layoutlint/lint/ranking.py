@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from math import prod
+from typing import TYPE_CHECKING
 
 from layoutlint.geometry.layout import Layout, Place
 from layoutlint.geometry.placement import Placements
@@ -21,6 +22,9 @@ from layoutlint.model.storage import EMBEDDED
 from layoutlint.model.structs import Field, Struct, fields_in_braces
 from layoutlint.phrases import first_few, quantity
 
+if TYPE_CHECKING:
+    from layoutlint.lint.guess_uses import GuessUses
+
 _FEW = 4
 """How many fields a sentence names."""
 _MOST_STRUCTS = 8
@@ -33,8 +37,11 @@ _STRUCT = re.compile(
 """The spelling of a struct type, or of pointers to one."""
 
 
-def rank(report: Report, packs: Iterable[Pack], most: int) -> Report:
-    """Return a report with the `most` highest notes of packs that guess, by rank, after other findings."""
+def rank(report: Report, packs: Iterable[Pack], most: int, uses: GuessUses | None = None) -> Report:
+    """Return a report with the `most` highest notes of packs that guess, by rank, after other findings.
+
+    With `uses`, what functions do to the fields decides first.
+    """
     pack_of = {rule: pack for pack in packs if pack.guesses for rule in pack.rules}
     padded = _padded_elsewhere(report.readings)
     findings = [f for f in (*report.findings, *report.kept_findings) if not _elements(f) & padded]
@@ -44,7 +51,11 @@ def rank(report: Report, packs: Iterable[Pack], most: int) -> Report:
     kernels = {reading.path for reading in report.readings if reading.is_kernel}
     has_variables = any(reading.variables for reading in report.readings)
     ranks = (
-        replace(_rank_of(finding, holders, finding.input not in kernels), counts_variables=has_variables)
+        replace(
+            _rank_of(finding, holders, finding.input not in kernels),
+            counts_variables=has_variables,
+            uses=None if uses is None else uses.rank(finding),
+        )
         for finding in notes
     )
     scored = sorted(zip(ranks, notes, strict=True), key=_sort_key)
@@ -93,10 +104,11 @@ def _summary(pack: Pack, guesses: list[Finding], shown: list[Finding]) -> str:
     return text + (f"; could not judge {first_few(sorted(set(unknown)), _MOST_STRUCTS)}" if unknown else "")
 
 
-def _sort_key(scored: tuple[Rank, Finding]) -> tuple[float, str, str, str]:
+def _sort_key(scored: tuple[Rank, Finding]) -> tuple[float, float, str, str, str]:
     rank, finding = scored
+    used = 0.0 if rank.uses is None else rank.uses.score
     name = finding.struct.name if finding.struct is not None else ""
-    return -rank.score, name, finding.rule.id, finding_message(finding)
+    return -used, -rank.score, name, finding.rule.id, finding_message(finding)
 
 
 def _rank_of(finding: Finding, holders: Mapping[str, set[str]], is_user_space: bool) -> Rank:

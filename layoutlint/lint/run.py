@@ -27,6 +27,7 @@ from layoutlint.model.record import replace
 if TYPE_CHECKING:
     from layoutlint.intent.annotations.rules import Intent, Suppression
     from layoutlint.intent.claims import Claims
+    from layoutlint.lint.guess_uses import GuessUses
 
 FOR_OTHERS = Unread(RULES, "nothing was judged: they are for other targets, versions or configurations")
 
@@ -125,7 +126,9 @@ def report(
         findings += unused.find_unused_rules(rules, findings, inputs, options.unused, hints)
     findings += unused_intent
     rules += tuple(dict.fromkeys(finding.rule for finding in held))
-    read_result = replace(read_result, unread=[*read_result.unread, *unheld])
+    functions = _guess_uses(packs, kernel_packs, options) if options.uses else None
+    gaps = () if functions is None else functions.unread
+    read_result = replace(read_result, unread=[*read_result.unread, *unheld, *gaps])
     result = _report(inputs, read_result, rules, findings, unused_intent, hints, options)
     if options.held is not None:
         from layoutlint.lint import held_layouts
@@ -142,8 +145,15 @@ def report(
         from layoutlint.lint import ranking
 
         applied = dict.fromkeys(pack for each in inputs for pack in each.packs)
-        return ranking.rank(result, applied, options.guesses)
+        return ranking.rank(result, applied, options.guesses, functions)
     return result
+
+
+def _guess_uses(packs: tuple[Pack, ...], kernel_packs: tuple[Pack, ...], options: Options) -> GuessUses:
+    """Return what functions do to the fields of guesses."""
+    from layoutlint.lint import guess_uses  # few runs name the sources
+
+    return guess_uses.read(options.uses, packs + kernel_packs, options)
 
 
 def judged_inputs(

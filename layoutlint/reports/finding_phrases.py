@@ -85,8 +85,12 @@ def share(verdict: Verdict) -> str:
 
 def rank_reason(rank: Rank) -> str:
     """Return the rank of a guess, with its score and the reason."""
+    place = f"{rank.place:,} of {rank.total:,} guesses"
+    if rank.uses is not None and rank.uses.reasons:
+        return f"{place}, by uses of the fields ({rank.uses.score:,.2f}): {'; '.join(rank.uses.reasons)}"
+    unused = "" if rank.uses is None else "no function of the sources is known to use its fields; "
     return (
-        f"{rank.place:,} of {rank.total:,} guesses, score {rank.score:,.1f}: {_users(rank)}, times "
+        f"{place}, {unused}score {rank.score:,.1f}: {_users(rank)}, times "
         f"{phrases.percent(rank.share)} of placements that fail"
     )
 

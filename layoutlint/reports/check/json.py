@@ -16,6 +16,7 @@ from layoutlint.judgement.finding import (
     Finding,
     Rank,
     Report,
+    UseRank,
 )
 from layoutlint.judgement.messages import finding_advice, finding_message
 from layoutlint.judgement.origin import EvidenceUse, basis, origins
@@ -187,7 +188,12 @@ def _rank(rank: Rank | None) -> dict[str, Any] | None:
         "score": round(rank.score, 3),
         "holders": rank.holders,
         "elements": rank.elements,
+        **({} if rank.uses is None else {"uses": _uses(rank.uses)}),
     }
+
+
+def _uses(uses: UseRank) -> dict[str, Any]:
+    return {"score": round(uses.score, 4), "reasons": list(uses.reasons), "origin": "inferred"}
 
 
 def _field(place: Place) -> dict[str, Any]:
