@@ -34,6 +34,7 @@ from layoutlint.commands.rules_import import rules_import
 from layoutlint.commands.schema import schema
 from layoutlint.commands.show import show
 from layoutlint.commands.snapshot import snapshot
+from layoutlint.commands.suggest import suggest
 from layoutlint.errors import (
     EXIT_BROKEN_PIPE,
     EXIT_INTERNAL,
@@ -68,6 +69,7 @@ _EXAMPLES = {
     "allocations": "src",
     "accesses": "src --struct ring",
     "infer": "compile_commands.json",
+    "suggest": "ring.h ring --patch",
     "explain": "separate",
     "baseline write": "layoutlint-baseline.toml ring.h",
     "baseline update": "layoutlint-baseline.toml ring.h",
@@ -150,8 +152,8 @@ def app() -> None:
 
 
 _COMMANDS = (
-    check, diff, bisect, snapshot, evidence, show, containers, measure, allocations, accesses, infer, explain,
-    schema, rules_group, init, completion, cache_group, baseline_group,
+    check, diff, bisect, snapshot, evidence, show, containers, measure, allocations, accesses, infer, suggest,
+    explain, schema, rules_group, init, completion, cache_group, baseline_group,
 )  # fmt: skip
 for command in _COMMANDS:
     app.add_command(command)

@@ -52,7 +52,11 @@ def write_whole(path: str, text: str) -> None:
 
     An existing file keeps its permissions.
     """
-    data = text.encode("utf-8", "backslashreplace")
+    write_bytes(path, text.encode("utf-8", "backslashreplace"))
+
+
+def write_bytes(path: str, data: bytes) -> None:
+    """Write a whole file or none, as `write_whole`, with bytes that need not be UTF-8."""
     try:
         _refuse_unwritable(path)
         if (descriptor := _descriptor(path)) is not None:

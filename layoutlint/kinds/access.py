@@ -134,6 +134,11 @@ class AccessApart(Record, frozen=True):
         adjacent = find_adjacent_objects(context, self.neighbours, across)
         return judge_apart(pairs, context.placements, kept_verdict, say, adjacent=adjacent)
 
+    def opposed_fields(self, context: Context) -> tuple[tuple[Place, Place], ...]:
+        """Return each read field with each written one that disturbs it, a field also with itself."""
+        uses = self._select_uses(context)
+        return tuple((a, b) for a, b in product(uses, uses) if self._disturb(uses[a], uses[b]))
+
     def sides(self, context: Context) -> Sides:
         """Return the written fields and the read ones; a field that is both counts as written."""
         uses = self._select_uses(context)

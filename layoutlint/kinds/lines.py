@@ -81,12 +81,12 @@ class Lines(Record, frozen=True):
 
     def check(self, context: Context) -> Verdict:
         """Return a violation where the fields touch more than `max` lines."""
-        places, placements = self._find_places(context), context.placements
+        places, placements = self.fields_to_count(context), context.placements
         for place in places:
             if place.is_flexible:
                 raise CannotTell(f"how far {format_place(place)} goes is not known: it is a flexible array")
         covered, line = count_lines(places, 0, 1), placements.line_size
-        most = max(1, -(-covered // line)) if self.max is None else self.max
+        most = self.limit(covered, line)
         counts = {base: count_lines(places, base, line) for base in placements.bases}
         bases = placements.violating_bases(lambda base: counts[base] > most)
         total = len(placements.bases)
@@ -101,7 +101,12 @@ class Lines(Record, frozen=True):
         advice = self._advice(covered, most, placements) + tolerate_advice(len(bases), total)
         return judge(placements, bases, message, places, advice)
 
-    def _find_places(self, context: Context) -> tuple[Place, ...]:
+    def limit(self, covered: int, line: int) -> int:
+        """Return the most lines that fields of some bytes together may touch."""
+        return max(1, -(-covered // line)) if self.max is None else self.max
+
+    def fields_to_count(self, context: Context) -> tuple[Place, ...]:
+        """Return the fields whose lines count. Raises CannotTell."""
         if self.side is None:
             return context.places(self.fields)
         hot = [a for a in context.accesses if a.access not in ("", "cold") and self.side in (a.side, _ANY)]

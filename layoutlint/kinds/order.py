@@ -56,12 +56,7 @@ class Order(Record, frozen=True):
 
     def check(self, context: Context) -> Verdict:
         """Return broken where a field does not end before the next begins."""
-        steps = [_without_named(context.places((path,)), self.fields, path) for path in self.fields]
-        pairs = [
-            pair
-            for left_fields, right_fields in pairwise(steps)
-            for pair in every_pair(left_fields, right_fields)
-        ]
+        steps, pairs = self._steps(context), self.ordered_pairs(context)
         wrong = [pair for pair in pairs if not _precedes(*pair)]
         places = tuple(dict.fromkeys(place for step in steps for place in step))
         if not wrong:
@@ -71,6 +66,15 @@ class Order(Record, frozen=True):
         )
         advice = f"declare `{wrong[0][0].path}` before `{wrong[0][1].path}`"
         return judge_once(False, message, tuple(dict.fromkeys(p for pair in wrong for p in pair)), advice)
+
+    def ordered_pairs(self, context: Context) -> tuple[tuple[Place, Place], ...]:
+        """Return the pairs of which one field must end before the other begins. Raises CannotTell."""
+        return tuple(
+            pair for ours, theirs in pairwise(self._steps(context)) for pair in every_pair(ours, theirs)
+        )
+
+    def _steps(self, context: Context) -> list[tuple[Place, ...]]:
+        return [_without_named(context.places((path,)), self.fields, path) for path in self.fields]
 
 
 def _without_named(places: tuple[Place, ...], named: tuple[str, ...], path: str) -> tuple[Place, ...]:

@@ -82,10 +82,10 @@ class RulePlacements(Record, frozen=True):
 
     def _distinct_cases(self, layout: Layout, storage: Storage | None, likely: Placements) -> Iterator[Case]:
         """Yield the placements of a struct with several possible alignments, each once."""
-        cases = {_places(likely): (likely, list[int]())}
+        cases = {placements_key(likely): (likely, list[int]())}
         for value in layout.alignments:
             placements = self._placements(layout, storage, Alignment(value, "one that it may have"))
-            cases.setdefault(_places(placements), (placements, []))[1].append(value)
+            cases.setdefault(placements_key(placements), (placements, []))[1].append(value)
         for placements, aligns in cases.values():
             yield Case(placements, tuple(aligns))
 
@@ -161,7 +161,7 @@ class RulePlacements(Record, frozen=True):
         yield Case(first := placement.combine_placements(likely))
         if all(len(layout.alignments) == 1 for layout in layouts):
             return
-        yielded, differing = {_places(first)}, dict[str, None]()
+        yielded, differing = {placements_key(first)}, dict[str, None]()
         smallest, *between, largest = sorted({align for layout in layouts for align in layout.alignments})
         choices = [(smallest, "the smallest possible"), (largest, "the largest possible")]
         if any(placements.rows for placements in likely):
@@ -174,14 +174,14 @@ class RulePlacements(Record, frozen=True):
                 if value != layout.align.value:
                     align = Alignment(value, "one that it may have")
                     placements = self._placements_inside(way, storage, align)
-                if _places(placements) != _places(usual):
+                if placements_key(placements) != placements_key(usual):
                     differing[way.struct.name] = None
                     chosen.append(placements)
                 else:
                     chosen.append(usual)
             merged = placement.combine_placements(chosen)
-            if _places(merged) not in yielded:
-                yielded.add(_places(merged))
+            if placements_key(merged) not in yielded:
+                yielded.add(placements_key(merged))
                 yield Case(merged, (), tuple(differing), description)
 
     def _placements_inside(
@@ -232,7 +232,7 @@ class PlacementTable(Record, frozen=True):
         return self._by_version[key]
 
 
-def _places(placements: Placements) -> tuple[object, ...]:
+def placements_key(placements: Placements) -> tuple[object, ...]:
     """Return the part of placements on which a verdict can depend: all but the reasons."""
-    parts = frozenset(map(_places, placements.parts))
+    parts = frozenset(map(placements_key, placements.parts))
     return placements.bases, placements.rows, parts

@@ -67,7 +67,7 @@ def find_subjects(
 
     Raises ReadError if one cannot be read or judged, and UsageError for a rule that cannot be measured.
     """
-    found = [_find(source, request, packs, kernel_packs, options) for source in sources]
+    found = [find_struct(source, request.struct, packs, kernel_packs, options) for source in sources]
     chosen = _choose_rule(found[0], request, packs + kernel_packs)
     results = [_subject(each, request, chosen, options) for each in found]
     rule = None if chosen is None else chosen[0]
@@ -76,44 +76,46 @@ def find_subjects(
     return Subjects(tuple(subject for subject, _, _ in results), rule, arranges, tuple(notes))
 
 
-def _find(
+def find_struct(
     source: Source,
-    request: Request,
+    name: str,
     packs: tuple[Pack, ...],
     kernel_packs: tuple[Pack, ...],
     options: Options,
 ) -> Found:
-    own = replace(options, only=request.struct, annotations=True)
+    """Return the one definition of a struct in an input, with the rules on it. Raises ReadError."""
+    own = replace(options, only=name, annotations=True)
     read = run.read((source.path,), packs, kernel_packs, own)
     judged, _ = run.judged_inputs(read, packs, kernel_packs, options)
-    structs = [(each, s) for each in judged for s in each.structs.find(request.struct) if s.problem is None]
+    structs = [(each, s) for each in judged for s in each.structs.find(name) if s.problem is None]
     complete = [(each, struct) for each, struct in structs if struct.bit_size is not None]
     if not complete:
-        _refuse_missing(source, request, judged, read.unread, options)
+        _refuse_missing(source, name, judged, read.unread, options)
     distinct = {(struct.bit_size, struct.fields): (each, struct) for each, struct in reversed(complete)}
     if len(distinct) > 1:
         raise ReadError(
             source.path,
-            f"has {len(distinct)} different definitions of struct {request.struct}; give an input with one",
+            f"has {len(distinct)} different definitions of struct {name}; give an input with one",
         )
     each, struct = next(iter(distinct.values()))
     return Found(source, each, struct, tuple(_measurable_rules(each, struct)))
 
 
 def _refuse_missing(
-    source: Source, request: Request, judged: list[JudgedInput], unread: Sequence[object], options: Options
+    source: Source, name: str, judged: list[JudgedInput], unread: Sequence[object], options: Options
 ) -> None:
     """Raise ReadError for a struct without a definition."""
     if unread:
         raise ReadError(source.path, str(unread[0]).removeprefix(f"{source.path}: "))
-    named = [struct for each in judged for struct in each.structs.find(request.struct)]
+    named = [struct for each in judged for struct in each.structs.find(name)]
     if named:
         reason = named[0].problem
-        name = f"{named[0].aggregate} {named[0].name}"
-        undefined = f"{name} is declared but not defined"
-        raise ReadError(source.path, f"the layout of {name} is unreliable: {reason}" if reason else undefined)
+        label = f"{named[0].aggregate} {named[0].name}"
+        undefined = f"{label} is declared but not defined"
+        unreliable = f"the layout of {label} is unreliable: {reason}"
+        raise ReadError(source.path, unreliable if reason else undefined)
     names = inputs.names((source.path,), options.read)
-    raise ReadError(source.path, f"no struct {request.struct}{struct_hint(request.struct, names)}")
+    raise ReadError(source.path, f"no struct {name}{struct_hint(name, names)}")
 
 
 def _measurable_rules(judged: JudgedInput, struct: Struct) -> Iterator[tuple[Rule, Pack]]:

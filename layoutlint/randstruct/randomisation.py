@@ -16,9 +16,10 @@ from layoutlint.randstruct.c_abi import CannotLayOut
 from layoutlint.randstruct.gcc_order import Behaviour
 from layoutlint.randstruct.gcc_plugin import ANY, Plugin, plugin_of_version
 from layoutlint.randstruct.marked import Marks, Names
-from layoutlint.randstruct.relayout import NAMELESS, Input, Relayouter
+from layoutlint.randstruct.relayout import NAMELESS, Input, Relayouter, type_of_struct
 from layoutlint.randstruct.scheme import CLANG, Scheme
 from layoutlint.randstruct.seed import DIGITS, Seed
+from layoutlint.randstruct.variants import Way
 
 __all__ = ["Plugin", "Randomisation", "Seed", "embedded_names", "relay_structs"]
 
@@ -194,6 +195,21 @@ def make_redoers(
         Relayouter(one, given_marks, declarations, tells, definitions.find)
         for one in (how.scheme, *how.alternatives)
     ]
+
+
+def declared_ways(reading: Reading, context: Iterable[Reading], struct: Struct) -> list[Way]:
+    """Return the declarations that give a struct of a reading its layout, the likeliest first.
+
+    `context` are readings of the structs that it embeds. Raises CannotLayOut if none does.
+    """
+    readings = (reading, *context)
+    definitions = _Definitions(struct for item in readings for struct in item.structs)
+    declarations = [declared for one in readings for declared in one.declared or ()]
+    tells = Input(reading.declared is not None, reading.reader != "btf")
+    scheme = Randomisation("gcc-full", None).scheme  # no member is shuffled
+    relayouter = Relayouter(scheme, Marks(), declarations, tells, definitions.find)
+    type_ = type_of_struct(struct, struct.bit_size or 0)
+    return relayouter.ways(type_, [field.bit_size for field in struct.fields], False, struct.target)
 
 
 class _RelayoutComparison:

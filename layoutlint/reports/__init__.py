@@ -99,3 +99,10 @@ EVIDENCE_FORMATS: dict[str, Callable[..., str]] = {
     "json": _render("evidence.json"),
 }
 """Formats of `layoutlint evidence`: functions of an EvidenceReport; the one for people has options."""
+
+SUGGEST_FORMATS: dict[str, Callable[..., str]] = {
+    "text": _render("suggest.text"),
+    "patch": _render("suggest.patch"),
+    "json": _render("suggest.json"),
+}
+"""Formats of `layoutlint suggest`: functions of a Suggestion; the one for people has options."""

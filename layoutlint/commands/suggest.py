@@ -1,0 +1,215 @@
+"""`layoutlint suggest`: an order of the members that keeps the rules, as a patch."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, NamedTuple, NoReturn
+
+import click
+
+from layoutlint import reports
+from layoutlint.commands.options import (
+    PlacementOptions,
+    ReadingOptions,
+    SingleValueCommand,
+    collect,
+    format_option,
+    parse_outputs,
+    placement_options,
+    read_options,
+    reading_options,
+    rule_options,
+)
+from layoutlint.commands.packs import discover_rule_file, load_packs
+from layoutlint.commands.struct_names import refuse_swapped, without_keyword
+from layoutlint.errors import EXIT_FINDINGS, EXIT_KEPT, EXIT_UNKNOWN, ReadError
+
+if TYPE_CHECKING:
+    from layoutlint.lint.reordering import Request
+    from layoutlint.suggestion.result import Suggestion
+
+_EFFORT = 4.0
+_MOST_EFFORT = 1000.0
+
+
+class SuggestOptions(NamedTuple):
+    """Options that only `suggest` has."""
+
+    rule_paths: tuple[str, ...]
+    pack_names: tuple[str, ...]
+    no_packs: bool
+    no_annotations: bool
+    optimize: str
+    smallest: bool
+    patch: bool
+    write: bool
+    force: bool
+    sources: tuple[str, ...]
+    effort: float
+    outputs: tuple[str, ...]
+    format_: str
+
+
+_SEARCH = (
+    click.option(
+        "--optimize",
+        type=click.Choice(["moves", "lines"]),
+        default="moves",
+        show_default=True,
+        help="After the rules: move as few declarations as possible, or let the declared accesses of each "
+        "side touch as few lines as possible.",
+    ),
+    click.option("--smallest", is_flag=True, help="After the rules: make the struct as small as possible."),
+    click.option("--patch", is_flag=True, help="Print the change as a patch, with a draft of its message."),
+    click.option("--write", is_flag=True, help="Write the change to the file that defines the struct."),
+    click.option("--force", is_flag=True, help="Suggest orders that uses in the sources forbid, too."),
+    click.option(
+        "--sources",
+        multiple=True,
+        metavar="PATH",
+        help="Search C files or a folder for what depends on the order (default: those of INPUT).",
+    ),
+    click.option(
+        "--effort",
+        type=click.FloatRange(0.01, _MOST_EFFORT),
+        default=_EFFORT,
+        show_default=True,
+        help="Limit the search for each aim; about seconds of a processor.",
+    ),
+    click.option("--output", "outputs", multiple=True, metavar="F=FILE", help="Write format F to FILE too."),
+)
+
+
+def _own_options(command: click.decorators.FC) -> click.decorators.FC:
+    for option in reversed(_SEARCH):
+        command = option(command)
+    return command
+
+
+@click.command(cls=SingleValueCommand)
+@click.argument("path", metavar="INPUT")
+@click.argument("struct", metavar="STRUCT")
+@_own_options
+@format_option(reports.SUGGEST_FORMATS.keys() - {"patch"})
+@rule_options
+@placement_options
+@reading_options
+@collect(SuggestOptions, "own", SuggestOptions._fields)
+@click.pass_obj
+def suggest(
+    flags: tuple[str, ...],
+    /,
+    path: str,
+    struct: str,
+    own: SuggestOptions,
+    placement: PlacementOptions,
+    reading: ReadingOptions,
+) -> NoReturn:
+    """Suggest an order of the members of STRUCT that keeps all of its rules.
+
+    Of all orders that keep the rules at every placement, it is the one that moves the fewest declarations;
+    then the smallest, then the one with the fewest holes. Where the sources depend on the order, only
+    orders that they allow are suggested. Needs `pip install layoutlint[suggest]`.
+
+    Exit status: 0 an order is suggested, or none is needed; 1 the rules contradict one another; 3 refused, or
+    nothing was found.
+    """
+    from layoutlint.commands import output_files, terminal
+
+    _refuse_combinations(own)
+    outputs = parse_outputs(own.outputs, reports.SUGGEST_FORMATS, "patch=0001.patch")
+    output_files.refuse((name for _, name in outputs), (path, *own.rule_paths, *own.sources))
+    for _, name in outputs:
+        output_files.refuse_source(name)
+    result = _run(flags, path, struct, own, placement, reading)
+    for name, file in outputs:
+        output_files.write_whole(file, reports.SUGGEST_FORMATS[name](result))
+    if own.write and result.patch is not None and result.patch.text != result.patch.old_text:
+        _write(result)
+    format_ = "patch" if own.patch else own.format_
+    has_patch = result.patch is not None
+    if format_ != "patch" or not has_patch:
+        width, color = terminal.width(reading.width), terminal.has_color(reading.color)
+        options = {"color": color, "width": width} if format_ != "json" else {}
+        text = reports.SUGGEST_FORMATS["json" if format_ == "json" else "text"](result, **options)
+        (terminal.complain if own.patch else terminal.write)(text.rstrip("\n") + "\n" * (not own.patch))
+    else:
+        terminal.write(reports.SUGGEST_FORMATS["patch"](result))
+    sys.stdout.flush()
+    sys.exit(_status(result, own))
+
+
+def _refuse_combinations(own: SuggestOptions) -> None:
+    if own.smallest and own.optimize == "lines":
+        raise click.UsageError("--smallest and --optimize lines are different aims: choose one")
+    if own.patch and own.format_ != "text":
+        raise click.UsageError("--patch prints a patch: write JSON to a file with --output json=FILE")
+
+
+def _run(
+    flags: tuple[str, ...],
+    path: str,
+    struct: str,
+    own: SuggestOptions,
+    placement: PlacementOptions,
+    reading: ReadingOptions,
+) -> Suggestion:
+    from layoutlint.intent.overrides import apply_overrides
+    from layoutlint.intent.toml import rule_file
+    from layoutlint.lint.options import Options
+    from layoutlint.model.paths import is_pattern
+
+    name = without_keyword(struct)
+    if is_pattern(name):
+        raise click.UsageError(f"{name!r} is a pattern; name one struct")
+    refuse_swapped("suggest", path, (struct,))
+    packs = load_packs(own.rule_paths or discover_rule_file(), own.pack_names)
+    kernel_packs = () if own.no_packs else rule_file.kernel_packs_beside(packs)
+    packs, kernel_packs = apply_overrides(packs, kernel_packs)
+    options = Options(
+        annotations=not own.no_annotations,
+        line_size=placement.line_size,
+        min_align=placement.min_align,
+        read=read_options(flags, reading),
+    )
+    try:
+        from layoutlint.lint import reordering
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] != "ortools":
+            raise
+        raise ReadError(
+            "suggest", "needs OR-tools, which is not installed: pip install 'layoutlint[suggest]'"
+        ) from None
+    return reordering.suggest(path, _request(name, own), packs, kernel_packs, options)
+
+
+def _request(name: str, own: SuggestOptions) -> Request:
+    from layoutlint.lint.reordering import Request
+
+    if own.smallest:
+        return Request(name, ("size", "moves", "holes"), own.effort, own.sources, own.force)
+    if own.optimize == "lines":
+        return Request(name, ("lines", "moves", "size", "holes"), own.effort, own.sources, own.force)
+    return Request(name, ("moves", "size", "holes"), own.effort, own.sources, own.force)
+
+
+def _write(result: Suggestion) -> None:
+    """Write the changed file whole. Raises UsageError if it was changed meanwhile."""
+    from layoutlint import files
+    from layoutlint.commands import output_files
+
+    patch = result.patch
+    assert patch is not None
+    old = patch.old_text.encode("utf-8", "surrogateescape")
+    if files.read_all(patch.file, len(old) + 1) != old:
+        raise click.UsageError(f"{patch.file} was changed while it was read, and is left as it is")
+    output_files.write_bytes(patch.file, patch.text.encode("utf-8", "surrogateescape"))
+
+
+def _status(result: Suggestion, own: SuggestOptions) -> int:
+    if result.status == "infeasible":
+        return EXIT_FINDINGS
+    if result.status in ("refused", "unknown"):
+        return EXIT_UNKNOWN
+    needs_patch = (own.patch or own.write) and bool(result.moves)
+    return EXIT_UNKNOWN if needs_patch and result.patch is None else EXIT_KEPT

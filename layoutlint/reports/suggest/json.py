@@ -1,0 +1,76 @@
+"""Format `json` of `suggest`: the order for scripts (schema `layoutlint/suggest/1`, docs/json.md)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from layoutlint.judgement.rule import Rule
+from layoutlint.readers.order_uses import OrderUse
+from layoutlint.reports.json_values import document_text
+from layoutlint.suggestion.result import SUGGEST_SCHEMA, RuleOutcome, Suggestion
+
+
+def render(result: Suggestion) -> str:
+    """Return the suggestion as one JSON object, with a newline at the end."""
+    sizes = [struct.bit_size for struct in (result.struct, result.new) if struct is not None]
+    kept = [each for each in result.rules if each.after.outcome.value == "kept"]
+    document = {
+        "schema": SUGGEST_SCHEMA,
+        "input": result.input,
+        "struct": result.struct.name,
+        "file": None if result.struct.source is None else result.struct.source.file,
+        "line": None if result.struct.source is None else result.struct.source.line,
+        "status": result.status,
+        "reason": result.reason or None,
+        "order": list(result.order),
+        "offsets": [] if result.new is None else [field.bit_offset // 8 for field in result.new.fields],
+        "size": None if result.new is None else [(size or 0) // 8 for size in sizes],
+        "moves": [{"member": move.member, "behind": move.behind} for move in result.moves],
+        "aims": [
+            {"aim": each.aim, "before": each.before, "after": each.after, "bound": each.bound}
+            for each in result.aims
+        ],
+        "kept": [each.rule.id for each in kept],
+        "rules": [_rule(each) for each in result.rules],
+        "core": [_core(rule) for rule in result.core],
+        "core_is_minimal": result.is_core_minimal,
+        "refusals": [_use(use) for use in result.uses],
+        "forced": result.is_forced,
+        "hints": [_use(use) for use in result.hints],
+        "order_free": result.is_order_free,
+        "searched": {
+            "sources": result.looked_at.sources,
+            "headers": result.looked_at.headers,
+            "mentioning": result.looked_at.mentioning,
+            "not_searched": list(result.not_looked_at),
+        },
+        "patch": None if result.patch is None else result.patch.diff,
+        "no_patch": result.no_patch or None,
+        "notes": [*result.notes, *(result.patch.notes if result.patch is not None else ())],
+    }
+    return document_text(document)
+
+
+def _rule(outcome: RuleOutcome) -> dict[str, Any]:
+    return {
+        "rule": outcome.rule.id,
+        "before": outcome.before.outcome.value,
+        "after": outcome.after.outcome.value,
+        "message": outcome.after.message,
+        "searched": not outcome.reason,
+        "reason": outcome.reason or None,
+    }
+
+
+def _core(rule: Rule) -> dict[str, Any]:
+    return {"rule": rule.id, "file": rule.source.file, "line": rule.source.line}
+
+
+def _use(use: OrderUse) -> dict[str, Any]:
+    return {
+        "kind": use.kind,
+        "reason": use.text,
+        "file": use.file,
+        "line": use.line,
+        "members": list(use.members),
+    }

@@ -1,0 +1,72 @@
+"""Format `patch` of `suggest`: a draft of a commit message, and a diff that `git apply` accepts."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator
+
+from layoutlint import escapes
+from layoutlint.reports.suggest import phrases
+from layoutlint.suggestion.result import Suggestion
+
+_WIDTH = 75
+"""The most columns of a line in a commit message (Documentation/process/submitting-patches.rst of Linux)."""
+_CONTEXT = 2
+
+
+def render(result: Suggestion) -> str:
+    """Return the patch; without a change only the message."""
+    message = escapes.lines(_message(result))
+    diff = "" if result.patch is None else result.patch.diff
+    return f"{message}---\n{diff}" if diff else message
+
+
+def _message(result: Suggestion) -> Iterator[str]:
+    name = phrases.title(result.struct)
+    moved = ", ".join(move.member for move in result.moves[:3]) + (", ..." if len(result.moves) > 3 else "")
+    yield _cut(f"{name}: move {moved}" if moved else f"{name}: keep the order")
+    yield ""
+    for outcome in result.rules:
+        if outcome.before.outcome is not outcome.after.outcome:
+            why = outcome.rule.why.rstrip(".")
+            yield from _wrap(f"{why[:1].upper()}{why[1:]}: {outcome.before.message}.")
+            yield ""
+    if result.moves:
+        yield from _wrap(f"Move {'; '.join(phrases.moves(result))}.")
+        yield ""
+        yield from _wrap("; ".join(phrases.aim(each, True) for each in result.aims[1:]).capitalize() + ".")
+        yield ""
+    for outcome in result.rules:
+        if outcome.before.outcome is not outcome.after.outcome:
+            yield from _wrap(f"Now {outcome.after.message}.")
+            yield ""
+    yield from _table(result)
+
+
+def _table(result: Suggestion) -> Iterator[str]:
+    """Yield the offsets of the moved members and those beside them."""
+    if result.new is None or not result.moves:
+        return
+    rows = phrases.layout_rows(result)
+    near = {
+        at
+        for number, row in enumerate(rows)
+        if row[4]
+        for at in range(number - _CONTEXT, number + _CONTEXT + 1)
+    }
+    yield "    offset  before  member"
+    was_shown = True
+    for at, (offset, before, _, name, is_moved) in enumerate(rows):
+        if at in near:
+            yield _cut(f"    {offset:>6}  {before:>6}  {name}{'  <- moved' if is_moved else ''}")
+        elif was_shown:
+            yield "       ..."
+        was_shown = at in near
+
+
+def _wrap(text: str) -> list[str]:
+    return textwrap.wrap(text, _WIDTH, break_long_words=True, break_on_hyphens=False)
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _WIDTH else text[: _WIDTH - 3] + "..."

@@ -1,0 +1,81 @@
+"""Sentences on a suggested order."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from layoutlint.model.structs import Struct
+from layoutlint.phrases import quantity
+from layoutlint.suggestion.result import Aimed, Move, Suggestion
+
+_NOUNS = {"moves": "moved declaration", "size": "byte", "holes": "hole", "lines": "touched line"}
+
+
+def title(struct: Struct) -> str:
+    """Return the name of a struct."""
+    return f"{struct.aggregate} {struct.name}" if struct.is_tagged else struct.name
+
+
+def headline(result: Suggestion) -> str:
+    """Return the result in a sentence."""
+    if result.status == "refused":
+        why = result.reason or "the sources depend on the order of its members"
+        return f"refused: {why}"
+    if result.status == "unknown":
+        return f"unknown: {result.reason}"
+    if result.status == "infeasible":
+        return "no order of the members keeps these rules together" if len(result.core) > 1 else (
+            "no order of the members keeps this rule"
+        )
+    if not result.moves:
+        return "no member has to move"
+    return f"{quantity(len(result.moves), 'declaration')} to move"
+
+
+def aim(each: Aimed, is_optimal: bool) -> str:
+    """Return what is reached for an aim, and how much better it could be."""
+    value = quantity(each.after, _NOUNS[each.aim])
+    before = "" if each.aim == "moves" or each.before == each.after else f", before {each.before:,}"
+    bound = "" if is_optimal or each.bound == each.after else f" (no order has less than {each.bound:,})"
+    return f"{value}{before}{bound}"
+
+
+def moves(result: Suggestion) -> list[str]:
+    """Return each move in words."""
+    return [f"`{move.member}` {_where(move)}" for move in result.moves]
+
+
+def _where(move: Move) -> str:
+    return "to the beginning" if move.behind is None else f"behind `{move.behind}`"
+
+
+class Row(NamedTuple):
+    """A member in the new order, with offsets and size in bytes."""
+
+    offset: str
+    before: str
+    size: str
+    name: str
+    is_moved: bool
+
+
+def layout_rows(result: Suggestion) -> list[Row]:
+    """Return the members in the new order."""
+    assert result.new is not None
+    from layoutlint.readers.order_uses import member_names
+
+    before = {
+        name: field.bit_offset
+        for name, field in zip(member_names(result.struct), result.struct.fields, strict=True)
+    }
+    moved = {move.member for move in result.moves}
+    rows = []
+    for name, field in zip(result.order, result.new.fields, strict=True):
+        size = "??" if field.bit_size is None else _place(field.bit_size)
+        rows.append(Row(_place(field.bit_offset), _place(before[name]), size, name, name in moved))
+    return rows
+
+
+def _place(bits: int) -> str:
+    """Return bytes, with the bits behind a colon if they are no whole bytes."""
+    return f"{bits // 8}" if bits % 8 == 0 else f"{bits // 8}:{bits % 8}"

@@ -1,0 +1,114 @@
+"""Format `text` of `suggest`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from layoutlint.phrases import quantity
+from layoutlint.readers.order_uses import OrderUse
+from layoutlint.reports import styled
+from layoutlint.reports.styled import Line, line, paragraph
+from layoutlint.reports.suggest import phrases
+from layoutlint.suggestion.result import RuleOutcome, Suggestion
+
+_MOST_USES = 20
+
+
+def render(result: Suggestion, *, color: bool = False, width: int = 100) -> str:
+    """Return the order with its moves, the rules before and after, and what the sources say about it."""
+    lines = _lines(result, width)
+    return styled.render_colored(lines) if color else styled.render_plain(lines)
+
+
+def _lines(result: Suggestion, width: int) -> Iterator[Line]:
+    place = "" if result.struct.source is None else f", {result.struct.source}"
+    yield from paragraph("", f"{phrases.title(result.struct)}{place}", width, "bold")
+    yield line(phrases.headline(result))
+    for rule in result.core:
+        yield from paragraph(f"  {rule.id}: ", f"{rule.why} ({rule.source})", width)
+    if result.core and not result.is_core_minimal:
+        yield from paragraph("  ", "perhaps fewer of them contradict one another: raise --effort", width)
+    yield from _uses(result, width)
+    if result.new is not None:
+        yield from _order(result, width)
+    yield from _notes(result, width)
+
+
+def _order(result: Suggestion, width: int) -> Iterator[Line]:
+    if result.status == "infeasible":
+        yield line("the order that keeps the most rules:")
+    elif result.status == "refused":
+        yield line("the order that was found:")
+    for text in phrases.moves(result):
+        yield line(f"  move {text}")
+    is_optimal = result.status == "optimal"
+    aims = "; ".join(phrases.aim(each, is_optimal) for each in result.aims)
+    yield from paragraph("  ", aims + ("" if is_optimal else "; better orders may exist"), width)
+    if result.rules:
+        yield line()
+        for outcome in result.rules:
+            yield from _rule(outcome, width)
+    if result.moves:
+        yield line()
+        yield from _table(result)
+
+
+def _rule(outcome: RuleOutcome, width: int) -> Iterator[Line]:
+    before, after = outcome.before.outcome.value, outcome.after.outcome.value
+    change = after if before == after else f"{before} -> {after}"
+    style = "green" if after == "kept" else "red"
+    yield line("  ", (change, style), f"  {outcome.rule.id}")
+    yield from paragraph("    ", outcome.after.message, width)
+    if outcome.reason:
+        yield from paragraph("    ", f"only judged, not searched for: {outcome.reason}", width)
+
+
+def _table(result: Suggestion) -> Iterator[Line]:
+    rows = phrases.layout_rows(result)
+    columns = zip(("offset", "before", "size"), *(row[:3] for row in rows), strict=True)
+    sizes = [max(map(len, column)) for column in columns]
+    head = zip(("offset", "before", "size"), sizes, strict=True)
+    yield line(("  " + "  ".join(name.rjust(size) for name, size in head) + "  member", "dim"))
+    for *numbers, name, is_moved in rows:
+        cells = "  ".join(cell.rjust(size) for cell, size in zip(numbers, sizes, strict=True))
+        yield line(f"  {cells}  ", (name, "bold" if is_moved else ""), "  <- moves" if is_moved else "")
+
+
+def _uses(result: Suggestion, width: int) -> Iterator[Line]:
+    if result.uses:
+        head = "used although the sources forbid it" if result.is_forced else "what depends on the order"
+        yield line(f"{head}:")
+    for use in result.uses[:_MOST_USES]:
+        yield from paragraph(f"  {_place(use)}: ", use.text, width)
+    if len(result.uses) > _MOST_USES:
+        yield line(f"  and {len(result.uses) - _MOST_USES} more (--format json has all)")
+    if result.uses and not result.is_forced:
+        yield from paragraph("  ", "--force suggests the order without regard to them", width)
+
+
+def _place(use: OrderUse) -> str:
+    return use.file if use.line is None else f"{use.file}:{use.line}"
+
+
+def _notes(result: Suggestion, width: int) -> Iterator[Line]:
+    looked = result.looked_at
+    notes = [f"{_place(use)}: {use.text}" for use in result.hints]
+    if result.is_order_free:
+        notes.append("the struct is marked __randomize_layout: its users accept any order")
+    if looked.sources or looked.headers:
+        notes.append(
+            f"searched for what depends on the order: {quantity(looked.sources, 'source')} and "
+            f"{quantity(looked.headers, 'header')}, {looked.mentioning} of which name the struct"
+        )
+    notes += [f"not searched: {sentence}" for sentence in result.not_looked_at]
+    notes += result.notes
+    if result.patch is not None:
+        notes += result.patch.notes
+        if result.patch.diff:
+            notes.append("--patch prints the change as a patch, --write makes it")
+    elif result.no_patch and result.moves:
+        notes.append(f"no patch: {result.no_patch}")
+    if notes:
+        yield line()
+    for note in notes:
+        yield from paragraph("note: ", note, width)

@@ -1,0 +1,94 @@
+"""The result of a search for a better order."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from layoutlint.judgement.rule import Rule
+from layoutlint.judgement.verdict import Verdict
+from layoutlint.model.record import Record
+from layoutlint.model.structs import Struct
+from layoutlint.readers.order_uses import LookedAt, OrderUse
+
+SUGGEST_SCHEMA = "layoutlint/suggest/1"
+
+Status = Literal["optimal", "feasible", "infeasible", "refused", "unknown"]
+
+
+class RuleOutcome(Record, frozen=True):
+    """A rule before and after the change."""
+
+    rule: Rule
+    before: Verdict
+    after: Verdict
+    reason: str = ""
+    """Why the order was only judged by it; empty if orders that keep it were searched."""
+
+
+class Aimed(Record, frozen=True):
+    """What an order reaches for one aim."""
+
+    aim: str
+    before: int
+    after: int
+    bound: int
+    """No order that is as good for the aims before has less."""
+
+
+class Move(Record, frozen=True):
+    """A member that moves."""
+
+    member: str
+    behind: str | None
+    """The member behind which it stands; None for the first."""
+
+
+class Patch(Record, frozen=True):
+    """The change of the file that defines the struct."""
+
+    file: str
+    """The path of the file."""
+    old_text: str
+    text: str
+    """The text after the change; bytes that are no UTF-8 are surrogates."""
+    diff: str
+    """The change as `git apply` reads it; empty if nothing moves."""
+    notes: tuple[str, ...] = ()
+    """What a person should look at, such as comments above several members."""
+
+
+class Suggestion(Record, frozen=True):
+    """The best order that was found for the members of a struct."""
+
+    input: str
+    struct: Struct
+    """The struct as it is."""
+    status: Status
+    new: Struct | None
+    """The struct in the new order; None if no order was found."""
+    order: tuple[str, ...] = ()
+    """The members in the new order."""
+    moves: tuple[Move, ...] = ()
+    aims: tuple[Aimed, ...] = ()
+    rules: tuple[RuleOutcome, ...] = ()
+    core: tuple[Rule, ...] = ()
+    """Rules that contradict one another."""
+    is_core_minimal: bool = True
+    """Whether all but any one of them can be kept."""
+    uses: tuple[OrderUse, ...] = ()
+    """What forbids the order in the sources."""
+    hints: tuple[OrderUse, ...] = ()
+    """What is worth reading in the sources, and forbids nothing."""
+    is_forced: bool = False
+    is_order_free: bool = False
+    """Whether the struct is marked `__randomize_layout`, so that all of its users accept any order."""
+    reason: str = ""
+    """Why it was refused, or why nothing is known."""
+    patch: Patch | None = None
+    """None if there is no order, or no text to change."""
+    no_patch: str = ""
+    """Why there is no patch."""
+    notes: tuple[str, ...] = ()
+    looked_at: LookedAt = LookedAt()
+    not_looked_at: tuple[str, ...] = ()
+    """What was not searched for uses of the order."""

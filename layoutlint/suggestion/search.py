@@ -1,0 +1,238 @@
+"""The search for the best order: one objective after the other, each with its bound."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Literal
+
+from ortools.sat.python import cp_model
+from ortools.sat.python.cp_model import LinearExprT, LiteralT
+
+from layoutlint.geometry.layout import Place
+from layoutlint.model.record import Record
+from layoutlint.suggestion.arrangement import Arrangement
+from layoutlint.suggestion.demands import Demand
+from layoutlint.suggestion.limits import Limit
+from layoutlint.suggestion.program import Program, order_at
+
+Aim = Literal["lines", "moves", "size", "holes"]
+State = Literal["optimal", "feasible", "infeasible", "unknown"]
+
+
+class SizeClass(Record, frozen=True):
+    """Sizes of the struct for which the demands of all rules are the same."""
+
+    sizes: tuple[int, ...]
+    """In bytes; empty for any."""
+    demands: dict[int, tuple[Demand, ...]]
+    """By the number of the rule."""
+    tolerated: dict[int, tuple[tuple[tuple[Demand, ...], ...], int]]
+    """By the number of a rule that may fail at some bases: its demands at each, and how many may fail."""
+    impossible: frozenset[int] = frozenset()
+    """Rules that no order keeps at these sizes."""
+
+
+class Task(Record, frozen=True):
+    """What is searched."""
+
+    arrangement: Arrangement
+    rules: int
+    """The number of rules."""
+    classes: tuple[SizeClass, ...]
+    aims: tuple[Aim, ...]
+    paths: tuple[tuple[Place, ...], ...] = ()
+    """The fields of each declared path, whose lines count for the aim `lines`."""
+    bases: tuple[int, ...] = (0,)
+    line: int = 64
+    limits: tuple[Limit, ...] = ()
+    """What every order must meet."""
+    excluded: tuple[tuple[int, ...], ...] = ()
+    """Orders that are no solution, though they keep the demands."""
+
+
+class Reached(Record, frozen=True):
+    """What was reached for one aim, and the bound: no order has less."""
+
+    aim: Aim
+    value: int
+    bound: int
+
+
+class Solution(Record, frozen=True):
+    """The result of a search."""
+
+    state: State
+    order: tuple[int, ...] = ()
+    """Units; empty without a solution."""
+    reached: tuple[Reached, ...] = ()
+    kept: tuple[int, ...] = ()
+    """The rules whose demands the order keeps."""
+    core: tuple[int, ...] = ()
+    """Rules that contradict one another."""
+    is_minimal: bool = True
+    """Whether without any of the core the others can be kept."""
+
+
+class Search:
+    """A search with a limit of work."""
+
+    def __init__(self, task: Task, effort: float) -> None:
+        """`effort` is the most work of each step in CP-SAT's deterministic time, about seconds."""
+        self.task = task
+        self._effort = effort
+
+    def run(self) -> Solution:
+        """Return the best order that keeps all rules; else the contradicting rules and a compromise."""
+        every = tuple(range(self.task.rules))
+        solution = self._best(every)
+        if solution.state != "infeasible":
+            return solution
+        core, is_minimal = self._core(every)
+        compromise = self._most_rules(core)
+        return Solution(
+            "infeasible", compromise.order, compromise.reached, compromise.kept, core, is_minimal
+        )
+
+    def _best(self, rules: Sequence[int]) -> Solution:
+        """Return the best order that keeps some rules."""
+        program, literals = self._program()
+        for rule in rules:
+            program.model.add(literals[rule] == 1)
+        return self._descend(program, literals, rules)
+
+    def _descend(
+        self, program: Program, literals: Sequence[LiteralT], rules: Sequence[int]
+    ) -> Solution:
+        order: tuple[int, ...] = ()
+        reached: list[Reached] = []
+        is_proved = True
+        program.hint(range(len(program.blocks)))
+        for aim in self.task.aims:
+            expression = self._expression(program, aim)
+            program.model.minimize(expression)
+            solver = self._solver()
+            status = solver.solve(program.model)
+            if status == cp_model.INFEASIBLE:
+                return Solution("infeasible")
+            if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
+                if not order:
+                    return Solution("unknown")
+                is_proved = False
+                break
+            value = round(solver.objective_value)
+            bound = value if status == cp_model.OPTIMAL else int(-(-solver.best_objective_bound // 1))
+            is_proved = is_proved and status == cp_model.OPTIMAL
+            reached.append(Reached(aim, value, bound))
+            order = self._order(program, solver)
+            program.model.clear_objective()
+            program.model.add(expression <= value)
+            program.hint(order)
+        kept = tuple(rules)
+        return Solution("optimal" if is_proved else "feasible", order, tuple(reached), kept)
+
+    def _expression(self, program: Program, aim: Aim) -> LinearExprT:
+        if aim == "moves":
+            return program.moves
+        if aim == "size":
+            return program.size
+        if aim == "holes":
+            return program.count_holes()
+        task = self.task
+        return sum(
+            program.lines_touched(path, base, task.line) for path in task.paths for base in task.bases
+        )
+
+    def _program(self) -> tuple[Program, list[LiteralT]]:
+        """Return the program with a literal for each rule, which implies its demands."""
+        task = self.task
+        program = Program(task.arrangement)
+        literals = [program.model.new_bool_var(f"rule{number}") for number in range(task.rules)]
+        chosen = [program.model.new_bool_var(f"class{number}") for number in range(len(task.classes))]
+        if task.classes:
+            program.model.add_exactly_one(chosen)
+        for size_class, is_chosen in zip(task.classes, chosen, strict=True):
+            if size_class.sizes:
+                domain = cp_model.Domain.from_values(list(size_class.sizes))
+                program.model.add_linear_expression_in_domain(program.size, domain).only_enforce_if(is_chosen)
+            _state(program, size_class, literals, is_chosen)
+        for limit in task.limits:
+            program.limit(limit)
+        for order in task.excluded:
+            _exclude(program, order)
+        return program, literals
+
+    def _core(self, rules: tuple[int, ...]) -> tuple[tuple[int, ...], bool]:
+        """Return rules that contradict one another, and whether that needs each of them."""
+        core = list(self._assumed(rules) or rules)
+        is_minimal = True
+        for rule in tuple(core):
+            rest = [each for each in core if each != rule]
+            state = self._is_possible(rest)
+            if state == "infeasible":
+                core = rest
+            elif state == "unknown":
+                is_minimal = False
+        return tuple(core), is_minimal
+
+    def _assumed(self, rules: Sequence[int]) -> list[int]:
+        program, literals = self._program()
+        program.model.add_assumptions([literals[rule] for rule in rules])
+        solver = self._solver()
+        if solver.solve(program.model) != cp_model.INFEASIBLE:
+            return []
+        numbers = {literal.index: rule for rule, literal in enumerate(literals)}
+        return sorted(numbers[index] for index in solver.sufficient_assumptions_for_infeasibility())
+
+    def _is_possible(self, rules: Sequence[int]) -> State:
+        program, literals = self._program()
+        for rule in rules:
+            program.model.add(literals[rule] == 1)
+        status = self._solver().solve(program.model)
+        if status == cp_model.INFEASIBLE:
+            return "infeasible"
+        return "feasible" if status in (cp_model.OPTIMAL, cp_model.FEASIBLE) else "unknown"
+
+    def _most_rules(self, core: Sequence[int]) -> Solution:
+        """Return the best order among those that keep the most rules."""
+        program, literals = self._program()
+        program.model.maximize(sum(literals))
+        solver = self._solver()
+        if solver.solve(program.model) not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
+            return Solution("unknown")
+        kept = [rule for rule, literal in enumerate(literals) if solver.boolean_value(literal)]
+        return self._best(kept)
+
+    def _solver(self) -> cp_model.CpSolver:
+        solver = cp_model.CpSolver()
+        solver.parameters.num_workers = 1
+        solver.parameters.random_seed = 1
+        solver.parameters.max_deterministic_time = self._effort
+        solver.parameters.cp_model_probing_level = 0
+        solver.parameters.max_presolve_iterations = 1
+        return solver
+
+    def _order(self, program: Program, solver: cp_model.CpSolver) -> tuple[int, ...]:
+        begins = [solver.value(block.begin) for block in program.blocks]
+        return order_at(begins, [solver.value(block.end) for block in program.blocks])
+
+
+def _state(
+    program: Program, size_class: SizeClass, literals: Sequence[LiteralT], is_chosen: LiteralT
+) -> None:
+    for rule, demands in size_class.demands.items():
+        for demand in demands:
+            program.demand(demand, (literals[rule], is_chosen))
+    for rule, (by_base, most) in size_class.tolerated.items():
+        failing = [program.model.new_bool_var("") for _ in by_base]
+        for fails, demands in zip(failing, by_base, strict=True):
+            for demand in demands:
+                program.demand(demand, (literals[rule], is_chosen, fails.negated()))
+        program.model.add(sum(failing) <= most).only_enforce_if(literals[rule], is_chosen)
+    for rule in size_class.impossible:
+        program.model.add_implication(is_chosen, literals[rule].negated())
+
+
+def _exclude(program: Program, order: Sequence[int]) -> None:
+    """Exclude one order."""
+    program.model.add_bool_or(program.precedes(b, a) for a, b in pairwise(order))
