@@ -31,13 +31,16 @@ _PHASES = (
      "(?:dev|netdev|device|inetaddr|cpu|memory)_(?:event|notifier|notify|callback)|mount|umount|remount|quotactl|swapon|swapoff|fill_super|reconfigure"),
     (Phase.FAILING, r"error|err|fail|failed|abort|panic|oops|bug|corrupt\w*|oom|bad|poison\w*|failure"),
 )  # fmt: skip
+_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+"""Where a word begins in a name without underscores (`InitProcess`, `HTTPError`)."""
 _PATTERNS = tuple((phase, re.compile(rf"(?:^|_)(?:{words})(?:_|$)")) for phase, words in _PHASES)
 
 
 @lru_cache(1 << 16)
 def phase_of(name: str) -> Phase:
     """Return the phase that the words of a function's name suggest; the earlier row wins."""
+    words = name if name.islower() else _HUMP.sub("_", name).lower()
     for phase, pattern in _PATTERNS:
-        if pattern.search(name):
+        if pattern.search(words):
             return phase
     return Phase.NORMAL

@@ -81,6 +81,8 @@ def test_own_rows_come_first():
 @pytest.mark.parametrize(("name", "phase"), [
     ("ring_init", Phase.SETUP), ("destroy_ring", Phase.TEARDOWN), ("ring_show", Phase.SHOWING), ("ring_ioctl", Phase.SETTING),
     ("handle_error", Phase.FAILING), ("push", Phase.NORMAL), ("initial_window", Phase.NORMAL), ("seqcount", Phase.NORMAL),
+    ("InitProcess", Phase.SETUP), ("ReportLockError", Phase.SHOWING), ("HTTPError", Phase.FAILING), ("LWLockInitialize", Phase.SETUP),
+    ("ringInit", Phase.SETUP), ("initial", Phase.NORMAL), ("InitialWindow", Phase.NORMAL), ("XLOGShutdown", Phase.TEARDOWN),
 ])  # fmt: skip
 def test_phases(name, phase):
     assert phase_of(name) is phase
