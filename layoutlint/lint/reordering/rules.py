@@ -1,0 +1,106 @@
+"""The rules on a struct that is put in another order, with its placements."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from layoutlint.geometry.layout import Layout, cached_layout
+from layoutlint.judgement.context import CannotTell, NotApplicable
+from layoutlint.judgement.rule import VARIABLES, Rule
+from layoutlint.judgement.verdict import Outcome, Verdict, unknown
+from layoutlint.lint.judge import judge_placements
+from layoutlint.lint.options import Options
+from layoutlint.lint.placing import Case, PlacementTable, RulePlacements
+from layoutlint.lint.subject import Found
+from layoutlint.model.paths import is_pattern
+from layoutlint.model.record import Record, replace
+from layoutlint.model.storage import EMBEDDED
+from layoutlint.model.structs import Struct
+from layoutlint.suggestion.demands import Demand, demands
+
+
+class Ruled(Record, frozen=True):
+    """A rule on the struct, with its placements."""
+
+    rule: Rule
+    where: RulePlacements
+    cases: tuple[Case, ...]
+    """The placements of the struct as it is."""
+    before: Verdict
+    is_embedded: bool
+    """Whether containers decide on its placements, so that its size must stay."""
+
+    def cases_at(self, struct: Struct) -> tuple[Case, ...]:
+        """Return the placements of the struct in another order. Raises CannotTell."""
+        return self.cases if self.is_embedded else self.where.cases(Layout(struct))
+
+    def judge(self, struct: Struct) -> Verdict:
+        """Return the verdict on the struct in another order."""
+        try:
+            verdicts = list(self._verdicts(struct))
+        except CannotTell as error:
+            return unknown(str(error))
+        worst = max(verdicts, key=lambda verdict: _RANK[verdict.outcome])
+        if len({verdict.outcome for verdict in verdicts}) > 1:
+            return unknown(f"it depends on the alignment of the struct: {worst.message}")
+        return worst
+
+    def _verdicts(self, struct: Struct) -> Iterator[Verdict]:
+        layout = Layout(struct)
+        for case in self.cases_at(struct):
+            context = self.where.context(layout, case.placements, is_pattern(self.rule.struct))
+            yield judge_placements(self.rule, self.rule.kind.check, context)
+
+    def demands(self, struct: Struct, case: Case) -> tuple[tuple[Demand, ...], ...]:
+        """Return the demands in a placement; one for each base if the rule may fail at some.
+
+        Raises CannotState and CannotTell.
+        """
+        layout, is_one_of_many = cached_layout(struct), is_pattern(self.rule.struct)
+        placements = case.placements
+        if not self.rule.tolerate:
+            return (demands(self.rule.kind, self.where.context(layout, placements, is_one_of_many)),)
+        each = (replace(placements, bases=(base,)) for base in placements.bases)
+        return tuple(demands(self.rule.kind, self.where.context(layout, one, is_one_of_many)) for one in each)
+
+
+_RANK = {Outcome.KEPT: 0, Outcome.AT_RISK: 1, Outcome.BROKEN: 2, Outcome.UNKNOWN: 3}
+
+
+def rules_of(found: Found, options: Options) -> tuple[list[Ruled], tuple[str, ...]]:
+    """Return the rules that can be judged on the struct, and notes on the others."""
+    judged, struct = found.judged, found.struct
+    ruled, notes = [], []
+    for pack in judged.packs:
+        table = PlacementTable(
+            pack, judged.reading, judged.surroundings, options.line_size, options.min_align
+        )
+        for rule in pack.rules:
+            if rule.struct == VARIABLES or not struct.matches(rule.struct) or judged.exclusion(rule.when):
+                continue
+            if rule.around:
+                notes.append(f"{rule.id} is about the containers of the struct, and was not judged")
+                continue
+            where = table.for_rule(rule)
+            try:
+                one = _ruled(rule, where, struct)
+            except NotApplicable:
+                continue
+            except CannotTell as error:
+                notes.append(f"{rule.id} was not judged: {error}")
+                continue
+            if one.before.outcome is Outcome.UNKNOWN:
+                if not one.before.is_not_applicable and not one.before.is_missing_field:
+                    notes.append(f"{rule.id} was not judged: {one.before.message}")
+                continue
+            ruled.append(one)
+    return ruled, tuple(notes)
+
+
+def _ruled(rule: Rule, where: RulePlacements, struct: Struct) -> Ruled:
+    """Return a rule with its verdict. Raises CannotTell."""
+    cases = where.cases(cached_layout(struct))
+    storage = where.pack.storage(struct)
+    is_embedded = storage is not None and storage.word == EMBEDDED
+    one = Ruled(rule, where, cases, unknown(""), is_embedded)
+    return replace(one, before=one.judge(struct))

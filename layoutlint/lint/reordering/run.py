@@ -1,0 +1,214 @@
+"""The whole of `suggest`: read a struct with its rules and uses, search, and judge what was found."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from layoutlint.geometry.layout import Layout
+from layoutlint.geometry.placement import count_lines
+from layoutlint.judgement.rule import Pack
+from layoutlint.judgement.verdict import Outcome, Verdict
+from layoutlint.lint.options import Options
+from layoutlint.lint.reordering.rules import Ruled, rules_of
+from layoutlint.lint.reordering.task import task_of
+from layoutlint.lint.reordering.text import Surroundings, surroundings_of, with_patch
+from layoutlint.lint.subject import Found, Source, find_struct
+from layoutlint.model.record import Record, replace
+from layoutlint.model.structs import Struct
+from layoutlint.model.wanted import Wanted
+from layoutlint.randstruct import randomisation
+from layoutlint.randstruct.c_abi import CannotLayOut
+from layoutlint.readers import inputs, order_uses
+from layoutlint.readers.order_uses import OrderUse
+from layoutlint.suggestion.arrangement import Arrangement, arrange
+from layoutlint.suggestion.program import unmoved
+from layoutlint.suggestion.result import Aimed, Move, RuleOutcome, Status, Suggestion
+from layoutlint.suggestion.search import Aim, Search, Solution, Task
+
+_MOST_TRIES = 20
+"""How many orders are tried that keep what the search knows of the rules, and not the rules."""
+MOST_MEMBERS = 250
+"""The most members of a struct that is searched: pairs of them are compared."""
+
+
+class Request(Record, frozen=True):
+    """What is searched."""
+
+    struct: str
+    aims: tuple[Aim, ...] = ("moves", "size", "holes")
+    effort: float = 4.0
+    """The most work for each aim, in CP-SAT's deterministic time."""
+    sources: tuple[str, ...] = ()
+    """Files and folders that are searched for uses of the order, besides the input."""
+    is_forced: bool = False
+    """Whether the order may be one that uses forbid."""
+
+
+class Refused(Exception):
+    """Raised for a struct that cannot be put in another order; the text is the reason."""
+
+
+def suggest(
+    path: str, request: Request, packs: tuple[Pack, ...], kernel_packs: tuple[Pack, ...], options: Options
+) -> Suggestion:
+    """Return the best order of a struct. Raises ReadError if the input states too little."""
+    options = replace(options, read=replace(options.read, with_marks=True))
+    found = find_struct(Source("", path), request.struct, packs, kernel_packs, options)
+    try:
+        arrangement = _arrangement(found, options)
+    except (Refused, CannotLayOut) as error:
+        return _refusal(found, str(error))
+    ruled, notes = rules_of(found, options)
+    around = surroundings_of(found, arrangement, request.sources, options)
+    task, reasons = task_of(arrangement, ruled, request.aims)
+    free = replace(task, limits=around.text_limits)
+    limited = free if request.is_forced else replace(task, limits=around.text_limits + around.use_limits)
+    found_order = _Found(found, arrangement, ruled, reasons, around, (*notes, *around.notes))
+    result = found_order.suggestion(limited, request)
+    if result.status in ("infeasible", "unknown") and limited != free:
+        result = found_order.suggestion(free, request)
+    return with_patch(found, result, options)
+
+
+def _refusal(found: Found, reason: str) -> Suggestion:
+    return Suggestion(found.source.path, found.struct, "refused", None, reason=reason)
+
+
+def _arrangement(found: Found, options: Options) -> Arrangement:
+    """Return the units of the struct. Raises Refused and CannotLayOut."""
+    struct, reading = found.struct, found.judged.reading
+    if struct.aggregate == "union":
+        raise Refused("it is a union, whose members all begin at 0")
+    if struct.randomised is not None and struct.randomised.is_own:
+        raise Refused("the build puts its fields into a random order, so the declared one decides nothing")
+    if len(struct.fields) > MOST_MEMBERS:
+        raise Refused(f"it has {len(struct.fields)} members, and at most {MOST_MEMBERS} are searched")
+    if not struct.fields:
+        raise Refused("it has no members")
+    names = randomisation.embedded_names((struct,))
+    context = inputs.read((found.source.path,), Wanted(names), options.read)[0] if names else []
+    ways = randomisation.declared_ways(reading, context, struct)
+    arrangement = arrange(struct, ways[0])
+    order = range(len(arrangement.units))
+    if [(f.name, f.bit_offset) for f in arrangement.lay_out(order).fields] != [
+        (f.name, f.bit_offset) for f in struct.fields
+    ]:
+        raise Refused("its offsets are not those that its members give in their declared order")
+    return arrangement
+
+
+def _solve(
+    task: Task, ruled: Sequence[Ruled], reasons: dict[int, str], effort: float
+) -> tuple[Solution, list[Verdict]]:
+    """Return an order that the rules themselves keep, with their verdicts on it."""
+    for _ in range(_MOST_TRIES):
+        solution = Search(task, effort).run()
+        if not solution.order:
+            return solution, []
+        new = task.arrangement.lay_out(solution.order)
+        after = [one.judge(new) for one in ruled]
+        failing = [
+            number
+            for number, verdict in enumerate(after)
+            if verdict.outcome is not Outcome.KEPT
+            and (number in solution.kept if number not in reasons else _is_kept(ruled[number].before))
+        ]
+        if not failing:
+            return solution, after
+        task = replace(task, excluded=(*task.excluded, solution.order))
+    return Solution("unknown"), []
+
+
+def _is_kept(verdict: Verdict) -> bool:
+    return verdict.outcome is Outcome.KEPT
+
+
+class _Found(Record, frozen=True):
+    """A struct with everything that a search needs."""
+
+    found: Found
+    arrangement: Arrangement
+    ruled: Sequence[Ruled]
+    reasons: dict[int, str]
+    around: Surroundings
+    notes: tuple[str, ...]
+
+    def suggestion(self, task: Task, request: Request) -> Suggestion:
+        """Return the best order for a task."""
+        solution, after = _solve(task, self.ruled, self.reasons, request.effort)
+        core = tuple(self.ruled[number].rule for number in solution.core)
+        if not solution.order:
+            status: Status = "infeasible" if solution.state == "infeasible" else "unknown"
+            reason = "" if core else "no order was found within the limit of work"
+            return self._result(status, None, core=core, is_core_minimal=solution.is_minimal, reason=reason)
+        arrangement, struct = self.arrangement, self.arrangement.struct
+        labels = order_uses.member_names(struct)
+        positions = arrangement.field_order(solution.order)
+        outcomes = tuple(
+            RuleOutcome(one.rule, one.before, verdict, self.reasons.get(number, ""))
+            for number, (one, verdict) in enumerate(zip(self.ruled, after, strict=True))
+        )
+        new = arrangement.lay_out(solution.order)
+        order = tuple(labels[at] for at in positions)
+        forbidding = self._forbidding(order, new)
+        return self._result(
+            solution.state if not forbidding or request.is_forced else "refused", new, order=order,
+            moves=tuple(_moves(arrangement, solution.order, positions, labels)),
+            aims=tuple(_aims(task, solution)), rules=outcomes, core=core, is_core_minimal=solution.is_minimal,
+            uses=forbidding, is_forced=request.is_forced,
+        )  # fmt: skip
+
+    def _forbidding(self, order: tuple[str, ...], new: Struct) -> tuple[OrderUse, ...]:
+        """Return the uses that forbid an order."""
+        struct, names = self.arrangement.struct, order_uses.member_names(self.arrangement.struct)
+        old = {name: field.bit_offset for name, field in zip(names, struct.fields, strict=True)}
+        moved = {name: field.bit_offset for name, field in zip(order, new.fields, strict=True)}
+        return tuple(
+            use for use in self.around.search.uses if order_uses.forbids(use, names, order, old, moved)
+        )
+
+    def _result(self, status: Status, new: Struct | None, **facts: Any) -> Suggestion:
+        search = self.around.search
+        hints = tuple(use for use in search.uses if use.is_note)
+        return Suggestion(
+            self.found.source.path, self.arrangement.struct, status, new, notes=self.notes,
+            looked_at=search.looked_at, not_looked_at=search.not_looked_at,
+            is_order_free=search.is_order_free, hints=hints, **facts,
+        )  # fmt: skip
+
+
+def _moves(
+    arrangement: Arrangement, order: Sequence[int], positions: Sequence[int], labels: Sequence[str]
+) -> Iterator[Move]:
+    """Yield the members that move, in their new order."""
+    kept = unmoved(order, [len(unit.members) for unit in arrangement.units])
+    moved = {at for number, unit in enumerate(arrangement.units) if number not in kept for at in unit.fields}
+    for index, at in enumerate(positions):
+        if at in moved:
+            yield Move(labels[at], labels[positions[index - 1]] if index else None)
+
+
+def _aims(task: Task, solution: Solution) -> Iterator[Aimed]:
+    declared = tuple(range(len(task.arrangement.units)))
+    for reached in solution.reached:
+        before, after = (_value(task, reached.aim, order) for order in (declared, solution.order))
+        yield Aimed(reached.aim, before, after, min(reached.bound, after))
+
+
+def _value(task: Task, aim: Aim, order: tuple[int, ...]) -> int:
+    """Return what an order reaches for an aim."""
+    arrangement = task.arrangement
+    if aim == "moves":
+        kept = unmoved(order, [len(unit.members) for unit in arrangement.units])
+        return sum(len(arrangement.units[number].members) for number in order if number not in kept)
+    if aim == "size":
+        return (arrangement.lay_out(order).bit_size or 0) // 8
+    if aim == "holes":
+        return arrangement.count_holes(order)
+    layout = Layout(arrangement.lay_out(order))
+    return sum(
+        count_lines([layout.find(place.path) or place for place in path], base, task.line)
+        for path in task.paths
+        for base in task.bases
+    )

@@ -1,0 +1,102 @@
+"""What the text of a struct and the sources that use it leave of its orders; the change as a patch."""
+
+from __future__ import annotations
+
+import os
+
+from layoutlint import files
+from layoutlint.lint.options import Options
+from layoutlint.lint.subject import Found
+from layoutlint.model.record import Record, replace
+from layoutlint.model.structs import Struct
+from layoutlint.readers import order_uses
+from layoutlint.readers.clang import members
+from layoutlint.suggestion.arrangement import Arrangement
+from layoutlint.suggestion.limits import Limit, text_limits, use_limits
+from layoutlint.suggestion.result import Patch, Suggestion
+
+_LARGEST = 1 << 26
+"""The most bytes of a file that defines a struct."""
+
+
+class Surroundings(Record, frozen=True):
+    """What the sources at hand leave of the orders."""
+
+    search: order_uses.Search
+    text_limits: tuple[Limit, ...]
+    use_limits: tuple[Limit, ...]
+    notes: tuple[str, ...]
+
+
+def surroundings_of(
+    found: Found, arrangement: Arrangement, sources: tuple[str, ...], options: Options
+) -> Surroundings:
+    """Return what the text of the struct and its uses leave of the orders."""
+    struct, path = found.struct, found.source.path
+    is_source = found.judged.reading.reader == "clang"
+    paths = (*sources, *((path,) if is_source else ()))
+    search = order_uses.find_order_uses(struct, paths, options.read.jobs, options.read.progress)
+    text: tuple[Limit, ...] = ()
+    notes = []
+    if is_source:
+        try:
+            text = tuple(text_limits(arrangement, members.restrictions(_text(found, options)[1], struct)))
+        except members.CannotMove as error:
+            notes.append(f"the text of the struct cannot be changed: {error}")
+    return Surroundings(search, text, tuple(use_limits(arrangement, search.uses)), tuple(notes))
+
+
+def _text(found: Found, options: Options) -> tuple[str, str]:
+    """Return the path and the text of the file that defines the struct. Raises CannotMove."""
+    file = members.source_path(found.source.path, found.struct, options.read)
+    if file is None:
+        raise members.CannotMove("the file that defines the struct was not found")
+    return file, files.read_all(file, _LARGEST).decode("utf-8", "surrogateescape")
+
+
+def with_patch(found: Found, result: Suggestion, options: Options) -> Suggestion:
+    """Return a suggestion with the change of the text, which was read again with the new offsets."""
+    if result.new is None or result.status == "refused":
+        return result
+    if found.judged.reading.reader != "clang":
+        reason = f"{found.source.path} is no C text: give the header or source that defines the struct"
+        return replace(result, no_patch=reason)
+    try:
+        return replace(result, patch=_patch(found, result, result.new, options))
+    except members.CannotMove as error:
+        place = f"line {error.line}: " if error.line is not None else ""
+        return replace(result, no_patch=f"{place}{error.reason}")
+
+
+def _patch(found: Found, result: Suggestion, new: Struct, options: Options) -> Patch:
+    """Return the change of the file. Raises CannotMove."""
+    struct = found.struct
+    file, old = _text(found, options)
+    names = order_uses.member_names(struct)
+    order = [names.index(name) for name in result.order]
+    text = members.reorder_members(old, struct, order)
+    if text != old:
+        read = members.verify(found.source.path, struct, file, text, options.read)
+        if _offsets(read) != _offsets(new):
+            raise members.CannotMove("the changed text has other offsets than the suggested order")
+    moved = {move.member for move in result.moves}
+    notes = [
+        note
+        for member in members.split_members(old, struct)
+        if any(names[number] in moved for number in member.fields)
+        for note in member.notes
+    ]
+    return Patch(file, old, text, members.unified_diff(old, text, _shown_path(struct, file)), tuple(notes))
+
+
+def _offsets(struct: Struct) -> tuple[object, ...]:
+    return struct.bit_size, tuple((f.name, f.bit_offset, f.bit_size) for f in struct.fields)
+
+
+def _shown_path(struct: Struct, file: str) -> str:
+    """Return the path of a file as a patch names it: from the root of the sources, or where the run is."""
+    name = "" if struct.source is None else struct.source.file
+    if name and not os.path.isabs(name) and not name.startswith(".."):
+        return os.path.normpath(name)
+    path = os.path.relpath(file)
+    return path if not path.startswith("..") else os.path.abspath(file).lstrip("/")
