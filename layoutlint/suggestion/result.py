@@ -43,6 +43,22 @@ class Move(Record, frozen=True):
     """The member behind which it stands; None for the first."""
 
 
+class Alternative(Record, frozen=True):
+    """An order that keeps all rules of a struct that is aligned to a line, as a whole or by a member."""
+
+    member: str | None
+    """The member that begins a line; None if only the struct does."""
+    line: int
+    """Bytes of a line."""
+    size: int
+    """Bytes of the struct."""
+    order: tuple[str, ...]
+    moves: tuple[Move, ...]
+    allocation_before: str
+    """What an object takes of its allocator; empty if that is not known."""
+    allocation: str
+
+
 class Patch(Record, frozen=True):
     """The change of the file that defines the struct."""
 
@@ -75,6 +91,8 @@ class Suggestion(Record, frozen=True):
     """Rules that contradict one another."""
     is_core_minimal: bool = True
     """Whether all but any one of them can be kept."""
+    alternatives: tuple[Alternative, ...] = ()
+    """What keeps the rules that no order keeps, the smallest struct first."""
     uses: tuple[OrderUse, ...] = ()
     """What forbids the order in the sources."""
     hints: tuple[OrderUse, ...] = ()

@@ -8,9 +8,10 @@ from typing import Any
 from layoutlint.geometry.layout import Layout
 from layoutlint.geometry.placement import count_lines
 from layoutlint.judgement.rule import Pack
-from layoutlint.judgement.verdict import Outcome, Verdict
 from layoutlint.lint.options import Options
+from layoutlint.lint.reordering.alternatives import alternatives
 from layoutlint.lint.reordering.rules import Ruled, rules_of
+from layoutlint.lint.reordering.solving import moves_of, solve
 from layoutlint.lint.reordering.task import task_of
 from layoutlint.lint.reordering.text import Surroundings, surroundings_of, with_patch
 from layoutlint.lint.subject import Found, Source, find_struct
@@ -23,11 +24,9 @@ from layoutlint.readers import inputs, order_uses
 from layoutlint.readers.order_uses import OrderUse
 from layoutlint.suggestion.arrangement import Arrangement, arrange
 from layoutlint.suggestion.program import unmoved
-from layoutlint.suggestion.result import Aimed, Move, RuleOutcome, Status, Suggestion
-from layoutlint.suggestion.search import Aim, Search, Solution, Task
+from layoutlint.suggestion.result import Aimed, RuleOutcome, Status, Suggestion
+from layoutlint.suggestion.search import Aim, Solution, Task
 
-_MOST_TRIES = 20
-"""How many orders are tried that keep what the search knows of the rules, and not the rules."""
 MOST_MEMBERS = 250
 """The most members of a struct that is searched: pairs of them are compared."""
 
@@ -68,6 +67,9 @@ def suggest(
     result = found_order.suggestion(limited, request)
     if result.status in ("infeasible", "unknown") and limited != free:
         result = found_order.suggestion(free, request)
+    if result.status == "infeasible":
+        others = alternatives(found, arrangement, ruled, around.text_limits, options)
+        result = replace(result, alternatives=others)
     return with_patch(found, result, options)
 
 
@@ -98,32 +100,6 @@ def _arrangement(found: Found, options: Options) -> Arrangement:
     return arrangement
 
 
-def _solve(
-    task: Task, ruled: Sequence[Ruled], reasons: dict[int, str], effort: float
-) -> tuple[Solution, list[Verdict]]:
-    """Return an order that the rules themselves keep, with their verdicts on it."""
-    for _ in range(_MOST_TRIES):
-        solution = Search(task, effort).run()
-        if not solution.order:
-            return solution, []
-        new = task.arrangement.lay_out(solution.order)
-        after = [one.judge(new) for one in ruled]
-        failing = [
-            number
-            for number, verdict in enumerate(after)
-            if verdict.outcome is not Outcome.KEPT
-            and (number in solution.kept if number not in reasons else _is_kept(ruled[number].before))
-        ]
-        if not failing:
-            return solution, after
-        task = replace(task, excluded=(*task.excluded, solution.order))
-    return Solution("unknown"), []
-
-
-def _is_kept(verdict: Verdict) -> bool:
-    return verdict.outcome is Outcome.KEPT
-
-
 class _Found(Record, frozen=True):
     """A struct with everything that a search needs."""
 
@@ -136,7 +112,7 @@ class _Found(Record, frozen=True):
 
     def suggestion(self, task: Task, request: Request) -> Suggestion:
         """Return the best order for a task."""
-        solution, after = _solve(task, self.ruled, self.reasons, request.effort)
+        solution, after = solve(task, self.ruled, self.reasons, request.effort)
         core = tuple(self.ruled[number].rule for number in solution.core)
         if not solution.order:
             status: Status = "infeasible" if solution.state == "infeasible" else "unknown"
@@ -154,7 +130,7 @@ class _Found(Record, frozen=True):
         forbidding = self._forbidding(order, new)
         return self._result(
             solution.state if not forbidding or request.is_forced else "refused", new, order=order,
-            moves=tuple(_moves(arrangement, solution.order, positions, labels)),
+            moves=tuple(moves_of(arrangement, solution.order, labels)),
             aims=tuple(_aims(task, solution)), rules=outcomes, core=core, is_core_minimal=solution.is_minimal,
             uses=forbidding, is_forced=request.is_forced,
         )  # fmt: skip
@@ -176,17 +152,6 @@ class _Found(Record, frozen=True):
             looked_at=search.looked_at, not_looked_at=search.not_looked_at,
             is_order_free=search.is_order_free, hints=hints, **facts,
         )  # fmt: skip
-
-
-def _moves(
-    arrangement: Arrangement, order: Sequence[int], positions: Sequence[int], labels: Sequence[str]
-) -> Iterator[Move]:
-    """Yield the members that move, in their new order."""
-    kept = unmoved(order, [len(unit.members) for unit in arrangement.units])
-    moved = {at for number, unit in enumerate(arrangement.units) if number not in kept for at in unit.fields}
-    for index, at in enumerate(positions):
-        if at in moved:
-            yield Move(labels[at], labels[positions[index - 1]] if index else None)
 
 
 def _aims(task: Task, solution: Solution) -> Iterator[Aimed]:

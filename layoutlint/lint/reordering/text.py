@@ -34,7 +34,8 @@ def surroundings_of(
     """Return what the text of the struct and its uses leave of the orders."""
     struct, path = found.struct, found.source.path
     is_source = found.judged.reading.reader == "clang"
-    paths = (*sources, *((path,) if is_source else ()))
+    own = (members.kernel_roots(path, options.read) or (path,)) if is_source else ()
+    paths = tuple(dict.fromkeys((*sources, *own)))
     search = order_uses.find_order_uses(struct, paths, options.read.jobs, options.read.progress)
     text: tuple[Limit, ...] = ()
     notes = []

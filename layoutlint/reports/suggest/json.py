@@ -7,7 +7,7 @@ from typing import Any
 from layoutlint.judgement.rule import Rule
 from layoutlint.readers.order_uses import OrderUse
 from layoutlint.reports.json_values import document_text
-from layoutlint.suggestion.result import SUGGEST_SCHEMA, RuleOutcome, Suggestion
+from layoutlint.suggestion.result import SUGGEST_SCHEMA, Alternative, RuleOutcome, Suggestion
 
 
 def render(result: Suggestion) -> str:
@@ -34,6 +34,7 @@ def render(result: Suggestion) -> str:
         "rules": [_rule(each) for each in result.rules],
         "core": [_core(rule) for rule in result.core],
         "core_is_minimal": result.is_core_minimal,
+        "alternatives": [_alternative(each) for each in result.alternatives],
         "refusals": [_use(use) for use in result.uses],
         "forced": result.is_forced,
         "hints": [_use(use) for use in result.hints],
@@ -64,6 +65,17 @@ def _rule(outcome: RuleOutcome) -> dict[str, Any]:
 
 def _core(rule: Rule) -> dict[str, Any]:
     return {"rule": rule.id, "file": rule.source.file, "line": rule.source.line}
+
+
+def _alternative(each: Alternative) -> dict[str, Any]:
+    return {
+        "aligned": each.member,
+        "align": each.line,
+        "size": each.size,
+        "order": list(each.order),
+        "moves": [{"member": move.member, "behind": move.behind} for move in each.moves],
+        "allocation": [each.allocation_before or None, each.allocation or None],
+    }
 
 
 def _use(use: OrderUse) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from layoutlint.model.structs import Struct
 from layoutlint.phrases import quantity
-from layoutlint.suggestion.result import Aimed, Move, Suggestion
+from layoutlint.suggestion.result import Aimed, Alternative, Move, Suggestion
 
 _NOUNS = {"moves": "moved declaration", "size": "byte", "holes": "hole", "lines": "touched line"}
 
@@ -47,6 +47,16 @@ def moves(result: Suggestion) -> list[str]:
 
 def _where(move: Move) -> str:
     return "to the beginning" if move.behind is None else f"behind `{move.behind}`"
+
+
+def alternative(each: Alternative, struct: Struct) -> str:
+    """Return what to align and to move, and what it costs."""
+    aligned = "the struct" if each.member is None else f"`{each.member}`"
+    moved = "".join(f", move `{move.member}` {_where(move)}" for move in each.moves)
+    cost = f"{each.size} bytes instead of {(struct.bit_size or 0) // 8}"
+    if each.allocation and each.allocation != each.allocation_before:
+        cost += f", {each.allocation} instead of {each.allocation_before}"
+    return f"align {aligned} to {each.line} bytes{moved}: {cost}"
 
 
 class Row(NamedTuple):

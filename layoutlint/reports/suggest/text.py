@@ -12,6 +12,7 @@ from layoutlint.reports.suggest import phrases
 from layoutlint.suggestion.result import RuleOutcome, Suggestion
 
 _MOST_USES = 20
+_MOST_ALTERNATIVES = 3
 
 
 def render(result: Suggestion, *, color: bool = False, width: int = 100) -> str:
@@ -31,6 +32,11 @@ def _lines(result: Suggestion, width: int) -> Iterator[Line]:
     yield from _uses(result, width)
     if result.new is not None:
         yield from _order(result, width)
+    for number, alternative in enumerate(result.alternatives[:_MOST_ALTERNATIVES]):
+        if not number:
+            yield line()
+            yield line("what keeps all rules:")
+        yield from paragraph("  ", phrases.alternative(alternative, result.struct), width)
     yield from _notes(result, width)
 
 
@@ -43,7 +49,8 @@ def _order(result: Suggestion, width: int) -> Iterator[Line]:
         yield line(f"  move {text}")
     is_optimal = result.status == "optimal"
     aims = "; ".join(phrases.aim(each, is_optimal) for each in result.aims)
-    yield from paragraph("  ", aims + ("" if is_optimal else "; better orders may exist"), width)
+    doubt = "; better orders may exist" if result.status == "feasible" else ""
+    yield from paragraph("  ", aims + doubt, width)
     if result.rules:
         yield line()
         for outcome in result.rules:

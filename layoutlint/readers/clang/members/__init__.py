@@ -3,13 +3,14 @@
 from layoutlint.readers.clang.members.patch import unified_diff
 from layoutlint.readers.clang.members.pieces import CannotMove
 from layoutlint.readers.clang.members.reorder import MemberText, reorder_members, restrictions, split_members
-from layoutlint.readers.clang.members.reread import source_path, verify
+from layoutlint.readers.clang.members.reread import kernel_roots, source_path, verify
 from layoutlint.readers.clang.members.restrictions import Restriction
 
 __all__ = [
     "CannotMove",
     "MemberText",
     "Restriction",
+    "kernel_roots",
     "reorder_members",
     "restrictions",
     "source_path",

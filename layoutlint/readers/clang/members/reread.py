@@ -50,19 +50,24 @@ def source_path(path: str, struct: Struct, options: ReadOptions) -> str | None:
     )
 
 
+def kernel_roots(path: str, options: ReadOptions) -> tuple[str, ...]:
+    """Return the folders of the kernel tree that a path is, or is in: its sources and its build."""
+    build, _ = kernel.build_folder(options.flags)
+    top = path if files.is_folder(path) else tree.enclosing_tree(path)
+    if top is None:
+        return ()
+    try:
+        kernel_tree = tree.find(top, build)
+    except ReadError:
+        return ()
+    return () if kernel_tree is None else tuple(kernel_tree.roots)
+
+
 def _roots(path: str, options: ReadOptions) -> Iterator[str]:
     """Yield the folders to which the names of files in reports can be relative."""
-    build, _ = kernel.build_folder(options.flags)
-    kernel_tree = None
-    top = path if files.is_folder(path) else tree.enclosing_tree(path)
-    if top is not None:
-        try:
-            kernel_tree = tree.find(top, build)
-        except ReadError:
-            kernel_tree = None
-    if kernel_tree is not None:
-        yield from kernel_tree.roots
-    elif not files.is_folder(path):
+    roots = kernel_roots(path, options)
+    yield from roots
+    if not roots and not files.is_folder(path):
         yield from (os.curdir, os.path.dirname(path))
     yield os.curdir
     yield path
