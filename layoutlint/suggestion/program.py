@@ -363,6 +363,13 @@ class Program:
             touched = self.lines_touched(demand.places, base, demand.line)
             self._add(touched <= demand.most, enforced)
 
+    def most_lines(self, places: Sequence[Place], bases: Iterable[int], line: int) -> LinearExprT:
+        """Return the most lines that fields of an object touch at any of some bases, or more."""
+        most = self.model.new_int_var(0, self.horizon, "")
+        for base in bases:
+            self.model.add(most >= self.lines_touched(places, base, line))
+        return most
+
     def lines_touched(self, places: Iterable[Place], base: int, line: int) -> LinearExprT:
         """Return the number of lines that fields of an object at a base touch, or more."""
         count = self.horizon * self.arrangement.grain // _BYTE // line + 2

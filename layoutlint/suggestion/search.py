@@ -139,9 +139,7 @@ class Search:
         if aim == "holes":
             return program.count_holes()
         task = self.task
-        return sum(
-            program.lines_touched(path, base, task.line) for path in task.paths for base in task.bases
-        )
+        return sum(program.most_lines(path, task.bases, task.line) for path in task.paths)
 
     def _program(self) -> tuple[Program, list[LiteralT]]:
         """Return the program with a literal for each rule, which implies its demands."""

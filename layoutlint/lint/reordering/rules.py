@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from layoutlint.geometry.layout import Layout, cached_layout
+from layoutlint.geometry.layout import Layout, Place, cached_layout
+from layoutlint.geometry.placement import placements
 from layoutlint.judgement.context import CannotTell, NotApplicable
 from layoutlint.judgement.rule import VARIABLES, Rule
 from layoutlint.judgement.verdict import Outcome, Verdict, unknown
@@ -57,10 +58,10 @@ class Ruled(Record, frozen=True):
         Raises CannotState and CannotTell.
         """
         layout, is_one_of_many = cached_layout(struct), is_pattern(self.rule.struct)
-        placements = case.placements
+        where = case.placements
         if not self.rule.tolerate:
-            return (demands(self.rule.kind, self.where.context(layout, placements, is_one_of_many)),)
-        each = (replace(placements, bases=(base,)) for base in placements.bases)
+            return (demands(self.rule.kind, self.where.context(layout, where, is_one_of_many)),)
+        each = (replace(where, bases=(base,)) for base in where.bases)
         return tuple(demands(self.rule.kind, self.where.context(layout, one, is_one_of_many)) for one in each)
 
 
@@ -104,3 +105,26 @@ def _ruled(rule: Rule, where: RulePlacements, struct: Struct) -> Ruled:
     is_embedded = storage is not None and storage.word == EMBEDDED
     one = Ruled(rule, where, cases, unknown(""), is_embedded)
     return replace(one, before=one.judge(struct))
+
+
+def declared_paths(found: Found, options: Options) -> tuple[tuple[Place, ...], ...]:
+    """Return the fields that each side uses in the declared accesses, or without sides all code.
+
+    Cold fields do not count. Raises CannotTell if no access is declared.
+    """
+    judged, struct = found.judged, found.struct
+    by_side: dict[str, dict[Place, None]] = {}
+    for pack in judged.packs:
+        where = RulePlacements(
+            pack.select_for(judged.reading), judged.surroundings, options.line_size, options.min_align
+        )
+        context = where.context(cached_layout(struct), placements(cached_layout(struct)))
+        if not any(access.access for access in context.accesses):
+            continue
+        for place, accesses in context.uses().items():
+            for access in accesses:
+                if access.access != "cold":
+                    by_side.setdefault(access.side, {})[place] = None
+    if not by_side:
+        raise CannotTell(f"no access is declared for a field of {struct.aggregate} {struct.name}")
+    return tuple(map(tuple, by_side.values()))

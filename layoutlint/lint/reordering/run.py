@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from layoutlint.errors import UsageError
 from layoutlint.geometry.layout import Layout
-from layoutlint.geometry.placement import count_lines
+from layoutlint.geometry.placement import count_lines, placements
+from layoutlint.judgement.context import CannotTell
 from layoutlint.judgement.rule import Pack
 from layoutlint.lint.options import Options
 from layoutlint.lint.reordering.alternatives import alternatives
-from layoutlint.lint.reordering.rules import Ruled, rules_of
+from layoutlint.lint.reordering.rules import Ruled, declared_paths, rules_of
 from layoutlint.lint.reordering.solving import moves_of, solve
 from layoutlint.lint.reordering.task import task_of
 from layoutlint.lint.reordering.text import Surroundings, surroundings_of, with_patch
@@ -55,30 +57,44 @@ def suggest(
     options = replace(options, read=replace(options.read, with_marks=True))
     found = find_struct(Source("", path), request.struct, packs, kernel_packs, options)
     try:
-        arrangement = _arrangement(found, options)
+        arrangement, *others = _arrangements(found, options)
     except (Refused, CannotLayOut) as error:
         return _refusal(found, str(error))
     ruled, notes = rules_of(found, options)
     around = surroundings_of(found, arrangement, request.sources, options)
     task, reasons = task_of(arrangement, ruled, request.aims)
-    free = replace(task, limits=around.text_limits)
-    limited = free if request.is_forced else replace(task, limits=around.text_limits + around.use_limits)
-    found_order = _Found(found, arrangement, ruled, reasons, around, (*notes, *around.notes))
-    result = found_order.suggestion(limited, request)
-    if result.status in ("infeasible", "unknown") and limited != free:
-        result = found_order.suggestion(free, request)
+    if "lines" in request.aims:
+        task = _with_paths(task, found, options)
+    reordering = _Reordering(found, arrangement, ruled, reasons, around, (*notes, *around.notes))
+    result = reordering.best(task, request)
     if result.status == "infeasible":
-        others = alternatives(found, arrangement, ruled, around.text_limits, options)
-        result = replace(result, alternatives=others)
+        aligned = alternatives(found, arrangement, ruled, around.text_limits, options)
+        result = replace(result, alternatives=aligned)
+    if _has_doubt(result, others):
+        note = f"{path} does not state which types are packed: the offsets are the likeliest ones"
+        result = replace(result, notes=(*result.notes, note))
     return with_patch(found, result, options)
+
+
+def _with_paths(task: Task, found: Found, options: Options) -> Task:
+    """Return a task with the fields whose lines count. Raises UsageError if no access is declared."""
+    try:
+        paths = declared_paths(found, options)
+    except CannotTell as error:
+        raise UsageError(f"--optimize lines counts the lines of declared accesses: {error}") from None
+    where = placements(Layout(found.struct), options.line_size, options.min_align)
+    return replace(task, paths=paths, bases=where.bases, line=where.line_size)
 
 
 def _refusal(found: Found, reason: str) -> Suggestion:
     return Suggestion(found.source.path, found.struct, "refused", None, reason=reason)
 
 
-def _arrangement(found: Found, options: Options) -> Arrangement:
-    """Return the units of the struct. Raises Refused and CannotLayOut."""
+def _arrangements(found: Found, options: Options) -> list[Arrangement]:
+    """Return the units of the struct, for each declaration that it can have, the likeliest first.
+
+    Raises Refused and CannotLayOut.
+    """
     struct, reading = found.struct, found.judged.reading
     if struct.aggregate == "union":
         raise Refused("it is a union, whose members all begin at 0")
@@ -91,16 +107,31 @@ def _arrangement(found: Found, options: Options) -> Arrangement:
     names = randomisation.embedded_names((struct,))
     context = inputs.read((found.source.path,), Wanted(names), options.read)[0] if names else []
     ways = randomisation.declared_ways(reading, context, struct)
-    arrangement = arrange(struct, ways[0])
-    order = range(len(arrangement.units))
-    if [(f.name, f.bit_offset) for f in arrangement.lay_out(order).fields] != [
-        (f.name, f.bit_offset) for f in struct.fields
-    ]:
+    arrangements = [arrange(struct, way) for way in ways]
+    declared = arrangements[0].lay_out(range(len(arrangements[0].units)))
+    if _offsets(declared) != _offsets(struct):
         raise Refused("its offsets are not those that its members give in their declared order")
-    return arrangement
+    return arrangements
 
 
-class _Found(Record, frozen=True):
+def _offsets(struct: Struct) -> list[tuple[str | None, int]]:
+    return [(field.name, field.bit_offset) for field in struct.fields]
+
+
+def _has_doubt(result: Suggestion, arrangements: Sequence[Arrangement]) -> bool:
+    """Return whether another possible declaration gives the suggested order other offsets."""
+    if result.new is None:
+        return False
+    names = order_uses.member_names(result.struct)
+    fields = [names.index(name) for name in result.order]
+    for each in arrangements:
+        order = tuple(dict.fromkeys(each.unit_of(position) for position in fields))
+        if _offsets(each.lay_out(order)) != _offsets(result.new):
+            return True
+    return False
+
+
+class _Reordering(Record, frozen=True):
     """A struct with everything that a search needs."""
 
     found: Found
@@ -109,6 +140,32 @@ class _Found(Record, frozen=True):
     reasons: dict[int, str]
     around: Surroundings
     notes: tuple[str, ...]
+
+    def best(self, task: Task, request: Request) -> Suggestion:
+        """Return the best order that the text and the uses allow, unless it is forced."""
+        free = self.suggestion(task, request)
+        obstacles = self._obstacles(free)
+        if not obstacles or request.is_forced or free.status == "infeasible":
+            return free
+        limits = self.around.text_limits + self.around.use_limits
+        limited = self.suggestion(replace(task, limits=limits), request)
+        if limited.status not in ("optimal", "feasible") or self._obstacles(limited):
+            return replace(free, status="refused", reason="" if free.uses else obstacles[0])
+        if [each.after for each in limited.aims] == [each.after for each in free.aims]:
+            return limited
+        values = ", ".join(f"{each.aim} {each.after}" for each in free.aims)
+        notes = (f"an order that is better ({values}) is ruled out: {each}" for each in obstacles)
+        return replace(limited, notes=(*limited.notes, *notes))
+
+    def _obstacles(self, result: Suggestion) -> list[str]:
+        """Return what forbids an order in the text and in the sources, in sentences."""
+        if result.new is None:
+            return []
+        names = order_uses.member_names(result.struct)
+        order = [names.index(name) for name in result.order]
+        texts = self.around.forbidding_text(order)
+        places = (use.file if use.line is None else f"{use.file}:{use.line}" for use in result.uses)
+        return [*texts, *(f"{place}: {use.text}" for place, use in zip(places, result.uses, strict=True))]
 
     def suggestion(self, task: Task, request: Request) -> Suggestion:
         """Return the best order for a task."""
@@ -129,7 +186,7 @@ class _Found(Record, frozen=True):
         order = tuple(labels[at] for at in positions)
         forbidding = self._forbidding(order, new)
         return self._result(
-            solution.state if not forbidding or request.is_forced else "refused", new, order=order,
+            solution.state, new, order=order,
             moves=tuple(moves_of(arrangement, solution.order, labels)),
             aims=tuple(_aims(task, solution)), rules=outcomes, core=core, is_core_minimal=solution.is_minimal,
             uses=forbidding, is_forced=request.is_forced,
@@ -172,8 +229,5 @@ def _value(task: Task, aim: Aim, order: tuple[int, ...]) -> int:
     if aim == "holes":
         return arrangement.count_holes(order)
     layout = Layout(arrangement.lay_out(order))
-    return sum(
-        count_lines([layout.find(place.path) or place for place in path], base, task.line)
-        for path in task.paths
-        for base in task.bases
-    )
+    places = [[layout.find(place.path) or place for place in path] for path in task.paths]
+    return sum(max(count_lines(path, base, task.line) for base in task.bases) for path in places)

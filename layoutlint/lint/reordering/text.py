@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 
 from layoutlint import files
 from layoutlint.lint.options import Options
@@ -23,9 +24,20 @@ class Surroundings(Record, frozen=True):
     """What the sources at hand leave of the orders."""
 
     search: order_uses.Search
+    file: str
+    """The file that defines the struct; empty if it is no C text."""
+    restrictions: tuple[members.Restriction, ...]
     text_limits: tuple[Limit, ...]
     use_limits: tuple[Limit, ...]
     notes: tuple[str, ...]
+
+    def forbidding_text(self, order: list[int]) -> Iterator[str]:
+        """Yield what the text forbids in an order of the fields, with its place."""
+        for restriction in self.restrictions:
+            try:
+                restriction.refuse(order)
+            except members.CannotMove as error:
+                yield f"{self.file}:{error.line}: {error.reason}"
 
 
 def surroundings_of(
@@ -37,14 +49,18 @@ def surroundings_of(
     own = (members.kernel_roots(path, options.read) or (path,)) if is_source else ()
     paths = tuple(dict.fromkeys((*sources, *own)))
     search = order_uses.find_order_uses(struct, paths, options.read.jobs, options.read.progress)
-    text: tuple[Limit, ...] = ()
+    file, restrictions = "", tuple[members.Restriction, ...]()
     notes = []
     if is_source:
         try:
-            text = tuple(text_limits(arrangement, members.restrictions(_text(found, options)[1], struct)))
+            file, text = _text(found, options)
+            restrictions = members.restrictions(text, struct)
         except members.CannotMove as error:
             notes.append(f"the text of the struct cannot be changed: {error}")
-    return Surroundings(search, text, tuple(use_limits(arrangement, search.uses)), tuple(notes))
+    return Surroundings(
+        search, file, restrictions, tuple(text_limits(arrangement, restrictions)),
+        tuple(use_limits(arrangement, search.uses)), tuple(notes),
+    )  # fmt: skip
 
 
 def _text(found: Found, options: Options) -> tuple[str, str]:
@@ -59,6 +75,8 @@ def with_patch(found: Found, result: Suggestion, options: Options) -> Suggestion
     """Return a suggestion with the change of the text, which was read again with the new offsets."""
     if result.new is None or result.status == "refused":
         return result
+    if result.status == "infeasible":
+        return replace(result, no_patch="no order keeps all rules")
     if found.judged.reading.reader != "clang":
         reason = f"{found.source.path} is no C text: give the header or source that defines the struct"
         return replace(result, no_patch=reason)
