@@ -1,0 +1,181 @@
+"""`layoutlint suggest` as a user calls it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.harness.command import run
+from tests.harness.tools import need
+
+pytest.importorskip("ortools", reason="OR-tools is not installed (pip install layoutlint[suggest])")
+
+RULES = """
+[[rule]]
+id = "apart"
+struct = "ring"
+kind = "separate"
+fields = [["head"], ["tail"]]
+why = "the producer writes head while all read tail"
+"""
+RING = """\
+struct ring {
+	long head;	/* written by the producer */
+	long tail;	/* read by all */
+	char name[60];
+	/* the size of a slot,
+	 * in bytes
+	 */
+	int slot;
+	long spare[8];
+};
+"""
+CONTRADICTION = (
+    RULES
+    + """
+[[rule]]
+id = "side-by-side"
+struct = "ring"
+kind = "adjacent"
+fields = ["head", "tail"]
+why = "w"
+
+[[rule]]
+id = "small"
+struct = "ring"
+kind = "size"
+max = 144
+why = "w"
+"""
+)
+
+
+def suggest(folder: Path, text: str, *words: str, rules: str = RULES, struct: str = "ring", name: str = "ring.h"):
+    (folder / name).write_text(text)
+    (folder / "rules.toml").write_text(rules)
+    return run("suggest", name, struct, "--rules", "rules.toml", "--no-packs", *words, cwd=folder)
+
+
+def document(folder: Path, text: str, *words: str, **options):
+    return json.loads(suggest(folder, text, *words, "--format", "json", **options).stdout)
+
+
+def test_the_fewest_moves_keep_the_rule(tmp_path):
+    made = document(tmp_path, RING)
+    assert made["status"] == "optimal"
+    assert made["order"] == ["head", "name", "slot", "tail", "spare"]
+    assert made["offsets"] == [0, 8, 68, 72, 80]
+    assert made["moves"] == [{"member": "tail", "behind": "slot"}]
+    assert made["kept"] == ["apart"] and made["size"] == [144, 144]
+
+
+def test_the_patch_applies_and_keeps_the_rule(tmp_path):
+    need("git")
+    patch = suggest(tmp_path, RING, "--patch")
+    assert patch.returncode == 0
+    assert all(len(line) <= 75 for line in patch.stdout.split("---\n")[0].splitlines())
+    (tmp_path / "p.patch").write_text(patch.stdout)
+    subprocess.run(["git", "apply", "p.patch"], cwd=tmp_path, check=True)
+    assert run("check", "ring.h", "--rules", "rules.toml", "--no-packs", cwd=tmp_path).returncode == 0
+    assert "\tint slot;\n\tlong tail;\t/* read by all */\n\tlong spare[8];\n" in (tmp_path / "ring.h").read_text()
+
+
+def test_write_changes_the_file_once(tmp_path):
+    assert suggest(tmp_path, RING, "--write").returncode == 0
+    written = (tmp_path / "ring.h").read_text()
+    again = run("suggest", "ring.h", "ring", "--rules", "rules.toml", "--no-packs", "--write", cwd=tmp_path)
+    assert again.returncode == 0 and "no member has to move" in again.stdout
+    assert (tmp_path / "ring.h").read_text() == written != RING
+
+
+def test_contradicting_rules_are_named(tmp_path):
+    made = document(tmp_path, RING, rules=CONTRADICTION)
+    assert made["status"] == "infeasible"
+    assert [each["rule"] for each in made["core"]] == ["apart", "side-by-side"] and made["core_is_minimal"]
+    assert made["patch"] is None
+    assert suggest(tmp_path, RING, rules=CONTRADICTION).returncode == 1
+
+
+def test_alignment_keeps_what_no_order_keeps(tmp_path):
+    made = document(tmp_path, "struct ring { long head;\nlong tail; };\n")
+    assert made["status"] == "infeasible"
+    best = made["alternatives"][0]
+    assert (best["aligned"], best["align"], best["size"]) == ("tail", 64, 128)
+
+
+SMALLEST = [
+    # the members, the size after
+    ("char a;\n long b;\n char c;", 16),
+    ("char a;\n long b;\n char n;\n int data[];", 16),
+    ("char a;\n int x:3, y:5;\n long b;\n char c;", 16),
+    ("char a;\n struct {\n long p;\n char q;\n };\n union {\n int i;\n char j;\n };\n char b;", 24),
+    ("int a;\n struct {\n char x;\n long y;\n } in;\n char z;", 24),
+    ("char a;\n long b[3];\n char c;", 32),
+]
+
+
+@pytest.mark.parametrize(("body", "size"), SMALLEST)
+def test_the_smallest_size(tmp_path, body, size):
+    made = document(tmp_path, f"struct ring {{\n {body}\n}};\n", "--smallest", rules="", name="s.h")
+    assert made["status"] == "optimal" and made["size"][1] == size
+    again = run("show", "s.h", "ring", "--format", "json", cwd=apply(tmp_path, made["patch"]))
+    assert json.loads(again.stdout)["structs"][0]["size"] == size
+
+
+def apply(folder: Path, patch: str) -> Path:
+    need("git")
+    (folder / "p.patch").write_text(patch)
+    subprocess.run(["git", "apply", "p.patch"], cwd=folder, check=True)
+    return folder
+
+
+REFUSALS = [
+    # text, struct, words of the reason
+    ("union ring {\n int a;\n long b;\n};\n", "it is a union"),
+    ("struct ring {};\n", "it has no members"),
+]
+
+
+@pytest.mark.parametrize(("text", "reason"), REFUSALS)
+def test_refusals(tmp_path, text, reason):
+    result = suggest(tmp_path, text, rules="", name="s.h")
+    assert result.returncode == 3 and reason in result.stdout
+
+
+USES = [
+    # C text after the struct, what forbids the only order (None: nothing does)
+    ("struct ring r = { 1, 2 };\n", "positional-initialiser"),
+    ("struct ring r = { .head = 1, .tail = 2 };\n", None),
+    ("_Static_assert(__builtin_offsetof(struct ring, head) == 0, \"\");\n", "offset-assertion"),
+    ("_Static_assert(sizeof(struct ring) == 144, \"\");\n", None),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("use", "kind"), USES)
+def test_uses_of_the_order(tmp_path, use, kind):
+    text = RING.replace("\tlong spare[8];\n", "").replace("[60]", "[4]")
+    rules = RULES.replace('"separate"', '"order"').replace('[["head"], ["tail"]]', '["tail", "head"]')
+    (tmp_path / "r.c").write_text('#include "ring.h"\n' + use.replace("144", "32"))
+    made = document(tmp_path, text, "--sources", "r.c", rules=rules)
+    assert [each["kind"] for each in made["refusals"]] == ([] if kind is None else [kind])
+    assert made["status"] == ("optimal" if kind is None else "refused")
+    forced = document(tmp_path, text, "--sources", "r.c", "--force", rules=rules)
+    assert forced["status"] == "optimal" and forced["moves"]
+
+
+USAGE = [
+    (("--smallest", "--optimize", "lines"), "different aims"),
+    (("--patch", "--format", "json"), "--output json=FILE"),
+    (("--optimize", "lines"), "no access is declared"),
+    (("--output", "json=ring.h"), "ring.h"),
+]
+
+
+@pytest.mark.parametrize(("words", "message"), USAGE)
+def test_usage_errors(tmp_path, words, message):
+    result = suggest(tmp_path, RING, *words)
+    assert result.returncode == 2 and message in result.stderr
+    assert (tmp_path / "ring.h").read_text() == RING
