@@ -1,0 +1,16 @@
+"""Search of C sources for what depends on the order of a struct's members, with file and line."""
+
+from layoutlint.readers.order_uses.facts import (
+    Kind,
+    LookedAt,
+    Offsets,
+    OrderUse,
+    Search,
+    forbids,
+    member_names,
+)
+from layoutlint.readers.order_uses.search import find_order_uses
+
+__all__ = [
+    "Kind", "LookedAt", "Offsets", "OrderUse", "Search", "find_order_uses", "forbids", "member_names",
+]  # fmt: skip

@@ -1,0 +1,131 @@
+"""Casts between pointers to a struct and pointers to other types."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from layoutlint.readers.allocations.declarations import TypeName, Unclear
+from layoutlint.readers.order_uses.code import Code
+from layoutlint.readers.order_uses.facts import OrderUse
+from layoutlint.readers.order_uses.memory import Unresolved
+from layoutlint.readers.order_uses.subject import Subject
+
+_TO = (
+    r"\(\s*+(?:(?:const|volatile)\s+)*+{type}\s*+(?:const\s*+)?\*\s*+(?:const\s*+|__\w++\s*+)?\)\s*+\(*\s*+(&?)\s*+(\w++)\s*+\)*"
+    r"(?!\s*+(?:->|\.|\[|\(|\w))"
+)
+_TO_MEMBER = (
+    r"\(\s*+(?:(?:const|volatile)\s+)*+{type}\s*+(?:const\s*+)?\*\s*+\)\s*+\(*\s*+&\s*+\(*\w++(?:(?:->|\.)\w++)*?(?:->|\.)({first})\b"
+    r"(?!\s*+(?:->|\.|\[|\())"
+)
+_FROM = re.compile(
+    r"\(\s*+(?:(?:const|volatile)\s+)*+(?:(struct|union)\s+)?+(\w++(?:\s+(?:int|long|char|short))*+)\s*+(?:const\s*+)?(\*(?:\s*\*)*)\s*+"
+    r"(?:__\w++\s*+)?\)\s*+\(*\s*+(&?)\s*+(\w++)\s*+\)*(?!\s*+(?:->|\.|\[|\(|\w))"
+)
+_POINTERS = r"{type}\s*+(?:const\s*+|__\w++\s*+)*+(\*?)\s*+(?:const\s+|__\w++\s+)?(\w++)"
+_BYTES = frozenset(
+    (
+        "void",
+        "char",
+        "u8",
+        "s8",
+        "__u8",
+        "uint8_t",
+        "int8_t",
+        "unsigned char",
+        "signed char",
+        "byte",
+        "uchar",
+        "u_char",
+        "guint8",
+        "gpointer",
+    )
+)
+_WIDE = re.compile(
+    r"(?:unsigned|signed|short|int|long|u_?(?:short|int|long)|u?int(?:16|32|64|ptr)_t|(?:__)?[us](?:16|32|64)|__[bl]e(?:16|32|64)|size_t"
+    r"|(?:unsigned|signed|long)(?:\s+(?:int|long|short))+|g?u?int(?:16|32|64))"
+)
+_NO_OPERANDS = frozenset(("sizeof", "NULL", "return"))
+
+
+class Cast(NamedTuple):
+    """A cast between a pointer to the struct and one to another struct, which can embed one another."""
+
+    other: str
+    """The tag or typedef of the other struct."""
+    line: int
+
+
+def find(code: Code, subject: Subject) -> Iterator[OrderUse | Cast | Unresolved]:
+    """Yield the casts to and from pointers to a struct whose results depend on the order of its members."""
+    yield from _to(code, subject)
+    yield from _from(code, subject)
+
+
+def _to(code: Code, subject: Subject) -> Iterator[OrderUse | Cast | Unresolved]:
+    text = code.text
+    for match in re.finditer(_TO.format(type=subject.type_pattern), text):
+        name = match[2]
+        if not name.isidentifier() or name in _NO_OPERANDS:
+            continue
+        meaning = code.own_type(name, match.start()) if match[1] else code.pointed_type(name, match.start())
+        if isinstance(meaning, Unclear):
+            if subject.first_types:
+                yield Unresolved(code.line(match.start()), f"what `{name}` is in a cast to the struct")
+        elif meaning is not None and not subject.is_type(meaning):
+            yield _between(code, subject, meaning, match.start(), "to the struct from its first member")
+    field = subject.struct.fields[0] if subject.struct.fields else None
+    if field is not None and field.name is not None and field.aggregate is not None:
+        for match in re.finditer(
+            _TO_MEMBER.format(type=subject.type_pattern, first=re.escape(field.name)), text
+        ):
+            yield _first(code, subject, match.start(), "to the struct from its first member")
+
+
+def _from(code: Code, subject: Subject) -> Iterator[OrderUse | Cast | Unresolved]:
+    text = code.text
+    declared = {
+        match[2]: bool(match[1]) for match in re.finditer(_POINTERS.format(type=subject.type_pattern), text)
+    }
+    for match in _FROM.finditer(text) if declared else ():
+        name, target = match[5], " ".join(match[2].split())
+        if name not in declared or target in _BYTES:
+            continue
+        meaning = code.own_type(name, match.start()) if match[4] else code.pointed_type(name, match.start())
+        if not subject.is_type(meaning):
+            continue
+        stars = match[3].count("*")
+        if match[1] and stars == 1:
+            if target != subject.tag:
+                yield _between(
+                    code, subject, TypeName(target), match.start(), "from the struct to its first member"
+                )
+        elif stars == 1 and target in subject.first_types:
+            yield _first(code, subject, match.start(), "from the struct to its first member")
+        elif (stars > 1 and not match[1]) or _WIDE.fullmatch(target):
+            yield OrderUse(
+                "scalar-cast", code.path, code.line(match.start()),
+                f"a cast to `{target} {match[3]}` reads or writes the struct by words", (), "all",
+            )  # fmt: skip
+        elif stars == 1 and target not in subject.aliases:
+            yield Cast(target, code.line(match.start()))
+
+
+def _between(code: Code, subject: Subject, other: TypeName, at: int, direction: str) -> OrderUse | Cast:
+    if other.name in subject.first_types:
+        return _first(code, subject, at, direction)
+    return Cast(other.name, code.line(at))
+
+
+def _first(code: Code, subject: Subject, at: int, direction: str) -> OrderUse:
+    first = subject.members[:1]
+    return OrderUse(
+        "first-member-cast",
+        code.path,
+        code.line(at),
+        f"a cast goes {direction}, `{first[0]}`",
+        first,
+        "first",
+    )

@@ -1,0 +1,134 @@
+"""The text of a C file as the searches read it: statements and bodies of macros, without comments and strings."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator
+from functools import cached_property
+
+from layoutlint.model.record import Record
+from layoutlint.readers.allocations.declarations import Names, TypeName, Unclear
+from layoutlint.readers.c_tokens import blank_comments, blank_out, spaces_for
+
+_MACRO = re.compile(
+    r"^[ \t]*#[ \t]*define[ \t]+(\w++)(?:\(([^()\n]{0,400})\))?((?:[^\n\\]++|\\[ \t]*+\r?\n|\\)*+)",
+    re.MULTILINE,
+)
+_CONTINUED = re.compile(r"\\(?=[ \t]*\r?\n)")
+_BRACKET = re.compile(r"[()\[\]{}]")
+_PAIRS = {")": "(", "]": "[", "}": "{"}
+_MOST_POPPED = 8
+"""The most brackets that one closing bracket closes: those that another branch of `#if` left open."""
+_PARTS = re.compile(r"[(\[{,;]")
+
+
+class Macro(Record, frozen=True):
+    """The definition of a macro."""
+
+    name: str
+    parameters: tuple[str, ...]
+    start: int
+    """The offset of its body."""
+    end: int
+
+
+class Code:
+    """A text without comments, strings and directives, with every character at its offset."""
+
+    def __init__(self, path: str, text: str) -> None:
+        self.path = path
+        self.text = text
+
+    def line(self, at: int) -> int:
+        """Return the number of the line at an offset, from 1."""
+        return bisect_right(self._line_starts, at)
+
+    @cached_property
+    def _line_starts(self) -> list[int]:
+        return [0, *(match.end() for match in re.finditer("\n", self.text))]
+
+    @cached_property
+    def names(self) -> Names:
+        """The declarations of variables."""
+        return Names(self.text)
+
+    @cached_property
+    def closing(self) -> dict[int, int]:
+        """The offset of the bracket that closes the one at each offset; brackets that nothing closes are missing.
+
+        A brace in the first column closes everything: branches of `#if` can open more than they close.
+        """
+        text, closing, stack = self.text, dict[int, int](), list[int]()
+        for bracket in _BRACKET.finditer(text):
+            at, sign = bracket.start(), bracket[0]
+            opening = _PAIRS.get(sign)
+            if opening is None:
+                stack.append(at)
+                continue
+            near = stack[-_MOST_POPPED:]
+            while near and text[near[-1]] != opening:
+                near.pop()
+            if near:
+                closing[near[-1]] = at
+                del stack[stack.index(near[-1], max(0, len(stack) - _MOST_POPPED)) :]
+            if sign == "}" and (at == 0 or text[at - 1] == "\n"):
+                stack.clear()
+        return closing
+
+    def parts(self, opening: int) -> Iterator[tuple[int, int]]:
+        """Yield where the parts between commas begin and end, within the brackets that open at an offset.
+
+        Yields nothing if nothing closes them. A semicolon also separates.
+        """
+        end = self.closing.get(opening)
+        if end is None:
+            return
+        start = at = opening + 1
+        while (sign := _PARTS.search(self.text, at, end)) is not None:
+            at = sign.end()
+            if sign[0] in ",;":
+                yield start, sign.start()
+                start = at
+            else:
+                at = self.closing.get(sign.start(), sign.start()) + 1
+        if start > opening + 1 or self.text[start:end].strip():
+            yield start, end
+
+    def pointed_type(self, name: str, at: int) -> TypeName | Unclear | None:
+        """Return the struct that a pointer variable points to at an offset; None for another type."""
+        return self.names.meaning(("*", name), at)
+
+    def own_type(self, name: str, at: int) -> TypeName | Unclear | None:
+        """Return the struct that a variable is at an offset; None for another type."""
+        meaning = self.names.meaning((name,), at)
+        is_undeclared = isinstance(meaning, TypeName) and meaning.is_typedef and meaning.name == name
+        return Unclear(f"`{name}` is declared elsewhere") if is_undeclared else meaning
+
+
+def statements(path: str, text: str) -> Code:
+    """Return a C file without its directives."""
+    return Code(path, blank_out(text))
+
+
+def macros(path: str, text: str) -> tuple[Code, tuple[Macro, ...]]:
+    """Return the bodies of the macros of a C file as a text, each after a semicolon, and the macros."""
+    if "define" not in text:
+        return Code(path, ""), ()
+    blanked = blank_comments(text)
+    parts: list[str] = []
+    found: list[Macro] = []
+    at = 0
+    for macro in _MACRO.finditer(blanked):
+        head = spaces_for(blanked[at : macro.start(3)])
+        parts += (
+            head[: macro.start() - at],
+            ";",
+            head[macro.start() - at + 1 :],
+            _CONTINUED.sub(" ", macro[3]),
+        )
+        at = macro.end()
+        parameters = tuple(word.strip() for word in (macro[2] or "").split(","))
+        found.append(Macro(macro[1], parameters, macro.start(3), macro.end()))
+    parts.append(spaces_for(blanked[at:]))
+    return Code(path, "".join(parts)), tuple(found)

@@ -1,0 +1,290 @@
+"""Initialisers of a struct in C text: which give values to members by position."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from layoutlint.model.structs import Field
+from layoutlint.readers.order_uses.code import Code
+from layoutlint.readers.order_uses.facts import OrderUse
+from layoutlint.readers.order_uses.subject import Subject
+
+_TAIL = re.compile(r"([^;{}=]{0,400}+)=(?!=)\s*")
+_NEXT = re.compile(r"\s*,([^;{}=]{0,200}+)=(?!=)\s*")
+_COMPARES = "!<>=+-*/|&^%"
+_NO_STARS = re.compile(r"\[[^\]]*\]|\([^()*]*\)")
+_COMPOUND = r"\(\s*(?:(?:const|static|volatile)\s+)*+{type}\s*+(?:const\s*+)?((?:\[[^\]\n]*+\]\s*+)*+)\)\s*+"
+_CALL = re.compile(r"([A-Za-z_]\w*+)\s*+(\()?")
+_DESIGNATED = re.compile(r"\s*+(?:\.\s*+(\w++)\s*+((?:\.|\[)[^=]*+)?=|([A-Za-z_]\w*+)\s*+:(?!:))")
+_INDEXED = re.compile(r"\s*+(?:\[[^\]]*+\]\s*+)++(?:=\s*+)?")
+_NUMBER_ZERO = re.compile(r"\(*+(?:0[xX]?0*+[uUlL]*+|false|0\.0*+[fF]?|'\\0')\)*+")
+_MACRO_NAME = re.compile(r"_*[A-Z][A-Z0-9_]*+|_\w++")
+_COMPOUND_VALUE = re.compile(r"\(\s*(?:struct\s+|union\s+|const\s+)*\w+\s*(?:\[[^\]]*\]\s*)*\)\s*\{")
+_SCALAR_VALUE = re.compile(r"[-+~!]?\s*(?:\d|'|&)|NULL\b|\(\s*\w[\w\s]*\*+\s*\)")
+
+
+class Initialiser(NamedTuple):
+    """A value in braces, or made by a macro, for the struct or for an array of it."""
+
+    at: int
+    """The offset of the brace, or of the macro."""
+    dims: int
+    """The dimensions of the array."""
+    macro: str = ""
+    """The macro that the value is made by; empty for braces."""
+
+
+class ByMacro(NamedTuple):
+    """A value or a part of one that a macro makes, which is defined elsewhere."""
+
+    name: str
+    line: int
+    is_element: bool
+    """Whether it is one of the values in the braces."""
+
+
+class Element(NamedTuple):
+    """A value in braces."""
+
+    start: int
+    end: int
+    member: str
+    """The member that a designator names; empty for a value by position."""
+    is_nested: bool
+    """Whether the designator names something in the member."""
+
+
+def find(code: Code, type_pattern: str) -> Iterator[Initialiser]:
+    """Yield the initialisers of variables and compound literals of a type."""
+    for match in re.finditer(type_pattern, code.text):
+        yield from _of_variables(code, match.end())
+    compound = re.compile(_COMPOUND.format(type=type_pattern))
+    for match in compound.finditer(code.text):
+        value = _value(code, match.end(), match[1].count("["))
+        if value is not None and (not value.macro or _MACRO_NAME.fullmatch(value.macro)):
+            yield value
+
+
+def _of_variables(code: Code, at: int) -> Iterator[Initialiser]:
+    """Yield the initialisers in a declaration whose type ends at an offset."""
+    tail = _TAIL.match(code.text, at)
+    if tail is None or (tail[1] and tail[1][-1] in _COMPARES):
+        return
+    declarator = tail[1] if tail[1].count("(") != tail[1].count(")") else tail[1].rpartition(",")[2]
+    while tail is not None:
+        value = _value(code, tail.end(), declarator.count("["))
+        if value is not None and "*" not in _NO_STARS.sub("", declarator):
+            yield value
+        if value is None or value.macro:
+            return
+        tail = _NEXT.match(code.text, code.closing.get(value.at, len(code.text)) + 1)
+        declarator = tail[1] if tail is not None else ""
+
+
+def _value(code: Code, at: int, dims: int) -> Initialiser | None:
+    if code.text[at : at + 1] == "{":
+        return Initialiser(at, dims)
+    call = _CALL.match(code.text, at)
+    if call is None:
+        return None
+    return Initialiser(at, dims, call[1]) if call[2] or _MACRO_NAME.fullmatch(call[1]) else None
+
+
+def elements(code: Code, brace: int) -> Iterator[Element]:
+    """Yield the values within braces, without an empty one at the end."""
+    for start, end in code.parts(brace):
+        part = code.text[start:end]
+        if not part.strip():
+            continue
+        designator = _DESIGNATED.match(part)
+        if designator is None:
+            yield Element(start, end, "", False)
+        else:
+            member = designator[1] or designator[3]
+            yield Element(start + designator.end(), end, member, designator[2] is not None)
+
+
+def array_values(code: Code, value: Initialiser) -> Iterator[tuple[int, int, int]]:
+    """Yield start, end and remaining dimensions of the values for single structs in an initialiser.
+
+    The dimensions of a value that is not in braces are those that are left.
+    """
+    pending = [(value.at, code.closing.get(value.at, -1), value.dims)]
+    while pending:
+        start, end, dims = pending.pop()
+        if end < 0:
+            continue
+        if dims == 0 or code.text[start] != "{":
+            yield start, end, dims
+            continue
+        for first, last in code.parts(start):
+            index = _INDEXED.match(code.text, first, last)
+            first = index.end() if index is not None else first
+            first += len(code.text[first:last]) - len(code.text[first:last].lstrip())
+            if first < last:
+                pending.append((first, last, dims - 1))
+
+
+class Judge:
+    """Judges the values of a struct's members."""
+
+    def __init__(self, subject: Subject, code: Code) -> None:
+        self._subject = subject
+        self._code = code
+        self._chains = first_chains(subject)
+
+    def uses(self, value: Initialiser) -> Iterator[OrderUse | ByMacro]:
+        """Yield the uses in an initialiser of the struct, and the macros on which it depends."""
+        if value.macro:
+            yield ByMacro(value.macro, self._code.line(value.at), False)
+            return
+        for start, end, dims in array_values(self._code, value):
+            sign = self._code.text[start]
+            if sign == "{" and dims == 0:
+                yield from self.struct_value(start)
+            elif sign not in "({'":
+                yield from self._bare(start, end)
+
+    def _bare(self, at: int, end: int) -> Iterator[OrderUse | ByMacro]:
+        """Yield the use of a value without braces in an array: a macro, zero, or one of a flat list."""
+        text = self._code.text[at:end].strip()
+        if is_zero(text):
+            yield self._zero(at, text)
+            return
+        call = _CALL.match(text)
+        if call is None or text == "NULL":
+            yield self._use(at, "an initialiser without inner braces sets members by position", ())
+        elif call[2] or _MACRO_NAME.fullmatch(call[1]):
+            yield ByMacro(call[1], self._code.line(at), False)
+
+    def struct_value(self, brace: int) -> Iterator[OrderUse | ByMacro]:
+        """Yield the uses in the braces of one struct."""
+        values = list(elements(self._code, brace))
+        positional = [value for value in values if not value.member]
+        if not positional:
+            return
+        texts = [self._code.text[value.start : value.end].strip() for value in positional]
+        for value, text in zip(positional, texts, strict=True):
+            if _is_macro_call(text) and (call := _CALL.match(text)) is not None:
+                yield ByMacro(call[1], self._code.line(value.start), True)
+        if all(map(is_zero, texts)) and len(set(texts)) == 1:
+            yield self._zero(brace, texts[0])
+            return
+        if not all(map(_is_macro_call, texts)):
+            yield from self._by_position(brace, values)
+
+    def _zero(self, brace: int, text: str) -> OrderUse:
+        depth = text.count("{")
+        is_pointer = "NULL" in text
+        allowed = tuple(
+            name
+            for name, chain in zip(self._subject.members, self._chains, strict=True)
+            if chain is not None and chain[0] >= depth and (chain[1] or not is_pointer)
+        )
+        shown = "".join(text.split()) or "0"
+        return OrderUse(
+            "zero-initialiser", self._code.path, self._code.line(brace),
+            f"the initialiser {{ {shown} }} fits the type of the first member", self._subject.members[:1],
+            "first", may_be_first=allowed,
+        )  # fmt: skip
+
+    def _by_position(self, brace: int, values: list[Element]) -> Iterator[OrderUse]:
+        """Yield a use for each run of values by position."""
+        places = self._subject.member_at
+        at, run_start, run = 0, 0, list[int]()
+        runs: list[tuple[int, list[int]]] = []
+        for value in values:
+            if value.member:
+                if run:
+                    runs.append((run_start, run))
+                place = places.get(value.member)
+                if place is None:
+                    return  # another struct of this name
+                at, run_start, run = place + 1, place, []
+                continue
+            if not run:
+                run_start = at - 1 if at else 0
+            if self._is_flat(at, value):
+                yield self._use(brace, "an initialiser without inner braces sets members by position", ())
+                return
+            run.append(at)
+            at += 1
+        if run:
+            runs.append((run_start, run))
+        for start, places_set in runs:
+            yield self._run(brace, start, places_set)
+
+    def _run(self, brace: int, start: int, run: list[int]) -> OrderUse:
+        members = self._subject.range(start, min(run[-1], len(self._subject.members) - 1))
+        first, last = members[0], members[-1]
+        shown = f"`{first}`" if first == last else f"`{first}` to `{last}`"
+        text = f"an initialiser sets {shown} by position"
+        if run[0] == 0:
+            return self._use(brace, text, members, "start")
+        return OrderUse(
+            "positional-initialiser", self._code.path, self._code.line(brace), text, members, "range"
+        )
+
+    def _is_flat(self, at: int, value: Element) -> bool:
+        """Return whether a value without braces is for the first of several members of an inner struct or array."""
+        if at >= len(self._subject.struct.fields):
+            return True
+        field = self._subject.struct.fields[at]
+        text = self._code.text[value.start : value.end].strip()
+        if text[:1] in ("{", '"') or _COMPOUND_VALUE.match(text):
+            return False
+        return (field.aggregate is not None or bool(field.dims)) and _SCALAR_VALUE.match(text) is not None
+
+    def _use(self, at: int, text: str, members: tuple[str, ...], place: str = "anywhere") -> OrderUse:
+        return OrderUse(
+            "positional-initialiser", self._code.path, self._code.line(at), text, members, "order",
+            "start" if place == "start" else "anywhere",
+        )  # fmt: skip
+
+
+def _is_macro_call(text: str) -> bool:
+    """Return whether a value is a call of a macro, which can expand to designated values."""
+    call = _CALL.match(text)
+    return call is not None and call[2] is not None and _MACRO_NAME.fullmatch(call[1]) is not None
+
+
+def is_zero(text: str) -> bool:
+    """Return whether a value is zero for every type: `0`, `NULL`, `{0}`, `{}`."""
+    text = "".join(text.split())
+    while text[:1] == "{" and text[-1:] == "}":
+        text = text[1:-1].removesuffix(",")
+        if not text:
+            return True
+    return text in ("NULL", "((void*)0)", "(void*)0") or _NUMBER_ZERO.fullmatch(text) is not None
+
+
+Chain = tuple[int, bool]
+"""How many braces may be around the first scalar of a member, and whether it is a pointer."""
+
+
+def first_chains(subject: Subject) -> tuple[Chain | None, ...]:
+    """Return the chain of each member; None for one that `{ 0 }` does not set to zero as a whole.
+
+    That is a union, of which only the first member is set (C11 6.7.9, GCC 15), and a member without size.
+    """
+    return tuple(_chain(field) for field in subject.struct.fields)
+
+
+def _chain(field: Field) -> Chain | None:
+    depth = len(field.dims)
+    while field.aggregate is not None:
+        if field.aggregate == "union" or not field.members:
+            return None
+        field = field.members[0]
+        depth += 1 + len(field.dims)
+    if field.bit_size == 0 or field.is_flexible:
+        return None
+    return depth, "*" in field.type.left or field.is_function_pointer
+
+
+def value_at(code: Code, element: Element, dims: int) -> Initialiser | None:
+    """Return the initialiser that a value is; None for an expression."""
+    text = code.text[element.start : element.end]
+    return _value(code, element.start + len(text) - len(text.lstrip()), dims)

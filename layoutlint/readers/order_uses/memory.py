@@ -1,0 +1,280 @@
+"""Calls that read or write bytes of a struct: over several members, or as a whole to users, files and sockets."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from layoutlint.readers.allocations import expressions
+from layoutlint.readers.allocations.declarations import Unclear
+from layoutlint.readers.order_uses.code import Code
+from layoutlint.readers.order_uses.facts import OrderUse
+from layoutlint.readers.order_uses.subject import Subject, type_names
+
+_HINTS = (
+    "mem",
+    "copy_",
+    "hash",
+    "crc32",
+    "read",
+    "write",
+    "send",
+    "recv",
+    "bcmp",
+    "bcopy",
+    "bzero",
+    "zero_explicit",
+)
+"""The name of every call contains one of these, which `re` searches for quickly."""
+_HINTED = tuple(re.compile(rf"{hint}\w*+\s*+\(") for hint in _HINTS)
+_NAME = re.compile(
+    r"_*mem(?:set|cpy|move|cmp|chr|zero|zero_explicit|cpy_toio|cpy_fromio|set32|set64|set_p|set_l|dup|dup_user|copy)"
+    r"|bcmp|bcopy|bzero|explicit_bzero|_*copy_(?:to|from)_(?:user|iter|sockptr)|kernel_(?:read|write)|kmemdup|jhash2?|xxhash"
+    r"|crc32\w*|f?(?:read|write)|p(?:read|write)(?:64)?|send|recv|sendto|recvfrom"
+)
+_TRANSFERS = re.compile(
+    r"_*copy_(?:to|from)_(?:user|iter|sockptr)|memdup_user|kernel_(?:read|write)|p?f?(?:read|write)\d*|send|recv|sendto|recvfrom"
+)
+_COMPARES = re.compile(r"_*memcmp|bcmp|jhash2?|xxhash|crc32\w*")
+_ADDRESS = re.compile(
+    r"\s*+(?:\((?:[^()]|\([^()]*\))*\*\s*\)\s*)?+(&\s*+\(*)?+\s*+(\(*\w++(?:\[[^\]\n]*+\])?\)*(?:(?:->|\.)\w++(?:\[[^\]\n]*+\])?)*?)(->|\.)(\w++)"
+    r"\s*+(\[[^\]\n]*+\])?\s*\)*\s*$"
+)
+"""`&p->member` or `p->member`, where the second can be an array."""
+_OBJECT = re.compile(r"\s*+(?:\((?:[^()]|\([^()]*\))*\*\s*\)\s*)?+(&?)\s*+(\w++)\s*$")
+_SIZEOF = re.compile(r"\bsizeof\s*+(?:\(([^()]*+(?:\([^()]*+\)[^()]*+)*+)\)|(\*?\w[\w>.-]*))")
+_ONE_SIZEOF = re.compile(
+    r"\s*+\(*\s*+sizeof\s*+(?:\(([^()]*+(?:\([^()]*+\)[^()]*+)*+)\)|(\*?\w[\w>.-]*+))\s*+\)*\s*$"
+)
+_MEMBER = re.compile(r"(?:->|\.)\s*(\w+)\s*(?:\[[^\]]*\]\s*)?$")
+_FIELD = re.compile(r"(?:sizeof_field|FIELD_SIZEOF|member_size)\s*\([^,()]*,\s*(\w+)\s*\)")
+_DIFFERENCE = re.compile(r"&\s*\(?\s*\w+(?:->|\.)(\w+)[^-]*-(?!>)[^&]*&\s*\(?\s*\w+(?:->|\.)(\w+)")
+_NUMBER = re.compile(r"\s*\(*(0[xX][0-9a-fA-F]{1,8}|\d{1,9})[uUlL]*\)*\s*$")
+_INDEXED = r"\(\s*&\s*(\w+)\s*(->|\.)\s*({members})\s*\)\s*\["
+_FREES = r"free\s*+\(\s*+&\s*+(\w++)\s*+(->|\.)\s*+{first}\s*+\)"
+_FREE = re.compile(r"(?:^|\W)((?:k|kv|v|x|z|s)?)$")
+"""What is before `free` in the name of a function that frees any object."""
+_LONGEST = 400
+"""The most characters of an argument."""
+
+
+class Unresolved(NamedTuple):
+    """A place whose type its text does not show."""
+
+    line: int
+    text: str
+    """What it does, as a part of a sentence."""
+
+
+def find(code: Code, subject: Subject) -> Iterator[OrderUse | Unresolved]:
+    """Yield the uses of bytes of a struct in a text."""
+    if "(" not in code.text:
+        return
+    for at, name, parenthesis in _calls(code.text):
+        parsed = expressions.arguments(code.text, parenthesis)
+        if parsed is not None:
+            shortened = [argument[:_LONGEST] for argument in parsed[0]]
+            yield from _call(code, subject, name, at, shortened)
+    yield from _indexed(code, subject)
+    yield from _frees(code, subject)
+
+
+def _calls(text: str) -> Iterator[tuple[int, str, int]]:
+    """Yield offset, name and opening parenthesis of the calls that read or write bytes."""
+    seen: set[int] = set()
+    for hinted in _HINTED:
+        for match in hinted.finditer(text):
+            parenthesis, start = match.end() - 1, match.start()
+            while start and (text[start - 1].isalnum() or text[start - 1] == "_"):
+                start -= 1
+            name = text[start:parenthesis].rstrip()
+            if parenthesis not in seen and _NAME.fullmatch(name):
+                seen.add(parenthesis)
+                yield start, name, parenthesis
+
+
+def _call(
+    code: Code, subject: Subject, name: str, at: int, arguments: list[str]
+) -> Iterator[OrderUse | Unresolved]:
+    sizes = [text for text in arguments if _SIZEOF.search(text) or _NUMBER.match(text) or _FIELD.search(text)]
+    if _TRANSFERS.fullmatch(name):
+        yield from _transfer(code, subject, name, at, arguments)
+        if name.startswith(("f", "p", "r", "w", "s")):
+            return
+    differences = [pair for text in arguments if (pair := _difference(subject, text)) is not None]
+    for first, last in differences:
+        shown = f"`{subject.members[first]}` and `{subject.members[last]}`"
+        yield OrderUse(
+            "member-range", code.path, code.line(at), f"{name}() gets the distance of {shown} as its size",
+            subject.range(first, last), "range", any_order=_COMPARES.fullmatch(name) is None,
+        )  # fmt: skip
+    if differences or not sizes:
+        return
+    count = 2 if not name.endswith(("set", "zero", "chr")) else 1
+    for argument in arguments[:count]:
+        use = _over(code, subject, name, at, argument, sizes[-1])
+        if use is not None:
+            yield use
+            return
+
+
+def _difference(subject: Subject, text: str) -> tuple[int, int] | None:
+    """Return the positions of the members whose addresses an expression subtracts; None for another one."""
+    match = _DIFFERENCE.search(text)
+    if match is None:
+        return None
+    places = subject.member_at.get(match[1]), subject.member_at.get(match[2])
+    return None if places[0] is None or places[1] is None else (min(places[0], places[1]), max(places[0], places[1]))  # fmt: skip
+
+
+def _over(
+    code: Code, subject: Subject, name: str, at: int, argument: str, size: str
+) -> OrderUse | Unresolved | None:
+    """Return the use of a call with a member's address and a size; None if the size is within the member."""
+    address = _ADDRESS.match(argument)
+    if address is None or (place := subject.member_at.get(address[4])) is None:
+        return None
+    field = subject.struct.fields[place]
+    if not address[1] and not field.dims:
+        return None  # a pointer that is stored in the member
+    if field.name is None:
+        return None  # within an anonymous struct or union, which moves as a whole
+    last = _last_member(subject, place, address[4], size, indexed=address[5] is not None)
+    if last == place:
+        return None
+    is_own = _is_own(code, subject, address[2], address[3], at)
+    if is_own is False or (is_own is None and last is None):
+        return None
+    if last is None:
+        text = f"whether the size in {name}() is more than that of `{address[4]}`"
+        return Unresolved(code.line(at), text)
+    return OrderUse(
+        "member-range", code.path, code.line(at),
+        f"{name}() covers `{subject.members[place]}` to `{subject.members[last]}`", subject.range(place, last), "range",
+        any_order=False,
+    )  # fmt: skip
+
+
+def _is_own(code: Code, subject: Subject, receiver: str, sign: str, at: int) -> bool | None:
+    """Return whether a receiver is the struct, or points to it; None if the text does not show it."""
+    receiver = receiver.strip("()")
+    if not receiver.isidentifier():
+        return None
+    meaning = code.pointed_type(receiver, at) if sign == "->" else code.own_type(receiver, at)
+    if meaning is None and sign == "->":
+        return False
+    return None if isinstance(meaning, Unclear) or meaning is None else subject.is_type(meaning)
+
+
+def _last_member(subject: Subject, place: int, member: str, size: str, indexed: bool) -> int | None:
+    """Return the position of the last member that a size from a member on covers; None if it is unknown."""
+    own = subject.byte_size(place)
+    number = _NUMBER.match(size)
+    if number is not None:
+        return _member_at_distance(subject, place, int(number[1], 0))
+    operands = [(match[1] or match[2] or "").strip() for match in _SIZEOF.finditer(size)]
+    operands += [f".{match[1]}" for match in _FIELD.finditer(size)]
+    if not operands:
+        return None
+    if len(operands) == 1 and _ONE_SIZEOF.match(size):
+        return _single(subject, place, member, operands[0], own)
+    others = {_MEMBER.search(operand) for operand in operands}
+    named = {match[1] for match in others if match is not None} - {member}
+    places = [subject.member_at[name] for name in named if name in subject.member_at]
+    if "+" in size and places and max(places) > place:
+        return max(places)
+    factor = re.search(r"(?:^|[^\w])([2-9]\d*)\s*\*|\*\s*([2-9]\d*)\b", size)
+    if factor is not None and len(operands) == 1 and own is not None and _MEMBER.search(operands[0]):
+        return _member_at_distance(subject, place, own * int(factor[1] or factor[2]))
+    return place if subject.struct.fields[place].dims and not indexed else None
+
+
+def _single(subject: Subject, place: int, member: str, operand: str, own: int | None) -> int | None:
+    """Return the last member that `sizeof` of one operand covers."""
+    named = _MEMBER.search(operand)
+    if named is not None and (named[1] == member or named[1] not in subject.member_at):
+        return place
+    if named is not None:
+        size = subject.byte_size(subject.member_at[named[1]])
+        if size is None or own is None:
+            return None
+        return place if size <= own else _member_at_distance(subject, place, size)
+    words = operand.replace("struct ", "").replace("union ", "").strip()
+    if words in type_names(subject.struct.fields[place]) or words in _SCALARS or operand.startswith("*"):
+        return place
+    if words in subject.names and own is not None:
+        return len(subject.members) - 1
+    return place  # another type: the member is read or written as one object of it
+
+
+_SCALARS = frozenset(
+    ("char", "int", "long", "u8", "u16", "u32", "u64", "short", "unsigned long", "unsigned int")
+)
+
+
+def _member_at_distance(subject: Subject, place: int, size: int) -> int | None:
+    """Return the position of the member with the last byte of so many bytes from a member on."""
+    fields = subject.struct.fields
+    end = fields[place].bit_offset + 8 * size
+    own = fields[place].bit_size
+    if own is None or fields[place].is_flexible:
+        return place
+    if fields[place].bit_offset + own >= end:
+        return place
+    return max(index for index in range(place, len(fields)) if fields[index].bit_offset < end)
+
+
+def _transfer(code: Code, subject: Subject, name: str, at: int, arguments: list[str]) -> Iterator[OrderUse]:
+    """Yield the use of a call that passes the bytes of a whole struct to users, files or sockets."""
+    for size in arguments:
+        operand = _ONE_SIZEOF.match(size)
+        if operand is None:
+            continue
+        words = (operand[1] or operand[2] or "").strip()
+        is_named = re.fullmatch(subject.type_pattern, words) is not None
+        if is_named or _is_object(code, subject, words, at):
+            yield OrderUse(
+                "raw-transfer", code.path, code.line(at),
+                f"{name}() passes the bytes of whole objects to other programs, files or users",
+            )  # fmt: skip
+            return
+
+
+def _is_object(code: Code, subject: Subject, words: str, at: int) -> bool:
+    """Return whether an operand of `sizeof` is an object of the struct."""
+    words = words.replace(" ", "").strip("()")
+    if words.startswith("*"):
+        name = words[1:].strip("()")
+        return name.isidentifier() and subject.is_type(code.pointed_type(name, at))
+    return words.isidentifier() and subject.is_type(code.own_type(words, at))
+
+
+def _indexed(code: Code, subject: Subject) -> Iterator[OrderUse]:
+    """Yield the uses of members as an array from one of them on: `(&p->first)[i]`."""
+    for match in re.finditer(_INDEXED.format(members=subject.member_pattern), code.text):
+        if _is_own(code, subject, match[1], match[2], match.start()) is True:
+            place = subject.member_at[match[3]]
+            yield OrderUse(
+                "member-index", code.path, code.line(match.start()),
+                f"the members from `{subject.members[place]}` on are indexed as an array",
+                subject.range(place, len(subject.members) - 1), "order",
+            )  # fmt: skip
+
+
+def _frees(code: Code, subject: Subject) -> Iterator[OrderUse]:
+    """Yield the calls that free an object by the address of its first member."""
+    if not subject.struct.fields or subject.struct.fields[0].name is None:
+        return
+    first = subject.struct.fields[0].name
+    if "free" not in code.text or first not in code.text:
+        return
+    for match in re.finditer(_FREES.format(first=re.escape(first)), code.text):
+        before = _FREE.search(code.text, max(0, match.start() - 3), match.start())
+        if before is None:
+            continue
+        if _is_own(code, subject, match[1], match[2], match.start()) is True:
+            yield OrderUse(
+                "first-member-free", code.path, code.line(match.start()),
+                f"{before[1]}free() gets the address of the first member, `{first}`, for the object", (first,), "first",
+            )  # fmt: skip

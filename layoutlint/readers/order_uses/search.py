@@ -1,0 +1,326 @@
+"""Search of all sources at hand for what depends on the order of a struct's members."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+
+from layoutlint.errors import ReadError
+from layoutlint.model.reading import Progress, no_progress
+from layoutlint.model.structs import Struct
+from layoutlint.phrases import first_few, quantity
+from layoutlint.readers.order_uses import definition, scan, sources
+from layoutlint.readers.order_uses.containers import Container
+from layoutlint.readers.order_uses.facts import LookedAt, OrderUse, Search
+from layoutlint.readers.order_uses.initialisers import ByMacro
+from layoutlint.readers.order_uses.scan import FileUses, MacroValue, Question
+from layoutlint.readers.order_uses.subject import Subject, with_aliases
+from layoutlint.readers.processes.child import Lost
+from layoutlint.readers.processes.pool import map_ordered, processors
+
+_MANY = 400
+"""The number of files that is worth several processes."""
+_CHUNK = 100
+_MOST_EQUAL = 20
+"""The most uses that are listed of those that forbid the same."""
+_MOST_MACROS = 40
+"""The most macros whose definitions are searched in files that do not name the struct."""
+_MOST_CONTAINERS = 30
+"""The most containers whose own containers are searched."""
+_DEEPEST = 8
+
+
+def find_order_uses(
+    struct: Struct, paths: Sequence[str], jobs: int = 0, progress: Progress = no_progress
+) -> Search:
+    """Return what depends on the order of a struct's members in some files and folders.
+
+    0 jobs mean one process for each processor. Failures to read are sentences in the result. Raises
+    ReadError if a process that reads dies.
+    """
+    subject = Subject(struct, _typedef_names(struct))
+    found = sources.find(paths)
+    facts = tuple(definition.facts(subject))
+    if not subject.names:
+        sentences = ("no file was searched: the struct has no name in C",)
+        return Search(facts, LookedAt(), (*found.missing, *sentences))
+    return _Run(subject, found, partial(_spread, jobs=jobs, progress=progress)).search(facts)
+
+
+def _typedef_names(struct: Struct) -> tuple[str, ...]:
+    names = struct.aliases if struct.is_tagged else (struct.name, *struct.aliases)
+    return tuple(name for name in dict.fromkeys(names) if name.isidentifier())
+
+
+Spread = Callable[[Callable[[str], FileUses], Sequence[str]], Iterator[FileUses]]
+
+
+def _spread(
+    work: Callable[[str], FileUses], paths: Sequence[str], jobs: int, progress: Progress
+) -> Iterator[FileUses]:
+    """Yield the results of files that say something, by several processes if there are many files."""
+    number = jobs or (processors() if len(paths) >= _MANY else 1)
+    chunks = [paths[at : at + _CHUNK] for at in range(0, len(paths), _CHUNK)]
+    done = 0
+    try:
+        for chunk in map_ordered(partial(_search_chunk, work), chunks, number):
+            done += 1
+            progress("sources", min(done * _CHUNK, len(paths)), len(paths))
+            yield from chunk
+    except Lost as lost:
+        path = chunks[lost.part or 0][0]
+        raise ReadError(path, f"the process that read it and files beside it {lost.how}") from lost
+
+
+def _search_chunk(work: Callable[[str], FileUses], paths: Sequence[str]) -> list[FileUses]:
+    return [found for found in map(work, paths) if found != FileUses(found.path)]
+
+
+class _Run:
+    """One search."""
+
+    def __init__(self, subject: Subject, found: sources.Sources, spread: Spread) -> None:
+        self._subject = subject
+        self._sources = found
+        self._spread = spread
+        self._files: list[FileUses] = []
+        self._macros: dict[str, MacroValue] = {}
+        self._containers: dict[str, tuple[Container, ...]] = {}
+        self._first_members: dict[str, str] = {}
+        self._sentences: list[str] = list(found.missing)
+
+    def search(self, facts: tuple[OrderUse, ...]) -> Search:
+        """Return the result."""
+        self._search_files()
+        self._search_around()
+        uses = [*facts, *(use for each in self._files for use in each.uses)]
+        uses += self._uses_by_macros()
+        uses += self._uses_by_casts()
+        uses += self._uses_by_containers()
+        marks = [mark for each in self._files for mark in each.marks]
+        struct = self._subject.struct
+        is_free = (
+            struct.is_randomisable or struct.randomised is not None or any(m.is_randomised for m in marks)
+        )
+        if is_free:
+            source = struct.source
+            text = "the struct is marked `__randomize_layout`, so that all of its users must accept any order"
+            uses.append(
+                OrderUse(
+                    "randomised",
+                    source.file if source else "",
+                    source.line if source else None,
+                    text,
+                    is_note=True,
+                )
+            )
+        free = (
+            self._subject.members
+            if is_free
+            else next((m.random_members for m in marks if m.random_members), ())
+        )
+        return Search(
+            tuple(_listed(uses)), self._looked_at(), tuple(dict.fromkeys((*self._sentences, *self._limits()))),
+            is_free, free,
+        )  # fmt: skip
+
+    def _search_files(self) -> None:
+        """Search all files, and again if they show more typedefs."""
+        for _ in range(2):
+            work = partial(scan.search_file, subject=self._subject)
+            self._files = list(self._spread(work, self._sources.files))
+            aliases = {name for each in self._files for name in each.aliases} - set(self._subject.aliases)
+            if not aliases:
+                return
+            self._subject = with_aliases(self._subject, aliases)
+
+    def _search_around(self) -> None:
+        """Search definitions of macros, initialisers of containers, and the first members of cast structs."""
+        for each in self._files:
+            self._macros.update(each.macros)
+            self._add_containers(each.containers)
+        macros = frozenset(self._missing_macros())
+        if len(macros) > _MOST_MACROS:
+            self._sentences.append(
+                f"definitions of {len(macros)} macros that make initialisers: {first_few(sorted(macros))}"
+            )
+            macros = frozenset()
+        cast_files = frozenset(each.path for each in self._files if each.casts)
+        with_first = bool(cast_files)
+        if not (macros or self._containers or with_first):
+            return
+        types = {name: rf"\bstruct\s+{name}\b" for name in self._containers if name.isidentifier()}
+        if len(types) > _MOST_CONTAINERS:
+            text = f"initialisers of structs that embed one of the {len(types):,} structs which embed it"
+            self._sentences.append(text)
+            types = {}
+        asked = Question(macros, self._containers, with_first, cast_files, types)
+        answers = list(
+            self._spread(partial(scan.answer, subject=self._subject, question=asked), self._sources.files)
+        )
+        for each in answers:
+            self._macros.update(each.macros)
+            self._first_members.update(each.first_members)
+        outer = [each for answer in answers for each in answer.containers]
+        if outer:
+            self._add_containers(outer)
+            again = Question(frozenset(), self._containers, False, frozenset(), {})
+            answers = list(self._spread(partial(scan.answer, subject=self._subject, question=again), self._sources.files))  # fmt: skip
+        self._files += [replace_macros(each) for each in answers if each.uses or each.by_macro]
+
+    def _add_containers(self, found: Iterable[Container]) -> None:
+        for each in found:
+            known = self._containers.get(each.name, ())
+            if each not in known and each.name not in self._subject.names:
+                self._containers[each.name] = (*known, each)
+
+    def _missing_macros(self) -> Iterator[str]:
+        for each in self._files:
+            yield from (use.name for use in each.by_macro if use.name not in self._macros)
+        for value in self._macros.values():
+            for part in value or ():
+                if isinstance(part, ByMacro) and part.name not in self._macros:
+                    yield part.name
+
+    def _uses_by_macros(self) -> Iterator[OrderUse]:
+        """Yield the uses in values that macros make; undefined ones become sentences."""
+        unknown: dict[str, str] = {}
+        for each in self._files:
+            for by_macro in each.by_macro:
+                values, missing = self._expand(by_macro.name, _DEEPEST)
+                yield from values
+                for name in missing:
+                    if name.isupper() or name.startswith("_"):
+                        unknown.setdefault(name, f"{each.path}:{by_macro.line}")
+                if by_macro.is_element and self._macros.get(by_macro.name, ()) is None:
+                    text = f"an initialiser sets members by position, with `{by_macro.name}`"
+                    yield OrderUse("positional-initialiser", each.path, by_macro.line, text, (), "order")
+        if unknown:
+            shown = ", ".join(f"{name} ({place})" for name, place in sorted(unknown.items())[:3])
+            more = f" and {len(unknown) - 3} more" if len(unknown) > 3 else ""
+            self._sentences.append(
+                f"initialisers made by macros whose definitions are not there: {shown}{more}"
+            )
+
+    def _expand(self, name: str, depth: int) -> tuple[list[OrderUse], list[str]]:
+        """Return the uses in what a macro makes, and the macros in it that are not defined."""
+        if name not in self._macros:
+            return [], [name]
+        uses, missing = list[OrderUse](), list[str]()
+        for part in (self._macros[name] or ()) if depth else ():
+            if isinstance(part, OrderUse):
+                uses.append(part)
+            else:
+                inner = self._expand(part.name, depth - 1)
+                uses += inner[0]
+                missing += inner[1]
+        return uses, missing
+
+    def _uses_by_casts(self) -> Iterator[OrderUse]:
+        """Yield the casts between the struct and structs that do not embed it."""
+        unknown: dict[str, str] = {}
+        for each in self._files:
+            for cast in each.casts:
+                place = f"{each.path}:{cast.line}"
+                if self._begins_with(cast.other):
+                    continue
+                if cast.other not in self._first_members and cast.other not in self._containers:
+                    unknown.setdefault(cast.other, place)
+                    continue
+                text = f"a cast between the struct and `{cast.other}` relies on members at the same offsets"
+                yield OrderUse("struct-cast", each.path, cast.line, text)
+        if unknown:
+            shown = ", ".join(f"{name} ({place})" for name, place in sorted(unknown.items())[:3])
+            more = f" and {len(unknown) - 3} more" if len(unknown) > 3 else ""
+            self._sentences.append(
+                f"casts between the struct and types whose definitions were not found: {shown}{more}"
+            )
+
+    def _begins_with(self, name: str) -> bool:
+        """Return whether a struct begins with the searched one, so that its own order counts."""
+        for _ in range(_DEEPEST):
+            if name in self._subject.names or any(not each.inner for each in self._containers.get(name, ())):
+                return True
+            if name not in self._first_members:
+                return False
+            name = self._first_members[name]
+        return False
+
+    def _uses_by_containers(self) -> Iterator[OrderUse]:
+        """Yield the structs with a fixed layout that embed the struct."""
+        for members in self._containers.values():
+            for each in members:
+                if each.inner:
+                    continue
+                if "uapi/" in each.file or each.is_packed:
+                    why = "is shared with programs" if "uapi/" in each.file else "is packed"
+                    text = f"struct {each.name}, which {why}, embeds the struct"
+                    yield OrderUse("fixed-container", each.file, each.line, text)
+
+    def _looked_at(self) -> LookedAt:
+        count = sum(path.endswith(".c") for path in self._sources.files)
+        mentioning = len({each.path for each in self._files if each.mentions})
+        return LookedAt(count, len(self._sources.files) - count, mentioning)
+
+    def _limits(self) -> Iterator[str]:
+        """Yield sentences on what cannot be seen, or was not."""
+        subject, looked_at = self._subject, self._looked_at()
+        unread = [each.path for each in self._files if each.unread]
+        if not self._sources.files:
+            yield "no C source was given: initialisers, casts, offsets and copies of ranges were not searched"
+            return
+        if not looked_at.sources:
+            yield "headers alone were given: initialisers, casts and copies in C sources were not searched"
+        if unread:
+            reason = next(each.unread for each in self._files if each.unread)
+            yield f"{quantity(len(unread), 'file')} could not be searched: {first_few(unread)} ({reason})"
+        if not any(each.defines for each in self._files):
+            yield "the definition of the struct is not in these files: its comments, markers and attributes were not read"
+        others = [each.path for each in self._files if each.is_other]
+        if others:
+            yield f"{quantity(len(others), 'file')} with a struct of their own of this name: {first_few(others)}"
+        yield from self._unresolved()
+        yield from self._other_languages()
+        names = " or ".join(subject.names[:3])
+        yield f"files that do not name {names}, and reach members through other structs"
+        yield "conversions through `void *` without a cast"
+
+    def _unresolved(self) -> Iterator[str]:
+        places = [
+            (f"{each.path}:{place.line}", place.text) for each in self._files for place in each.unresolved
+        ]
+        if places:
+            shown = "; ".join(f"{where}: {text}" for where, text in places[:3])
+            more = f"; and {len(places) - 3:,} more" if len(places) > 3 else ""
+            yield f"{quantity(len(places), 'place')} whose types the text does not show: {shown}{more}"
+
+    def _other_languages(self) -> Iterator[str]:
+        naming: list[str] = []
+        for path in self._sources.other_language:
+            try:
+                data = scan.read(path)
+            except OSError:
+                naming.append(path)
+                continue
+            if any(name.encode() in data for name in self._subject.names):
+                naming.append(path)
+        if naming:
+            yield f"{quantity(len(naming), 'file')} in C++ or Objective-C that may name the struct: {first_few(naming)}"
+
+
+def replace_macros(found: FileUses) -> FileUses:
+    """Return the uses of containers in a file, which the first pass did not see."""
+    return FileUses(found.path, uses=found.uses, by_macro=found.by_macro)
+
+
+def _listed(uses: Iterable[OrderUse]) -> Iterator[OrderUse]:
+    """Yield uses once each, and of those that forbid the same a limited number."""
+    counts: Mapping[tuple[object, ...], int] = {}
+    seen: set[OrderUse] = set()
+    counted: dict[tuple[object, ...], int] = dict(counts)
+    for use in uses:
+        key = (use.kind, use.members, use.scope, use.place, use.any_order, use.may_be_first)
+        counted[key] = counted.get(key, 0) + 1
+        if use not in seen and counted[key] <= _MOST_EQUAL:
+            seen.add(use)
+            yield use

@@ -1,0 +1,103 @@
+"""The struct whose uses are searched, as C text names it."""
+
+from __future__ import annotations
+
+import re
+from functools import cached_property
+
+from layoutlint.model.record import Record
+from layoutlint.model.structs import Field, Struct, fields_in_braces
+from layoutlint.readers.allocations.declarations import TypeName
+from layoutlint.readers.order_uses.facts import member_names
+
+_TAG = re.compile(r"\b(?:struct|union)\s+(\w+)$")
+_WORD = re.compile(r"[A-Za-z_]\w*")
+
+
+class Subject(Record, frozen=True, dict=True):
+    """A struct, and the names that C text has for it."""
+
+    struct: Struct
+    aliases: tuple[str, ...] = ()
+    """Its typedef names."""
+
+    @cached_property
+    def tag(self) -> str | None:
+        """Its tag; None for a struct without one."""
+        return self.struct.name if self.struct.is_tagged else None
+
+    @cached_property
+    def type_pattern(self) -> str:
+        """A pattern of its type: `struct ring` or a typedef."""
+        typedefs = "|".join(re.escape(name) for name in self.aliases)
+        tagged = rf"\b{self.struct.aggregate}\s+{re.escape(self.struct.name)}\b" if self.tag else ""
+        return "(?:" + "|".join(filter(None, (tagged, typedefs and rf"\b(?:{typedefs})\b"))) + ")"
+
+    @cached_property
+    def members(self) -> tuple[str, ...]:
+        """The names of its top-level members."""
+        return member_names(self.struct)
+
+    @cached_property
+    def member_at(self) -> dict[str, int]:
+        """The position of the top-level member with each name that C text can use in the struct."""
+        places: dict[str, int] = {}
+        for index, field in enumerate(self.struct.fields):
+            inner = [path.partition(".")[0] for path, _ in fields_in_braces(field.members)]
+            for name in (field.name,) if field.name else inner:
+                places.setdefault(name, index)
+        return places
+
+    @cached_property
+    def member_pattern(self) -> str:
+        """A pattern of the names of its members; matches nothing if it has none."""
+        return "(?:" + "|".join(map(re.escape, sorted(self.member_at))) + ")" if self.member_at else r"(?!)"
+
+    @cached_property
+    def first_types(self) -> frozenset[str]:
+        """The tags and typedefs of its first member, of the first member of that, and so on."""
+        found: set[str] = set()
+        fields = self.struct.fields
+        while fields and fields[0].aggregate is not None:
+            found |= type_names(fields[0])
+            fields = fields[0].members
+        return frozenset(found - set(self.names))
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """Its tag and its typedefs."""
+        return ((self.tag,) if self.tag else ()) + self.aliases
+
+    def is_type(self, meaning: object) -> bool:
+        """Return whether a resolved type is the struct."""
+        if not isinstance(meaning, TypeName):
+            return False
+        return meaning.name in self.aliases if meaning.is_typedef else meaning.name == self.tag
+
+    def position(self, path: str) -> int | None:
+        """Return the position of the top-level member in a path as C text has it; None if it is no member."""
+        word = _WORD.match(path.strip())
+        return self.member_at.get(word[0]) if word is not None else None
+
+    def byte_size(self, position: int) -> int | None:
+        """Return the size of a top-level member in bytes; None if it is unknown or a bit-field."""
+        size = self.struct.fields[position].bit_size
+        return None if size is None or self.struct.fields[position].is_bitfield else size // 8
+
+    def range(self, first: int, last: int) -> tuple[str, ...]:
+        """Return the members from one position to another, both included, in either order."""
+        return self.members[min(first, last) : max(first, last) + 1]
+
+
+def type_names(field: Field) -> set[str]:
+    """Return the tag and the typedefs of a field's type."""
+    names: set[str] = set()
+    for ctype in (field.type, *field.underlying_types):
+        tag = _TAG.search(ctype.left)
+        names.add(tag[1] if tag is not None else ctype.left.rpartition(" ")[2])
+    return {name for name in names if name.isidentifier()}
+
+
+def with_aliases(subject: Subject, aliases: set[str]) -> Subject:
+    """Return a subject with more typedef names."""
+    return Subject(subject.struct, tuple(sorted({*subject.aliases, *aliases})))
