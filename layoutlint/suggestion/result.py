@@ -43,6 +43,22 @@ class Move(Record, frozen=True):
     """The member behind which it stands; None for the first."""
 
 
+class Refusal(Record, frozen=True):
+    """What forbids an order, in the text of the struct or in a source that uses it."""
+
+    kind: str
+    """`text`, `struct`, or the kind of a use."""
+    reason: str
+    file: str
+    line: int | None
+    members: tuple[str, ...] = ()
+    """The members concerned; empty for all."""
+
+    def __str__(self) -> str:
+        place = self.file if self.line is None else f"{self.file}:{self.line}"
+        return f"{place}: {self.reason}"
+
+
 class Alternative(Record, frozen=True):
     """An order that keeps all rules of a struct that is aligned to a line, as a whole or by a member."""
 
@@ -93,8 +109,8 @@ class Suggestion(Record, frozen=True):
     """Whether all but any one of them can be kept."""
     alternatives: tuple[Alternative, ...] = ()
     """What keeps the rules that no order keeps, the smallest struct first."""
-    uses: tuple[OrderUse, ...] = ()
-    """What forbids the order in the sources."""
+    refusals: tuple[Refusal, ...] = ()
+    """What forbids the order."""
     hints: tuple[OrderUse, ...] = ()
     """What is worth reading in the sources, and forbids nothing."""
     is_forced: bool = False

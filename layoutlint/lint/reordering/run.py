@@ -18,15 +18,15 @@ from layoutlint.lint.reordering.task import task_of
 from layoutlint.lint.reordering.text import Surroundings, surroundings_of, with_patch
 from layoutlint.lint.subject import Found, Source, find_struct
 from layoutlint.model.record import Record, replace
+from layoutlint.model.structs import Source as StructSource
 from layoutlint.model.structs import Struct
 from layoutlint.model.wanted import Wanted
 from layoutlint.randstruct import randomisation
 from layoutlint.randstruct.c_abi import CannotLayOut
 from layoutlint.readers import inputs, order_uses
-from layoutlint.readers.order_uses import OrderUse
 from layoutlint.suggestion.arrangement import Arrangement, arrange
 from layoutlint.suggestion.program import unmoved
-from layoutlint.suggestion.result import Aimed, RuleOutcome, Status, Suggestion
+from layoutlint.suggestion.result import Aimed, Refusal, RuleOutcome, Status, Suggestion
 from layoutlint.suggestion.search import Aim, Solution, Task
 
 MOST_MEMBERS = 250
@@ -87,7 +87,9 @@ def _with_paths(task: Task, found: Found, options: Options) -> Task:
 
 
 def _refusal(found: Found, reason: str) -> Suggestion:
-    return Suggestion(found.source.path, found.struct, "refused", None, reason=reason)
+    source = found.struct.source or StructSource(found.source.path)
+    refusal = Refusal("struct", reason, source.file, source.line)
+    return Suggestion(found.source.path, found.struct, "refused", None, reason=reason, refusals=(refusal,))
 
 
 def _arrangements(found: Found, options: Options) -> list[Arrangement]:
@@ -144,28 +146,17 @@ class _Reordering(Record, frozen=True):
     def best(self, task: Task, request: Request) -> Suggestion:
         """Return the best order that the text and the uses allow, unless it is forced."""
         free = self.suggestion(task, request)
-        obstacles = self._obstacles(free)
-        if not obstacles or request.is_forced or free.status == "infeasible":
+        if not free.refusals or request.is_forced or free.status == "infeasible":
             return free
         limits = self.around.text_limits + self.around.use_limits
         limited = self.suggestion(replace(task, limits=limits), request)
-        if limited.status not in ("optimal", "feasible") or self._obstacles(limited):
-            return replace(free, status="refused", reason="" if free.uses else obstacles[0])
+        if limited.status not in ("optimal", "feasible") or limited.refusals:
+            return replace(free, status="refused")
         if [each.after for each in limited.aims] == [each.after for each in free.aims]:
             return limited
         values = ", ".join(f"{each.aim} {each.after}" for each in free.aims)
-        notes = (f"an order that is better ({values}) is ruled out: {each}" for each in obstacles)
+        notes = (f"an order that is better ({values}) is ruled out: {each}" for each in free.refusals)
         return replace(limited, notes=(*limited.notes, *notes))
-
-    def _obstacles(self, result: Suggestion) -> list[str]:
-        """Return what forbids an order in the text and in the sources, in sentences."""
-        if result.new is None:
-            return []
-        names = order_uses.member_names(result.struct)
-        order = [names.index(name) for name in result.order]
-        texts = self.around.forbidding_text(order)
-        places = (use.file if use.line is None else f"{use.file}:{use.line}" for use in result.uses)
-        return [*texts, *(f"{place}: {use.text}" for place, use in zip(places, result.uses, strict=True))]
 
     def suggestion(self, task: Task, request: Request) -> Suggestion:
         """Return the best order for a task."""
@@ -184,22 +175,22 @@ class _Reordering(Record, frozen=True):
         )
         new = arrangement.lay_out(solution.order)
         order = tuple(labels[at] for at in positions)
-        forbidding = self._forbidding(order, new)
         return self._result(
             solution.state, new, order=order,
             moves=tuple(moves_of(arrangement, solution.order, labels)),
             aims=tuple(_aims(task, solution)), rules=outcomes, core=core, is_core_minimal=solution.is_minimal,
-            uses=forbidding, is_forced=request.is_forced,
+            refusals=tuple(self._refusals(order, new)), is_forced=request.is_forced,
         )  # fmt: skip
 
-    def _forbidding(self, order: tuple[str, ...], new: Struct) -> tuple[OrderUse, ...]:
-        """Return the uses that forbid an order."""
+    def _refusals(self, order: tuple[str, ...], new: Struct) -> Iterator[Refusal]:
+        """Yield what forbids an order in the text and in the sources."""
         struct, names = self.arrangement.struct, order_uses.member_names(self.arrangement.struct)
+        yield from self.around.refusals([names.index(name) for name in order])
         old = {name: field.bit_offset for name, field in zip(names, struct.fields, strict=True)}
         moved = {name: field.bit_offset for name, field in zip(order, new.fields, strict=True)}
-        return tuple(
-            use for use in self.around.search.uses if order_uses.forbids(use, names, order, old, moved)
-        )
+        for use in self.around.search.uses:
+            if order_uses.forbids(use, names, order, old, moved):
+                yield Refusal(use.kind, use.text, use.file, use.line, use.members)
 
     def _result(self, status: Status, new: Struct | None, **facts: Any) -> Suggestion:
         search = self.around.search

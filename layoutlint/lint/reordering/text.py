@@ -14,7 +14,7 @@ from layoutlint.readers import order_uses
 from layoutlint.readers.clang import members
 from layoutlint.suggestion.arrangement import Arrangement
 from layoutlint.suggestion.limits import Limit, text_limits, use_limits
-from layoutlint.suggestion.result import Patch, Suggestion
+from layoutlint.suggestion.result import Patch, Refusal, Suggestion
 
 _LARGEST = 1 << 26
 """The most bytes of a file that defines a struct."""
@@ -31,13 +31,13 @@ class Surroundings(Record, frozen=True):
     use_limits: tuple[Limit, ...]
     notes: tuple[str, ...]
 
-    def forbidding_text(self, order: list[int]) -> Iterator[str]:
-        """Yield what the text forbids in an order of the fields, with its place."""
+    def refusals(self, order: list[int]) -> Iterator[Refusal]:
+        """Yield what the text forbids in an order of the fields."""
         for restriction in self.restrictions:
             try:
                 restriction.refuse(order)
             except members.CannotMove as error:
-                yield f"{self.file}:{error.line}: {error.reason}"
+                yield Refusal("text", error.reason, self.file, error.line)
 
 
 def surroundings_of(
@@ -53,7 +53,8 @@ def surroundings_of(
     notes = []
     if is_source:
         try:
-            file, text = _text(found, options)
+            path_of_text, text = _text(found, options)
+            file = _shown_path(struct, path_of_text)
             restrictions = members.restrictions(text, struct)
         except members.CannotMove as error:
             notes.append(f"the text of the struct cannot be changed: {error}")

@@ -7,7 +7,7 @@ from typing import Any
 from layoutlint.judgement.rule import Rule
 from layoutlint.readers.order_uses import OrderUse
 from layoutlint.reports.json_values import document_text
-from layoutlint.suggestion.result import SUGGEST_SCHEMA, Alternative, RuleOutcome, Suggestion
+from layoutlint.suggestion.result import SUGGEST_SCHEMA, Alternative, Refusal, RuleOutcome, Suggestion
 
 
 def render(result: Suggestion) -> str:
@@ -32,10 +32,11 @@ def render(result: Suggestion) -> str:
         ],
         "kept": [each.rule.id for each in kept],
         "rules": [_rule(each) for each in result.rules],
-        "core": [_core(rule) for rule in result.core],
+        "core": [rule.id for rule in result.core],
+        "core_rules": [_core(rule) for rule in result.core],
         "core_is_minimal": result.is_core_minimal,
         "alternatives": [_alternative(each) for each in result.alternatives],
-        "refusals": [_use(use) for use in result.uses],
+        "refusals": [_refusal(each) for each in result.refusals],
         "forced": result.is_forced,
         "hints": [_use(use) for use in result.hints],
         "order_free": result.is_order_free,
@@ -75,6 +76,16 @@ def _alternative(each: Alternative) -> dict[str, Any]:
         "order": list(each.order),
         "moves": [{"member": move.member, "behind": move.behind} for move in each.moves],
         "allocation": [each.allocation_before or None, each.allocation or None],
+    }
+
+
+def _refusal(refusal: Refusal) -> dict[str, Any]:
+    return {
+        "kind": refusal.kind,
+        "reason": refusal.reason,
+        "file": refusal.file,
+        "line": refusal.line,
+        "members": list(refusal.members),
     }
 
 

@@ -11,7 +11,7 @@ from layoutlint.reports.styled import Line, line, paragraph
 from layoutlint.reports.suggest import phrases
 from layoutlint.suggestion.result import RuleOutcome, Suggestion
 
-_MOST_USES = 20
+_MOST_REFUSALS = 20
 _MOST_ALTERNATIVES = 3
 
 
@@ -29,7 +29,7 @@ def _lines(result: Suggestion, width: int) -> Iterator[Line]:
         yield from paragraph(f"  {rule.id}: ", f"{rule.why} ({rule.source})", width)
     if result.core and not result.is_core_minimal:
         yield from paragraph("  ", "perhaps fewer of them contradict one another: raise --effort", width)
-    yield from _uses(result, width)
+    yield from _refusals(result, width)
     if result.new is not None:
         yield from _order(result, width)
     for number, alternative in enumerate(result.alternatives[:_MOST_ALTERNATIVES]):
@@ -81,15 +81,15 @@ def _table(result: Suggestion) -> Iterator[Line]:
         yield line(f"  {cells}  ", (name, "bold" if is_moved else ""), "  <- moves" if is_moved else "")
 
 
-def _uses(result: Suggestion, width: int) -> Iterator[Line]:
-    if result.uses:
-        head = "used although the sources forbid it" if result.is_forced else "what depends on the order"
-        yield line(f"{head}:")
-    for use in result.uses[:_MOST_USES]:
-        yield from paragraph(f"  {_place(use)}: ", use.text, width)
-    if len(result.uses) > _MOST_USES:
-        yield line(f"  and {len(result.uses) - _MOST_USES} more (--format json has all)")
-    if result.uses and not result.is_forced:
+def _refusals(result: Suggestion, width: int) -> Iterator[Line]:
+    if not result.refusals or result.reason:
+        return
+    yield line("suggested in spite of:" if result.is_forced else "what depends on the order:")
+    for refusal in result.refusals[:_MOST_REFUSALS]:
+        yield from paragraph("  ", str(refusal), width)
+    if len(result.refusals) > _MOST_REFUSALS:
+        yield line(f"  and {len(result.refusals) - _MOST_REFUSALS} more (--format json has all)")
+    if not result.is_forced:
         yield from paragraph("  ", "--force suggests the order without regard to them", width)
 
 
