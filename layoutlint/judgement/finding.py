@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from enum import Enum
 
+from layoutlint.judgement.fix import Fix
 from layoutlint.judgement.origin import EvidenceUse, Origin
 from layoutlint.judgement.rule import Rule
 from layoutlint.judgement.verdict import Verdict
@@ -118,7 +119,7 @@ class Rank(Record, frozen=True):
     counts_variables: bool = False
     """Whether variables that contain the struct or a pointer to it are among the holders."""
     uses: UseRank | None = None
-    """What functions do to its fields, which then decides before the score; None without sources."""
+    """What functions do to its fields, by which notes that have it are ranked; None if that is not known."""
 
     @property
     def score(self) -> float:
@@ -226,6 +227,8 @@ class Finding(Record, frozen=True):
     """How it compares with the baseline; None without one, and for findings that never fail a run."""
     origins: tuple[Origin, ...] = ()
     """What saved evidence says about it."""
+    fix: Fix | None = None
+    """A safe change that mends it; None if none was searched or found."""
 
     @property
     def is_accepted(self) -> bool:

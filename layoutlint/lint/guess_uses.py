@@ -11,7 +11,7 @@ from layoutlint.inference import ranking
 from layoutlint.inference.analysis import Analysis, StructTraffic, analyse
 from layoutlint.inference.ranking import Traffic
 from layoutlint.judgement.finding import Finding, UseRank
-from layoutlint.judgement.rule import Pack
+from layoutlint.judgement.rule import VARIABLES, Pack
 from layoutlint.judgement.verdict import Verdict
 from layoutlint.lint.options import Options
 from layoutlint.model.reading import Unread
@@ -47,15 +47,21 @@ class GuessUses(Record, frozen=True):
             return (Unread(", ".join(self.paths), "these sources define no function"),)
         return found.unread
 
-    def rank(self, finding: Finding) -> UseRank:
-        """Return the score of a note with its reasons; 0 if no function is known to use its fields."""
+    def rank(self, finding: Finding) -> UseRank | None:
+        """Return the score of a note with its reasons: 0 if no function uses its fields.
+
+        None for a variable or a type that has no fields, and for a struct that could be several.
+        """
         struct = finding.struct
-        keys = [] if struct is None else self.analysis.struct_keys(struct)
-        if struct is None or len(keys) != 1:
-            return _UNUSED
+        if struct is None or not struct.fields:
+            return None
+        is_array = finding.rule.struct == VARIABLES
+        keys = self.analysis.struct_keys(struct)
+        if len(keys) != 1:
+            return None if keys or is_array else _UNUSED
         traffic = self.analysis.traffic(keys[0], struct)
-        best = nlargest(_MOST_PAIRS, _scores(finding.verdict, traffic), key=lambda each: each.score)
-        best = [each for each in best if each.score > 0]
+        found = _element_scores(finding.verdict, traffic) if is_array else _scores(finding.verdict, traffic)
+        best = [each for each in nlargest(_MOST_PAIRS, found, key=lambda each: each.score) if each.score > 0]
         return UseRank(sum(each.score for each in best), best[0].reasons) if best else _UNUSED
 
 
@@ -75,12 +81,19 @@ def _scores(verdict: Verdict, traffic: StructTraffic) -> Iterator[_Scored]:
             scored = _score_of_pair(pair[0], pair[1], traffic.weight)
             yield replace(scored, score=scored.score * len(shared.bases) / total)
     if not verdict.shared:
-        share = len(verdict.bases) / total if verdict.orders is None else verdict.orders.share
-        for path in {place.path for place in verdict.evidence}:
-            own = _find(path, fields)
-            if own is not None:
-                score = share * traffic.weight(own) * ranking.contention(own, own)
-                yield _Scored(score, (writer_reason(own),))
+        found = (_find(path, fields) for path in dict.fromkeys(place.path for place in verdict.evidence))
+        yield from (_own_score(own, verdict, traffic) for own in found if own is not None)
+
+
+def _element_scores(verdict: Verdict, traffic: StructTraffic) -> Iterator[_Scored]:
+    """Yield how much the fields of one element disturb those of the next."""
+    return (_own_score(each, verdict, traffic) for each in traffic.fields)
+
+
+def _own_score(own: Traffic, verdict: Verdict, traffic: StructTraffic) -> _Scored:
+    """Return how much writes of a field disturb its uses in other elements, or on its other line."""
+    share = len(verdict.bases) / (verdict.total or 1) if verdict.orders is None else verdict.orders.share
+    return _Scored(share * traffic.weight(own) * ranking.contention(own, own), (writer_reason(own),))
 
 
 def _score_of_pair(first: Traffic, second: Traffic, weight: Callable[[Traffic], float]) -> _Scored:

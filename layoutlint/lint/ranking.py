@@ -40,7 +40,7 @@ _STRUCT = re.compile(
 def rank(report: Report, packs: Iterable[Pack], most: int, uses: GuessUses | None = None) -> Report:
     """Return a report with the `most` highest notes of packs that guess, by rank, after other findings.
 
-    With `uses`, what functions do to the fields decides first.
+    With `uses`, notes on fields that functions use are ranked by what these do.
     """
     pack_of = {rule: pack for pack in packs if pack.guesses for rule in pack.rules}
     padded = _padded_elsewhere(report.readings)
@@ -58,7 +58,7 @@ def rank(report: Report, packs: Iterable[Pack], most: int, uses: GuessUses | Non
         )
         for finding in notes
     )
-    scored = sorted(zip(ranks, notes, strict=True), key=_sort_key)
+    scored = _by_uses(sorted(zip(ranks, notes, strict=True), key=_sort_key))
     shown = [
         _with_rank(replace(rank, place=place, total=len(scored)), finding, pack_of[finding.rule])
         for place, (rank, finding) in enumerate(scored[:most], 1)
@@ -104,11 +104,17 @@ def _summary(pack: Pack, guesses: list[Finding], shown: list[Finding]) -> str:
     return text + (f"; could not judge {first_few(sorted(set(unknown)), _MOST_STRUCTS)}" if unknown else "")
 
 
-def _sort_key(scored: tuple[Rank, Finding]) -> tuple[float, float, str, str, str]:
+def _by_uses(scored: list[tuple[Rank, Finding]]) -> list[tuple[Rank, Finding]]:
+    """Return notes by what functions do to their fields; those of unknown uses keep their places."""
+    known = [each for each in scored if each[0].uses is not None]
+    best = iter(sorted(known, key=lambda each: -each[0].uses.score if each[0].uses is not None else 0.0))
+    return [each if each[0].uses is None else next(best) for each in scored]
+
+
+def _sort_key(scored: tuple[Rank, Finding]) -> tuple[float, str, str, str]:
     rank, finding = scored
-    used = 0.0 if rank.uses is None else rank.uses.score
     name = finding.struct.name if finding.struct is not None else ""
-    return -used, -rank.score, name, finding.rule.id, finding_message(finding)
+    return -rank.score, name, finding.rule.id, finding_message(finding)
 
 
 def _rank_of(finding: Finding, holders: Mapping[str, set[str]], is_user_space: bool) -> Rank:
