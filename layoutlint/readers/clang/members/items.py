@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
 from typing import Literal
 
 from layoutlint.model.record import Record, field, replace
@@ -33,7 +32,6 @@ _ASSERTIONS = frozenset(("_Static_assert", "static_assert"))
 _ALIGNING = re.compile(r"_{2,4}cacheline(?:_internode)?_?aligned\w*")
 _PADDING = frozenset(("CACHELINE_PADDING", "ZONE_PADDING"))
 """Macros of Linux that fill a cache line (cache.h, until 6.3 mmzone.h)."""
-_MACRO_NAME = re.compile(r"[A-Z_][A-Z0-9_]+")
 _DEEPEST = 64
 """The most groups of markers around each other."""
 _LONGEST = 40
@@ -126,10 +124,11 @@ def _locate_fields(lines: Lines, found: list[_Cluster], struct: Struct) -> list[
     """Return the clusters with the fields that each declares, by the lines of the fields."""
     fields: list[list[int]] = [[] for _ in found]
     by_line = {line: at for at, each in enumerate(found) for line in each.lines}
+    lines_of = {each.name: each.source.line for each in struct.fields if each.source is not None}
     last = 0
     for number, member in enumerate(struct.fields):
         at = _cluster_of(member, struct, found, by_line, last)
-        if at is None or at < last:
+        if at is None or at < last or not _may_declare(found[at], member.name, lines_of):
             line = None if member.source is None else member.source.line
             reason = f"the text of the struct does not declare {_shown_name(member)} there"
             raise CannotMove(reason, line)
@@ -141,26 +140,28 @@ def _locate_fields(lines: Lines, found: list[_Cluster], struct: Struct) -> list[
 def _cluster_of(
     member: Field, struct: Struct, found: list[_Cluster], by_line: dict[int, int], last: int
 ) -> int | None:
-    """Return the cluster that declares a field; None if there is none."""
+    """Return the cluster at the line of a field, or what includes its file; None if there is none."""
     if member.source is None or struct.source is None:
         return None
     if member.source.file != struct.source.file:
         return next((at for at in range(last, len(found)) if _includes(found[at])), None)
     at = by_line.get(member.source.line or 0)
-    return at if at is not None and _declares(found[at].tokens, member.name) else None
+    return at if at is not None and (found[at].code or _includes(found[at])) else None
 
 
 def _includes(cluster: _Cluster) -> bool:
     return cluster.directive is not None and cluster.directive.word == "include"
 
 
-def _declares(tokens: tuple[Token, ...], name: str | None) -> bool:
-    """Return whether code can declare a field: it mentions its name, or a macro can make it."""
-    words = [token.text for token in tokens]
-    if name is None or name in words:
-        return bool(words)
-    has_call = any(word == "(" and before[0] not in "();,*" for before, word in pairwise(words))
-    return has_call or any(map(_MACRO_NAME.fullmatch, words)) or len(words) - words.count(";") == 1
+def _may_declare(cluster: _Cluster, name: str | None, lines_of: dict[str | None, int | None]) -> bool:
+    """Return whether code can declare a field: it has its name, or a macro can make that.
+
+    Code with the names of fields of other lines belongs to those: the text is not what was read.
+    """
+    words = {token.text for token in cluster.tokens}
+    has_call = any(token.text == "(" for token in cluster.tokens)
+    others = words.intersection(each for each, line in lines_of.items() if each and line not in cluster.lines)
+    return name is None or name in words or has_call or not others
 
 
 def _shown_name(member: Field) -> str:
@@ -234,6 +235,8 @@ class _Builder(Record):
     def _fixed(self, cluster: _Cluster, shown: str, reason: str = "") -> Item:
         start = self.pending[0].start if self.pending else cluster.start
         self.pending.clear()
+        if not reason and cluster.fields:
+            reason = f"nothing moves past `{shown}`, which makes members"
         return Item("fixed", start, cluster.end, cluster.first_line, shown, cluster.fields, reason=reason)
 
     def _comment(self, cluster: _Cluster, items: list[Item]) -> None:

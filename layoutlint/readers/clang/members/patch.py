@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from difflib import SequenceMatcher
 
 _CONTEXT = 3
+_Change = tuple[str, int, int, int, int]
+"""An opcode of SequenceMatcher, with lines of the whole texts."""
 _NO_END = "\n\\ No newline at end of file\n"
 _UNQUOTED = re.compile(rb'[^\x00-\x1f"\\\x7f-\xff]+')
 _ESCAPES = {7: "a", 8: "b", 9: "t", 10: "n", 11: "v", 12: "f", 13: "r", 34: '"', 92: "\\"}
@@ -41,18 +43,32 @@ def _hunks(old: list[str], new: list[str]) -> Iterator[str]:
     if first == len(old) == len(new):
         return
     last = next((at for at in range(least - first) if old[-1 - at] != new[-1 - at]), least - first)
-    start = max(0, first - _CONTEXT)
-    end = max(0, last - _CONTEXT)
-    old_part, new_part = old[start : len(old) - end], new[start : len(new) - end]
-    for group in SequenceMatcher(None, old_part, new_part).get_grouped_opcodes(_CONTEXT):
-        sides = (start + group[0][1], start + group[-1][2]), (start + group[0][3], start + group[-1][4])
+    for group in _groups(old, new, first, last):
+        sides = (group[0][1], group[-1][2]), (group[0][3], group[-1][4])
         yield f"@@ -{_range(*sides[0])} +{_range(*sides[1])} @@\n"
         for tag, old_first, old_last, new_first, new_last in group:
             if tag == "equal":
-                yield from (_line(" ", line) for line in old_part[old_first:old_last])
+                yield from (_line(" ", line) for line in old[old_first:old_last])
             else:
-                yield from (_line("-", line) for line in old_part[old_first:old_last])
-                yield from (_line("+", line) for line in new_part[new_first:new_last])
+                yield from (_line("-", line) for line in old[old_first:old_last])
+                yield from (_line("+", line) for line in new[new_first:new_last])
+
+
+def _groups(old: list[str], new: list[str], first: int, last: int) -> Iterator[list[_Change]]:
+    """Yield the changes in groups with their context, of texts with equal lines at both ends.
+
+    git places a hunk with less context at its end than at its start only at the end of a file.
+    """
+    old_end, new_end = len(old) - last, len(new) - last
+    before, behind = min(first, _CONTEXT), min(last, _CONTEXT)
+    group: list[_Change] = [("equal", first - before, first, first - before, first)]
+    for tag, *places in SequenceMatcher(None, old[first:old_end], new[first:new_end]).get_opcodes():
+        old_first, old_last, new_first, new_last = (place + first for place in places)
+        if tag == "equal" and old_last - old_first > 2 * _CONTEXT:
+            yield [*group, (tag, old_first, old_first + _CONTEXT, new_first, new_first + _CONTEXT)]
+            group, old_first, new_first = [], old_last - _CONTEXT, new_last - _CONTEXT
+        group.append((tag, old_first, old_last, new_first, new_last))
+    yield [*group, ("equal", old_end, old_end + behind, new_end, new_end + behind)]
 
 
 def _range(start: int, end: int) -> str:

@@ -95,28 +95,28 @@ def _parse(text: str, struct: Struct) -> _ParsedText:
 
 _FARTHEST = 1 << 16
 """The most characters from the name of a struct to its brace, attributes and comments among them."""
+_KEYWORDS = {"struct", "union"}
 
 
 def _opening(lines: Lines, struct: Struct, line: int) -> int:
     """Return the offset behind the brace of a struct that is declared at a line; raises CannotMove."""
     if line > len(lines):
         raise CannotMove("the file has fewer lines than when it was read", line)
-    head: list[Token] = []
     start, end = lines.start(line), lines.start(line + 1)
+    heads: list[tuple[set[str], int]] = []
+    head: list[Token] = []
     for token in pieces.code_from(lines.text, start, start + _FARTHEST):
-        if token.text == "{" and any(each.start < end and _is_head(each, struct) for each in head):
-            return token.end
+        if token.text == "{":
+            heads.append(({each.text for each in head if each.start < end}, token.end))
         head = [] if token.text in ("{", "}", ";") else [*head, token]
         if not head and token.start >= end:
             break
+    tag = {struct.realigned_from or struct.name} if struct.is_tagged or struct.realigned_from else _KEYWORDS
+    # A macro can be the tag in the text (`#define __snd_pcm_sync_ptr64 snd_pcm_sync_ptr` of Linux).
+    for words in (tag, _KEYWORDS):
+        if (at := next((at for mine, at in heads if mine & words), None)) is not None:
+            return at
     raise CannotMove(f"no `struct {struct.name} {{` is there: a macro can make it", line)
-
-
-def _is_head(token: Token, struct: Struct) -> bool:
-    """Return whether a token is what names a struct: its tag, or the keyword of one without a tag."""
-    if not struct.is_tagged and not struct.realigned_from:
-        return token.text in ("struct", "union")
-    return token.text == (struct.realigned_from or struct.name)
 
 
 def _declarations(found: Sequence[Item]) -> Iterator[Item]:
@@ -213,7 +213,7 @@ def _longest_increasing(numbers: Sequence[int]) -> set[int]:
 def _gap(gaps: list[str], previous: int, at: int, last_staying: int, staying: set[int]) -> str:
     """Return the blank lines between two items that follow each other now, of those that there were.
 
-    `gaps` are those before each item. An item that had blank lines on both sides keeps some on both.
+    `gaps` are those before each item. An item that had blank lines on both sides keeps one on both.
     """
     if at == previous + 1:
         return gaps[at]
@@ -221,9 +221,9 @@ def _gap(gaps: list[str], previous: int, at: int, last_staying: int, staying: se
         (_own_gap(gaps, each) for each in (previous, at) if each not in staying), key=_height, default=""
     )
     if at not in staying:
-        return alone
+        return _one_line(alone)
     passed = gaps[last_staying + 1 : at + 1] if last_staying >= 0 else []
-    return max((*passed, alone), key=_height)
+    return _one_line(max((*passed, alone), key=_height))
 
 
 def _own_gap(gaps: list[str], at: int) -> str:
@@ -232,6 +232,10 @@ def _own_gap(gaps: list[str], at: int) -> str:
     sides = ["" if is_first else gaps[at], "" if is_last else gaps[at + 1]]
     is_alone = all(side or is_end for side, is_end in zip(sides, (is_first, is_last), strict=True))
     return max(sides, key=_height) if is_alone else ""
+
+
+def _one_line(gap: str) -> str:
+    return gap[gap.rfind("\n", 0, -1) + 1 :]
 
 
 def _height(gap: str) -> int:

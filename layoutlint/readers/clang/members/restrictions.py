@@ -64,13 +64,14 @@ class Restriction(Record, frozen=True):
 
 def restrictions_of(items: Sequence[Item], shown: Shown) -> tuple[Restriction, ...]:
     """Return what some items forbid to an order of their fields, the outermost items first."""
-    return (*_of_level(items, shown), *_of_types(items, shown))
+    return (*_of_level(items, shown), *_of_types(items, shown), *_of_flexible(items, shown))
 
 
 def _of_level(items: Sequence[Item], shown: Shown) -> Iterator[Restriction]:
     for item in items:
         if len(item.fields) > 1:
-            yield Restriction("unit", item.fields, (), item.reason, item.line, shown)
+            reason = item.reason or f"`{item.shown}` makes them"
+            yield Restriction("unit", item.fields, (), reason, item.line, shown)
         if item.kind == "group" and len(item.all_fields) > 1:
             reason = f"`{item.shown}` moves only with all that belongs to it"
             yield Restriction("group", item.all_fields, (), reason, item.line, shown)
@@ -106,14 +107,29 @@ def _of_types(items: Sequence[Item], shown: Shown) -> Iterator[Restriction]:
     """Yield that a member with a definition of a type stays before the members that use it."""
     definitions: dict[str, Item] = {}
     for item in _members(items):
-        used = {
-            definitions[token.text].line: token.text for token in item.tokens if token.text in definitions
-        }
+        used = {definitions[name].line: name for name in _mentioned(item.tokens) if name in definitions}
         for name in used.values():
             definition = definitions[name]
             reason = f"`{name}` is defined in `{definition.shown}`"
             yield Restriction("before", definition.fields, item.fields, reason, definition.line, shown)
         definitions |= dict.fromkeys(_defined(item.tokens), item)
+
+
+def _mentioned(tokens: Sequence[Token]) -> Iterator[str]:
+    """Yield the words of some code, those behind `struct`, `union` and `enum` with that."""
+    before = ""
+    for token in tokens:
+        yield f"{before} {token.text}" if before in _TYPES else token.text
+        before = token.text
+
+
+def _of_flexible(items: Sequence[Item], shown: Shown) -> Iterator[Restriction]:
+    """Yield that a flexible array stays last, as C11 6.7.2.1p18 has it."""
+    last = len(shown.fields) - 1
+    if last > 0 and shown.fields[last].dims[:1] == (None,):
+        line = next(item.line for item in _members(items) if last in item.fields)
+        reason = f"{shown.name(last)} is a flexible array, which is last"
+        yield Restriction("before", tuple(range(last)), (last,), reason, line, shown)
 
 
 def _members(items: Sequence[Item]) -> Iterator[Item]:
@@ -132,9 +148,8 @@ def _defined(tokens: Sequence[Token]) -> Iterator[str]:
         brace = next((end for end in range(at + 1, len(texts)) if texts[end] in "{;*,["), len(texts))
         if brace == len(texts) or texts[brace] != "{":
             continue
-        yield from (
-            word for word in texts[at + 1 : brace] if word.isidentifier() and not word.startswith("__")
-        )
+        names = (word for word in texts[at + 1 : brace] if word.isidentifier() and not word.startswith("__"))
+        yield from (f"{text} {name}" for name in names)
         if text == "enum":
             yield from _constants(texts[brace:])
 
