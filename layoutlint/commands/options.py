@@ -269,10 +269,15 @@ build_option = click.option(
 )
 
 
-def _existing_paths(ctx: click.Context, param: click.Parameter, paths: tuple[str, ...]) -> tuple[str, ...]:
+def _sources(ctx: click.Context, param: click.Parameter, paths: tuple[str, ...]) -> tuple[str, ...]:
+    """Return paths of C sources; refuses others."""
     for path in paths:
         if not files.exists(path):
             raise click.BadParameter(f"{path!r}: no such file or directory", ctx, param)
+        from layoutlint.readers import dispatch
+
+        if dispatch.sniff(path) != "clang":
+            raise click.BadParameter(f"{path!r} is compiled; name its C sources", ctx, param)
     return paths
 
 
@@ -280,7 +285,7 @@ uses_option = click.option(
     "--uses",
     metavar="SOURCE",
     multiple=True,
-    callback=_existing_paths,
+    callback=_sources,
     help="Rank by what functions of C sources do to fields, as `infer` does. Can be repeated.",
 )
 

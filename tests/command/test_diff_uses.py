@@ -87,6 +87,7 @@ def test_without_sources_nothing_is_added(tmp_path, words):
 
 @pytest.mark.parametrize(("source", "uses", "exit_status", "message"), [
     (SOURCE, "gone.c", 2, "no such file or directory"),
+    (SOURCE, "elf.o", 2, "is compiled"),
     ("int x;\n", "ring.c", 3, "these sources define no function"),
     ("int main(void) { return 0; }\n", "ring.c", 0, "no function of the sources uses a field of a struct that changed"),
     ('#include "gone.h"\n' + SOURCE, "ring.c", 3, "gone.h"),
@@ -94,6 +95,7 @@ def test_without_sources_nothing_is_added(tmp_path, words):
 ])  # fmt: skip
 def test_what_cannot_be_told(tmp_path, source, uses, exit_status, message):
     (tmp_path / "empty").mkdir()
+    (tmp_path / "elf.o").write_bytes(b"\x7fELF" + bytes(60))
     new = "struct ring { unsigned long size, head, mask, pad[16], tail, cold; };"
     done = compare(tmp_path, OLD, new, "--uses", uses, source=source)
     assert (done.returncode, message in " ".join((done.stdout + done.stderr).split())) == (exit_status, True), done.stdout + done.stderr
