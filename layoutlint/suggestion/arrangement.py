@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
+from layoutlint.geometry.layout import Place, named_members
 from layoutlint.model import possible_alignments
 from layoutlint.model.record import Record, replace
 from layoutlint.model.structs import Field, Struct
-from layoutlint.randstruct.c_abi import Rules
+from layoutlint.randstruct.c_abi import CannotLayOut, Rules
 from layoutlint.randstruct.variants import Way
 
 _BYTE = 8
@@ -60,17 +61,63 @@ class Arrangement(Record, frozen=True):
         """Return the unit of a field, by its position in `Struct.fields`."""
         return next(number for number, unit in enumerate(self.units) if position in unit.fields)
 
+    def member_of(self, place: Place) -> tuple[int, int]:
+        """Return the member that a field is, or is a part of, and the bits from its start to the field.
+
+        The member is a position in `Struct.fields`. Raises CannotLayOut for a field of another struct.
+        """
+        name = place.path.split(".")[0].split("[")[0]
+        for position, field in enumerate(self.struct.fields):
+            if field.name == name or (field.name is None and _has_member(field, name)):
+                return position, place.bit_offset - field.bit_offset
+        raise CannotLayOut(f"`{place.path}` is in no member of the struct")
+
+    def bits_of(self, place: Place, begin: int) -> tuple[int, int]:
+        """Return the first and the last bit of a field if the unit before its own ends at some grain."""
+        position, inner = self.member_of(place)
+        unit = self.units[self.unit_of(position)]
+        starts = unit.starts[begin % unit.period]
+        first = begin * self.grain + starts[unit.fields.index(position)] + inner
+        return first, first + max(place.bit_size or 0, 1) - 1
+
+    def bytes_touched(self, unit: Unit) -> tuple[int, ...]:
+        """Return the bytes that the fields of a unit touch, for each row of its tables.
+
+        A byte that the unit before may touch does not count.
+        """
+        return tuple(
+            _bytes_covered(self._spans(unit, row), -(-row * self.grain // _BYTE))
+            for row in range(unit.period)
+        )
+
+    def _spans(self, unit: Unit, row: int) -> Iterator[tuple[int, int]]:
+        """Yield the first bits of fields and those behind them; of anonymous members those inside."""
+        for at, start in zip(unit.fields, unit.starts[row], strict=True):
+            field = self.struct.fields[at]
+            begin = row * self.grain + start
+            for place in named_members((replace(field, bit_offset=begin),), "", 0, False):
+                yield place.bit_offset, place.bit_offset + (place.bit_size or 0)
+
+    @property
+    def markers(self) -> tuple[int, ...]:
+        """The arrays without a length before other members: behind them, they would be flexible."""
+        return tuple(
+            number
+            for number, unit in enumerate(self.units)
+            if number != self.last and any(_is_open(self.struct.fields[at]) for at in unit.fields)
+        )
+
     def field_order(self, order: Sequence[int]) -> list[int]:
         """Return the positions of the fields in an order of the units."""
         return [position for number in order for position in self.units[number].fields]
 
     def count_holes(self, order: Sequence[int]) -> int:
-        """Return the number of units with padding before them."""
+        """Return the number of units with unused bytes before them."""
         end = holes = 0
         for number in order:
             unit = self.units[number]
             row = end % unit.period
-            holes += bool(unit.gaps[row])
+            holes += unit.gaps[row] * self.grain >= _BYTE
             end += unit.gaps[row] + unit.lengths[row]
         return holes
 
@@ -117,13 +164,33 @@ def _is_open(field: Field) -> bool:
     return not field.dims and any(_is_open(member) for member in inner)
 
 
+def _has_member(field: Field, name: str) -> bool:
+    """Return whether an anonymous member has a member of a name, at any depth of anonymous ones."""
+    return any(
+        member.name == name or (member.name is None and _has_member(member, name)) for member in field.members
+    )
+
+
+def _bytes_covered(spans: Iterable[tuple[int, int]], least: int) -> int:
+    """Return the number of bytes from a least one on that some bits touch."""
+    count, reached = 0, least
+    for start, end in sorted(spans):
+        first, stop = max(start // _BYTE, reached), -(-end // _BYTE)
+        if start < end and stop > first:
+            count += stop - first
+            reached = stop
+    return count
+
+
 def _unit(way: Way, run: tuple[int, ...], period: int, grain: int) -> Unit:
     """Return the unit of some members, with the shortest tables that describe it."""
     rows = [_row(way.rules, way, run, residue * grain, grain) for residue in range(period)]
     shortest = next(
         size
         for size in range(1, period + 1)
-        if period % size == 0 and all(row == rows[number % size] for number, row in enumerate(rows))
+        if period % size == 0
+        and size * grain % _BYTE == 0
+        and all(row == rows[number % size] for number, row in enumerate(rows))
     )
     gaps, lengths, starts = zip(*rows[:shortest], strict=True)
     fields = tuple(at for member in run if (at := way.fields[member]) is not None)

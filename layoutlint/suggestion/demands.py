@@ -8,8 +8,9 @@ from typing import Any
 
 from layoutlint.geometry.layout import Place
 from layoutlint.geometry.placement import ASSUMED, ELEMENT, Placements, count_lines
+from layoutlint.geometry.siblings import next_elements
 from layoutlint.judgement.context import Context
-from layoutlint.judgement.line_sharing import is_same_or_part, refuse_many
+from layoutlint.judgement.line_sharing import expand_elements, is_same_or_part, refuse_many
 from layoutlint.judgement.rule import Kind
 from layoutlint.kinds.access import AccessApart
 from layoutlint.kinds.adjacent import Adjacent
@@ -24,6 +25,7 @@ from layoutlint.kinds.offset import Offset
 from layoutlint.kinds.order import Order
 from layoutlint.kinds.separate import Separate
 from layoutlint.kinds.together import Together
+from layoutlint.model.paths import is_within
 from layoutlint.model.record import Record
 
 
@@ -68,6 +70,14 @@ class Between(Record, frozen=True):
     high: int
 
 
+class Within(Record, frozen=True):
+    """The lines of a field reach beyond neither end of the object, at any of some bases."""
+
+    place: Place
+    bases: tuple[int, ...]
+    line: int
+
+
 class Before(Record, frozen=True):
     """A field ends, to the bit, before another begins."""
 
@@ -94,10 +104,13 @@ class FewLines(Record, frozen=True):
 
 
 class SideBySide(Record, frozen=True):
-    """No other unit stands between the fields, and gaps between them have at most some bytes."""
+    """No other field stands between the fields, and gaps between them have at most some bytes."""
 
     places: tuple[Place, ...]
     max_gap: int | None
+    """None for the padding that the alignment of a field causes."""
+    others: tuple[Place, ...]
+    """All other fields."""
 
 
 class HoleBytes(Record, frozen=True):
@@ -106,7 +119,8 @@ class HoleBytes(Record, frozen=True):
     most: int
 
 
-Demand = Apart | OnOneLine | LineBegins | Between | Before | AtDistance | FewLines | SideBySide | HoleBytes
+_OnLines = Apart | OnOneLine | LineBegins | Within | FewLines
+Demand = _OnLines | Between | Before | AtDistance | SideBySide | HoleBytes
 
 
 def demands(kind: Kind, context: Context) -> tuple[Demand, ...]:
@@ -120,72 +134,87 @@ def demands(kind: Kind, context: Context) -> tuple[Demand, ...]:
     return tuple(dict.fromkeys(find(kind, context)))
 
 
-def _single(places: Iterable[Place], context: Context) -> tuple[Place, ...]:
-    """Return the fields that have bytes. Raises CannotState for fields that stand for many elements."""
-    found = tuple(place for place in places if not place.is_empty)
-    for place in found:
-        steps = place.path.split(".")
-        for end in range(1, len(steps)):
-            outer = context.layout.find(".".join(steps[:end]))
-            if outer is not None and outer.field.dims:
-                raise CannotState(f"`{place.path}` stands for all elements of an array")
-    return found
+def _solid(places: Iterable[Place]) -> tuple[Place, ...]:
+    """Return the fields that have bytes."""
+    return tuple(place for place in places if not place.is_empty)
 
 
 def _separate(kind: Separate, context: Context) -> Iterator[Demand]:
     if context.is_one_of_many:
         raise CannotState("it is about every struct that matches a pattern")
-    groups = [_single(context.places(group), context) for group in kind.fields]
+    groups = [context.places(group) for group in kind.fields]
     for ours, theirs in combinations(groups, 2):
         yield from _opposed(product(ours, theirs), kind.neighbours, context)
 
 
 def _access(kind: AccessApart, context: Context) -> Iterator[Demand]:
-    if kind.independent or context.is_one_of_many:
+    if kind.independent or not kind.elements or context.is_one_of_many:
         raise CannotState("it is about every struct that matches a pattern")
-    pairs = kind.opposed_fields(context)
-    _single((place for pair in pairs for place in pair), context)
-    yield from _opposed(pairs, kind.neighbours, context)
+    yield from _opposed(kind.opposed_fields(context), kind.neighbours, context)
 
 
 def _guards(kind: Guards, context: Context) -> Iterator[Demand]:
-    (lock, *_), placements = _single((context.place(kind.lock),), context) or (None,), context.placements
-    if lock is None:
+    lock, placements = context.place(kind.lock), context.placements
+    if lock.is_empty:
         return
-    data = [p for p in _single(context.places(kind.data), context) if not is_same_or_part(p, lock)]
+    data = [p for p in context.places(kind.data) if not is_same_or_part(p, lock)]
     if kind.contended:
         yield from _opposed(((lock, place) for place in data), kind.neighbours, context)
         return
-    for place in data:
+    for place in _solid(data):
         yield OnOneLine((lock, place), placements.bases, placements.line_size)
 
 
 def _isolated(kind: Isolated, context: Context) -> Iterator[Demand]:
-    if kind.neighbours or any(row.item == ELEMENT for row in context.placements.rows):
-        raise CannotState("it depends on the objects before and behind, too")
-    places = _single(context.places(kind.fields), context)
+    places = _solid(context.places(kind.fields))
     excepted = context.places(kind.except_, or_none=True)
-    others = _single(context.remaining_fields((*places, *excepted)), context)
-    yield from _opposed(product(places, others), False, context)
+    others = _solid(context.remaining_fields((*places, *excepted)))
+    placements = context.placements
+    refuse_many(len(places) * len(others))
+    for a, b in product(places, others):
+        if not is_same_or_part(a, b):
+            yield Apart(a, b, placements.bases, placements.line_size)
+    if kind.neighbours is not False:
+        for a, b in product(places, _solid(context.remaining_fields(excepted))):
+            yield from _opposed_across(a, b, None, context)
+    if kind.neighbours:
+        for place in places:
+            yield Within(place, placements.bases, placements.line_size)
 
 
 def _opposed(
     pairs: Iterable[tuple[Place, Place]], neighbours: bool | None, context: Context
 ) -> Iterator[Demand]:
-    """Yield the demands of pairs that share no line, in an object and with the next one."""
+    """Yield the demands of pairs that share no line, in an object and with the next one.
+
+    A field in an array stands for its elements.
+    """
     placements, every = context.placements, list(pairs)
     refuse_many(len(every))
     if neighbours and all(row.item == ASSUMED for row in placements.rows):
         raise CannotState("what stands behind an object is not known")
-    for a, b in every:
-        if a.is_empty or b.is_empty:
-            continue
-        if is_same_or_part(a, b):
-            if a.path != b.path and any(place.field.dims for place in (a, b)):
-                raise CannotState(f"`{a.path}` and `{b.path}` are parts of each other")
-        else:
-            yield Apart(a, b, placements.bases, placements.line_size)
+    elements = {place: _elements(context, place) for pair in every for place in pair}
+    expanded = [each for a, b in every for each in product(elements[a], elements[b])]
+    refuse_many(len(expanded))
+    for a, b in expanded:
+        for one, other in _opposed_inside(a, b, context):
+            yield Apart(one, other, placements.bases, placements.line_size)
         yield from _opposed_across(a, b, neighbours, context)
+
+
+def _elements(context: Context, place: Place) -> tuple[Place, ...]:
+    """Return a field that has bytes in each element of the arrays in its path."""
+    return _solid(expand_elements(context, (place,)))
+
+
+def _opposed_inside(a: Place, b: Place, context: Context) -> Iterator[tuple[Place, Place]]:
+    """Yield a pair of an object; for a field and its own part, the part with the elements around it."""
+    if not is_same_or_part(a, b):
+        yield a, b
+        return
+    inner, outer = (a, b) if is_within(a.path, b.path) else (b, a)
+    for place in next_elements(context.layout, inner.path, outer.path, context.placements.line_size):
+        yield inner, place
 
 
 def _opposed_across(a: Place, b: Place, neighbours: bool | None, context: Context) -> Iterator[Demand]:
@@ -194,27 +223,27 @@ def _opposed_across(a: Place, b: Place, neighbours: bool | None, context: Contex
         if row.item != ASSUMED and counts:
             bases = tuple(base for base in row.bases if base in set(context.placements.bases))
             is_size = row.step == context.layout.size
-            for one, other in dict.fromkeys(((a, b), (b, a))):
+            for one, other in dict.fromkeys(((a, b), (b, a))) if bases else ():
                 yield Apart(one, other, bases, context.placements.line_size, row.step, is_size)
 
 
 def _together(kind: Together, context: Context) -> Iterator[Demand]:
-    yield OnOneLine(_single(context.places(kind.fields), context), *_where(context.placements))
+    if places := _solid(context.places(kind.fields)):
+        yield OnOneLine(places, *_where(context.placements))
 
 
 def _no_straddle(kind: NoStraddle, context: Context) -> Iterator[Demand]:
     if any(path.startswith("@") for path in kind.fields):
         raise CannotState("it names fields by their type or access")
-    for place in _single(context.places(kind.fields), context):
+    for place in expand_elements(context, context.places(kind.fields)):
         if place.is_flexible:
             raise CannotState(f"how far `{place.path}` goes is not known")
-        yield OnOneLine((place,), *_where(context.placements))
+        if not place.is_empty:
+            yield OnOneLine((place,), *_where(context.placements))
 
 
 def _line_start(kind: LineStart, context: Context) -> Iterator[Demand]:
-    places = context.places(kind.fields)
-    _single(places, context)
-    for place in places:
+    for place in context.places(kind.fields):
         yield LineBegins(place, *_where(context.placements))
 
 
@@ -228,7 +257,7 @@ def _lines(kind: Lines, context: Context) -> Iterator[Demand]:
         raise CannotState("how far a flexible array goes is not known")
     bases, line = _where(context.placements)
     limit = kind.limit(count_lines(places, 0, 1), line)
-    yield FewLines(_single(places, context), limit, bases, line)
+    yield FewLines(_solid(places), limit, bases, line)
 
 
 def _offset(kind: Offset, context: Context) -> Iterator[Demand]:
@@ -243,26 +272,23 @@ def _offset(kind: Offset, context: Context) -> Iterator[Demand]:
 
 def _order(kind: Order, context: Context) -> Iterator[Demand]:
     for pair in kind.ordered_pairs(context):
-        for place in pair:
-            if place.is_flexible:
-                raise CannotState(f"where `{place.path}` ends is not known")
-        _single(pair, context)
         yield Before(*pair)
 
 
 def _distance(kind: Distance, context: Context) -> Iterator[Demand]:
     places = context.places(kind.fields)
-    _single(places, context)
     refuse_many(len(places) ** 2)
     for a, b in combinations(places, 2):
         yield AtDistance(a, b, kind.min, kind.max)
 
 
 def _adjacent(kind: Adjacent, context: Context) -> Iterator[Demand]:
-    places = _single(context.places(kind.fields), context)
-    if any(place.is_flexible for place in places) or any("." in place.path for place in places):
+    places = context.places(kind.fields)
+    if any(place.is_flexible or place.is_empty for place in places):
+        raise CannotState("it is about fields without a length")
+    if any("." in place.path or "[" in place.path for place in places):
         raise CannotState("it is about parts of members")
-    yield SideBySide(places, kind.max_gap)
+    yield SideBySide(places, kind.max_gap, _solid(context.remaining_fields(places)))
 
 
 def _holes(kind: Holes, context: Context) -> Iterator[Demand]:

@@ -6,9 +6,8 @@ of the last one, so they leave no gap: the layout is exactly the one that a comp
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import combinations, pairwise, product
-from math import gcd
 
 from ortools.sat.python import cp_model
 from ortools.sat.python.cp_model import IntVar, LinearExprT, LiteralT
@@ -17,19 +16,6 @@ from layoutlint.geometry.layout import Place
 from layoutlint.model.record import Record
 from layoutlint.randstruct.c_abi import round_up
 from layoutlint.suggestion.arrangement import Arrangement, Unit
-from layoutlint.suggestion.demands import (
-    Apart,
-    AtDistance,
-    Before,
-    Between,
-    CannotState,
-    Demand,
-    FewLines,
-    HoleBytes,
-    LineBegins,
-    OnOneLine,
-    SideBySide,
-)
 from layoutlint.suggestion.limits import Limit
 
 _BYTE = 8
@@ -85,6 +71,9 @@ class Program:
         if arrangement.last is not None:
             for number in range(len(units) - 1):
                 self.model.add(self.precedes(number, arrangement.last) == 1)
+        others = set(range(len(units))) - set(arrangement.markers)
+        for marker in arrangement.markers if others else ():
+            self.model.add_bool_or(self.precedes(marker, other) for other in sorted(others))
 
     def _block(self, number: int, unit: Unit) -> Block:
         model, period = self.model, unit.period
@@ -183,35 +172,41 @@ class Program:
         )
 
     def count_holes(self) -> LinearExprT:
-        """Return the number of units with padding before them."""
+        """Return the number of units with unused bytes before them, or more."""
         holes = []
         for number, block in enumerate(self.blocks):
             if max(block.unit.gaps):
                 is_hole = self.model.new_bool_var(f"hole{number}")
-                self.model.add(block.gap == 0).only_enforce_if(is_hole.negated())
+                in_bits = block.gap * self.arrangement.grain
+                self.model.add(in_bits < _BYTE).only_enforce_if(is_hole.negated())
                 holes.append(is_hole)
         return sum(holes)
 
     def extent(self, place: Place) -> Extent:
-        """Return the bytes of a field. Raises CannotState if its unit has no fixed layout to name them."""
+        """Return the bytes of a field."""
         if place not in self._extents:
-            self._extents[place] = self._find_extent(place)
+            position, inner = self.arrangement.member_of(place)
+            self._extents[place] = self._find_extent(position, inner, place)
         return self._extents[place]
 
-    def _find_extent(self, place: Place) -> Extent:
-        position, inner = self._member_of(place)
+    def extent_of_member(self, position: int) -> Extent:
+        """Return the bytes of a member, by its position in `Struct.fields`."""
+        field = self.arrangement.struct.fields[position]
+        return self._find_extent(position, 0, Place("", field.bit_offset, field.bit_size, field))
+
+    def _find_extent(self, position: int, inner: int, place: Place) -> Extent:
+        """Return the bytes of a field that begins some bits inside of a member."""
         number = self.arrangement.unit_of(position)
         block, unit = self.blocks[number], self.arrangement.units[number]
         at = unit.fields.index(position)
-        width = max(place.bit_size or 0, 1)
         if block.step is not None:
             offset = (unit.starts[0][at] - unit.gaps[0] * self.arrangement.grain + inner) // _BYTE
             align = unit.period * self.arrangement.grain // _BYTE
-            last = offset + (place.end - place.offset) - 1
+            size = place.end - place.offset
             start = block.step * align
-            return Extent(number, start + offset, start + last, offset, last + 1 - offset)
+            return Extent(number, start + offset, start + offset + size - 1, offset, size)
         starts = [row[at] + inner for row in unit.starts]
-        ends = [start + width - 1 for start in starts]
+        ends = [start + max(place.bit_size or 0, 1) - 1 for start in starts]
         return Extent(number, self._byte(block, starts), self._byte(block, ends), None, 0)
 
     def _byte(self, block: Block, bits: list[int]) -> LinearExprT:
@@ -224,144 +219,22 @@ class Program:
         if grain == _BYTE:
             return block.begin + distance
         byte = model.new_int_var(0, self.horizon, "")
-        model.add_division_equality(byte, self._variable(block.begin + distance), _BYTE)
+        model.add_division_equality(byte, self.variable(block.begin + distance), _BYTE)
         return byte
 
-    def _variable(self, expression: LinearExprT) -> IntVar:
+    def variable(self, expression: LinearExprT) -> IntVar:
         """Return a variable for an expression: remainders and quotients are of one variable."""
         variable = self.model.new_int_var(0, 2 * self.horizon, "")
         self.model.add(variable == expression)
         return variable
 
-    def _member_of(self, place: Place) -> tuple[int, int]:
-        """Return the position of the member that a field is, or is a part of, and its bits from there."""
-        fields = self.arrangement.struct.fields
-        name = place.path.split(".")[0].split("[")[0]
-        for position, field in enumerate(fields):
-            if field.name == name:
-                return position, place.bit_offset - field.bit_offset
-        for position, field in enumerate(fields):
-            if field.name is None and 0 <= place.bit_offset - field.bit_offset < (field.bit_size or 0):
-                return position, place.bit_offset - field.bit_offset
-        raise CannotState(f"`{place.path}` is in no member of the struct")
-
-    def demand(self, demand: Demand, enforced: Sequence[LiteralT]) -> None:
-        """State a demand, which holds if all of some literals do. Raises CannotState."""
-        _STATE[type(demand)](self, demand, enforced)
-
-    def _add(self, expression: object, enforced: Sequence[LiteralT]) -> None:
+    def add(self, expression: object, enforced: Sequence[LiteralT]) -> None:
+        """State an expression, which holds if all of some literals do."""
         self.model.add(expression).only_enforce_if(*enforced)
 
-    def _apart(self, demand: Apart, enforced: Sequence[LiteralT]) -> None:
-        a, b = self.extent(demand.a), self.extent(demand.b)
-        if demand.step or demand.step_is_size:
-            step = self.size if demand.step_is_size else demand.step
-            self._behind(a, b, step, demand, enforced)
-        elif a.unit == b.unit:
-            self._apart_inside(a, b, demand, enforced)
-        else:
-            is_first = self.precedes(a.unit, b.unit)
-            self._behind(a, b, 0, demand, (*enforced, is_first))
-            self._behind(b, a, 0, demand, (*enforced, is_first.negated()))
-
-    def _behind(
-        self, a: Extent, b: Extent, step: LinearExprT, demand: Apart, enforced: Sequence[LiteralT]
-    ) -> None:
-        """State that `b` begins on a line behind that of the last byte of `a`, at each base.
-
-        They are on one line if the bytes between them do not reach the end of the line of that byte. At the
-        base where it is nearest to the beginning of its line, most bytes are needed.
-        """
-        line, bases = demand.line, demand.bases
-        rest = self._table(a, a.last, lambda at: line - min((at + base) % line for base in bases), line)
-        self._add(b.first + step >= a.last + rest, enforced)
-
-    def _table(
-        self, extent: Extent, byte: LinearExprT, value: Callable[[int], int], line: int
-    ) -> LinearExprT:
-        """Return a value that depends on a byte modulo the line; a number if all its places have the same."""
-        unit = self.arrangement.units[extent.unit]
-        values = [value(at) for at in range(line)]
-        if extent.offset is not None:
-            align = gcd(unit.period * self.arrangement.grain // _BYTE or 1, line)
-            last = extent.offset + extent.size - 1 if byte is extent.last else extent.offset
-            possible = {values[(at + last) % line] for at in range(0, line, align)}
-            if len(possible) == 1:
-                return possible.pop()
-        residue = self.model.new_int_var(0, line - 1, "")
-        self.model.add_modulo_equality(residue, self._variable(byte), line)
-        result = self.model.new_int_var(min(values), max(values), "")
-        self.model.add_element(residue, values, result)
-        return result
-
-    def _apart_inside(self, a: Extent, b: Extent, demand: Apart, enforced: Sequence[LiteralT]) -> None:
-        """State that parts of one unit are apart: it depends on where on a line the unit starts."""
-        if a.offset is None or b.offset is None:
-            raise CannotState("it keeps bit-fields of one run apart")
-        low, high = sorted((a, b), key=lambda extent: extent.offset or 0)
-        distance = (high.offset or 0) - (low.offset or 0) - low.size + 1
-        line = demand.line
-
-        def is_apart(last: int) -> int:
-            return int(all((last + base) % line + distance >= line for base in demand.bases))
-
-        self._add(self._table(low, low.last, is_apart, line) == 1, enforced)
-
-    def _on_one_line(self, demand: OnOneLine, enforced: Sequence[LiteralT]) -> None:
-        """State that bytes from the first to the last field are on one line, at each base.
-
-        At the base where the first byte is nearest to the end of its line, the fewest bytes fit.
-        """
-        line, extents = demand.line, [self.extent(place) for place in demand.places]
-        if not extents:
-            return
-        room = [
-            self._table(e, e.first, lambda at: line - max((at + base) % line for base in demand.bases), line)
-            for e in extents
-        ]
-        for first, fits in zip(extents, room, strict=True):
-            for last in extents:
-                self._add(last.last - first.first + 1 <= fits, enforced)
-
-    def _line_begins(self, demand: LineBegins, enforced: Sequence[LiteralT]) -> None:
-        extent, line = self.extent(demand.place), demand.line
-        if extent.offset is None:
-            raise CannotState("a bit-field is to begin a line")
-        is_begin = self._table(
-            extent, extent.first, lambda at: int(all((at + b) % line == 0 for b in demand.bases)), line
-        )
-        self._add(is_begin == 1, enforced)
-
-    def _between(self, demand: Between, enforced: Sequence[LiteralT]) -> None:
-        first = self.extent(demand.place).first
-        self._add(first >= demand.low, enforced)
-        self._add(first <= demand.high, enforced)
-
-    def _before(self, demand: Before, enforced: Sequence[LiteralT]) -> None:
-        a, b = self.extent(demand.a), self.extent(demand.b)
-        if a.unit != b.unit:
-            self.model.add_bool_or(self.precedes(a.unit, b.unit)).only_enforce_if(*enforced)
-        elif demand.a.bit_offset + (demand.a.bit_size or 0) > demand.b.bit_offset:
-            self.model.add_bool_or([]).only_enforce_if(*enforced)
-
-    def _at_distance(self, demand: AtDistance, enforced: Sequence[LiteralT]) -> None:
-        a, b = self.extent(demand.a), self.extent(demand.b)
-        low_first = demand.a.bit_offset <= demand.b.bit_offset
-        is_first = self.precedes(a.unit, b.unit) if a.unit != b.unit else None
-        pairs = [(a, b, is_first), (b, a, is_first.negated())] if is_first is not None else []
-        if is_first is None:
-            pairs = [(a, b, None) if low_first else (b, a, None)]
-        for first, second, literal in pairs:
-            also = (*enforced, literal) if literal is not None else tuple(enforced)
-            if demand.least is not None:
-                self._add(second.first - first.first >= demand.least, also)
-            if demand.most is not None:
-                self._add(second.first - first.first <= demand.most, also)
-
-    def _few_lines(self, demand: FewLines, enforced: Sequence[LiteralT]) -> None:
-        for base in demand.bases:
-            touched = self.lines_touched(demand.places, base, demand.line)
-            self._add(touched <= demand.most, enforced)
+    def refuse(self, enforced: Sequence[LiteralT]) -> None:
+        """State that not all of some literals hold."""
+        self.model.add_bool_or(literal.negated() for literal in enforced)
 
     def most_lines(self, places: Sequence[Place], bases: Iterable[int], line: int) -> LinearExprT:
         """Return the most lines that fields of an object touch at any of some bases, or more."""
@@ -379,7 +252,7 @@ class Program:
             ends = []
             for byte in (extent.first, extent.last):
                 number = self.model.new_int_var(0, count - 1, "")
-                self.model.add_division_equality(number, self._variable(byte + base), line)
+                self.model.add_division_equality(number, self.variable(byte + base), line)
                 ends.append(number)
             for number, literal in enumerate(is_touched):
                 is_behind, is_before = self.model.new_bool_var(""), self.model.new_bool_var("")
@@ -388,20 +261,11 @@ class Program:
                 self.model.add_bool_or(literal, is_behind, is_before)
         return sum(is_touched)
 
-    def _side_by_side(self, demand: SideBySide, enforced: Sequence[LiteralT]) -> None:
-        units = tuple({self.extent(place).unit: None for place in demand.places})
-        self._together(units, enforced)
-        if demand.max_gap is None:
-            return
-        for number in units:
-            is_first = self._is_first(number, units)
-            gap = self.blocks[number].gap * self.arrangement.grain
-            self._add(gap <= demand.max_gap * _BYTE, (*enforced, is_first.negated()))
-
-    def _together(self, units: Sequence[int], enforced: Sequence[LiteralT] = ()) -> None:
-        """State that no other unit with bytes stands between some units."""
+    def stand_together(self, units: Sequence[int], enforced: Sequence[LiteralT] = ()) -> None:
+        """State that no other unit with fields that have bytes stands between some units."""
         for other in range(len(self.blocks)):
-            if other in units or not max(self.arrangement.units[other].lengths):
+            unit = self.arrangement.units[other]
+            if other in units or not max(unit.lengths) or not unit.fields:
                 continue
             is_behind = self.model.new_bool_var("")
             for number in units:
@@ -424,7 +288,7 @@ class Program:
             for a, b in product(units, limit.after):
                 model.add_bool_or(self.precedes(a, b))
         elif limit.kind == "together":
-            self._together(units)
+            self.stand_together(units)
         elif limit.kind == "order":
             for a, b in pairwise(units):
                 model.add_bool_or(self.precedes(a, b))
@@ -448,23 +312,21 @@ class Program:
             distance = begins[number] - (0 if from_start else begins[units[0]])
             self.model.add(start - origin == distance)
 
-    def _hole_bytes(self, demand: HoleBytes, enforced: Sequence[LiteralT]) -> None:
-        if self.arrangement.grain != _BYTE or any(block.step is None for block in self.blocks):
-            raise CannotState("bit-fields leave holes of bits")
-        self._add(sum(block.gap for block in self.blocks) <= demand.most, enforced)
+    def bytes_touched(self) -> LinearExprT:
+        """Return the number of bytes that fields touch.
 
-
-_STATE: dict[type, Callable[..., None]] = {
-    Apart: Program._apart,
-    AtDistance: Program._at_distance,
-    Before: Program._before,
-    Between: Program._between,
-    FewLines: Program._few_lines,
-    HoleBytes: Program._hole_bytes,
-    LineBegins: Program._line_begins,
-    OnOneLine: Program._on_one_line,
-    SideBySide: Program._side_by_side,
-}
+        A byte in which two runs of bit-fields meet counts once, also if the first ends in an unnamed one.
+        """
+        total: LinearExprT = 0
+        for block in self.blocks:
+            counts = self.arrangement.bytes_touched(block.unit)
+            if len(set(counts)) == 1:
+                total += counts[0]
+            elif block.residue is not None:
+                touched = self.model.new_int_var(min(counts), max(counts), "")
+                self.model.add_element(block.residue, counts, touched)
+                total += touched
+        return total
 
 
 def order_at(begins: Sequence[int], ends: Sequence[int]) -> tuple[int, ...]:

@@ -15,6 +15,7 @@ from layoutlint.suggestion.arrangement import Arrangement
 from layoutlint.suggestion.demands import Demand
 from layoutlint.suggestion.limits import Limit
 from layoutlint.suggestion.program import Program, order_at
+from layoutlint.suggestion.statements import state
 
 Aim = Literal["lines", "moves", "size", "holes"]
 State = Literal["optimal", "feasible", "infeasible", "unknown"]
@@ -89,7 +90,7 @@ class Search:
         if solution.state != "infeasible":
             return solution
         core, is_minimal = self._core(every)
-        compromise = self._most_rules(core)
+        compromise = self._most_rules()
         return Solution(
             "infeasible", compromise.order, compromise.reached, compromise.kept, core, is_minimal
         )
@@ -99,12 +100,12 @@ class Search:
         program, literals = self._program()
         for rule in rules:
             program.model.add(literals[rule] == 1)
-        return self._descend(program, literals, rules)
+        return self._descend(program, literals)
 
-    def _descend(
-        self, program: Program, literals: Sequence[LiteralT], rules: Sequence[int]
-    ) -> Solution:
+    def _descend(self, program: Program, literals: Sequence[LiteralT]) -> Solution:
+        """Return the best solution of a program, with the rules whose literals hold in it."""
         order: tuple[int, ...] = ()
+        kept: tuple[int, ...] = ()
         reached: list[Reached] = []
         is_proved = True
         program.hint(range(len(program.blocks)))
@@ -125,10 +126,10 @@ class Search:
             is_proved = is_proved and status == cp_model.OPTIMAL
             reached.append(Reached(aim, value, bound))
             order = self._order(program, solver)
+            kept = tuple(rule for rule, literal in enumerate(literals) if solver.boolean_value(literal))
             program.model.clear_objective()
             program.model.add(expression <= value)
             program.hint(order)
-        kept = tuple(rules)
         return Solution("optimal" if is_proved else "feasible", order, tuple(reached), kept)
 
     def _expression(self, program: Program, aim: Aim) -> LinearExprT:
@@ -153,7 +154,7 @@ class Search:
             if size_class.sizes:
                 domain = cp_model.Domain.from_values(list(size_class.sizes))
                 program.model.add_linear_expression_in_domain(program.size, domain).only_enforce_if(is_chosen)
-            _state(program, size_class, literals, is_chosen)
+            _state_rules(program, size_class, literals, is_chosen)
         for limit in task.limits:
             program.limit(limit)
         for order in task.excluded:
@@ -166,10 +167,10 @@ class Search:
         is_minimal = True
         for rule in tuple(core):
             rest = [each for each in core if each != rule]
-            state = self._is_possible(rest)
-            if state == "infeasible":
+            found = self._is_possible(rest)
+            if found == "infeasible":
                 core = rest
-            elif state == "unknown":
+            elif found == "unknown":
                 is_minimal = False
         return tuple(core), is_minimal
 
@@ -191,15 +192,16 @@ class Search:
             return "infeasible"
         return "feasible" if status in (cp_model.OPTIMAL, cp_model.FEASIBLE) else "unknown"
 
-    def _most_rules(self, core: Sequence[int]) -> Solution:
+    def _most_rules(self) -> Solution:
         """Return the best order among those that keep the most rules."""
         program, literals = self._program()
         program.model.maximize(sum(literals))
         solver = self._solver()
         if solver.solve(program.model) not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
             return Solution("unknown")
-        kept = [rule for rule, literal in enumerate(literals) if solver.boolean_value(literal)]
-        return self._best(kept)
+        program.model.clear_objective()
+        program.model.add(sum(literals) >= round(solver.objective_value))
+        return self._descend(program, literals)
 
     def _solver(self) -> cp_model.CpSolver:
         solver = cp_model.CpSolver()
@@ -215,17 +217,17 @@ class Search:
         return order_at(begins, [solver.value(block.end) for block in program.blocks])
 
 
-def _state(
+def _state_rules(
     program: Program, size_class: SizeClass, literals: Sequence[LiteralT], is_chosen: LiteralT
 ) -> None:
     for rule, demands in size_class.demands.items():
         for demand in demands:
-            program.demand(demand, (literals[rule], is_chosen))
+            state(program, demand, (literals[rule], is_chosen))
     for rule, (by_base, most) in size_class.tolerated.items():
         failing = [program.model.new_bool_var("") for _ in by_base]
         for fails, demands in zip(failing, by_base, strict=True):
             for demand in demands:
-                program.demand(demand, (literals[rule], is_chosen, fails.negated()))
+                state(program, demand, (literals[rule], is_chosen, fails.negated()))
         program.model.add(sum(failing) <= most).only_enforce_if(literals[rule], is_chosen)
     for rule in size_class.impossible:
         program.model.add_implication(is_chosen, literals[rule].negated())
