@@ -57,6 +57,13 @@ class UsageError(LayoutlintError):
         return f"{self.place}: {self.reason}" if self.place else self.reason
 
 
+def not_installed(error: ModuleNotFoundError) -> Exception:
+    """Return the error for a missing optional library; the given one if it is another module."""
+    if (error.name or "").partition(".")[0] != "ortools":
+        return error
+    return ReadError("OR-tools", "is not installed: pip install 'layoutlint[suggest]'")
+
+
 def did_you_mean(name: str, names: Iterable[str]) -> str:
     """Return a question with the nearest of some names, to end a message; empty if none is near."""
     import difflib  # only mistakes need it

@@ -27,6 +27,7 @@ from layoutlint.commands.options import (
     reading_options,
     uses_option,
 )
+from layoutlint.errors import not_installed
 
 if TYPE_CHECKING:
     from layoutlint.commands.fix import Fixer
@@ -40,6 +41,10 @@ if TYPE_CHECKING:
 
 _FROM_TOP = ("gitlab", "rdjson", "checkstyle", "sarif")
 """Formats for tools that want paths from the top of the repository."""
+
+
+_WITH_FIXES = ("sarif", "rdjson")
+"""Formats with fixes."""
 
 
 class CheckOptions(NamedTuple):
@@ -57,6 +62,7 @@ class CheckOptions(NamedTuple):
     evidence: tuple[str, ...]
     snapshot: str | None
     fix: bool
+    suggest: bool
     quiet: bool
     verbose: bool
     statistics: bool
@@ -109,6 +115,12 @@ class CheckOptions(NamedTuple):
     "--fix",
     is_flag=True,
     help="Remove unnecessary suppressions from the inputs' C files, if git tracks them.",
+)
+@click.option(
+    "--suggest",
+    is_flag=True,
+    help="Add safe fixes to findings in the formats sarif and rdjson: orders of members, as `suggest` finds "
+    "them.",
 )
 @click.option(
     "--since",
@@ -226,7 +238,8 @@ def _judge(arguments: Arguments, own: CheckOptions) -> Report:
     held = None if own.snapshot is None else _held(own.snapshot, arguments, policy)
     scope = Scope(own.fail_on, own.guesses, own.staged, own.since, held, own.uses)
     if own.baseline is None:
-        return _without_known(judging.judge(arguments, policy, scope), own)
+        judged = judging.judge(arguments, policy, scope)
+        return _with_fixes(_without_known(judged, own), judged, own)
     from layoutlint.intent.toml import baseline_file
 
     text = policy.text(own.baseline) if policy is not None else None
@@ -235,7 +248,20 @@ def _judge(arguments: Arguments, own: CheckOptions) -> Report:
     from layoutlint.lint import baseline
 
     judged = judging.judge(arguments, policy, scope)
-    return baseline.apply(judged.report, entries, own.baseline, judged.options)
+    return _with_fixes(
+        baseline.apply(judged.report, entries, own.baseline, judged.options), judged, own
+    )
+
+
+def _with_fixes(report: Report, judged: Judged, own: CheckOptions) -> Report:
+    """Return a report whose findings have safe fixes, if they are asked for. Raises ReadError."""
+    if not own.suggest:
+        return report
+    try:
+        from layoutlint.lint.reordering import fixes
+    except ModuleNotFoundError as error:
+        raise not_installed(error) from None
+    return fixes.with_fixes(report, judged.packs, judged.kernel_packs, judged.options)
 
 
 def _held(path: str, arguments: Arguments, policy: Policy | None) -> Held:
@@ -344,9 +370,18 @@ def _refuse_without_effect(own: CheckOptions, judging: JudgingOptions, inputs: t
     if own.quiet and own.verbose:
         raise click.UsageError("--quiet and --verbose contradict each other")
     formats = {own.format_, *(output.partition("=")[0] for output in own.outputs)}
+    if own.suggest:
+        _refuse_beside_suggest(formats, judging)
     for option, is_given in (("--verbose", own.verbose), ("--statistics", own.statistics)):
         if is_given and "text" not in formats:
             raise click.UsageError(f"{option} is for --format text")
+
+
+def _refuse_beside_suggest(formats: set[str], judging: JudgingOptions) -> None:
+    if formats.isdisjoint(_WITH_FIXES):
+        raise click.UsageError(f"--suggest is for the formats {' and '.join(_WITH_FIXES)}")
+    if judging.matrix_path is not None:
+        raise click.UsageError("--suggest is for one build; it cannot be given with --matrix")
 
 
 def _refuse_beside_snapshot(own: CheckOptions, judging: JudgingOptions) -> None:

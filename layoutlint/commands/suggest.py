@@ -22,7 +22,7 @@ from layoutlint.commands.options import (
 )
 from layoutlint.commands.packs import discover_rule_file, load_packs
 from layoutlint.commands.struct_names import refuse_swapped, without_keyword
-from layoutlint.errors import EXIT_FINDINGS, EXIT_KEPT, EXIT_UNKNOWN, ReadError
+from layoutlint.errors import EXIT_FINDINGS, EXIT_KEPT, EXIT_UNKNOWN, not_installed
 
 if TYPE_CHECKING:
     from layoutlint.lint.reordering import Request
@@ -175,11 +175,7 @@ def _run(
     try:
         from layoutlint.lint import reordering
     except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] != "ortools":
-            raise
-        raise ReadError(
-            "suggest", "needs OR-tools, which is not installed: pip install 'layoutlint[suggest]'"
-        ) from None
+        raise not_installed(error) from None
     return reordering.suggest(path, _request(name, own), packs, kernel_packs, options)
 
 
@@ -209,7 +205,7 @@ def _write(result: Suggestion) -> None:
 def _status(result: Suggestion, own: SuggestOptions) -> int:
     if result.status == "infeasible":
         return EXIT_FINDINGS
-    if result.status in ("refused", "unknown"):
+    if result.status in ("refused", "unknown") or result.not_kept:
         return EXIT_UNKNOWN
     needs_patch = (own.patch or own.write) and bool(result.moves)
     return EXIT_UNKNOWN if needs_patch and result.patch is None else EXIT_KEPT

@@ -166,6 +166,12 @@ def test_uses_of_the_order(tmp_path, use, kind):
     assert forced["status"] == "optimal" and forced["moves"]
 
 
+def test_a_rule_that_is_only_judged_is_not_called_kept(tmp_path):
+    rule = RULES.replace('"separate"', '"stride"').replace('fields = [["head"], ["tail"]]', 'array = "of"')
+    result = suggest(tmp_path, "struct ring { long of[4]; };\n", rules=rule)
+    assert result.returncode == 3 and "no order was searched that keeps apart" in result.stdout
+
+
 USAGE = [
     (("--smallest", "--optimize", "lines"), "different aims"),
     (("--patch", "--format", "json"), "--output json=FILE"),
@@ -179,3 +185,34 @@ def test_usage_errors(tmp_path, words, message):
     result = suggest(tmp_path, RING, *words)
     assert result.returncode == 2 and message in result.stderr
     assert (tmp_path / "ring.h").read_text() == RING
+
+
+FIXED = [
+    # what is checked, the compile_commands.json beside it: fixes are safe where C sources were searched
+    ("use.c", True),
+    ("ring.h", False),
+]
+
+
+@pytest.mark.parametrize(("name", "has_fix"), FIXED)
+def test_findings_have_a_fix_where_it_is_safe(tmp_path, name, has_fix):
+    (tmp_path / "ring.h").write_text(RING)
+    (tmp_path / "use.c").write_text('#include "ring.h"\nlong f(struct ring *r) { return r->head; }\n')
+    (tmp_path / "rules.toml").write_text(RULES)
+    words = ("check", name, "--rules", "rules.toml", "--no-packs", "--suggest", "--output", "sarif=s.json")
+    made = json.loads(run(*words, "--format", "rdjson", cwd=tmp_path).stdout)["diagnostics"][0]
+    result = json.loads((tmp_path / "s.json").read_text())["runs"][0]["results"][0]
+    assert ("suggestions" in made, "fixes" in result) == (has_fix, has_fix)
+    if has_fix:
+        (tmp_path / "ring.h").write_text(with_suggestion(RING, made["suggestions"][0]))
+        check = run(*words[:5], "--format", "text", cwd=tmp_path)
+        assert check.returncode == 0
+        (change,) = result["fixes"][0]["artifactChanges"]
+        assert change["artifactLocation"]["uri"] == "ring.h"
+        assert change["replacements"][0]["insertedContent"]["text"] == made["suggestions"][0]["text"] + "\n"
+
+
+def with_suggestion(text: str, suggestion: dict) -> str:
+    lines, part = text.splitlines(), suggestion["range"]
+    new = [*lines[: part["start"]["line"] - 1], suggestion["text"], *lines[part["end"]["line"] :]]
+    return "\n".join(new) + "\n"

@@ -6,6 +6,7 @@ import posixpath
 from collections.abc import Iterator
 
 from layoutlint.judgement.finding import Finding, Report
+from layoutlint.judgement.fix import Fix
 from layoutlint.judgement.messages import finding_advice
 from layoutlint.judgement.origin import basis, origin_lines
 from layoutlint.judgement.verdict import Outcome
@@ -38,6 +39,8 @@ class Diagnostic(Record, frozen=True):
     """What a finding rests on, in a word; empty if people only declared the rule, as for most."""
     origins: tuple[str, ...] = ()
     """The same in sentences, one line each."""
+    fix: Fix | None = None
+    """A safe change that mends it."""
 
     @property
     def message_with_origins(self) -> str:
@@ -92,6 +95,7 @@ def of_finding(finding: Finding, builds: tuple[Build, ...]) -> Diagnostic:
         finding.verdict.outcome is Outcome.UNKNOWN,
         "" if word == "declared" else word,
         tuple(origin_lines(finding)),
+        finding.fix,
     )
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from layoutlint.judgement.finding import Report
+from layoutlint.judgement.fix import Fix
 from layoutlint.reports.check.diagnostics import Diagnostic, Repository, diagnostics
 from layoutlint.reports.json_values import document_text
 
@@ -29,9 +30,17 @@ def _row(diagnostic: Diagnostic, repository: Repository) -> dict[str, Any]:
         location["range"] = {"start": {"line": diagnostic.line}}
     advice = f"\nTo do: {diagnostic.advice}" if diagnostic.advice else ""
     origins = "".join(f"\n{text}" for text in diagnostic.origins)
+    suggestions = {} if diagnostic.fix is None else {"suggestions": [_suggestion(diagnostic.fix)]}
     return {
         "message": f"{diagnostic.message}{origins}{advice}",
         "location": location,
         "severity": _SEVERITIES[diagnostic.severity],
         "code": {"value": diagnostic.rule},
+        **suggestions,
     }
+
+
+def _suggestion(fix: Fix) -> dict[str, Any]:
+    """Return a fix as a suggestion: of whole lines, with the text without the last line's end."""
+    lines = {"start": {"line": fix.first_line}, "end": {"line": fix.last_line}}
+    return {"range": lines, "text": fix.text.removesuffix("\n")}

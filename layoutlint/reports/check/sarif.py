@@ -12,6 +12,7 @@ from layoutlint import __version__
 from layoutlint.geometry.layout import Place
 from layoutlint.judgement.build_outcomes import worst_by_build
 from layoutlint.judgement.finding import Finding, Report, State
+from layoutlint.judgement.fix import Fix
 from layoutlint.judgement.messages import finding_advice
 from layoutlint.judgement.origin import basis, origin_lines, origins
 from layoutlint.judgement.rule import Rule
@@ -105,6 +106,7 @@ class _Run:
     def _result(self, finding: Finding, index: int, builds: tuple[Build, ...]) -> dict[str, Any]:
         is_unknown = finding.verdict.outcome is Outcome.UNKNOWN
         related = [place for place in finding.verdict.evidence if place.field.source is not None][1:]
+        fixes = {} if finding.fix is None else {"fixes": [self._fix(finding.fix)]}
         return {
             "ruleId": finding.rule.id,
             "ruleIndex": index,
@@ -120,7 +122,17 @@ class _Run:
             # 3.27.23: present in all results of a run, or in none.
             "suppressions": _suppressions(finding),
             "properties": _properties(finding),
+            **fixes,
         }
+
+    def _fix(self, fix: Fix) -> dict[str, Any]:
+        """Return a fix: whole lines, so the deleted region ends before the first column of the next one."""
+        region = {"startLine": fix.first_line, "startColumn": 1, "endLine": fix.last_line + 1, "endColumn": 1}
+        change = {
+            "artifactLocation": artifact(self._repository.path(fix.file)),
+            "replacements": [{"deletedRegion": region, "insertedContent": {"text": fix.text}}],
+        }
+        return {"description": {"text": fix.description}, "artifactChanges": [change]}
 
     def _location(self, finding: Finding) -> dict[str, Any]:
         primary = next((f".{place.path}" for place in finding.verdict.evidence), "")
