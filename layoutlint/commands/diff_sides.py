@@ -69,7 +69,7 @@ def sides_of_patch(patch: str, folder: str, packs: tuple[Pack, ...]) -> Iterator
     from layoutlint.readers.processes.temporary_folder import temporary_folder
 
     if not os.path.isdir(folder):
-        raise click.UsageError(f"--patch needs the folder of a source tree, and {folder!r} is none")
+        raise click.UsageError(f"--patch needs the folder of a source tree; {folder!r} is not a folder")
     root = os.path.realpath(folder)
     is_kernel = os.path.exists(os.path.join(root, exported_tree.KERNEL_MARK))
     wanted = exported_tree.WantedFiles(is_kernel, ".", packs)

@@ -83,7 +83,7 @@ def infer(
     compiled = tuple(path for path in inputs if dispatch.sniff(path) != "clang")
     sources = tuple(path for path in inputs if path not in compiled)
     if not sources:
-        raise click.UsageError("the uses of fields are in sources: name some")
+        raise click.UsageError("give C sources too: the uses of fields are in functions")
     options = read_options(flags, reading)
     weights = None if profile_path is None else profiled_functions.read(profile_path)
     read_bodies = bodies.read(sources, options)

@@ -84,7 +84,7 @@ def show(
         example = "" if everything else f" (`layoutlint show {input} NAME`)"
         raise click.UsageError(f"name some structs{example}, or give --all")
     if offsets and (everything or format_ != "text"):
-        raise click.UsageError("--at is for some structs, as --format text")
+        raise click.UsageError("--at needs STRUCT, and --format text")
     from layoutlint.lint.struct_listing import list_structs
 
     refuse_swapped("show", input, names)

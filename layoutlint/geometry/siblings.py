@@ -192,7 +192,7 @@ def places_in_differing_elements(struct: Struct, place: Place, line_size: int) -
         places.append(each)
         if len(places) > MOST_SPOTS:
             raise ValueError(
-                f"`{place.path}` stands in more than {MOST_SPOTS:,} elements of arrays that differ"
+                f"`{place.path}` is in more than {MOST_SPOTS:,} elements of different arrays"
             )
     return places
 

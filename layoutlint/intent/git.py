@@ -122,7 +122,7 @@ class Commit(Record, frozen=True):
 def commit(revision: str, option: str = "--policy-from") -> Commit:
     """Return the commit that a revision names; raises UsageError, with the option that names it, for none."""
     if not revision or revision.startswith("-") or not revision.isprintable():
-        raise UsageError(f"{option} {revision!r} is no revision: give a branch, a tag or a commit")
+        raise UsageError(f"{option} {revision!r} is not a revision: give a branch, a tag or a commit")
     top = top_folder(option)
     result = _commit(top, revision)
     if result is None:
@@ -142,7 +142,7 @@ def revision_range(text: str, option: str) -> tuple[Commit, Commit]:
     if not dots:
         old, dots, new = text.partition("..")
     if not dots:
-        raise UsageError(f"{option} {text!r} is no range of revisions: write A..B, such as v6.8..v6.9")
+        raise UsageError(f"{option} {text!r} is not a range of revisions: write A..B, such as v6.8..v6.9")
     commits = commit(old or "HEAD", option), commit(new or "HEAD", option)
     if dots == "..":
         return commits
@@ -389,5 +389,5 @@ def _git() -> str:
 
     path = shutil.which("git", path=_path())
     if path is None:
-        raise UsageError("git is needed, and there is none on the search path")
+        raise UsageError("git is needed, and is not on the search path")
     return path

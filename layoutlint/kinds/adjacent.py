@@ -70,7 +70,7 @@ class Adjacent(Record, frozen=True):
         places = tuple(sorted(context.places(self.fields), key=lambda p: (p.bit_offset, _bit_end(p))))
         for place in places[:-1]:
             if place.is_flexible:
-                raise CannotTell(f"where {format_place(place)} ends is not known")
+                raise CannotTell(f"the end of {format_place(place)} is unknown")
         others = context.remaining_fields(places)
         gaps = list(_gaps(places))
         faults = [fault for gap in gaps for fault in self._faults(gap, others)]
@@ -115,7 +115,7 @@ class _Gap(Record, frozen=True):
             return 0
         align = self.high.field.align
         if align is None:
-            raise CannotTell(f"the alignment of {format_place(self.high)} is not known: say `max_gap`")
+            raise CannotTell(f"the alignment of {format_place(self.high)} is unknown: state `max_gap`")
         return -((self.start + 7) // 8) % align
 
     def holds(self, other: Place) -> bool:

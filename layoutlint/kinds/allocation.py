@@ -84,7 +84,7 @@ class Allocation(Record, frozen=True):
             raise ValueError("needs `max_class`, `max_order` or `min_per_slab`")
         if self.max_class is not None and kmalloc_class(self.max_class, 8) != self.max_class:
             near = kmalloc_class(self.max_class, 8)
-            raise ValueError(f"`max_class` {self.max_class} is no class of kmalloc; the next is {near}")
+            raise ValueError(f"`max_class` {self.max_class} is not a class of kmalloc; the next is {near}")
         need_at_least("max_order", self.max_order, 0)
         need_at_least("min_per_slab", self.min_per_slab, 1)
         need_at_least("cpus", self.cpus, 1)
@@ -92,11 +92,11 @@ class Allocation(Record, frozen=True):
         need_at_most("order", self.order, LARGEST_ORDER)
         need_at_most("cpus", self.cpus, MOST_CPUS)
         if self.page < 1 << 10 or self.page & (self.page - 1) or self.page > 1 << 20:
-            raise ValueError(f"`page` {self.page} is no size of a page")
+            raise ValueError(f"`page` {self.page} is not a page size")
         if self.order is not None and self.cpus is not None:
-            raise ValueError("`cpus` says nothing beside `order`")
+            raise ValueError("`cpus` has no effect with `order`")
         if self.order is not None and self.max_order is not None:
-            raise ValueError("`max_order` says nothing beside `order`")
+            raise ValueError("`max_order` has no effect with `order`")
 
     def check(self, context: Context) -> Verdict:
         """Return broken for an object that is too large for its class, or for the required number
@@ -104,7 +104,7 @@ class Allocation(Record, frozen=True):
         """
         end = context.layout.open_end
         if end is not None:
-            raise CannotTell(f"how large an object is, is not known: it ends with {format_place(end)}")
+            raise CannotTell(f"the size of an object is unknown: it ends with {format_place(end)}")
         if not context.layout.size:
             raise CannotTell("an object without size is not allocated")
         struct = context.layout.struct
@@ -119,11 +119,11 @@ class Allocation(Record, frozen=True):
         word = context.storage.word if context.storage is not None else None
         if self.max_class is not None:
             if word not in (None, "kmalloc"):
-                raise CannotTell(f"`max_class` is about kmalloc, and the rule file says `{word}`")
+                raise CannotTell(f"`max_class` applies to kmalloc; the rule file states `{word}`")
             yield _judge_class(self.max_class, context)
         if self.max_order is not None or self.min_per_slab is not None:
             if word not in (None, "slab", LINE, "kmalloc"):
-                raise CannotTell(f"slabs are for slab caches and kmalloc, and the rule file says `{word}`")
+                raise CannotTell(f"slabs exist for slab caches and kmalloc; the rule file states `{word}`")
             if (
                 word == "kmalloc"
                 and (slab_pages.object_stride(context.storage, context.allocation_request) or 0)
@@ -170,7 +170,7 @@ class Allocation(Record, frozen=True):
         request = context.allocation_request
         stride = slab_pages.object_stride(context.storage, replace(request, size=request.size + more))
         if stride is None:
-            raise CannotTell("how far objects are apart is not known: they are in arrays of any length")
+            raise CannotTell("the distance between objects is unknown: they are in arrays of any length")
         if self.order is not None:
             return {0: slab_pages.slab_of_order(stride, self.order, self.page)}
         # Only the number of binary digits of the CPU count matters.
@@ -194,7 +194,7 @@ class Allocation(Record, frozen=True):
 def _judge_class(most: int, context: Context) -> tuple[str, str]:
     count = context.storage.array if context.storage is not None else None
     if count == ANY:
-        raise CannotTell("how large a block is, is not known: it is an array of any length")
+        raise CannotTell("the size of a block is unknown: it is an array of any length")
     count = count or 1
     size = context.layout.size * count
     class_ = kmalloc_class(size, context.allocation_request.smallest_class)

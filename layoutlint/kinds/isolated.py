@@ -116,7 +116,7 @@ class Isolated(Record, frozen=True):
         if end is None:
             return _bases_sticking_out(context.layout.size, places, context.placements)
         if self.neighbours:
-            raise CannotTell(f"where the object ends is not known: `{end.path}` is a flexible array")
+            raise CannotTell(f"the end of the object is unknown: `{end.path}` is a flexible array")
         return ()
 
 

@@ -76,7 +76,7 @@ class Lines(Record, frozen=True):
         if self.side is None:
             need_fields(self.fields)
         elif self.fields:
-            raise ValueError("`fields` and `side` both say which fields: one of them is enough")
+            raise ValueError("`fields` and `side` both choose fields: give one of them")
         need_at_least("max", self.max, 1)
 
     def check(self, context: Context) -> Verdict:
@@ -84,7 +84,7 @@ class Lines(Record, frozen=True):
         places, placements = self.fields_to_count(context), context.placements
         for place in places:
             if place.is_flexible:
-                raise CannotTell(f"how far {format_place(place)} goes is not known: it is a flexible array")
+                raise CannotTell(f"the size of {format_place(place)} is unknown: it is a flexible array")
         covered, line = count_lines(places, 0, 1), placements.line_size
         most = self.limit(covered, line)
         counts = {base: count_lines(places, base, line) for base in placements.bases}

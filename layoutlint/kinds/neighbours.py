@@ -102,9 +102,9 @@ class Neighbours(Record, frozen=True):
                 raise ValueError(f"`{key}` needs at least one access")
         for path in (*self.variables, *self.except_):
             if path.startswith(TYPE):
-                raise ValueError(f"`{path}`: variables go by their names, and not by their types")
+                raise ValueError(f"`{path}`: name variables, not types")
         if self.except_ and not self.alone:
-            raise ValueError("`except` says who may be beside a variable that is otherwise `alone`")
+            raise ValueError("`except` needs `alone`: it lists what may be beside the variable")
 
     def check(self, context: Context) -> Verdict:
         """Return a violation where a variable is on a line with one that disturbs it."""
@@ -278,7 +278,7 @@ def find_arrays(context: Context, paths: Iterable[str]) -> list[Place]:
     for path in paths:
         for place in (variable.place for variable in variables.find(path)):
             if place.field.type == UNKNOWN_TYPE:
-                raise CannotTell(f"what `{place.path}` is made of is not known")
+                raise CannotTell(f"the type of `{place.path}` is unknown")
             if place.field.dims or not is_pattern(path):
                 places[place] = None
     if not places:
@@ -347,7 +347,7 @@ class _Variables:
         self._matches += number
         if self._matches > _MOST_MATCHES:
             raise CannotTell(
-                f"the rule holds patterns against names more than {_MOST_MATCHES:,} times; use fewer patterns"
+                f"the rule compares patterns with names more than {_MOST_MATCHES:,} times; use fewer patterns"
             )
 
     def find(self, path: str) -> list[_Variable]:
@@ -385,7 +385,7 @@ class _Variables:
                 continue
             places = self._as_only_field(whole, name).match(path)
             if not places and not whole.field.members:
-                raise CannotTell(f"what `{whole.path}` is made of is not known")
+                raise CannotTell(f"the type of `{whole.path}` is unknown")
             if not places:
                 raise NoSuchField(f"`{whole.path}` has no part `{path}`")
             struct = self._as_only_field(whole, name).struct
@@ -498,8 +498,8 @@ def _refuse_unknown_elements(group: list[_Variable], placements: Placements) -> 
         is_unknown = not variable.is_part and variable.whole.field.type == UNKNOWN_TYPE
         if is_unknown and size > placements.line_size:
             raise CannotTell(
-                f"nothing else is on the lines of `{name}`, but what its {size} bytes are made of is not "
-                f"known: elements of an array can share lines. Build it with `-g`, or allow that with "
+                f"nothing else is on the lines of `{name}`, but the type of its {size} bytes is unknown: "
+                f"elements of an array can share lines. Build it with `-g`, or allow that with "
                 f'`except = ["{name}"]`'
             )
 

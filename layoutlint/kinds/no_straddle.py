@@ -65,7 +65,7 @@ class NoStraddle(Record, frozen=True):
         whole = set(context.places(paths, or_none=True)) if len(paths) < len(self.fields) else set(places)
         for place in places:
             if place.is_flexible:
-                raise CannotTell(f"how far {format_place(place)} goes is not known: it is a flexible array")
+                raise CannotTell(f"the size of {format_place(place)} is unknown: it is a flexible array")
         named = expand_elements(context, places)
         as_whole = {place: named[place] in whole or not place.field.dims for place in named}
         straddling = {

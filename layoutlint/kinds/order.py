@@ -52,7 +52,7 @@ class Order(Record, frozen=True):
     def __post_init__(self) -> None:
         need_several(self.fields, "to be in order")
         if len(self.fields) < 2:
-            raise ValueError("`fields` has one pattern only, and what it means has no order of its own")
+            raise ValueError("`fields` is one pattern, which states no order: name the fields")
 
     def check(self, context: Context) -> Verdict:
         """Return broken where a field does not end before the next begins."""
@@ -84,5 +84,5 @@ def _without_named(places: tuple[Place, ...], named: tuple[str, ...], path: str)
 
 def _precedes(a: Place, b: Place) -> bool:
     if a.is_flexible and a.bit_offset < b.bit_offset:
-        raise CannotTell(f"where {format_place(a)} ends is not known")
+        raise CannotTell(f"the end of {format_place(a)} is unknown")
     return a.bit_offset + (a.bit_size or 0) <= b.bit_offset and (not a.is_flexible)

@@ -77,7 +77,7 @@ class Size(Record, frozen=True):
         if self.max_lines is None:
             return judge_once(not faults, message, (), self._advice(size))
         if open_end is not None and not faults:
-            raise CannotTell(f"where an object ends is not known: `{open_end.path}` is a flexible array")
+            raise CannotTell(f"the end of an object is unknown: `{open_end.path}` is a flexible array")
         return self._count_lines(size, message, bool(faults), context.placements)
 
     def _find_faults(self, size: int) -> Iterator[str]:

@@ -112,21 +112,21 @@ class Stride(Record, frozen=True):
 
     def __post_init__(self) -> None:
         if self.variables and (self.array is not None or self.arrays):
-            raise ValueError("`variables` goes without `array` and `arrays`")
+            raise ValueError("`variables` excludes `array` and `arrays`")
         by_type = [path.startswith(TYPE) for path in self.variables]
         if any(by_type) and not all(by_type):
             raise ValueError("`variables` has either names or types (`@type:`), not both")
         if any(by_type) and (self.fields or self.against):
-            raise ValueError("`variables` with types goes without `fields` and `against`")
+            raise ValueError("`variables` with types excludes `fields` and `against`")
         for path in self.variables:
             if path.startswith(SELECTOR) and not path.startswith(TYPE):
-                raise ValueError(f"`{path}`: variables go by their names or types here, not by accesses")
+                raise ValueError(f"`{path}`: name variables or types here, not accesses")
         need_distinct(self.fields, "fields")
         need_distinct(self.against, "against")
         if self.array is not None and is_pattern(self.array):
             raise ValueError("`array` needs exactly one field, and no pattern")
         if self.arrays and (self.array is not None or self.fields or self.against):
-            raise ValueError("`arrays` goes without `array`, `fields` and `against`")
+            raise ValueError("`arrays` excludes `array`, `fields` and `against`")
 
     def check(self, context: Context) -> Verdict:
         """Return a violation where a field is on a line with a field of the next object."""
@@ -153,7 +153,7 @@ class Stride(Record, frozen=True):
         if not rows:
             end = context.layout.open_end
             raise CannotTell(
-                f"where an object ends is not known: {format_place(end)}" if end else UNKNOWN_NEIGHBOURS
+                f"the end of an object is unknown: {format_place(end)}" if end else UNKNOWN_NEIGHBOURS
             )
         bases = tuple(sorted({base for row in rows for base in row.bases}))
         placements = replace(context.placements, bases=bases, why="", parts=(), rows=())
@@ -331,7 +331,7 @@ def _element_struct(array: Place, struct: Struct, is_opaque: bool) -> tuple[Stru
     count = prod(length or 0 for length in member.dims)
     if array.is_flexible:
         raise CannotTell(
-            f"how large an element of {format_place(array)} is, is not known: it is a flexible array"
+            f"the size of an element of {format_place(array)} is unknown: it is a flexible array"
         )
     bits = (array.bit_size or 0) // count if count else 0
     whole_element = replace(

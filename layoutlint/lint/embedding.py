@@ -35,7 +35,7 @@ class Surroundings(Record, frozen=True):
         index = self.indices[struct.target]
         typedefs = sorted(index.ambiguous_typedefs(struct.name))
         if typedefs:
-            raise CannotTell(f"which struct `{typedefs[0]}` stands for cannot be told")
+            raise CannotTell(f"it is unknown which struct `{typedefs[0]}` means")
         definition = index.merged_definition(struct)
         untyped = index.field_without_type(struct.name, definition)
         if untyped is not None:

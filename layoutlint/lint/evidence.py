@@ -250,7 +250,7 @@ def _refuse_misaligned(kind: ObjectType, bases: tuple[int, ...]) -> None:
     for base in bases:
         if base % align:
             name = f"{kind.struct.aggregate} {kind.struct.name}"
-            raise UsageError(f"{base:#x} is no multiple of {align}, the alignment of {name}", "--base")
+            raise UsageError(f"{base:#x} is not a multiple of {align}, the alignment of {name}", "--base")
 
 
 def _rule_structs(judged: JudgedInput) -> dict[str, None]:

@@ -135,7 +135,7 @@ def _read_text(text: str, option: str) -> Iterator[Name]:
     except OSError as error:
         raise UsageError(files.error_reason(error), text) from error
     if len(content) > _LARGEST:
-        raise UsageError(f"has more than {_LARGEST} characters, and so no file of names", text)
+        raise UsageError(f"has more than {_LARGEST} characters: it is not a file of names", text)
     for number, line in enumerate(content.split("\n"), 1):
         for word in line.partition("#")[0].replace(",", " ").split():
             yield _parse_name(word, f"{text}:{number}")
@@ -144,5 +144,5 @@ def _read_text(text: str, option: str) -> Iterator[Name]:
 def _parse_name(word: str, place: str) -> Name:
     match = _NAME.fullmatch(word)
     if match is None:
-        raise UsageError(f"{word!r} is no name of a struct (`NAME`, `!NAME` or `NAME.MEMBER`)", place)
+        raise UsageError(f"{word!r} is not the name of a struct (`NAME`, `!NAME` or `NAME.MEMBER`)", place)
     return Name(place, match[2], tuple(match[3].split(".")[1:]), bool(match[1]))

@@ -60,7 +60,7 @@ def _from_file(path: str) -> Seed:
     except OSError as error:
         raise UsageError(files.error_reason(error), path) from error
     if len(content) > _LARGEST:
-        raise UsageError(f"is larger than {_LARGEST} bytes, and so no file with a seed", path)
+        raise UsageError(f"is larger than {_LARGEST} bytes: it is not a file with a seed", path)
     return _from_text(path, content.decode("latin-1"))
 
 
@@ -71,7 +71,7 @@ def _from_text(path: str, text: str) -> Seed:
     hashed = _HASHED.search(text)
     if hashed:
         place = f"{path}:{_line_number(text, hashed.start())}"
-        raise UsageError("holds the hash of a seed, from which the seed cannot be told", place)
+        raise UsageError("holds the hash of a seed, which does not reveal the seed", place)
     lines = [(number, line.strip()) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
     if not lines:
         raise UsageError("holds no seed: it is empty", path)
@@ -94,7 +94,7 @@ def _parse_seed(text: str, place: str) -> Seed:
     digits = match.end() if match else 0
     if digits < len(text):
         wrong = f"{text[digits]!r} at position {digits + 1}"
-        raise UsageError(f"a seed is {DIGITS} hexadecimal digits; {wrong} is none", place)
+        raise UsageError(f"a seed is {DIGITS} hexadecimal digits; {wrong} is not one", place)
     if digits != DIGITS:
         raise UsageError(f"a seed is {DIGITS} hexadecimal digits; here are {digits}", place)
     return Seed(text)

@@ -116,7 +116,7 @@ def test_the_report(tmp_path):
 @pytest.mark.parametrize(("words", "status", "message"), [
     (("apart", "HEAD~1..HEAD"), 2, "nothing got worse"), (("apart", "HEAD..HEAD~1"), 2, "nothing got worse"),
     (("appart", "HEAD~1..HEAD"), 2, "no rule is called 'appart' (did you mean `apart`?)"),
-    (("apart", "HEAD"), 2, "is no range of revisions"), (("apart", "HEAD~2..HEAD"), 3, "apart cannot be judged"),
+    (("apart", "HEAD"), 2, "is not a range of revisions"), (("apart", "HEAD~2..HEAD"), 3, "apart cannot be judged"),
     (("apart", "HEAD~1..HEAD", "/etc"), 2, "is outside of the repository"),
 ])  # fmt: skip
 def test_what_is_refused(tmp_path, words, status, message):

@@ -85,9 +85,9 @@ def test_ranges(history, text, labels):
 
 @pytest.mark.one_in(3)
 @pytest.mark.parametrize(("words", "message"), [
-    (("--git", "c0"), "is no range of revisions: write A..B"),
+    (("--git", "c0"), "is not a range of revisions: write A..B"),
     (("--git", "c0..gone"), "this repository has no such commit"),
-    (("--git", "--output=x..c1"), "is no revision"),
+    (("--git", "--output=x..c1"), "is not a revision"),
     (("--git", "c0..c1", "/etc/passwd"), "is outside of the repository"),
     (("--git", "c0..c1", "a", "b"), "takes a path at most, and 2 are given"),
     (("--git", "c0..c1", "include/gone.h"), "'include/gone.h' is neither in c0 nor in c1"),

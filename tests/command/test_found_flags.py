@@ -159,8 +159,8 @@ def test_links(tmp_path):
 
 REFUSED = [
     # what it is, the database, what the error says
-    ("no JSON", "{", "build/compile_commands.json: is no compilation database: *"),
-    ("no list", "{}", "build/compile_commands.json: is no compilation database: it holds no list (--no-compile-commands leaves it out)"),
+    ("no JSON", "{", "build/compile_commands.json: is not a compilation database: *"),
+    ("no list", "{}", "build/compile_commands.json: is not a compilation database: it holds no list (--no-compile-commands leaves it out)"),
     ("empty", "[]", "build/compile_commands.json: names no files (--no-compile-commands leaves it out)"),
     ("no file", [{"directory": "."}], "build/compile_commands.json: entry 1 names no `file` (--no-compile-commands leaves it out)"),
     ("no flags", [{"directory": "..", "file": "src/q.c"}],
@@ -169,7 +169,7 @@ REFUSED = [
      "src/q.c: is compiled by cl, whose flags (/D, /I) are not read (--no-compile-commands reads it without these flags)"),
     ("a plugin", [entry("src/q.c", "-fplugin=./evil.so")],
      "the layout of struct q is unreliable: compiled with -fplugin=./evil.so, which libclang does not have and which may change layouts"),
-    ("deep", "[" * 100_000, "build/compile_commands.json: is no compilation database: *"),
+    ("deep", "[" * 100_000, "build/compile_commands.json: is not a compilation database: *"),
 ]  # fmt: skip
 
 

@@ -202,10 +202,10 @@ def test_measurements(folder, path, value, origin, support):
 HUGE = 10**30
 DAMAGED = [
     # the text of the file, the exit status, and a part of the message
-    ("", 2, "is no evidence: not a whole JSON object"),
-    ("[]", 2, "is no evidence: not a whole JSON object"),
+    ("", 2, "is not evidence: not a whole JSON object"),
+    ("[]", 2, "is not evidence: not a whole JSON object"),
     ('{"schema": "layoutlint/evidence/1"', 2, "not a whole JSON object"),
-    ("[" * 100_000, 2, "is no evidence"),
+    ("[" * 100_000, 2, "is not evidence"),
     ("{}", 2, "it has no `schema`"),
     ('{"schema": 1}', 2, "it has no `schema`"),
     ('{"schema": "layoutlint/report/1"}', 2, "its `schema` is 'layoutlint/report/1'"),
@@ -276,7 +276,7 @@ RULE_FILES = [
     ("", 1, "declared", ""),
     ('evidence = ["inferred from sources"]', 1, "inferred", "inferred: inferred from sources, by a rule file"),
     ('evidence_files = ["gone.json"]', 2, None, "r.toml:2: `evidence_files` of rule `apart`: rules/gone.json: cannot read"),
-    ('evidence_files = ["r.toml"]', 2, None, "rules/r.toml: is no evidence"),
+    ('evidence_files = ["r.toml"]', 2, None, "rules/r.toml: is not evidence"),
     ('evidence_files = "c2c.json"', 2, None, "`evidence_files` must be a list"),
     ("evidence_files = [1]", 2, None, "`evidence_files`[0]"),
 ]

@@ -383,7 +383,7 @@ class TestHolding:
 
     @pytest.mark.one_in(2)
     @pytest.mark.parametrize(("text", "status", "message"), [
-        ('{"schema": "layoutlint/report/1"}', 3, "l.json: is an output of layoutlint (report), not a snapshot"), ("", 3, "l.json"), ("{", 3, "l.json:1: the snapshot is damaged"), (RING, 3, "l.json:2: is no snapshot"), (None, 3, "l.json: no such file"),
+        ('{"schema": "layoutlint/report/1"}', 3, "l.json: is an output of layoutlint (report), not a snapshot"), ("", 3, "l.json"), ("{", 3, "l.json:1: the snapshot is damaged"), (RING, 3, "l.json:2: is not a snapshot"), (None, 3, "l.json: no such file"),
     ])  # fmt: skip
     def test_a_damaged_one(self, text, status, message, held):
         if text is None:

@@ -82,9 +82,9 @@ REFUSALS = [
 UNTOLD = [
     Untold("size of one between not known", HIDDEN, {"fields": ("a", "b")}, "the size of `b` is not known"),
     Untold("alignment not known", struct("bare", 16, member("a", 0, 4), member("b", 8, 8, align=None)),
-           {"fields": ("a", "b")}, "the alignment of `b` at 8..15 is not known: say `max_gap`"),
+           {"fields": ("a", "b")}, "the alignment of `b` at 8..15 is unknown: state `max_gap`"),
     Untold("flexible array first", OPEN_UNION,
-           {"fields": ("x", "y")}, "where `x` at 4 and beyond ends is not known"),
+           {"fields": ("x", "y")}, "the end of `x` at 4 and beyond is unknown"),
 ]  # fmt: skip
 
 

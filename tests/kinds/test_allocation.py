@@ -135,13 +135,13 @@ def test_what_is_taken_away_or_left_is_the_boundary(words, order, least):
 
 REFUSALS = [
     Refusal("nothing", {}, "needs `max_class`, `max_order` or `min_per_slab`"),
-    Refusal("no class", {"max_class": 100}, "`max_class` 100 is no class of kmalloc; the next is 128"),
+    Refusal("no class", {"max_class": 100}, "`max_class` 100 is not a class of kmalloc; the next is 128"),
     Refusal("negative", {"max_order": -1}, "`max_order` is -1, and must be at least 0"),
     Refusal("none in a slab", {"min_per_slab": 0}, "`min_per_slab` is 0, and must be at least 1"),
     Refusal("no CPU", {"min_per_slab": 1, "cpus": 0}, "`cpus` is 0, and must be at least 1"),
-    Refusal("no page", {"min_per_slab": 1, "page": 5000}, "`page` 5000 is no size of a page"),
-    Refusal("both", {"min_per_slab": 1, "cpus": 2, "order": 1}, "`cpus` says nothing beside `order`"),
-    Refusal("the order itself", {"max_order": 1, "order": 1}, "`max_order` says nothing beside `order`"),
+    Refusal("no page", {"min_per_slab": 1, "page": 5000}, "`page` 5000 is not a page size"),
+    Refusal("both", {"min_per_slab": 1, "cpus": 2, "order": 1}, "`cpus` has no effect with `order`"),
+    Refusal("the order itself", {"max_order": 1, "order": 1}, "`max_order` has no effect with `order`"),
     Refusal("an order that no page has", {"min_per_slab": 1, "order": 11}, "`order` is 11, and must be at most 10"),
     Refusal("too many CPUs", {"min_per_slab": 1, "cpus": 8193}, "`cpus` is 8193, and must be at most 8192"),
 ]  # fmt: skip
@@ -153,11 +153,11 @@ def test_parameters_that_make_no_sense(case):
 
 
 @pytest.mark.parametrize(("said", "array", "keys", "reason"), [
-    ("slab", None, {"max_class": 96}, "`max_class` is about kmalloc, and the rule file says `slab`"),
-    ("embedded", None, {"max_order": 1}, "slabs are for slab caches and kmalloc, and the rule file says `embedded`"),
-    ("malloc", None, {"max_order": 1}, "slabs are for slab caches and kmalloc, and the rule file says `malloc`"),
-    ("slab", ANY, {"max_order": 1}, "how far objects are apart is not known: they are in arrays of any length"),
-    ("kmalloc", ANY, {"max_class": 64}, "how large a block is, is not known: it is an array of any length"),
+    ("slab", None, {"max_class": 96}, "`max_class` applies to kmalloc; the rule file states `slab`"),
+    ("embedded", None, {"max_order": 1}, "slabs exist for slab caches and kmalloc; the rule file states `embedded`"),
+    ("malloc", None, {"max_order": 1}, "slabs exist for slab caches and kmalloc; the rule file states `malloc`"),
+    ("slab", ANY, {"max_order": 1}, "the distance between objects is unknown: they are in arrays of any length"),
+    ("kmalloc", ANY, {"max_class": 64}, "the size of a block is unknown: it is an array of any length"),
     ("kmalloc", 500, {"max_order": 1}, "kmalloc gives pages of its own to what is larger than 8192 bytes, and no slab"),
 ])  # fmt: skip
 def test_cannot_tell(said, array, keys, reason):
@@ -170,7 +170,7 @@ def test_cannot_tell(said, array, keys, reason):
 
 def test_sizes_that_are_not_known():
     for held, reason in (
-        (struct("s", 16, member("a", 0, 8), flexible("more", 16)), "how large an object is, is not known: it ends with `more` at 16 and beyond"),
+        (struct("s", 16, member("a", 0, 8), flexible("more", 16)), "the size of an object is unknown: it ends with `more` at 16 and beyond"),
         (struct("s", 0), "an object without size is not allocated"),
     ):  # fmt: skip
         layout = Layout(held)

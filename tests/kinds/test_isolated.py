@@ -78,7 +78,7 @@ REFUSALS = [
 ]
 UNTOLD = [
     Untold("where the object ends", TAIL, {"fields": ("length",), "neighbours": True},
-           "where the object ends is not known: `body` is a flexible array"),
+           "the end of the object is unknown: `body` is a flexible array"),
     Untold("size of another not known", HIDDEN, {"fields": ("a",)}, "the size of `b` is not known"),
     Untold("misspelt exception", WORDS, {"fields": ("a",), "except_": ("e",)}, "struct words has no field `e`"),
 ]  # fmt: skip

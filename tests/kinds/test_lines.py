@@ -60,7 +60,7 @@ CASES = [
 ]  # fmt: skip
 REFUSALS = [
     Refusal("none", {"fields": (), "max": 1}, "`fields` needs at least one field"),
-    Refusal("fields and a side", {"fields": ("a",), "side": "tx"}, "`fields` and `side` both say which fields: one of them is enough"),
+    Refusal("fields and a side", {"fields": ("a",), "side": "tx"}, "`fields` and `side` both choose fields: give one of them"),
     Refusal("no lines", {"fields": ("a",), "max": 0}, "`max` is 0, and must be at least 1"),
 ]
 UNTOLD = [
@@ -68,7 +68,7 @@ UNTOLD = [
     Untold("no access", LINES, {"side": "any"}, "no access of any side is declared for a field of struct lines", (Access("a", "cold"),)),
     Untold("a declared field that is not there", LINES, {"side": "tx"}, "struct lines has no field `d`", (Access("d", "hot-read", side="tx"),)),
     Untold("flexible array", TAIL, {"fields": ("body",), "max": 1},
-           "how far `body` at 16 and beyond goes is not known: it is a flexible array"),
+           "the size of `body` at 16 and beyond is unknown: it is a flexible array"),
 ]  # fmt: skip
 
 

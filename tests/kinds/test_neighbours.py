@@ -126,9 +126,9 @@ def test_verdicts(tmp_path, declared, keys, outcomes, message):
 def test_a_part_of_what_is_not_known_is_unknown(tmp_path):
     made = built(tmp_path, CODE, "-g0")
     report = judged(made, RULE + 'variables = ["pair.b"]\nalone = true\n')
-    assert [f.verdict.message for f in report.findings] == ["what `pair` is made of is not known"]
+    assert [f.verdict.message for f in report.findings] == ["the type of `pair` is unknown"]
     report = judged(made, f'[variables]\n"pair.b" = {WRITTEN}\nlimit = {READ}\n{RULE}')
-    assert {f.verdict.message for f in report.findings} == {"what `pair` is made of is not known"}
+    assert {f.verdict.message for f in report.findings} == {"the type of `pair` is unknown"}
 
 
 def test_the_examples_of_the_manual(tmp_path):
@@ -219,7 +219,7 @@ def test_mistakes_of_the_rule_file(rules, message):
 
 REFUSALS = [
     Refusal("except without alone", {"variables": ("a",), "except_": ("b",)},
-            "`except` says who may be beside a variable that is otherwise `alone`"),
+            "`except` needs `alone`: it lists what may be beside the variable"),
     Refusal("no readers", {"readers": ()}, "`readers` needs at least one access"),
 ]  # fmt: skip
 
@@ -348,7 +348,7 @@ int main(void) { return 0; }
 ALONE = [
     # flags, the keys of the rule, the outcome, what the message has
     (("-g",), 'variables = ["locks"]', "broken", "`locks[0]` at"),
-    (("-g0",), 'variables = ["locks"]', "unknown", "what its 320 bytes are made of is not known"),
+    (("-g0",), 'variables = ["locks"]', "unknown", "the type of its 320 bytes is unknown"),
     (("-g0",), 'variables = ["locks"]\nexcept = ["locks"]', "kept", "1 variable shares no line"),
     (("-g0",), 'variables = ["one"]', "kept", "1 variable shares no line"),
     (("-g",), 'variables = ["locks"]\nexcept = ["locks"]', "kept", "1 variable shares no line"),
@@ -391,15 +391,15 @@ def test_stride(tmp_path, keys, outcome, message):
 
 def test_stride_without_types_is_unknown(tmp_path):
     report = judged(built(tmp_path, LOCKS, "-g0"), f'{STRIDE}variables = ["locks"]\n')
-    assert [f.verdict.message for f in report.findings] == ["what `locks` is made of is not known"]
+    assert [f.verdict.message for f in report.findings] == ["the type of `locks` is unknown"]
 
 
 @pytest.mark.parametrize(("keys", "message"), [
     ('variables = ["locks"]\nstruct = "s"', "kind `stride` with `variables` is about variables, and takes no `struct`"),
-    ('variables = ["locks"]\narray = "a"', "`variables` goes without `array` and `arrays`"),
-    ('variables = ["@hot-write"]', "variables go by their names or types here, not by accesses"),
+    ('variables = ["locks"]\narray = "a"', "`variables` excludes `array` and `arrays`"),
+    ('variables = ["@hot-write"]', "name variables or types here, not accesses"),
     ('variables = ["@type:lock_t", "locks"]', "`variables` has either names or types (`@type:`), not both"),
-    ('variables = ["@type:lock_t"]\nfields = ["a"]', "`variables` with types goes without `fields` and `against`"),
+    ('variables = ["@type:lock_t"]\nfields = ["a"]', "`variables` with types excludes `fields` and `against`"),
     ("", "`struct`"),
 ])  # fmt: skip
 def test_mistakes_of_stride(keys, message):

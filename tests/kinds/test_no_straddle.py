@@ -79,7 +79,7 @@ REFUSALS = [
 ]
 UNTOLD = [
     Untold("flexible array", TAIL, {"fields": ("kind", "body")},
-           "how far `body` at 16 and beyond goes is not known: it is a flexible array"),
+           "the size of `body` at 16 and beyond is unknown: it is a flexible array"),
     Untold("no such type", WORDS, {"fields": ("@type:atomic_t", "@type:spin*")},
            "no field of struct words has a type like `atomic_t`, `spin*`"),
     Untold("size not known", HIDDEN, {"fields": ("b",)}, "the size of `b` is not known"),

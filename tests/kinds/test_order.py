@@ -51,12 +51,12 @@ CASES = [
 REFUSALS = [
     Refusal("one", {"fields": ("a",)}, "`fields` needs at least two fields to be in order"),
     Refusal("one pattern", {"fields": ("*",)},
-            "`fields` has one pattern only, and what it means has no order of its own"),
+            "`fields` is one pattern, which states no order: name the fields"),
     Refusal("twice", {"fields": ("a", "b", "a")}, "`fields` names `a` twice"),
 ]  # fmt: skip
 UNTOLD = [
     Untold("flexible array first", OPEN_UNION,
-           {"fields": ("x", "y")}, "where `x` at 4 and beyond ends is not known"),
+           {"fields": ("x", "y")}, "the end of `x` at 4 and beyond is unknown"),
 ]  # fmt: skip
 
 

@@ -67,7 +67,7 @@ REFUSALS = [
 ]  # fmt: skip
 UNTOLD = [
     Untold("lines with a flexible array", TAIL, {"max_lines": 1},
-           "where an object ends is not known: `body` is a flexible array"),
+           "the end of an object is unknown: `body` is a flexible array"),
 ]  # fmt: skip
 
 

@@ -87,7 +87,7 @@ CASES = [
 REFUSALS = [
     Refusal("twice", {"fields": ("a", "a")}, "`fields` names `a` twice"),
     Refusal("twice against", {"against": ("a", "a")}, "`against` names `a` twice"),
-    Refusal("arrays and fields", {"arrays": ("a",), "fields": ("b",)}, "`arrays` goes without `array`, `fields` and `against`"),
+    Refusal("arrays and fields", {"arrays": ("a",), "fields": ("b",)}, "`arrays` excludes `array`, `fields` and `against`"),
     Refusal("a pattern", {"array": "slot*"}, "`array` needs exactly one field, and no pattern"),
 ]
 UNTOLD = [
@@ -97,8 +97,8 @@ UNTOLD = [
     Untold("none of a type", WORDS, {"arrays": ("@type:long int",)}, "no array of struct words has a type like `long int`"),
     Untold("no array", WORDS, {"array": "a"}, "`a` at 0..7 is no array"),
     Untold("a flexible array", TAIL, {"array": "body"},
-           "how large an element of `body` at 16 and beyond is, is not known: it is a flexible array"),
-    Untold("where it ends is open", TAIL, {}, "where an object ends is not known: `body` at 16 and beyond"),
+           "the size of an element of `body` at 16 and beyond is unknown: it is a flexible array"),
+    Untold("where it ends is open", TAIL, {}, "the end of an object is unknown: `body` at 16 and beyond"),
     Untold("size not known", HIDDEN, {}, "the size of `b` is not known"),
 ]  # fmt: skip
 

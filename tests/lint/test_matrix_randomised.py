@@ -68,7 +68,7 @@ MISTAKES = [
     ("randstruct = 'gcc'", ["3: `randstruct` cannot be `gcc` (known: gcc-full, gcc-performance, clang, clang-libc++)"]),
     ("randstruct = 'gcc-full'\nseed = 'ff'", ["1: `seed`: a seed is 64 hexadecimal digits; here are 2"]),
     ("randstruct = 'gcc-full'\nseed = './none'", ["1: `seed`: ./none: no such file"]),
-    ("randstruct = 'gcc-full'\nrandomized = ['a b']", ["1: `randomized`: 'a b' is no name of a struct (`NAME`, `!NAME` or `NAME.MEMBER`)"]),
+    ("randstruct = 'gcc-full'\nrandomized = ['a b']", ["1: `randomized`: 'a b' is not the name of a struct (`NAME`, `!NAME` or `NAME.MEMBER`)"]),
     ("kernel_version = 'six'", ["1: `kernel_version` is `six`: expected X.Y, such as 6.12, or a source"]),
 ]
 

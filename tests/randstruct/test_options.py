@@ -187,7 +187,7 @@ def test_a_file_of_names_without_end(tmp_path, compiled):
     (tmp_path / "names").write_text("#" * (1 << 20) + "\nmarked\n")
     done = run("show", compiled, "marked", *RAND, "--randomized", tmp_path / "names")
     assert done.returncode == 2
-    assert f"{tmp_path}/names: has more than 1048576 characters, and so no file of names" in done.stderr
+    assert f"{tmp_path}/names: has more than 1048576 characters: it is not a file of names" in done.stderr
 
 
 VAIN = [

@@ -49,16 +49,16 @@ BAD = [
     # id, content of the file, what is said
     ("too short", HEX[1:], "seed:1: a seed is 64 hexadecimal digits; here are 63"),
     ("too long", HEX + "0", "seed:1: a seed is 64 hexadecimal digits; here are 65"),
-    ("another character", HEX[:9] + "g" + HEX[10:], "seed:1: a seed is 64 hexadecimal digits; 'g' at position 10 is none"),
-    ("a prefix", "0x" + HEX[2:], "seed:1: a seed is 64 hexadecimal digits; 'x' at position 2 is none"),
+    ("another character", HEX[:9] + "g" + HEX[10:], "seed:1: a seed is 64 hexadecimal digits; 'g' at position 10 is not one"),
+    ("a prefix", "0x" + HEX[2:], "seed:1: a seed is 64 hexadecimal digits; 'x' at position 2 is not one"),
     ("empty", "", "seed: holds no seed: it is empty"),
     ("blank", "\n \n", "seed: holds no seed: it is empty"),
     ("two lines", f"{HEX}\n{HEX}\n", "seed:2: more than one line, and no `randstruct_seed` among them"),
     ("short in a header", HEADER.replace(HEX, HEX[:10]), "seed:4: a seed is 64 hexadecimal digits; here are 10"),
-    ("in a comment only", f'// randstruct_seed = "{HEX}"\n', "seed:1: a seed is 64 hexadecimal digits; '/' at position 1 is none"),
+    ("in a comment only", f'// randstruct_seed = "{HEX}"\n', "seed:1: a seed is 64 hexadecimal digits; '/' at position 1 is not one"),
     ("short behind a comment", f"/*\n*/{HEADER.replace(HEX, HEX[1:])}", "seed:5: a seed is 64 hexadecimal digits; here are 63"),
-    ("the hash", f'#define RANDSTRUCT_HASHED_SEED "{HEX}"\n', "seed:1: holds the hash of a seed, from which the seed cannot be told"),
-    ("large", "0" * 70_000, "seed: is larger than 65536 bytes, and so no file with a seed"),
+    ("the hash", f'#define RANDSTRUCT_HASHED_SEED "{HEX}"\n', "seed:1: holds the hash of a seed, which does not reveal the seed"),
+    ("large", "0" * 70_000, "seed: is larger than 65536 bytes: it is not a file with a seed"),
 ]  # fmt: skip
 
 
@@ -76,7 +76,7 @@ GIVEN = [
     ("", "--seed: a seed is 64 hexadecimal digits; here are 0"),
     ("none/randstruct.seed", "--seed: none/randstruct.seed: no such file"),
     ("none.seed", "--seed: none.seed: no such file"),
-    ("é" * 64, "--seed: a seed is 64 hexadecimal digits; 'é' at position 1 is none"),
+    ("é" * 64, "--seed: a seed is 64 hexadecimal digits; 'é' at position 1 is not one"),
 ]
 
 

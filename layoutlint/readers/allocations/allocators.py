@@ -259,7 +259,7 @@ def _alignment(argument: Tokens) -> tuple[str, int | None, str]:
         return "line", None, ""
     value = number(argument)
     if value is None or value & (value - 1):
-        return "", None, f"what alignment `{spell(argument)}` is, is not known"
+        return "", None, f"`{spell(argument)}` is not a known alignment"
     return "slab", value or None, ""
 
 

@@ -115,7 +115,7 @@ def _search_files(paths: list[str], wanted: Wanted | None, declared: tuple[Alloc
             continue
         in_file = find(text, path, None if wanted is None else wanted.matches, declared)
         if not in_file and "\0" in text:
-            unread.append(Unread(path, "has bytes of value 0, and so is no C text"))
+            unread.append(Unread(path, "has bytes of value 0: it is not C text"))
         allocations += in_file
     return allocations, unread, typedefs
 

@@ -44,7 +44,7 @@ def aligned(object_size: Size, argument: Tokens, default: str = "malloc") -> Mak
         return Making(object_size, "line", details=("aligned to a line",))
     if _PAGE.intersection(names) and len(argument) <= 4:
         return Making(object_size, "aligned", PAGE)
-    return Making(object_size, problem=f"what alignment `{spell(argument)}` is, is not known")
+    return Making(object_size, problem=f"`{spell(argument)}` is not a known alignment")
 
 
 def _jemalloc(size_at: int) -> Maker:

@@ -105,7 +105,7 @@ def _on_base(path: str, data: Data, base_path: str | None) -> Blob:
         raise ReadError(path, _SPLIT)
     source = _blob(path, data, _base(base_path))
     if not source.fits_base():
-        raise ReadError(path, f"its names do not fit {base_path}, which is not the base that it was made on")
+        raise ReadError(path, f"its names do not match {base_path}, which is not its base")
     return source
 
 
@@ -146,7 +146,7 @@ def _elf_section(path: str) -> bytes:
     with elf_file.open_elf(path) as image:
         section = image.section(".BTF")
         if section is None:
-            raise ReadError(path, "has no .BTF, and so cannot be the base of a module's")
+            raise ReadError(path, "has no .BTF, so it cannot be the base of a module's")
         return bytes(section)
 
 

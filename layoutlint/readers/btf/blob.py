@@ -120,7 +120,7 @@ class Blob:
             add_kind(kind)
             step = once[kind]
             if step < 0:
-                raise Damaged(f"type {self.end_id - 1} is of the unknown kind {kind}, and so is its length")
+                raise Damaged(f"type {self.end_id - 1} has the unknown kind {kind}, so no known length")
             position += step + (info & 0xFFFFFF) * per_element[kind]
         if position != end:
             raise Damaged(f"the types end inside type {self.first_id + len(self._starts) - 1}")
@@ -266,7 +266,7 @@ class _Header:
         self.types: tuple[int, int] = (places[0], places[1])
         self.strings: tuple[int, int] = (places[2], places[3])
         if self.types[0] % 4 or self.types[1] % 4:
-            raise Damaged("its types do not stand in words of 4 bytes")
+            raise Damaged("its types are not aligned to 4 bytes")
 
     def section(self, part: str, place: tuple[int, int]) -> memoryview:
         """Return a part of the blob by its offset after the header and its length. Raises Damaged."""

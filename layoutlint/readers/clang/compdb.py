@@ -114,16 +114,16 @@ def load_entries(path: str) -> list[dict[str, Any]]:
     except OSError as error:
         raise ReadError(path, files.error_reason(error)) from error
     except (ValueError, RecursionError) as error:
-        raise ReadError(path, f"is no compilation database: {error}") from error
+        raise ReadError(path, f"is not a compilation database: {error}") from error
     if not isinstance(entries, list):
-        raise ReadError(path, "is no compilation database: it holds no list")
+        raise ReadError(path, "is not a compilation database: it holds no list")
     if not entries:
         raise ReadError(path, "names no files")
     for number, entry in enumerate(entries, 1):
         if not isinstance(entry, dict) or not isinstance(entry.get("file"), str):
             raise ReadError(path, f"entry {number} names no `file`")
         if not isinstance(entry.get("directory", ""), str):
-            raise ReadError(path, f"entry {number}: `directory` is no string")
+            raise ReadError(path, f"entry {number}: `directory` is not a string")
     return entries
 
 

@@ -67,7 +67,7 @@ def lines(path: str) -> Iterator[tuple[int, str]]:
             if len(data) > _LONGEST:
                 raise ReadError(f"{path}:{number}", f"the line is longer than {_LONGEST:,} bytes")
             if b"\0" in data:
-                raise ReadError(f"{path}:{number}", "has bytes of value 0: this is no text")
+                raise ReadError(f"{path}:{number}", "has bytes of value 0: it is not text")
             yield number, _clean(data.decode("utf-8", "backslashreplace"))
         if not number:
             raise ReadError(path, "the file is empty")

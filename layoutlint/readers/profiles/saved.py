@@ -214,7 +214,7 @@ def load(path: str) -> Saved:
     form = forms.get(schema) if isinstance(schema, str) else None
     if form is None:
         stated = f"its `schema` is {schema[:100]!r}" if isinstance(schema, str) else "it has no `schema`"
-        raise UsageError(f"is no evidence: {stated}, not {' or '.join(forms)} ({_ORIGIN})", path)
+        raise UsageError(f"is not evidence: {stated}, not {' or '.join(forms)} ({_ORIGIN})", path)
     content = _decode(data, form, path)
     for contradiction in _contradictions(content):
         raise ReadError(path, contradiction)
@@ -229,7 +229,7 @@ def _schema(data: bytes, path: str) -> object:
     try:
         return msgspec.json.decode(data, type=_Head).schema
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        reason = f"is no evidence: not a whole JSON object ({str(error)[:200]}); {_ORIGIN}"
+        reason = f"is not evidence: not a whole JSON object ({str(error)[:200]}); {_ORIGIN}"
         raise UsageError(reason, path) from error
 
 

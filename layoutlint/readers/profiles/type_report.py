@@ -191,8 +191,8 @@ def _add_row(event: _OpenEvent, text: str, counts: tuple[float, int | None], num
     if match is None or match[3] is None:
         raise ReadError(
             place,
-            f"{text!r} is no offset in a type, such as `struct page +0x8 (lru.next)`: the column is cut off. "
-            "Write the report with `perf report -s type,typeoff -n --stdio`, without -t and -w",
+            f"{text!r} is not an offset in a type, such as `struct page +0x8 (lru.next)`: the column is cut "
+            "off. Write the report with `perf report -s type,typeoff -n --stdio`, without -t and -w",
         )
     is_cut, path = not text.endswith(")"), match[3].removesuffix(")")
     has_no_field = path == _NO_FIELD or (is_cut and _NO_FIELD.startswith(path) and " " in path)

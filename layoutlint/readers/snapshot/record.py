@@ -205,7 +205,7 @@ def _refuse_other_files(data: bytes, path: str) -> None:
     text = data.lstrip()
     if text and not text.startswith(b"{"):
         raise ReadError(
-            f"{path}:{_line(data, len(data) - len(text))}", "is no snapshot: it is no JSON object"
+            f"{path}:{_line(data, len(data) - len(text))}", "is not a snapshot: it is not a JSON object"
         )
 
 

@@ -286,7 +286,7 @@ MISTAKES = [
     ("type of what is around", RULE.replace('"b"', '"@type:int"') + "around = true\n",
      ["5: `fields` cannot have `@type:int`: `around` does not support field types"]),
     ("type of variables", RULE.replace('struct = "s"\n', "").replace("separate", "neighbours").replace('fields = [["a"], ["b"]]', 'variables = ["@type:int"]'),
-     ["1: rule `r`: `@type:int`: variables go by their names, and not by their types"]),
+     ["1: rule `r`: `@type:int`: name variables, not types"]),
     ("an access of a type of variables", '[variables]\n"@type:int" = { access = "cold" }\n',
      ["2: `@type:int`: variables are matched by name, not by type"]),
     ("an access of no type", '[struct.s.fields]\n"@type:" = { access = "cold" }\n',

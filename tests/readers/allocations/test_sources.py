@@ -141,7 +141,7 @@ def test_a_file_that_never_ends(project):
 
 def test_what_has_no_sources_is_not_looked_at(project):
     (project / "src/a.c").write_bytes(b"\x7fELF\0\0alloc")
-    assert listed(project, "src") == (TEXT, "layoutlint: src/a.c: has bytes of value 0, and so is no C text\n", 3)
+    assert listed(project, "src") == (TEXT, "layoutlint: src/a.c: has bytes of value 0: it is not C text\n", 3)
     (project / "empty").mkdir()
     done = run("allocations", project / "empty")
     assert (done.stderr, done.returncode) == (f"layoutlint: {project}/empty: holds no C headers or sources\n", 3)

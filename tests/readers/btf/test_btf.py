@@ -58,7 +58,7 @@ BAD = [
     ("header too long", blob(LONG, hdr_len=4096), "damaged BTF: its header claims 4096 bytes of 51"),
     ("types beyond the end", blob(LONG, type_len=4096),
      "damaged BTF: its types end at 4120, behind the end of the data at 51"),
-    ("types at an odd place", blob(LONG, type_off=2), "damaged BTF: its types do not stand in words of 4 bytes"),
+    ("types at an odd place", blob(LONG, type_off=2), "damaged BTF: its types are not aligned to 4 bytes"),
     ("strings beyond the end", blob(LONG, str_off=4096),
      "damaged BTF: its strings end at 4131, behind the end of the data at 51"),
     ("last string without end", blob(LONG, str_len=10), "damaged BTF: its last string does not end"),
@@ -72,8 +72,8 @@ BAD = [
      "damaged BTF: type 1 has a name at 77; the strings end at 11"),
     ("a type that is not there", blob(ring_of(99)), "damaged BTF: there is no type 99: the last is 1"),
     ("an unknown kind", blob(ring_of(2) + record(1, 31, 8)),
-     "damaged BTF: type 2 is of the unknown kind 31, and so is its length"),
-    ("kind void", blob(record(1, 0, 8)), "damaged BTF: type 1 is of the unknown kind 0, and so is its length"),
+     "damaged BTF: type 2 has the unknown kind 31, so no known length"),
+    ("kind void", blob(record(1, 0, 8)), "damaged BTF: type 1 has the unknown kind 0, so no known length"),
     ("a record cut off", blob(ring_of(1)[:8]), "damaged BTF: the types end inside type 1"),
     ("members cut off", blob(ring_of(1)[:-4]), "damaged BTF: the types end inside type 1"),
     ("more members than there are", blob(record(1, STRUCT, 8, 6, 2, 0, vlen=0xFFFFFF) + LONG),
@@ -380,9 +380,9 @@ WRONG_BASES = [
     ("damaged", BASE[:30], "base", "damaged BTF: its strings end at 89, behind the end of the data at 30"),
     ("other byte order", swapped(BASE), "input", "damaged BTF: its byte order is not that of its base"),
     ("of a smaller kernel", blob(LONG, b"\0x\0"), "input",
-     "its names do not fit {base}, which is not the base that it was made on"),
+     "its names do not match {base}, which is not its base"),
     ("of a larger kernel", blob(LONG * 2, b"\0" + 9 * b"something_else\0"), "input",
-     "its names do not fit {base}, which is not the base that it was made on"),
+     "its names do not match {base}, which is not its base"),
 ]  # fmt: skip
 
 

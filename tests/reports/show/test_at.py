@@ -61,7 +61,7 @@ MISTAKES = [
     (("--at", "f1"), 2, "'f1' is not a number of bytes, such as 52 or 0x34"),
     (("--at", "-4"), 2, "'-4' is not a number of bytes"),
     (("--at", "9" * 40), 2, "is not a number of bytes"),
-    (("--at", "4", "--format", "json"), 2, "--at is for some structs, as --format text"),
+    (("--at", "4", "--format", "json"), 2, "--at needs STRUCT, and --format text"),
 ]
 
 
