@@ -23,14 +23,14 @@ why = "the producer writes head while all read tail"
 """
 RING = """\
 struct ring {
-	long head;	/* written by the producer */
-	long tail;	/* read by all */
-	char name[60];
-	/* the size of a slot,
-	 * in bytes
-	 */
-	int slot;
-	long spare[8];
+\tlong head;\t/* written by the producer */
+\tlong tail;\t/* read by all */
+\tchar name[60];
+\t/* the size of a slot,
+\t * in bytes
+\t */
+\tint slot;
+\tlong spare[8];
 };
 """
 CONTRADICTION = (
@@ -69,7 +69,8 @@ def test_the_fewest_moves_keep_the_rule(tmp_path):
     assert made["order"] == ["head", "name", "slot", "tail", "spare"]
     assert made["offsets"] == [0, 8, 68, 72, 80]
     assert made["moves"] == [{"member": "tail", "behind": "slot"}]
-    assert made["kept"] == ["apart"] and made["size"] == [144, 144]
+    assert made["kept"] == ["apart"]
+    assert made["size"] == [144, 144]
 
 
 def test_the_patch_applies_and_keeps_the_rule(tmp_path):
@@ -87,14 +88,16 @@ def test_write_changes_the_file_once(tmp_path):
     assert suggest(tmp_path, RING, "--write").returncode == 0
     written = (tmp_path / "ring.h").read_text()
     again = run("suggest", "ring.h", "ring", "--rules", "rules.toml", "--no-packs", "--write", cwd=tmp_path)
-    assert again.returncode == 0 and "no member has to move" in again.stdout
+    assert again.returncode == 0
+    assert "no member has to move" in again.stdout
     assert (tmp_path / "ring.h").read_text() == written != RING
 
 
 def test_contradicting_rules_are_named(tmp_path):
     made = document(tmp_path, RING, rules=CONTRADICTION)
     assert made["status"] == "infeasible"
-    assert made["core"] == ["apart", "side-by-side"] and made["core_is_minimal"]
+    assert made["core"] == ["apart", "side-by-side"]
+    assert made["core_is_minimal"]
     assert made["patch"] is None
     assert suggest(tmp_path, RING, rules=CONTRADICTION).returncode == 1
 
@@ -120,7 +123,8 @@ SMALLEST = [
 @pytest.mark.parametrize(("body", "size"), SMALLEST)
 def test_the_smallest_size(tmp_path, body, size):
     made = document(tmp_path, f"struct ring {{\n {body}\n}};\n", "--smallest", rules="", name="s.h")
-    assert made["status"] == "optimal" and made["size"][1] == size
+    assert made["status"] == "optimal"
+    assert made["size"][1] == size
     again = run("show", "s.h", "ring", "--format", "json", cwd=apply(tmp_path, made["patch"]))
     assert json.loads(again.stdout)["structs"][0]["size"] == size
 
@@ -142,7 +146,8 @@ REFUSALS = [
 @pytest.mark.parametrize(("text", "reason"), REFUSALS)
 def test_refusals(tmp_path, text, reason):
     result = suggest(tmp_path, text, rules="", name="s.h")
-    assert result.returncode == 3 and reason in result.stdout
+    assert result.returncode == 3
+    assert reason in result.stdout
 
 
 USES = [
@@ -163,13 +168,15 @@ def test_uses_of_the_order(tmp_path, use, kind):
     assert [each["kind"] for each in made["refusals"]] == ([] if kind is None else [kind])
     assert made["status"] == ("optimal" if kind is None else "refused")
     forced = document(tmp_path, text, "--sources", "r.c", "--force", rules=rules)
-    assert forced["status"] == "optimal" and forced["moves"]
+    assert forced["status"] == "optimal"
+    assert forced["moves"]
 
 
 def test_a_rule_that_is_only_judged_is_not_called_kept(tmp_path):
     rule = RULES.replace('"separate"', '"stride"').replace('fields = [["head"], ["tail"]]', 'array = "of"')
     result = suggest(tmp_path, "struct ring { long of[4]; };\n", rules=rule)
-    assert result.returncode == 3 and "no order was searched that keeps apart" in result.stdout
+    assert result.returncode == 3
+    assert "no order was searched that keeps apart" in result.stdout
 
 
 USAGE = [
@@ -183,7 +190,8 @@ USAGE = [
 @pytest.mark.parametrize(("words", "message"), USAGE)
 def test_usage_errors(tmp_path, words, message):
     result = suggest(tmp_path, RING, *words)
-    assert result.returncode == 2 and message in result.stderr
+    assert result.returncode == 2
+    assert message in result.stderr
     assert (tmp_path / "ring.h").read_text() == RING
 
 
