@@ -38,7 +38,7 @@ def run(
     is_own = any(name.startswith(("PYTHON", "LC_", "LANG")) for name in environment)  # what Python itself obeys when it starts
     if is_own or given is not None:
         return _valid(_started(words, cwd, {**kept, **environment}, seconds, given))
-    ended = _forks(os.getpid()).run(words, str(cwd), {**kept, **environment}, seconds)
+    ended = _forks(os.getpid(), "suggest" in words[:1]).run(words, str(cwd), {**kept, **environment}, seconds)
     return _valid(subprocess.CompletedProcess(words, ended.status, ended.stdout.decode(), ended.stderr.decode()))
 
 
@@ -53,9 +53,9 @@ def _valid(ended: subprocess.CompletedProcess[str]) -> subprocess.CompletedProce
 
 
 @cache
-def _forks(process: int) -> Forks:
-    """One for each process of pytest."""
-    return Forks(ROOT)
+def _forks(process: int, has_solver: bool) -> Forks:
+    """One or two for each process of pytest."""
+    return Forks(ROOT, has_solver)
 
 
 def _started(

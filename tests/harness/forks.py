@@ -1,6 +1,8 @@
 """A process that has imported the command, and forks for every run: starting Python and importing take most of a short run.
 
-    python -m tests.harness.forks FD    serves a Unix socket: arguments, folder and environment come in, the status goes out
+    python -m tests.harness.forks FD [solver]    serves a Unix socket: arguments, folder and environment come in, the status goes out
+
+With `solver`, the process imports the solver of `suggest`, too. Others do without: it doubles the memory that every fork copies.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ from typing import NoReturn
 
 _LARGEST = 1 << 20
 """Bytes of a request, whose arguments are names and options."""
+_SOLVER = "ortools"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,11 +39,11 @@ class Ended:
 class Forks:
     """The client's side; one run at a time."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, has_solver: bool = False) -> None:
         self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs:
             subprocess.run(
-                [sys.executable, "-m", "tests.harness.forks", str(theirs.fileno())],
+                [sys.executable, "-m", "tests.harness.forks", str(theirs.fileno()), *(["solver"] if has_solver else [])],
                 cwd=root, pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL, check=True,
             )  # fmt: skip
 
@@ -71,11 +74,11 @@ def _whole(descriptor: int) -> bytes:
         return file.read()
 
 
-def serve(number: int) -> None:
+def serve(number: int, has_solver: bool) -> None:
     """Answers every request with the child's number, then with its status, until the client is gone."""
     if os.fork():
         os._exit(0)  # the server is no child of the client, which may look whether it has any
-    _import_everything()
+    _prepare(has_solver)
     gc.freeze()
     with socket.socket(fileno=number) as requests:
         while True:
@@ -93,16 +96,29 @@ def serve(number: int) -> None:
             requests.send(b"%d" % os.waitstatus_to_exitcode(status))
 
 
-def _import_everything() -> None:
-    """All modules that commands import when they need them, and libclang: half of a short run."""
+def _prepare(has_solver: bool) -> None:
+    """Import what commands import when they need it, load libclang and parse the shipped rules: most of a short run.
+
+    Runs with a cache parse the rules again, because what they are read from is not logged here.
+    """
     import layoutlint
-    from layoutlint.errors import ReadError
+    from layoutlint.errors import ReadError, RuleFileError
+    from layoutlint.intent.toml import rule_file
     from layoutlint.readers.clang import libclang
 
+    if not has_solver:
+        sys.modules[_SOLVER] = None  # type: ignore[assignment]  # importing it fails
     for module in pkgutil.walk_packages(layoutlint.__path__, "layoutlint."):
-        importlib.import_module(module.name)
-    with contextlib.suppress(ReadError):  # the run says it
+        try:
+            importlib.import_module(module.name)
+        except ModuleNotFoundError as error:
+            if (error.name or "").partition(".")[0] != _SOLVER:
+                raise
+    if not has_solver:
+        del sys.modules[_SOLVER]
+    with contextlib.suppress(ReadError, RuleFileError):  # the run says it
         libclang.library()
+        rule_file.shipped_packs()
 
 
 def _become(request: dict, outputs: list[int]) -> NoReturn:
@@ -125,4 +141,4 @@ def _become(request: dict, outputs: list[int]) -> NoReturn:
 
 
 if __name__ == "__main__":
-    serve(int(sys.argv[1]))
+    serve(int(sys.argv[1]), "solver" in sys.argv[2:])
