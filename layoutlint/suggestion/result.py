@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from layoutlint.judgement.rule import Rule
-from layoutlint.judgement.verdict import Verdict
+from layoutlint.judgement.verdict import Outcome, Verdict
 from layoutlint.model.record import Record
 from layoutlint.model.structs import Struct
 from layoutlint.readers.order_uses import LookedAt, OrderUse
@@ -126,3 +126,8 @@ class Suggestion(Record, frozen=True):
     looked_at: LookedAt = LookedAt()
     not_looked_at: tuple[str, ...] = ()
     """What was not searched for uses of the order."""
+
+    @property
+    def not_kept(self) -> tuple[RuleOutcome, ...]:
+        """The rules that the order does not keep, none of which could be searched for unless it is infeasible."""
+        return tuple(each for each in self.rules if each.after.outcome is not Outcome.KEPT)

@@ -27,9 +27,11 @@ def headline(result: Suggestion) -> str:
         return "no order of the members keeps these rules together" if len(result.core) > 1 else (
             "no order of the members keeps this rule"
         )
-    if not result.moves:
-        return "no member has to move"
-    return f"{quantity(len(result.moves), 'declaration')} to move"
+    moved = quantity(len(result.moves), "declaration") + " to move" if result.moves else "no member to move"
+    if result.not_kept:
+        names = ", ".join(each.rule.id for each in result.not_kept)
+        return f"unknown: {moved}, but no order was searched that keeps {names}"
+    return moved if result.moves else "no member has to move"
 
 
 def aim(each: Aimed, is_optimal: bool) -> str:
