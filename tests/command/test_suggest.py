@@ -109,6 +109,12 @@ def test_alignment_keeps_what_no_order_keeps(tmp_path):
     assert (best["aligned"], best["align"], best["size"]) == ("tail", 64, 128)
 
 
+def test_alignment_does_not_contradict_a_declared_placement(tmp_path):
+    placed = '[struct.ring]\nplacement = "percpu:32"\n' + RULES
+    made = document(tmp_path, "struct ring { long head;\nlong tail; };\n", rules=placed)
+    assert made["status"] == "infeasible" and made["alternatives"] == []
+
+
 SMALLEST = [
     # the members, the size after
     ("char a;\n long b;\n char c;", 16),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from layoutlint.errors import RuleFileError
 from layoutlint.geometry.allocation_room import allocation_room
 from layoutlint.geometry.layout import Layout
 from layoutlint.judgement.verdict import Outcome
@@ -46,7 +47,7 @@ def alternatives(
     results = [
         alternative
         for number, aligned in tried
-        for alternative in _search(found, aligned, number, line, limits, options)
+        for alternative in _search(found, aligned, number, line, limits, ruled, options)
     ]
     return tuple(sorted(results, key=lambda each: (each.size, len(each.moves), each.member or "")))
 
@@ -93,11 +94,17 @@ def _search(
     number: int | None,
     line: int,
     limits: tuple[Limit, ...],
+    all_rules: Sequence[Ruled],
     options: Options,
 ) -> Iterator[Alternative]:
     """Yield the best order of an aligned struct, if one keeps all rules."""
     struct = arrangement.struct
-    ruled, _ = rules_of(replace(found, struct=struct), options)
+    try:
+        ruled, _ = rules_of(replace(found, struct=struct), options)
+    except RuleFileError:  # the declared placement contradicts the alignment
+        return
+    if [one.rule.id for one in ruled] != [one.rule.id for one in all_rules]:
+        return
     task, reasons = task_of(arrangement, ruled, _AIMS)
     solution, after = solve(replace(task, limits=limits), ruled, reasons, _EFFORT)
     if solution.state not in ("optimal", "feasible") or any(v.outcome is not Outcome.KEPT for v in after):
