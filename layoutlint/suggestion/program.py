@@ -190,9 +190,9 @@ class Program:
         return self._extents[place]
 
     def extent_of_member(self, position: int) -> Extent:
-        """Return the bytes of a member, by its position in `Struct.fields`."""
+        """Return the bytes of a member, by its position in `Struct.fields`; a flexible array has none."""
         field = self.arrangement.struct.fields[position]
-        return self._find_extent(position, 0, Place("", field.bit_offset, field.bit_size, field))
+        return self._find_extent(position, 0, Place("", field.bit_offset, field.bit_size, field, True))
 
     def _find_extent(self, position: int, inner: int, place: Place) -> Extent:
         """Return the bytes of a field that begins some bits inside of a member."""
@@ -222,9 +222,9 @@ class Program:
         model.add_division_equality(byte, self.variable(block.begin + distance), _BYTE)
         return byte
 
-    def variable(self, expression: LinearExprT) -> IntVar:
-        """Return a variable for an expression: remainders and quotients are of one variable."""
-        variable = self.model.new_int_var(0, 2 * self.horizon, "")
+    def variable(self, expression: LinearExprT, more: int = 0) -> IntVar:
+        """Return a variable for an offset and some bytes `more`: remainders and quotients are of one."""
+        variable = self.model.new_int_var(0, 2 * self.horizon + more, "")
         self.model.add(variable == expression)
         return variable
 
@@ -252,7 +252,7 @@ class Program:
             ends = []
             for byte in (extent.first, extent.last):
                 number = self.model.new_int_var(0, count - 1, "")
-                self.model.add_division_equality(number, self.variable(byte + base), line)
+                self.model.add_division_equality(number, self.variable(byte + base, base), line)
                 ends.append(number)
             for number, literal in enumerate(is_touched):
                 is_behind, is_before = self.model.new_bool_var(""), self.model.new_bool_var("")
