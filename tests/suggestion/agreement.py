@@ -1,0 +1,160 @@
+"""Suggested orders compared with all orders, which a compiler lays out and the rules judge."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from layoutlint.errors import RuleFileError
+from layoutlint.intent.toml import rule_file
+from layoutlint.judgement.rule import Pack, Rule
+from layoutlint.judgement.verdict import Outcome
+from layoutlint.lint.options import Options
+from layoutlint.lint.placing import PlacementTable, RulePlacements
+from layoutlint.lint.reordering import Request, suggest
+from layoutlint.lint.subject import Found, Source, find_struct
+from layoutlint.model.reading import ReadOptions
+from layoutlint.model.structs import Struct
+from layoutlint.suggestion.result import Suggestion
+from tests.suggestion.brute_force import (
+    Compiled,
+    Judge,
+    Layouts,
+    Order,
+    holes,
+    moves,
+    orders,
+    struct_in_order,
+    weights,
+)
+from tests.suggestion.specimens import PRELUDE, Specimen
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What `suggest` says of a struct, with all that its rules are judged by."""
+
+    specimen: Specimen
+    found: Found
+    result: Suggestion
+
+
+def answer(specimen: Specimen, folder: Path) -> Answer | None:
+    """Ask for the best order of a struct; None if it cannot be placed as its rule file says."""
+    path = folder / f"{specimen.name}.h"
+    path.write_text(PRELUDE + specimen.text())
+    packs: tuple[Pack, ...] = (rule_file.parse(specimen.rules, "rules.toml"),) if specimen.rules else ()
+    options = Options(line_size=specimen.line, read=ReadOptions(flags=(f"-m{specimen.bits}",)))
+    aims = ("size", "moves", "holes") if specimen.is_smallest else ("moves", "size", "holes")
+    try:
+        result = suggest(str(path), Request(specimen.name, aims, is_forced=True), packs, (), options)
+        return Answer(specimen, find_struct(Source("", str(path)), specimen.name, packs, (), options), result)
+    except RuleFileError:
+        return None
+
+
+class Comparison:
+    """All orders of a struct, held against the suggested one."""
+
+    def __init__(self, given: Answer, layouts: Layouts) -> None:
+        self.specimen, self.result = given.specimen, given.result
+        self.rules = dict(_rules(given))
+        self.judge = Judge(given.specimen, given.found.struct, layouts)
+        searched = {each.rule.id for each in given.result.rules if not each.reason}
+        self.unsearched = set(self.rules) - searched if given.result.new is not None else set()
+        self.every = [order for order in orders(given.specimen) if self._may_be(order)]
+
+    def faults(self) -> Iterator[str]:
+        """Yield what contradicts."""
+        result = self.result
+        if any("likeliest" in note for note in result.notes):  # a pragma that C text leaves open
+            return
+        if result.status not in ("optimal", "infeasible"):
+            yield f"{result.status}: {result.reason}"
+            return
+        if result.new is None:
+            if any(self._kept(order) for order in self.every):
+                yield "no order was found, and there are some"
+            return
+        order = min((each for each in self.every if self._is_new(each)), key=self._value, default=None)
+        if order is None:
+            yield "no order has the promised offsets"
+            return
+        ours, best = self._value(order), min(map(self._value, self.every))
+        if ours != best:
+            best_order = next(each for each in self.every if self._value(each) == best)
+            yield f"{order} has {ours}, {best_order} has {best}: rules broken, then aims"
+        said = tuple(each.after for each in result.aims)
+        if said[: len(ours) - 1] != ours[1:]:
+            yield f"it says {said} of {ours[1:]}"
+        if (best[0] > 0) is not (result.status == "infeasible"):
+            yield f"{result.status}, and at best {best[0]} rules are broken"
+        yield from self._core_faults()
+
+    def _core_faults(self) -> Iterator[str]:
+        core = {rule.id for rule in self.result.core}
+        if (self.result.status == "infeasible") is not bool(core):
+            yield f"{self.result.status} with a core of {len(core)} rules"
+        if not core:
+            return
+        broken = [self._broken(order) & core for order in self.every]
+        if not all(broken):
+            yield f"the core {sorted(core)} can be kept"
+        for rule in core if self.result.is_core_minimal else ():
+            if all(each - {rule} for each in broken):
+                yield f"{rule} of the core {sorted(core)} is not needed"
+
+    def _is_new(self, order: Order) -> bool:
+        """Return whether the compiler gives an order the promised offsets."""
+        assert self.result.new is not None
+        compiled = struct_in_order(self.result.struct, self.specimen, order, self.judge.compiled(order))
+        return compiled.bit_size == self.result.new.bit_size and _offsets(compiled) == _offsets(self.result.new)
+
+    def _may_be(self, order: Order) -> bool:
+        """Return whether an order keeps what the search only judges, if the declared one does."""
+        first = tuple(range(len(order)))
+        return all(
+            self._keeps(id_, order) or not self._keeps(id_, first) for id_ in sorted(self.unsearched)
+        )
+
+    def _keeps(self, id_: str, order: Order) -> bool:
+        return self.judge.keeps(*self.rules[id_], order)
+
+    def _broken(self, order: Order) -> set[str]:
+        return {id_ for id_ in self.rules if id_ not in self.unsearched and not self._keeps(id_, order)}
+
+    def _kept(self, order: Order) -> bool:
+        return not self._broken(order)
+
+    def _value(self, order: Order) -> tuple[int, ...]:
+        specimen, compiled = self.specimen, self.judge.compiled(order)
+        moved = moves(order, weights(specimen.units))
+        ends = (compiled.size, moved) if specimen.is_smallest else (moved, compiled.size)
+        counted = () if specimen.has_unnamed else (self._holes(order, compiled),)
+        return (len(self._broken(order)), *ends, *counted)
+
+    def _holes(self, order: Order, compiled: Compiled) -> int:
+        struct = struct_in_order(self.result.struct, self.specimen, order, compiled)
+        units = [at for at in order for one in self.specimen.units[at] if one.name]
+        return holes(struct, units)
+
+
+def _offsets(struct: Struct) -> list[tuple[str | None, int]]:
+    return [(field.name or field.members[0].name, field.bit_offset) for field in struct.fields]
+
+
+def _rules(given: Answer) -> Iterator[tuple[str, tuple[Rule, RulePlacements]]]:
+    """Yield the rules that can be judged on the struct as it is, with their placements."""
+    judged, line = given.found.judged, given.specimen.line
+    known = {each.rule.id for each in given.result.rules}
+    for pack in judged.packs:
+        table = PlacementTable(pack, judged.reading, judged.surroundings, line)
+        for rule in pack.rules:
+            if rule.id in known or given.result.new is None:
+                yield rule.id, (rule, table.for_rule(rule))
+
+
+def rules_kept(result: Suggestion) -> Sequence[str]:
+    """Return the rules that the suggested order keeps, as the report says."""
+    return [each.rule.id for each in result.rules if each.after.outcome is Outcome.KEPT]

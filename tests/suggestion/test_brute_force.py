@@ -1,0 +1,78 @@
+"""Suggested orders are the best of all orders, as a compiler lays them out and the rules judge them."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+
+from layoutlint.lint.reordering import run
+from tests.harness.tools import fault, need
+from tests.suggestion.agreement import Answer, Comparison, answer
+from tests.suggestion.brute_force import compile_orders
+from tests.suggestion.specimens import PRELUDE, Specimen, specimen
+
+
+@pytest.fixture(autouse=True)
+def _without_alternatives(monkeypatch):
+    """Leave out what alignment adds: it is searched anew for each aligned member."""
+    monkeypatch.setattr(run, "alternatives", lambda *_: ())
+
+
+def faults(specimens: list[Specimen], folder: Path) -> list[str]:
+    """What contradicts, with the structs; skips where gcc does not compile for both sizes of words."""
+    for bits in {one.bits for one in specimens}:
+        need("gcc", f"-m{bits}", "-c")
+    layouts = compile_orders(specimens, folder)
+    answers = [each for one in specimens if (each := answer(one, folder)) is not None]
+    assert len(answers) > len(specimens) * 0.8
+    wrong = [
+        f"{fault}\n{each.specimen.text()}\n{each.specimen.rules}"
+        for each in answers
+        for fault in Comparison(each, layouts[each.specimen.name]).faults()
+    ]
+    return wrong + patched_faults(answers, folder)
+
+
+def patched_faults(answers: Iterable[Answer], folder: Path) -> list[str]:
+    """Which patched sources compile to other offsets than promised."""
+    wrong = []
+    for bits in (64, 32):
+        some = [each for each in answers if each.specimen.bits == bits and each.result.patch is not None]
+        text = [PRELUDE]
+        for each in some:
+            assert each.result.patch is not None
+            assert each.result.patch.text.startswith(PRELUDE)
+            text += [each.result.patch.text.removeprefix(PRELUDE), *_assertions(each)]
+        source = folder / f"patched{bits}.c"
+        source.write_text("\n".join(text))
+        for compiler in ("gcc", "clang"):
+            command = [compiler, f"-m{bits}", "-w", "-fsyntax-only", str(source)]
+            if fault(compiler, command[1:3]) is None:
+                done = subprocess.run(command, capture_output=True, text=True)
+                wrong += [f"{compiler} -m{bits}: {done.stderr[:2000]}"] if done.returncode else []
+    return wrong
+
+
+def _assertions(given: Answer) -> Iterable[str]:
+    """Yield assertions in C for the promised offsets and the size; bit-fields have no `offsetof`."""
+    name, new = given.specimen.name, given.result.new
+    assert new is not None
+    yield f'_Static_assert(sizeof(struct {name}) == {(new.bit_size or 0) // 8}, "size of {name}");'
+    for field in new.fields:
+        member = field.name or field.members[0].name
+        if not field.is_bitfield:
+            offset = f"__builtin_offsetof(struct {name}, {member})"
+            yield f'_Static_assert({offset} == {field.bit_offset // 8}, "{name}.{member}");'
+
+
+def test_suggestions_are_the_best_of_all_orders(tmp_path):
+    assert faults([specimen(seed, 2, 5) for seed in range(15)], tmp_path) == []
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize(("first", "count", "fewest", "most"), [(1000, 480, 2, 7), (5000, 20, 8, 9)])
+def test_suggestions_are_the_best_of_all_orders_of_more_structs(tmp_path, first, count, fewest, most):
+    assert faults([specimen(seed, fewest, most) for seed in range(first, first + count)], tmp_path) == []
