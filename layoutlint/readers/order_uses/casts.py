@@ -12,19 +12,19 @@ from layoutlint.readers.order_uses.facts import OrderUse
 from layoutlint.readers.order_uses.memory import Unresolved
 from layoutlint.readers.order_uses.subject import Subject
 
-_TO = (
-    r"\(\s*+(?:(?:const|volatile)\s+)*+{type}\s*+(?:const\s*+)?\*\s*+(?:const\s*+|__\w++\s*+)?\)\s*+\(*\s*+(&?)\s*+(\w++)\s*+\)*"
-    r"(?!\s*+(?:->|\.|\[|\(|\w))"
+_OPENS = re.compile(r"\(\s*(?:(?:const|volatile)\s+)*$")
+_TO = re.compile(
+    r"\s*+(?:const\s*+)?\*\s*+(?:const\s*+|__\w++\s*+)?\)\s*+\(*\s*+(&?)\s*+(\w++)\s*+\)*(?!\s*+(?:->|\.|\[|\(|\w))"
 )
-_TO_MEMBER = (
-    r"\(\s*+(?:(?:const|volatile)\s+)*+{type}\s*+(?:const\s*+)?\*\s*+\)\s*+\(*\s*+&\s*+\(*\w++(?:(?:->|\.)\w++)*?(?:->|\.)({first})\b"
-    r"(?!\s*+(?:->|\.|\[|\())"
+_TO_MEMBER = re.compile(
+    r"\s*+(?:const\s*+)?\*\s*+\)\s*+\(*\s*+&\s*+\(*\w++((?:(?:->|\.)\w++)++)\s*+\)*(?!\s*+(?:->|\.|\[|\())"
 )
 _FROM = re.compile(
     r"\(\s*+(?:(?:const|volatile)\s+)*+(?:(struct|union)\s+)?+(\w++(?:\s+(?:int|long|char|short))*+)\s*+(?:const\s*+)?(\*(?:\s*\*)*)\s*+"
     r"(?:__\w++\s*+)?\)\s*+\(*\s*+(&?)\s*+(\w++)\s*+\)*(?!\s*+(?:->|\.|\[|\(|\w))"
 )
-_POINTERS = r"{type}\s*+(?:const\s*+|__\w++\s*+)*+(\*?)\s*+(?:const\s+|__\w++\s+)?(\w++)"
+_VARIABLE = re.compile(r"\s*+(?:const\s*+|__\w++\s*+)*+(\*?)\s*+(?:const\s+|__\w++\s+)?(\w++)")
+_NEAR = 40
 _BYTES = frozenset(
     (
         "void",
@@ -66,29 +66,35 @@ def find(code: Code, subject: Subject) -> Iterator[OrderUse | Cast | Unresolved]
 
 def _to(code: Code, subject: Subject) -> Iterator[OrderUse | Cast | Unresolved]:
     text = code.text
-    for match in re.finditer(_TO.format(type=subject.type_pattern), text):
-        name = match[2]
-        if not name.isidentifier() or name in _NO_OPERANDS:
-            continue
-        meaning = code.own_type(name, match.start()) if match[1] else code.pointed_type(name, match.start())
-        if isinstance(meaning, Unclear):
-            if subject.first_types:
-                yield Unresolved(code.line(match.start()), f"what `{name}` is in a cast to the struct")
-        elif meaning is not None and not subject.is_type(meaning):
-            yield _between(code, subject, meaning, match.start(), "to the struct from its first member")
     field = subject.struct.fields[0] if subject.struct.fields else None
-    if field is not None and field.name is not None and field.aggregate is not None:
-        for match in re.finditer(
-            _TO_MEMBER.format(type=subject.type_pattern, first=re.escape(field.name)), text
-        ):
-            yield _first(code, subject, match.start(), "to the struct from its first member")
+    first = field.name if field is not None and field.aggregate is not None else None
+    for start, end in code.types(subject.type_pattern):
+        if _OPENS.search(text, max(0, start - _NEAR), start) is None:
+            continue
+        match = _TO.match(text, end)
+        if match is not None and match[2].isidentifier() and match[2] not in _NO_OPERANDS:
+            yield from _to_variable(code, subject, match, start)
+        member = _TO_MEMBER.match(text, end) if first is not None else None
+        if member is not None and re.split(r"->|\.", member[1])[-1] == first:
+            yield _first(code, subject, start, "to the struct from its first member")
+
+
+def _to_variable(
+    code: Code, subject: Subject, match: re.Match[str], at: int
+) -> Iterator[OrderUse | Cast | Unresolved]:
+    name = match[2]
+    meaning = code.own_type(name, at) if match[1] else code.pointed_type(name, at)
+    if isinstance(meaning, Unclear):
+        if subject.first_types:
+            yield Unresolved(code.line(at), f"what `{name}` is in a cast to the struct")
+    elif meaning is not None and not subject.is_type(meaning):
+        yield _between(code, subject, meaning, at, "to the struct from its first member")
 
 
 def _from(code: Code, subject: Subject) -> Iterator[OrderUse | Cast | Unresolved]:
     text = code.text
-    declared = {
-        match[2]: bool(match[1]) for match in re.finditer(_POINTERS.format(type=subject.type_pattern), text)
-    }
+    variables = (_VARIABLE.match(text, end) for _, end in code.types(subject.type_pattern))
+    declared = {match[2] for match in variables if match is not None}
     for match in _FROM.finditer(text) if declared else ():
         name, target = match[5], " ".join(match[2].split())
         if name not in declared or target in _BYTES:

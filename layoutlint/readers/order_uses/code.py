@@ -39,6 +39,13 @@ class Code:
     def __init__(self, path: str, text: str) -> None:
         self.path = path
         self.text = text
+        self._types: dict[str, tuple[tuple[int, int], ...]] = {}
+
+    def types(self, pattern: str) -> tuple[tuple[int, int], ...]:
+        """Return where a type is named: begin and end of each place."""
+        if pattern not in self._types:
+            self._types[pattern] = tuple(match.span() for match in re.finditer(pattern, self.text))
+        return self._types[pattern]
 
     def line(self, at: int) -> int:
         """Return the number of the line at an offset, from 1."""

@@ -13,7 +13,9 @@ from layoutlint.readers.order_uses.code import Code
 from layoutlint.readers.order_uses.facts import OrderUse
 from layoutlint.readers.order_uses.initialisers import ByMacro, Initialiser, Judge
 
-_EMBEDS = r"{type}\s++((?:__\w++\s+)?\w++\s*+(?:\[[^\]\n]*+\]\s*+)*+[^;{{}}()*=]{{0,200}}+)(?:;|__\w++\s*+\()"
+_EMBEDS = re.compile(
+    r"\s++((?:__\w++\s+)?\w++\s*+(?:\[[^\]\n]*+\]\s*+)*+[^;{}()*=]{0,200}+)(?:;|__\w++\s*+\()"
+)
 _DECLARATOR = re.compile(r"\s*(?:__\w+\s+)*(\w+)\s*((?:\[[^\]]*\]\s*)*)")
 _NAME = re.compile(
     r"\(\s*\*+\s*(?:const\s+)?(\w+)|(\w+)\s*(?:\[[^\]]*\]\s*)*(?::\s*\w+\s*)?(?:__\w+(?:\s*\([^()]*\))?\s*)*$"
@@ -41,14 +43,16 @@ class Container(Record, frozen=True):
 
 def may_embed(text: str, type_pattern: str) -> bool:
     """Return whether a text seems to declare something of a type by value."""
-    return re.search(_EMBEDS.format(type=type_pattern), text) is not None
+    types = re.finditer(type_pattern, text)
+    return any(_EMBEDS.match(text, match.end()) is not None for match in types)
 
 
 def find(code: Code, raw: str, type_pattern: str, inner: str) -> Iterator[Container]:
     """Yield the structs that embed a type by value, each member once."""
     found = [
-        (match.start(), declarator)
-        for match in re.finditer(_EMBEDS.format(type=type_pattern), code.text)
+        (start, declarator)
+        for start, end in code.types(type_pattern)
+        if (match := _EMBEDS.match(code.text, end)) is not None
         for part in match[1].split(",")
         if (declarator := _DECLARATOR.match(part)) is not None
     ]
@@ -88,7 +92,7 @@ def find_uses(
     """Yield the uses in initialisers of containers."""
     names = {name for match in _TYPED.finditer(code.text) for name in match.groups() if name in containers}
     for name in sorted(names):
-        for value in initialisers.find(code, rf"\bstruct\s+{re.escape(name)}\b"):
+        for value in initialisers.find(code, rf"struct\s+{re.escape(name)}\b"):
             yield from _in_value(code, containers, judge, name, value)
 
 

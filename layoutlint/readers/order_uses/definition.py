@@ -62,11 +62,16 @@ class Marks(NamedTuple):
     """The members between the marks of a part that the build randomises."""
 
 
-def definitions(code: Code, subject: Subject) -> Iterator[Definition]:
-    """Yield the definitions of a struct in a text, also by macros that take its tag."""
+def may_define(text: str, subject: Subject) -> bool:
+    """Return whether a text seems to define the struct."""
     names = "|".join(map(re.escape, subject.names))
     guard = rf"(?:{names})\b[^;{{}}()=,*]{{0,120}}+\{{|\}}[^;{{}}=()]{{0,200}}?\b(?:{names})\b|struct\w*\s*\(\s*(?:{names})\b"
-    if re.search(guard, code.text) is None:
+    return re.search(guard, text) is not None
+
+
+def definitions(code: Code, subject: Subject) -> Iterator[Definition]:
+    """Yield the definitions of a struct in a text, also by macros that take its tag."""
+    if not may_define(code.text, subject):
         return
     found = text_search.definitions_in(code.text.encode("latin-1"))
     starts = [at for name, at in found if name in subject.names]

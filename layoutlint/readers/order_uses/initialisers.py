@@ -15,7 +15,13 @@ _TAIL = re.compile(r"([^;{}=]{0,400}+)=(?!=)\s*")
 _NEXT = re.compile(r"\s*,([^;{}=]{0,200}+)=(?!=)\s*")
 _COMPARES = "!<>=+-*/|&^%"
 _NO_STARS = re.compile(r"\[[^\]]*\]|\([^()*]*\)")
-_COMPOUND = r"\(\s*(?:(?:const|static|volatile)\s+)*+{type}\s*+(?:const\s*+)?((?:\[[^\]\n]*+\]\s*+)*+)\)\s*+"
+_COMPOUND = re.compile(r"\s*+(?:const\s*+)?((?:\[[^\]\n]*+\]\s*+)*+)\)\s*+")
+_OPENS_COMPOUND = re.compile(r"(?:^|[^\w\s]|\breturn|[,=(]\s)\s*\(\s*(?:(?:const|static|volatile)\s+)*$")
+"""The parenthesis before the type of a compound literal; it is none of a call or of `sizeof`."""
+_NEAR = 60
+_SPACE = re.compile(r"\s*+")
+_LONGEST = 400
+"""The most characters of a value that are read."""
 _CALL = re.compile(r"([A-Za-z_]\w*+)\s*+(\()?")
 _DESIGNATED = re.compile(r"\s*+(?:\.\s*+(\w++)\s*+((?:\.|\[)[^=]*+)?=|([A-Za-z_]\w*+)\s*+:(?!:))")
 _INDEXED = re.compile(r"\s*+(?:\[[^\]]*+\]\s*+)++(?:=\s*+)?")
@@ -58,13 +64,13 @@ class Element(NamedTuple):
 
 def find(code: Code, type_pattern: str) -> Iterator[Initialiser]:
     """Yield the initialisers of variables and compound literals of a type."""
-    for match in re.finditer(type_pattern, code.text):
-        yield from _of_variables(code, match.end())
-    compound = re.compile(_COMPOUND.format(type=type_pattern))
-    for match in compound.finditer(code.text):
-        value = _value(code, match.end(), match[1].count("["))
-        if value is not None and (not value.macro or _MACRO_NAME.fullmatch(value.macro)):
-            yield value
+    for start, end in code.types(type_pattern):
+        yield from _of_variables(code, end)
+        compound = _COMPOUND.match(code.text, end)
+        if compound is not None and _OPENS_COMPOUND.search(code.text, max(0, start - _NEAR), start):
+            value = _value(code, compound.end(), compound[1].count("["))
+            if value is not None and (not value.macro or _MACRO_NAME.fullmatch(value.macro)):
+                yield value
 
 
 def _of_variables(code: Code, at: int) -> Iterator[Initialiser]:
@@ -95,8 +101,8 @@ def _value(code: Code, at: int, dims: int) -> Initialiser | None:
 def elements(code: Code, brace: int) -> Iterator[Element]:
     """Yield the values within braces, without an empty one at the end."""
     for start, end in code.parts(brace):
-        part = code.text[start:end]
-        if not part.strip():
+        part = code.text[start : min(end, start + _LONGEST)]
+        if not part.strip() and end - start < _LONGEST:
             continue
         designator = _DESIGNATED.match(part)
         if designator is None:
@@ -122,7 +128,7 @@ def array_values(code: Code, value: Initialiser) -> Iterator[tuple[int, int, int
         for first, last in code.parts(start):
             index = _INDEXED.match(code.text, first, last)
             first = index.end() if index is not None else first
-            first += len(code.text[first:last]) - len(code.text[first:last].lstrip())
+            first = _skip_space(code, first)
             if first < last:
                 pending.append((first, last, dims - 1))
 
@@ -149,7 +155,7 @@ class Judge:
 
     def _bare(self, at: int, end: int) -> Iterator[OrderUse | ByMacro]:
         """Yield the use of a value without braces in an array: a macro, zero, or one of a flat list."""
-        text = self._code.text[at:end].strip()
+        text = self._code.text[at : min(end, at + _LONGEST)].strip()
         if is_zero(text):
             yield self._zero(at, text)
             return
@@ -165,7 +171,7 @@ class Judge:
         positional = [value for value in values if not value.member]
         if not positional:
             return
-        texts = [self._code.text[value.start : value.end].strip() for value in positional]
+        texts = [_text(self._code, value) for value in positional]
         for value, text in zip(positional, texts, strict=True):
             if _is_macro_call(text) and (call := _CALL.match(text)) is not None:
                 yield ByMacro(call[1], self._code.line(value.start), True)
@@ -232,7 +238,7 @@ class Judge:
         if at >= len(self._subject.struct.fields):
             return True
         field = self._subject.struct.fields[at]
-        text = self._code.text[value.start : value.end].strip()
+        text = _text(self._code, value)
         if text[:1] in ("{", '"') or _COMPOUND_VALUE.match(text):
             return False
         return (field.aggregate is not None or bool(field.dims)) and _SCALAR_VALUE.match(text) is not None
@@ -286,5 +292,15 @@ def _chain(field: Field) -> Chain | None:
 
 def value_at(code: Code, element: Element, dims: int) -> Initialiser | None:
     """Return the initialiser that a value is; None for an expression."""
-    text = code.text[element.start : element.end]
-    return _value(code, element.start + len(text) - len(text.lstrip()), dims)
+    return _value(code, _skip_space(code, element.start), dims)
+
+
+def _skip_space(code: Code, at: int) -> int:
+    """Return the offset of the first character from one on that is no space."""
+    match = _SPACE.match(code.text, at)
+    return at if match is None else match.end()
+
+
+def _text(code: Code, value: Element) -> str:
+    """Return the text of a value, or the beginning of a long one."""
+    return code.text[value.start : min(value.end, value.start + _LONGEST)].strip()

@@ -35,8 +35,8 @@ _IS_RANGE = re.compile(r"\w*(?:[Rr]ange|RANGE|[Bb]etween|after|startat|till|from
 _IS_ASSERT = re.compile(r"CACHELINE_ASSERT_GROUP_\w+|\w*ASSERT\w*OFFSET\w*|\w*CHECK_OFFSET\w*")
 _ARGUMENTS = re.compile(r"\s*+,\s*+([A-Za-z_]\w*+)\s*+(?:,\s*+([^;{}(),]{0,80}+))?")
 _COPIES = re.compile(
-    r"(?:\w*mem(?:set|cpy|cmp|move|chr|zero|dup\w*)\w*|bcmp|bcopy|bzero|copy_(?:to|from)_\w+|copy_struct\w*|\w*hash\w*|crc\w*|"
-    r"\w*read|\w*write|csum\w*|k\w*dup\w*|\w*copy\w*|\w*compare\w*)"
+    r"_*mem\w*|k\w*memdup\w*|bcmp|bcopy|bzero|_*copy_(?:to|from|struct|in|out)\w*|copy(?:in|out)|\w*hash\w*|crc\w*|csum\w*"
+    r"|\w*(?:read|write)"
 )
 _SUBTRACTS = re.compile(r"-(?!>)")
 _COMPARISON = re.compile(r"==|!=|<=|>=|(?<![-<])>(?!>)|<(?!<)")
@@ -92,10 +92,10 @@ _Call = tuple[str, int, int]
 
 
 def _calls(code: Code, subject: Subject) -> Iterator[_Call]:
-    for match in re.finditer(subject.type_pattern, code.text):
-        before = _BEFORE.search(code.text, max(0, match.start() - _NEAR), match.start())
+    for start, end in code.types(subject.type_pattern):
+        before = _BEFORE.search(code.text, max(0, start - _NEAR), start)
         if before is not None:
-            yield before[1], before.start(), match.end()
+            yield before[1], before.start(), end
 
 
 def _offsets(

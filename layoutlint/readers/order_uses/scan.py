@@ -92,7 +92,7 @@ def search_file(path: str, subject: Subject) -> FileUses:
     if not any(name.encode("utf-8", "surrogateescape") in data for name in subject.names):
         return FileUses(path)
     text = data.decode("latin-1")
-    if re.search(subject.type_pattern, text) is None and not _names_in_macros(text, subject):
+    if not _names(text, subject):
         return FileUses(path)
     if "\0" in text:
         return FileUses(path, unread="has bytes of value 0, and so is no C text", mentions=True)
@@ -101,8 +101,10 @@ def search_file(path: str, subject: Subject) -> FileUses:
     return _search_text(path, text, subject)
 
 
-def _names_in_macros(text: str, subject: Subject) -> bool:
-    """Return whether calls of macros can name the struct by its tag alone: `OFFSET(X, ring, head)`."""
+def _names(text: str, subject: Subject) -> bool:
+    """Return whether a text names the struct: its type, its definition, or its tag alone, in macros."""
+    if re.search(subject.type_pattern, text) is not None or definition.may_define(text, subject):
+        return True
     names = "|".join(map(re.escape, subject.names))
     return re.search(rf"[(,]\s*(?:{names})\s*[,)]", text) is not None
 
@@ -142,8 +144,11 @@ def _macros(path: str, raw: str, code: Code, subject: Subject) -> tuple[Code, tu
     if "define" not in raw:
         return Code(path, ""), ()
     everywhere = sum(1 for _ in re.finditer(subject.type_pattern, raw))
-    in_code = sum(1 for _ in re.finditer(subject.type_pattern, code.text))
-    if everywhere == in_code and "OFFSET" not in raw and _BRACE_MACRO.search(raw) is None:
+    if (
+        everywhere == len(code.types(subject.type_pattern))
+        and "OFFSET" not in raw
+        and _BRACE_MACRO.search(raw) is None
+    ):
         return Code(path, ""), ()
     return macros(path, raw)
 
@@ -212,11 +217,11 @@ def _macro_values(
 def _mentions(raw: str, code: Code, macro_code: Code, subject: Subject) -> Iterator[OrderUse]:
     """Yield the uses of the whole struct: ioctl numbers, programs for BPF."""
     for part in (code, macro_code) if "_IO" in raw or "IOCTL" in raw else ():
-        for match in re.finditer(subject.type_pattern, part.text):
-            call = _IOCTL.search(part.text, max(0, match.start() - _NEAR), match.start())
-            if call is not None and part.text[match.end() : match.end() + 8].lstrip()[:1] == ")":
+        for start, end in part.types(subject.type_pattern):
+            call = _IOCTL.search(part.text, max(0, start - _NEAR), start)
+            if call is not None and part.text[end : end + 8].lstrip()[:1] == ")":
                 text = f"`{call[1]}` passes the struct between kernel and programs"
-                yield OrderUse("ioctl", code.path, part.line(match.start()), text)
+                yield OrderUse("ioctl", code.path, part.line(start), text)
     if not any(hint in raw for hint in _CO_RE_HINTS):
         return
     core = _CO_RE.search(raw)

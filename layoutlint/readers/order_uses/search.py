@@ -149,7 +149,7 @@ class _Run:
         with_first = bool(cast_files)
         if not (macros or self._containers or with_first):
             return
-        types = {name: rf"\bstruct\s+{name}\b" for name in self._containers if name.isidentifier()}
+        types = {name: rf"struct\s+{name}\b" for name in self._containers if name.isidentifier()}
         if len(types) > _MOST_CONTAINERS:
             text = f"initialisers of structs that embed one of the {len(types):,} structs which embed it"
             self._sentences.append(text)

@@ -28,10 +28,11 @@ class Subject(Record, frozen=True, dict=True):
 
     @cached_property
     def type_pattern(self) -> str:
-        """A pattern of its type: `struct ring` or a typedef."""
-        typedefs = "|".join(re.escape(name) for name in self.aliases)
-        tagged = rf"\b{self.struct.aggregate}\s+{re.escape(self.struct.name)}\b" if self.tag else ""
-        return "(?:" + "|".join(filter(None, (tagged, typedefs and rf"\b(?:{typedefs})\b"))) + ")"
+        """A pattern of its type: `struct ring` or a typedef. It begins with a word, which `re` searches for quickly."""
+        tagged = rf"{self.struct.aggregate}\s+{re.escape(self.struct.name)}\b" if self.tag else ""
+        names = "|".join(re.escape(name) for name in self.aliases)
+        typedefs = rf"\b(?:{names})\b" if names else ""
+        return f"(?:{tagged}|{typedefs})" if tagged and typedefs else tagged or typedefs
 
     @cached_property
     def members(self) -> tuple[str, ...]:

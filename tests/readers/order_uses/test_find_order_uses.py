@@ -1,0 +1,351 @@
+"""What forbids moves of members: for each construct a text that does, and one that looks like it and is harmless."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from layoutlint import api
+from layoutlint.model.record import replace
+from layoutlint.model.structs import Source, Struct
+from layoutlint.readers.order_uses import OrderUse, Search, find_order_uses, forbids, member_names
+from tests.harness.pace import within
+
+HEADER = """
+typedef unsigned char __u8; typedef unsigned short __le16; typedef unsigned int __le32; typedef unsigned int __u32;
+#define NULL ((void *)0)
+struct link { struct link *next, *prev; };
+union word { int i; double d; };
+struct ring {
+	struct link link;
+	int head;
+	int tail;
+	char name[8];
+	void *data;
+	union word word;
+	long count;
+};
+struct plain { int a; int b; long c; char *d; int e[4]; };
+struct marked { int a; struct { } begin; int b; int c; long end[0]; int d; };
+struct group { int a; __u8 __cacheline_group_begin__read[0]; int b; int c; __u8 __cacheline_group_end__read[0]; int d; };
+struct empty_type { };
+struct configured { int a; struct empty_type lock; int b; };
+struct packet { __le16 type; __le32 size; __u8 flags; };
+struct mixed { __le16 type; int a; void *p; };
+struct tight { char a; int b; } __attribute__((packed));
+union both { int a; long b; };
+typedef struct { int a; long b; } untagged;
+"""
+
+
+@cache
+def structs() -> dict[str, Struct]:
+    """The structs of HEADER as libclang reads them."""
+    import tempfile
+
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "ring.h"
+        file.write_text(HEADER)
+        read = api.read(str(file), flags=("-std=gnu11",))
+    found = [layout.struct for layout in read]
+    return {
+        struct.name: replace(struct, source=Source("ring.h", struct.source.line if struct.source else None)) for struct in found
+    }
+
+
+def search(tmp_path: Path, name: str, text: str, file: str = "use.c") -> Search:
+    """The search in a folder with the header and one more file."""
+    (tmp_path / "ring.h").write_text(HEADER)
+    (tmp_path / file).write_text(text)
+    return find_order_uses(structs()[name], [str(tmp_path)])
+
+
+def shown(use: OrderUse) -> str:
+    """A use in short: `member-range 3 range start~: head tail`."""
+    place = "" if use.place == "anywhere" else f" {use.place}"
+    inner = "~" if use.any_order else ""
+    return f"{use.kind} {use.line} {use.scope}{place}{inner}: {' '.join(use.members)}".strip()
+
+
+def in_function(body: str) -> str:
+    return f'#include "ring.h"\nint f(struct ring *r, struct ring *q, void *buffer, int n)\n{{\n{body}\n}}\n'
+
+
+FIVE = "link head tail name data"
+USES = [
+    # values by position
+    ("struct ring r = { { 0, 0 }, 1, 2 };", "positional-initialiser 1 order start: link head tail"),
+    ("static const struct ring r = { .head = 1, .tail = 2 };", None),
+    ("struct ring r = { .link = { 0, 0 }, .head = 1 };", None),
+    ("struct ring r = { head: 1, tail: 2 };", None),
+    ("struct ring r = { .head = 1, 2 };", "positional-initialiser 1 range: head tail"),
+    ("struct ring r = {\n\t.tail = 3,\n\t\"abc\", &x };", "positional-initialiser 1 range: tail name data"),
+    ("struct ring r[] = { { { 0, 0 }, 1 }, { .head = 2 } };", "positional-initialiser 1 order start: link head"),
+    ("struct ring r[2] = { [1] = { .head = 1 }, [0] = { { 0 }, 1 } };", "positional-initialiser 1 order start: link head"),
+    ("struct ring r[2][2] = { { { .head = 1 }, { { 0, 0 }, 7 } } };", "positional-initialiser 1 order start: link head"),
+    ("struct ring r[2] = { [1] = { .head = 1 } };", None),
+    ("struct ring *r[2] = { &a, &b };", None),
+    ("struct ring r[] = { &a, 1 };", "positional-initialiser 1 order:"),
+    ("struct ring a = { .head = 1 }, b = { { 0, 0 }, 3 };", "positional-initialiser 1 order start: link head"),
+    ("DEFINE_PER_CPU(struct ring, rings) = { { 0, 0 }, 3 };", "positional-initialiser 1 order start: link head"),
+    ("DEFINE_PER_CPU(struct ring, rings) = { .head = 3 };", None),
+    (in_function("*r = (struct ring){ { 0, 0 }, 3 };"), "positional-initialiser 4 order start: link head"),
+    (in_function("*r = (struct ring){ .head = 3 };"), None),
+    (in_function("g(&(const struct ring){ { 0, 0 }, 3 });"), "positional-initialiser 4 order start: link head"),
+    (in_function("if (n == sizeof(struct ring)) { n = 1, n++; }"), None),
+    ("typedef struct ring ring_t;\nring_t r = { { 0, 0 }, 1 };", "positional-initialiser 2 order start: link head"),
+    ("typedef struct ring ring_t;\nring_t r = { .head = 1 };", None),
+    ("#define RING_INIT(n) { { 0, 0 }, (n) }\nstruct ring r = RING_INIT(3);", "positional-initialiser 1 order start: link head"),
+    ("#define RING_INIT(n) \\\n\t{ .head = (n) }\nstruct ring r = RING_INIT(3);", None),
+    ("#define HEAD(n) .head = (n)\nstruct ring r = { HEAD(3), .tail = 1 };", None),
+    ("#define BOTH(n) (n)\nstruct ring r = { BOTH(3) };", "positional-initialiser 2 order:"),
+    ("#define INNER { { 0, 0 }, 1 }\n#define OUTER() INNER_OF()\n#define INNER_OF() INNER\nstruct ring r = OUTER();", None),
+    ("struct outer { int n; struct ring ring; };\nstruct outer o = { .ring = { { 0, 0 }, 1 } };",
+     "positional-initialiser 2 order start: link head"),
+    ("struct outer { int n; struct ring ring; };\nstruct outer o = { 1, { { 0, 0 }, 1 } };",
+     "positional-initialiser 2 order start: link head"),
+    ("struct outer { int n; struct ring ring; };\nstruct outer o = { 1, { .head = 1 } };", None),
+    ("struct outer { struct ring ring; };\nstruct top { struct outer outer; };\nstruct top o = { .outer = { { { 0, 0 }, 1 } } };",
+     "positional-initialiser 3 order start: link head"),
+    ("struct other { int a, b; };\nstruct other o = { 1, 2 };", None),
+    ("/* struct ring r = { { 0, 0 }, 1 }; */ char *s = \"struct ring r = { 1 };\";", None),
+    ("#if 0\nstruct ring r = { { 0, 0 }, 1 };\n#endif", None),
+    ("struct ring { int x, y; };\nstruct ring r = { 1, 2 };", None),
+    # zero
+    ("struct ring r = { };", None),
+    ("struct ring r = { 0 };", "zero-initialiser 1 first: link"),
+    ("struct ring r = {{0}};", "zero-initialiser 1 first: link"),
+    ("struct ring r[4] = { 0 };", "zero-initialiser 1 first: link"),
+    # offsets
+    ("_Static_assert(offsetof(struct ring, head) == 16, \"\");", "offset-assertion 1 offset: head"),
+    ("BUILD_BUG_ON(offsetof(struct ring, head) > offsetof(struct ring, tail));", "offset-assertion 1 order: head tail"),
+    ("static_assert(offsetof(struct ring, head) + sizeof(int) == offsetof(struct ring, tail));", "offset-assertion 1 range: head tail"),
+    ("ASSERT_STRUCT_OFFSET(struct ring, tail, 20);", "offset-assertion 1 offset: tail"),
+    ("_Static_assert(sizeof(struct ring) == 64, \"\");", None),
+    ("BUILD_BUG_ON(sizeof(struct ring) > 4096);", None),
+    ("_Static_assert(&((struct ring *)0)->head == 16, \"\");", "offset-assertion 1 offset: head"),
+    ("#define SAME(m, o) static_assert(offsetof(struct ring, m) == offsetof(struct list, o))\nSAME(tail, n);", "offset-assertion 1 offset: tail"),
+    ("#define LINK(m) offsetof(struct ring, m)\nint x[] = { LINK(tail) };", None),
+    ("void g(void) { OFFSET(RING_HEAD, ring, head); }", "asm-offset 1 offset: head"),
+    ("void g(void) { DEFINE(RING_HEAD, offsetof(struct ring, head)); }", "asm-offset 1 offset: head"),
+    ("void g(void) { DEFINE(RING_SIZE, sizeof(struct ring)); OFFSET(A, list, head); }", None),
+    ("char pad[64 - offsetof(struct ring, tail)];", "offset-constant 1 offset: tail"),
+    ("enum { HEAD = offsetof(struct ring, head) };", "offset-constant 1 offset: head"),
+    (in_function("switch (n) { case offsetof(struct ring, head): return 1; }"), "offset-constant 4 offset: head"),
+    ("struct stat t[] = { { \"head\", offsetof(struct ring, head) }, };", None),
+    (in_function("return *(int *)((char *)r + offsetof(struct ring, head));"), None),
+    (in_function("kmem_cache_create_usercopy(\"r\", sizeof(struct ring), 0, 0, offsetof(struct ring, name), 8, NULL);"), None),
+    (in_function("container_of(buffer, struct ring, link)->head = 1;"), None),
+    ("CACHELINE_ASSERT_GROUP_MEMBER(struct ring, hot, head);", "group-assertion 1 offset: head"),
+    # ranges
+    (in_function("memset(&r->head, 0, offsetof(struct ring, data) - offsetof(struct ring, head));"), "member-range 4 range~: head tail name data"),
+    (in_function("memset(&r->name, 0, sizeof(struct ring) - offsetof(struct ring, name));"), "member-range 4 range end~: name data word count"),
+    (in_function("memset(&r->name, 0, sizeof(*r) - offsetof(struct ring, name));"), "member-range 4 range end~: name data word count"),
+    (in_function("memcpy(r, q, offsetof(struct ring, data));"), f"member-range 4 range start~: {FIVE}"),
+    (in_function("if (n < offsetofend(struct ring, tail)) return 1;"), "member-range 4 range start~: link head tail"),
+    (in_function("memset(&r->head, 0, sizeof(r->head) + sizeof(r->tail));"), "member-range 4 range: head tail"),
+    (in_function("memset(&r->head, 0, 8);"), "member-range 4 range: head tail"),
+    (in_function("memset(&r->head, 0, 4);"), None),
+    (in_function("memset(&r->head, 0, sizeof(r->head));"), None),
+    (in_function("memcpy(r->name, buffer, sizeof(r->name));"), None),
+    (in_function("memcpy(r->name, buffer, n * sizeof(r->name[0]));"), None),
+    (in_function("memcpy(r->name, buffer, 2 * sizeof(r->name));"), "member-range 4 range: name data"),
+    (in_function("memcpy(r->data, buffer, 4096);"), None),
+    (in_function("memcmp(&r->head, &q->head, (char *)&r->data - (char *)&r->head);"), "member-range 4 range: head tail name data"),
+    (in_function("memset(r, 0, sizeof(*r));"), None),
+    ("void f(struct other *r) { memset(&r->head, 0, 8); }\nstruct ring *r;", None),
+    ("memset_after(&r, 0, x); int z = bpf_ctx_range_till(struct ring, head, name);", "member-range 1 range~: head tail name"),
+    (in_function("return (&r->head)[n];"), "member-index 4 order: head tail name data word count"),
+    (in_function("return (&n)[1] + (&r->head == &n);"), None),
+    # casts
+    (in_function("struct link *l = (struct link *)r;"), "first-member-cast 4 first: link"),
+    (in_function("struct link *l = &r->link;"), None),
+    ("struct ring *g(struct link *l)\n{\n\treturn (struct ring *)l;\n}", "first-member-cast 3 first: link"),
+    ("struct ring *g(struct link *l)\n{\n\treturn container_of(l, struct ring, link);\n}", None),
+    ("struct ring *g(struct link *l)\n{\n\treturn list_entry(l, struct ring, link);\n}", None),
+    ("struct ring *g(void *l)\n{\n\treturn (struct ring *)l;\n}", None),
+    ("struct ring *g(char *l)\n{\n\treturn (struct ring *)l;\n}", None),
+    (in_function("return *(char *)r + *((unsigned char *)r + 3);"), None),
+    (in_function("return *(unsigned int *)r;"), "scalar-cast 4 all:"),
+    ("struct twin { int n; };\nvoid g(struct ring *r)\n{\n\tstruct twin *t = (struct twin *)r;\n}", "struct-cast 4 all:"),
+    ("struct outer { struct ring ring; };\nvoid g(struct ring *r)\n{\n\tstruct outer *t = (struct outer *)r;\n}", None),
+    (in_function("kfree(&r->link);"), "first-member-free 4 first: link"),
+    (in_function("list_free(&r->link); kfree(r->data);"), None),
+    # formats that others read
+    ("#define RING_GET _IOR('r', 1, struct ring)", "ioctl 1 all:"),
+    ("#define RING_GET _IOR('r', 1, struct list)\nstruct ring *r;", None),
+    (in_function("copy_to_user(buffer, r, sizeof(*r));"), "raw-transfer 4 all:"),
+    (in_function("copy_to_user(buffer, &r->head, sizeof(r->head));"), None),
+    (in_function("struct ring x; write(n, &x, sizeof(x));"), "raw-transfer 4 all:"),
+    (in_function("write(n, r->data, sizeof(buffer));"), None),
+    ("struct disk { struct ring ring; } __attribute__((packed));", "fixed-container 1 all:"),
+    ("struct memory { struct ring ring; };", None),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "expected"), USES)
+def test_construct(tmp_path: Path, text: str, expected: str | None) -> None:
+    found = search(tmp_path, "ring", text)
+    assert [shown(use) for use in found.uses] == ([expected] if expected else [])
+
+
+OF_STRUCTS = [
+    ("marked", ["zero-length-marker 16 range start~: a begin", "zero-length-marker 16 range start~: a begin b c end"]),
+    ("group", ["group-marker 17 range~: __cacheline_group_begin__read b c __cacheline_group_end__read"]),
+    ("configured", []),
+    ("packet", ["fixed-endian 20 all:"]),
+    ("mixed", []),
+    ("tight", ["packed 22 all:"]),
+    ("both", ["union 23 all:"]),
+    ("plain", []),
+]
+
+
+@pytest.mark.parametrize(("name", "expected"), OF_STRUCTS)
+def test_definition(tmp_path: Path, name: str, expected: list[str]) -> None:
+    assert list(dict.fromkeys(shown(use) for use in search(tmp_path, name, "").uses)) == expected
+
+
+BODIES = [
+    ("struct ring {{ {0} }} __attribute__((packed));", ["packed"]),
+    ("struct __packed ring {{ {0} }};", ["packed"]),
+    ("#pragma pack(push, 1)\nstruct ring {{ {0} }};\n#pragma pack(pop)", ["packed"]),
+    ("#pragma pack(push, 1)\nstruct x {{ int a; }};\n#pragma pack(pop)\nstruct ring {{ {0} }};", []),
+    ("struct ring {{ {0} }} __randomize_layout;", ["randomised"]),
+    ("struct ring {{ {0} }} __no_randomize_layout;", ["no-randomise"]),
+    ("struct ring {{ {0} ANDROID_KABI_RESERVE(1); }};", ["kabi"]),
+    ("struct ring {{ {0} RH_KABI_RESERVE(1) }};", ["kabi"]),
+    ("struct ring {{ struct_group(ends, int head; int tail;); long count; }};", ["struct-group"]),
+    ("struct ring {{ {0} }} __attribute__((preserve_access_index));", ["bpf-co-re"]),
+    ("struct ring {{ struct link link; /* must be first */\n int head; }};", ["comment"]),
+    ("struct ring {{ struct link link; /* the lock is taken first */\n int head; }};", []),
+    ("struct ring {{ int head;\n/* Keep this last */\nlong count; }};", ["comment"]),
+    ("/* Do not reorder: assembly uses it. */\nstruct ring {{ {0} }};", ["comment"]),
+    ("struct ring {{ int head; /* offset is hard coded in entry.S */ int tail; }};", []),
+    ("struct ring {{ int head; /* hard-coded in entry.S */ int tail; }};", ["comment"]),
+    ("struct ring {{ {0} }};", []),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "kinds"), BODIES)
+def test_body(tmp_path: Path, text: str, kinds: list[str]) -> None:
+    (tmp_path / "ring.h").write_text(text.format("struct link link; int head; int tail;") + "\n")
+    found = find_order_uses(structs()["ring"], [str(tmp_path)])
+    assert [use.kind for use in found.uses] == kinds
+    assert found.is_order_free == (kinds == ["randomised"])
+
+
+def test_names_and_typedefs(tmp_path: Path) -> None:
+    found = search(tmp_path, "untagged", "untagged u = { 1, 2 };\n")
+    assert [shown(use) for use in found.uses] == ["positional-initialiser 1 order start: a b"]
+
+
+FIRST = [
+    # the initialiser, the new first member, forbidden
+    ("{ 0 }", "plain", "b", False),
+    ("{ 0 }", "plain", "d", False),
+    ("{ 0 }", "ring", "head", False),
+    ("{ 0 }", "ring", "word", True),
+    ("{ NULL }", "plain", "b", True),
+    ("{ NULL }", "ring", "data", False),
+    ("{ NULL }", "ring", "head", True),
+    ("{ { 0 } }", "ring", "head", True),
+    ("{ { 0 } }", "ring", "name", False),
+    ("{ }", "ring", "word", False),
+]
+
+
+@pytest.mark.parametrize(("value", "name", "first", "forbidden"), FIRST)
+def test_zero(tmp_path: Path, value: str, name: str, first: str, forbidden: bool) -> None:
+    found = search(tmp_path, name, f"struct {name} x = {value};\n")
+    old = list(member_names(structs()[name]))
+    new = [first, *(member for member in old if member != first)]
+    assert any(forbids(use, old, new, {}, {}) for use in found.uses) == forbidden
+
+
+OLD = "abcde"
+CHANGES = [
+    (OrderUse("comment", "", 1, "", scope="all"), "bacde", True),
+    (OrderUse("comment", "", 1, "", scope="all"), "abcde", False),
+    (OrderUse("comment", "", 1, "", scope="all", is_note=True), "bacde", False),
+    (OrderUse("comment", "", 1, "", ("a",), "first"), "acbde", False),
+    (OrderUse("comment", "", 1, "", ("a",), "first"), "bacde", True),
+    (OrderUse("comment", "", 1, "", ("a",), "first", may_be_first=("b",)), "bacde", False),
+    (OrderUse("comment", "", 1, "", ("b", "d"), "order"), "cbade", False),
+    (OrderUse("comment", "", 1, "", ("b", "d"), "order"), "adcbe", True),
+    (OrderUse("comment", "", 1, "", (), "order"), "abced", True),
+    (OrderUse("comment", "", 1, "", ("a", "b"), "order", "start"), "abdce", False),
+    (OrderUse("comment", "", 1, "", ("a", "b"), "order", "start"), "acbde", True),
+    (OrderUse("comment", "", 1, "", ("b", "c"), "range"), "abcde", False),
+    (OrderUse("comment", "", 1, "", ("b", "c"), "range"), "dbcea", False),
+    (OrderUse("comment", "", 1, "", ("b", "c"), "range"), "acbde", True),
+    (OrderUse("comment", "", 1, "", ("b", "c"), "range"), "abdce", True),
+    (OrderUse("comment", "", 1, "", ("a", "b", "c", "d"), "range", any_order=True), "acbde", False),
+    (OrderUse("comment", "", 1, "", ("a", "b", "c", "d"), "range", any_order=True), "bacde", True),
+    (OrderUse("comment", "", 1, "", ("a", "b", "c"), "range", "start", any_order=True), "bacde", False),
+    (OrderUse("comment", "", 1, "", ("a", "b", "c"), "range", "start", any_order=True), "acbde", True),
+    (OrderUse("comment", "", 1, "", ("c", "d", "e"), "range", "end", any_order=True), "abced", False),
+    (OrderUse("comment", "", 1, "", ("c", "d", "e"), "range", "end", any_order=True), "abdce", True),
+    (OrderUse("comment", "", 1, "", ("c", "d", "e"), "range", "end"), "cdeab", True),
+    (OrderUse("comment", "", 1, "", ("e",), "offset"), "bacde", False),
+    (OrderUse("comment", "", 1, "", ("a",), "offset"), "bacde", True),
+    (OrderUse("comment", "", 1, "", ("z",), "offset"), "bacde", True),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("use", "new", "forbidden"), CHANGES)
+def test_forbids(use: OrderUse, new: str, forbidden: bool) -> None:
+    old_offsets = {name: 32 * index for index, name in enumerate(OLD)}
+    new_offsets = {name: 32 * index for index, name in enumerate(new)}
+    assert forbids(use, OLD, new, old_offsets, new_offsets) == forbidden
+
+
+NOT_LOOKED_AT = [
+    ("x.h", "", "headers alone were given"),
+    ("x.c", "struct ring r = NOWHERE(1);", "initialisers made by macros whose definitions are not there: NOWHERE"),
+    ("x.cpp", "struct ring r{};", "1 file in C++ or Objective-C that may name the struct: x.cpp"),
+    ("x.c", "struct ring *r;\0", "1 file could not be searched: x.c (has bytes of value 0"),
+    ("x.c", "struct ring { int a; };", "1 file with a struct of their own of this name: x.c"),
+    ("x.c", "struct ring *g(struct where *w)\n{\n\treturn (struct ring *)w;\n}", "casts between the struct and types"),
+    ("x.c", "struct ring *g(void)\n{\n\treturn (struct ring *)w;\n}", "1 place whose types the text does not show"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("file", "text", "sentence"), NOT_LOOKED_AT)
+def test_not_looked_at(tmp_path: Path, file: str, text: str, sentence: str) -> None:
+    found = search(tmp_path, "ring", text, file)
+    assert any(sentence in each for each in found.not_looked_at), found.not_looked_at
+
+
+def test_no_sources(tmp_path: Path) -> None:
+    (tmp_path / "vmlinux").write_bytes(b"\x7fELF")
+    found = find_order_uses(structs()["ring"], [str(tmp_path / "vmlinux"), str(tmp_path / "missing.c")])
+    assert "is no C source" in found.not_looked_at[0]
+    assert any("could not be searched: missing.c (no such file" in each for each in found.not_looked_at)
+
+
+HOSTILE = [
+    "struct ring r = {" * 20_000,
+    "struct ring r = { " + "{" * 200_000,
+    "(struct ring){" * 20_000 + "}" * 20_000,
+    "offsetof(struct ring, head)" * 20_000,
+    "assert(" * 5_000 + "offsetof(struct ring, head)," * 5_000,
+    "struct ring " * 50_000,
+    "memset(&r->head, 0, " * 20_000 + "struct ring",
+    "#define A(" * 20_000 + "struct ring",
+    "#define A { \\\n" * 20_000 + "struct ring",
+    "struct ring x; = { " + ", , , , { } " * 50_000,
+    "(struct ring *)" * 50_000,
+    "struct ring\n/* must be " + "must be the " * 50_000,
+    "struct a { struct ring r; " * 20_000,
+    "typedef struct ring " * 20_000,
+    "(&r->head)[" * 20_000 + "struct ring",
+]
+
+
+@pytest.mark.parametrize("number", range(len(HOSTILE)))
+def test_hostile_text(tmp_path: Path, number: int) -> None:
+    with within(20):
+        search(tmp_path, "ring", HOSTILE[number])
