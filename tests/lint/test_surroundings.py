@@ -323,9 +323,8 @@ def test_what_stands_beside(tmp_path, code, rules, found):
 AROUND_KINDS = {"separate": APART, "access": rule("access")}
 
 
-def agrees_with_bytes(seed: int, folder) -> None:
+def agrees_with_bytes(seed: int, one: around_oracle.Made, folder) -> None:
     """Verdicts in a container made at random are what its bytes say, in every place and at every base."""
-    one = around_oracle.made(seed, folder)
     (folder / "a.c").write_text(around_oracle.source(one))
     subprocess.run(["gcc", "-g", "-w", "-c", "-o", folder / "a.o", folder / "a.c"], check=True)
     for kind, text in AROUND_KINDS.items():
@@ -339,14 +338,8 @@ def agrees_with_bytes(seed: int, folder) -> None:
         assert told == {path: bases for path, bases in expected.items() if bases is not None}, (seed, kind)
 
 
-@pytest.mark.parametrize("seed", range(10))
-def test_verdicts_beside_arrays_and_in_rows(tmp_path, seed):
+@pytest.mark.parametrize("seeds", [range(10), pytest.param(range(10, 300), marks=pytest.mark.exhaustive)], ids=["few", "many"])
+def test_verdicts_beside_arrays_and_in_rows(tmp_path, seeds):
     need("gcc")
-    agrees_with_bytes(seed, tmp_path)
-
-
-@pytest.mark.exhaustive
-def test_verdicts_beside_many_arrays_and_in_rows(tmp_path):
-    need("gcc")
-    for seed in range(10, 300):
-        agrees_with_bytes(seed, tmp_path)
+    for seed, one in zip(seeds, around_oracle.made(seeds, tmp_path), strict=True):
+        agrees_with_bytes(seed, one, tmp_path)

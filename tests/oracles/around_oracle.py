@@ -9,7 +9,7 @@ from __future__ import annotations
 import random
 import re
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import product
 from pathlib import Path
@@ -36,8 +36,15 @@ class Made:
     """Of every element, where it begins and how many bytes it has."""
 
 
-def made(seed: int, folder: Path) -> Made:
-    """A container by chance."""
+def made(seeds: Iterable[int], folder: Path) -> list[Made]:
+    """Return containers by chance, of which one program prints the offsets."""
+    containers = [_drawn(seed) for seed in seeds]
+    for one, offsets in zip(containers, _offsets(containers, folder), strict=True):
+        one.offsets.update(offsets)
+    return containers
+
+
+def _drawn(seed: int) -> Made:
     chance = random.Random(seed)
     members = []
     for number in range(chance.randint(2, 6)):
@@ -54,17 +61,19 @@ def made(seed: int, folder: Path) -> Made:
             inside = [""] if sort in ("long", "sem", "stat") else ["", ".first", ".last"]
             own[f"{name}{index}{chance.choice(inside)}"] = chance.choice(words)
     inner = {"sem": {"owner": "hot-write", "count": chance.choice(words)}, "stat": {"a": chance.choice(words)}}
-    result = Made(tuple(members), own, inner, chance.choice([None, 1, 2, 4]))
-    result.offsets.update(_offsets(result, folder))
-    return result
+    return Made(tuple(members), own, inner, chance.choice([None, 1, 2, 4]))
 
 
 def source(one: Made) -> str:
     """The container as C, with a variable so that debug information has it."""
+    return f"{HELD}{_struct(one)}struct many many;\n"
+
+
+def _struct(one: Made) -> str:
     types = {"long": "long", "char": "char", "sem": "struct sem", "stat": "struct stat",
              "box": "struct { long first; struct sem s; long last; }"}  # fmt: skip
     text = " ".join(f"{types[sort]} {name}{''.join(f'[{n}]' for n in lengths)};" for name, sort, lengths in one.members)
-    return f"{HELD}struct many {{ {text} }};\nstruct many many;\n"
+    return f"struct many {{ {text} }};\n"
 
 
 def rules(one: Made) -> str:
@@ -77,13 +86,20 @@ def rules(one: Made) -> str:
     )  # fmt: skip
 
 
-def _offsets(one: Made, folder: Path) -> dict[str, tuple[int, int]]:
-    paths = [path for member in one.members for path in _paths(*member)]
-    says = "".join(f'printf("%lu %lu\\n", (unsigned long)&many.{path} - (unsigned long)&many, sizeof many.{path});' for path in paths)
-    (folder / "probe.c").write_text(f"#include <stdio.h>\n{source(one)}int main(void) {{ {says} printf(\"0 %lu\\n\", sizeof many); }}\n")
+def _offsets(containers: list[Made], folder: Path) -> Iterator[dict[str, tuple[int, int]]]:
+    """Yield where the elements of each container are; each container is local to a function of one program."""
+    known = [[path for member in one.members for path in _paths(*member)] for one in containers]
+    functions = []
+    for number, (one, paths) in enumerate(zip(containers, known, strict=True)):
+        says = "".join(f'printf("%lu %lu\\n", (unsigned long)&many.{path} - (unsigned long)&many, sizeof many.{path});' for path in paths)
+        functions.append(f'void f{number}(void) {{ {_struct(one)}static struct many many; {says} printf("0 %lu\\n", sizeof many); }}\n')
+    calls = "".join(f"f{number}();" for number in range(len(containers)))
+    (folder / "probe.c").write_text(f"#include <stdio.h>\n{HELD}{''.join(functions)}int main(void) {{ {calls} }}\n")
     subprocess.run(["gcc", "-w", "-o", folder / "probe", folder / "probe.c"], check=True)
-    told = subprocess.run([folder / "probe"], capture_output=True, text=True, check=True).stdout.splitlines()
-    return {path: tuple(map(int, line.split())) for path, line in zip([*paths, ""], told, strict=True)}  # type: ignore[misc]
+    told = iter(subprocess.run([folder / "probe"], capture_output=True, text=True, check=True).stdout.splitlines())
+    for paths in known:
+        yield {path: tuple(map(int, next(told).split())) for path in (*paths, "")}  # type: ignore[misc]
+    assert next(told, None) is None
 
 
 def _paths(name: str, sort: str, lengths: tuple[int, ...]) -> Iterator[str]:
