@@ -127,7 +127,8 @@ def _are_same_members(old: tuple[Any, ...], new: tuple[Any, ...]) -> bool:
 
 def _outlines(fields: tuple[Field, ...]) -> Iterator[object]:
     for member in fields:
-        inner = tuple(_outlines(member.members)) if member.name is None or member.type.is_untagged else ()
+        has_inner = member.members and (member.name is None or member.type.is_untagged)
+        inner = tuple(_outlines(member.members)) if has_inner else ()
         yield member.name, member.bit_offset, member.bit_size, member.is_bitfield, inner
 
 

@@ -74,14 +74,43 @@ def reorder(struct: Struct, fields: tuple[Field, ...], bit_size: int, align: int
     return replace(new, align=None, unstated=Unstated.NOTHING, possible=every | align)
 
 
+_MOST_CACHED = 1 << 15
+"""The most results that are kept; a kernel has 20,000 structs and unions."""
+_Result = tuple[int, int]
+_cache: dict[tuple[int | None, ...], tuple[tuple[Field, ...], Target, _Result]] = {}
+
+
 def possible(
-    fields: Sequence[Field], bit_size: int, is_union: bool, stated: int | None, unstated: int, target: Target
+    fields: tuple[Field, ...],
+    bit_size: int,
+    is_union: bool,
+    stated: int | None,
+    unstated: int,
+    target: Target,
 ) -> tuple[int, int]:
     """Return the alignment of a struct that only its members decide, and the set of all it can have.
 
-    `stated` is the alignment that the input states, `unstated` the facts that it omits.
+    `stated` is the alignment that the input states, `unstated` the facts that it omits. The result is kept:
+    readers, comparisons and reports ask again.
     """
-    unstated = int(unstated)
+    key = id(fields), bit_size, is_union, stated, int(unstated), id(target)
+    cached = _cache.get(key)  # which holds the fields and the target, so their identities stay unique
+    if cached is None:
+        if len(_cache) >= _MOST_CACHED:
+            _cache.clear()
+        result = _find_possible(fields, bit_size, is_union, stated, int(unstated), target)
+        cached = _cache[key] = fields, target, result
+    return cached[2]
+
+
+def _find_possible(
+    fields: tuple[Field, ...],
+    bit_size: int,
+    is_union: bool,
+    stated: int | None,
+    unstated: int,
+    target: Target,
+) -> _Result:
     if unstated & _TYPEDEF:
         likely, _ = possible(fields, bit_size, is_union, stated, unstated & ~_TYPEDEF, target)
         return likely, ANY

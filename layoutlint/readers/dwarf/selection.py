@@ -124,6 +124,7 @@ class Selection:
         self._gives_more = wanted.everything or bool(wanted.with_containers)
         """Whether structs are included that were not asked for by name."""
         self._matches = cache(wanted.matches)
+        self._is_declared_in = cache(wanted.is_declared_in)
         names, held_names = (
             lru_cache(_FILES)(partial(_look_up, chosen_names))
             for chosen_names in (self._asked_names, wanted.with_containers)
@@ -224,7 +225,7 @@ class Selection:
             left_out = producers.find_unstated(unit, self._target)
         except DAMAGE:  # reported when the unit is read
             return
-        if left_out is None:
+        if left_out is None or left_out == self._unstated:
             return
         if self._unstated is None:
             raise OtherCompiler(left_out)
@@ -321,7 +322,7 @@ class Selection:
         if self._is_annotated(unit.sections):
             annotations = tuple(annotation_tags.read_annotations(unit, entry.plan, entry.values, entry.end))
         source = self._decoder.source(unit, entry.values)
-        is_declared = source is not None and self._wanted.is_declared_in(source.file)
+        is_declared = source is not None and self._is_declared_in(source.file)
         if not annotations and not is_declared and not self._is_wanted(alias or name):
             return
         body = self._decoder.body(unit, entry.position, entry.plan, entry.values, entry.end)

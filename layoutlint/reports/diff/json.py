@@ -72,6 +72,7 @@ def _structs(comparison: Comparison, rules: dict[str, list[RuleChange]]) -> Iter
 def _struct(
     change: LayoutChange, rules: list[RuleChange], allocators: Allocators, name: str = ""
 ) -> dict[str, Any]:
+    layouts = [_layout(struct) for struct in (change.old, change.new)]
     return {
         "name": name or change.name,
         "aggregate": change.struct.aggregate,
@@ -80,8 +81,8 @@ def _struct(
         **file_and_line(change.struct.source),
         "size": [_size(struct) for struct in (change.old, change.new)],
         "lines": [None if _size(s) is None or s is None else line_count(s) for s in (change.old, change.new)],
-        "hole_bits": [_holes(struct) for struct in (change.old, change.new)],
-        "align": [_align(struct) for struct in (change.old, change.new)],
+        "hole_bits": [None if layout is None else hole_bits(layout) for layout in layouts],
+        "align": [_align(layout) for layout in layouts],
         "moved": [_move(move, change.struct.target.line_size) for move in change.edits.moves],
         "edits": [_edit(edit) for edit in change.edits.edits],
         "cause": _cause(change.edits.cause),
@@ -124,15 +125,13 @@ def _size(struct: Struct | None) -> int | None:
     return None if struct is None or struct.bit_size is None or struct.problem else struct.bit_size // 8
 
 
-def _holes(struct: Struct | None) -> int | None:
-    return None if struct is None or _size(struct) is None else hole_bits(Layout(struct))
+def _layout(struct: Struct | None) -> Layout | None:
+    return None if struct is None or _size(struct) is None else Layout(struct)
 
 
-def _align(struct: Struct | None) -> int | None:
+def _align(layout: Layout | None) -> int | None:
     """Return the alignment; None if several are possible."""
-    if struct is None or _size(struct) is None:
-        return None
-    alignments = Layout(struct).alignments
+    alignments = layout.alignments if layout is not None else ()
     return alignments[0] if len(alignments) == 1 else None
 
 
