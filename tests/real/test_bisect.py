@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from functools import cache
 from pathlib import Path
 
@@ -22,16 +21,16 @@ RULES = [
 ]
 
 
-def fill(folder: Path, build: Path) -> None:
-    """Put the headers of a package in place, as if the kernel was configured in its source folder."""
-    for name in ("include", "arch"):
-        shutil.rmtree(folder / name, ignore_errors=True)
+def commit_headers(folder: Path, build: Path, subject: str) -> None:
+    """Commit the headers of a package as if the kernel was configured in its source folder, and check them out."""
     (common,) = build.parent.glob("linux-headers-*-common")
-    for source in (common, build):
-        for name in ("include", "arch/x86/include"):
-            shutil.copytree(source / name, folder / name, dirs_exist_ok=True, symlinks=True)
-    shutil.copy(common / "Makefile", folder / "Makefile")
-    shutil.copy(build / ".config", folder / ".config")
+    git(folder, "read-tree", "--empty")
+    for source, name in ((common, "Makefile"), (build, ".config")):  # git reads the packages where they are
+        tree = (f"--git-dir={folder / '.git'}", f"--work-tree={source}")
+        git(source, *tree, "add", "--force", "--ignore-removal", "include", "arch/x86/include", name)
+    git(folder, "commit", "-q", "-m", subject)
+    git(folder, "clean", "-q", "-f", "-d", "-x")
+    git(folder, "checkout", "-q", "--force")
 
 
 @pytest.fixture(scope="module")
@@ -39,9 +38,9 @@ def history(kernel, tmp_path_factory) -> Path:
     """A commit for each version, tagged by it; others change another header, or what nothing can be parsed without."""
     folder = tmp_path_factory.mktemp("kernels")
     broken = "include/linux/types.h"
+    git(folder, "init", "-q")
     for version, name in VERSIONS.items():
-        fill(folder, kernel(name))
-        commit(folder, version, {"note": version})
+        commit_headers(folder, kernel(name), version)
         git(folder, "tag", version)
         commit(folder, f"other header after {version}", {"include/linux/of_note.h": f"struct of_note {{ char c[{len(version)}]; }};\n"})
         if version != "7.2":
