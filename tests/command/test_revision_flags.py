@@ -44,6 +44,7 @@ def compared(top: Path, *words: str, cwd: Path | None = None) -> tuple[int, dict
 
 @pytest.mark.parametrize("flags", [
     "-ITOP/include -I../made -DPAD=56", "-I ../include -isystem TOP/made -D PAD=56", "-Wp,-ITOP/include,-I../made -DPAD=56",
+    "-Xclang -I -Xclang TOP/include -Xpreprocessor -I -Xpreprocessor ../made -Wp,-DPAD=56",
     "-include TOP/include/inner.h -I../src/../include -I../made -DPAD=56",
 ])  # fmt: skip
 @pytest.mark.one_in(4)

@@ -82,29 +82,42 @@ def make_absolute(words: Iterable[str], folder: str) -> tuple[str, ...]:
 def replace_paths(words: Iterable[str], places: Callable[[str, str], tuple[str, ...]]) -> tuple[str, ...]:
     """Return the words with other paths: those that `places` returns for an option and its path.
 
-    An option with several is repeated.
+    An option with several is repeated. Words for the preprocessor and for clang's frontend come last, because
+    an option and its path are passed to them one by one (`-Xclang -I -Xclang DIR`).
     """
     result: list[str] = []
+    passed: dict[str, list[str]] = {"-Xpreprocessor": [], "-Xclang": []}
     queue = iter(words)
     for word in queue:
-        if word.startswith("-Wp,"):
-            result.append(",".join(("-Wp", *replace_paths(word.split(",")[1:], places))))
-            continue
-        for option, value in _normal_spelling(word, queue):
-            name, equals, path = option.partition("=")
-            is_path = option in option_table.PATHS or option in ("-include", "-imacros", "-B")
-            if value is not None and is_path:
-                is_joined = option == "--sysroot" or (word != option and word.startswith(option))
-                for place in places(option, value):
-                    joined = f"{option}{'=' * (option == '--sysroot')}{place}"
-                    result += (joined,) if is_joined else (option, place)
-            elif option.startswith("@"):
-                result += (f"@{place}" for place in places("@", option[1:]))
-            elif equals and name in _WITH_PATH:
-                result += (f"{name}={place}" for place in places(name, path))
-            else:
-                result += (word,) if value is None or word != option else (option, value)
+        if word in passed:
+            passed[word].append(next(queue, ""))
+        elif word.startswith("-Wp,"):
+            passed["-Xpreprocessor"] += word.split(",")[1:]
+        else:
+            for option, value in _normal_spelling(word, queue):
+                result += _with_paths(word, option, value, places)
+    for passing, own in passed.items():
+        for word in replace_paths(own, places) if own else ():
+            result += (passing, word)
     return tuple(result)
+
+
+def _with_paths(
+    word: str, option: str, value: str | None, places: Callable[[str, str], tuple[str, ...]]
+) -> Iterator[str]:
+    """Yield an option, written as `word`, with other paths."""
+    name, equals, path = option.partition("=")
+    if value is not None and (option in option_table.PATHS or option in ("-include", "-imacros", "-B")):
+        is_joined = option == "--sysroot" or (word != option and word.startswith(option))
+        for place in places(option, value):
+            joined = f"{option}{'=' * (option == '--sysroot')}{place}"
+            yield from (joined,) if is_joined else (option, place)
+    elif option.startswith("@"):
+        yield from (f"@{place}" for place in places("@", option[1:]))
+    elif equals and name in _WITH_PATH:
+        yield from (f"{name}={place}" for place in places(name, path))
+    else:
+        yield from (word,) if value is None or word != option else (option, value)
 
 
 _WITH_PATH = ("-frandomize-layout-seed-file", "O", "--gcc-toolchain", "--gcc-install-dir")

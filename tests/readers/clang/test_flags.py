@@ -381,5 +381,18 @@ def test_paths_in_flags_are_seen_from_a_folder():
     )  # fmt: skip
 
 
+@pytest.mark.parametrize(("given", "read"), [
+    ("-Xclang -I -Xclang a -Xclang -isystem -Xclang b -DX", "-DX -I /x/a -isystem /x/b"),
+    ("-Xclang -Ia -Xpreprocessor -I -DX -Xpreprocessor b", "-DX -I /x/b -I /x/a"),
+    ("-Wp,-I,a,-DX -Wp,-I -Wp,b -Wp,-MMD,c.d", "-I /x/a -D X -I /x/b"),
+    ("-Xclang -include -Xclang a.h -Ib", "-I /x/b -include /x/a.h"),
+    ("-I -Xclang", "-I /x/-Xclang"), ("-Ia -Xclang", "-I /x/a"), ("-Xlinker -I -Ib", "-I /x/b"),
+])  # fmt: skip
+def test_paths_that_are_passed_on_are_seen_from_a_folder(given, read):
+    words = flags.make_absolute(given.split(), "/x")
+    assert " ".join(flags.normalise(words).passed).replace("-DX", "-D X") == read.replace("-DX", "-D X")
+    assert flags.make_absolute(words, "/y") == words
+
+
 def test_harmless_options_are_not_passed():
     assert not [word for word in option_table._harmless_names() if option_table.is_passed(word)]
