@@ -6,11 +6,14 @@ What libclang reads from the changed text is the judge of each order.
 from __future__ import annotations
 
 import subprocess
+import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from layoutlint.model.reading import ReadOptions
+from layoutlint.model.record import replace
 from layoutlint.model.structs import Struct
 from layoutlint.model.wanted import Wanted
 from layoutlint.readers import clang
@@ -244,6 +247,30 @@ def test_git_applies_a_diff(tmp_path, path, old, new):
     subprocess.run(["git", "apply", "-"], input=diff, cwd=tmp_path, check=True, capture_output=True)
     assert file.read_bytes() == new.encode(errors="surrogateescape")
     assert unified_diff(old, old, path) == ""
+
+
+HOSTILE = [
+    # the first line of the members: nothing in it takes quadratic time
+    "'" * 20_000,
+    "#" * 20_000,
+    "M\n" * 5_000,
+    "struct " * 10_000,
+    "enum {" * 5_000 + "int x;" + "} y;" * 5_000,
+    "/* x */\n\n" * 5_000,
+]
+
+
+@pytest.mark.parametrize("start", HOSTILE, ids=range(len(HOSTILE)))
+def test_hostile_text_takes_little_time(tmp_path, start):
+    _, text, struct = read(tmp_path, "int a;\nint b;\n")
+    fields = tuple(
+        replace(each, source=replace(each.source, line=each.source.line + start.count("\n") + 1)) for each in struct.fields
+    )
+    text = text.replace("struct s {\n", f"struct s {{\n{start}\n")
+    begun = time.process_time()
+    with suppress(CannotMove):
+        reorder_members(text, replace(struct, fields=fields), [1, 0])
+    assert time.process_time() - begun < 2
 
 
 def test_restrictions_say_what_orders_are_refused(tmp_path):

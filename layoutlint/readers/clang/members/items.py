@@ -125,10 +125,11 @@ def _locate_fields(lines: Lines, found: list[_Cluster], struct: Struct) -> list[
     fields: list[list[int]] = [[] for _ in found]
     by_line = {line: at for at, each in enumerate(found) for line in each.lines}
     lines_of = {each.name: each.source.line for each in struct.fields if each.source is not None}
+    words = [{token.text for token in each.tokens} for each in found]
     last = 0
     for number, member in enumerate(struct.fields):
         at = _cluster_of(member, struct, found, by_line, last)
-        if at is None or at < last or not _may_declare(found[at], member.name, lines_of):
+        if at is None or at < last or not _may_declare(words[at], member.name, found[at].lines, lines_of):
             line = None if member.source is None else member.source.line
             reason = f"the text of the struct does not declare {_shown_name(member)} there"
             raise CannotMove(reason, line)
@@ -153,15 +154,16 @@ def _includes(cluster: _Cluster) -> bool:
     return cluster.directive is not None and cluster.directive.word == "include"
 
 
-def _may_declare(cluster: _Cluster, name: str | None, lines_of: dict[str | None, int | None]) -> bool:
-    """Return whether code can declare a field: it has its name, or a macro can make that.
+def _may_declare(
+    words: set[str], name: str | None, lines: range, lines_of: dict[str | None, int | None]
+) -> bool:
+    """Return whether code with some words can declare a field: it has its name, or a macro can make that.
 
     Code with the names of fields of other lines belongs to those: the text is not what was read.
     """
-    words = {token.text for token in cluster.tokens}
-    has_call = any(token.text == "(" for token in cluster.tokens)
-    others = words.intersection(each for each, line in lines_of.items() if each and line not in cluster.lines)
-    return name is None or name in words or has_call or not others
+    if name is None or name in words or "(" in words:
+        return True
+    return all(lines_of[word] in lines for word in words & lines_of.keys())
 
 
 def _shown_name(member: Field) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Literal
 
 from layoutlint.model.record import Record, field
@@ -195,12 +196,13 @@ class _Scanner(Record):
         if self.first is None or self.is_open or self.depth or len(self.conditions) > self.level:
             return
         tokens = tuple(self.tokens)
-        starts = [self.first, *(tokens[at].start for at in _macro_lines(self.lines, tokens))]
-        for number, start in enumerate(starts):
-            stop = starts[number + 1] if number + 1 < len(starts) else end
-            part = tuple(token for token in tokens if start <= token.start < stop)
-            last = part[-1].end if part and stop != end else end
-            self.pieces.append(Piece("code", start, last, part, self.word))
+        cuts = [0, *_macro_lines(self.lines, tokens), len(tokens)]
+        for first, last in pairwise(cuts):
+            part = tokens[first:last]
+            start = self.first if not first else part[0].start
+            self.pieces.append(
+                Piece("code", start, end if last == len(tokens) else part[-1].end, part, self.word)
+            )
         self.first, self.tokens, self.word = None, [], ""
 
     def _finish_macros(self) -> None:
@@ -328,7 +330,7 @@ def _begins_declaration(tokens: tuple[Token, ...], at: int) -> bool:
     """Return whether a declaration can begin at a token: a type, then a name."""
     first, following = tokens[at], tokens[at + 1] if at + 1 < len(tokens) else None
     if not first.is_word or following is None:
-        return False
+        return following is None and _may_be_macro(first.text)
     return first.text in KEYWORDS or following.is_word or following.text in ("*", "(")
 
 

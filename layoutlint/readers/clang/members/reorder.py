@@ -10,7 +10,7 @@ from layoutlint.model.structs import Struct
 from layoutlint.readers.clang.members import items, pieces
 from layoutlint.readers.clang.members.items import Item
 from layoutlint.readers.clang.members.pieces import Body, CannotMove, Lines, Token
-from layoutlint.readers.clang.members.restrictions import Restriction, Shown, restrictions_of
+from layoutlint.readers.clang.members.restrictions import Restriction, Shown, ranks_of, restrictions_of
 
 
 class MemberText(Record, frozen=True):
@@ -68,11 +68,11 @@ def reorder_members(text: str, struct: Struct, order: Sequence[int]) -> str:
     if sorted(order) != list(range(len(struct.fields))):
         raise ValueError("not an order of all fields of the struct")
     parsed = _parse(text, struct)
+    ranks = ranks_of(order)
     for restriction in restrictions_of(parsed.items, Shown(struct.fields)):
-        restriction.refuse(order)
+        restriction.refuse_ranks(ranks, order)
     if list(order) == sorted(order):
         return text
-    ranks = {number: rank for rank, number in enumerate(order)}
     start, end = parsed.body.start, parsed.body.end
     return text[:start] + _Arrangement(text, ranks).text_of(parsed.items, start, end) + text[end:]
 
@@ -103,15 +103,18 @@ def _opening(lines: Lines, struct: Struct, line: int) -> int:
     if line > len(lines):
         raise CannotMove("the file has fewer lines than when it was read", line)
     start, end = lines.start(line), lines.start(line + 1)
+    tag = {struct.realigned_from or struct.name} if struct.is_tagged or struct.realigned_from else _KEYWORDS
     heads: list[tuple[set[str], int]] = []
     head: list[Token] = []
     for token in pieces.code_from(lines.text, start, start + _FARTHEST):
-        if token.text == "{":
-            heads.append(({each.text for each in head if each.start < end}, token.end))
-        head = [] if token.text in ("{", "}", ";") else [*head, token]
-        if not head and token.start >= end:
-            break
-    tag = {struct.realigned_from or struct.name} if struct.is_tagged or struct.realigned_from else _KEYWORDS
+        if token.text in ("{", "}", ";"):
+            if token.text == "{":
+                heads.append(({each.text for each in head if each.start < end}, token.end))
+            head = []
+            if token.start >= end or (heads and heads[-1][0] & tag):
+                break
+        else:
+            head.append(token)
     # A macro can be the tag in the text (`#define __snd_pcm_sync_ptr64 snd_pcm_sync_ptr` of Linux).
     for words in (tag, _KEYWORDS):
         if (at := next((at for mine, at in heads if mine & words), None)) is not None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
 from typing import Literal
 
 from layoutlint.model.record import Record
@@ -12,6 +11,8 @@ from layoutlint.readers.clang.members.items import Item
 from layoutlint.readers.clang.members.pieces import CannotMove, Token
 
 _TYPES = frozenset(("struct", "union", "enum"))
+_ENDS = _TYPES.union("{;*,[")
+"""What ends the tag of a type."""
 
 
 class Shown(Record, frozen=True):
@@ -42,7 +43,10 @@ class Restriction(Record, frozen=True):
 
     def refuse(self, order: Sequence[int]) -> None:
         """Raise CannotMove if an order of all fields breaks the condition."""
-        ranks = {number: rank for rank, number in enumerate(order)}
+        self.refuse_ranks(ranks_of(order), order)
+
+    def refuse_ranks(self, ranks: dict[int, int], order: Sequence[int]) -> None:
+        """Raise CannotMove if an order breaks the condition; `ranks` are the places of fields in it."""
         broken = self._broken(ranks, order)
         if broken is not None:
             raise CannotMove(f"{self.reason}: {broken}", self.line)
@@ -54,12 +58,18 @@ class Restriction(Record, frozen=True):
             last, first = max(mine), min(ranks[number] for number in self.after)
             names = self.shown.name(order[first]), self.shown.name(order[last])
             return f"{names[0]} cannot move before {names[1]}" if first < last else None
-        strangers = [number for number in order[min(mine) : max(mine) + 1] if number not in set(self.fields)]
-        if strangers:
-            return f"{self.shown.name(strangers[0])} cannot be between its members"
+        own = set(self.fields)
+        if max(mine) - min(mine) >= len(own):
+            stranger = next(number for number in order[min(mine) :] if number not in own)
+            return f"{self.shown.name(stranger)} cannot be between its members"
         if self.kind == "unit" and mine != sorted(mine):
             return "they cannot be turned round"
         return None
+
+
+def ranks_of(order: Sequence[int]) -> dict[int, int]:
+    """Return the place of each field in an order."""
+    return {number: rank for rank, number in enumerate(order)}
 
 
 def restrictions_of(items: Sequence[Item], shown: Shown) -> tuple[Restriction, ...]:
@@ -145,19 +155,19 @@ def _defined(tokens: Sequence[Token]) -> Iterator[str]:
     for at, text in enumerate(texts):
         if text not in _TYPES:
             continue
-        brace = next((end for end in range(at + 1, len(texts)) if texts[end] in "{;*,["), len(texts))
+        brace = next((end for end in range(at + 1, len(texts)) if texts[end] in _ENDS), len(texts))
         if brace == len(texts) or texts[brace] != "{":
             continue
         names = (word for word in texts[at + 1 : brace] if word.isidentifier() and not word.startswith("__"))
         yield from (f"{text} {name}" for name in names)
         if text == "enum":
-            yield from _constants(texts[brace:])
+            yield from _constants(texts, brace)
 
 
-def _constants(texts: Sequence[str]) -> Iterator[str]:
-    """Yield the names of the constants of an enumeration, whose brace is first."""
-    for before, text in pairwise(texts):
-        if before == "}":
+def _constants(texts: Sequence[str], brace: int) -> Iterator[str]:
+    """Yield the names of the constants of an enumeration, whose opening brace is at an index."""
+    for at in range(brace + 1, len(texts)):
+        if texts[at] in "{}":
             return
-        if before in ("{", ",") and text.isidentifier():
-            yield text
+        if texts[at - 1] in ("{", ",") and texts[at].isidentifier():
+            yield texts[at]
