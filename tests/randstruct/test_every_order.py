@@ -239,7 +239,8 @@ def test_the_error_is_the_smaller_of_two_bounds(kind, error, monkeypatch):
 
 
 @pytest.mark.exhaustive
-def test_the_same_in_every_run():
+def test_the_same_in_every_run(monkeypatch):
+    monkeypatch.setattr(every_order, "_DRAWN", (1_000, 1_000))
     type_ = brute.Drawer(random.Random(4)).type("again", 25, 0, True)
     first, second = (verdict(Isolated(("f1",)), type_, "gcc-performance", "6.12") for _ in range(2))
     assert first == second
