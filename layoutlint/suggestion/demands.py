@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import combinations, product
 from typing import Any
 
+from layoutlint.geometry.field_types import TYPE
 from layoutlint.geometry.layout import Place
 from layoutlint.geometry.placement import ASSUMED, ELEMENT, Placements, count_lines
 from layoutlint.geometry.siblings import next_elements
@@ -140,17 +141,18 @@ def _solid(places: Iterable[Place]) -> tuple[Place, ...]:
 
 
 def _separate(kind: Separate, context: Context) -> Iterator[Demand]:
-    if context.is_one_of_many:
-        raise CannotState("it is about every struct that matches a pattern")
     groups = [context.places(group) for group in kind.fields]
-    for ours, theirs in combinations(groups, 2):
-        yield from _opposed(product(ours, theirs), kind.neighbours, context)
+    pairs = [pair for ours, theirs in combinations(groups, 2) for pair in product(ours, theirs)]
+    is_by_type = all(path.startswith(TYPE) for group in kind.fields for path in group)
+    select = context.filter_own_pairs if is_by_type else None
+    yield from _opposed(pairs, kind.neighbours, context, select)
 
 
 def _access(kind: AccessApart, context: Context) -> Iterator[Demand]:
-    if kind.independent or not kind.elements or context.is_one_of_many:
-        raise CannotState("it is about every struct that matches a pattern")
-    yield from _opposed(kind.opposed_fields(context), kind.neighbours, context)
+    if kind.independent and context.companions is not None:
+        raise CannotState("it depends on which fields code changes together")
+    pairs = kind.opposed_fields(context)
+    yield from _opposed(pairs, kind.neighbours, context, context.filter_own_pairs, kind.elements)
 
 
 def _guards(kind: Guards, context: Context) -> Iterator[Demand]:
@@ -183,22 +185,33 @@ def _isolated(kind: Isolated, context: Context) -> Iterator[Demand]:
 
 
 def _opposed(
-    pairs: Iterable[tuple[Place, Place]], neighbours: bool | None, context: Context
+    pairs: Iterable[tuple[Place, Place]],
+    neighbours: bool | None,
+    context: Context,
+    select: Callable[[list[tuple[Place, Place]]], list[tuple[Place, Place]]] | None = None,
+    with_own_elements: bool = True,
 ) -> Iterator[Demand]:
     """Yield the demands of pairs that share no line, in an object and with the next one.
 
-    A field in an array stands for its elements.
+    A field in an array stands for its elements, which are kept apart `with_own_elements`. `select` chooses
+    pairs of one object.
     """
     placements, every = context.placements, list(pairs)
     refuse_many(len(every))
     if neighbours and all(row.item == ASSUMED for row in placements.rows):
         raise CannotState("what stands behind an object is not known")
     elements = {place: _elements(context, place) for pair in every for place in pair}
-    expanded = [each for a, b in every for each in product(elements[a], elements[b])]
+    expanded = [(pair, each) for pair in every for each in product(*map(elements.__getitem__, pair))]
     refuse_many(len(expanded))
-    for a, b in expanded:
-        for one, other in _opposed_inside(a, b, context):
-            yield Apart(one, other, placements.bases, placements.line_size)
+    inside = [
+        opposed
+        for (a, b), (one, other) in expanded
+        if with_own_elements or a != b
+        for opposed in _opposed_inside(one, other, context)
+    ]
+    for one, other in inside if select is None else select(inside):
+        yield Apart(one, other, placements.bases, placements.line_size)
+    for _, (a, b) in expanded:
         yield from _opposed_across(a, b, neighbours, context)
 
 
@@ -233,11 +246,14 @@ def _together(kind: Together, context: Context) -> Iterator[Demand]:
 
 
 def _no_straddle(kind: NoStraddle, context: Context) -> Iterator[Demand]:
-    if any(path.startswith("@") for path in kind.fields):
-        raise CannotState("it names fields by their type or access")
-    for place in expand_elements(context, context.places(kind.fields)):
+    places = context.places(kind.fields)
+    paths = tuple(path for path in kind.fields if not path.startswith(TYPE))
+    whole = places if len(paths) == len(kind.fields) else context.places(paths, or_none=True)
+    for place, named in expand_elements(context, places).items():
         if place.is_flexible:
             raise CannotState(f"how far `{place.path}` goes is not known")
+        if place.field.dims and named not in whole:
+            raise CannotState(f"it is about each element of `{place.path}`")
         if not place.is_empty:
             yield OnOneLine((place,), *_where(context.placements))
 

@@ -185,6 +185,24 @@ def test_a_rule_that_is_only_judged_is_not_called_kept(tmp_path):
     assert "no order was searched that keeps apart" in result.stdout
 
 
+INNER = "struct lock { int held; };\nstruct word { long of; };\nstruct pair { struct lock a; struct word b; };\n"
+PATTERNS = [
+    # the members of a struct, what moves: a pair inside of another struct is not its own
+    ("struct lock a;\n struct word b;\n char c[120];", ["a"]),
+    ("struct pair p;\n char c[120];", []),
+]
+
+
+@pytest.mark.parametrize(("body", "moves"), PATTERNS)
+def test_rules_about_every_struct(tmp_path, body, moves):
+    groups = '[["@type:struct lock"], ["@type:struct word"]]'
+    rule = RULES.replace('"ring"', '"*"').replace('[["head"], ["tail"]]', groups)
+    made = document(tmp_path, f"{INNER}struct ring {{\n {body}\n}};\n", rules=rule)
+    assert made["status"] == "optimal"
+    assert [move["member"] for move in made["moves"]] == moves
+    assert [each["searched"] for each in made["rules"]] == [True]
+
+
 USAGE = [
     (("--smallest", "--optimize", "lines"), "different aims"),
     (("--patch", "--format", "json"), "--output json=FILE"),

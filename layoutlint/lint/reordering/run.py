@@ -67,8 +67,9 @@ def suggest(
         task = _with_paths(task, found, options)
     reordering = _Reordering(found, arrangement, ruled, reasons, around, (*notes, *around.notes))
     result = reordering.best(task, request)
-    if result.status == "infeasible":
-        aligned = alternatives(found, arrangement, ruled, around.text_limits, options)
+    if result.status == "infeasible" or (result.status == "unknown" and ruled):
+        limits = () if request.is_forced else around.text_limits
+        aligned = alternatives(found, arrangement, ruled, limits, options)
         result = replace(result, alternatives=aligned)
     if _has_doubt(result, others):
         note = f"{path} does not state which types are packed: the offsets are the likeliest ones"
