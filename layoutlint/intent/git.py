@@ -16,6 +16,7 @@ from datetime import UTC, datetime
 from functools import cache
 from typing import IO, Final
 
+from layoutlint import files
 from layoutlint.errors import ReadError, UsageError
 from layoutlint.model.record import Record, replace
 from layoutlint.readers.processes import program
@@ -26,6 +27,8 @@ _LARGEST_LIST: Final = 1 << 26
 """The most bytes of a list of all files of a repository; Linux v7.2 has 4 million."""
 _LARGEST_INDEX: Final = 1 << 28
 """The most bytes of a list of all files with what the index knows of them."""
+_LARGEST_MERGE: Final = 1 << 16
+"""The most bytes of the list of the commits that are being merged; Linux once merged 66 at once."""
 _SECONDS_OF_STREAM: Final = 600
 _LIMITS: Final = program.Limits(seconds=60, output=_LARGEST, messages=4096)
 _HARDENING: Final = (
@@ -242,9 +245,27 @@ def top_folder(option: str) -> str:
 
 
 def parents(top: str) -> tuple[Commit, ...]:
-    """Return the parents of the next commit: HEAD, in a merge also the other; () for the first commit."""
-    commits = (_commit(top, name) for name in ("HEAD", "MERGE_HEAD"))
+    """Return the parents of the next commit: HEAD, in a merge also the others; () for the first commit.
+
+    Raises UsageError if git's list of the others cannot be read.
+    """
+    commits = (_commit(top, "HEAD"), *_merged_commits(top))
     return tuple(commit for commit in commits if commit is not None)
+
+
+def _merged_commits(top: str) -> Iterator[Commit | None]:
+    """Yield the commits that are being merged: `git merge` can merge any number at once."""
+    path = os.fsdecode(_run(top, "rev-parse", "--git-path", "MERGE_HEAD")).removesuffix("\n")
+    try:
+        ids = files.read_all(os.path.join(top, path), _LARGEST_MERGE).decode(errors="replace").split()
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise UsageError(f"MERGE_HEAD cannot be read: {files.error_reason(error)}") from error
+    for commit_id in filter(_COMMIT.fullmatch, ids):
+        commit = _commit(top, commit_id)
+        name = "MERGE_HEAD" if len(ids) == 1 else f"MERGE_HEAD {commit_id[:12]}"
+        yield None if commit is None else replace(commit, name=name)
 
 
 def fork_point(top: str, old: str, new: str) -> tuple[Commit, Commit] | None:

@@ -233,6 +233,22 @@ def test_merges(project, ours, theirs, status):  # noqa: F811
     assert code == status, text
 
 
+@pytest.mark.parametrize(("ours", "status"), [({"notes": "ours"}, 0), ({"layoutlint.toml": WITH_R, "r.h": BROKEN_R}, 1)])
+def test_a_merge_of_several_branches(project, ours, status):  # noqa: F811
+    """Each branch is a side of its own: what the second one brings differs from HEAD and the first one."""
+    committed(project, BASE)
+    for branch, files in {"first": {"one.h": "struct one { int x; };\n"}, "second": {"base.h": SMALL}}.items():
+        git(project, "switch", "-qc", branch, "main")
+        committed(project, files)
+    git(project, "switch", "-q", "main")
+    committed(project, {"main.h": "struct main { int x; };\n"})
+    git(project, "merge", "-q", "--no-commit", "first", "second")
+    assert len((project / ".git/MERGE_HEAD").read_text().split()) == 2
+    change(project, ours)
+    code, _, text = staged(project)
+    assert code == status, text
+
+
 def test_the_commits_that_pre_commit_compares(project):  # noqa: F811
     committed(project, BASE)
     git(project, "switch", "-qc", "change")
