@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from functools import cache
 
 import pytest
 
@@ -14,8 +15,10 @@ DOCUMENT = (ROOT / "docs" / "generic.md").read_text()
 ROWS = re.findall(r"^\| (\d+) \| `(\w+)` \|[^|]*\| ([\d.]+) \|", DOCUMENT, re.M)
 
 
-def guessed(path: str, *options: str) -> dict:
-    done = run("check", "--pack", "generic", "--format", "json", *options, path, seconds=600)
+@cache
+def guessed(path: str, reader: str) -> dict:
+    """Return the report with all notes on a kernel."""
+    done = run("check", "--pack", "generic", "--format", "json", "--reader", reader, "--guesses", "100000", path, seconds=600)
     report = json.loads(done.stdout)
     assert (done.returncode, report["exit"], done.stderr) == (0, 0, "")
     assert {finding["severity"] for finding in report["findings"]} == {"note"}
@@ -23,9 +26,9 @@ def guessed(path: str, *options: str) -> dict:
 
 
 def test_the_ten_highest_are_those_of_the_document(kernel):
-    report = guessed(str(kernel("next")), "--reader", "dwarf")
+    report = guessed(str(kernel("next")), "dwarf")
     found = [(str(f["rank"]["place"]), f["struct"], f"{f['rank']['score']:.1f}") for f in report["findings"]]
-    assert found == ROWS
+    assert found[:10] == ROWS
     (said,) = report["coverage"]["guessed"]
     notes, structs = re.match(r"generic: ([\d,]+) notes on ([\d,]+) structs", said).groups()
     assert f"gives {notes} notes on {structs} structs" in DOCUMENT
@@ -33,7 +36,7 @@ def test_the_ten_highest_are_those_of_the_document(kernel):
 
 def test_dwarf_and_btf_say_the_same(kernel):
     """But for the structs that the report names: what it says depends on an alignment that BTF does not tell."""
-    ours, theirs = (guessed(str(kernel("next")), "--reader", reader, "--guesses", "100000") for reader in ("dwarf", "btf"))
+    ours, theirs = (guessed(str(kernel("next")), reader) for reader in ("dwarf", "btf"))
     a, b = ({(f["rule"], f["struct"]) for f in report["findings"]} for report in (ours, theirs))
     untold = re.search(r"could not judge (.*)$", theirs["coverage"]["guessed"][0])[1]
     assert b <= a
