@@ -98,6 +98,11 @@ class Arrangement(Record, frozen=True):
             for place in named_members((replace(field, bit_offset=begin),), "", 0, False):
                 yield place.bit_offset, place.bit_offset + (place.bit_size or 0)
 
+    def covered_bits(self, field: Field) -> int:
+        """Return the bits from the start of a member to the end of the last field in it."""
+        places = named_members((replace(field, bit_offset=0),), "", 0, False)
+        return max((place.bit_offset + (place.bit_size or 0) for place in places), default=0)
+
     @property
     def markers(self) -> tuple[int, ...]:
         """The arrays without a length before other members: behind them, they would be flexible."""
@@ -139,7 +144,9 @@ def arrange(struct: Struct, way: Way) -> Arrangement:
     runs = list(_runs(way))
     align = way.lay_out(range(len(way.members))).align
     grain = _BYTE if sum(bool(way.members[run[0]].unit) for run in runs) < 2 else 1
-    units = tuple(_unit(way, run, align * _BYTE // grain, grain) for run in runs)
+    # A packed struct can have a smaller alignment than `int : 0` in it.
+    largest = max([align, *(max(one.align or 1, one.requested_align or 1) for one in way.members)])
+    units = tuple(_unit(way, run, largest * _BYTE // grain, grain) for run in runs)
     last = len(units) - 1 if units and struct.fields and _is_open(struct.fields[-1]) else None
     return Arrangement(struct, way, units, grain, last, align)
 

@@ -7,7 +7,7 @@ of the last one, so they leave no gap: the layout is exactly the one that a comp
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from itertools import combinations, pairwise, product
+from itertools import pairwise, product
 
 from ortools.sat.python import cp_model
 from ortools.sat.python.cp_model import IntVar, LinearExprT, LiteralT
@@ -67,11 +67,13 @@ class Program:
         self.size = self._size()
         """The size of the struct in bytes."""
         self.is_kept = [self.model.new_bool_var(f"kept{number}") for number in range(len(units))]
+        self._reached: list[IntVar] = []
+        """Where the last of the units that stay ends, of those declared up to each."""
         self._relate_kept()
         if arrangement.last is not None:
             for number in range(len(units) - 1):
                 self.model.add(self.precedes(number, arrangement.last) == 1)
-        others = set(range(len(units))) - set(arrangement.markers)
+        others = {number for number, unit in enumerate(units) if unit.fields} - set(arrangement.markers)
         for marker in arrangement.markers if others else ():
             self.model.add_bool_or(self.precedes(marker, other) for other in sorted(others))
 
@@ -122,11 +124,11 @@ class Program:
         """Let the search start with an order."""
         model, place = self.model, {number: at for at, number in enumerate(order)}
         model.clear_hints()
-        end = 0
+        ends, end = {}, 0
         for number in order:
             block, begin = self.blocks[number], end
             unit, row = block.unit, begin % block.unit.period
-            end = begin + unit.gaps[row] + unit.lengths[row]
+            ends[number] = end = begin + unit.gaps[row] + unit.lengths[row]
             values = {block.begin: begin, block.gap: unit.gaps[row], block.span: end - begin}
             if block.step is not None:
                 values[block.step] = (begin + unit.gaps[row]) // unit.period
@@ -141,8 +143,11 @@ class Program:
         for (a, b), literal in self._precedes.items():
             model.add_hint(literal, place[a] < place[b])
         kept = unmoved(order, [len(block.unit.members) for block in self.blocks])
+        reached = 0
         for number, literal in enumerate(self.is_kept):
             model.add_hint(literal, number in kept)
+            reached = max(reached, ends[number]) if number in kept else reached
+            model.add_hint(self._reached[number], reached)
 
     def precedes(self, a: int, b: int) -> LiteralT:
         """Return the literal for which unit `a` stands before unit `b`."""
@@ -157,11 +162,16 @@ class Program:
         return self._precedes[a, b]
 
     def _relate_kept(self) -> None:
-        """Relate units that stay: they keep their order among one another."""
-        for a, b in combinations(range(len(self.blocks)), 2):
-            self.model.add_bool_or(
-                self.is_kept[a].negated(), self.is_kept[b].negated(), self.precedes(a, b)
-            )
+        """Relate units that stay: each begins behind the end of those declared before it that stay."""
+        model = self.model
+        reached: LinearExprT = 0
+        for number, (block, is_kept) in enumerate(zip(self.blocks, self.is_kept, strict=True)):
+            end = model.new_int_var(0, self.horizon, f"reached{number}")
+            model.add(end >= reached)
+            model.add(block.begin >= reached).only_enforce_if(is_kept)
+            model.add(end >= block.end).only_enforce_if(is_kept)
+            self._reached.append(end)
+            reached = end
 
     @property
     def moves(self) -> LinearExprT:
@@ -190,9 +200,13 @@ class Program:
         return self._extents[place]
 
     def extent_of_member(self, position: int) -> Extent:
-        """Return the bytes of a member, by its position in `Struct.fields`; a flexible array has none."""
+        """Return the bytes of a member, by its position in `Struct.fields`.
+
+        A flexible array has none; padding at the end of an anonymous member is left out.
+        """
         field = self.arrangement.struct.fields[position]
-        return self._find_extent(position, 0, Place("", field.bit_offset, field.bit_size, field, True))
+        size = self.arrangement.covered_bits(field)
+        return self._find_extent(position, 0, Place("", field.bit_offset, size, field, True))
 
     def _find_extent(self, position: int, inner: int, place: Place) -> Extent:
         """Return the bytes of a field that begins some bits inside of a member."""

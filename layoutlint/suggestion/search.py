@@ -50,6 +50,8 @@ class Task(Record, frozen=True):
     """What every order must meet."""
     excluded: tuple[tuple[int, ...], ...] = ()
     """Orders that are no solution, though they keep the demands."""
+    start: tuple[int, ...] = ()
+    """The order from which the search starts; empty for the declared one."""
 
 
 class Reached(Record, frozen=True):
@@ -75,13 +77,17 @@ class Solution(Record, frozen=True):
     """Whether without any of the core the others can be kept."""
 
 
+_SECOND = 0.15
+"""CP-SAT's deterministic time in a second, for structs of a hundred members."""
+
+
 class Search:
     """A search with a limit of work."""
 
     def __init__(self, task: Task, effort: float) -> None:
-        """`effort` is the most work of each step in CP-SAT's deterministic time, about seconds."""
+        """`effort` is the most work of each step, about seconds of a processor; a quarter for `holes`."""
         self.task = task
-        self._effort = effort
+        self._effort = effort * _SECOND
 
     def run(self) -> Solution:
         """Return the best order that keeps all rules; else the contradicting rules and a compromise."""
@@ -108,11 +114,11 @@ class Search:
         kept: tuple[int, ...] = ()
         reached: list[Reached] = []
         is_proved = True
-        program.hint(range(len(program.blocks)))
+        program.hint(self.task.start or range(len(program.blocks)))
         for aim in self.task.aims:
             expression = self._expression(program, aim)
             program.model.minimize(expression)
-            solver = self._solver()
+            solver = self._solver(0.25 if aim == "holes" else 1.0)
             status = solver.solve(program.model)
             if status == cp_model.INFEASIBLE:
                 return Solution("infeasible")
@@ -203,11 +209,12 @@ class Search:
         program.model.add(sum(literals) >= round(solver.objective_value))
         return self._descend(program, literals)
 
-    def _solver(self) -> cp_model.CpSolver:
+    def _solver(self, share: float = 1.0) -> cp_model.CpSolver:
         solver = cp_model.CpSolver()
         solver.parameters.num_workers = 1
         solver.parameters.random_seed = 1
-        solver.parameters.max_deterministic_time = self._effort
+        solver.parameters.max_deterministic_time = self._effort * share
+        solver.parameters.interleave_search = True
         solver.parameters.cp_model_probing_level = 0
         solver.parameters.max_presolve_iterations = 1
         return solver

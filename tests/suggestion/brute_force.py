@@ -55,9 +55,10 @@ def orders(specimen: Specimen) -> Iterator[Order]:
     if specimen.is_open:
         yield from ((*order, count - 1) for order in permutations(range(count - 1)))
         return
-    empty = {at for at, (one, *_) in enumerate(specimen.units) if "[0]" in one.shape}
+    named = [at for at, unit in enumerate(specimen.units) if any(one.name for one in unit)]
+    empty = {at for at in named if "[0]" in specimen.units[at][0].shape}
     for order in permutations(range(count)):
-        if order[-1] not in empty or len(empty) == count:
+        if max(named, key=order.index) not in empty or len(empty) == len(named):
             yield order
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import subprocess
 from collections.abc import Iterable
 from pathlib import Path
@@ -29,9 +30,9 @@ def faults(specimens: list[Specimen], folder: Path) -> list[str]:
     answers = [each for one in specimens if (each := answer(one, folder)) is not None]
     assert len(answers) > len(specimens) * 0.8
     wrong = [
-        f"{fault}\n{each.specimen.text()}\n{each.specimen.rules}"
+        f"{reason}\n{each.specimen.text()}\n{each.specimen.rules}"
         for each in answers
-        for fault in Comparison(each, layouts[each.specimen.name]).faults()
+        for reason in Comparison(each, layouts[each.specimen.name]).faults()
     ]
     return wrong + patched_faults(answers, folder)
 
@@ -75,4 +76,6 @@ def test_suggestions_are_the_best_of_all_orders(tmp_path):
 @pytest.mark.exhaustive
 @pytest.mark.parametrize(("first", "count", "fewest", "most"), [(1000, 480, 2, 7), (5000, 20, 8, 9)])
 def test_suggestions_are_the_best_of_all_orders_of_more_structs(tmp_path, first, count, fewest, most):
-    assert faults([specimen(seed, fewest, most) for seed in range(first, first + count)], tmp_path) == []
+    every = (specimen(seed, fewest, most) for seed in itertools.count(first))
+    few = (one for one in every if len(one.units) - one.is_open <= 7)  # of 7 units there are 5,040 orders
+    assert faults(list(itertools.islice(few, count)), tmp_path) == []
