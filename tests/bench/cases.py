@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -18,8 +18,9 @@ from tests.real import kernels
 
 FINDINGS = (0, 1)
 """Exit statuses of a `check` that did its work."""
-JOBS = RULED, EVERY, ONE, AROUND, BTF, HEADERS, START = (
-    "structs of the rules", "every struct", "one struct", "what embeds a struct", "from BTF", "from a header", "start-up",
+JOBS = RULED, EVERY, TWO, ONE, AROUND, BTF, HEADERS, START = (
+    "structs of the rules", "every struct", "two kernels", "one struct", "what embeds a struct", "from BTF", "from a header",
+    "start-up",
 )  # fmt: skip
 """What is asked of the tools; cases of one job stand beside each other."""
 HEADER = "linux/fs.h"
@@ -72,6 +73,7 @@ LIMITS = (
     Limit("check", "pahole-sizes", "wall", 1 / 8, "at least 8 times faster"),
     Limit("check", "pahole-sizes", "private", 1 / 10, "at most a tenth"),
     Limit("show-all", "pahole", "wall", 1 / 4, "at least 4 times faster"),
+    Limit("diff", "checks", "wall", 2, "at most 2 s more", is_more=True),
     Limit("show", "drgn", "wall", 1.3, "at most 1.3 times"),
     *(Limit(f"containers-{name}", "check", "wall", 0.3, "at most 0.3 s more", is_more=True) for name in EMBEDDED),
     Limit("containers-btf", "check-btf", "wall", 0.3, "at most 0.3 s more", is_more=True),
@@ -83,12 +85,13 @@ LIMITS = (
 
 def cases(inputs: Inputs) -> tuple[Case, ...]:
     """All cases, in the order in which a round runs them."""
-    return tuple(sorted((*_dwarf(inputs), *_btf(inputs), *_headers(), *_start_up()), key=lambda case: JOBS.index(case.job)))
+    found = (*_dwarf(inputs), *_two_kernels(inputs), *_btf(inputs), *_headers(), *_start_up())
+    return tuple(sorted(found, key=lambda case: JOBS.index(case.job)))
 
 
 def layoutlint(*arguments: str, shows: str, folder: Path = ROOT) -> Command:
     """The command line of the package in a folder, by the interpreter that runs the bench."""
-    statuses = FINDINGS if arguments[0] == "check" else (0,)
+    statuses = FINDINGS if arguments[0] in ("check", "diff") else (0,)
     return Command((sys.executable, "-m", "layoutlint", *_uncached(arguments)), shows, statuses, folder)
 
 
@@ -152,6 +155,27 @@ def _dwarf(inputs: Inputs) -> tuple[Case, ...]:
             Case("show-interpreted", "layoutlint, interpreted", f"show {struct}", ONE, lambda: show(vmlinux, inputs, copy)),
         ]
     return tuple(found)
+
+
+def _two_kernels(inputs: Inputs) -> tuple[Case, ...]:
+    return (
+        Case("diff", "layoutlint", "diff --format json", TWO, lambda: _diff(inputs)),
+        Case("checks", "layoutlint", "check -v of each", TWO, lambda: _checks(inputs)),
+    )  # fmt: skip
+
+
+def _diff(inputs: Inputs) -> Command:
+    """`diff` of the vmlinux and of Debian's newest one: of all their structs."""
+    sides = str(inputs.vmlinux), str(kernels.fetch("newest"))
+    return layoutlint("diff", "--reader", "dwarf", "--format", "json", *sides, shows=f'"{inputs.struct}"')
+
+
+def _checks(inputs: Inputs) -> Command:
+    """`check` of each of the two, one after the other."""
+    one = check(inputs.vmlinux, inputs)
+    both = str(inputs.vmlinux), str(kernels.fetch("newest"))
+    script = 'old=$1 new=$2; shift 2; "$@" "$old"; test $? -le 1 && "$@" "$new"'
+    return replace(one, words=("sh", "-c", script, "sh", *both, *one.words[:-1]))
 
 
 def _btf(inputs: Inputs) -> tuple[Case, ...]:
