@@ -45,7 +45,7 @@ USAGE = [
     ("no version", (*RAND, "--kernel-version", "six"), "--kernel-version 'six': wanted X.Y, such as 6.12, or a kernel source"),
     ("no source", (*RAND, "--kernel-version", "/"), "--kernel-version /: has no scripts/gcc-plugins/randomize_layout_plugin.c"),
     ("an early version", (*RAND, "--kernel-version", "4.9"), "Linux randomises layouts since 4.13"),
-    ("no name", (*RAND, "--randomized", "struct marked"), "'struct marked' is no name of a struct"),
+    ("no name", (*RAND, "--randomized", "struct marked"), "'struct marked' is not the name of a struct"),
     ("a name both ways", (*RAND, "--randomized", "marked,!marked"), "`marked` is given both with and without `!`"),
     ("a name twice", (*RAND, "--randomized", "marked", "--randomized", "tail,marked"), "`marked` is given twice"),
     ("no such member", (*RAND, "--randomized", "marked.none"), "struct marked has no struct without a name that holds `none`"),
@@ -179,7 +179,7 @@ def test_a_bad_name_in_a_file(tmp_path, compiled):
     (tmp_path / "names").write_text("marked\n\nstruct*\n")
     done = run("show", compiled, "marked", *RAND, "--randomized", tmp_path / "names")
     assert done.returncode == 2
-    assert f"{tmp_path}/names:3: 'struct*' is no name of a struct" in done.stderr
+    assert f"{tmp_path}/names:3: 'struct*' is not the name of a struct" in done.stderr
 
 
 def test_a_file_of_names_without_end(tmp_path, compiled):
