@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from layoutlint.judgement.verdict import Outcome, Verdict
 from layoutlint.lint.reordering.rules import Ruled
+from layoutlint.lint.reordering.start import start_order
 from layoutlint.model.record import replace
 from layoutlint.suggestion.arrangement import Arrangement
 from layoutlint.suggestion.program import unmoved
@@ -20,6 +21,7 @@ def solve(
     task: Task, ruled: Sequence[Ruled], reasons: dict[int, str], effort: float
 ) -> tuple[Solution, list[Verdict]]:
     """Return an order that the rules themselves keep, with their verdicts on it."""
+    task = replace(task, start=start_order(task.arrangement, ruled))
     for _ in range(_MOST_TRIES):
         solution = Search(task, effort).run()
         if not solution.order:
