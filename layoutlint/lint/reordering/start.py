@@ -19,7 +19,8 @@ Order = tuple[int, ...]
 def start_order(arrangement: Arrangement, ruled: Sequence[Ruled]) -> Order:
     """Return an order that keeps as many rules as a few moves can; () if all are kept.
 
-    Fields of rules that are not kept move. Each move is the best single one: large structs have more orders than a constraint program tries in time.
+    Fields of rules that are not kept move, each to its best place: large structs have more orders than a
+    constraint program tries in time.
     """
     failing = [one for one in ruled if one.before.outcome is not Outcome.KEPT]
     if not failing:
