@@ -13,6 +13,7 @@ from layoutlint.geometry.layout import Place
 from layoutlint.model.record import Record
 from layoutlint.suggestion.arrangement import Arrangement
 from layoutlint.suggestion.demands import Demand
+from layoutlint.suggestion.greedy import small_order
 from layoutlint.suggestion.limits import Limit
 from layoutlint.suggestion.program import Program, order_at
 from layoutlint.suggestion.statements import state
@@ -135,8 +136,18 @@ class Search:
             kept = tuple(rule for rule, literal in enumerate(literals) if solver.boolean_value(literal))
             program.model.clear_objective()
             program.model.add(expression <= value)
-            program.hint(order)
+            program.hint(self._start(order, aim, value))
         return Solution("optimal" if is_proved else "feasible", order, tuple(reached), kept)
+
+    def _start(self, order: tuple[int, ...], aim: Aim, value: int) -> tuple[int, ...]:
+        """Return the order with which the search for the next aim starts.
+
+        The smallest order that was found can move nearly all units, where few moves do.
+        """
+        task = self.task
+        if aim != "size" or task.aims[-1] == aim or task.rules or task.limits or task.excluded:
+            return order
+        return small_order(task.arrangement, value) or order
 
     def _expression(self, program: Program, aim: Aim) -> LinearExprT:
         if aim == "moves":

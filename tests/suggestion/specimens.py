@@ -103,10 +103,10 @@ def specimen(seed: int, fewest: int, most: int) -> Specimen:
     paths = [one.paths for unit in units for one in unit if one.paths]
     name = f"s{seed}"
     rules = "" if len(paths) < 2 else _Rules(chance, name, paths).text()
-    return Specimen(
-        name, units, before, behind or ";", rules, chance.choice((None, 16, 16, 32, 64)),
-        chance.choice((64, 64, 32)), chance.random() < 0.3,
-    )  # fmt: skip
+    line, bits, is_smallest = chance.choice((None, 16, 16, 32, 64)), chance.choice((64, 64, 32)), chance.random() < 0.3
+    if is_smallest and chance.random() < 0.3:
+        rules = ""
+    return Specimen(name, units, before, behind or ";", rules, line, bits, is_smallest)
 
 
 def _random_units(chance: random.Random, count: int) -> tuple[Unit, ...]:
