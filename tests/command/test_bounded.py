@@ -75,7 +75,7 @@ NAMED = [
     ((*RANDOMISED, "--seed", "./x"), 2, ("is a pipe that nobody writes to", "is a device",
      "is a directory", "no such file", "permission denied")),
     ((*RANDOMISED, "--randomized", "./x"), 2, ("is a pipe that nobody writes to", "is a device",
-     "is no name of a struct", "is no name of a struct", "permission denied")),
+     "is not the name of a struct", "is not the name of a struct", "permission denied")),
     ((*RANDOMISED, "--kernel-version", "./x"), 2, ("wanted X.Y", "wanted X.Y",
      "has no scripts/gcc-plugins", "wanted X.Y", "wanted X.Y")),
     (("check", "in.o", "--rules", "good.toml", "--sources", "x"), 2, ("no such folder", "no such folder",
