@@ -56,6 +56,7 @@ class Cast(NamedTuple):
     other: str
     """The tag or typedef of the other struct."""
     line: int
+    is_typedef: bool
 
 
 def find(code: Code, subject: Subject) -> Iterator[OrderUse | Cast | Unresolved]:
@@ -116,13 +117,13 @@ def _from(code: Code, subject: Subject) -> Iterator[OrderUse | Cast | Unresolved
                 f"a cast to `{target} {match[3]}` reads or writes the struct by words", (), "all",
             )  # fmt: skip
         elif stars == 1 and target not in subject.aliases:
-            yield Cast(target, code.line(match.start()))
+            yield Cast(target, code.line(match.start()), True)
 
 
 def _between(code: Code, subject: Subject, other: TypeName, at: int, direction: str) -> OrderUse | Cast:
     if other.name in subject.first_types:
         return _first(code, subject, at, direction)
-    return Cast(other.name, code.line(at))
+    return Cast(other.name, code.line(at), other.is_typedef)
 
 
 def _first(code: Code, subject: Subject, at: int, direction: str) -> OrderUse:

@@ -1,4 +1,4 @@
-"""The text of a C file as the searches read it: statements and bodies of macros, without comments and strings."""
+"""The text of a C file as the searches read it: statements, and bodies of macros."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Code:
 
     @cached_property
     def closing(self) -> dict[int, int]:
-        """The offset of the bracket that closes the one at each offset; brackets that nothing closes are missing.
+        """The offset of the bracket that closes the one at each offset, if one does.
 
         A brace in the first column closes everything: branches of `#if` can open more than they close.
         """

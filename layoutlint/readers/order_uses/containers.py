@@ -20,7 +20,10 @@ _DECLARATOR = re.compile(r"\s*(?:__\w+\s+)*(\w+)\s*((?:\[[^\]]*\]\s*)*)")
 _NAME = re.compile(
     r"\(\s*\*+\s*(?:const\s+)?(\w+)|(\w+)\s*(?:\[[^\]]*\]\s*)*(?::\s*\w+\s*)?(?:__\w+(?:\s*\([^()]*\))?\s*)*$"
 )
-_TYPE = r"\bstruct\s+(\w+)\s+(?=[^;{}=]{1,200}=\s*\{)|\(\s*(?:const\s+)?struct\s+(\w+)\s*(?:\[[^\]\n]*\]\s*)?\)\s*(?=\{)"
+_TYPE = (
+    r"\bstruct\s+(\w+)\s+(?=[^;{}=]{1,200}=\s*\{)"
+    r"|\(\s*(?:const\s+)?struct\s+(\w+)\s*(?:\[[^\]\n]*\]\s*)?\)\s*(?=\{)"
+)
 _TYPED = re.compile(_TYPE)
 _FIXED = re.compile(r"\b(?:__packed|packed|PACKED)\b")
 
@@ -69,7 +72,8 @@ def find(code: Code, raw: str, type_pattern: str, inner: str) -> Iterator[Contai
         for brace, end, name in inside[-1:]:
             tail = code.text[end : code.text.find(";", end)]
             yield Container(
-                name, declarator[1], declarator[2].count("["), _position(code, raw, brace, declarator[1]), inner,
+                name, declarator[1], declarator[2].count("["),
+                _position(code, raw, brace, declarator[1]), inner,
                 code.path, code.line(at), _FIXED.search(tail) is not None,
             )  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""What the definition of a struct says about the order of its members: attributes, markers, groups, comments."""
+"""What the definition of a struct says about the order of its members: attributes, markers, comments."""
 
 from __future__ import annotations
 
@@ -13,9 +13,12 @@ from layoutlint.readers.order_uses.facts import OrderUse
 from layoutlint.readers.order_uses.subject import Subject
 
 _COMMENT = re.compile(rf"{BLOCK_COMMENT}|{LINE_COMMENT}", re.DOTALL)
-_MUST = r"(?:must|has to|have to|needs? to|should|shall)\s+(?:always\s+)?(?:be|stay|remain|come|go|appear|reside|sit)\s+"
+_MUST = (
+    r"(?:must|has to|have to|needs? to|should|shall)\s+(?:always\s+)?"
+    r"(?:be|stay|remain|come|go|appear|reside|sit)\s+"
+)
 _FIRST = re.compile(
-    rf"{_MUST}(?:(?:the|at|in|as|kept|placed)\s+)*(?:very\s+)?(?:first\b(?!\s+to)|beginning|start\b|top\b|offset\s+(?:0|zero))"
+    rf"{_MUST}(?:(?:the|at|in|as|kept|placed)\s+)*(?:very\s+)?(?:first\b|beginning|start\b|top\b|offset\s+(?:0|zero))"
     r"|keep\s+(?:\w+\s+){0,3}(?:first|at\s+the\s+(?:top|beginning|start))\b|^\W*first[\s,!:-]*(?:member|field|element)?\W*$",
     re.IGNORECASE,
 )
@@ -65,7 +68,10 @@ class Marks(NamedTuple):
 def may_define(text: str, subject: Subject) -> bool:
     """Return whether a text seems to define the struct."""
     names = "|".join(map(re.escape, subject.names))
-    guard = rf"(?:{names})\b[^;{{}}()=,*]{{0,120}}+\{{|\}}[^;{{}}=()]{{0,200}}?\b(?:{names})\b|struct\w*\s*\(\s*(?:{names})\b"
+    guard = (
+        rf"(?:{names})\b[^;{{}}()=,*]{{0,120}}+\{{|\}}[^;{{}}=()]{{0,200}}?\b(?:{names})\b"
+        rf"|struct\w*\s*\(\s*(?:{names})\b"
+    )
     return re.search(guard, text) is not None
 
 
@@ -165,7 +171,8 @@ def _comments(code: Code, raw: str, subject: Subject, definition: Definition) ->
             )
         elif scope == "last" and member is not None:
             text = f"a comment says that {name} must be last"
-            yield OrderUse("comment", code.path, line, text, (member,), "range", "end")
+            members = subject.range(subject.members.index(member), len(subject.members) - 1)
+            yield OrderUse("comment", code.path, line, text, members, "range", "end", any_order=True)
         elif member is None:
             yield OrderUse("comment", code.path, line, "a comment says that the order matters")
         else:
@@ -231,7 +238,7 @@ _BYTE = re.compile(r"\b(?:char|_*[us]8|u?int8_t|_Bool|bool)\b")
 
 
 def _fixed_endian(subject: Subject, file: str, line: int | None) -> Iterator[OrderUse]:
-    """Yield a use for a struct whose members all have a fixed byte order or are bytes, and a note for a mixture."""
+    """Yield a use if all members have a fixed byte order or are bytes, and a note if most have."""
     is_fixed: list[bool] = []
     for field in subject.struct.fields:
         names = " ".join(str(ctype) for ctype in (field.type, *field.underlying_types))

@@ -234,7 +234,7 @@ class Judge:
         )
 
     def _is_flat(self, at: int, value: Element) -> bool:
-        """Return whether a value without braces is for the first of several members of an inner struct or array."""
+        """Return whether a value without braces is for a part of an inner struct or array."""
         if at >= len(self._subject.struct.fields):
             return True
         field = self._subject.struct.fields[at]

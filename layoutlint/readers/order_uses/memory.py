@@ -1,4 +1,4 @@
-"""Calls that read or write bytes of a struct: over several members, or as a whole to users, files and sockets."""
+"""Calls that read or write bytes of a struct: over several members, or as a whole."""
 
 from __future__ import annotations
 
@@ -125,7 +125,9 @@ def _difference(subject: Subject, text: str) -> tuple[int, int] | None:
     if match is None:
         return None
     places = subject.member_at.get(match[1]), subject.member_at.get(match[2])
-    return None if places[0] is None or places[1] is None else (min(places[0], places[1]), max(places[0], places[1]))  # fmt: skip
+    if places[0] is None or places[1] is None:
+        return None
+    return min(places[0], places[1]), max(places[0], places[1])
 
 
 def _over(
@@ -136,8 +138,8 @@ def _over(
     if address is None or (place := subject.member_at.get(address[4])) is None:
         return None
     field = subject.struct.fields[place]
-    if not address[1] and not field.dims:
-        return None  # a pointer that is stored in the member
+    if not field.dims and (not address[1] or address[5]):
+        return None  # the member is a pointer, and what it points to is read or written
     if field.name is None:
         return None  # within an anonymous struct or union, which moves as a whole
     last = _last_member(subject, place, address[4], size, indexed=address[5] is not None)
@@ -151,7 +153,8 @@ def _over(
         return Unresolved(code.line(at), text)
     return OrderUse(
         "member-range", code.path, code.line(at),
-        f"{name}() covers `{subject.members[place]}` to `{subject.members[last]}`", subject.range(place, last), "range",
+        f"{name}() covers `{subject.members[place]}` to `{subject.members[last]}`",
+        subject.range(place, last), "range",
         any_order=False,
     )  # fmt: skip
 
@@ -276,5 +279,6 @@ def _frees(code: Code, subject: Subject) -> Iterator[OrderUse]:
         if _is_own(code, subject, match[1], match[2], match.start()) is True:
             yield OrderUse(
                 "first-member-free", code.path, code.line(match.start()),
-                f"{before[1]}free() gets the address of the first member, `{first}`, for the object", (first,), "first",
+                f"{before[1]}free() gets the address of the first member, `{first}`, for the object",
+                (first,), "first",
             )  # fmt: skip

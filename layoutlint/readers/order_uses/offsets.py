@@ -135,7 +135,7 @@ def _given(
 
 
 def _expression(code: Code, offset: Offset) -> tuple[int, int]:
-    """Return where the expression around an offset begins and ends: an argument, an operand, or a statement."""
+    """Return where the expression around an offset begins and ends: an argument or a statement."""
     text, depth = code.text, 0
     start = max(0, offset.at - _FAR)
     at = offset.at
@@ -244,16 +244,10 @@ def _assertion(code: Code, subject: Subject, offsets: list[Offset], text: str, l
     members = tuple(subject.members[place] for place in places)
     shown = " and ".join(f"`{name}`" for name in members)
     comparison = _COMPARISON.findall(text)
-    if len(places) > 1 and len(offsets) == 2 and comparison and not re.search(r"\d|sizeof|%|\+|-", text):
-        if comparison[0] in ("<", "<=", ">", ">="):
-            return OrderUse(
-                "offset-assertion",
-                code.path,
-                line,
-                f"an assertion compares the offsets of {shown}",
-                members,
-                "order",
-            )
+    is_plain = len(places) == len(offsets) == 2 and not re.search(r"\d|sizeof|%|\+|-", text)
+    if is_plain and comparison and comparison[0] in ("<", "<=", ">", ">="):
+        shown = f"an assertion compares the offsets of {shown}"
+        return OrderUse("offset-assertion", code.path, line, shown, members, "order")
     if len(places) > 1 and comparison and comparison[0] in ("==", "!=") and "sizeof" in text:
         return OrderUse(
             "offset-assertion", code.path, line, f"an assertion on the distance of {shown}",
@@ -286,7 +280,8 @@ def _difference(
     if offsets[0].is_end:
         first = min(first + 1, count - 1)
     return OrderUse(
-        "member-range", code.path, line, f"a size goes from `{subject.members[places[0]]}` to the end of the struct",
+        "member-range", code.path, line,
+        f"a size goes from `{subject.members[places[0]]}` to the end of the struct",
         subject.range(first, count - 1), "range", "end", any_order=True,
     )  # fmt: skip
 

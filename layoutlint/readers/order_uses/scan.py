@@ -27,8 +27,10 @@ _IOCTL = re.compile(
     r"(\w*_IO(?:R|W|WR|RW|C)\w*+|\w*IOCTL\w*+|IO(?:R|W|WR))\s*+\([^;{}]{0,200}?,\s*(?:sizeof\s*\(\s*)?$"
 )
 """The call before a type that is its last argument."""
-_CO_RE = re.compile(r"BPF_CORE_READ\w*\s*\(|bpf_core_\w+\s*\(|preserve_access_index|vmlinux\.h\b")
-_CO_RE_HINTS = ("BPF_CORE_READ", "bpf_core_", "preserve_access_index", "vmlinux.h")
+_CO_RE = re.compile(
+    r"BPF_CORE_READ\w*\s*\(|bpf_core_(?:read|field|type)\w*\s*\(|#[ \t]*include[ \t]*[<\"]vmlinux\.h\b"
+)
+_CO_RE_HINTS = ("BPF_CORE_READ", "bpf_core_", "vmlinux.h")
 _BRACE_MACRO = re.compile(r"define[ \t]+\w++(?:\([^()\n]{0,400}+\))?+[ \t\r\n\\(]*+\{")
 _FIRST_MEMBER = re.compile(
     rb"struct\s+(\w++)\s*+\{\s*+(?:/\*.{0,400}?\*/\s*+)?(?:struct\s+)?(\w++)\s+(?!\*)\w", re.DOTALL

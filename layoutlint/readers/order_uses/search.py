@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 
 from layoutlint.errors import ReadError
@@ -28,6 +28,8 @@ _MOST_MACROS = 40
 _MOST_CONTAINERS = 30
 """The most containers whose own containers are searched."""
 _DEEPEST = 8
+_ONCE_A_FILE = ("group-assertion", "offset-assertion")
+"""The kinds of which a file often has many that forbid the same."""
 
 
 def find_order_uses(
@@ -120,7 +122,8 @@ class _Run:
             else next((m.random_members for m in marks if m.random_members), ())
         )
         return Search(
-            tuple(_listed(uses)), self._looked_at(), tuple(dict.fromkeys((*self._sentences, *self._limits()))),
+            tuple(_listed(uses)), self._looked_at(),
+            tuple(dict.fromkeys((*self._sentences, *self._limits()))),
             is_free, free,
         )  # fmt: skip
 
@@ -165,7 +168,8 @@ class _Run:
         if outer:
             self._add_containers(outer)
             again = Question(frozenset(), self._containers, False, frozenset(), {})
-            answers = list(self._spread(partial(scan.answer, subject=self._subject, question=again), self._sources.files))  # fmt: skip
+            work = partial(scan.answer, subject=self._subject, question=again)
+            answers = list(self._spread(work, self._sources.files))
         self._files += [replace_macros(each) for each in answers if each.uses or each.by_macro]
 
     def _add_containers(self, found: Iterable[Container]) -> None:
@@ -190,7 +194,7 @@ class _Run:
                 values, missing = self._expand(by_macro.name, _DEEPEST)
                 yield from values
                 for name in missing:
-                    if name.isupper() or name.startswith("_"):
+                    if name.isupper() or "init" in name.lower():
                         unknown.setdefault(name, f"{each.path}:{by_macro.line}")
                 if by_macro.is_element and self._macros.get(by_macro.name, ()) is None:
                     text = f"an initialiser sets members by position, with `{by_macro.name}`"
@@ -224,7 +228,11 @@ class _Run:
                 place = f"{each.path}:{cast.line}"
                 if self._begins_with(cast.other):
                     continue
-                if cast.other not in self._first_members and cast.other not in self._containers:
+                if (
+                    cast.is_typedef
+                    and cast.other not in self._first_members
+                    and cast.other not in self._containers
+                ):
                     unknown.setdefault(cast.other, place)
                     continue
                 text = f"a cast between the struct and `{cast.other}` relies on members at the same offsets"
@@ -275,10 +283,10 @@ class _Run:
             reason = next(each.unread for each in self._files if each.unread)
             yield f"{quantity(len(unread), 'file')} could not be searched: {first_few(unread)} ({reason})"
         if not any(each.defines for each in self._files):
-            yield "the definition of the struct is not in these files: its comments, markers and attributes were not read"
+            yield "the definition of the struct, its comments and attributes: it is not in these files"
         others = [each.path for each in self._files if each.is_other]
         if others:
-            yield f"{quantity(len(others), 'file')} with a struct of their own of this name: {first_few(others)}"
+            yield f"{quantity(len(others), 'file')} with another struct of this name: {first_few(others)}"
         yield from self._unresolved()
         yield from self._other_languages()
         names = " or ".join(subject.names[:3])
@@ -305,7 +313,8 @@ class _Run:
             if any(name.encode() in data for name in self._subject.names):
                 naming.append(path)
         if naming:
-            yield f"{quantity(len(naming), 'file')} in C++ or Objective-C that may name the struct: {first_few(naming)}"
+            count = quantity(len(naming), "file")
+            yield f"{count} in C++ or Objective-C that may name the struct: {first_few(naming)}"
 
 
 def replace_macros(found: FileUses) -> FileUses:
@@ -315,12 +324,15 @@ def replace_macros(found: FileUses) -> FileUses:
 
 def _listed(uses: Iterable[OrderUse]) -> Iterator[OrderUse]:
     """Yield uses once each, and of those that forbid the same a limited number."""
-    counts: Mapping[tuple[object, ...], int] = {}
-    seen: set[OrderUse] = set()
-    counted: dict[tuple[object, ...], int] = dict(counts)
+    counts: dict[tuple[object, ...], int] = {}
+    seen: set[tuple[object, ...]] = set()
     for use in uses:
         key = (use.kind, use.members, use.scope, use.place, use.any_order, use.may_be_first)
-        counted[key] = counted.get(key, 0) + 1
-        if use not in seen and counted[key] <= _MOST_EQUAL:
-            seen.add(use)
+        line = None if use.kind in _ONCE_A_FILE else use.line
+        identity = (*key, use.file, line, use.text)
+        if identity in seen:
+            continue
+        seen.add(identity)
+        counts[key] = counts.get(key, 0) + 1
+        if counts[key] <= _MOST_EQUAL:
             yield use

@@ -28,7 +28,7 @@ class Subject(Record, frozen=True, dict=True):
 
     @cached_property
     def type_pattern(self) -> str:
-        """A pattern of its type: `struct ring` or a typedef. It begins with a word, which `re` searches for quickly."""
+        """A pattern of its type: `struct ring` or a typedef."""
         tagged = rf"{self.struct.aggregate}\s+{re.escape(self.struct.name)}\b" if self.tag else ""
         names = "|".join(re.escape(name) for name in self.aliases)
         typedefs = rf"\b(?:{names})\b" if names else ""

@@ -170,6 +170,8 @@ USES = [
     (in_function("return *(char *)r + *((unsigned char *)r + 3);"), None),
     (in_function("return *(unsigned int *)r;"), "scalar-cast 4 all:"),
     ("struct twin { int n; };\nvoid g(struct ring *r)\n{\n\tstruct twin *t = (struct twin *)r;\n}", "struct-cast 4 all:"),
+    ("struct ring *g(struct where *w)\n{\n\treturn (struct ring *)w;\n}", "struct-cast 3 all:"),
+    (in_function("memset(&r->data[8], 0, 64);"), None),
     ("struct outer { struct ring ring; };\nvoid g(struct ring *r)\n{\n\tstruct outer *t = (struct outer *)r;\n}", None),
     (in_function("kfree(&r->link);"), "first-member-free 4 first: link"),
     (in_function("list_free(&r->link); kfree(r->data);"), None),
@@ -307,8 +309,8 @@ NOT_LOOKED_AT = [
     ("x.c", "struct ring r = NOWHERE(1);", "initialisers made by macros whose definitions are not there: NOWHERE"),
     ("x.cpp", "struct ring r{};", "1 file in C++ or Objective-C that may name the struct: x.cpp"),
     ("x.c", "struct ring *r;\0", "1 file could not be searched: x.c (has bytes of value 0"),
-    ("x.c", "struct ring { int a; };", "1 file with a struct of their own of this name: x.c"),
-    ("x.c", "struct ring *g(struct where *w)\n{\n\treturn (struct ring *)w;\n}", "casts between the struct and types"),
+    ("x.c", "struct ring { int a; };", "1 file with another struct of this name: x.c"),
+    ("x.c", "struct ring *g(where *w)\n{\n\treturn (struct ring *)w;\n}", "casts between the struct and types"),
     ("x.c", "struct ring *g(void)\n{\n\treturn (struct ring *)w;\n}", "1 place whose types the text does not show"),
 ]  # fmt: skip
 
