@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from functools import cache
 
 import pytest
 
@@ -28,16 +29,23 @@ def seeds():
     return [Seed(f"{chance.getrandbits(256):064x}") for _ in range(SEEDS)]
 
 
-def shares(path, mode):
-    """In which share of their placements two fields are on one line, on average over the layouts of some seeds."""
+@cache
+def readings_of(path):
+    """The structs of the pairs, and the types that they embed."""
     options = ReadOptions(with_marks=True)
     readings, _ = inputs.read((str(path),), Wanted(frozenset(PAIRS)), options)
     structs = [struct for struct in readings[0].structs if struct.name in PAIRS]
     known, _ = inputs.read((str(path),), Wanted(randomisation.embedded_names(structs)), options)
+    return readings[0], known
+
+
+def shares(path, mode):
+    """In which share of their placements two fields are on one line, on average over the layouts of some seeds."""
+    reading, known = readings_of(path)
     total = dict.fromkeys(PAIRS, 0.0)
     for seed in seeds():
         how = Randomisation(mode, seed, gcc_plugin.plugin_of_version("6.12.107"))
-        for struct in randomisation.relay_structs(readings[0], known, how).structs:
+        for struct in randomisation.relay_structs(reading, known, how).structs:
             if struct.name in PAIRS:
                 a, b = (Layout(struct).find(name) for name in PAIRS[struct.name])
                 meets = [
