@@ -63,6 +63,8 @@ class Program:
         self.blocks = [self._block(number, unit) for number, unit in enumerate(units)]
         self._precedes: dict[tuple[int, int], IntVar] = {}
         self._extents: dict[Place, Extent] = {}
+        self._lines: dict[tuple[int, bool, int, int], IntVar] = {}
+        """Lines of bytes, by the identity of an extent that is kept in `_extents`."""
         self.end = self._tile()
         self.size = self._size()
         """The size of the struct in bytes."""
@@ -257,17 +259,25 @@ class Program:
             self.model.add(most >= self.lines_touched(places, base, line))
         return most
 
+    def line_of(self, end: tuple[Extent, bool], base: int, line: int) -> IntVar:
+        """Return the line of the first byte of a field of an object at a base, or of the last one."""
+        extent, is_last = end
+        key = id(extent), is_last, base, line
+        if key not in self._lines:
+            most = self.horizon * self.arrangement.grain // _BYTE // line + 1
+            number = self.model.new_int_var(0, most, "")
+            byte = extent.last if is_last else extent.first
+            self.model.add_division_equality(number, self.variable(byte + base, base), line)
+            self._lines[key] = number
+        return self._lines[key]
+
     def lines_touched(self, places: Iterable[Place], base: int, line: int) -> LinearExprT:
         """Return the number of lines that fields of an object at a base touch, or more."""
         count = self.horizon * self.arrangement.grain // _BYTE // line + 2
         is_touched = [self.model.new_bool_var("") for _ in range(count)]
         for place in places:
             extent = self.extent(place)
-            ends = []
-            for byte in (extent.first, extent.last):
-                number = self.model.new_int_var(0, count - 1, "")
-                self.model.add_division_equality(number, self.variable(byte + base, base), line)
-                ends.append(number)
+            ends = [self.line_of((extent, is_last), base, line) for is_last in (False, True)]
             for number, literal in enumerate(is_touched):
                 is_behind, is_before = self.model.new_bool_var(""), self.model.new_bool_var("")
                 self.model.add(ends[0] > number).only_enforce_if(is_behind)

@@ -78,8 +78,13 @@ class Solution(Record, frozen=True):
     """Whether without any of the core the others can be kept."""
 
 
-_SECOND = 0.15
-"""CP-SAT's deterministic time in a second, for structs of a hundred members."""
+_FEW = 30
+"""The most units of a struct that one strategy searches."""
+
+
+def _second(units: int) -> float:
+    """Return CP-SAT's deterministic time in about a second, which is shorter for many units."""
+    return min(0.75, max(0.15, 10 / max(units, 1)))
 
 
 class Search:
@@ -88,7 +93,7 @@ class Search:
     def __init__(self, task: Task, effort: float) -> None:
         """`effort` is the most work of each step, about seconds of a processor; a quarter for `holes`."""
         self.task = task
-        self._effort = effort * _SECOND
+        self._effort = effort * _second(len(task.arrangement.units))
 
     def run(self) -> Solution:
         """Return the best order that keeps all rules; else the contradicting rules and a compromise."""
@@ -225,7 +230,8 @@ class Search:
         solver.parameters.num_workers = 1
         solver.parameters.random_seed = 1
         solver.parameters.max_deterministic_time = self._effort * share
-        solver.parameters.interleave_search = True
+        # Several strategies in turns find better orders of many units, and need longer for few.
+        solver.parameters.interleave_search = len(self.task.arrangement.units) > _FEW
         solver.parameters.cp_model_probing_level = 0
         solver.parameters.max_presolve_iterations = 1
         return solver

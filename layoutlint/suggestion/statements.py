@@ -50,6 +50,12 @@ def _behind(
     program: Program, a: Extent, b: Extent, step: LinearExprT, demand: Apart, enforced: Enforced
 ) -> None:
     """State that `b` begins on a line behind that of the last byte of `a`, at each base."""
+    if len(demand.bases) == 1 and isinstance(step, int) and not step:
+        first, last = (
+            program.line_of(byte, demand.bases[0], demand.line) for byte in ((b, False), (a, True))
+        )
+        program.add(first >= last + 1, enforced)
+        return
     program.add(b.first + step >= a.last + _rest(program, a, demand.bases, demand.line), enforced)
 
 
@@ -121,6 +127,11 @@ def _on_one_line(program: Program, demand: OnOneLine, enforced: Enforced) -> Non
     """
     line, bases = demand.line, demand.bases
     extents = [program.extent(place) for place in demand.places]
+    if len(bases) == 1:
+        begin, *others = [program.line_of((e, end), bases[0], line) for e in extents for end in (False, True)]
+        for other in others:
+            program.add(begin == other, enforced)
+        return
     for first in extents:
         fits = _table(
             program, first, first.first, lambda at: line - max((at + b) % line for b in bases), line
