@@ -19,7 +19,7 @@ Order = tuple[int, ...]
 def start_order(arrangement: Arrangement, ruled: Sequence[Ruled]) -> Order:
     """Return an order that keeps as many rules as a few moves can; () if all are kept.
 
-    Fields of rules that are not kept move, each to its best place: large structs have more orders than a
+    Fields of rules that are not kept move, or others in front of them: large structs have more orders than a
     constraint program tries in time.
     """
     failing = [one for one in ruled if one.before.outcome is not Outcome.KEPT]
@@ -31,6 +31,7 @@ def start_order(arrangement: Arrangement, ruled: Sequence[Ruled]) -> Order:
     left = _MOST_JUDGED // len(ruled)
     for _ in range(_MOST_MOVED):
         tried = [each for number in movable for each in _moved(arrangement, order, number)]
+        tried += (each for number in movable for each in _pushed(arrangement, order, number))
         if not best[0] or left < len(tried):
             break
         left -= len(tried)
@@ -59,6 +60,15 @@ def _moved(arrangement: Arrangement, order: Order, number: int) -> Iterator[Orde
     for at in range(len(rest) + (arrangement.last is None)):
         if order[at] != number:
             yield (*rest[:at], number, *rest[at:])
+
+
+def _pushed(arrangement: Arrangement, order: Order, number: int) -> Iterator[Order]:
+    """Yield the orders in which another unit stands in front of a unit."""
+    for other in order:
+        if other not in (number, arrangement.last):
+            rest = [each for each in order if each != other]
+            at = rest.index(number)
+            yield (*rest[:at], other, *rest[at:])
 
 
 def _faults(arrangement: Arrangement, ruled: Sequence[Ruled], order: Order) -> tuple[int, int]:
