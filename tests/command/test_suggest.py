@@ -66,9 +66,13 @@ def document(folder: Path, text: str, *words: str, **options):
 def test_the_fewest_moves_keep_the_rule(tmp_path):
     made = document(tmp_path, RING)
     assert made["status"] == "optimal"
-    assert made["order"] == ["head", "name", "slot", "tail", "spare"]
-    assert made["offsets"] == [0, 8, 68, 72, 80]
-    assert made["moves"] == [{"member": "tail", "behind": "slot"}]
+    best = {  # by the member that `tail` moves behind: both orders are the best
+        "slot": (["head", "name", "slot", "tail", "spare"], [0, 8, 68, 72, 80]),
+        "spare": (["head", "name", "slot", "spare", "tail"], [0, 8, 68, 72, 136]),
+    }
+    (move,) = made["moves"]
+    assert move["member"] == "tail"
+    assert (made["order"], made["offsets"]) == best[move["behind"]]
     assert made["kept"] == ["apart"]
     assert made["size"] == [144, 144]
 
@@ -81,7 +85,8 @@ def test_the_patch_applies_and_keeps_the_rule(tmp_path):
     (tmp_path / "p.patch").write_text(patch.stdout)
     subprocess.run(["git", "apply", "p.patch"], cwd=tmp_path, check=True)
     assert run("check", "ring.h", "--rules", "rules.toml", "--no-packs", cwd=tmp_path).returncode == 0
-    assert "\tint slot;\n\tlong tail;\t/* read by all */\n\tlong spare[8];\n" in (tmp_path / "ring.h").read_text()
+    written = (tmp_path / "ring.h").read_text()
+    assert "\tlong tail;\t/* read by all */\n" in written[written.index("\tint slot;\n") :]
 
 
 def test_write_changes_the_file_once(tmp_path):
