@@ -76,7 +76,7 @@ def find(code: Code, type_pattern: str) -> Iterator[Initialiser]:
 def _of_variables(code: Code, at: int) -> Iterator[Initialiser]:
     """Yield the initialisers in a declaration whose type ends at an offset."""
     tail = _TAIL.match(code.text, at)
-    if tail is None or (tail[1] and tail[1][-1] in _COMPARES):
+    if tail is None or not tail[1].strip(" \t\n*") or tail[1][-1] in _COMPARES:
         return
     declarator = tail[1] if tail[1].count("(") != tail[1].count(")") else tail[1].rpartition(",")[2]
     while tail is not None:
@@ -93,7 +93,7 @@ def _value(code: Code, at: int, dims: int) -> Initialiser | None:
     if code.text[at : at + 1] == "{":
         return Initialiser(at, dims)
     call = _CALL.match(code.text, at)
-    if call is None:
+    if call is None or call[1] == "NULL":
         return None
     return Initialiser(at, dims, call[1]) if call[2] or _MACRO_NAME.fullmatch(call[1]) else None
 
@@ -172,13 +172,15 @@ class Judge:
         if not positional:
             return
         texts = [_text(self._code, value) for value in positional]
-        for value, text in zip(positional, texts, strict=True):
-            if _is_macro_call(text) and (call := _CALL.match(text)) is not None:
+        is_mixed = len(positional) < len(values)
+        macros = [_is_macro(text, is_mixed) for text in texts]
+        for value, text, is_macro in zip(positional, texts, macros, strict=True):
+            if is_macro and (call := _CALL.match(text)) is not None:
                 yield ByMacro(call[1], self._code.line(value.start), True)
         if all(map(is_zero, texts)) and len(set(texts)) == 1:
             yield self._zero(brace, texts[0])
             return
-        if not all(map(_is_macro_call, texts)):
+        if not all(macros):
             yield from self._by_position(brace, values)
 
     def _zero(self, brace: int, text: str) -> OrderUse:
@@ -250,10 +252,15 @@ class Judge:
         )  # fmt: skip
 
 
-def _is_macro_call(text: str) -> bool:
-    """Return whether a value is a call of a macro, which can expand to designated values."""
+def _is_macro(text: str, is_mixed: bool) -> bool:
+    """Return whether a value can be a macro that expands to designated values.
+
+    A macro without arguments can if other values are designated; else it is taken for a constant.
+    """
     call = _CALL.match(text)
-    return call is not None and call[2] is not None and _MACRO_NAME.fullmatch(call[1]) is not None
+    if call is None or call[1] == "NULL" or _MACRO_NAME.fullmatch(call[1]) is None:
+        return False
+    return call[2] is not None or (is_mixed and call.end() == len(text))
 
 
 def is_zero(text: str) -> bool:

@@ -35,6 +35,7 @@ _BRACE_MACRO = re.compile(r"define[ \t]+\w++(?:\([^()\n]{0,400}+\))?+[ \t\r\n\\(
 _FIRST_MEMBER = re.compile(
     rb"struct\s+(\w++)\s*+\{\s*+(?:/\*.{0,400}?\*/\s*+)?(?:struct\s+)?(\w++)\s+(?!\*)\w", re.DOTALL
 )
+_DEFINED = re.compile(rb"define[ \t]+(\w++)")
 _VALUE = re.compile(rb"=\s*+\{")
 _VALUE_TYPE = re.compile(rb"struct\s+(\w++)\s[^;{}=]*+$")
 _COMPOUND = re.compile(rb"struct\s+(\w++)\s*+(?:\[[^\]\n]*+\]\s*+)?\)\s*+\{")
@@ -63,6 +64,8 @@ class FileUses(Record):
     by_macro: tuple[ByMacro, ...] = ()
     macros: dict[str, MacroValue] = field(default_factory=dict)
     aliases: frozenset[str] = frozenset()
+    typedefs: dict[str, str] = field(default_factory=dict)
+    """The tags of the structs that typedefs name, empty for a struct without one."""
     containers: tuple[Container, ...] = ()
     first_members: dict[str, str] = field(default_factory=dict)
     """The types of the first members of structs, by tag, as far as asked for."""
@@ -114,7 +117,8 @@ def _names(text: str, subject: Subject) -> bool:
 def _search_text(path: str, raw: str, subject: Subject) -> FileUses:
     code = statements(path, raw)
     found = FileUses(path, mentions=True)
-    found.aliases = _aliases(raw, subject)
+    found.typedefs = struct_typedefs(raw)
+    found.aliases = _aliases(found.typedefs, subject)
     definitions = list(definition.definitions(code, subject))
     is_own = bool(definitions) and _is_source(path, subject)
     if definitions and not is_own and path.endswith(".c"):
@@ -163,12 +167,10 @@ def _sort(found: FileUses, parts: list[object]) -> None:
     found.by_macro += tuple(part for part in parts if isinstance(part, ByMacro))
 
 
-def _aliases(raw: str, subject: Subject) -> frozenset[str]:
+def _aliases(typedefs: dict[str, str], subject: Subject) -> frozenset[str]:
     if subject.tag is None:
         return frozenset()
-    return frozenset(
-        name for name, tag in struct_typedefs(raw).items() if tag == subject.tag and name != subject.tag
-    )
+    return frozenset(name for name, tag in typedefs.items() if tag == subject.tag and name != subject.tag)
 
 
 def _is_source(path: str, subject: Subject) -> bool:
@@ -245,7 +247,9 @@ def answer(path: str, subject: Subject, question: Question) -> FileUses:
         found.first_members = {
             match[1].decode("latin-1"): match[2].decode("latin-1") for match in _FIRST_MEMBER.finditer(data)
         }
-    has_macros = any(f"define {name}".encode() in data for name in question.macros)
+    has_macros = bool(question.macros) and any(
+        match[1].decode("latin-1") in question.macros for match in _DEFINED.finditer(data)
+    )
     has_values = bool(question.containers) and _has_values(data, question.containers)
     names = [name for name in question.types if name.encode() in data]
     if names:

@@ -23,7 +23,7 @@ _MANY = 400
 _CHUNK = 100
 _MOST_EQUAL = 20
 """The most uses that are listed of those that forbid the same."""
-_MOST_MACROS = 40
+_MOST_MACROS = 2000
 """The most macros whose definitions are searched in files that do not name the struct."""
 _MOST_CONTAINERS = 30
 """The most containers whose own containers are searched."""
@@ -89,6 +89,7 @@ class _Run:
         self._macros: dict[str, MacroValue] = {}
         self._containers: dict[str, tuple[Container, ...]] = {}
         self._first_members: dict[str, str] = {}
+        self._typedefs: dict[str, str] = {}
         self._sentences: list[str] = list(found.missing)
 
     def search(self, facts: tuple[OrderUse, ...]) -> Search:
@@ -141,6 +142,7 @@ class _Run:
         """Search definitions of macros, initialisers of containers, and the first members of cast structs."""
         for each in self._files:
             self._macros.update(each.macros)
+            self._typedefs.update(each.typedefs)
             self._add_containers(each.containers)
         macros = frozenset(self._missing_macros())
         if len(macros) > _MOST_MACROS:
@@ -228,11 +230,7 @@ class _Run:
                 place = f"{each.path}:{cast.line}"
                 if self._begins_with(cast.other):
                     continue
-                if (
-                    cast.is_typedef
-                    and cast.other not in self._first_members
-                    and cast.other not in self._containers
-                ):
+                if cast.is_typedef and not self._is_struct(cast.other):
                     unknown.setdefault(cast.other, place)
                     continue
                 text = f"a cast between the struct and `{cast.other}` relies on members at the same offsets"
@@ -244,11 +242,16 @@ class _Run:
                 f"casts between the struct and types whose definitions were not found: {shown}{more}"
             )
 
+    def _is_struct(self, name: str) -> bool:
+        """Return whether the files show that a typedef is a struct."""
+        return name in self._typedefs or name in self._containers
+
     def _begins_with(self, name: str) -> bool:
         """Return whether a struct begins with the searched one, so that its own order counts."""
         for _ in range(_DEEPEST):
             if name in self._subject.names or any(not each.inner for each in self._containers.get(name, ())):
                 return True
+            name = self._typedefs.get(name) or name
             if name not in self._first_members:
                 return False
             name = self._first_members[name]

@@ -100,6 +100,9 @@ USES = [
     ("#define RING_INIT(n) { { 0, 0 }, (n) }\nstruct ring r = RING_INIT(3);", "positional-initialiser 1 order start: link head"),
     ("#define RING_INIT(n) \\\n\t{ .head = (n) }\nstruct ring r = RING_INIT(3);", None),
     ("#define HEAD(n) .head = (n)\nstruct ring r = { HEAD(3), .tail = 1 };", None),
+    ("#define HEAD .head = 3\nstruct ring r = { .tail = 1, HEAD };", None),
+    ("enum { HEAD };\nstruct ring r = { HEAD, 1 };", "positional-initialiser 2 order start: link head"),
+    ("struct list *ring = FIRST_OF(x); int x = ring_size;", None),
     ("#define BOTH(n) (n)\nstruct ring r = { BOTH(3) };", "positional-initialiser 2 order:"),
     ("#define INNER { { 0, 0 }, 1 }\n#define OUTER() INNER_OF()\n#define INNER_OF() INNER\nstruct ring r = OUTER();", None),
     ("struct outer { int n; struct ring ring; };\nstruct outer o = { .ring = { { 0, 0 }, 1 } };",
@@ -170,6 +173,8 @@ USES = [
     (in_function("return *(char *)r + *((unsigned char *)r + 3);"), None),
     (in_function("return *(unsigned int *)r;"), "scalar-cast 4 all:"),
     ("struct twin { int n; };\nvoid g(struct ring *r)\n{\n\tstruct twin *t = (struct twin *)r;\n}", "struct-cast 4 all:"),
+    ("typedef struct { int n; } twin;\nvoid g(struct ring *r)\n{\n\ttwin *t = (twin *)r;\n}", "struct-cast 4 all:"),
+    ("typedef struct { struct ring r; } outer;\nvoid g(struct ring *r)\n{\n\touter *t = (outer *)r;\n}", None),
     ("struct ring *g(struct where *w)\n{\n\treturn (struct ring *)w;\n}", "struct-cast 3 all:"),
     (in_function("memset(&r->data[8], 0, 64);"), None),
     ("struct outer { struct ring ring; };\nvoid g(struct ring *r)\n{\n\tstruct outer *t = (struct outer *)r;\n}", None),
@@ -347,6 +352,7 @@ HOSTILE = [
 ]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("number", range(len(HOSTILE)))
 def test_hostile_text(tmp_path: Path, number: int) -> None:
     with within(20):
