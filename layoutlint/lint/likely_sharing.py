@@ -49,7 +49,7 @@ def rank(
     analysis = analyse(read, active)
     readings = comparison.new.report.readings
     storages = stated_storages((change.struct for change in changes), active, readings)
-    pairs = list(_with_ranks(_find_all(changes, analysis, storages, options)))
+    pairs = likely_pairs(changes, analysis, storages, options)
     gaps = [NotCompared(each.origin, f"uses of fields: {each.reason}") for each in read.unread]
     if not (read.functions or gaps):
         gaps.append(NotCompared(", ".join(sources), "uses of fields: these sources define no function"))
@@ -77,13 +77,16 @@ def _notes(changes: Iterable[LayoutChange], analysis: Analysis) -> Iterator[str]
         yield f"the sources define several structs of the same name, whose uses do not count: {names}"
 
 
-def _find_all(
+def likely_pairs(
     changes: Iterable[LayoutChange],
     analysis: Analysis,
     storages: Mapping[str, tuple[Storage, ...]],
     options: Options,
 ) -> list[LikelyPair]:
-    """Return the pairs of all structs, best first, without their ranks."""
+    """Return the pairs of fields that share a line more often than before, best first.
+
+    `storages` are declared placements, by the name of the struct.
+    """
     found: list[LikelyPair] = []
     for change in changes:
         keys = analysis.struct_keys(change.struct)
@@ -92,10 +95,8 @@ def _find_all(
             before, after = (_Side(struct, storage, options) for struct in (change.old, change.new))
             traffic = analysis.traffic(keys[0], change.new)
             found += _find(before, after, traffic, _former_paths(change.edits.edits))
-    return sorted(
-        found,
-        key=lambda each: (-each.score, each.struct.name, each.change.first, each.change.second),
-    )
+    found.sort(key=lambda each: (-each.score, each.struct.name, each.change.first, each.change.second))
+    return list(_with_ranks(found))
 
 
 def _with_ranks(pairs: Iterable[LikelyPair]) -> Iterator[LikelyPair]:

@@ -5,7 +5,8 @@ files of fs without those of folders below. Functions and layouts come from
 there, no rules are used. A struct whose field order was already mended gets the order from before, as
 fixtures/sharing/upstream.toml has it. For each change the rank of the written field among the notes of its struct is
 printed, the rank of the victim given the written field, and the probability with which a random order of the notes
-has one of the written fields among the first three.
+has one of the written fields among the first three. If the order was already mended, the last column has what
+`diff --uses` says of a patch that undoes the fix: the rank of the pair, that given the written field, and the pairs.
 """
 
 from __future__ import annotations
@@ -17,8 +18,11 @@ from math import comb
 from pathlib import Path
 from typing import Any
 
+from layoutlint.comparison.layouts import compare_layouts
 from layoutlint.inference.analysis import Analysis, analyse
 from layoutlint.inference.infer import infer
+from layoutlint.lint.likely_sharing import likely_pairs
+from layoutlint.lint.options import Options
 from layoutlint.model.reading import ReadOptions
 from layoutlint.model.record import replace
 from layoutlint.model.structs import Field, Struct
@@ -39,10 +43,11 @@ class Row:
     given: int | None
     notes: int
     chance: float
+    undone: str
 
     def __str__(self) -> str:
         note, given = self.note or "none", self.given or "none"
-        return f"| `{self.name}` | {note} | {self.notes} | {self.chance:.2f} | {given} |"
+        return f"| `{self.name}` | {note} | {self.notes} | {self.chance:.2f} | {given} | {self.undone} |"
 
 
 def read(source: str, build: str, folders: str = ",".join(FOLDERS)) -> Analysis:
@@ -106,13 +111,26 @@ def judge(name: str, change: dict[str, Any], found: Analysis) -> Row:
     total = len(result.notes)
     others = total - len(written)
     chance = 1 - comb(others, FIRST) / comb(total, FIRST) if total >= FIRST else float(bool(written))
-    return Row(name, min(ranks, default=None), min(given, default=None), total, chance)
+    undone = undo(struct, before, change, found) if change.get("order") else ""
+    return Row(name, min(ranks, default=None), min(given, default=None), total, chance, undone)
+
+
+def undo(mended: Struct, before: Struct, change: dict[str, Any], found: Analysis) -> str:
+    """The rank of the pair in the comparison of the mended order with the one from before."""
+    changes = compare_layouts([mended], [before]).changes
+    pairs = likely_pairs(changes, found, {}, Options())
+    ranks = [
+        (rank, pair.rank_of_writer)
+        for rank, pair in enumerate(pairs, 1)
+        if pair.change.first in change["writers"] and pair.change.second in change["readers"]
+    ]
+    return f"{ranks[0][0]}, {min(given for _, given in ranks)}, {len(pairs)}" if ranks else f"none, {len(pairs)}"
 
 
 def main() -> None:
     changes = tomllib.loads(CHANGES.read_text())
     rows = []
-    print("| change | rank of the note | notes of the struct | chance | rank of the victim, given the writer |\n|---|---:|---:|---:|---:|")
+    print("| change | rank of the note | notes of the struct | chance | rank of the victim, given the writer | undone |\n|---|---:|---:|---:|---:|---|")
     for word in sys.argv[1:]:
         kernel, _, places = word.partition("=")
         found = read(*places.split(":"))
