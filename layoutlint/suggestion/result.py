@@ -129,5 +129,5 @@ class Suggestion(Record, frozen=True):
 
     @property
     def not_kept(self) -> tuple[RuleOutcome, ...]:
-        """The rules that the order does not keep, none of which could be searched for unless it is infeasible."""
+        """The rules that the order does not keep: none could be searched for, unless it is infeasible."""
         return tuple(each for each in self.rules if each.after.outcome is not Outcome.KEPT)
