@@ -42,6 +42,7 @@ LEFT_OUT = "others_"
 OTHERS = re.compile(r"OTHERS\((\d+), (\d+)\);")
 WORD = 8
 MOST_WORDS = 64
+WHOLE = "the struct"
 EFFORT = 4.0
 
 
@@ -168,6 +169,7 @@ def change_of(before: Found, after: Found, broken: tuple[str, ...]) -> Change:
         tuple(name for name, bytes_ in own.items() if bytes_ > other.get(name, 1))
         for own, other in (alignments, alignments[::-1])
     )
+    unaligned = tuple(name for name in unaligned if name != WHOLE)  # its members decide then
     moved = both - kept
     if Counter(a)[LEFT_OUT] != Counter(b)[LEFT_OUT]:  # a case leaves out more: what moved there is not known
         moved = Counter({name: count for name, count in moved.items() if not name.startswith(LEFT_OUT)})
@@ -185,7 +187,7 @@ def _alignments(found: Found) -> Iterator[tuple[str, int]]:
         if bytes_ and at is not None:
             yield names[at], bytes_
     if (way.rules.stated or 0) > max(requested, default=0):
-        yield "the struct", way.rules.stated or 0
+        yield WHOLE, way.rules.stated or 0
 
 
 def options(flags: tuple[str, ...] = ()) -> Options:
