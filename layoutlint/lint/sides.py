@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from functools import partial
 
+from layoutlint import files
 from layoutlint.comparison.comparison import Side
 from layoutlint.errors import EXIT_KEPT, ReadError
 from layoutlint.judgement.finding import Coverage, Report
@@ -14,7 +15,7 @@ from layoutlint.lint.options import Options
 from layoutlint.model.reading import TreeCopy, no_progress
 from layoutlint.model.record import Record, replace
 from layoutlint.readers.processes.child import HAS_PROCESSES, Lost
-from layoutlint.readers.processes.pool import map_ordered
+from layoutlint.readers.processes.pool import map_ordered, processors
 
 
 class SideInput(Record, frozen=True):
@@ -37,23 +38,31 @@ def read_sides(
 ) -> tuple[Side, Side]:
     """Read all selected structs of two inputs, and judge them by packs; failures are in the reports.
 
-    Sides with folders of their own are read in processes of their own, because paths in them are alike.
-    Raises ReadError if such a process dies.
+    Sides with folders of their own are read in processes of their own, because paths in them are alike. Two
+    folders are read at the same time: most of a tree of headers is one unit. Raises ReadError if such a
+    process dies.
     """
     options = replace(options, compares=True)
     work = partial(_read_side, packs=packs, kernel_packs=kernel_packs, options=options)
-    if all(side.folder is None for side in inputs):
+    jobs = options.read.jobs or processors()
+    own_folders = any(side.folder is not None for side in inputs)
+    if not own_folders and not (HAS_PROCESSES and jobs > 1 and _are_folders(inputs)):
         old, new = map(work, inputs)
         return old, new
     if not HAS_PROCESSES:
         raise ReadError(inputs[0].label, "comparing folders needs processes, which this system lacks")
-    quiet = replace(options, read=replace(options.read, progress=no_progress, cache=False))
+    quiet = replace(options.read, progress=no_progress)
+    each = replace(quiet, cache=False) if own_folders else replace(quiet, jobs=jobs // 2)
     try:
-        old, new = map_ordered(partial(work, options=quiet), inputs, len(inputs))
+        old, new = map_ordered(partial(work, options=replace(options, read=each)), inputs, len(inputs))
     except Lost as lost:
         label = inputs[lost.part].label if lost.part is not None else inputs[0].label
         raise ReadError(label, f"the process that read it {lost.how}") from lost
     return old, new
+
+
+def _are_folders(inputs: tuple[SideInput, SideInput]) -> bool:
+    return all(files.is_folder(path) for side in inputs for path in side.paths)
 
 
 def _read_side(

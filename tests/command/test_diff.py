@@ -278,3 +278,16 @@ def test_alternative_placements_of_a_rule_file(tmp_path):
     done = diff(tmp_path)
     assert (done.returncode, "contradicts" in done.stderr) == (0, False)
     assert "kmalloc-128" in done.stdout
+
+
+def test_folders_are_read_alike_by_any_number_of_processes(tmp_path):
+    """With one job they are read one after the other by this process, with more at the same time by others."""
+    files(tmp_path, OLD, OLD.replace("pad[5]", "pad[3]"))
+    (tmp_path / "new/bad.h").write_text("struct bad { gone_t x; };\n")
+    runs = [
+        run("diff", "old", "new", "--rules", "rules.toml", "--format", "json", "--jobs", jobs, cwd=tmp_path)
+        for jobs in ("1", "2", "5")
+    ]
+    assert len({(done.returncode, done.stdout, done.stderr) for done in runs}) == 1
+    found = json.loads(runs[0].stdout)
+    assert (runs[0].returncode, {each["name"] for each in found["structs"]} >= {"s", "holder", "bad"}) == (1, True)
