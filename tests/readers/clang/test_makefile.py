@@ -32,6 +32,18 @@ def test_flags_that_a_makefile_adds(tmp_path, own, above, words):
     )
 
 
+@pytest.mark.parametrize(("files", "words"), [
+    ({"fs/xfs/Makefile": "ccflags-y += -I $(src)\n"}, ("-I{top}/fs/xfs",)),
+    ({"fs/Makefile": "ccflags-y += -I $(src)\nsubdir-ccflags-y += -DBELOW\n"}, ("-I{top}/fs", "-DBELOW")),
+    ({"fs/xfs/Makefile": "ccflags-y += -DOUTER\n", "fs/xfs/libxfs/Makefile": "ccflags-y += -DOWN\n"}, ("-DOWN",)),
+    ({"fs/xfs/Makefile": "ccflags-y += -DOUTER\n", "fs/xfs/libxfs/Kbuild": "obj-y += a.o\n"}, ()),
+])  # fmt: skip
+def test_the_makefile_of_an_outer_folder_builds_a_folder_without_one(tmp_path, files, words):
+    lay(tmp_path, files)
+    found = makefile.added_flags(f"{tmp_path}/fs/xfs/libxfs/a.c", str(tmp_path))
+    assert found == tuple(word.format(top=tmp_path) for word in words)
+
+
 def read(folder, files: dict[str, str], *names: str):
     lay(folder, KERNEL | CONFIGURED | files)
     wanted = Wanted(frozenset(names), headers=(("mount", "fs/xfs/mount.h"),))

@@ -19,12 +19,13 @@ _VARIABLE = re.compile(r"\$\((\w+)\)")
 def added_flags(source: str, top: str) -> tuple[str, ...]:
     """Return the -I and -D of `ccflags-y` for a file below the folder `top`, those of outer folders first.
 
-    Flags that depend on an option of the configuration, or on the Makefile's own variables, are left out.
+    The Makefile of the nearest outer folder builds a folder that has none (`xfs-y += libxfs/xfs_ag.o`). Flags
+    that depend on an option of the configuration, or on the Makefile's own variables, are left out.
     """
-    own_folder = os.path.dirname(source)
-    folders = [own_folder]
+    folders = [os.path.dirname(source)]
     while folders[-1] != top and len(folders[-1]) > len(top):
         folders.append(os.path.dirname(folders[-1]))
+    own_folder = next((folder for folder in folders if _has_makefile(folder)), folders[0])
     words = [
         word for folder in reversed(folders) for word in _cached_words(folder, top, folder == own_folder)
     ]
@@ -37,8 +38,7 @@ def _cached_words(folder: str, top: str, is_own: bool) -> tuple[str, ...]:
 
 
 def _words(folder: str, top: str, is_own: bool) -> Iterator[str]:
-    names = (os.path.join(folder, name) for name in ("Kbuild", "Makefile"))
-    text = next((text for text in map(text_search.content, names) if text), b"")
+    text = _makefile(folder)
     relative = os.path.relpath(folder, top)
     variables = {"srctree": top, "src": relative, "obj": relative}
     for is_inherited, words in _ADDS.findall(_CONTINUED.sub(b" ", text)):
@@ -48,6 +48,17 @@ def _words(folder: str, top: str, is_own: bool) -> Iterator[str]:
             used_variables = set(_VARIABLE.findall(word))
             if used_variables <= variables.keys():
                 yield _resolve(_VARIABLE.sub(lambda match: variables[match[1]], word), top)
+
+
+@accesses.remembered(1 << 16)
+def _has_makefile(folder: str) -> bool:
+    return bool(_makefile(folder))
+
+
+def _makefile(folder: str) -> bytes:
+    """Return the text of a folder's Makefile; empty if it has none."""
+    names = (os.path.join(folder, name) for name in ("Kbuild", "Makefile"))
+    return next((text for text in map(text_search.content, names) if text), b"")
 
 
 def _resolve(word: str, top: str) -> str:
