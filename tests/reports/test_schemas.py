@@ -24,6 +24,7 @@ from layoutlint.model.storage import WORDS
 from layoutlint.model.target import TARGETS
 from layoutlint.randstruct.kernel_tree import MODES
 from layoutlint.reports import FORMATS, MEASURE_FORMATS
+from tests.command import test_diff_uses, test_generic_uses
 from tests.harness import json_schemas, repository
 from tests.harness.command import ROOT, run
 from tests.harness.tools import fault, need
@@ -159,6 +160,32 @@ struct fixed { long a[2]; };
 void *classed(void) { struct classed *p = kmalloc(sizeof(struct classed), 0); return p; }
 void *cached(void) { return kmem_cache_create("cached", sizeof(struct cached), 0, 0, 0); }
 """
+ORDERED = """union either { int a; long b; };
+struct pair {
+\tint kind;
+\tlong hits;
+\tlong limit;
+\tchar rest[60];
+\tint last;
+};
+"""
+ORDER = """
+[[rule]]
+id = "apart"
+struct = "pair"
+kind = "separate"
+fields = [["hits"], ["limit"]]
+why = "w"
+"""
+NEAR = """
+[[rule]]
+id = "near"
+struct = "pair"
+kind = "distance"
+fields = ["hits", "limit"]
+max = 8
+why = "w"
+"""
 STRIDE = '[struct.fixed]\nplacement = "slab"\nstride = 64\n'
 VARIABLES = """
 long a = 1, b = 1, c = 1, d = 1; char big[200] = {1}; long tail = 1; static long hidden = 1; long *keep = &hidden;
@@ -221,12 +248,16 @@ def btf() -> bytes:
 RARE = {
     # what the documents here do not have: key, whether its value is null
     "bisect": {("first_bad.reason", False), ("first_bad.outcome", True)},
-    "diff": {("old.inputs[].build_id", False), ("new.inputs[].build_id", False), ("rules[].line", True)},
+    "diff": {
+        ("old.inputs[].build_id", False), ("new.inputs[].build_id", False), ("rules[].line", True),
+        ("likely_sharing.pairs[].file", True), ("likely_sharing.pairs[].line", True),
+    },
     "containers": {("structs[].containers[].arrays[].stride", True)},
     "evidence": {
         ("inputs[].build_id", False), ("reports[].build_note", True), ("contradictions[].declared_at", True),
     },
     "infer": {("notes[].file", True), ("notes[].line", True)},
+    "suggest": {("core_rules[].line", True)},
     "report": {("findings[].definition.origin", True), ("findings[].fields[].size", True), ("findings[].intent.line", True)},
 }
 FILES = {
@@ -250,6 +281,15 @@ FILES = {
     '{"file": "uses.c", "arguments": ["cc", "uses.c"]}]',
     "room.c": ROOM.replace("LONGS", "20"), "roomier.c": ROOM.replace("LONGS", "21").replace("long a[2]", "long a[3]"),
     "stride.toml": STRIDE,
+    "wide.h": test_diff_uses.OLD, "near.h": test_diff_uses.OLD.replace("pad[16]", "pad[4]"),
+    "wide.c": test_diff_uses.SOURCE.replace("new/ring.h", "near.h"),
+    "guesses.c": test_generic_uses.SOURCE,
+    "order.h": ORDERED, "order.toml": ORDER, "order.c": '#include "order.h"\nstruct pair p = { 1, 2 };\n',
+    "core.toml": ORDER + NEAR, "pack.toml": '[struct.pair]\nplacement = "kmalloc"\n' + ORDER + NEAR,
+    "two.h": "struct pair {\n\tlong hits;\n\tlong limit;\n};\n", "two.toml": '[struct.pair]\nplacement = "kmalloc"\n' + ORDER,
+    "together.toml": ORDER.replace("separate", "together").replace("[[\"hits\"], [\"limit\"]]", "[\"hits\", \"limit\"]"),
+    "first.toml": '[[rule]]\nid = "first"\nstruct = "pair"\nkind = "offset"\nfields = ["limit"]\nat = 0\nwhy = "w"\n'
+    '[struct.pair.fields]\nhits = { access = "hot-read" }\n[[rule]]\nid = "all"\nstruct = "pair"\nkind = "complete"\nwhy = "w"\n',
     "guess.h": "typedef struct { int x; } spinlock_t; struct s { spinlock_t locks[2], other; };\n",
 }  # fmt: skip
 RANDOM = ("--randstruct", "gcc-full", "--randomized")
@@ -261,6 +301,7 @@ RUNS = {
         ("check", "--matrix", "matrix.toml", "--rules", "rules.toml"),
         ("check", "locks.h", "--rules", "rules.toml", "--struct", "many", *RANDOM, "many", "--seed", "0" * 64),
         ("check", "guess.h", "--pack", "generic"),
+        ("check", "guesses.c", "--pack", "generic", "--uses", "guesses.c"),
         ("check", "btf", "--rules", "rules.toml"),
         ("check", "locks.h", "--rules", "rules.toml", "--compile-commands", "db.json"),
         ("check", "locks.h", "--rules", "rules.toml", "--baseline", "accepted.toml"),
@@ -306,6 +347,19 @@ RUNS = {
         ("diff", "short.h", "btf"),
         ("diff", "btf", "none.h"),
         ("diff", "room.c", "roomier.c", "--rules", "stride.toml"),
+        ("diff", "wide.h", "near.h", "--uses", "wide.c"),
+    ],
+    "suggest": [
+        ("suggest", "order.h", "pair", "--rules", "order.toml"),
+        ("suggest", "order.h", "pair", "--rules", "core.toml"),
+        ("suggest", "order.h", "pair", "--rules", "pack.toml"),
+        ("suggest", "order.h", "pair", "--rules", "order.toml", "--sources", "order.c"),
+        ("suggest", "order.h", "either"),
+        ("suggest", "btf", "gapped"),
+        ("suggest", "two.h", "pair", "--rules", "order.toml"),
+        ("suggest", "two.h", "pair", "--rules", "two.toml"),
+        ("suggest", "two.h", "pair", "--rules", "together.toml"),
+        ("suggest", "order.h", "pair", "--rules", "first.toml"),
     ],
 }
 COMPILED_RUNS = [("diff", "--variables", "old", "new"), ("diff", "--variables", "old/one.ko", "new/one.ko")]

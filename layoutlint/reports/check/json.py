@@ -188,7 +188,7 @@ def _rank(rank: Rank | None) -> dict[str, Any] | None:
         "score": round(rank.score, 3),
         "holders": rank.holders,
         "elements": rank.elements,
-        **({} if rank.uses is None else {"uses": _uses(rank.uses)}),
+        "uses": None if rank.uses is None else _uses(rank.uses),
     }
 
 

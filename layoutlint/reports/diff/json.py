@@ -34,7 +34,7 @@ def render(comparison: Comparison) -> str:
         "structs": list(_structs(comparison, by_struct)),
         "rules": [_rule(change) for change in comparison.rules],
         "variables": variables(comparison.variables),
-        **({} if comparison.likely is None else {"likely_sharing": _likely(comparison.likely)}),
+        "likely_sharing": None if comparison.likely is None else _likely(comparison.likely),
         "not_compared": [{"name": each.name, "reason": each.reason} for each in comparison.not_compared],
         "notes": list(comparison.notes),
         "compared": comparison.layouts.compared,
