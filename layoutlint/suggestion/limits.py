@@ -14,11 +14,29 @@ from layoutlint.suggestion.arrangement import Arrangement
 class Limit(Record, frozen=True):
     """A condition on the order of units."""
 
-    kind: Literal["before", "together", "order", "first", "offset", "distance"]
+    kind: Literal["before", "together", "order", "first", "offset", "distance", "kept"]
     """All `units` stand before all of `after`; nothing else stands between them; they stand in the given
-    order; one of them is the first; each keeps its offset, or its distance from the first of them."""
+    order; one of them is the first; each keeps its offset, or its distance from the first of them; they do
+    not count as moved."""
     units: tuple[int, ...]
     after: tuple[int, ...] = ()
+
+
+def padding_limits(arrangement: Arrangement, line: int, is_strict: bool) -> Iterator[Limit]:
+    """Yield that members which only start a line stay, as `CACHELINE_PADDING` of Linux.
+
+    People put them between fields to keep these apart. If it is strict, nothing moves past them.
+    """
+    fields, count = arrangement.struct.fields, len(arrangement.units)
+    for number, unit in enumerate(arrangement.units):
+        own = [fields[at] for at in unit.fields]
+        if own and all(f.bit_size == 0 and (f.align or 1) >= line and not f.is_flexible for f in own):
+            yield Limit("kept", (number,))
+            before, after = tuple(range(number)), tuple(range(number + 1, count))
+            if is_strict and before:
+                yield Limit("before", before, (number,))
+            if is_strict and after:
+                yield Limit("before", (number,), after)
 
 
 def text_limits(arrangement: Arrangement, restrictions: Iterable[Restriction]) -> Iterator[Limit]:

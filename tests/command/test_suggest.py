@@ -254,3 +254,21 @@ def with_suggestion(text: str, suggestion: dict) -> str:
     lines, part = text.splitlines(), suggestion["range"]
     new = [*lines[: part["start"]["line"] - 1], suggestion["text"], *lines[part["end"]["line"] :]]
     return "\n".join(new) + "\n"
+
+
+PADDED = """\
+struct padding { char x[0]; } __attribute__((aligned(64)));
+struct ring {
+ long head;
+ int a;
+ struct padding _pad1_;
+ long tail;
+ int b;
+};
+"""
+
+
+def test_padding_that_keeps_members_apart_stays(tmp_path):
+    made = document(tmp_path, PADDED, "--smallest", rules="", name="s.h")
+    assert (made["size"], made["moves"]) == ([128, 128], [])
+    assert document(tmp_path, PADDED, "--smallest", "--force", rules="", name="s.h")["size"] == [128, 64]

@@ -25,6 +25,7 @@ from layoutlint.randstruct import randomisation
 from layoutlint.randstruct.c_abi import CannotLayOut
 from layoutlint.readers import inputs, order_uses
 from layoutlint.suggestion.arrangement import Arrangement, arrange
+from layoutlint.suggestion.limits import padding_limits
 from layoutlint.suggestion.program import unmoved
 from layoutlint.suggestion.result import Aimed, Refusal, RuleOutcome, Status, Suggestion
 from layoutlint.suggestion.search import Aim, Solution, Task
@@ -63,6 +64,10 @@ def suggest(
     ruled, notes = rules_of(found, options)
     around = surroundings_of(found, arrangement, request.sources, options)
     task, reasons = task_of(arrangement, ruled, request.aims)
+    if not request.is_forced:
+        line = options.line_size or found.struct.target.line_size
+        pads = padding_limits(arrangement, line, request.aims[0] != "moves")
+        task = replace(task, limits=tuple(pads))
     if "lines" in request.aims:
         task = _with_paths(task, found, options)
     reordering = _Reordering(found, arrangement, ruled, reasons, around, (*notes, *around.notes))
@@ -149,7 +154,7 @@ class _Reordering(Record, frozen=True):
         free = self.suggestion(task, request)
         if not free.refusals or request.is_forced or free.status == "infeasible":
             return free
-        limits = self.around.text_limits + self.around.use_limits
+        limits = task.limits + self.around.text_limits + self.around.use_limits
         limited = self.suggestion(replace(task, limits=limits), request)
         if limited.status not in ("optimal", "feasible") or limited.refusals:
             return replace(free, status="refused")
