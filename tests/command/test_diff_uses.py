@@ -29,7 +29,7 @@ def compare(folder: Path, old: str, new: str, *words: str, source: str = SOURCE)
     return run("diff", "old/ring.h", "new/ring.h", *words, cwd=folder)
 
 
-def likely(done: Any) -> dict[str, Any]:
+def likely(done: Any) -> Any:
     found = json.loads(done.stdout)
     assert mistakes(done.stdout) == []
     assert found["exit"] == done.returncode
@@ -79,10 +79,15 @@ def test_a_renamed_field_came_to_nothing(tmp_path):
     assert likely(compare(tmp_path, old, new, "--uses", "ring.c", "--format", "json", source=source))["pairs"] == []
 
 
-@pytest.mark.parametrize("words", [(), ("--format", "json"), ("--format", "markdown"), ("--format", "sarif")])
+@pytest.mark.parametrize("words", [(), ("--format", "markdown"), ("--format", "sarif")])
 def test_without_sources_nothing_is_added(tmp_path, words):
     new = "struct ring { unsigned long size, head, mask, pad[16], tail, cold; };"
     assert "likel" not in compare(tmp_path, OLD, new, *words).stdout
+
+
+def test_without_sources_the_key_is_null(tmp_path):
+    new = "struct ring { unsigned long size, head, mask, pad[16], tail, cold; };"
+    assert likely(compare(tmp_path, OLD, new, "--format", "json")) is None
 
 
 @pytest.mark.parametrize(("source", "uses", "exit_status", "message"), [

@@ -44,7 +44,7 @@ def test_what_functions_use_comes_first(notes):
     assert [rank["place"] for _, rank in after] == [1, 2, 3]
     scores = [rank["uses"]["score"] for _, rank in after]
     assert (scores == sorted(scores, reverse=True), scores[-1], scores[-2] > 0) == (True, 0, True)
-    assert all("uses" not in rank for _, rank in before)
+    assert all(rank["uses"] is None for _, rank in before)
 
 
 @pytest.mark.parametrize(("struct", "reasons"), [
