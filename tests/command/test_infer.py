@@ -62,7 +62,7 @@ def test_layouts_of_a_compiled_file(project):
 @pytest.mark.parametrize(("words", "exit_status", "message"), [
     (("infer", "nowhere.c"), 3, "no such file"),
     (("infer", "empty"), 3, "has no C source that is built"),
-    (("infer", "ring.o"), 2, "name some"),
+    (("infer", "ring.o"), 2, "give C sources too"),
     (("infer", "ring.c", "--struct", "typo"), 3, "no function of these sources uses a field of a struct typo"),
     (("accesses", "ring.c", "--struct", "typo"), 3, "no function of these sources uses a field of a struct typo"),
     (("infer", "ring.c", "--profile", "ring.h"), 3, "perf report"),

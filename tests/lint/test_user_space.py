@@ -91,7 +91,7 @@ def test_arrays_are_noted_where_a_running_program_shows_that_they_share_lines(tm
     found = guessed(program)
     assert set(found) == expected
     assert {f["outcome"] for f in found.values()} == {"broken"}
-    assert found["locks"]["rank"] | {"place": 0} == {"place": 0, "of": len(expected), "score": 16.0, "holders": 0, "elements": 16}
+    assert found["locks"]["rank"] | {"place": 0} == {"place": 0, "of": len(expected), "score": 16.0, "holders": 0, "elements": 16, "uses": None}
 
 
 ANYWHERE = {"locks": "broken", "words": "broken", "counters": "broken", "pages": "broken"}

@@ -182,7 +182,7 @@ def test_damaged_sections(tmp_path, sections, reason):
 
 def test_a_base_without_btf(tmp_path):
     path = with_sections(tmp_path, _BTF=SPLIT)
-    with pytest.raises(ReadError, match=r"has no \.BTF, and so cannot be the base of a module's"):
+    with pytest.raises(ReadError, match=r"has no \.BTF, so it cannot be the base of a module's"):
         from_btf(path, btf_base=str(built(tmp_path, "gcc", text="int x;", name="base")))
 
 
