@@ -98,7 +98,7 @@ CASES: list[tuple[str, Callable[[Path], object], list[str]]] = [
     ("BTF with a record cut off", raw(btf(ring_of(1)[:-4], type_len=20)),
      ["input: damaged BTF: the types end inside type 1"]),
     ("BTF with a kind to come", raw(btf(btf_type(1, 31, 8))),
-     ["input: damaged BTF: type 1 is of the unknown kind 31, and so is its length"]),
+     ["input: damaged BTF: type 1 has the unknown kind 31, so no known length"]),
     ("BTF with a type that is not there", raw(btf(ring_of(99))),
      ["input: damaged BTF: there is no type 99: the last is 1"]),
     ("BTF with a name that is not there", raw(btf(btf_type(999, INT, 8, 64) + ring_of(1))),

@@ -76,7 +76,7 @@ STATUS = [
     ((BEFORE, *HEADER, *RULES, "--fail-on", "contradiction"), 1, "declared read-mostly at"),
     ((BEFORE, *HEADER, "--struct", "adress_space"), 3, "no struct adress_space (did you mean `address_space`?)"),
     ((BEFORE, *HEADER, "--struct", "address_space", "--base", "0x1000"), 3, "has bytes of an object at --base"),
-    ((BEFORE, *HEADER, "--struct", "address_space", "--base", "0xffff92e266af9084"), 2, "no multiple of 8"),
+    ((BEFORE, *HEADER, "--struct", "address_space", "--base", "0xffff92e266af9084"), 2, "not a multiple of 8"),
     ((BEFORE, *HEADER, "--base", "0x1000"), 2, "name its struct with --struct"),
     ((BEFORE, *HEADER, "--struct", "address_space", "--base", "12z"), 2, "'12z' is not an address"),
     ((BEFORE, "gone.txt", *HEADER, *RULES), 3, "gone.txt: no such file or directory"),
