@@ -110,7 +110,7 @@ def place_by_address(
         for address in addresses:
             if address < block.address + line_size and block.address < address + kind.layout.size:
                 candidate = Candidate(block.address - address, True, True)
-                line = _placed(profile.path, block, line_size, kind, candidate, ("given", "base"))
+                line = _place_line(profile.path, block, line_size, kind, candidate, ("given", "base"))
                 result.placed.append((kind, line))
 
 
@@ -150,7 +150,7 @@ def place_by_offsets(
             is_sole = number == 1 and len(kind.layout.alignments) == 1
             certainty: Certainty = "unique" if is_sole else "likely"
             identity: Identity = "code" if _codes(block, kind, candidate)[0] else "struct"
-            line = _placed(profile.path, block, line_size, kind, candidate, (certainty, identity))
+            line = _place_line(profile.path, block, line_size, kind, candidate, (certainty, identity))
             result.placed.append((kind, replace(line, others=number - 1)))
         elif block.touches:
             result.unplaced.append(_unplaced(profile.path, block, line_size, found, objections, names_only))
@@ -194,7 +194,7 @@ def _codes(
     return tuple(code for code in met if code not in unmet), tuple(unmet)
 
 
-def _placed(
+def _place_line(
     report: str,
     block: LineBlock,
     line_size: int,

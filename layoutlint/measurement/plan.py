@@ -104,7 +104,7 @@ class Plan(Record, frozen=True, dict=True):
         return max(*ends, *packed, 2 * self._line + _WORD)
 
     @cached_property
-    def apart(self) -> int:
+    def object_distance(self) -> int:
         """Bytes between the objects of two cores in references: an odd number of lines, behind the object."""
         lines = -(-self._reach // self._line) + 2 * _FAR
         return (lines | 1) * self._line
@@ -135,7 +135,7 @@ class Plan(Record, frozen=True, dict=True):
     @cached_property
     def arena(self) -> int:
         """Bytes of memory that the program accesses. Raises ValueError if that is too much."""
-        own = self.objects * self.stride if self.is_sweep else 2 * self.apart
+        own = self.objects * self.stride if self.is_sweep else 2 * self.object_distance
         return own + self._reach + 2 * PAGE
 
     def parts(self, cell: Cell) -> tuple[Part, ...]:
@@ -143,7 +143,7 @@ class Plan(Record, frozen=True, dict=True):
         first, number = PAGE + cell.base, cell.arrangement
         if self.is_sweep:
             return (Part(2 * (number + 1) + cell.is_reference, PAGE if cell.is_reference else first, 0),)
-        moved = first + self.apart * cell.is_reference
+        moved = first + self.object_distance * cell.is_reference
         role = 2 * (number + 1)
         return Part(role, first, cell.interval), Part(role + 1, moved, 0)
 

@@ -202,7 +202,7 @@ class TreeCopy(Record, frozen=True):
     generated: str | None = None
     """A folder with links to the files that git does not track; None if the copy itself has these."""
 
-    def shown(self, path: str) -> str:
+    def display_path(self, path: str) -> str:
         """Return an absolute path as reports show it: relative to the working folder if that is shorter.
 
         A file of the copy has the name that it has in the working tree.

@@ -33,7 +33,7 @@ def state(program: Program, demand: Demand, enforced: Enforced) -> None:
     _STATE[type(demand)](program, demand, enforced)
 
 
-def _apart(program: Program, demand: Apart, enforced: Enforced) -> None:
+def _state_apart(program: Program, demand: Apart, enforced: Enforced) -> None:
     a, b = program.extent(demand.a), program.extent(demand.b)
     if demand.step or demand.step_is_size:
         step = program.size if demand.step_is_size else demand.step
@@ -288,7 +288,7 @@ def _hole_bytes(program: Program, demand: HoleBytes, enforced: Enforced) -> None
 
 
 _STATE: dict[type, Callable[..., None]] = {
-    Apart: _apart,
+    Apart: _state_apart,
     AtDistance: _at_distance,
     Before: _before,
     Between: _between,

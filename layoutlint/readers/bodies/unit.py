@@ -134,7 +134,7 @@ class _Reader:
         for variable in variables:
             walker = Walker(self._lib, self._names)
             self._stored |= walker.initializer(variable)
-            waiting += self._in_headers(self._named(walker))
+            waiting += self._in_headers(self._callee_names(walker))
         while waiting:
             waiting += self._in_headers(self._read_function(waiting.pop()))
         facts = Facts(self._lib, self._names)
@@ -180,12 +180,12 @@ class _Reader:
         if known is None:
             walker = Walker(self._lib, self._names)
             function = walker.function(cursor, key, file, line)
-            known = function, self._named(walker)
+            known = function, self._callee_names(walker)
         self._functions[key] = known[0]
         self._called.append(known[1])
         return known[1]
 
-    def _named(self, walker: Walker) -> tuple[str, ...]:
+    def _callee_names(self, walker: Walker) -> tuple[str, ...]:
         """Return the names of the functions that a body names."""
         names = (libclang.spelling(self._lib, each) for each in walker.callees.values())
         return tuple(dict.fromkeys(names))

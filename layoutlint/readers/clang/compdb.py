@@ -68,7 +68,8 @@ def read(path: str, wanted: Wanted, options: ReadOptions) -> Reading:
     outcome = outcome.plus(parallel.Outcome((), tuple(unread)))
     notes += c_units.notes(c_units.command_line_flags(options)) if options.target else ()
     reading = parallel.reading(path, outcome, wanted, notes, is_configured=True)
-    reading = replace(reading, compile_commands=path if options.copy is None else options.copy.shown(path))
+    shown_path = path if options.copy is None else options.copy.display_path(path)
+    reading = replace(reading, compile_commands=shown_path)
     if options.finds_omissions:
         reading = replace(reading, omissions=(*reading.omissions, *_missing_sources(commands)))
     return replace(reading, names=_names(commands)) if wanted.names_only else reading

@@ -230,7 +230,7 @@ class Database(Record):
     @property
     def _report_name(self) -> str:
         """Its path in reports, if that is another one."""
-        return "" if self.copy is None else self.copy.shown(os.path.abspath(self.path))
+        return "" if self.copy is None else self.copy.display_path(os.path.abspath(self.path))
 
     def _for_copy(self, command: Command, path: str) -> Command:
         """Return the command for a file of the copy, if one is read."""

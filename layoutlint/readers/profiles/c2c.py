@@ -180,7 +180,7 @@ class Parser(Record):
             return
         if len(self.blocks) < _MOST_BLOCKS and self.keep(block.address):
             touches = tuple(_close(offset, touch) for offset, touch in sorted(block.touches.items()))
-            self.blocks.append(LineBlock(block.address, block.counts, touches, block.line, _covered(block)))
+            self.blocks.append(LineBlock(block.address, block.counts, touches, block.line, _coverage(block)))
         else:
             self.omitted += 1
 
@@ -194,7 +194,7 @@ def _first(names: list[str], wanted: tuple[str, ...]) -> int | None:
     return next((number for number, name in enumerate(names) if name in wanted), None)
 
 
-def _covered(block: _OpenBlock) -> float:
+def _coverage(block: _OpenBlock) -> float:
     """Return how much of the counts the rows have, in the column that lacks most."""
     totals = [getattr(block.counts, name) for name in block.columns.names]
     return min((share for share, total in zip(block.sums, totals, strict=True) if total), default=100.0)

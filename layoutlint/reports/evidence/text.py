@@ -77,7 +77,7 @@ def _struct(
     shown = each.lines if verbose else each.lines[:_FEW]
     for placed in shown:
         yield line()
-        yield from _placed(placed, placed.report in peers, width)
+        yield from _line_rows(placed, placed.report in peers, width)
     if len(each.lines) > len(shown):
         yield line(f"  {len(each.lines) - len(shown):,} more lines (--verbose)")
     numbers = sorted({count.event for count in each.counts} | {event for event, _ in each.refused})
@@ -93,7 +93,7 @@ def _struct(
     yield line()
 
 
-def _placed(placed: PlacedLine, is_peer: bool, width: int) -> Iterator[Line]:
+def _line_rows(placed: PlacedLine, is_peer: bool, width: int) -> Iterator[Line]:
     counts = placed.counts
     snoops = "peer snoop" if is_peer else "HITM"
     what = f"{counts.remote:,} remote and {counts.local:,} local {snoops}s"

@@ -188,7 +188,7 @@ class _Builder(Record):
         items = self._sequence()
         if self.pending:
             last = self.pending[-1]
-            items.append(Item("fixed", self.pending[0].start, last.end, last.first_line, self._shown(last)))
+            items.append(Item("fixed", self.pending[0].start, last.end, last.first_line, self._excerpt(last)))
         head = self.lines.start(self.lines.number(start) + 1)
         if head <= end and not (items and items[0].start < head):
             items.insert(0, Item("fixed", start, head, self.lines.number(start), "{"))
@@ -210,7 +210,7 @@ class _Builder(Record):
                     continue
                 if cluster.directive.word in BRANCH_ENDS:
                     break
-                items.append(self._fixed(cluster, self._shown(cluster)))
+                items.append(self._fixed(cluster, self._excerpt(cluster)))
             elif cluster.code:
                 items.append(self._member(cluster))
             else:
@@ -221,7 +221,7 @@ class _Builder(Record):
     def _condition(self, cluster: _Cluster) -> Item:
         """Return an `#if` with everything up to its `#endif`."""
         self.depth += 1
-        shown, start = self._shown(cluster), self.pending[0].start if self.pending else cluster.start
+        shown, start = self._excerpt(cluster), self.pending[0].start if self.pending else cluster.start
         items = [self._fixed(cluster, shown)]
         while True:
             self.at += 1
@@ -245,7 +245,7 @@ class _Builder(Record):
         """Add a comment to the member before it, or else to what follows."""
         text = self.lines.text[cluster.pieces[0].start : cluster.pieces[-1].end]
         if cluster.is_at_brace or _SECTION.search(text):
-            items.append(self._fixed(cluster, self._shown(cluster)))
+            items.append(self._fixed(cluster, self._excerpt(cluster)))
         elif items and not self.pending and self._continues(items[-1], cluster, text):
             items[-1] = replace(items[-1], end=cluster.end, is_commented=True)
         else:
@@ -268,13 +268,13 @@ class _Builder(Record):
         line = self.lines.text[self.lines.start(self.lines.number(offset)) : offset]
         return len(line.expandtabs(_TAB))
 
-    def _shown(self, cluster: _Cluster) -> str:
+    def _excerpt(self, cluster: _Cluster) -> str:
         piece = cluster.directive or (cluster.code or cluster.pieces)[0]
         text = " ".join(self.lines.text[piece.start : piece.end].split())
         return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
 
     def _member(self, cluster: _Cluster) -> Item:
-        code, tokens, shown = cluster.code, cluster.tokens, self._shown(cluster)
+        code, tokens, shown = cluster.code, cluster.tokens, self._excerpt(cluster)
         directive = next((piece.word for piece in code if piece.word), "")
         if cluster.is_at_brace:
             return self._fixed(cluster, shown, f"`{shown}` is on the line of a brace of the struct")
