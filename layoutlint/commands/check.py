@@ -167,7 +167,8 @@ def check(
     memory = None
     depends_on_git = is_change or judging.policy_from is not None
     fixer = _fixer(arguments) if own.fix else None
-    if replay.is_on(reading.no_cache) and not files and not depends_on_git and not own.fix:
+    depends_on_more = depends_on_git or own.fix or own.suggest
+    if replay.is_on(reading.no_cache) and not files and not depends_on_more:
         memory = replay.memory_for("check", reading.color, reading.width, own, *_deciding(arguments))
     kept = None if memory is None else replay.recall(memory)
     if kept is not None:

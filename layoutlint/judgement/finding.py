@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from enum import Enum
 
-from layoutlint.judgement.fix import Fix
 from layoutlint.judgement.origin import EvidenceUse, Origin
 from layoutlint.judgement.rule import Rule
 from layoutlint.judgement.verdict import Verdict
@@ -194,6 +193,20 @@ class BaselineUse(Record, frozen=True):
     """Number of entries that the run did not judge: of other structs or builds, or of parts not read."""
     command: str = ""
     """If it is a revision, the command that lists the findings which were there before; empty for a file."""
+
+
+class Fix(Record, frozen=True):
+    """Lines of one file that are replaced."""
+
+    file: str
+    """The file, as findings name it."""
+    first_line: int
+    """The first line that is replaced, from 1."""
+    last_line: int
+    text: str
+    """The new lines, with their ends."""
+    description: str
+    """What it does, as a sentence."""
 
 
 class Finding(Record, frozen=True):

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from layoutlint.errors import ReadError, UsageError
-from layoutlint.judgement.finding import Finding, Report
-from layoutlint.judgement.fix import Fix, replace_lines
+from layoutlint.judgement.finding import Finding, Fix, Report
 from layoutlint.judgement.rule import Pack
 from layoutlint.judgement.verdict import Outcome
 from layoutlint.lint.options import Options
@@ -64,12 +63,23 @@ def _fix(
     if not _is_safe(result) or result.patch is None or result.struct.source is None:
         return None
     moved = ", ".join(f"`{move.member}`" for move in result.moves)
-    return replace_lines(
+    return _replaced_lines(
         result.struct.source.file, result.patch.old_text, result.patch.text, f"Move {moved}."
     )
 
 
 def _is_safe(result: Suggestion) -> bool:
     is_searched = result.is_order_free or result.looked_at.sources > 0
-    keeps_all = all(outcome.after.outcome is Outcome.KEPT for outcome in result.rules)
-    return result.status in ("optimal", "feasible") and is_searched and keeps_all and not result.refusals
+    return result.status in ("optimal", "feasible") and is_searched and not result.refusals
+
+
+def _replaced_lines(file: str, old: str, new: str, description: str) -> Fix | None:
+    """Return the change of a file's text as one run of whole lines; None without a change."""
+    before, after = old.splitlines(keepends=True), new.splitlines(keepends=True)
+    least = min(len(before), len(after))
+    first = next((at for at in range(least) if before[at] != after[at]), least)
+    if first == len(before) == len(after):
+        return None
+    tail = next((at for at in range(least - first) if before[-1 - at] != after[-1 - at]), least - first)
+    text = "".join(after[first : len(after) - tail])
+    return Fix(file, first + 1, len(before) - tail, text, description)

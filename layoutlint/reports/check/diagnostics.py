@@ -5,8 +5,7 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Iterator
 
-from layoutlint.judgement.finding import Finding, Report
-from layoutlint.judgement.fix import Fix
+from layoutlint.judgement.finding import Finding, Fix, Report
 from layoutlint.judgement.messages import finding_advice
 from layoutlint.judgement.origin import basis, origin_lines
 from layoutlint.judgement.verdict import Outcome

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from layoutlint.judgement.finding import Report
-from layoutlint.judgement.fix import Fix
+from layoutlint.judgement.finding import Fix, Report
 from layoutlint.reports.check.diagnostics import Diagnostic, Repository, diagnostics
 from layoutlint.reports.json_values import document_text
 

@@ -11,8 +11,7 @@ from urllib.parse import quote
 from layoutlint import __version__
 from layoutlint.geometry.layout import Place
 from layoutlint.judgement.build_outcomes import worst_by_build
-from layoutlint.judgement.finding import Finding, Report, State
-from layoutlint.judgement.fix import Fix
+from layoutlint.judgement.finding import Finding, Fix, Report, State
 from layoutlint.judgement.messages import finding_advice
 from layoutlint.judgement.origin import basis, origin_lines, origins
 from layoutlint.judgement.rule import Rule
