@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 import click
 
 from layoutlint import reports
+from layoutlint.commands import standard_input
 from layoutlint.commands.options import (
     PlacementOptions,
     ReadingOptions,
@@ -114,7 +116,7 @@ def suggest(
     Exit status: 0 an order is suggested, or none is needed; 1 the rules contradict one another; 3 refused, or
     nothing was found.
     """
-    from layoutlint.commands import output_files, terminal
+    from layoutlint.commands import output_files
 
     _refuse_combinations(own)
     outputs = parse_outputs(own.outputs, reports.SUGGEST_FORMATS, "patch=0001.patch")
@@ -123,20 +125,34 @@ def suggest(
         output_files.refuse_source(name)
     result = _run(flags, path, struct, own, placement, reading)
     for name, file in outputs:
-        output_files.write_whole(file, reports.SUGGEST_FORMATS[name](result))
+        output_files.write_bytes(file, _encode(reports.SUGGEST_FORMATS[name](result)))
     if own.write and result.patch is not None and result.patch.text != result.patch.old_text:
         _write(result)
-    format_ = "patch" if own.patch else own.format_
-    has_patch = result.patch is not None
-    if format_ != "patch" or not has_patch:
-        width, color = terminal.width(reading.width), terminal.has_color(reading.color)
-        options = {"color": color, "width": width} if format_ != "json" else {}
-        text = reports.SUGGEST_FORMATS["json" if format_ == "json" else "text"](result, **options)
-        (terminal.complain if own.patch else terminal.write)(text.rstrip("\n") + "\n" * (not own.patch))
-    else:
-        terminal.write(reports.SUGGEST_FORMATS["patch"](result))
-    sys.stdout.flush()
+    _print(result, own, reading)
     sys.exit(_status(result, own))
+
+
+def _print(result: Suggestion, own: SuggestOptions, reading: ReadingOptions) -> None:
+    """Print the patch or the report; without a patch that was asked for, the report on stderr."""
+    from layoutlint.commands import terminal
+
+    if own.patch and result.patch is not None:
+        terminal.write_bytes(_encode(reports.SUGGEST_FORMATS["patch"](result)))
+    elif own.format_ == "json":
+        terminal.write(reports.SUGGEST_FORMATS["json"](result))
+    else:
+        color = not own.patch and terminal.has_color(reading.color)
+        text = reports.SUGGEST_FORMATS["text"](result, color=color, width=terminal.width(reading.width))
+        if own.patch:
+            terminal.complain(*text.splitlines())
+        else:
+            terminal.write(text)
+    sys.stdout.flush()
+
+
+def _encode(text: str) -> bytes:
+    """Return text with the bytes of files that are no UTF-8."""
+    return text.encode("utf-8", "surrogateescape")
 
 
 def _refuse_combinations(own: SuggestOptions) -> None:
@@ -163,6 +179,7 @@ def _run(
     if is_pattern(name):
         raise click.UsageError(f"{name!r} is a pattern; name one struct")
     refuse_swapped("suggest", path, (struct,))
+    (path,), texts = standard_input.take_text((path,), own.rule_paths)
     packs = load_packs(own.rule_paths or discover_rule_file(), own.pack_names)
     kernel_packs = () if own.no_packs else rule_file.kernel_packs_beside(packs)
     packs, kernel_packs = apply_overrides(packs, kernel_packs)
@@ -170,7 +187,7 @@ def _run(
         annotations=not own.no_annotations,
         line_size=placement.line_size,
         min_align=placement.min_align,
-        read=read_options(flags, reading),
+        read=read_options(flags, reading, texts=texts),
     )
     try:
         from layoutlint.lint import reordering
@@ -196,16 +213,20 @@ def _write(result: Suggestion) -> None:
 
     patch = result.patch
     assert patch is not None
-    old = patch.old_text.encode("utf-8", "surrogateescape")
-    if files.read_all(patch.file, len(old) + 1) != old:
+    old = _encode(patch.old_text)
+    try:
+        is_same = files.read_all(patch.file, len(old)) == old
+    except OSError:
+        is_same = False
+    if not is_same:
         raise click.UsageError(f"{patch.file} was changed while it was read, and is left as it is")
-    output_files.write_bytes(patch.file, patch.text.encode("utf-8", "surrogateescape"))
+    output_files.write_bytes(os.path.realpath(patch.file), _encode(patch.text))
 
 
 def _status(result: Suggestion, own: SuggestOptions) -> int:
     if result.status == "infeasible":
         return EXIT_FINDINGS
-    if result.status in ("refused", "unknown") or result.not_kept:
+    if result.status in ("refused", "unknown"):
         return EXIT_UNKNOWN
     needs_patch = (own.patch or own.write) and bool(result.moves)
     return EXIT_UNKNOWN if needs_patch and result.patch is None else EXIT_KEPT

@@ -91,6 +91,16 @@ def write(text: str) -> None:
     sys.stdout.write(text)
 
 
+def write_bytes(data: bytes) -> None:
+    """Write bytes as they are to stdout; on a terminal as text without control characters but tabs."""
+    if sys.stdout.isatty():
+        rows = data.decode("utf-8", "backslashreplace").split("\n")
+        sys.stdout.write("\n".join("\t".join(map(escapes.inline, row.split("\t"))) for row in rows))
+        return
+    sys.stdout.flush()
+    sys.stdout.buffer.write(data)
+
+
 def say(*texts: str) -> None:
     """Write lines to stdout."""
     sys.stdout.write(escapes.lines(texts))

@@ -12,13 +12,20 @@ from layoutlint.suggestion.result import Suggestion
 _WIDTH = 75
 """The most columns of a line in a commit message (Documentation/process/submitting-patches.rst of Linux)."""
 _CONTEXT = 2
+_DIFF_LINES = ("diff ", "---", "+++", "@@", "Index:", "index ", "GIT binary", "***", "=====", "From ")
+"""How lines begin by which git-apply(1), git-am(1) and patch(1) find diffs, and the end of a message."""
 
 
 def render(result: Suggestion) -> str:
     """Return the patch; without a change only the message."""
-    message = escapes.lines(_message(result))
+    message = escapes.lines(map(_inert, _message(result)))
     diff = "" if result.patch is None else result.patch.diff
     return f"{message}---\n{diff}" if diff else message
+
+
+def _inert(line: str) -> str:
+    """Return a line of the message that is no part of a diff: rule files are not to change other files."""
+    return f" {line}" if line.startswith(_DIFF_LINES) else line
 
 
 def _message(result: Suggestion) -> Iterator[str]:

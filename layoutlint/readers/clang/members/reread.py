@@ -24,7 +24,8 @@ def verify(path: str, struct: Struct, file: str, text: str, options: ReadOptions
     units and their flags are those of the input. Raises CannotMove if the struct cannot be read any more.
     """
     wanted = Wanted(frozenset((struct.realigned_from or struct.name, *struct.aliases, struct.name)))
-    changed = replace(options, replaced=(InputText(files.real_path(file), text),), cache=False, jobs=1)
+    # libclang finds the file by any of its names, and calls it by this one: a link stays a link.
+    changed = replace(options, replaced=(InputText(os.path.abspath(file), text),), cache=False, jobs=1)
     line = None if struct.source is None else struct.source.line
     try:
         reading = clang.read(path, wanted, changed)
