@@ -29,6 +29,9 @@ from layoutlint.kinds.together import Together
 from layoutlint.model.paths import is_within
 from layoutlint.model.record import Record
 
+MOST_LINES = 2_000
+"""The most lines of a struct whose touched lines are counted: each is a variable for each field and base."""
+
 
 class CannotState(Exception):
     """Raised if no demand on offsets is equivalent to a rule; the text is the reason."""
@@ -272,6 +275,8 @@ def _lines(kind: Lines, context: Context) -> Iterator[Demand]:
     if any(place.is_flexible for place in places):
         raise CannotState("how far a flexible array goes is not known")
     bases, line = _where(context.placements)
+    if context.layout.size > MOST_LINES * line:
+        raise CannotState(f"the struct has more than {MOST_LINES:,} lines")
     limit = kind.limit(count_lines(places, 0, 1), line)
     yield FewLines(_solid(places), limit, bases, line)
 

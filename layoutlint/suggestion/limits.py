@@ -14,29 +14,35 @@ from layoutlint.suggestion.arrangement import Arrangement
 class Limit(Record, frozen=True):
     """A condition on the order of units."""
 
-    kind: Literal["before", "together", "order", "first", "offset", "distance", "kept"]
+    kind: Literal["before", "together", "order", "first", "offset", "distance"]
     """All `units` stand before all of `after`; nothing else stands between them; they stand in the given
-    order; one of them is the first; each keeps its offset, or its distance from the first of them; they do
-    not count as moved."""
+    order; one of them is the first; each keeps its offset, or its distance from the first of them."""
     units: tuple[int, ...]
     after: tuple[int, ...] = ()
 
 
-def padding_limits(arrangement: Arrangement, line: int, is_strict: bool) -> Iterator[Limit]:
-    """Yield that members which only start a line stay, as `CACHELINE_PADDING` of Linux.
+def paddings(arrangement: Arrangement, line: int) -> tuple[int, ...]:
+    """Return the units without bytes that only start a line, as `CACHELINE_PADDING` of Linux.
 
-    People put them between fields to keep these apart. If it is strict, nothing moves past them.
+    People put them between fields to keep these apart.
     """
-    fields, count = arrangement.struct.fields, len(arrangement.units)
-    for number, unit in enumerate(arrangement.units):
-        own = [fields[at] for at in unit.fields]
-        if own and all(f.bit_size == 0 and (f.align or 1) >= line and not f.is_flexible for f in own):
-            yield Limit("kept", (number,))
-            before, after = tuple(range(number)), tuple(range(number + 1, count))
-            if is_strict and before:
-                yield Limit("before", before, (number,))
-            if is_strict and after:
-                yield Limit("before", (number,), after)
+    fields = arrangement.struct.fields
+    each_own = ([fields[at] for at in unit.fields] for unit in arrangement.units)
+    return tuple(
+        number
+        for number, own in enumerate(each_own)
+        if own and all(f.bit_size == 0 and (f.align or 1) >= line and not f.is_flexible for f in own)
+    )
+
+
+def padding_limits(arrangement: Arrangement, units: Iterable[int]) -> Iterator[Limit]:
+    """Yield that nothing moves past some units."""
+    every = tuple(range(len(arrangement.units)))
+    for number in units:
+        if number:
+            yield Limit("before", every[:number], (number,))
+        if every[number + 1 :]:
+            yield Limit("before", (number,), every[number + 1 :])
 
 
 def text_limits(arrangement: Arrangement, restrictions: Iterable[Restriction]) -> Iterator[Limit]:

@@ -319,9 +319,6 @@ class Program:
         elif limit.kind == "first":
             every = range(len(self.blocks))
             model.add_bool_or(self._is_first(number, every) for number in units)
-        elif limit.kind == "kept":
-            for number in units:
-                model.add(self.is_kept[number] == 1)
         else:
             self._keep_distances(units, limit.kind == "offset")
 

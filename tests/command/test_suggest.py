@@ -271,4 +271,57 @@ struct ring {
 def test_padding_that_keeps_members_apart_stays(tmp_path):
     made = document(tmp_path, PADDED, "--smallest", rules="", name="s.h")
     assert (made["size"], made["moves"]) == ([128, 128], [])
+    assert any("s.h:5: padding keeps" in note for note in made["notes"])
     assert document(tmp_path, PADDED, "--smallest", "--force", rules="", name="s.h")["size"] == [128, 64]
+
+
+def test_bytes_that_are_no_text_stay(tmp_path):
+    need("git")
+    content = RING.replace("written by", "\xe9crit par \x1b[31m").encode("latin-1")
+    (tmp_path / "ring.h").write_bytes(content)
+    (tmp_path / "rules.toml").write_text(RULES)
+    words = ("suggest", "ring.h", "ring", "--rules", "rules.toml", "--no-packs")
+    assert run(*words, "--output", "patch=p.patch", cwd=tmp_path).returncode == 0
+    (tmp_path / "link.h").symlink_to("ring.h")
+    subprocess.run(["git", "apply", "--check", "p.patch"], cwd=tmp_path, check=True)
+    assert run("suggest", "link.h", *words[2:], "--write", cwd=tmp_path).returncode == 0
+    assert (tmp_path / "link.h").is_symlink()
+    written = (tmp_path / "ring.h").read_bytes()
+    assert written != content
+    assert sorted(written.splitlines()) == sorted(content.splitlines())
+
+
+def test_a_rule_adds_no_diff_to_the_patch(tmp_path):
+    need("git")
+    pad = "x" * 74
+    evil = f"{pad} --- {pad[4:]} --- a/evil {pad} +++ b/evil {pad} @@ -0,0 +1 @@ {pad} +evil {pad}"
+    made = suggest(tmp_path, RING, "--patch", rules=RULES.replace("the producer writes", evil))
+    assert made.returncode == 0
+    message = made.stdout.split("\n---\n")[0]
+    assert not [line for line in message.splitlines() if line.startswith(("---", "+++", "@@", "diff "))]
+    (tmp_path / "p.patch").write_text(made.stdout)
+    subprocess.run(["git", "apply", "p.patch"], cwd=tmp_path, check=True)
+    assert not (tmp_path / "evil").exists()
+
+
+def test_standard_input_has_no_patch(tmp_path):
+    (tmp_path / "rules.toml").write_text(RULES)
+    words = ("suggest", "-", "ring", "--rules", "rules.toml", "--no-packs")
+    made = run(*words, cwd=tmp_path, given=RING.encode())
+    assert made.returncode == 0
+    assert "move `tail` behind" in made.stdout
+    assert run(*words, "--patch", cwd=tmp_path, given=RING.encode()).returncode == 3
+
+
+def test_a_refused_patch_is_explained_in_lines(tmp_path):
+    text = RING.replace("long head;", "long head,").replace("long tail;", "tail;")
+    made = suggest(tmp_path, text, "--patch")
+    assert (made.returncode, made.stdout) == (3, "")
+    assert "what depends on the order:" in made.stderr.splitlines()
+
+
+def test_lines_of_enormous_structs_are_not_counted(tmp_path):
+    text = "struct ring {\n char big[1 << 30];\n long head;\n char c;\n long tail;\n};\n"
+    rules = RULES.replace("separate", "lines").replace('[["head"], ["tail"]]', '["head", "tail"]\nmax = 1')
+    made = document(tmp_path, text, rules=rules, name="big.h")
+    assert (made["status"], made["rules"][0]["searched"], made["patch"]) == ("unknown", False, None)

@@ -25,7 +25,7 @@ from layoutlint.randstruct import randomisation
 from layoutlint.randstruct.c_abi import CannotLayOut
 from layoutlint.readers import inputs, order_uses
 from layoutlint.suggestion.arrangement import Arrangement, arrange
-from layoutlint.suggestion.limits import padding_limits
+from layoutlint.suggestion.demands import MOST_LINES
 from layoutlint.suggestion.program import unmoved
 from layoutlint.suggestion.result import Aimed, Refusal, RuleOutcome, Status, Suggestion
 from layoutlint.suggestion.search import Aim, Solution, Task
@@ -62,24 +62,28 @@ def suggest(
     except (Refused, CannotLayOut) as error:
         return _refusal(found, str(error))
     ruled, notes = rules_of(found, options)
-    around = surroundings_of(found, arrangement, request.sources, options)
+    around = surroundings_of(found, arrangement, request.sources, request.aims[0] != "moves", options)
     task, reasons = task_of(arrangement, ruled, request.aims)
-    if not request.is_forced:
-        line = options.line_size or found.struct.target.line_size
-        pads = padding_limits(arrangement, line, request.aims[0] != "moves")
-        task = replace(task, limits=tuple(pads))
     if "lines" in request.aims:
         task = _with_paths(task, found, options)
     reordering = _Reordering(found, arrangement, ruled, reasons, around, (*notes, *around.notes))
     result = reordering.best(task, request)
     if result.status == "infeasible" or (result.status == "unknown" and ruled):
-        limits = () if request.is_forced else around.text_limits
+        limits = () if request.is_forced else around.limits
         aligned = alternatives(found, arrangement, ruled, limits, options)
         result = replace(result, alternatives=aligned)
     if _has_doubt(result, others):
         note = f"{path} does not state which types are packed: the offsets are the likeliest ones"
         result = replace(result, notes=(*result.notes, note))
-    return with_patch(found, result, options)
+    return with_patch(found, _without_claim(result), options)
+
+
+def _without_claim(result: Suggestion) -> Suggestion:
+    """Return a suggestion as unknown if a rule stays broken for which orders could not be searched."""
+    if result.status not in ("optimal", "feasible") or not result.not_kept:
+        return result
+    names = ", ".join(each.rule.id for each in result.not_kept)
+    return replace(result, status="unknown", reason=f"no order was searched that keeps {names}")
 
 
 def _with_paths(task: Task, found: Found, options: Options) -> Task:
@@ -89,6 +93,8 @@ def _with_paths(task: Task, found: Found, options: Options) -> Task:
     except CannotTell as error:
         raise UsageError(f"--optimize lines counts the lines of declared accesses: {error}") from None
     where = placements(Layout(found.struct), options.line_size, options.min_align)
+    if (found.struct.bit_size or 0) // 8 > MOST_LINES * where.line_size:
+        raise UsageError(f"--optimize lines is for structs of at most {MOST_LINES:,} lines")
     return replace(task, paths=paths, bases=where.bases, line=where.line_size)
 
 
@@ -154,8 +160,7 @@ class _Reordering(Record, frozen=True):
         free = self.suggestion(task, request)
         if not free.refusals or request.is_forced or free.status == "infeasible":
             return free
-        limits = task.limits + self.around.text_limits + self.around.use_limits
-        limited = self.suggestion(replace(task, limits=limits), request)
+        limited = self.suggestion(replace(task, limits=self.around.limits), request)
         if limited.status not in ("optimal", "feasible") or limited.refusals:
             return replace(free, status="refused")
         if [each.after for each in limited.aims] == [each.after for each in free.aims]:
@@ -191,7 +196,7 @@ class _Reordering(Record, frozen=True):
     def _refusals(self, order: tuple[str, ...], new: Struct) -> Iterator[Refusal]:
         """Yield what forbids an order in the text and in the sources."""
         struct, names = self.arrangement.struct, order_uses.member_names(self.arrangement.struct)
-        yield from self.around.refusals([names.index(name) for name in order])
+        yield from self.around.refusals([names.index(name) for name in order], struct)
         old = {name: field.bit_offset for name, field in zip(names, struct.fields, strict=True)}
         moved = {name: field.bit_offset for name, field in zip(order, new.fields, strict=True)}
         for use in self.around.search.uses:

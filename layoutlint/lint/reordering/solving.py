@@ -20,23 +20,33 @@ _MOST_TRIES = 20
 def solve(
     task: Task, ruled: Sequence[Ruled], reasons: dict[int, str], effort: float
 ) -> tuple[Solution, list[Verdict]]:
-    """Return an order that the rules themselves keep, with their verdicts on it."""
+    """Return an order that the rules themselves keep, with their verdicts on it.
+
+    Orders that break rules which the search cannot state are excluded. If none is left, nothing is known.
+    """
     task = replace(task, start=start_order(task.arrangement, ruled))
+    contradiction: Solution | None = None
     for _ in range(_MOST_TRIES):
         solution = Search(task, effort).run()
+        if solution.state == "infeasible":
+            if not task.excluded:
+                contradiction = solution
+            elif contradiction is None:
+                break
         if not solution.order:
             return solution, []
-        new = task.arrangement.lay_out(solution.order)
-        after = [one.judge(new) for one in ruled]
+        after = [one.judge(task.arrangement.lay_out(solution.order)) for one in ruled]
         failing = [
             number
             for number, verdict in enumerate(after)
-            if verdict.outcome is not Outcome.KEPT
+            if not _is_kept(verdict)
             and (number in solution.kept if number not in reasons else _is_kept(ruled[number].before))
         ]
         if not failing:
             return solution, after
         task = replace(task, excluded=(*task.excluded, solution.order))
+    if contradiction is not None:
+        return Solution("infeasible", core=contradiction.core, is_minimal=contradiction.is_minimal), []
     return Solution("unknown"), []
 
 

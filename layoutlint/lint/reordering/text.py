@@ -9,11 +9,11 @@ from layoutlint import files
 from layoutlint.lint.options import Options
 from layoutlint.lint.subject import Found
 from layoutlint.model.record import Record, replace
-from layoutlint.model.structs import Struct
+from layoutlint.model.structs import Source, Struct
 from layoutlint.readers import order_uses
 from layoutlint.readers.clang import members
 from layoutlint.suggestion.arrangement import Arrangement
-from layoutlint.suggestion.limits import Limit, text_limits, use_limits
+from layoutlint.suggestion.limits import Limit, padding_limits, paddings, text_limits, use_limits
 from layoutlint.suggestion.result import Patch, Refusal, Suggestion
 
 _LARGEST = 1 << 26
@@ -27,12 +27,19 @@ class Surroundings(Record, frozen=True):
     file: str
     """The file that defines the struct; empty if it is no C text."""
     restrictions: tuple[members.Restriction, ...]
-    text_limits: tuple[Limit, ...]
-    use_limits: tuple[Limit, ...]
+    paddings: tuple[int, ...]
+    """The fields that keep others apart, and past which nothing moves."""
+    limits: tuple[Limit, ...]
+    """What all of these leave of the orders."""
     notes: tuple[str, ...]
 
-    def refusals(self, order: list[int]) -> Iterator[Refusal]:
+    def refusals(self, order: list[int], struct: Struct) -> Iterator[Refusal]:
         """Yield what the text forbids in an order of the fields."""
+        for at in self.paddings:
+            if set(order[: order.index(at)]) != set(range(at)):
+                place = struct.fields[at].source or struct.source or Source(self.file)
+                reason = "padding keeps what is before it on other lines than what is behind it"
+                yield Refusal("padding", reason, place.file, place.line)
         for restriction in self.restrictions:
             try:
                 restriction.refuse(order)
@@ -41,7 +48,11 @@ class Surroundings(Record, frozen=True):
 
 
 def surroundings_of(
-    found: Found, arrangement: Arrangement, sources: tuple[str, ...], options: Options
+    found: Found,
+    arrangement: Arrangement,
+    sources: tuple[str, ...],
+    keeps_padding: bool,
+    options: Options,
 ) -> Surroundings:
     """Return what the text of the struct and its uses leave of the orders."""
     struct, path = found.struct, found.source.path
@@ -58,10 +69,14 @@ def surroundings_of(
             restrictions = members.restrictions(text, struct)
         except members.CannotMove as error:
             notes.append(f"the text of the struct cannot be changed: {error}")
-    return Surroundings(
-        search, file, restrictions, tuple(text_limits(arrangement, restrictions)),
-        tuple(use_limits(arrangement, search.uses)), tuple(notes),
-    )  # fmt: skip
+    pads = paddings(arrangement, options.line_size or struct.target.line_size) if keeps_padding else ()
+    limits = (
+        *text_limits(arrangement, restrictions),
+        *use_limits(arrangement, search.uses),
+        *padding_limits(arrangement, pads),
+    )
+    fields = tuple(at for number in pads for at in arrangement.units[number].fields)
+    return Surroundings(search, file, restrictions, fields, limits, tuple(notes))
 
 
 def _text(found: Found, options: Options) -> tuple[str, str]:
@@ -69,7 +84,10 @@ def _text(found: Found, options: Options) -> tuple[str, str]:
     file = members.source_path(found.source.path, found.struct, options.read)
     if file is None:
         raise members.CannotMove("the file that defines the struct was not found")
-    return file, files.read_all(file, _LARGEST).decode("utf-8", "surrogateescape")
+    try:
+        return file, files.read_all(file, _LARGEST).decode("utf-8", "surrogateescape")
+    except OSError as error:
+        raise members.CannotMove(f"{file} cannot be read: {files.error_reason(error)}") from error
 
 
 def with_patch(found: Found, result: Suggestion, options: Options) -> Suggestion:
@@ -78,6 +96,8 @@ def with_patch(found: Found, result: Suggestion, options: Options) -> Suggestion
         return result
     if result.status == "infeasible":
         return replace(result, no_patch="no order keeps all rules")
+    if result.status == "unknown":
+        return replace(result, no_patch=result.reason)
     if found.judged.reading.reader != "clang":
         reason = f"{found.source.path} is no C text: give the header or source that defines the struct"
         return replace(result, no_patch=reason)

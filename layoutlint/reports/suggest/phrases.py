@@ -21,16 +21,13 @@ def headline(result: Suggestion) -> str:
     if result.status == "refused":
         why = result.reason or "the sources depend on the order of its members"
         return f"refused: {why}"
-    if result.status == "unknown":
-        return f"unknown: {result.reason}"
     if result.status == "infeasible":
         return "no order of the members keeps these rules together" if len(result.core) > 1 else (
             "no order of the members keeps this rule"
         )
     moved = quantity(len(result.moves), "declaration") + " to move" if result.moves else "no member to move"
-    if result.not_kept:
-        names = ", ".join(each.rule.id for each in result.not_kept)
-        return f"unknown: {moved}, but no order was searched that keeps {names}"
+    if result.status == "unknown":
+        return f"unknown: {result.reason}" if result.new is None else f"unknown: {moved}, but {result.reason}"
     return moved if result.moves else "no member has to move"
 
 

@@ -100,8 +100,6 @@ def _place(use: OrderUse) -> str:
 def _notes(result: Suggestion, width: int) -> Iterator[Line]:
     looked = result.looked_at
     notes = [f"{_place(use)}: {use.text}" for use in result.hints]
-    if result.is_order_free:
-        notes.append("the struct is marked __randomize_layout: its users accept any order")
     if looked.sources or looked.headers:
         notes.append(
             f"searched for what depends on the order: {quantity(looked.sources, 'source')} and "
