@@ -325,3 +325,10 @@ def test_lines_of_enormous_structs_are_not_counted(tmp_path):
     rules = RULES.replace("separate", "lines").replace('[["head"], ["tail"]]', '["head", "tail"]\nmax = 1')
     made = document(tmp_path, text, rules=rules, name="big.h")
     assert (made["status"], made["rules"][0]["searched"], made["patch"]) == ("unknown", False, None)
+
+
+def test_other_configurations_are_named(tmp_path):
+    text = RING.replace("\tint slot;", "#ifdef MORE\n\tint more;\n#endif\n\tint slot;")
+    notes = document(tmp_path, text)["notes"]
+    assert [note for note in notes if "ring.h, line 8" in note and "this configuration only" in note]
+    assert not [note for note in document(tmp_path, RING)["notes"] if "configuration" in note]

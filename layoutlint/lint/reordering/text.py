@@ -10,6 +10,7 @@ from layoutlint.lint.options import Options
 from layoutlint.lint.subject import Found
 from layoutlint.model.record import Record, replace
 from layoutlint.model.structs import Source, Struct
+from layoutlint.phrases import first_few
 from layoutlint.readers import order_uses
 from layoutlint.readers.clang import members
 from layoutlint.suggestion.arrangement import Arrangement
@@ -61,12 +62,13 @@ def surroundings_of(
     paths = tuple(dict.fromkeys((*sources, *own)))
     search = order_uses.find_order_uses(struct, paths, options.read.jobs, options.read.progress)
     file, restrictions = "", tuple[members.Restriction, ...]()
-    notes = []
+    notes: list[str] = []
     if is_source:
         try:
             path_of_text, text = _text(found, options)
             file = _shown_path(struct, path_of_text)
             restrictions = members.restrictions(text, struct)
+            notes += _configuration_notes(file, members.conditional_lines(text, struct))
         except members.CannotMove as error:
             notes.append(f"the text of the struct cannot be changed: {error}")
     pads = paddings(arrangement, options.line_size or struct.target.line_size) if keeps_padding else ()
@@ -77,6 +79,12 @@ def surroundings_of(
     )
     fields = tuple(at for number in pads for at in arrangement.units[number].fields)
     return Surroundings(search, file, restrictions, fields, limits, tuple(notes))
+
+
+def _configuration_notes(file: str, lines: tuple[int, ...]) -> Iterator[str]:
+    if lines:
+        places = first_few([str(line) for line in lines])
+        yield f"judged in this configuration only; others have other members at `#if`: {file}, line {places}"
 
 
 def _text(found: Found, options: Options) -> tuple[str, str]:

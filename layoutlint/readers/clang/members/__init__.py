@@ -2,7 +2,13 @@
 
 from layoutlint.readers.clang.members.patch import unified_diff
 from layoutlint.readers.clang.members.pieces import CannotMove
-from layoutlint.readers.clang.members.reorder import MemberText, reorder_members, restrictions, split_members
+from layoutlint.readers.clang.members.reorder import (
+    MemberText,
+    conditional_lines,
+    reorder_members,
+    restrictions,
+    split_members,
+)
 from layoutlint.readers.clang.members.reread import kernel_roots, source_path, verify
 from layoutlint.readers.clang.members.restrictions import Restriction
 
@@ -10,6 +16,7 @@ __all__ = [
     "CannotMove",
     "MemberText",
     "Restriction",
+    "conditional_lines",
     "kernel_roots",
     "reorder_members",
     "restrictions",

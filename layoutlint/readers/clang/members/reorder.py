@@ -9,7 +9,7 @@ from layoutlint.model.record import Record
 from layoutlint.model.structs import Struct
 from layoutlint.readers.clang.members import items, pieces
 from layoutlint.readers.clang.members.items import Item
-from layoutlint.readers.clang.members.pieces import Body, CannotMove, Lines, Token
+from layoutlint.readers.clang.members.pieces import CONDITIONS, Body, CannotMove, Lines, Token
 from layoutlint.readers.clang.members.restrictions import Restriction, Shown, ranks_of, restrictions_of
 
 
@@ -58,6 +58,16 @@ def split_members(text: str, struct: Struct) -> tuple[MemberText, ...]:
 def restrictions(text: str, struct: Struct) -> tuple[Restriction, ...]:
     """Return what the text forbids to an order of the members; raises CannotMove like `split_members`."""
     return restrictions_of(_parse(text, struct).items, Shown(struct.fields))
+
+
+def conditional_lines(text: str, struct: Struct) -> tuple[int, ...]:
+    """Return the lines of the `#if`s between members; raises CannotMove like `split_members`.
+
+    In other configurations the struct can have other members there.
+    """
+    parsed = _parse(text, struct)
+    found = (each for each in parsed.body.pieces if each.kind == "directive" and each.word in CONDITIONS)
+    return tuple(parsed.lines.number(each.start) for each in found)
 
 
 def reorder_members(text: str, struct: Struct, order: Sequence[int]) -> str:
