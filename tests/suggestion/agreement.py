@@ -72,7 +72,7 @@ class Comparison:
             return
         if result.status == "refused" and "lay out its declaration differently" in result.reason:
             return
-        if result.status not in ("optimal", "infeasible"):
+        if result.status not in ("optimal", "infeasible") and not self._is_best_of_searched():
             yield f"{result.status}: {result.reason}"
             return
         if result.new is None:
@@ -93,6 +93,12 @@ class Comparison:
         if (best[0] > 0) is not (result.status == "infeasible"):
             yield f"{result.status}, and at best {best[0]} rules are broken"
         yield from self._core_faults()
+
+    def _is_best_of_searched(self) -> bool:
+        """Return whether the order is unknown only for rules that cannot be searched, which it breaks."""
+        broken = {each.rule.id for each in self.result.not_kept}
+        is_proved = all(each.after == each.bound for each in self.result.aims)
+        return self.result.status == "unknown" and is_proved and bool(broken) and broken <= self.unsearched
 
     def _core_faults(self) -> Iterator[str]:
         core = {rule.id for rule in self.result.core}
