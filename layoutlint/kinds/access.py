@@ -65,10 +65,10 @@ class AccessApart(Record, frozen=True):
         "\n"
         "- A field is not compared with itself or its parts in the same object or element.\n"
         "- Declarations of single fields override patterns.\n"
-        "- With `sides` in `[pack]`, fields read and written by one side may share a line: one processor\n"
-        "  uses both. A field that some side writes does not count as read.\n"
-        "- In arrays, a field is also compared with the next element, itself and its parts included. For\n"
-        "  other objects in a row, as in slab caches, set `neighbours = true`.\n"
+        "- With `sides` in `[pack]`, fields that one side reads and writes may share a line. A field that\n"
+        "  some side writes does not count as read.\n"
+        "- In arrays, a field is also compared with the next element, itself included. For other objects in\n"
+        "  a row, as in slab caches, set `neighbours = true`.\n"
         '- To keep written fields apart, set `readers = ["hot-write"]`.',
         "Move the written field to the other written fields, or behind fields that are seldom used. If\n"
         "there are none, start it on its own line.",

@@ -42,10 +42,9 @@ class Adjacent(Record, frozen=True):
         Key("max_gap", "integer", "bytes allowed between two of them; by default the padding for alignment"),
     )
     manual: ClassVar[Manual] = Manual(
-        "No other field lies between them, not even some bits of one. At most `max_gap` bytes between two\n"
-        "of them are unused; by default, only the padding for alignment. The base does not matter: for\n"
-        "lines, use `together`. BTF does not record `aligned` on a field: if a field has it, state\n"
-        "`max_gap`.",
+        "At most `max_gap` bytes between two of them are unused; by default, only the padding for\n"
+        "alignment. The base does not matter: for lines, use `together`. BTF does not record `aligned` on a\n"
+        "field: if a field has it, state `max_gap`.",
         "Move the fields between them behind the last one.",
         'fields = ["count", "owner"]',
         Example(

@@ -41,9 +41,8 @@ class Complete(Record, frozen=True):
     )
     manual: ClassVar[Manual] = Manual(
         "Declarations are those of `[struct.NAME.fields]`. A field is declared by its path, by a pattern,\n"
-        "by a field that contains it, or by all its parts. A member of Linux's `struct_group` has two\n"
-        "paths; either declares it. Fields without bytes need no declaration. Without declarations, the\n"
-        "outcome is unknown. The base does not matter.",
+        "by a field that contains it, or by all its parts. Fields without bytes need no declaration.\n"
+        "Without declarations, the outcome is unknown.",
         "Find out who reads and who writes the new field, and declare it. Remove or rename declarations\n"
         "without a field.",
         "",

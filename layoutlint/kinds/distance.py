@@ -42,9 +42,8 @@ class Distance(Record, frozen=True):
         Key("max", "integer", "most bytes between their first bytes"),
     )
     manual: ClassVar[Manual] = Manual(
-        "The distance is the difference of `offsetof`, in either order, not the gap. A bit-field begins in\n"
-        "the first byte that it touches. The base does not matter. For lines, use `separate` and\n"
-        "`together`, which need no numbers.",
+        "The distance is the difference of `offsetof`, in either order. A bit-field begins in the first\n"
+        "byte that it touches. The base does not matter. For lines, use `separate` and `together`.",
         "Move one of the fields by as many bytes as the message says.",
         'fields = ["a", "b"]\nmin = 64',
         Example(

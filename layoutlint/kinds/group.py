@@ -68,25 +68,23 @@ class MarkedGroup(Record, frozen=True):
     )
     manual: ClassVar[Manual] = Manual(
         "A group lies between the members `__cacheline_group_begin__NAME[0]` and\n"
-        "`__cacheline_group_end__NAME[0]`, which macros of Linux declare. At every base, these break the\n"
-        "rule:\n"
+        "`__cacheline_group_end__NAME[0]`, which macros of Linux declare. These break the rule:\n"
         "\n"
         "- a begin without an end, an end without a begin or before it, and groups that overlap partly;\n"
         "- a field of `members` that is not wholly in the group, and a field in it that is not among\n"
         "  `members`;\n"
-        "- more bytes than `max`, counted as by `CACHELINE_ASSERT_GROUP_SIZE`.\n"
-        "\n"
-        "Fields without bytes never count. A rule on a pattern of structs skips those without groups.\n"
+        "- more bytes than `max`, counted as by `CACHELINE_ASSERT_GROUP_SIZE`;\n"
+        "- a field of a read group on a line with a field of a written group, unless a single side reads\n"
+        "  the one and writes the other.\n"
         "\n"
         "Words in the name state the use: `read` or `readmostly`, `write` (also in `read_write`), and the\n"
-        "sides `tx`, `rx`, `txrx` or `rxtx`. Fields of read groups are compared with those of written\n"
-        "groups, as in `separate`, unless a single side reads the one and writes the other. Other groups\n"
-        "are not compared.\n"
+        "sides `tx`, `rx`, `txrx` or `rxtx`. Other groups are not compared. A rule on a pattern of structs\n"
+        "skips those without groups.\n"
         "\n"
         "Without `group`, accesses declared for the sides `tx` and `rx` are compared with the names of\n"
-        "existing groups. A field that both sides read belongs in `read_txrx`, and one that only `tx`\n"
-        "writes in `write_tx`. One that both use and any writes belongs in `write_txrx`. A field declared\n"
-        "without access belongs in no group that names a side.",
+        "existing groups. A field that both sides read belongs in `read_txrx`, one that only `tx` writes in\n"
+        "`write_tx`, one that both use and any writes in `write_txrx`. A field declared without access\n"
+        "belongs in no group that names a side.",
         "Move the field between the marks of its group. Start the written group on its own line\n"
         "(`__cacheline_group_begin_aligned`), or put fields of the slow path between the two.",
         "",

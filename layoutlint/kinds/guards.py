@@ -57,22 +57,18 @@ class Guards(Record, frozen=True):
     manual: ClassVar[Manual] = Manual(
         "Either layout can be right:\n"
         "\n"
-        "- `contended = false`: *together*, on one line. Whoever takes a free lock finds the data on its\n"
-        "  line; on a second line they cost a second miss.\n"
-        "- `contended = true`: *apart*, on no common line. Each CPU that tries the lock pulls its line from\n"
-        "  the holder, which must then fetch the data again.\n"
+        "- `contended = false`: on one line. Whoever takes a free lock finds the data on its line; on a\n"
+        "  second line they cost a second miss.\n"
+        "- `contended = true`: on different lines. Each CPU that tries the lock pulls its line from the\n"
+        "  holder, which must then fetch the data again. Linux 6.9 moved `i_mmap_rwsem` off the line of the\n"
+        "  tree that it guards: execl of UnixBench gained 3.94 %\n"
+        "  (`layoutlint explain address-space-i-mmap-apart-from-rwsem`).\n"
         "\n"
-        "Linux 6.9 moved `i_mmap_rwsem` off the line of the tree that it guards: execl of UnixBench gained\n"
-        "3.94 %, shell 3.26 % (`layoutlint explain address-space-i-mmap-apart-from-rwsem`). The thread\n"
-        "objected that a free lock now costs one more miss, and preferred a lock that is held for less\n"
-        "time, or split.\n"
-        "\n"
-        "If the object can start anywhere, both layouts can be at risk. Patterns in `data` do not match the\n"
-        "lock and its parts. If the lock is empty in a configuration (no SMP), the rule is kept. In arrays,\n"
-        "a contended lock is also compared with the data of the next element.",
+        "Patterns in `data` do not match the lock and its parts. If the lock is empty in a configuration\n"
+        "(no SMP), the rule is kept. In arrays, a contended lock is also compared with the data of the next\n"
+        "element.",
         "Contended: put fields between them that are used without the lock, or start the lock on its own\n"
-        "line. Uncontended: put the data right behind the lock, and align the struct as advised. If\n"
-        "`contended` is wrong, change it.",
+        "line. Uncontended: put the data right behind the lock, and align the struct as advised.",
         'lock = "lock"\ndata = ["root"]\ncontended = true',
         Example(
             _BREAKS,

@@ -35,9 +35,8 @@ class Holes(Record, frozen=True):
     summary: ClassVar[str] = "at most `max` bytes between the fields are unused"
     keys: ClassVar[tuple[Key, ...]] = (Key("max", "integer", "most bytes in holes; by default 0"),)
     manual: ClassVar[Manual] = Manual(
-        "Only whole bytes between fields count. Padding behind the last field does not. Neither do holes\n"
-        "inside a field with its own struct: write a rule for that struct. Anonymous members belong to the\n"
-        "outer struct. The base does not matter.",
+        "Only whole bytes between fields count, not padding behind the last field, and not holes inside a\n"
+        "field with its own struct. Anonymous members belong to the outer struct. The base does not matter.",
         "Order the fields by decreasing alignment, or put small ones into the holes. If a hole keeps fields\n"
         "apart on purpose, write it as an alignment and raise `max`.",
         "max = 0",

@@ -51,11 +51,10 @@ class Isolated(Record, frozen=True):
         "field (`lock.owner`, `ring[2]`), the other parts are other fields. Overlapping union members\n"
         "share: name them all.\n"
         "\n"
-        "If a line extends beyond the object, the message says so. Only `neighbours = true` makes that a\n"
-        "violation. In an array, all fields of the next element count as others, also those in `fields`,\n"
-        "unless `neighbours = false`.",
+        "Bytes outside the object count only with `neighbours = true`. In an array, all fields of the next\n"
+        "element count, also those in `fields`, unless `neighbours = false`.",
         "Start the field on a line (`____cacheline_aligned`, outside Linux `alignas(64)`), and the next\n"
-        "field too. For a last field, align the struct to fill up its line.",
+        "field too. For a last field, align the struct.",
         'fields = ["head"]',
         Example(
             _BREAKS,

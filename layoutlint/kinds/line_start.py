@@ -39,10 +39,9 @@ class LineStart(Record, frozen=True):
     )
     manual: ClassVar[Manual] = Manual(
         "In a struct aligned to 8, an offset of 64 is not enough: base plus offset must be a multiple of\n"
-        "the line size. A bit-field must begin with the first bit of the line. Empty fields and flexible\n"
-        "arrays count with their offset.",
-        "Put `____cacheline_aligned` behind the field (outside Linux, `alignas(64)` before it): it moves\n"
-        "the field to a line and aligns the struct.",
+        "the line size. Empty fields and flexible arrays count with their offset.",
+        "Put `____cacheline_aligned` behind the field (outside Linux, `alignas(64)` before it): this also\n"
+        "aligns the struct.",
         'fields = ["consumer"]',
         Example(_BREAKS, Outcome.AT_RISK, "`consumer` at 8..15 begins inside a line in 7 of 8 placements"),
         Example(_KEEPS, Outcome.KEPT, "`consumer` at 64..71 begins a line in every placement"),

@@ -49,9 +49,9 @@ class Lines(Record, frozen=True):
         Key("max", "integer", "most lines that they may touch in all; by default what their bytes fill"),
     )
     manual: ClassVar[Manual] = Manual(
-        "A rule needs `fields` or `side`. Without `max`, the limit is the best case: the lines that the\n"
-        "bytes of all fields fill. With severity `note`, such a rule shows the state of a struct and fails\n"
-        "no run. For a flexible array the outcome is unknown.",
+        "A rule needs `fields` or `side`. Without `max`, the limit is the number of lines that the bytes of\n"
+        "all fields fill; with severity `note`, such a rule shows the state of a struct. For a flexible\n"
+        "array the outcome is unknown.",
         "Bring the fields together. With alignment A, only (n - 1) lines plus A bytes are certain to fit in\n"
         "n lines.",
         'fields = ["state", "priority", "parent"]\nmax = 2',

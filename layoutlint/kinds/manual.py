@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from layoutlint.judgement.rule import Example, Key, Kind
 
 _VALUES = {
-    "paths": "list of field paths or patterns",
-    "groups": "list of lists of field paths or patterns",
-    "path": "field path",
+    "paths": "list of fields",
+    "groups": "list of lists of fields",
+    "path": "field",
     "integer": "whole number",
     "number": "number",
     "boolean": "true or false",
@@ -21,13 +21,12 @@ _HEAD = """\
 
 *Reference:* what each kind judges, its keys, a struct that breaks it and one that keeps it.
 
-A [rule](rules.md) names a struct, a kind and the keys of the kind. Kinds judge all
-[placements](placements.md) of an object. For all kinds,
-[placements.md](placements.md#what-counts-as-the-bytes-of-a-field) states which bytes of a field count, and
-[which objects are neighbours](placements.md#neighbours). Messages are those of x86-64, where a line has 64
-bytes and objects are aligned to at least 8. `layoutlint explain KIND` prints the same text.
-
-`python -m layoutlint.kinds.manual > docs/kinds.md` writes this file from the texts of the kinds.
+A [rule](rules.md) names a struct, a kind and the keys of the kind; fields are
+[paths or patterns](rules.md#field-paths). Rules are judged at all [placements](placements.md) of an
+object. That page also states
+[which bytes of a field count](placements.md#what-counts-as-the-bytes-of-a-field) and
+[which objects are neighbours](placements.md#neighbours). Messages are those of x86-64, with lines of 64
+bytes. `layoutlint explain KIND` prints the same text.
 """
 
 
@@ -55,8 +54,8 @@ def document(kinds: Iterable[type[Kind]]) -> str:
 
 
 def _key_table(keys: tuple[Key, ...]) -> str:
-    rows = [f"| `{k.name}` | {_VALUES[k.type]} | {'yes' if k.required else ''} | {k.doc} |" for k in keys]
-    return "\n".join(["| key | value | required | |", "|---|---|---|---|", *rows])
+    rows = [f"| `{k.name}` | {_VALUES[k.type]}{', required' if k.required else ''} | {k.doc} |" for k in keys]
+    return "\n".join(["| key | value | |", "|---|---|---|", *rows])
 
 
 def _rule_text(kind: type[Kind]) -> str:

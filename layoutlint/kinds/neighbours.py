@@ -62,22 +62,20 @@ class Neighbours(Record, frozen=True):
         Key("writers", "words", 'accesses that they suffer from; by default ["hot-write"]'),
     )
     manual: ClassVar[Manual] = Manual(
-        "These rules name no `struct`. They judge variables at their addresses in the symbol table\n"
-        "(docs/rules.md, `[variables]`). A linked file has one placement. In an object file, each section\n"
-        "is judged by itself, at all bases that its alignment allows.\n"
+        "These rules name no `struct`. They judge\n"
+        "[variables](rules.md#variables-what-is-known-about-variables) at their addresses in the symbol\n"
+        "table. A linked file has one placement. In an object file, each section is judged by itself, at\n"
+        "all bases that its alignment allows.\n"
         "\n"
         "Declare accesses in `[variables]`. An undeclared variable in a section for rarely written data\n"
         "(`.data..read_mostly`) is `read-mostly`. With `alone`, nothing may share a line with `variables`.\n"
         "\n"
-        "- Parts of a variable (`net.count`) need DWARF. Declared parts of one variable are compared with\n"
-        "  one another.\n"
+        "- Parts of a variable (`net.count`) need DWARF, and are compared with one another if declared.\n"
         "- With `alone`, a part is also compared with its variable's other parts, and elements of an array\n"
         "  of structs or unions with one another. `except` with the variable's name allows both.\n"
         "- For elements of other arrays, use `stride` with `variables`. Without DWARF, `stride` is unknown,\n"
-        "  and so is `alone` for a variable longer than a line, because its elements can share lines.\n"
-        "- Symbols for the same memory are not compared.\n"
-        "- Per-CPU variables are judged among those of one CPU.\n"
-        "- If a line, or a pair of lines, has more than 256 bytes, the outcome is unknown.",
+        "  and so is `alone` for a variable longer than a line.\n"
+        "- Per-CPU variables are judged among those of one CPU.",
         "Give the written variable its own line (`____cacheline_aligned_in_smp`, outside Linux\n"
         "`alignas(64)`), or put the read one among other read ones (`__read_mostly`).",
         "",

@@ -42,7 +42,7 @@ class Offset(Record, frozen=True):
     )
     manual: ClassVar[Manual] = Manual(
         "State `at`, the value of `offsetof`, or `line`, which is judged at every base. A bit-field begins\n"
-        "in the first byte that it touches. Paths can have any depth (`ring[2].head`).",
+        "in the first byte that it touches.",
         "Move the field back. Or change the code that relies on the offset, and then the rule.",
         'fields = ["type"]\nat = 0',
         Example(_BREAKS, Outcome.BROKEN, "`type` at 4..7 begins at 4, 4 bytes behind 0"),

@@ -39,8 +39,8 @@ class Order(Record, frozen=True):
         Key("fields", "paths", "two or more fields, in the required order", required=True),
     )
     manual: ClassVar[Manual] = Manual(
-        "Each field must end, to the bit, before the next begins. Other fields may lie between. Overlapping\n"
-        "fields have no order. Fields that match one pattern may be in any order. The base does not matter.",
+        "Each field must end before the next begins. Other fields may lie between. Fields that match one\n"
+        "pattern may be in any order. The base does not matter.",
         "Move the declarations. If the order no longer matters, change the rule.",
         'fields = ["kind", "length"]',
         Example(_BREAKS, Outcome.BROKEN, "`kind` at 4..7 does not stand before `length` at 0..3"),

@@ -49,15 +49,14 @@ class Separate(Record, frozen=True):
         NEIGHBOURS,
     )
     manual: ClassVar[Manual] = Manual(
-        "Fields of one group may share lines. A field that patterns put into two groups is not compared\n"
-        "with itself or its parts.\n"
+        "Fields of one group may share lines. A field in two groups is not compared with itself or its\n"
+        "parts.\n"
         "\n"
         "In arrays, fields are also compared with the other groups in the next element, and a field in two\n"
-        "groups with itself there. `neighbours` turns this off, or on (`true`) for all objects in a row,\n"
-        "such as those of slab caches.",
+        "groups with itself there. `neighbours = false` turns this off; `true` does it for all objects in a\n"
+        "row, such as those of slab caches.",
         "Put fields between them that are used with either or rarely, or start one side on its own line.\n"
-        "The advice holds at every base: with 8-byte alignment, two words are safe if they start 64 bytes\n"
-        "apart, but not if 56.",
+        "With 8-byte alignment, two words are safe if they start 64 bytes apart, but not if 56.",
         'fields = [["hits"], ["limit"]]',
         Example(
             _BREAKS,

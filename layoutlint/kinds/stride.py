@@ -68,26 +68,18 @@ class Stride(Record, frozen=True):
     )
     manual: ClassVar[Manual] = Manual(
         "Each of `fields` in an object is compared with each of `against` in the next, and the reverse.\n"
-        "Padding belongs to no object. The distance to the next object depends on the rule file\n"
-        "(docs/placements.md):\n"
+        "Padding belongs to no object. [placements.md](placements.md#neighbours) states how far apart\n"
+        "objects are. For a flexible array the outcome is unknown.\n"
         "\n"
-        "- with `array` or without `placement`: the size of the struct;\n"
-        "- slab cache: the stride; kmalloc: the size class;\n"
-        "- copies of a per-CPU variable: whole pages;\n"
-        "- embedded struct: as in the arrays of its containers;\n"
-        "- other variables, and blocks of malloc: not known.\n"
-        "\n"
-        "With `array`, the elements of this field are judged, and the other keys are paths in an element.\n"
-        "Arrays of arrays count as one. For a flexible array the outcome is unknown.\n"
-        "\n"
-        "With `arrays`, each array is judged by itself. `@type:spinlock_t` means arrays of locks, and of\n"
-        "structs with locks at any depth, whose locks are compared with all of the neighbour. Flexible\n"
-        "arrays and arrays of one element are skipped.\n"
-        "\n"
-        "With `variables`, the rule names no `struct`. It judges elements of arrays that are variables\n"
-        "(docs/rules.md, `[variables]`), or parts of one (`pool.locks`). `@type:pthread_mutex_t` means\n"
-        "all variables that are arrays of that type, or of structs that contain it. In a program, the\n"
-        "types come from DWARF; in C sources, variables start at any multiple of their alignment.",
+        "- With `array`, the elements of this field are judged, and the other keys are paths in an element.\n"
+        "  Arrays of arrays count as one.\n"
+        "- With `arrays`, each array is judged by itself. `@type:spinlock_t` means arrays of locks, and of\n"
+        "  structs with locks at any depth, whose locks are compared with all of the neighbour. Flexible\n"
+        "  arrays and arrays of one element are skipped.\n"
+        "- With `variables`, the rule names no `struct`. It judges elements of\n"
+        "  [variables](rules.md#variables-what-is-known-about-variables) that are arrays, or parts of one\n"
+        "  (`pool.locks`). `@type:pthread_mutex_t` means all variables that are arrays of that type, or of\n"
+        "  structs that contain it. This needs DWARF or C sources.",
         "Align the struct to the line: arrays and caches then keep each object on its own lines. If that is\n"
         "too much, put fields that nobody else uses at both ends.",
         'fields = ["used"]\nagainst = ["limit"]',

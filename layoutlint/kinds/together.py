@@ -45,8 +45,8 @@ class Together(Record, frozen=True):
     manual: ClassVar[Manual] = Manual(
         "Adjacent fields are not enough: in a struct aligned to 8, two adjacent words are on two lines in\n"
         "one of eight placements.",
-        "Put the fields side by side, and align the struct as advised. If you cannot, accept a share of\n"
-        "failing placements with `tolerate`.",
+        "Put the fields side by side, and align the struct as advised. Or accept a share of failing\n"
+        "placements with `tolerate`.",
         'fields = ["count", "owner"]',
         Example(
             _BREAKS,
