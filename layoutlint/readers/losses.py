@@ -21,46 +21,46 @@ class Loss(Record, frozen=True):
 LOSSES: tuple[Loss, ...] = (
     Loss(
         "btf", "source",
-        "the file and line of a declaration: BTF has neither for types",
-        "structs and fields have no place; findings point at the rule",
+        "the file and line of a declaration",
+        "findings point at the rule",
     ),
     Loss(
         "btf", "stated-alignment",
-        "`aligned` and `packed`: BTF has only offsets and sizes",
-        "a struct has every alignment that its members, gaps and size allow; if the verdict depends on "
-        "it, it is unknown",
+        "`aligned` and `packed`",
+        "a struct has every alignment that its members, gaps and size allow; if the verdict depends "
+        "on it, it is unknown",
     ),
     Loss(
         "btf", "atomic",
-        "`_Atomic`: BTF has no kind for it, and pahole up to 1.24 drops the type with it",
+        "`_Atomic`; pahole up to 1.24 drops the type with it",
         "the type lacks it, or is `void` of unknown size (`??`); the offset is right",
     ),
     Loss(
         "btf", "zero-length",
-        "whether an array without length is `[]` or `[0]`: both have no elements",
+        "whether an array without length is `[]` or `[0]`",
         "both are `[]`",
     ),
     Loss(
         "btf", "dimensions",
-        "the dimensions of `x[2][3]`: pahole writes one array of 6",
+        "the dimensions of `x[2][3]`",
         "one dimension with all elements; `x[1]` is unknown if it depends on the dimensions",
     ),
     Loss(
         "btf", "vector",
-        "whether a type is a vector or an array: BTF has arrays for both",
-        "an array, naturally aligned to its elements; outside kernels, the size is unknown (`??`) if a "
-        "padded vector of three would also fit",
+        "whether a type is a vector or an array",
+        "an array; outside kernels, the size is unknown (`??`) if a padded vector of three would "
+        "also fit",
     ),
     Loss(
         "btf", "whole-bit-field",
-        "whether a member as wide as its type, at the place of an ordinary one, is a bit-field: pahole "
-        "drops that",
+        "whether a member as wide as its type is a bit-field",
         "an ordinary member; its size is unknown if no alignment explains the gap behind it",
     ),
     Loss(
         "btf", "complex",
-        "complex numbers, and before pahole 1.22 floating point: BTF has no kind for the first",
-        "an integer or a type of the same size, whose natural alignment can be larger than the true one",
+        "complex numbers, and before pahole 1.22 floating point",
+        "an integer or a type of the same size, whose natural alignment can be larger than the true "
+        "one",
     ),
     Loss(
         "btf", "local",
@@ -69,17 +69,17 @@ LOSSES: tuple[Loss, ...] = (
     ),
     Loss(
         "btf", "unused",
-        "structs that nothing uses, and units in other languages (the kernel omits Rust)",
+        "structs that nothing uses, and units in other languages",
         "a rule that names them does not find them",
     ),
     Loss(
         "btf", "machine",
         "the machine, in a raw blob that is not the running kernel's",
-        "the target is `unknown64-le` or the like, with lines of 64 bytes; a note states this",
+        "the target is `unknown64-le` or the like, with lines of 64 bytes, and a note",
     ),
     Loss(
         "btf", "large",
-        "sizes and offsets from 512 MiB on: BTF counts bits, bytes and elements in 32 bits or fewer",
+        "sizes and offsets from 512 MiB on",
         "if members overlap, the struct is unknown; from 4 GiB on, an array can look empty",
     ),
     Loss(
@@ -106,18 +106,17 @@ LOSSES: tuple[Loss, ...] = (
     ),
     Loss(
         "dwarf", "transparent-union",
-        "the members of a union that a typedef makes transparent, for gcc (up to 16 at least)",
+        "the members of a union that a typedef makes transparent, for gcc",
         "rules on the union are unknown; `show --all` leaves it out, with a note",
     ),
     Loss(
         "dwarf", "local",
-        "structs local to functions: only the top level of a unit is read, as by pahole",
-        "they are missing; `check` reports those that a rule could apply to as not covered, with exit "
-        "status 3",
+        "structs local to functions",
+        "`check` reports those that a rule could apply to as not covered, with exit status 3",
     ),
     Loss(
         "dwarf", "source-of-dwo",
-        "the files of declarations, in a `.dwo` or `.dwp` alone: the program has their names",
+        "the files of declarations, in a `.dwo` or `.dwp` alone",
         "structs and fields outside type units have no place",
     ),
     Loss(
@@ -128,9 +127,8 @@ LOSSES: tuple[Loss, ...] = (
     ),
     Loss(
         "clang", "local",
-        "structs local to functions: bodies are not parsed",
-        "they are missing; `check` reports those that a rule could apply to as not covered, with exit "
-        "status 3",
+        "structs local to functions",
+        "`check` reports those that a rule could apply to as not covered, with exit status 3",
     ),
 )  # fmt: skip
 
