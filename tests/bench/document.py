@@ -139,26 +139,20 @@ _HEAD = """\
 """
 
 _COMMANDS = """\
-Every figure includes interpreter start-up, and covers the process and its descendants. *cpu* is the time of all processors,
-in the program and in the kernel. *Private* memory is the peak of what no file backs. *Resident* memory also counts mapped
-files, which the kernel can drop and read again."""
+Every figure includes interpreter start-up and child processes. *cpu* is the time of all processors. *Private* memory is the
+peak of what no file backs. *Resident* memory also counts mapped files."""
 
 _LARGER = """\
-The same vmlinux, with its units and their abbreviation tables repeated; 8 x is a file of 2 GB. The figures are medians of
-{rounds} rounds. Blank cells were not run: they would take long, or much memory.
+The same vmlinux, with its units repeated; 8 x is a file of 2 GB. Medians of {rounds} rounds. Blank cells were not run.
 
 """
 
 _METHOD = """\
 ## How it is measured
 
-- Every command is a process of its own and runs once in each round, without results of earlier runs (`--no-cache`). Every
-  second round is in reverse order. A share compares two commands of one round, so other work on the machine affects both.
-- Before the first round, each command runs up to three times, untimed. Its output is checked for the struct that was asked
-  for, so a tool that fails does not count as fast. Python's bytecode is written before.
-- Memory is read from `/proc` a thousand times a second. It is wrong by less than a megabyte, because the kernel batches its
-  counters.
-- `layout-audit` takes one substring of names, so it gets the name of one struct, which is less than `check` reads.
-  `padlock` runs without its cache on disk. `drgn` runs a three-line script. `pahole` is Debian's.
-- libclang's own parse is a process that only parses the same text with the same flags through `clang.cindex`. The header
-  tree is Debian's for the same kernel."""
+- Every command is a process of its own and runs once in each round, without caches. Every second round is in reverse order.
+  A share compares two commands of one round, so other work on the machine affects both.
+- Before the first round, each command runs untimed, and its output is checked for the struct that was asked for.
+- Memory is read from `/proc` a thousand times a second, to less than a megabyte.
+- `layout-audit` gets the name of one struct, which is less than `check` reads. `drgn` runs a three-line script.
+- libclang's own parse is a process that only parses the same text with the same flags through `clang.cindex`."""
