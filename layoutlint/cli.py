@@ -25,6 +25,7 @@ from layoutlint.commands.containers import containers
 from layoutlint.commands.diff import diff
 from layoutlint.commands.evidence import evidence
 from layoutlint.commands.explain import explain
+from layoutlint.commands.history import history
 from layoutlint.commands.infer import infer
 from layoutlint.commands.init import init
 from layoutlint.commands.measure import measure
@@ -63,6 +64,7 @@ _EXAMPLES = {
     "snapshot": "ring.h --struct ring --output layouts.json",
     "diff": "old.o new.o",
     "bisect": "RULE v6.8..v6.9 include/linux/fs.h",
+    "history": "vmlinux-6.1 vmlinux-6.12 address_space",
     "evidence": "report.txt --in vmlinux --struct address_space",
     "containers": "vmlinux list_head",
     "measure": "ring.h ring --write head --read tail",
@@ -152,8 +154,8 @@ def app() -> None:
 
 
 _COMMANDS = (
-    check, diff, bisect, snapshot, evidence, show, containers, measure, allocations, accesses, infer, suggest,
-    explain, schema, rules_group, init, completion, cache_group, baseline_group,
+    check, diff, bisect, history, snapshot, evidence, show, containers, measure, allocations, accesses, infer,
+    suggest, explain, schema, rules_group, init, completion, cache_group, baseline_group,
 )  # fmt: skip
 for command in _COMMANDS:
     app.add_command(command)

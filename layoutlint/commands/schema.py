@@ -10,8 +10,8 @@ import layoutlint
 from layoutlint.errors import did_you_mean
 
 NAMES = (
-    "accesses", "allocations", "bisect", "containers", "diff", "evidence", "infer", "measure", "report",
-    "rules-test", "show", "suggest",
+    "accesses", "allocations", "bisect", "containers", "diff", "evidence", "history", "infer", "measure",
+    "report", "rules-test", "show", "suggest",
 )  # fmt: skip
 """The names of the formats, as in the key `schema` of an output: `layoutlint/NAME/1`."""
 

@@ -1,8 +1,9 @@
-"""The two sides of a comparison: each is read and judged once."""
+"""The sides of a comparison: each is read and judged once."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from functools import partial
 
 from layoutlint import files
@@ -31,15 +32,15 @@ class SideInput(Record, frozen=True):
 
 
 def read_sides(
-    inputs: tuple[SideInput, SideInput],
+    inputs: Sequence[SideInput],
     packs: tuple[Pack, ...],
     kernel_packs: tuple[Pack, ...],
     options: Options,
-) -> tuple[Side, Side]:
-    """Read all selected structs of two inputs, and judge them by packs; failures are in the reports.
+) -> tuple[Side, ...]:
+    """Read all selected structs of inputs, and judge them by packs; failures are in the reports.
 
-    Sides with folders of their own are read in processes of their own, because paths in them are alike. Two
-    folders are read at the same time: most of a tree of headers is one unit. Raises ReadError if such a
+    Sides with folders of their own are read in processes of their own, because paths in them are alike.
+    Folders are read at the same time: most of a tree of headers is one unit. Raises ReadError if such a
     process dies.
     """
     options = replace(options, compares=True)
@@ -47,21 +48,20 @@ def read_sides(
     jobs = options.read.jobs or processors()
     own_folders = any(side.folder is not None for side in inputs)
     if not own_folders and not (HAS_PROCESSES and jobs > 1 and _are_folders(inputs)):
-        old, new = map(work, inputs)
-        return old, new
+        return tuple(map(work, inputs))
     if not HAS_PROCESSES:
         raise ReadError(inputs[0].label, "comparing folders needs processes, which this system lacks")
+    workers = len(inputs) if own_folders else min(jobs, len(inputs))
     quiet = replace(options.read, progress=no_progress)
-    each = replace(quiet, cache=False) if own_folders else replace(quiet, jobs=jobs // 2)
+    each = replace(quiet, cache=False) if own_folders else replace(quiet, jobs=max(1, jobs // workers))
     try:
-        old, new = map_ordered(partial(work, options=replace(options, read=each)), inputs, len(inputs))
+        return tuple(map_ordered(partial(work, options=replace(options, read=each)), inputs, workers))
     except Lost as lost:
         label = inputs[lost.part].label if lost.part is not None else inputs[0].label
         raise ReadError(label, f"the process that read it {lost.how}") from lost
-    return old, new
 
 
-def _are_folders(inputs: tuple[SideInput, SideInput]) -> bool:
+def _are_folders(inputs: Sequence[SideInput]) -> bool:
     return all(files.is_folder(path) for side in inputs for path in side.paths)
 
 

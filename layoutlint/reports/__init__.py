@@ -38,6 +38,7 @@ SHOW_FORMATS: dict[str, ShowFormat] = {
     "text": _render("show.text"),
     "c": _render("show.c"),
     "json": _render("show.json"),
+    "svg": _render("show.svg"),
 }
 """Formats of `layoutlint show`."""
 
@@ -93,6 +94,13 @@ BISECT_FORMATS: dict[str, Callable[..., str]] = {
     "json": _render("bisect.json"),
 }
 """Formats of `layoutlint bisect`: functions of a SearchResult."""
+
+HISTORY_FORMATS: dict[str, Callable[..., str]] = {
+    "text": _render("history.text"),
+    "json": _render("history.json"),
+    "svg": _render("history.svg"),
+}
+"""Formats of `layoutlint history`: functions of a History; the one for people has options."""
 
 EVIDENCE_FORMATS: dict[str, Callable[..., str]] = {
     "text": _render("evidence.text"),

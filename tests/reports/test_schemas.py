@@ -340,6 +340,10 @@ RUNS = {
         ("bisect", "small", "c0..c2", "many.h", "--rules", "small.toml"),
         ("bisect", "small", "c3..c5", "many.h", "--rules", "small.toml"),
     ],
+    "history": [
+        ("history", "before.h", "after.h", "missing.h", "s", "--rules", "apart.toml", "--pair", "a", "z"),
+        ("history", "locks.h", "btf", "many", "--rules", "rules.toml"),
+    ],
     "diff": [
         ("diff", "before.h", "after.h", "--rules", "apart.toml"),
         ("diff", "after.h", "before.h", "--rules", "apart.toml", "--fail-on", "size"),

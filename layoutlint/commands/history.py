@@ -1,0 +1,141 @@
+"""`layoutlint history`: one struct over several builds."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, NamedTuple, NoReturn
+
+import click
+
+from layoutlint import reports
+from layoutlint.commands.options import (
+    PlacementOptions,
+    ReadingOptions,
+    SingleValueCommand,
+    collect,
+    format_option,
+    placement_options,
+    read_options,
+    reading_options,
+    rule_options,
+)
+from layoutlint.commands.packs import discover_rule_file, load_packs
+from layoutlint.commands.struct_names import refuse_swapped, without_keywords
+
+if TYPE_CHECKING:
+    from layoutlint.comparison.history import History
+
+
+class HistoryOptions(NamedTuple):
+    """Options that only `history` has."""
+
+    rule_paths: tuple[str, ...]
+    pack_names: tuple[str, ...]
+    no_packs: bool
+    no_annotations: bool
+    pairs: tuple[tuple[str, str], ...]
+    format_: str
+    verbose: bool
+
+
+@click.command(cls=SingleValueCommand)
+@click.argument("words", nargs=-1, metavar="INPUT... STRUCT")
+@click.option(
+    "--pair",
+    "pairs",
+    nargs=2,
+    multiple=True,
+    metavar="FIELD FIELD",
+    help="Say in how many placements two fields share a line. Can be repeated.",
+)
+@rule_options
+@format_option(reports.HISTORY_FORMATS)
+@click.option("--verbose", "-v", is_flag=True, help="List the fields that never moved too.")
+@placement_options
+@reading_options
+@collect(HistoryOptions, "own", HistoryOptions._fields)
+@click.pass_obj
+def history(
+    flags: tuple[str, ...],
+    /,
+    words: tuple[str, ...],
+    own: HistoryOptions,
+    placement: PlacementOptions,
+    reading: ReadingOptions,
+) -> NoReturn:
+    """Follow STRUCT over several builds: sizes, fields that moved, verdicts, and what changed when.
+
+    Builds are in the order of their Linux versions, if all state one; else as given. Exit status: 0 the
+    struct is known in every build, 3 something is not known.
+    """
+    from layoutlint.commands import terminal
+
+    traced = _trace(flags, words, own, placement, reading)
+    render = reports.HISTORY_FORMATS[own.format_]
+    if own.format_ == "text":
+        width = {} if reading.width is None else {"width": reading.width}
+        text = render(traced, color=terminal.has_color(reading.color), verbose=own.verbose, **width)
+    else:
+        text = render(traced)
+    terminal.write(text)
+    sys.stdout.flush()
+    sys.exit(0 if reading.allow_unknown else traced.exit_status)
+
+
+def _trace(
+    flags: tuple[str, ...],
+    words: tuple[str, ...],
+    own: HistoryOptions,
+    placement: PlacementOptions,
+    reading: ReadingOptions,
+) -> History:
+    """Read the inputs. Raises UsageError without a struct, or for a field that no build has."""
+    from layoutlint.comparison.history import trace_struct
+    from layoutlint.intent.overrides import apply_overrides
+    from layoutlint.intent.toml import rule_file
+    from layoutlint.lint import sides
+    from layoutlint.lint.options import Options
+
+    paths, name = _split(words)
+    packs = load_packs(own.rule_paths or discover_rule_file(), own.pack_names)
+    kernel_packs = () if own.no_packs else rule_file.kernel_packs_beside(packs)
+    packs, kernel_packs = apply_overrides(packs, kernel_packs)
+    options = Options(
+        only=name,
+        annotations=not own.no_annotations,
+        line_size=placement.line_size,
+        min_align=placement.min_align,
+        read=read_options(flags, reading),
+    )
+    inputs = [sides.SideInput(path, (path,)) for path in paths]
+    read = sides.read_sides(inputs, packs, kernel_packs, options)
+    traced = trace_struct(name, read, own.pairs, placement.line_size, placement.min_align)
+    _refuse_unknown_fields(traced)
+    return traced
+
+
+def _split(words: tuple[str, ...]) -> tuple[tuple[str, ...], str]:
+    """Return the inputs and the name of the struct, which is last."""
+    words = without_keywords(words)
+    if len(words) < 2:
+        raise click.UsageError("name some inputs, and then a struct: `layoutlint history old.o new.o ring`")
+    paths, name = words[:-1], words[-1]
+    refuse_swapped("history", paths[0], (name,))
+    if any(letter in name for letter in "*?["):
+        raise click.UsageError(f"`history` follows one struct, and {name!r} is a pattern")
+    return paths, name
+
+
+def _refuse_unknown_fields(traced: History) -> None:
+    """Raise UsageError for a field of a pair that no build has, if any build has the struct."""
+    from layoutlint.errors import did_you_mean
+
+    if all(build.struct is None for build in traced.builds):
+        return
+    known = [row.path for row in traced.fields]
+    for pair in traced.pairs:
+        if all(each is None for each in pair.meetings):
+            missing = next((path for path in (pair.first, pair.second) if path not in known), pair.first)
+            raise click.UsageError(
+                f"no build has both `{pair.first}` and `{pair.second}`{did_you_mean(missing, known)}"
+            )
