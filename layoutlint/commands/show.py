@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NoReturn
 import click
 
 from layoutlint import reports
-from layoutlint.commands import standard_input
+from layoutlint.commands import pictures, standard_input
 from layoutlint.commands.options import (
     PlacementOptions,
     RandomisingOptions,
@@ -40,6 +40,17 @@ def _offsets(ctx: click.Context, param: click.Parameter, texts: tuple[str, ...])
     return tuple(int(text, 16 if text[:2].lower() == "0x" else 10) for text in texts)
 
 
+_DRAWN = ("text", "svg")
+"""Formats that draw objects at bases."""
+
+
+def _bases(ctx: click.Context, param: click.Parameter, text: str | None) -> tuple[int, ...] | None:
+    """Return a base in bytes; () for all bases."""
+    if text is None:
+        return None
+    return () if text == "all" else _offsets(ctx, param, (text,))
+
+
 @click.command(cls=SingleValueCommand)
 @click.argument("input", metavar="INPUT")
 @click.argument("names", nargs=-1, metavar="[STRUCT]...")
@@ -54,11 +65,18 @@ def _offsets(ctx: click.Context, param: click.Parameter, texts: tuple[str, ...])
     help="Print the field at this byte (52 or 0x34), and which fields share its line.",
 )
 @click.option(
+    "--base",
+    "bases",
+    metavar="N|all",
+    callback=_bases,
+    help="Draw the lines of an object at byte N of a line, or at every possible place (text and svg).",
+)
+@click.option(
     "--rules",
     "rule_paths",
     multiple=True,
     metavar="PATH",
-    help="Take the `placement` of structs from rule files too.",
+    help="Take the `placement` of structs from rule files too, and the accesses of fields.",
 )
 @click.option("--expand", is_flag=True, help="Print the members of embedded structs too.")
 @randomising_options
@@ -73,6 +91,7 @@ def show(
     everything: bool,
     format_: str,
     offsets: tuple[int, ...],
+    bases: tuple[int, ...] | None,
     rule_paths: tuple[str, ...],
     expand: bool,
     randomising: RandomisingOptions,
@@ -85,6 +104,8 @@ def show(
         raise click.UsageError(f"name some structs{example}, or give --all")
     if offsets and (everything or format_ != "text"):
         raise click.UsageError("--at needs STRUCT, and --format text")
+    if bases is not None and (offsets or format_ not in _DRAWN):
+        raise click.UsageError("--base is for --format text and svg, without --at")
     from layoutlint.lint.struct_listing import list_structs
 
     refuse_swapped("show", input, names)
@@ -92,21 +113,27 @@ def show(
     (input,), texts = standard_input.take_text((input,))
 
     how = randomisation(randomising, (input,))
-    listing = list_structs(input, names, read_options(flags, reading, texts=texts), how)
+    is_picture = format_ == "svg"
+    listing = list_structs(input, names, read_options(flags, reading, texts=texts), how, is_picture)
     options = show_options(placement, reading, expand, listing.is_kernel)
-    if not everything:
-        options = _with_storages(options, input, listing, rule_paths)
+    if is_picture or not everything:
+        options = _with_intent(options, input, listing, rule_paths, is_picture)
+    if bases is not None or is_picture:
+        options = pictures.with_bases(options, listing.structs, bases, is_picture)
     if offsets:
         _print_at(listing, offsets, options, reading.allow_unknown)
     print_listing(reports.SHOW_FORMATS[format_](listing.structs, options), listing, reading.allow_unknown)
 
 
-def _with_storages(
-    options: ShowOptions, path: str, listing: StructListing, rule_paths: tuple[str, ...]
+def _with_intent(
+    options: ShowOptions, path: str, listing: StructListing, rule_paths: tuple[str, ...], is_picture: bool
 ) -> ShowOptions:
-    """Add where objects come from: rule files and, for a kernel, the shipped packs state it."""
+    """Add what rule files and, for a kernel, the shipped packs state: where objects come from, and accesses.
+
+    Accesses are for pictures, as are those in annotations.
+    """
     is_text = any(reading.reader == "clang" for reading in listing.inputs)
-    if not (rule_paths or listing.is_kernel or is_text):
+    if not (rule_paths or listing.is_kernel or is_text or is_picture):
         return options
     from layoutlint.commands.packs import load_packs
     from layoutlint.lint.allocator_listing import list_allocators
@@ -118,7 +145,13 @@ def _with_storages(
         from layoutlint.intent.toml import rule_file
 
         kernel_packs = rule_file.kernel_packs_beside(packs)
-    return replace(options, storages=list_allocators(path, listing, (*packs, *kernel_packs)))
+    packs = (*packs, *kernel_packs)
+    options = replace(options, storages=list_allocators(path, listing, packs))
+    if not is_picture:
+        return options
+    from layoutlint.lint.declared_accesses import declared_accesses
+
+    return replace(options, accesses=declared_accesses(listing.structs, listing.inputs, packs))
 
 
 def _print_at(

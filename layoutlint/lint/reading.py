@@ -95,20 +95,25 @@ def _read_settled(
     """Read inputs with the annotations in comments; settle alignments that another input states."""
     results = inputs.read_each(paths, wanted, options)
     if wanted.annotated:
-        results = [_add_comments(result, wanted, options) for result in results]
+        results = [_add_wanted_comments(result, wanted, options) for result in results]
     readings, unread = inputs.split_failures(results)
     return _settle_alignments(readings), unread
 
 
-def _add_comments(result: Reading | Unread, wanted: Wanted, options: ReadOptions) -> Reading | Unread:
+def _add_wanted_comments(result: Reading | Unread, wanted: Wanted, options: ReadOptions) -> Reading | Unread:
     """Add the annotations in comments to a reading; drop unwanted structs without annotations."""
     if isinstance(result, Unread) or not result.structs:
         return result
+    return narrow(add_comments(result, options), wanted)
+
+
+def add_comments(reading: Reading, options: ReadOptions) -> Reading:
+    """Return a reading with the annotations in comments of C sources, or of the source directories."""
     from layoutlint.intent.annotations.comments import Sources, with_comments  # most inputs have neither
 
-    is_text = result.reader == "clang"
-    folders = (".", result.path, os.path.dirname(result.path) or ".") if is_text else options.sources
-    return narrow(with_comments(result, Sources(folders, options.texts), not is_text), wanted)
+    is_text = reading.reader == "clang"
+    folders = (".", reading.path, os.path.dirname(reading.path) or ".") if is_text else options.sources
+    return with_comments(reading, Sources(folders, options.texts), not is_text)
 
 
 def _proofs(readings: list[Reading], wanted: Wanted, options: ReadOptions) -> Proofs:

@@ -31,11 +31,15 @@ class StructListing(Record, frozen=True):
 
 
 def list_structs(
-    path: str, names: tuple[str, ...], options: ReadOptions, how: Randomisation | None = None
+    path: str,
+    names: tuple[str, ...],
+    options: ReadOptions,
+    how: Randomisation | None = None,
+    with_comments: bool = False,
 ) -> StructListing:
     """Return the structs of one input that match names or patterns, or all for no names; raises ReadError.
 
-    `how` gives them the layouts of a randomised build.
+    `how` gives them the layouts of a randomised build. `with_comments` adds the annotations in comments.
     """
     options = replace(options, with_marks=how is not None)
     patterns = tuple(name for name in names if is_pattern(name))
@@ -51,6 +55,10 @@ def list_structs(
             replace(reading, structs=tuple(map(proofs.narrow_alignments, reading.structs)))
             for reading in readings
         ]
+    if with_comments:
+        from layoutlint.lint.reading import add_comments  # only pictures show declared accesses
+
+        readings = [add_comments(reading, options) for reading in readings]
     structs = sorted(
         (struct for reading in readings for struct in reading.structs),
         key=lambda struct: (struct.name, str(struct.source or ""), struct.origin),

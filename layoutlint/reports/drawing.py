@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
-from string import ascii_uppercase
+from string import ascii_lowercase, ascii_uppercase
 
 from layoutlint.geometry.layout import Layout, Place
 from layoutlint.geometry.placement import field_lines
@@ -21,6 +21,7 @@ _Span = tuple[int, int, str]
 OTHER, HOLE, OUTSIDE, UNLISTED = ".", "-", " ", "#"
 MOST_LISTED = 12
 """Fields that a report lists, each with its letter."""
+LETTERS = ascii_uppercase + ascii_lowercase
 COLORS = ("cyan", "magenta", "yellow", "green", "blue", "red")
 
 
@@ -34,22 +35,30 @@ def letters(places: Sequence[Place]) -> dict[str, str]:
 
 def style_of(letter: str) -> str:
     """Return the style of a field's letter."""
-    return f"bold {COLORS[ascii_uppercase.find(letter) % len(COLORS)]}" if letter.isalpha() else ""
+    return f"bold {COLORS[LETTERS.find(letter) % len(COLORS)]}" if letter.isalpha() else ""
 
 
-def draw(layout: Layout, places: Sequence[Place], base: int, line_size: int, width: int) -> Iterator[Line]:
+def draw(
+    layout: Layout,
+    places: Sequence[Place],
+    base: int,
+    line_size: int,
+    width: int,
+    marks: Mapping[str, str] | None = None,
+    most_lines: int = _MOST_LINES,
+) -> Iterator[Line]:
     """Draw the lines that `places` touch in an object at `base`, a character for each byte.
 
     Letters mark the places, `#` unlisted places, `.` another field, `-` a hole or padding, and a blank bytes
-    outside of the object.
+    outside of the object. `marks` are other characters for the paths of the places.
     """
     per_row = min(_ROW if width >= 92 else _ROW // 2, line_size)
     sized = [place for place in places if place.bit_size is not None]
     numbers = _line_numbers(sized, base, line_size)
-    spans = _layers(layout, sized, letters(places), base)
+    spans = _layers(layout, sized, letters(places) if marks is None else marks, base)
     yield line(" " * 11, (_ruler(per_row), "dim"))
     last: int | None = None
-    for number in numbers[:_MOST_LINES]:
+    for number in numbers[:most_lines]:
         if last is not None and number > last + 1:
             yield line("  ...")
         for start in range(0, line_size, per_row):
@@ -59,7 +68,7 @@ def draw(layout: Layout, places: Sequence[Place], base: int, line_size: int, wid
             text = _row((spans[0], *background, *spans[1:]), first, per_row)
             yield _draw_row(f"    +{start}" if start else f"line {number}", text)
         last = number
-    if len(numbers) > _MOST_LINES:
+    if len(numbers) > most_lines:
         yield line("  ... (further lines are not drawn)")
 
 
@@ -72,7 +81,7 @@ def _line_numbers(places: Iterable[Place], base: int, line_size: int) -> list[in
     return sorted(numbers)
 
 
-def _layers(layout: Layout, places: Sequence[Place], letter_of: dict[str, str], base: int) -> list[_Span]:
+def _layers(layout: Layout, places: Sequence[Place], letter_of: Mapping[str, str], base: int) -> list[_Span]:
     """Return what to paint, each over the ones before: the object, then `places` from large to small."""
     largest_first = sorted(places, key=lambda place: -(place.size or 0))
     return [

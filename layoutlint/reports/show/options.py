@@ -9,6 +9,7 @@ from layoutlint.model.record import Record
 from layoutlint.model.storage import Storage
 
 if TYPE_CHECKING:  # the command line needs the names of the formats, and no struct, for `--help`
+    from layoutlint.judgement.context import Access
     from layoutlint.model.structs import Struct
 
 
@@ -25,6 +26,10 @@ class ShowOptions(Record, frozen=True):
     """Whether objects can come from Linux's kmalloc."""
     storages: Mapping[str, tuple[Storage, ...]] = {}
     """Where rule files and calls say that objects come from, by the names of structs."""
+    bases: tuple[int, ...] | None = None
+    """The bases of objects to draw, in bytes; () for all bases of a struct, None for no drawing."""
+    accesses: Mapping[str, tuple[Access, ...]] = {}
+    """The declared accesses of fields, by the names of structs."""
 
 
 ShowFormat: TypeAlias = "Callable[[tuple[Struct, ...], ShowOptions], Iterator[str]]"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import cycle
 
 from layoutlint.geometry import placement
 from layoutlint.geometry.allocators import LARGEST_CLASS, class_name, kmalloc_class
@@ -10,12 +11,15 @@ from layoutlint.geometry.layout import Hole, Layout, Place
 from layoutlint.model.record import Record, field
 from layoutlint.model.structs import Field, Struct
 from layoutlint.phrases import quantity
-from layoutlint.reports import allocation_phrases, styled
+from layoutlint.reports import allocation_phrases, drawing, styled
 from layoutlint.reports.layout_phrases import found_in, order
+from layoutlint.reports.line_map import drawable
 from layoutlint.reports.show.options import ShowOptions
-from layoutlint.reports.styled import Line, line, paragraph
+from layoutlint.reports.styled import Line, Span, line, paragraph
 
 _RULE_LENGTH = 72
+_MOST_DRAWINGS, _MOST_DRAWN = 64, 200
+"""Places of an object, and lines of each, that are drawn."""
 
 
 def render(structs: tuple[Struct, ...], options: ShowOptions) -> Iterator[str]:
@@ -51,8 +55,32 @@ def _struct(struct: Struct, options: ShowOptions) -> Iterator[Line]:
     if len(layout.alignments) > 1:
         yield from paragraph("  ", _alignments(layout), options.width)
     yield line()
-    yield line(("  offset    size  field", "dim"))
-    yield from _Table(layout, placements.line_size, options.expand).rows()
+    indent = "" if options.bases is None else "  "
+    yield line((f"{indent}  offset    size  field", "dim"))
+    marks = {} if options.bases is None else _marks(drawable(layout, options.expand))
+    yield from _Table(layout, placements.line_size, options.expand, marks).rows()
+    if options.bases is not None:
+        yield from _drawings(layout, placements, marks, options)
+
+
+def _marks(places: Sequence[Place]) -> dict[str, str]:
+    """Return a letter for each field; after `Z` and `z`, the letters begin again."""
+    return {place.path: letter for place, letter in zip(places, cycle(drawing.LETTERS), strict=False)}
+
+
+def _drawings(
+    layout: Layout, placements: placement.Placements, marks: dict[str, str], options: ShowOptions
+) -> Iterator[Line]:
+    """Yield the lines of an object at each of some bases, a character for each byte."""
+    places, size = drawable(layout, options.expand), placements.line_size
+    bases = options.bases or placements.bases
+    for base in bases[:_MOST_DRAWINGS]:
+        yield line()
+        legend = " (`-` a hole or padding)" if base == bases[0] else ""
+        yield line((f"  an object at byte {base} of a {size}-byte line{legend}:", "bold"))
+        yield from drawing.draw(layout, places, base, size, options.width, marks, _MOST_DRAWN)
+    if len(bases) > _MOST_DRAWINGS:
+        yield line(f"  ... ({len(bases) - _MOST_DRAWINGS} further places are not drawn)")
 
 
 def _size(layout: Layout, line_size: int) -> str:
@@ -100,6 +128,8 @@ class _Table(Record):
     layout: Layout
     line_size: int
     expand: bool
+    marks: Mapping[str, str] = {}
+    """The letters of fields in drawings, by path; empty without drawings."""
     line: int = 0
     holes: list[Hole] = field(default_factory=list)
 
@@ -143,11 +173,13 @@ class _Table(Record):
 
     def _gap(self, hole: Hole, name: str) -> Iterator[Line]:
         yield from self._boundary(hole.bit_offset)
+        indent = "  " if self.marks else ""
         if hole.bit_size % 8 == 0 and hole.bit_offset % 8 == 0:
-            yield line((f"{hole.bit_offset // 8:>8} {hole.bit_size // 8:>7}  ({name})", "yellow"))
+            yield line((f"{indent}{hole.bit_offset // 8:>8} {hole.bit_size // 8:>7}  ({name})", "yellow"))
         else:
             offset = f"{hole.bit_offset // 8}:{hole.bit_offset % 8}"
-            yield line((f"{offset:>8}{'':>8}  ({name} of {quantity(hole.bit_size, 'bit')})", "yellow"))
+            size = quantity(hole.bit_size, "bit")
+            yield line((f"{indent}{offset:>8}{'':>8}  ({name} of {size})", "yellow"))
 
     def _row(self, place: Place, depth: int) -> Line:
         member = place.field
@@ -157,8 +189,16 @@ class _Table(Record):
         declared = member.type.declare(name) if name else str(member.aggregate or member.type)
         straddle = self._straddle(place)
         return line(
-            f"{offset:>8} {size:>7}  {'  ' * depth}{declared}", (straddle, "bold red" if straddle else "")
+            *self._letter(place),
+            f"{offset:>8} {size:>7}  {'  ' * depth}{declared}",
+            (straddle, "bold red" if straddle else ""),
         )
+
+    def _letter(self, place: Place) -> Iterator[Span]:
+        """Yield the letter of a field in drawings."""
+        if self.marks:
+            letter = self.marks.get(place.path, "") if place.field.name is not None else ""
+            yield f"{letter or ' '} ", drawing.style_of(letter)
 
     def _straddle(self, place: Place) -> str:
         """Return a mark for a field on more than one line; empty for others."""

@@ -1,0 +1,56 @@
+"""The colours and dashes with which pictures show the declared access of a field.
+
+The colours are those of Okabe and Ito, which people with colour blindness tell apart. Dashes say the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from layoutlint.judgement.context import Access
+from layoutlint.model.record import Record
+
+
+class AccessStyle(Record, frozen=True):
+    """The look of one access."""
+
+    access: str
+    color: str
+    """The colour of the bar, for light and dark backgrounds."""
+    dashes: str
+    """The value of `stroke-dasharray` of the bar; empty for a solid one."""
+
+
+_PREDEFINED = (
+    AccessStyle("hot-write", "#d55e00", ""),
+    AccessStyle("hot-read", "#0072b2", "14 3"),
+    AccessStyle("read-mostly", "#56b4e9", "6 3"),
+    AccessStyle("cold", "#999999", "2 4"),
+)
+_FURTHER = (("#cc79a7", "14 3 2 3"), ("#009e73", "6 3 2 3"), ("#b8a500", "2 2"))
+"""For the words of a project, in the order in which they are used; more words share them."""
+
+
+def access_styles(accesses: Iterable[str]) -> tuple[AccessStyle, ...]:
+    """Return the styles of some accesses, each once: the predefined ones first, then others by name."""
+    used = dict.fromkeys(accesses)
+    others = sorted(used.keys() - {style.access for style in _PREDEFINED})
+    return (
+        *(style for style in _PREDEFINED if style.access in used),
+        *(AccessStyle(name, *_FURTHER[number % len(_FURTHER)]) for number, name in enumerate(others)),
+    )
+
+
+def strongest(accesses: Sequence[Access]) -> str:
+    """Return the access that a picture shows of a field with several."""
+    words = [access.access for access in accesses]
+    return next((style.access for style in _PREDEFINED if style.access in words), words[0])
+
+
+def spelled(accesses: Sequence[Access]) -> str:
+    """Return the declared accesses of a field in words: `hot-write, contended; hot-read on tx`."""
+    return "; ".join(
+        f"{access.access}{', contended' if access.contended else ''}"
+        f"{f' on {access.side}' if access.side else ''}"
+        for access in accesses
+    )
