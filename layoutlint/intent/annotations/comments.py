@@ -25,6 +25,8 @@ class Sources(Record):
 
     folders: tuple[str, ...]
     given: tuple[InputText, ...] = ()
+    replaced: tuple[InputText, ...] = ()
+    """The texts that count in place of those of files, by their real paths."""
     _texts: dict[str, tuple[str, Text] | None] = field(default_factory=dict)
 
     def find(self, file: str) -> tuple[str, Text] | None:
@@ -41,7 +43,13 @@ class Sources(Record):
             if given.path == file:
                 return file, given.text.encode(errors="surrogateescape")
         path = self._find_path(file)
-        return path or "", b"" if path is None else _bytes(path)
+        if path is None:
+            return "", b""
+        real_path = files.real_path(path) if self.replaced else path
+        for given in self.replaced:
+            if given.path == real_path:
+                return path, given.text.encode(errors="surrogateescape")
+        return path, _bytes(path)
 
     def _find_path(self, file: str) -> str | None:
         if not os.path.isabs(file):
