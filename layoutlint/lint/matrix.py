@@ -108,19 +108,19 @@ def _judge_group(
 ) -> _Results:
     """Judge builds that read the same."""
     try:
-        randomised = options.randomised or _randomisation_of(group[0])
+        randomised = options.randomised or randomisation_of(group[0])
     except (ReadError, UsageError) as error:
         path, reason = ", ".join(group[0].inputs), str(error)
         return [(build, Unread(path, reason, builds=(build.name,))) for build in group]
     options = replace(options, randomised=randomised)
-    inputs = run.read(group[0].inputs, packs, kernel_packs, _options_of_build(group[0], options))
+    inputs = run.read(group[0].inputs, packs, kernel_packs, options_of_build(group[0], options))
     return [
-        (build, _report(build, inputs, packs, kernel_packs, _options_of_build(build, options)))
+        (build, _report(build, inputs, packs, kernel_packs, options_of_build(build, options)))
         for build in group
     ]
 
 
-def _randomisation_of(build: Build) -> Randomisation | None:
+def randomisation_of(build: Build) -> Randomisation | None:
     """Return how a build randomises: as the matrix states, or else the kernel build around its inputs."""
     stated = build.randomised
     if stated == RandomisationOptions() and kernel_tree.find_folder(build.inputs, kernel_tree.SEEDS) is None:
@@ -136,7 +136,7 @@ def _randomisation_of(build: Build) -> Randomisation | None:
     return randomisation
 
 
-def _options_of_build(build: Build, options: Options) -> Options:
+def options_of_build(build: Build, options: Options) -> Options:
     """Return the options of the command line, completed by those of a build."""
     flags = (*options.read.flags, *build.flags)
     return replace(

@@ -27,6 +27,10 @@ class Source(Record, frozen=True):
     path: str
 
 
+class NoStruct(ReadError):
+    """Raised for an input that was read, and does not have the struct."""
+
+
 class Found(Record, frozen=True):
     """A struct of an input, with the rules on it that can be measured."""
 
@@ -115,7 +119,7 @@ def _refuse_missing(
         unreliable = f"the layout of {label} is unreliable: {reason}"
         raise ReadError(source.path, unreliable if reason else undefined)
     names = inputs.names((source.path,), options.read)
-    raise ReadError(source.path, f"no struct {name}{struct_hint(name, names)}")
+    raise NoStruct(source.path, f"no struct {name}{struct_hint(name, names)}")
 
 
 def _measurable_rules(judged: JudgedInput, struct: Struct) -> Iterator[tuple[Rule, Pack]]:

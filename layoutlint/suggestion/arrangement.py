@@ -15,7 +15,7 @@ _BYTE = 8
 
 
 class Unit(Record, frozen=True):
-    """A member, or a run of bit-fields, which moves as a whole.
+    """A member, or a run of bit-fields or of what else stays together, which moves as a whole.
 
     Its layout depends on where the unit before it ends, and repeats with the alignment. Each table has a row
     for each residue of that end; numbers are in grains of the arrangement.
@@ -109,7 +109,7 @@ class Arrangement(Record, frozen=True):
         return tuple(
             number
             for number, unit in enumerate(self.units)
-            if number != self.last and any(_is_open(self.struct.fields[at]) for at in unit.fields)
+            if number != self.last and unit.fields and _is_open(self.struct.fields[unit.fields[-1]])
         )
 
     def field_order(self, order: Sequence[int]) -> list[int]:
@@ -139,11 +139,15 @@ class Arrangement(Record, frozen=True):
         return possible_alignments.reorder(self.struct, fields, layout.bit_size, layout.align)
 
 
-def arrange(struct: Struct, way: Way) -> Arrangement:
-    """Return the units of a struct that is declared in a way. Raises CannotLayOut."""
-    runs = list(_runs(way))
+def arrange(struct: Struct, way: Way, runs: Sequence[tuple[int, ...]] = ()) -> Arrangement:
+    """Return the units of a struct that is declared in a way. Raises CannotLayOut.
+
+    `runs` are the members of each unit, as positions in `Way.members`; without them only bit-fields in a row
+    are one unit.
+    """
+    runs = runs or list(_runs(way))
     align = way.lay_out(range(len(way.members))).align
-    grain = _BYTE if sum(bool(way.members[run[0]].unit) for run in runs) < 2 else 1
+    grain = _BYTE if sum(any(way.members[member].unit for member in run) for run in runs) < 2 else 1
     # A packed struct can have a smaller alignment than `int : 0` in it.
     largest = max([align, *(max(one.align or 1, one.requested_align or 1) for one in way.members)])
     units = tuple(_unit(way, run, largest * _BYTE // grain, grain) for run in runs)

@@ -1,4 +1,4 @@
-"""The orders of a struct's units as a constraint program (CP-SAT of OR-tools).
+"""The orders of a struct's units in one build as a constraint program (CP-SAT of OR-tools).
 
 Each unit fills a block: its padding and its bytes. Blocks do not overlap, and their lengths add up to the end
 of the last one, so they leave no gap: the layout is exactly the one that a compiler gives to their order.
@@ -6,7 +6,7 @@ of the last one, so they leave no gap: the layout is exactly the one that a comp
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise, product
 
 from ortools.sat.python import cp_model
@@ -55,9 +55,13 @@ class Extent(Record, frozen=True):
 class Program:
     """A constraint program whose solutions are the orders of an arrangement."""
 
-    def __init__(self, arrangement: Arrangement) -> None:
+    def __init__(
+        self, arrangement: Arrangement, model: cp_model.CpModel, literal: Callable[[int, int], IntVar]
+    ) -> None:
+        """`literal` returns the variable for which one unit stands before another with a higher number."""
         self.arrangement = arrangement
-        self.model = cp_model.CpModel()
+        self.model = model
+        self._literal = literal
         units = arrangement.units
         self.horizon = sum(max(map(sum, zip(unit.gaps, unit.lengths, strict=True))) for unit in units)
         self.blocks = [self._block(number, unit) for number, unit in enumerate(units)]
@@ -68,10 +72,10 @@ class Program:
         self.end = self._tile()
         self.size = self._size()
         """The size of the struct in bytes."""
-        self.is_kept = [self.model.new_bool_var(f"kept{number}") for number in range(len(units))]
-        self._reached: list[IntVar] = []
-        """Where the last of the units that stay ends, of those declared up to each."""
-        self._relate_kept()
+
+    def state_ends(self) -> None:
+        """State which units can be last: a flexible array must, and others must not be one."""
+        arrangement, units = self.arrangement, self.arrangement.units
         if arrangement.last is not None:
             for number in range(len(units) - 1):
                 self.model.add(self.precedes(number, arrangement.last) == 1)
@@ -122,10 +126,9 @@ class Program:
         self._steps = steps
         return size
 
-    def hint(self, order: Sequence[int]) -> None:
-        """Let the search start with an order."""
-        model, place = self.model, {number: at for at, number in enumerate(order)}
-        model.clear_hints()
+    def hint(self, order: Sequence[int]) -> dict[int, int]:
+        """Let the search start with an order; return where each unit ends, in grains."""
+        model = self.model
         ends, end = {}, 0
         for number in order:
             block, begin = self.blocks[number], end
@@ -142,46 +145,19 @@ class Program:
         model.add_hint(self.end, end)
         model.add_hint(self._steps, size // self.arrangement.align)
         model.add_hint(self.size, size)
-        for (a, b), literal in self._precedes.items():
-            model.add_hint(literal, place[a] < place[b])
-        kept = unmoved(order, [len(block.unit.members) for block in self.blocks])
-        reached = 0
-        for number, literal in enumerate(self.is_kept):
-            model.add_hint(literal, number in kept)
-            reached = max(reached, ends[number]) if number in kept else reached
-            model.add_hint(self._reached[number], reached)
+        return ends
 
     def precedes(self, a: int, b: int) -> LiteralT:
         """Return the literal for which unit `a` stands before unit `b`."""
         if a > b:
             return self.precedes(b, a).negated()
         if (a, b) not in self._precedes:
-            literal = self.model.new_bool_var(f"before{a}_{b}")
+            literal = self._literal(a, b)
             first, second = self.blocks[a], self.blocks[b]
             self.model.add(first.end <= second.begin).only_enforce_if(literal)
             self.model.add(second.end <= first.begin).only_enforce_if(literal.negated())
             self._precedes[a, b] = literal
         return self._precedes[a, b]
-
-    def _relate_kept(self) -> None:
-        """Relate units that stay: each begins behind the end of those declared before it that stay."""
-        model = self.model
-        reached: LinearExprT = 0
-        for number, (block, is_kept) in enumerate(zip(self.blocks, self.is_kept, strict=True)):
-            end = model.new_int_var(0, self.horizon, f"reached{number}")
-            model.add(end >= reached)
-            model.add(block.begin >= reached).only_enforce_if(is_kept)
-            model.add(end >= block.end).only_enforce_if(is_kept)
-            self._reached.append(end)
-            reached = end
-
-    @property
-    def moves(self) -> LinearExprT:
-        """The number of declarations that move."""
-        return sum(
-            len(block.unit.members) * kept.negated()
-            for block, kept in zip(self.blocks, self.is_kept, strict=True)
-        )
 
     def count_holes(self) -> LinearExprT:
         """Return the number of units with unused bytes before them, or more."""

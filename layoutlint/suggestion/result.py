@@ -6,6 +6,7 @@ from typing import Literal
 
 from layoutlint.judgement.rule import Rule
 from layoutlint.judgement.verdict import Outcome, Verdict
+from layoutlint.model.build import Build
 from layoutlint.model.record import Record
 from layoutlint.model.structs import Struct
 from layoutlint.readers.order_uses import LookedAt, OrderUse
@@ -89,10 +90,23 @@ class Patch(Record, frozen=True):
     """What a person should look at, such as comments above several members."""
 
 
+class BuildResult(Record, frozen=True):
+    """What a common order is in one build of a matrix."""
+
+    build: Build
+    result: Suggestion
+    """The order of the members that the build has, with its own rules."""
+
+
 class Suggestion(Record, frozen=True):
-    """The best order that was found for the members of a struct."""
+    """The best order that was found for the members of a struct.
+
+    With a matrix, it is the order of all members in all builds; `struct` and `new` are those of the first
+    build, and a rule has its worst outcomes.
+    """
 
     input: str
+    """As given; the matrix file for one."""
     struct: Struct
     """The struct as it is."""
     status: Status
@@ -105,6 +119,8 @@ class Suggestion(Record, frozen=True):
     rules: tuple[RuleOutcome, ...] = ()
     core: tuple[Rule, ...] = ()
     """Rules that contradict one another."""
+    core_builds: tuple[tuple[Build, ...], ...] = ()
+    """For each rule of the core the builds in which it is meant; empty without a matrix."""
     is_core_minimal: bool = True
     """Whether all but any one of them can be kept."""
     alternatives: tuple[Alternative, ...] = ()
@@ -126,6 +142,8 @@ class Suggestion(Record, frozen=True):
     looked_at: LookedAt = LookedAt()
     not_looked_at: tuple[str, ...] = ()
     """What was not searched for uses of the order."""
+    builds: tuple[BuildResult, ...] = ()
+    """The builds of a matrix that have the struct; empty without one."""
 
     @property
     def not_kept(self) -> tuple[RuleOutcome, ...]:

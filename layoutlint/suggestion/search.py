@@ -10,12 +10,14 @@ from ortools.sat.python import cp_model
 from ortools.sat.python.cp_model import LinearExprT, LiteralT
 
 from layoutlint.geometry.layout import Place
-from layoutlint.model.record import Record
+from layoutlint.model.record import Record, replace
 from layoutlint.suggestion.arrangement import Arrangement
+from layoutlint.suggestion.common_order import CommonOrder, order_of_one
 from layoutlint.suggestion.demands import Demand
 from layoutlint.suggestion.greedy import small_order
+from layoutlint.suggestion.joint import JointProgram
 from layoutlint.suggestion.limits import Limit
-from layoutlint.suggestion.program import Program, order_at
+from layoutlint.suggestion.program import Program
 from layoutlint.suggestion.statements import state
 
 Aim = Literal["lines", "moves", "size", "holes"]
@@ -35,14 +37,13 @@ class SizeClass(Record, frozen=True):
     """Rules that no order keeps at these sizes."""
 
 
-class Task(Record, frozen=True):
-    """What is searched."""
+class BuildTask(Record, frozen=True):
+    """What is searched in one build."""
 
     arrangement: Arrangement
     rules: int
     """The number of rules."""
     classes: tuple[SizeClass, ...]
-    aims: tuple[Aim, ...]
     paths: tuple[tuple[Place, ...], ...] = ()
     """The fields of each declared path, whose lines count for the aim `lines`."""
     bases: tuple[int, ...] = (0,)
@@ -51,8 +52,48 @@ class Task(Record, frozen=True):
     """What every order must meet."""
     excluded: tuple[tuple[int, ...], ...] = ()
     """Orders that are no solution, though they keep the demands."""
+    weight: int = 1
+    """The number of builds that are the same."""
+
+
+class Task(Record, frozen=True):
+    """What is searched: a common order of some builds.
+
+    Rules are numbered through all builds: those of the first build come first.
+    """
+
+    order: CommonOrder
+    builds: tuple[BuildTask, ...]
+    aims: tuple[Aim, ...]
     start: tuple[int, ...] = ()
     """The order from which the search starts; empty for the declared one."""
+
+    @property
+    def rules(self) -> int:
+        """The number of rules of all builds."""
+        return sum(build.rules for build in self.builds)
+
+    @property
+    def has_excluded(self) -> bool:
+        """Whether orders are excluded in some build."""
+        return any(build.excluded for build in self.builds)
+
+    def with_limits(self, limits: Sequence[tuple[Limit, ...]]) -> Task:
+        """Return the task with what every order must meet in each build."""
+        pairs = zip(self.builds, limits, strict=True)
+        return replace(self, builds=tuple(replace(build, limits=own) for build, own in pairs))
+
+    def without(self, build: int, order: Sequence[int]) -> Task:
+        """Return the task without the common orders that give a build the same order as one of them."""
+        builds = list(self.builds)
+        mine = self.order.in_build(build, order)
+        builds[build] = replace(builds[build], excluded=(*builds[build].excluded, mine))
+        return replace(self, builds=tuple(builds))
+
+
+def task_of_one(build: BuildTask, aims: tuple[Aim, ...]) -> Task:
+    """Return the task for a struct with one build."""
+    return Task(order_of_one(build.arrangement), (build,), aims)
 
 
 class Reached(Record, frozen=True):
@@ -68,7 +109,7 @@ class Solution(Record, frozen=True):
 
     state: State
     order: tuple[int, ...] = ()
-    """Units; empty without a solution."""
+    """Common units; empty without a solution."""
     reached: tuple[Reached, ...] = ()
     kept: tuple[int, ...] = ()
     """The rules whose demands the order keeps."""
@@ -93,7 +134,8 @@ class Search:
     def __init__(self, task: Task, effort: float) -> None:
         """`effort` is the most work of each step, about seconds of a processor; a quarter for `holes`."""
         self.task = task
-        self._effort = effort * _second(len(task.arrangement.units))
+        self._units = sum(len(build.arrangement.units) for build in task.builds)
+        self._effort = effort * _second(self._units)
 
     def run(self) -> Solution:
         """Return the best order that keeps all rules; else the contradicting rules and a compromise."""
@@ -103,9 +145,7 @@ class Search:
             return solution
         core, is_minimal = self._core(every)
         compromise = self._most_rules()
-        return Solution(
-            "infeasible", compromise.order, compromise.reached, compromise.kept, core, is_minimal
-        )
+        return Solution("infeasible", compromise.order, compromise.reached, compromise.kept, core, is_minimal)
 
     def _best(self, rules: Sequence[int]) -> Solution:
         """Return the best order that keeps some rules."""
@@ -114,13 +154,13 @@ class Search:
             program.model.add(literals[rule] == 1)
         return self._descend(program, literals)
 
-    def _descend(self, program: Program, literals: Sequence[LiteralT]) -> Solution:
+    def _descend(self, program: JointProgram, literals: Sequence[LiteralT]) -> Solution:
         """Return the best solution of a program, with the rules whose literals hold in it."""
         order: tuple[int, ...] = ()
         kept: tuple[int, ...] = ()
         reached: list[Reached] = []
         is_proved = True
-        program.hint(self.task.start or range(len(program.blocks)))
+        program.hint(self.task.start or self.task.order.declared())
         for aim in self.task.aims:
             expression = self._expression(program, aim)
             program.model.minimize(expression)
@@ -137,7 +177,7 @@ class Search:
             bound = value if status == cp_model.OPTIMAL else int(-(-solver.best_objective_bound // 1))
             is_proved = is_proved and status == cp_model.OPTIMAL
             reached.append(Reached(aim, value, bound))
-            order = self._order(program, solver)
+            order = program.found_order(solver)
             kept = tuple(rule for rule, literal in enumerate(literals) if solver.boolean_value(literal))
             program.model.clear_objective()
             program.model.add(expression <= value)
@@ -149,39 +189,34 @@ class Search:
 
         The smallest order that was found can move nearly all units, where few moves do.
         """
-        task = self.task
-        if aim != "size" or task.aims[-1] == aim or task.rules or task.limits or task.excluded:
+        build, *others = self.task.builds
+        if others or aim != "size" or self.task.aims[-1] == aim:
             return order
-        return small_order(task.arrangement, value) or order
+        if build.rules or build.limits or build.excluded:
+            return order
+        return small_order(build.arrangement, value) or order
 
-    def _expression(self, program: Program, aim: Aim) -> LinearExprT:
+    def _expression(self, program: JointProgram, aim: Aim) -> LinearExprT:
         if aim == "moves":
             return program.moves
         if aim == "size":
-            return program.size
+            return program.total(one.size for one in program.programs)
         if aim == "holes":
-            return program.count_holes()
-        task = self.task
-        return sum(program.most_lines(path, task.bases, task.line) for path in task.paths)
+            return program.total(one.count_holes() for one in program.programs)
+        return program.total(map(_lines, program.programs, self.task.builds))
 
-    def _program(self) -> tuple[Program, list[LiteralT]]:
+    def _program(self) -> tuple[JointProgram, list[LiteralT]]:
         """Return the program with a literal for each rule, which implies its demands."""
         task = self.task
-        program = Program(task.arrangement)
-        literals = [program.model.new_bool_var(f"rule{number}") for number in range(task.rules)]
-        chosen = [program.model.new_bool_var(f"class{number}") for number in range(len(task.classes))]
-        if task.classes:
-            program.model.add_exactly_one(chosen)
-        for size_class, is_chosen in zip(task.classes, chosen, strict=True):
-            if size_class.sizes:
-                domain = cp_model.Domain.from_values(list(size_class.sizes))
-                program.model.add_linear_expression_in_domain(program.size, domain).only_enforce_if(is_chosen)
-            _state_rules(program, size_class, literals, is_chosen)
-        for limit in task.limits:
-            program.limit(limit)
-        for order in task.excluded:
-            _exclude(program, order)
-        return program, literals
+        joint = JointProgram(
+            task.order, [build.arrangement for build in task.builds], [build.weight for build in task.builds]
+        )
+        literals: list[LiteralT] = [joint.model.new_bool_var(f"rule{number}") for number in range(task.rules)]
+        first = 0
+        for program, build in zip(joint.programs, task.builds, strict=True):
+            _state_build(program, build, literals[first : first + build.rules])
+            first += build.rules
+        return joint, literals
 
     def _core(self, rules: tuple[int, ...]) -> tuple[tuple[int, ...], bool]:
         """Return rules that contradict one another, and whether that needs each of them."""
@@ -217,12 +252,14 @@ class Search:
     def _most_rules(self) -> Solution:
         """Return the best order among those that keep the most rules."""
         program, literals = self._program()
-        program.model.maximize(sum(literals))
+        weights = [build.weight for build in self.task.builds for _ in range(build.rules)]
+        kept = sum(weight * literal for weight, literal in zip(weights, literals, strict=True))
+        program.model.maximize(kept)
         solver = self._solver()
         if solver.solve(program.model) not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
             return Solution("unknown")
         program.model.clear_objective()
-        program.model.add(sum(literals) >= round(solver.objective_value))
+        program.model.add(kept >= round(solver.objective_value))
         return self._descend(program, literals)
 
     def _solver(self, share: float = 1.0) -> cp_model.CpSolver:
@@ -231,14 +268,31 @@ class Search:
         solver.parameters.random_seed = 1
         solver.parameters.max_deterministic_time = self._effort * share
         # Several strategies in turns find better orders of many units, and need longer for few.
-        solver.parameters.interleave_search = len(self.task.arrangement.units) > _FEW
+        solver.parameters.interleave_search = self._units > _FEW
         solver.parameters.cp_model_probing_level = 0
         solver.parameters.max_presolve_iterations = 1
         return solver
 
-    def _order(self, program: Program, solver: cp_model.CpSolver) -> tuple[int, ...]:
-        begins = [solver.value(block.begin) for block in program.blocks]
-        return order_at(begins, [solver.value(block.end) for block in program.blocks])
+
+def _lines(program: Program, build: BuildTask) -> LinearExprT:
+    """Return the number of lines that the declared paths of a build touch, or more."""
+    return sum(program.most_lines(path, build.bases, build.line) for path in build.paths)
+
+
+def _state_build(program: Program, build: BuildTask, literals: Sequence[LiteralT]) -> None:
+    """State what a build demands; each rule if its literal holds."""
+    chosen = [program.model.new_bool_var(f"class{number}") for number in range(len(build.classes))]
+    if build.classes:
+        program.model.add_exactly_one(chosen)
+    for size_class, is_chosen in zip(build.classes, chosen, strict=True):
+        if size_class.sizes:
+            domain = cp_model.Domain.from_values(list(size_class.sizes))
+            program.model.add_linear_expression_in_domain(program.size, domain).only_enforce_if(is_chosen)
+        _state_rules(program, size_class, literals, is_chosen)
+    for limit in build.limits:
+        program.limit(limit)
+    for order in build.excluded:
+        _exclude(program, order)
 
 
 def _state_rules(

@@ -24,7 +24,7 @@ from layoutlint.randstruct import randomisation
 from layoutlint.randstruct.c_abi import CannotLayOut, round_up
 from layoutlint.readers import inputs
 from layoutlint.suggestion.arrangement import Arrangement, arrange
-from layoutlint.suggestion.search import Search, Solution, Task
+from layoutlint.suggestion.search import BuildTask, Search, Solution, task_of_one
 
 _FEWEST, _MOST = 10, 150
 _EFFORT = 4.0
@@ -81,7 +81,7 @@ def results(path: str, names: list[str], refused: Counter[str]) -> Iterator[Resu
             refused["pahole prints no size"] += 1
         else:
             start = time.process_time()
-            solution = Search(Task(found, 0, (), ("size", "moves", "holes")), _EFFORT).run()
+            solution = Search(task_of_one(BuildTask(found, 0, ()), ("size", "moves", "holes")), _EFFORT).run()
             new = found.lay_out(solution.order)
             yield Result(found.struct, solution, (new.bit_size or 0) // 8, size, time.process_time() - start)
 

@@ -19,7 +19,7 @@ from layoutlint.readers import order_uses
 from layoutlint.suggestion.arrangement import Arrangement, arrange
 from layoutlint.suggestion.limits import Limit
 from layoutlint.suggestion.result import Alternative
-from layoutlint.suggestion.search import Aim
+from layoutlint.suggestion.search import Aim, task_of_one
 
 _EFFORT = 1.0
 """The most work for each aim of each alternative."""
@@ -105,16 +105,19 @@ def _search(
         return
     if [one.rule.id for one in ruled] != [one.rule.id for one in all_rules]:
         return
-    task, reasons = task_of(arrangement, ruled, _AIMS)
-    solution, after = solve(replace(task, limits=limits), ruled, reasons, _EFFORT)
-    if solution.state not in ("optimal", "feasible") or any(v.outcome is not Outcome.KEPT for v in after):
+    build, candidate = task_of(arrangement, ruled)
+    task = task_of_one(replace(build, limits=limits), _AIMS)
+    solution, after = solve(task, [[candidate]], _EFFORT)
+    if solution.state not in ("optimal", "feasible"):
+        return
+    if any(verdict.outcome is not Outcome.KEPT for verdict in after[0][0]):
         return
     new = arrangement.lay_out(solution.order)
     names = order_uses.member_names(struct)
     order = tuple(names[at] for at in arrangement.field_order(solution.order))
     member = None if number is None else names[arrangement.units[number].fields[0]]
     yield Alternative(
-        member, line, (new.bit_size or 0) // 8, order, tuple(moves_of(arrangement, solution.order, names)),
+        member, line, (new.bit_size or 0) // 8, order, tuple(moves_of(task.order, solution.order)),
         _allocation(found, ruled, found.struct), _allocation(found, ruled, new),
     )  # fmt: skip
 

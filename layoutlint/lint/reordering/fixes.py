@@ -9,7 +9,8 @@ from layoutlint.judgement.finding import Finding, Fix, Report
 from layoutlint.judgement.rule import Pack
 from layoutlint.judgement.verdict import Outcome
 from layoutlint.lint.options import Options
-from layoutlint.lint.reordering.run import Request, suggest
+from layoutlint.lint.reordering.builds import Request
+from layoutlint.lint.reordering.run import suggest
 from layoutlint.model.record import replace
 from layoutlint.suggestion.result import Suggestion
 

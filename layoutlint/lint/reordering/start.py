@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from layoutlint.judgement.verdict import Outcome
-from layoutlint.lint.reordering.rules import Ruled
-from layoutlint.suggestion.arrangement import Arrangement
+from layoutlint.lint.reordering.task import Candidate
+from layoutlint.suggestion.common_order import CommonOrder
 
 _MOST_JUDGED = 1_500
 """The most verdicts that are made."""
@@ -16,26 +16,26 @@ _MOST_MOVED = 4
 Order = tuple[int, ...]
 
 
-def start_order(arrangement: Arrangement, ruled: Sequence[Ruled]) -> Order:
+def start_order(common: CommonOrder, builds: Sequence[Candidate]) -> Order:
     """Return an order that keeps as many rules as a few moves can; () if all are kept.
 
     Fields of rules that are not kept move, or others in front of them: large structs have more orders than a
     constraint program tries in time.
     """
-    failing = [one for one in ruled if one.before.outcome is not Outcome.KEPT]
-    if not failing:
+    if all(one.before.outcome is Outcome.KEPT for each in builds for one in each.ruled):
         return ()
-    movable = _movable(arrangement, failing)
-    order: Order = tuple(range(len(arrangement.units)))
-    best = _faults(arrangement, ruled, order)
-    left = _MOST_JUDGED // len(ruled)
+    movable = _movable(common, builds)
+    order: Order = common.declared()
+    last = _last(common, builds)
+    best = _faults(common, builds, order)
+    left = _MOST_JUDGED // sum(len(each.ruled) for each in builds)
     for _ in range(_MOST_MOVED):
-        tried = [each for number in movable for each in _moved(arrangement, order, number)]
-        tried += (each for number in movable for each in _pushed(arrangement, order, number))
+        tried = [each for number in movable for each in _moved(last, order, number)]
+        tried += (each for number in movable for each in _pushed(last, order, number))
         if not best[0] or left < len(tried):
             break
         left -= len(tried)
-        judged = ((_faults(arrangement, ruled, each), each) for each in tried)
+        judged = ((_faults(common, builds, each), each) for each in tried)
         value, nearest = min(judged, default=(best, order))
         if value >= best:
             break
@@ -43,36 +43,54 @@ def start_order(arrangement: Arrangement, ruled: Sequence[Ruled]) -> Order:
     return order
 
 
-def _movable(arrangement: Arrangement, failing: Sequence[Ruled]) -> list[int]:
+def _last(common: CommonOrder, builds: Sequence[Candidate]) -> frozenset[int]:
+    """Return the units that must be the last in some build."""
+    return frozenset(
+        units[last]
+        for each, units in zip(builds, common.units, strict=True)
+        if (last := each.arrangement.last) is not None
+    )
+
+
+def _movable(common: CommonOrder, builds: Sequence[Candidate]) -> list[int]:
     """Return the units with fields of rules that are not kept."""
-    paths = {place.path.split(".")[0].split("[")[0] for one in failing for place in one.before.evidence}
-    fields = arrangement.struct.fields
-    return [
-        number
-        for number, unit in enumerate(arrangement.units)
-        if number != arrangement.last and any(fields[at].name in paths for at in unit.fields)
-    ]
+    found = set()
+    for each, units in zip(builds, common.units, strict=True):
+        arrangement, fields = each.arrangement, each.arrangement.struct.fields
+        failing = [one for one in each.ruled if one.before.outcome is not Outcome.KEPT]
+        paths = {place.path.split(".")[0].split("[")[0] for one in failing for place in one.before.evidence}
+        found |= {
+            units[number]
+            for number, unit in enumerate(arrangement.units)
+            if number != arrangement.last and any(fields[at].name in paths for at in unit.fields)
+        }
+    return sorted(found - _last(common, builds))
 
 
-def _moved(arrangement: Arrangement, order: Order, number: int) -> Iterator[Order]:
+def _moved(last: frozenset[int], order: Order, number: int) -> Iterator[Order]:
     """Yield the orders in which a unit stands elsewhere."""
     rest = [each for each in order if each != number]
-    for at in range(len(rest) + (arrangement.last is None)):
+    for at in range(len(rest) + (not last)):
         if order[at] != number:
             yield (*rest[:at], number, *rest[at:])
 
 
-def _pushed(arrangement: Arrangement, order: Order, number: int) -> Iterator[Order]:
+def _pushed(last: frozenset[int], order: Order, number: int) -> Iterator[Order]:
     """Yield the orders in which another unit stands in front of a unit."""
     for other in order:
-        if other not in (number, arrangement.last):
+        if other != number and other not in last:
             rest = [each for each in order if each != other]
             at = rest.index(number)
             yield (*rest[:at], other, *rest[at:])
 
 
-def _faults(arrangement: Arrangement, ruled: Sequence[Ruled], order: Order) -> tuple[int, int]:
-    """Return how many rules an order does not keep, and at how many bases in all."""
-    struct = arrangement.lay_out(order)
-    failing = [verdict for one in ruled if (verdict := one.judge(struct)).outcome is not Outcome.KEPT]
+def _faults(common: CommonOrder, builds: Sequence[Candidate], order: Order) -> tuple[int, int]:
+    """Return how many rules an order does not keep in some build, and at how many bases in all."""
+    failing = [
+        verdict
+        for build, each in enumerate(builds)
+        for struct in [each.arrangement.lay_out(common.in_build(build, order))]
+        for one in each.ruled
+        if (verdict := one.judge(struct)).outcome is not Outcome.KEPT
+    ]
     return len(failing), sum(len(verdict.bases) for verdict in failing)

@@ -10,21 +10,28 @@ from layoutlint.kinds.allocation import Allocation
 from layoutlint.kinds.size import Size
 from layoutlint.lint.placing import placements_key
 from layoutlint.lint.reordering.rules import Ruled
-from layoutlint.model.record import replace
+from layoutlint.model.record import Record, replace
 from layoutlint.model.structs import Struct
 from layoutlint.randstruct.c_abi import round_up
 from layoutlint.suggestion.arrangement import Arrangement
 from layoutlint.suggestion.demands import CannotState, Demand
-from layoutlint.suggestion.search import Aim, SizeClass, Task
+from layoutlint.suggestion.search import BuildTask, SizeClass
 
 _MOST_SIZES = 64
 """The most sizes of a struct whose placements are told apart."""
 
 
-def task_of(
-    arrangement: Arrangement, ruled: Sequence[Ruled], aims: tuple[Aim, ...]
-) -> tuple[Task, dict[int, str]]:
-    """Return the task, and for each rule that it cannot state the reason."""
+class Candidate(Record, frozen=True):
+    """A struct in one build, whose orders the rules judge."""
+
+    arrangement: Arrangement
+    ruled: tuple[Ruled, ...]
+    reasons: dict[int, str]
+    """Why a rule cannot be stated to the search, by its number."""
+
+
+def task_of(arrangement: Arrangement, ruled: Sequence[Ruled]) -> tuple[BuildTask, Candidate]:
+    """Return what to search in a build, and who judges it."""
     struct = arrangement.struct
     sizes = _sizes(arrangement, any(one.is_embedded for one in ruled))
     by_key: dict[tuple[object, ...], list[int]] = {}
@@ -37,7 +44,8 @@ def task_of(
     ]
     if len(classes) == 1 and len(sizes) > 1:
         classes = [replace(classes[0], sizes=())]
-    return Task(arrangement, len(ruled), tuple(classes), aims), reasons
+    task = BuildTask(arrangement, len(ruled), tuple(classes))
+    return task, Candidate(arrangement, tuple(ruled), reasons)
 
 
 def _sizes(arrangement: Arrangement, is_fixed: bool) -> list[int]:

@@ -1,4 +1,4 @@
-"""What the text of a struct and the sources that use it leave of its orders; the change as a patch."""
+"""What the text of a struct and the sources that use it leave of its orders."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from collections.abc import Iterator
 from layoutlint import files
 from layoutlint.lint.options import Options
 from layoutlint.lint.subject import Found
-from layoutlint.model.record import Record, replace
+from layoutlint.model.record import Record
 from layoutlint.model.structs import Source, Struct
 from layoutlint.phrases import first_few
 from layoutlint.readers import order_uses
 from layoutlint.readers.clang import members
 from layoutlint.suggestion.arrangement import Arrangement
 from layoutlint.suggestion.limits import Limit, padding_limits, paddings, text_limits, use_limits
-from layoutlint.suggestion.result import Patch, Refusal, Suggestion
+from layoutlint.suggestion.result import Refusal
 
 _LARGEST = 1 << 26
 """The most bytes of a file that defines a struct."""
@@ -65,8 +65,8 @@ def surroundings_of(
     notes: list[str] = []
     if is_source:
         try:
-            path_of_text, text = _text(found, options)
-            file = _shown_path(struct, path_of_text)
+            path_of_text, text = read_text(found, options)
+            file = shown_path(struct, path_of_text)
             restrictions = members.restrictions(text, struct)
             notes += _configuration_notes(file, members.conditional_lines(text, struct))
         except members.CannotMove as error:
@@ -87,7 +87,7 @@ def _configuration_notes(file: str, lines: tuple[int, ...]) -> Iterator[str]:
         yield f"judged in this configuration only; others have other members at `#if`: {file}, line {places}"
 
 
-def _text(found: Found, options: Options) -> tuple[str, str]:
+def read_text(found: Found, options: Options) -> tuple[str, str]:
     """Return the path and the text of the file that defines the struct. Raises CannotMove."""
     file = members.source_path(found.source.path, found.struct, options.read)
     if file is None:
@@ -98,50 +98,7 @@ def _text(found: Found, options: Options) -> tuple[str, str]:
         raise members.CannotMove(f"{file} cannot be read: {files.error_reason(error)}") from error
 
 
-def with_patch(found: Found, result: Suggestion, options: Options) -> Suggestion:
-    """Return a suggestion with the change of the text, which was read again with the new offsets."""
-    if result.new is None or result.status == "refused":
-        return result
-    if result.status == "infeasible":
-        return replace(result, no_patch="no order keeps all rules")
-    if result.status == "unknown":
-        return replace(result, no_patch=result.reason)
-    if found.judged.reading.reader != "clang":
-        reason = f"{found.source.path} is no C text: give the header or source that defines the struct"
-        return replace(result, no_patch=reason)
-    try:
-        return replace(result, patch=_patch(found, result, result.new, options))
-    except members.CannotMove as error:
-        place = f"line {error.line}: " if error.line is not None else ""
-        return replace(result, no_patch=f"{place}{error.reason}")
-
-
-def _patch(found: Found, result: Suggestion, new: Struct, options: Options) -> Patch:
-    """Return the change of the file. Raises CannotMove."""
-    struct = found.struct
-    file, old = _text(found, options)
-    names = order_uses.member_names(struct)
-    order = [names.index(name) for name in result.order]
-    text = members.reorder_members(old, struct, order)
-    if text != old:
-        read = members.verify(found.source.path, struct, file, text, options.read)
-        if _offsets(read) != _offsets(new):
-            raise members.CannotMove("the changed text has other offsets than the suggested order")
-    moved = {move.member for move in result.moves}
-    notes = [
-        note
-        for member in members.split_members(old, struct)
-        if any(names[number] in moved for number in member.fields)
-        for note in member.notes
-    ]
-    return Patch(file, old, text, members.unified_diff(old, text, _shown_path(struct, file)), tuple(notes))
-
-
-def _offsets(struct: Struct) -> tuple[object, ...]:
-    return struct.bit_size, tuple((f.name, f.bit_offset, f.bit_size) for f in struct.fields)
-
-
-def _shown_path(struct: Struct, file: str) -> str:
+def shown_path(struct: Struct, file: str) -> str:
     """Return the path of a file as a patch names it: from the root of the sources, or where the run is."""
     name = "" if struct.source is None else struct.source.file
     if name and not os.path.isabs(name) and not name.startswith(".."):

@@ -1,0 +1,144 @@
+"""A struct in one build, with everything that a search for an order needs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from layoutlint.errors import UsageError
+from layoutlint.geometry.layout import Layout
+from layoutlint.geometry.placement import placements
+from layoutlint.judgement.context import CannotTell
+from layoutlint.judgement.rule import Pack
+from layoutlint.lint.options import Options
+from layoutlint.lint.reordering.rules import Ruled, declared_paths, rules_of
+from layoutlint.lint.reordering.task import Candidate, task_of
+from layoutlint.lint.reordering.text import Surroundings, surroundings_of
+from layoutlint.lint.subject import Found, Source, find_struct
+from layoutlint.model.build import Build
+from layoutlint.model.record import Record, replace
+from layoutlint.model.wanted import Wanted
+from layoutlint.randstruct import randomisation
+from layoutlint.readers import inputs
+from layoutlint.suggestion.arrangement import Arrangement, arrange
+from layoutlint.suggestion.demands import MOST_LINES
+from layoutlint.suggestion.search import Aim, BuildTask
+
+MOST_MEMBERS = 250
+"""The most members of a struct that is searched: pairs of them are compared."""
+
+
+class Request(Record, frozen=True):
+    """What is searched."""
+
+    struct: str
+    aims: tuple[Aim, ...] = ("moves", "size", "holes")
+    effort: float = 4.0
+    """The most work for each aim, in CP-SAT's deterministic time."""
+    sources: tuple[str, ...] = ()
+    """Files and folders that are searched for uses of the order, besides the input."""
+    is_forced: bool = False
+    """Whether the order may be one that uses forbid."""
+
+
+class Refused(Exception):
+    """Raised for a struct that cannot be put in another order; the text is the reason."""
+
+
+class Subject(Record, frozen=True):
+    """A struct of one build, as it was read."""
+
+    build: Build | None
+    """None without a matrix."""
+    path: str
+    found: Found
+    options: Options
+
+
+class ArrangedSubject(Record, frozen=True):
+    """A struct of one build, with all that its orders are judged by."""
+
+    subject: Subject
+    arrangement: Arrangement
+    others: tuple[Arrangement, ...]
+    """The arrangements of other declarations that the struct can have."""
+    ruled: tuple[Ruled, ...]
+    around: Surroundings
+    notes: tuple[str, ...]
+    names: tuple[str, ...]
+    """The names of the fields; what is the same member in several builds has one name."""
+
+    def task(self, aims: Sequence[Aim], needs_paths: bool) -> tuple[BuildTask, Candidate]:
+        """Return what to search, and who judges it. Raises UsageError if an aim cannot be reached for."""
+        task, candidate = task_of(self.arrangement, self.ruled)
+        if "lines" in aims:
+            task = _with_paths(task, self.subject, needs_paths)
+        return task, candidate
+
+
+def read_subject(
+    path: str,
+    name: str,
+    packs: tuple[Pack, ...],
+    kernel_packs: tuple[Pack, ...],
+    options: Options,
+    build: Build | None = None,
+) -> Subject:
+    """Return the struct of an input. Raises ReadError if the input states too little."""
+    options = replace(options, read=replace(options.read, with_marks=True))
+    found = find_struct(Source("", path), name, packs, kernel_packs, options)
+    return Subject(build, path, found, options)
+
+
+def arrangements(subject: Subject) -> list[Arrangement]:
+    """Return the units of the struct, for each declaration that it can have, the likeliest first.
+
+    Raises Refused and CannotLayOut.
+    """
+    struct, reading = subject.found.struct, subject.found.judged.reading
+    if struct.aggregate == "union":
+        raise Refused("it is a union, whose members all begin at 0")
+    if struct.randomised is not None and struct.randomised.is_own:
+        raise Refused("the build puts its fields into a random order, so the declared one decides nothing")
+    if len(struct.fields) > MOST_MEMBERS:
+        raise Refused(f"it has {len(struct.fields)} members, and at most {MOST_MEMBERS} are searched")
+    if not struct.fields:
+        raise Refused("it has no members")
+    names = randomisation.embedded_names((struct,))
+    context = inputs.read((subject.path,), Wanted(names), subject.options.read)[0] if names else []
+    ways = randomisation.declared_ways(reading, context, struct)
+    found = [arrange(struct, way) for way in ways]
+    declared = found[0].lay_out(range(len(found[0].units)))
+    if [(f.name, f.bit_offset) for f in declared.fields] != [(f.name, f.bit_offset) for f in struct.fields]:
+        raise Refused("its offsets are not those that its members give in their declared order")
+    return found
+
+
+def arranged_subject(
+    subject: Subject,
+    arrangement: Arrangement,
+    others: Sequence[Arrangement],
+    names: tuple[str, ...],
+    request: Request,
+) -> ArrangedSubject:
+    """Return a struct with its rules, and what its text and its uses leave of the orders."""
+    ruled, notes = rules_of(subject.found, subject.options)
+    keeps_padding = request.aims[0] != "moves"
+    around = surroundings_of(subject.found, arrangement, request.sources, keeps_padding, subject.options)
+    return ArrangedSubject(
+        subject, arrangement, tuple(others), tuple(ruled), around, (*notes, *around.notes), names
+    )
+
+
+def _with_paths(task: BuildTask, subject: Subject, needs_paths: bool) -> BuildTask:
+    """Return a task with the fields whose lines count. Raises UsageError if they are needed and missing."""
+    found, options = subject.found, subject.options
+    try:
+        paths = declared_paths(found, options)
+    except CannotTell as error:
+        if not needs_paths:
+            return task
+        raise UsageError(f"--optimize lines counts the lines of declared accesses: {error}") from None
+    where = placements(Layout(found.struct), options.line_size, options.min_align)
+    if (found.struct.bit_size or 0) // 8 > MOST_LINES * where.line_size:
+        raise UsageError(f"--optimize lines is for structs of at most {MOST_LINES:,} lines")
+    return replace(task, paths=paths, bases=where.bases, line=where.line_size)

@@ -1,0 +1,225 @@
+"""The search for one order of a struct's members in all of its builds, with its verdicts in each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from layoutlint.errors import UsageError
+from layoutlint.geometry.layout import Layout
+from layoutlint.geometry.placement import count_lines
+from layoutlint.judgement.rule import Rule
+from layoutlint.judgement.verdict import Verdict
+from layoutlint.lint.reordering.builds import ArrangedSubject, Request
+from layoutlint.lint.reordering.merging import merge_builds
+from layoutlint.lint.reordering.solving import moves_of, solve
+from layoutlint.lint.reordering.task import Candidate
+from layoutlint.model.build import Build
+from layoutlint.model.record import Record, replace
+from layoutlint.model.structs import Struct
+from layoutlint.readers import order_uses
+from layoutlint.suggestion.arrangement import Arrangement
+from layoutlint.suggestion.common_order import CommonOrder
+from layoutlint.suggestion.program import unmoved
+from layoutlint.suggestion.result import Aimed, Refusal, RuleOutcome, Status, Suggestion
+from layoutlint.suggestion.search import Aim, BuildTask, Solution, Task
+
+
+class Group(Record, frozen=True):
+    """Builds with the same orders and demands, which are searched once."""
+
+    task: BuildTask
+    candidates: tuple[Candidate, ...]
+    """Each build."""
+    numbers: tuple[int, ...]
+    """The position of each build among all of them."""
+
+
+def joint_search(
+    label: str, order: CommonOrder, arranged: Sequence[ArrangedSubject], request: Request
+) -> JointSearch:
+    """Return the search over some builds. Raises UsageError if no access is declared to count lines of."""
+    groups: list[tuple[object, Group]] = []
+    for number, each in enumerate(arranged):
+        task, candidate = each.task(request.aims, len(arranged) == 1)
+        key = _key(each, task)
+        at = next((at for at, (other, _) in enumerate(groups) if other == key), None)
+        if at is None:
+            groups.append((key, Group(task, (candidate,), (number,))))
+            continue
+        old = groups[at][1]
+        task = replace(old.task, weight=old.task.weight + 1)
+        groups[at] = key, Group(task, (*old.candidates, candidate), (*old.numbers, number))
+    merged = tuple(group for _, group in groups)
+    if "lines" in request.aims and not any(group.task.paths for group in merged):
+        raise UsageError("--optimize lines counts the lines of declared accesses, and no build has any")
+    order = replace(
+        order,
+        units=tuple(order.units[group.numbers[0]] for group in merged),
+        names=tuple(order.names[group.numbers[0]] for group in merged),
+    )
+    task_of_all = Task(order, tuple(group.task for group in merged), request.aims)
+    return JointSearch(label, task_of_all, merged, tuple(arranged))
+
+
+def _key(each: ArrangedSubject, task: BuildTask) -> object:
+    """Return what decides on a search: builds with equal ones have the same orders."""
+    arrangement = each.arrangement
+    shape = (arrangement.units, arrangement.grain, arrangement.last, arrangement.align)
+    rules = [(one.rule.id, one.before.outcome) for one in each.ruled]
+    demands = (task.classes, task.paths, task.bases, task.line, each.around.limits)
+    return shape, arrangement.struct.fields, each.names, rules, demands
+
+
+class JointSearch(Record, frozen=True):
+    """A search over all builds of a struct."""
+
+    label: str
+    """The name of the input, or of the matrix."""
+    task: Task
+    groups: tuple[Group, ...]
+    arranged: tuple[ArrangedSubject, ...]
+    """All builds, in their order."""
+
+    @property
+    def has_rules(self) -> bool:
+        """Whether some build has a rule on the struct."""
+        return any(each.ruled for each in self.arranged)
+
+    def best(self, request: Request) -> Suggestion:
+        """Return the best order that the text and the uses allow, unless it is forced."""
+        free = self._suggestion(self.task, request)
+        if not free.refusals or request.is_forced or free.status == "infeasible":
+            return free
+        limits = [self.arranged[group.numbers[0]].around.limits for group in self.groups]
+        limited = self._suggestion(self.task.with_limits(limits), request)
+        if limited.status not in ("optimal", "feasible") or limited.refusals:
+            return replace(free, status="refused")
+        if [each.after for each in limited.aims] == [each.after for each in free.aims]:
+            return limited
+        values = ", ".join(f"{each.aim} {each.after}" for each in free.aims)
+        notes = (f"an order that is better ({values}) is ruled out: {each}" for each in free.refusals)
+        return replace(limited, notes=(*limited.notes, *notes))
+
+    def _suggestion(self, task: Task, request: Request) -> Suggestion:
+        """Return the best order for a task."""
+        solution, after = solve(task, [group.candidates for group in self.groups], request.effort)
+        core = list(self._core(solution))
+        facts: dict[str, Any] = {
+            "core": tuple(rule for rule, _ in core),
+            "core_builds": tuple(builds for _, builds in core) if any(own for _, own in core) else (),
+            "is_core_minimal": solution.is_minimal,
+        }
+        if not solution.order:
+            status: Status = "infeasible" if solution.state == "infeasible" else "unknown"
+            facts["reason"] = "" if core else "no order was found within the limit of work"
+            parts = [_part(each, status, None) for each in self.arranged]
+        else:
+            status = solution.state
+            facts["order"] = tuple(name for number in solution.order for name in task.order.members[number])
+            facts["moves"] = tuple(moves_of(task.order, solution.order))
+            facts["aims"] = tuple(_aims(task, solution))
+            facts["is_forced"] = request.is_forced
+            parts = self._parts(task, solution, after)
+        builds = [each.subject.build for each in self.arranged]
+        return merge_builds(self.label, status, parts, builds, facts)
+
+    def _parts(
+        self, task: Task, solution: Solution, after: Sequence[Sequence[Sequence[Verdict]]]
+    ) -> list[Suggestion]:
+        """Return what the solution is in each build."""
+        parts: dict[int, Suggestion] = {}
+        status: Status = solution.state
+        for at, (group, verdicts) in enumerate(zip(self.groups, after, strict=True)):
+            units = task.order.in_build(at, solution.order)
+            for number, candidate, own in zip(group.numbers, group.candidates, verdicts, strict=True):
+                outcomes = (
+                    RuleOutcome(one.rule, one.before, verdict, candidate.reasons.get(index, ""))
+                    for index, (one, verdict) in enumerate(zip(candidate.ruled, own, strict=True))
+                )
+                parts[number] = _part(self.arranged[number], status, units, tuple(outcomes))
+        return [parts[number] for number in range(len(self.arranged))]
+
+    def _core(self, solution: Solution) -> Iterator[tuple[Rule, tuple[Build, ...]]]:
+        """Yield the rules that contradict one another, with their builds."""
+        every = [(group, number) for group in self.groups for number in range(group.task.rules)]
+        for group, number in (every[at] for at in solution.core):
+            builds = (self.arranged[at].subject.build for at in group.numbers)
+            rule = group.candidates[0].ruled[number].rule
+            yield rule, tuple(build for build in builds if build is not None)
+
+
+def _part(
+    each: ArrangedSubject,
+    status: Status,
+    units: Sequence[int] | None,
+    rules: tuple[RuleOutcome, ...] = (),
+) -> Suggestion:
+    """Return an order of the units of one build as its suggestion; without moves, which are common to all."""
+    search, notes = each.around.search, each.notes
+    hints = tuple(use for use in search.uses if use.is_note)
+    part = Suggestion(
+        each.subject.path, each.arrangement.struct, status, None, rules=rules, notes=notes, hints=hints,
+        looked_at=search.looked_at, not_looked_at=search.not_looked_at, is_order_free=search.is_order_free,
+    )  # fmt: skip
+    if units is None:
+        return part
+    new = each.arrangement.lay_out(units)
+    positions = each.arrangement.field_order(units)
+    if any(_offsets(new) != _offsets(_laid_out(other, positions)) for other in each.others):
+        doubt = "does not state which types are packed: the offsets are the likeliest ones"
+        notes = (*notes, f"{each.subject.path} {doubt}")
+    order = tuple(each.names[at] for at in positions)
+    return replace(part, new=new, order=order, notes=notes, refusals=tuple(_refusals(each, positions, new)))
+
+
+def _laid_out(arrangement: Arrangement, positions: Sequence[int]) -> Struct:
+    """Return the struct with its fields in an order that keeps the units of the arrangement together."""
+    return arrangement.lay_out(tuple(dict.fromkeys(arrangement.unit_of(at) for at in positions)))
+
+
+def _offsets(struct: Struct) -> list[tuple[str | None, int]]:
+    return [(field.name, field.bit_offset) for field in struct.fields]
+
+
+def _refusals(each: ArrangedSubject, positions: list[int], new: Struct) -> Iterator[Refusal]:
+    """Yield what forbids an order in the text and in the sources."""
+    struct = each.arrangement.struct
+    names = order_uses.member_names(struct)
+    order = [names[at] for at in positions]
+    yield from each.around.refusals(positions, struct)
+    old = {name: field.bit_offset for name, field in zip(names, struct.fields, strict=True)}
+    moved = {name: field.bit_offset for name, field in zip(order, new.fields, strict=True)}
+    for use in each.around.search.uses:
+        if order_uses.forbids(use, names, order, old, moved):
+            yield Refusal(use.kind, use.text, use.file, use.line, use.members)
+
+
+def _aims(task: Task, solution: Solution) -> Iterator[Aimed]:
+    declared = task.order.declared()
+    for reached in solution.reached:
+        before, after = (_value(task, reached.aim, order) for order in (declared, solution.order))
+        yield Aimed(reached.aim, before, after, min(reached.bound, after))
+
+
+def _value(task: Task, aim: Aim, order: tuple[int, ...]) -> int:
+    """Return what an order reaches for an aim."""
+    if aim == "moves":
+        kept = unmoved(order, task.order.weights)
+        return sum(weight for number, weight in enumerate(task.order.weights) if number not in kept)
+    return sum(
+        build.weight * _value_in(build, aim, task.order.in_build(at, order))
+        for at, build in enumerate(task.builds)
+    )
+
+
+def _value_in(build: BuildTask, aim: Aim, units: tuple[int, ...]) -> int:
+    """Return what an order of a build's units reaches for an aim."""
+    arrangement = build.arrangement
+    if aim == "size":
+        return (arrangement.lay_out(units).bit_size or 0) // 8
+    if aim == "holes":
+        return arrangement.count_holes(units)
+    layout = Layout(arrangement.lay_out(units))
+    places = [[layout.find(place.path) or place for place in path] for path in build.paths]
+    return sum(max(count_lines(path, base, build.line) for base in build.bases) for path in places)

@@ -1,0 +1,182 @@
+"""The order that several builds of a struct share: members are the same where their names are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+
+from layoutlint.model.record import Record
+from layoutlint.model.structs import Struct, fields_in_braces
+from layoutlint.readers.order_uses import member_names
+from layoutlint.suggestion.arrangement import Arrangement, arrange
+
+
+class CannotJoin(Exception):
+    """Raised if the declarations of some builds have no common order; the text is the reason."""
+
+
+class CommonOrder(Record, frozen=True):
+    """The units of a struct in all of its builds, in their declared order."""
+
+    members: tuple[tuple[str, ...], ...]
+    """The names of each unit's members."""
+    weights: tuple[int, ...]
+    """The number of declarations of each unit."""
+    units: tuple[tuple[int, ...], ...]
+    """For each build its units, as numbers of the common ones; it lacks the others."""
+    names: tuple[tuple[str, ...], ...]
+    """For each build the names of its fields."""
+
+    def in_build(self, build: int, order: Sequence[int]) -> tuple[int, ...]:
+        """Return an order of the common units as an order of the units of a build."""
+        own = {common: number for number, common in enumerate(self.units[build])}
+        return tuple(own[common] for common in order if common in own)
+
+    def declared(self) -> tuple[int, ...]:
+        """Return the declared order."""
+        return tuple(range(len(self.members)))
+
+
+def order_of_one(arrangement: Arrangement) -> CommonOrder:
+    """Return the order of a struct with one build."""
+    return join((arrangement,))[0]
+
+
+def join(arrangements: Sequence[Arrangement]) -> tuple[CommonOrder, tuple[Arrangement, ...]]:
+    """Return the common order of a struct's builds, and the builds with its units.
+
+    What is one unit in some build is one in all, with what other builds declare inside of it. Raises
+    CannotJoin and CannotLayOut.
+    """
+    names = common_names([each.struct for each in arrangements])
+    labels = [_labels(each, own) for each, own in zip(arrangements, names, strict=True)]
+    _refuse_other_unnamed(labels)
+    sequences = [[label for unit in units for label in unit] for units in labels]
+    merged = _merge(sequences, _lines(arrangements, names))
+    groups = _groups(merged, labels)
+    group_of = {label: number for number, group in enumerate(groups) for label in group}
+    numbers = [[group_of[unit[0]] for unit in units] for units in labels]
+    joined = tuple(_with_units(each, own) for each, own in zip(arrangements, numbers, strict=True))
+    order = CommonOrder(
+        tuple(tuple(label for label in group if not label.startswith(":")) for group in groups),
+        tuple(_weights(groups, joined, numbers)),
+        tuple(tuple(dict.fromkeys(own)) for own in numbers),
+        names,
+    )
+    return order, joined
+
+
+def common_names(structs: Sequence[Struct]) -> tuple[tuple[str, ...], ...]:
+    """Return a name for each field of each build, the same for what is the same member.
+
+    Anonymous members are the same if a name inside of them is.
+    """
+    known: dict[str, str] = {}
+    names = []
+    for struct in structs:
+        own = member_names(struct)
+        for at, field in enumerate(struct.fields):
+            inner = [path for path, _ in fields_in_braces(field.members)] if field.name is None else []
+            name = next((known[path] for path in inner if path in known), own[at])
+            if name not in own:
+                own = (*own[:at], name, *own[at + 1 :])
+            known |= {path: own[at] for path in inner if path not in known}
+        names.append(own)
+    return tuple(names)
+
+
+def _labels(arrangement: Arrangement, names: Sequence[str]) -> list[tuple[str, ...]]:
+    """Return the names in each unit; `:0`, `:1` for those with nothing but unnamed bit-fields."""
+    labels = []
+    unnamed = 0
+    for unit in arrangement.units:
+        labels.append(tuple(names[at] for at in unit.fields) or (f":{unnamed}",))
+        unnamed += not unit.fields
+    return labels
+
+
+def _refuse_other_unnamed(labels: Sequence[Sequence[tuple[str, ...]]]) -> None:
+    """Raise CannotJoin if the builds have different numbers of unnamed bit-fields by themselves."""
+    if len({sum(unit[0].startswith(":") for unit in units) for units in labels}) > 1:
+        raise CannotJoin("unnamed bit-fields are in some of its builds only")
+
+
+def _lines(arrangements: Sequence[Arrangement], names: Sequence[Sequence[str]]) -> dict[str, int]:
+    """Return the line of each member; empty if the builds are not of the same text."""
+    sources = {
+        (name, field.source.file, field.source.line)
+        for each, own in zip(arrangements, names, strict=True)
+        for name, field in zip(own, each.struct.fields, strict=True)
+        if field.source is not None and field.source.line is not None
+    }
+    lines = {name: line for name, _, line in sources if line is not None}
+    is_one_text = len(lines) == len(sources) and len({file for _, file, _ in sources}) == 1
+    return lines if is_one_text else {}
+
+
+def _merge(sequences: Sequence[Sequence[str]], lines: dict[str, int]) -> list[str]:
+    """Return all names in an order that agrees with each sequence. Raises CannotJoin."""
+    behind: dict[str, set[str]] = {name: set() for sequence in sequences for name in sequence}
+    for sequence in sequences:
+        for before, after in pairwise(sequence):
+            behind[after].add(before)
+    merged: dict[str, None] = {}
+    while len(merged) < len(behind):
+        ready = [name for name, before in behind.items() if name not in merged and before <= merged.keys()]
+        if not ready:
+            left = [name for name in behind if name not in merged]
+            names = " and ".join(_turned(sequences, left))
+            raise CannotJoin(f"its builds declare {names} in different orders")
+        merged[min(ready, key=lambda name: lines.get(name, 0))] = None
+    return list(merged)
+
+
+def _turned(sequences: Sequence[Sequence[str]], left: Sequence[str]) -> list[str]:
+    """Return two of some names that two sequences have in different orders; all if it takes more."""
+    places = [{name: at for at, name in enumerate(sequence)} for sequence in sequences]
+    for number, a in enumerate(left):
+        for b in left[number + 1 :]:
+            if len({own[a] < own[b] for own in places if a in own and b in own}) > 1:
+                return [f"`{a}`", f"`{b}`"]
+    return [f"`{name}`" for name in left]
+
+
+def _groups(merged: Sequence[str], labels: Sequence[Sequence[tuple[str, ...]]]) -> list[tuple[str, ...]]:
+    """Return the names that are one unit in some build, with those between them."""
+    place = {name: at for at, name in enumerate(merged)}
+    reach = list(range(len(merged)))
+    for unit in (unit for units in labels for unit in units):
+        first, last = place[unit[0]], place[unit[-1]]
+        reach[first] = max(reach[first], last)
+    groups: list[list[str]] = []
+    end = -1
+    for at, name in enumerate(merged):
+        if at > end:
+            groups.append([])
+        groups[-1].append(name)
+        end = max(end, reach[at])
+    return [tuple(group) for group in groups]
+
+
+def _with_units(arrangement: Arrangement, numbers: Sequence[int]) -> Arrangement:
+    """Return a build whose units with the same number are one."""
+    if len(set(numbers)) == len(numbers):
+        return arrangement
+    runs: dict[int, tuple[int, ...]] = {}
+    for unit, number in zip(arrangement.units, numbers, strict=True):
+        runs[number] = (*runs.get(number, ()), *unit.members)
+    return arrange(arrangement.struct, arrangement.way, tuple(runs.values()))
+
+
+def _weights(
+    groups: Sequence[tuple[str, ...]], joined: Sequence[Arrangement], numbers: Sequence[Sequence[int]]
+) -> Iterator[int]:
+    """Yield the number of declarations of each group: names, and the most unnamed bit-fields of a build."""
+    for number, group in enumerate(groups):
+        unnamed = [
+            len(unit.members) - len(unit.fields)
+            for each, own in zip(joined, numbers, strict=True)
+            for unit, common in zip(each.units, dict.fromkeys(own), strict=True)
+            if common == number
+        ]
+        yield sum(not label.startswith(":") for label in group) + max(unnamed, default=0)
