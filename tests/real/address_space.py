@@ -209,11 +209,7 @@ HEAD = """\
 *Explanation:* the verdicts of one shipped rule for five forms of a struct, in each place where objects can be.
 
 Does `i_mmap` share a cache line with `i_mmap_rwsem`? That depends on the order of the fields, and just as much on where the
-object is.
-
-The kernels are Debian's cloud kernels for x86-64. The patch is "[PATCH] fs/address_space: move i_mmap_rwsem
-to mitigate a false sharing with i_mmap." (Jonas Zhou, 2024-02-02), with inodes of the sizes of 6.12 around it
-(`fixtures/address_space`).
+object is. The kernels are Debian's cloud kernels for x86-64; the patch is [that of Linux 6.9](kernel-rules.md#the-changes).
 """
 
 TAIL = """\
@@ -228,12 +224,7 @@ In its containers, with a rule file that states how those are allocated, such as
     layoutlint check vmlinux --rules containers.toml
     layoutlint containers vmlinux address_space
 
-For a randomised build, without and with its seed:
-
-    layoutlint check vmlinux --rules containers.toml --randstruct gcc-full --kernel-version 6.12 \\
-        --randomized address_space,inode [--seed scripts/basic/randstruct.seed]
-
-`/sys/kernel/slab/inode_cache/slab_size` has the stride on the running kernel."""
+For a randomised build, see [randomised-layouts.md](randomised-layouts.md). `/sys/kernel/slab/inode_cache/slab_size` has the stride on the running kernel."""
 
 
 def main() -> None:
