@@ -28,6 +28,7 @@ from layoutlint.commands.explain import explain
 from layoutlint.commands.history import history
 from layoutlint.commands.infer import infer
 from layoutlint.commands.init import init
+from layoutlint.commands.lsp import lsp
 from layoutlint.commands.measure import measure
 from layoutlint.commands.rules import rules_group
 from layoutlint.commands.rules_asserts import rules_asserts
@@ -155,7 +156,7 @@ def app() -> None:
 
 _COMMANDS = (
     check, diff, bisect, history, snapshot, evidence, show, containers, measure, allocations, accesses, infer,
-    suggest, explain, schema, rules_group, init, completion, cache_group, baseline_group,
+    suggest, explain, schema, rules_group, init, completion, cache_group, baseline_group, lsp,
 )  # fmt: skip
 for command in _COMMANDS:
     app.add_command(command)

@@ -1,0 +1,114 @@
+"""The server of the protocol: events of the editor, and its questions."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Any
+
+from lsprotocol import types
+from pygls.lsp.server import LanguageServer
+
+from layoutlint import __version__
+from layoutlint.commands.language_server import diagnostics
+from layoutlint.commands.language_server.documents import OpenDocument, path_of
+from layoutlint.commands.language_server.requests import Settings
+from layoutlint.commands.language_server.session import Session
+
+_WATCHED = ("**/layoutlint.toml", "**/compile_commands.json", "**/*.h")
+
+
+class Server(LanguageServer):
+    """The language server of one editor."""
+
+    def __init__(self, settings: Settings) -> None:
+        super().__init__("layoutlint", __version__, types.TextDocumentSyncKind.Full)
+        self.session = Session(settings, os.getcwd(), self._publish)
+
+    @property
+    def encoding(self) -> str:
+        """The encoding by which the client counts columns."""
+        return self.workspace.position_encoding or types.PositionEncodingKind.Utf16
+
+    def document(self, uri: str) -> OpenDocument | None:
+        """Return an open file; None for one that the server does not know."""
+        return self.session.documents.get(uri)
+
+    def _publish(self, document: OpenDocument) -> None:
+        if document.is_rules:
+            rows = self.session.rows.get(document.uri, ())
+            found = diagnostics.of_rule_file(document, rows, self.encoding)
+        else:
+            found = diagnostics.of_document(document, self.encoding)
+        self.text_document_publish_diagnostics(
+            types.PublishDiagnosticsParams(document.uri, found, document.version)
+        )
+
+
+def serve(settings: Settings) -> None:
+    """Serve an editor on the standard streams until it ends the session.
+
+    What libraries print goes to stderr: stdout is for messages of the protocol alone.
+    """
+    requests, responses = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    os.dup2(2, 1)
+    sys.stdout = sys.stderr
+    server = Server(settings)
+    register(server)
+    server.start_io(requests, responses)
+
+
+def register(server: Server) -> None:
+    """Register the events that a server handles."""
+
+    @server.feature(types.INITIALIZED)
+    def initialized(_: types.InitializedParams) -> None:
+        root = server.workspace.root_uri
+        path = path_of(root, server.session.folder) if root else None
+        if path is not None and os.path.isdir(path):
+            server.session.folder = path
+        _watch_files(server)
+
+    @server.feature(types.TEXT_DOCUMENT_DID_OPEN)
+    def did_open(params: types.DidOpenTextDocumentParams) -> None:
+        item = params.text_document
+        server.session.open(item.uri, str(item.language_id), item.text, item.version)
+
+    @server.feature(types.TEXT_DOCUMENT_DID_CHANGE)
+    def did_change(params: types.DidChangeTextDocumentParams) -> None:
+        uri = params.text_document.uri
+        server.session.change(
+            uri, server.workspace.get_text_document(uri).source, params.text_document.version
+        )
+
+    @server.feature(types.TEXT_DOCUMENT_DID_SAVE)
+    def did_save(params: types.DidSaveTextDocumentParams) -> None:
+        server.session.judge_all()
+
+    @server.feature(types.TEXT_DOCUMENT_DID_CLOSE)
+    def did_close(params: types.DidCloseTextDocumentParams) -> None:
+        uri = params.text_document.uri
+        server.session.close(uri)
+        server.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, []))
+
+    @server.feature(types.WORKSPACE_DID_CHANGE_WATCHED_FILES)
+    def did_change_watched_files(params: types.DidChangeWatchedFilesParams) -> None:
+        if any(change.uri not in server.session.documents for change in params.changes):
+            server.session.judge_all()
+
+    @server.feature(types.SHUTDOWN)
+    async def shutdown(_: Any) -> None:
+        await server.session.end()
+
+
+def _watch_files(server: Server) -> None:
+    """Ask the client to report changes of files on disk, if it can."""
+    workspace = server.client_capabilities.workspace
+    watched = workspace.did_change_watched_files if workspace is not None else None
+    if watched is None or not watched.dynamic_registration:
+        return
+    watchers = [types.FileSystemWatcher(glob_pattern=pattern) for pattern in _WATCHED]
+    options = types.DidChangeWatchedFilesRegistrationOptions(watchers=watchers)
+    registration = types.Registration("layoutlint-files", types.WORKSPACE_DID_CHANGE_WATCHED_FILES, options)
+    server.client_register_capability(types.RegistrationParams([registration]))

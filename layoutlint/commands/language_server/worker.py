@@ -1,0 +1,255 @@
+"""The process that reads and judges for the language server, one request after the other.
+
+It can be killed at any time. libclang runs in processes with limits below it. Frames on its standard streams
+are eight bytes with a length, little-endian, and a pickled request or response.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, BinaryIO
+
+from layoutlint import files
+from layoutlint.commands.language_server.requests import (
+    Accept,
+    Accepted,
+    CheckRules,
+    Failure,
+    Judge,
+    Judged,
+    Mistakes,
+    Request,
+    Response,
+    Settings,
+    Suggest,
+    Suggested,
+)
+from layoutlint.errors import LayoutlintError, RuleFileError
+
+if TYPE_CHECKING:
+    from layoutlint.judgement.finding import Report
+    from layoutlint.judgement.rule import Pack
+    from layoutlint.lint.options import Options
+    from layoutlint.model.reading import InputText
+
+LENGTH = 8
+_last_packs: dict[tuple[str, ...], tuple[tuple[Pack, ...], tuple[Pack, ...]]] = {}
+"""The packs of rule files as they were without mistakes, by the paths of the files."""
+
+
+def main() -> None:
+    """Answer requests until their stream ends."""
+    requests, responses = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    os.dup2(2, 1)  # what a library prints must not get between the frames
+    for request in read_frames(requests):
+        _write_frame(responses, answer(request))
+
+
+def read_frames(stream: BinaryIO) -> Iterator[Request]:
+    """Yield the requests of a stream until it ends."""
+    while len(head := stream.read(LENGTH)) == LENGTH:
+        yield pickle.loads(stream.read(int.from_bytes(head, "little")))
+
+
+def frame(value: Request | Response) -> bytes:
+    """Return a request or response as it is sent."""
+    data = pickle.dumps(value, pickle.HIGHEST_PROTOCOL)
+    return len(data).to_bytes(LENGTH, "little") + data
+
+
+def _write_frame(stream: BinaryIO, response: Response) -> None:
+    stream.write(frame(response))
+    stream.flush()
+
+
+def answer(request: Request) -> Response:
+    """Return the response to a request; errors are Failures."""
+    try:
+        if isinstance(request, Judge):
+            return _judge(request)[0]
+        if isinstance(request, CheckRules):
+            return _check_rules(request)
+        if isinstance(request, Suggest):
+            return _suggest(request)
+        return _accept(request)
+    except LayoutlintError as error:
+        return Failure(str(error))
+    except (MemoryError, RecursionError):
+        return Failure(f"{getattr(request, 'path', 'the file')}: there is not enough memory to read it")
+    except Exception as error:
+        return Failure(f"internal error: {type(error).__name__}: {error}")
+
+
+def _judge(request: Judge) -> tuple[Judged, Report | None]:
+    """Return a judged file, and the report that `check` makes."""
+    from layoutlint.lint import baseline, document
+    from layoutlint.model.record import replace
+
+    _enter_folder(request.path)
+    mistakes: tuple[str, ...] = ()
+    rule_paths = _rule_paths(request.settings)
+    try:
+        packs, kernel_packs = _load_packs(rule_paths, request.settings, request.texts)
+        _last_packs[rule_paths] = packs, kernel_packs
+    except RuleFileError as error:
+        mistakes = error.messages
+        packs, kernel_packs = _last_packs.get(rule_paths, ((), ()))
+    name = _near(request.path)
+    options = _options(request, name)
+    given = document.Document(request.path, name, request.text, request.known)
+    try:
+        result, report = document.judge(given, packs, kernel_packs, options)
+    except RuleFileError as error:
+        mistakes += error.messages
+        packs = tuple(replace(pack, rules=(), structs=()) for pack in packs)
+        result, report = document.judge(given, packs, kernel_packs, options)
+    path = request.settings.baseline
+    if path is not None and report is not None and files.is_file(path):
+        from layoutlint.intent.toml import baseline_file
+
+        entries = baseline_file.parse(baseline_file.read_text(path), path)
+        report = baseline.apply(report, entries, path, options)
+        result = document.with_findings(result, report)
+    return Judged(result, mistakes), report
+
+
+def _enter_folder(path: str) -> None:
+    """Work in the folder of the nearest rule file around a file, or in that of the file, as people do."""
+    from layoutlint.commands.packs import discover_rule_file
+
+    folder = os.path.dirname(path)
+    while not files.is_folder(folder):
+        folder = os.path.dirname(folder)
+    os.chdir(folder)
+    for rule_path in discover_rule_file():
+        os.chdir(os.path.dirname(os.path.abspath(rule_path)))
+
+
+def _near(path: str) -> str:
+    """Return a path as reports show it: relative to the working folder if that is shorter."""
+    near = os.path.relpath(path)
+    return near if len(near) < len(path) else path
+
+
+def _rule_paths(settings: Settings) -> tuple[str, ...]:
+    from layoutlint.commands.packs import discover_rule_file
+
+    return settings.rule_paths or tuple(map(os.path.abspath, discover_rule_file()))
+
+
+def _load_packs(
+    rule_paths: tuple[str, ...], settings: Settings, texts: tuple[InputText, ...]
+) -> tuple[tuple[Pack, ...], tuple[Pack, ...]]:
+    """Return the packs of a file, and those for kernels, with rule files as the editor has them."""
+    from layoutlint.intent.overrides import apply_overrides
+    from layoutlint.intent.toml import document, rule_file
+
+    of_editor = {given.path: given.text for given in texts}
+    named = [rule_file.shipped_named(name) for name in dict.fromkeys(settings.pack_names)]
+    single = [path for path in rule_paths if not files.is_folder(path)]
+    rows = []
+    for path in single:
+        text = of_editor.get(files.real_path(path))
+        rows.append((_near(path), document.read_text(_near(path)) if text is None else text))
+    folders = [path for path in rule_paths if files.is_folder(path)]
+    packs = (*rule_file.parse_all(rows), *rule_file.load(folders), *named)
+    rule_file.refuse_same_ids(packs)
+    kernel_packs = () if settings.no_packs else rule_file.kernel_packs_beside(packs)
+    return apply_overrides(packs, kernel_packs)
+
+
+def _options(request: Judge, name: str) -> Options:
+    """Return the options of a run on a file with the texts of the editor."""
+    from layoutlint.commands.options import RandomisingOptions, randomisation
+    from layoutlint.commands.packs import stated_compile_commands
+    from layoutlint.lint.options import Options
+    from layoutlint.model.reading import InputText, ReadOptions
+
+    own = request.settings
+    database = own.compile_commands
+    if database is None and own.finds_flags:
+        stated, _ = stated_compile_commands(None)
+        database = stated if stated is not None and files.is_file(stated) else None
+    others = tuple(text for text in request.texts if not text.path.endswith(".toml"))
+    return Options(
+        annotations=not own.no_annotations,
+        line_size=own.line_size,
+        min_align=own.min_align,
+        allow_unknown=True,
+        ignore_missing=True,
+        read=ReadOptions(
+            flags=own.flags,
+            finds_flags=own.finds_flags,
+            compile_commands=database,
+            texts=() if request.is_on_disk else (InputText(name, request.text),),
+            replaced=others,
+        ),
+        randomised=randomisation(RandomisingOptions(None, None, None, ()), (name,), needs_seed=False),
+    )
+
+
+def _check_rules(request: CheckRules) -> Mistakes:
+    """Return the mistakes of a rule file, each with its line."""
+    from layoutlint.intent.toml import rule_file
+
+    try:
+        rule_file.parse(request.text, request.path)
+    except RuleFileError as error:
+        return Mistakes(tuple(_place_of(message, request.path) for message in error.messages))
+    return Mistakes(())
+
+
+def _place_of(message: str, path: str) -> tuple[int, str]:
+    """Return the line of a message, from 1, and the message without its place."""
+    rest = message.removeprefix(f"{path}:")
+    number, colon, text = rest.partition(": ")
+    return (int(number), text) if colon and number.isdecimal() else (1, rest.strip())
+
+
+def _suggest(request: Suggest) -> Suggested:
+    """Return the safe change that mends a finding, as `check --suggest` finds it."""
+    from layoutlint.lint import run
+    from layoutlint.model.record import replace
+
+    try:
+        from layoutlint.lint.reordering import fixes
+    except ModuleNotFoundError:
+        return Suggested(None)
+    _enter_folder(request.path)
+    name = _near(request.path)
+    packs, kernel_packs = _load_packs(_rule_paths(request.settings), request.settings, ())
+    judged = Judge(request.path, "", True, frozenset(), (), request.settings)
+    options = replace(_options(judged, name), only=request.struct)
+    report = run.check((name,), packs, kernel_packs, options)
+    chosen = tuple(finding for finding in report.findings if finding.rule.id == request.rule)
+    fixed = fixes.with_fixes(replace(report, findings=chosen), packs, kernel_packs, options)
+    fix = next((finding.fix for finding in fixed.findings if finding.fix is not None), None)
+    return Suggested(fix, "" if fix is None else os.path.abspath(fix.file))
+
+
+def _accept(request: Accept) -> Accepted:
+    """Return the text of the baseline with a finding added. Raises RuleFileError for a damaged baseline."""
+    from layoutlint.comparison.acceptance import Entry, can_be_accepted
+    from layoutlint.comparison.standings import finding_key, standing
+    from layoutlint.intent.toml import baseline_file
+
+    path = request.request.settings.baseline
+    _, report = _judge(request.request)
+    if path is None or report is None:
+        return Accepted("", "")
+    known = baseline_file.parse(baseline_file.read_text(path), path) if files.exists(path) else ()
+    rows = [
+        Entry(finding_key(finding), "", standing(finding))
+        for finding in report.findings
+        if finding.rule.id == request.rule and can_be_accepted(finding) and not finding.is_accepted
+        if finding.struct is not None and finding.struct.name == request.struct
+    ]
+    keys = {row.key for row in rows}
+    return Accepted(path, baseline_file.render((*(e for e in known if e.key not in keys), *rows)))
+
+
+if __name__ == "__main__":
+    main()

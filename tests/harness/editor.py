@@ -1,0 +1,128 @@
+"""An editor for tests: pygls' own client, which speaks with `layoutlint lsp` through pipes."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from collections.abc import Coroutine
+from pathlib import Path
+from time import monotonic
+from typing import Any, TypeVar
+from urllib.parse import quote
+
+from lsprotocol import types
+from pygls.lsp.client import LanguageClient
+
+T = TypeVar("T")
+SECONDS = 60.0
+_KEPT = ("PATH", "HOME", "TMPDIR", "LD_LIBRARY_PATH", "PYTHONPATH")
+
+
+def uri(path: Path | str) -> str:
+    """The URI of a file, as VS Code writes it."""
+    return f"file://{quote(os.fspath(path))}"
+
+
+class Editor:
+    """A session; its methods may be called from tests that know nothing of asyncio."""
+
+    def __init__(self, *arguments: str, cwd: Path, encodings: list[str] | None = None, options: object = None) -> None:
+        self._loop = asyncio.new_event_loop()
+        self.client = LanguageClient("tests", "1")
+        self.published: dict[str, list[types.PublishDiagnosticsParams]] = {}
+        self.asked: list[Any] = []
+        self._news = asyncio.Event()
+        self._versions: dict[str, int] = {}
+        self._register()
+        self.started = self.wait(self._start(arguments, cwd, encodings, options))
+
+    def _register(self) -> None:
+        @self.client.feature(types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)
+        def published(params: types.PublishDiagnosticsParams) -> None:
+            self.published.setdefault(params.uri, []).append(params)
+            self._news.set()
+
+        @self.client.feature(types.WORKSPACE_APPLY_EDIT)
+        def apply(params: types.ApplyWorkspaceEditParams) -> types.ApplyWorkspaceEditResult:
+            self.asked.append(params.edit)
+            return types.ApplyWorkspaceEditResult(applied=True)
+
+        for refresh in (types.WORKSPACE_INLAY_HINT_REFRESH, types.WORKSPACE_CODE_LENS_REFRESH):
+            self.client.feature(refresh)(lambda *_: None)
+
+    async def _start(self, arguments: tuple[str, ...], cwd: Path, encodings: Any, options: Any) -> types.InitializeResult:
+        environment = {name: os.environ[name] for name in _KEPT if name in os.environ}
+        await self.client.start_io(
+            sys.executable, "-m", "layoutlint", "lsp", *arguments, cwd=str(cwd), env=environment
+        )
+        general = types.GeneralClientCapabilities(position_encodings=encodings) if encodings else None
+        capabilities = types.ClientCapabilities(general=general)
+        given = types.InitializeParams(capabilities, process_id=os.getpid(), root_uri=uri(cwd), initialization_options=options)
+        result = await self.client.initialize_async(given)
+        self.client.initialized(types.InitializedParams())
+        return result
+
+    def wait(self, work: Coroutine[Any, Any, T], seconds: float = SECONDS) -> T:
+        """Return the result of an asynchronous call."""
+        return self._loop.run_until_complete(asyncio.wait_for(work, seconds))
+
+    def open(self, path: Path | str, text: str, language: str = "c") -> str:
+        """Open a file, or a document by its URI, with a text; return its URI."""
+        name = path if isinstance(path, str) and ":" in path else uri(path)
+        self._versions[name] = 1
+        self.published.pop(name, None)
+        self.client.text_document_did_open(types.DidOpenTextDocumentParams(types.TextDocumentItem(name, language, 1, text)))
+        return name
+
+    def change(self, name: str, text: str) -> None:
+        """Replace the text of a document."""
+        self._versions[name] += 1
+        document = types.VersionedTextDocumentIdentifier(self._versions[name], name)
+        change = types.TextDocumentContentChangeWholeDocument(text)
+        self.client.text_document_did_change(types.DidChangeTextDocumentParams(document, [change]))
+
+    def close(self, name: str) -> None:
+        """Close a document."""
+        self.client.text_document_did_close(types.DidCloseTextDocumentParams(types.TextDocumentIdentifier(name)))
+
+    def diagnostics(self, name: str, after: int = 0) -> list[types.Diagnostic]:
+        """Return the diagnostics of the last version of a document, once more than `after` lists have come."""
+        return self.wait(self._diagnostics(name, after))
+
+    async def _diagnostics(self, name: str, after: int) -> list[types.Diagnostic]:
+        while True:
+            lists = self.published.get(name, [])
+            if len(lists) > after and lists[-1].version == self._versions[name]:
+                return list(lists[-1].diagnostics)
+            self._news.clear()
+            await self._news.wait()
+
+    def changed(self, name: str, text: str) -> list[types.Diagnostic]:
+        """Replace the text of a document, and return its diagnostics."""
+        self.change(name, text)
+        return self.diagnostics(name)
+
+    def quiet(self, seconds: float) -> None:
+        """Let events come in for some time."""
+        self.wait(asyncio.sleep(seconds))
+
+    def pid(self) -> int:
+        """The process of the server."""
+        process = self.client._server
+        assert process is not None
+        return int(process.pid)
+
+    def end(self) -> tuple[int | None, str]:
+        """End the session; return the exit status and what the server wrote to stderr."""
+        return self.wait(self._end())
+
+    async def _end(self) -> tuple[int | None, str]:
+        process = self.client._server
+        assert process is not None and process.stderr is not None
+        await self.client.shutdown_async(None)
+        self.client.exit(None)
+        end = monotonic() + 10
+        while process.returncode is None and monotonic() < end:
+            await asyncio.sleep(0.01)
+        return process.returncode, (await process.stderr.read()).decode(errors="replace")
