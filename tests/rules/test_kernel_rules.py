@@ -72,8 +72,8 @@ def test_dwarf_of_gcc_says_the_same(tmp_path, pack, case):
 CHANGES = table("The changes")
 
 
-@pytest.mark.parametrize(("structs", "change", "rule"), CHANGES, ids=[row[2] for row in CHANGES])
-def test_every_change_is_found_before_and_kept_after(structs, change, rule):
+@pytest.mark.parametrize(("structs", "version", "rule"), CHANGES, ids=[row[2] for row in CHANGES])
+def test_every_change_is_found_before_and_kept_after(structs, version, rule):
     said = {
         (word, expected.outcome.value)
         for _, case in CASES for word in ("before", "after") if case.name.startswith(f"{word}: ")
