@@ -143,7 +143,7 @@ class _App(click.Group):
     help="Show the version and exit.",
 )
 def app() -> None:
-    """Check by written rules on which cache lines the fields of C structs are.
+    """Check by rules on which cache lines the fields of C structs lie.
 
     Inputs are ELF files with DWARF or BTF (vmlinux, .o, .ko, programs), raw BTF, folders of kernel modules,
     C headers and sources (`-`: on standard input), compile_commands.json, and kernel trees. Compiler flags

@@ -44,10 +44,9 @@ def allocations(
 ) -> NoReturn:
     """List the allocations of structs in C sources, as `placement` for rule files.
 
-    INPUT is a C source, a folder of C sources, or a compile_commands.json, whose sources are read as text
-    without compiler flags. Found are malloc and
-    related functions, those of some libraries and of the rule file; in Linux slab caches, kmalloc and related
-    functions, per-CPU variables, and variables on lines of their own.
+    INPUT is a C source, a folder of C sources, or a compile_commands.json. The sources are read as text,
+    without compiler flags. The functions of the C library, of some libraries and of the rule file are
+    known; in Linux also slab caches, kmalloc, per-CPU variables, and variables on lines of their own.
     """
     from layoutlint.commands import packs, terminal
     from layoutlint.model.wanted import Wanted

@@ -50,9 +50,9 @@ def _parameters(command: Command) -> Command:
 @baseline_group.command("write", cls=SingleValueCommand)
 @_parameters
 def write(flags: tuple[str, ...], /, file: str, **values: Any) -> NoReturn:
-    """Write FILE: accept all findings as they are now.
+    """Accept all present findings, in a new FILE.
 
-    FILE can be an older baseline, which is replaced, and no other file.
+    An older baseline is replaced; any other existing FILE is an error.
     """
     from layoutlint.lint import baseline
 
@@ -62,9 +62,9 @@ def write(flags: tuple[str, ...], /, file: str, **values: Any) -> NoReturn:
 @baseline_group.command("update", cls=SingleValueCommand)
 @_parameters
 def update(flags: tuple[str, ...], /, file: str, **values: Any) -> NoReturn:
-    """Accept new and worse findings too, and remove what is no longer needed.
+    """Accept new and worse findings, and remove entries that are no longer needed.
 
-    Entries of structs, builds and inputs that this run does not judge stay.
+    Entries of structs, builds and inputs that this run does not judge are kept.
     """
     from layoutlint.lint import baseline
 
@@ -74,9 +74,9 @@ def update(flags: tuple[str, ...], /, file: str, **values: Any) -> NoReturn:
 @baseline_group.command("prune", cls=SingleValueCommand)
 @_parameters
 def prune(flags: tuple[str, ...], /, file: str, **values: Any) -> NoReturn:
-    """Remove what is no longer needed, and accept nothing new.
+    """Remove entries that are no longer needed, and accept nothing new.
 
-    An entry whose finding got better accepts no more than that from now on.
+    If a finding got better, its entry is tightened.
     """
     from layoutlint.lint import baseline
 

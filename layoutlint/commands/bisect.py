@@ -62,8 +62,8 @@ def bisect(
 ) -> NoReturn:
     """Find the commit between GOOD and BAD in which RULE got worse, from C headers alone.
 
-    PATH is a file or folder of the repository; by default the whole one is read. Nothing is checked out or
-    built. Exit status: 0 the commit is found, 3 only a range, because commits in it cannot be judged.
+    PATH is a file or folder of the repository (default: all of it). Nothing is checked out or built. Exit
+    status: 0 the commit is found, 3 only a range is found, because commits in it could not be judged.
     """
     from layoutlint.commands import terminal
 

@@ -98,7 +98,7 @@ class CheckOptions(NamedTuple):
     "--evidence",
     multiple=True,
     metavar="FILE",
-    help="State what the JSON of `evidence` or `measure` in FILE says about findings.",
+    help="Add evidence to findings: the JSON of `evidence` or `measure` in FILE.",
 )
 @click.option(
     "--snapshot",
@@ -108,13 +108,13 @@ class CheckOptions(NamedTuple):
 @click.option(
     "--staged",
     is_flag=True,
-    help="Judge what the staged change of a git repository can affect, and fail only for findings that are "
-    "new or worse than in HEAD (for pre-commit).",
+    help="Judge what the change staged in git can affect, and fail only for findings that are new or worse "
+    "than in HEAD (for pre-commit).",
 )
 @click.option(
     "--fix",
     is_flag=True,
-    help="Remove unnecessary suppressions from the inputs' C files, if git tracks them.",
+    help="Remove unnecessary suppressions from C files that git tracks.",
 )
 @click.option(
     "--suggest",
@@ -130,13 +130,13 @@ class CheckOptions(NamedTuple):
 @click.option(
     "--all-findings",
     is_flag=True,
-    help="With --staged or --since, fail also for findings that were there before.",
+    help="With --staged or --since, fail for old findings too.",
 )
 @click.option(
     "--quiet", "-q", is_flag=True, help="Print only findings, and why something could not be judged."
 )
 @click.option("--verbose", "-v", is_flag=True, help="Print all drawings, evidence and lists.")
-@click.option("--statistics", is_flag=True, help="Print the number of findings of each rule instead of them.")
+@click.option("--statistics", is_flag=True, help="Print only the number of findings of each rule.")
 @reading_options
 @collect(CheckOptions, "own", CheckOptions._fields)
 @click.pass_obj

@@ -86,7 +86,7 @@ class DiffOptions(NamedTuple):
 @click.option(
     "--variables",
     is_flag=True,
-    help="Compare variables too: which share a cache line with others now, and what moved them.",
+    help="Compare variables too: which share a cache line with others than before, and what moved them.",
 )
 @click.option(
     "--variable",
@@ -104,7 +104,7 @@ class DiffOptions(NamedTuple):
 )
 @uses_option
 @format_option(reports.DIFF_FORMATS)
-@click.option("--verbose", "-v", is_flag=True, help="Shorten no list.")
+@click.option("--verbose", "-v", is_flag=True, help="Print all entries of long lists.")
 @placement_options
 @reading_options
 @collect(DiffOptions, "own", DiffOptions._fields)

@@ -100,7 +100,7 @@ def _build_id(ctx: click.Context, param: click.Parameter, text: str | None) -> s
     help="Exit with 1 for rules whose false sharing was measured, or for declared accesses that the profile "
     "contradicts. Can be repeated.",
 )
-@click.option("--verbose", "-v", is_flag=True, help="Shorten no list.")
+@click.option("--verbose", "-v", is_flag=True, help="Print all entries of long lists.")
 @placement_options
 @reading_options
 @collect(EvidenceOptions, "own", EvidenceOptions._fields)
@@ -113,7 +113,7 @@ def evidence(
     placement: PlacementOptions,
     reading: ReadingOptions,
 ) -> NoReturn:
-    """Put the accesses of a profile at fields of structs, and compare them with the rules.
+    """Attribute the accesses of a profile to fields of structs, and compare them with the rules.
 
     REPORT is text of `perf c2c report --stdio`, of `perf report -s type,typeoff -n --stdio`, or of `perf
     annotate --data-type --stdio`; `-` is standard input.

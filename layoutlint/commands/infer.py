@@ -69,9 +69,9 @@ def infer(
 ) -> NoReturn:
     """Guess which written fields share a cache line with fields that others read.
 
-    INPUT are C sources, as for `accesses`. Layouts come from them, or from compiled files and snapshots if
+    INPUT names C sources, as for `accesses`. Layouts come from them, or from compiled files and snapshots if
     any are given as well. Notes are guesses, best first, and the exit status is 0. Contradictions are
-    declared accesses that the source denies.
+    declared accesses that the source contradicts.
     """
     from layoutlint.commands import terminal
     from layoutlint.inference.analysis import analyse

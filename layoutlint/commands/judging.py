@@ -125,7 +125,7 @@ _OPTIONS = (
     click.option(
         "--comments",
         is_flag=True,
-        help="Judge what comments of C sources claim about cache lines.",
+        help="Check comments of C sources about cache lines.",
     ),
     click.option(
         "--struct",

@@ -112,7 +112,7 @@ _RUN = (
         type=click.IntRange(1, _MOST_ROUNDS),
         default=_ROUNDS,
         show_default=True,
-        help="Repeat everything this often, in random order.",
+        help="Repeat all measurements N times, in random order.",
     ),
     click.option("--dry-run", is_flag=True, help="Print the C program, and run nothing."),
     click.option(
@@ -150,11 +150,11 @@ def measure(
 ) -> NoReturn:
     """Measure on this machine what the layout of STRUCT costs: two cores access its fields.
 
-    layoutlint generates a C program with the offsets, compiles it and runs it. What is accessed comes from a
-    rule (--rule) and the declared accesses of its fields, or from --read, --write and --lock. With
-    --before and --after, two layouts are compared; one of them can be INPUT.
+    layoutlint generates a C program with the offsets, compiles it and runs it. The accesses come from a
+    rule (--rule) and its declared accesses, or from --read, --write and --lock. --before and --after
+    compare two layouts; one of them can be INPUT.
 
-    Exit status: 0 measured, whatever the result is; 3 this machine could not tell.
+    Exit status: 0 measured, whatever the result is; 3 this machine cannot measure it.
     """
     from layoutlint.measurement.machine import CannotMeasure
 

@@ -191,15 +191,15 @@ def randomising_options(command: Command) -> Command:
         "kernel_version": click.option(
             "--kernel-version",
             metavar="X.Y[.Z]|FOLDER",
-            help="State the version of Linux, or its source, if the layouts of its GCC plugin depend on it. "
-            "`check` also uses the version for `when`, if a kernel does not state its own.",
+            help="Set the version of Linux, or a folder with its source, if the layouts of its GCC plugin "
+            "depend on it. `check` also uses the version for `when`, if a kernel states none.",
         ),
         "randomized": click.option(
             "--randomized",
             multiple=True,
             metavar="NAMES",
-            help="State the marked structs of inputs that do not show them: names separated by commas, or "
-            "a file of names; `!NAME` for a struct that is not marked.",
+            help="Name the marked structs, if the input does not show them: separated by commas, or in a "
+            "file; `!NAME` is not marked.",
         ),
     }
     return _add_group(command, RandomisingOptions, "randomising", options)
@@ -331,8 +331,8 @@ def reading_options(command: Command) -> Command:
             "--jobs",
             "-j",
             type=click.IntRange(1, 1024),
-            help="Use N processes (default: one for each processor, if there is much DWARF or a folder of "
-            "modules to read). If given, several inputs are read in parallel.",
+            help="Use N processes (default: one for each processor, for large inputs). If given, several "
+            "inputs are read in parallel.",
         ),
         "allow_unknown": click.option(
             "--allow-unknown", is_flag=True, help="Do not fail if something could not be judged."
@@ -371,7 +371,7 @@ def _compiler_options() -> dict[str, Command]:
         "no_compile_commands": click.option(
             "--no-compile-commands",
             is_flag=True,
-            help="Search no compile_commands.json for the flags of C files.",
+            help="Do not search for a compile_commands.json.",
         ),
     }
 

@@ -33,8 +33,8 @@ def rules_asserts(
     For a STRUCT of INPUT, the assertions pin its marked groups as they are now. For a RULEFILE, they pin the
     groups of its `group` rules and of the sides of its accesses.
 
-    With --c11, every rule that an expression of C is equivalent to, in all placements, becomes an assertion;
-    the others are listed in comments, with the reason.
+    With --c11, every rule that C can express exactly becomes an assertion. Comments list the others, with
+    the reason.
     """
     from layoutlint.commands import terminal
     from layoutlint.intent.net_cachelines import asserts

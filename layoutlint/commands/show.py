@@ -76,7 +76,7 @@ def _bases(ctx: click.Context, param: click.Parameter, text: str | None) -> tupl
     "rule_paths",
     multiple=True,
     metavar="PATH",
-    help="Take the `placement` of structs from rule files too, and the accesses of fields.",
+    help="Take placements and accesses from rule files too.",
 )
 @click.option("--expand", is_flag=True, help="Print the members of embedded structs too.")
 @randomising_options

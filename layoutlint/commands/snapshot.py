@@ -54,7 +54,7 @@ class SnapshotOptions(NamedTuple):
 @click.option("--all", "everything", is_flag=True, help="Record every struct and union.")
 @click.option("--output", metavar="FILE", help="Write to FILE instead of stdout.")
 @click.option(
-    "--update", metavar="FILE", help="Write the snapshot FILE again, with the structs it was asked for."
+    "--update", metavar="FILE", help="Update the snapshot FILE, with the same choice of structs."
 )
 @rule_options
 @click.option(
@@ -75,7 +75,7 @@ def snapshot(
     randomising: RandomisingOptions,
     reading: ReadingOptions,
 ) -> NoReturn:
-    """Write the layouts of structs of INPUT, to be committed and compared.
+    """Record the layouts of structs of INPUT, to commit and compare them.
 
     The file is an input of all commands, and `check --snapshot FILE` holds layouts to it. Exit status:
     0 written; 3 something could not be recorded, and nothing is written (--allow-unknown writes the rest).
