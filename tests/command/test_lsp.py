@@ -6,7 +6,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from lsprotocol.types import DiagnosticSeverity
+from lsprotocol.types import (
+    CodeLensParams,
+    DiagnosticSeverity,
+    HoverParams,
+    InlayHintParams,
+    Position,
+    Range,
+    TextDocumentIdentifier,
+)
 
 from tests.harness.command import run
 from tests.harness.editor import Editor, uri
@@ -45,7 +53,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def editor(folder: Path) -> Iterator[Editor]:
-    editor = Editor(cwd=folder)
+    editor = Editor(cwd=folder, options={"delay": 20})
     yield editor
     assert editor.end() == (0, "")
 
@@ -111,4 +119,61 @@ def test_an_unsaved_header_counts_for_a_source(editor: Editor, folder: Path):
     editor.changed(header, "struct part { char bytes[80]; };\n")
     assert editor.diagnostics(name, after=before) == []
     editor.close(header)
+    editor.close(name)
+
+
+LARGE = """\
+struct part { int a, b; };
+struct outer {
+	struct part part;
+	char bytes[60]; /* é𝒳 */
+	struct { long first; } in;
+	unsigned bits : 3;
+};
+"""
+
+
+def hover(editor: Editor, name: str, line: int, column: int) -> str:
+    """The page at a place; empty without one."""
+    params = HoverParams(TextDocumentIdentifier(name), Position(line, column))
+    found = editor.wait(editor.client.text_document_hover_async(params))
+    return "" if found is None else found.contents.value
+
+
+def labels(editor: Editor, name: str, last: int = 1000) -> list[tuple[int, str]]:
+    """The inlay hints up to a line."""
+    params = InlayHintParams(TextDocumentIdentifier(name), Range(Position(0, 0), Position(last, 0)))
+    return [(hint.position.line, hint.label) for hint in editor.wait(editor.client.text_document_inlay_hint_async(params))]
+
+
+def lenses(editor: Editor, name: str) -> list[tuple[int, str]]:
+    """The labels above structs."""
+    found = editor.wait(editor.client.text_document_code_lens_async(CodeLensParams(TextDocumentIdentifier(name))))
+    return [(lens.range.start.line, lens.command.title) for lens in found]
+
+
+def test_pages_hints_and_lenses(editor: Editor, folder: Path):
+    (folder / "large.h").write_text(LARGE)
+    name = editor.open(folder / "large.h", LARGE)
+    editor.diagnostics(name)
+    shown = run("show", "large.h", "outer", "--width", "92", cwd=folder).stdout
+    table = [row for row in shown.splitlines() if row.strip()]
+    for column in (2, 9):  # the keyword, and the name
+        page = hover(editor, name, 1, column)
+        assert [row for row in table if row not in page] == []
+        assert "**Placements:** starts at 0, 8, 16" in page
+    assert "`outer` at 0 (`part`)" in hover(editor, name, 0, 9)
+    page = hover(editor, name, 3, 8)
+    assert "offset 8, 60 bytes" in page
+    assert "| 0, 8, 16, 24, 32, 40 | `part`, `in`, `bits` |" in page
+    assert hover(editor, name, 4, 16).startswith("`long int first` in struct `outer`")
+    assert [hover(editor, name, line, column) for line, column in ((3, 23), (6, 0), (99, 0), (3, 999))] == [""] * 4
+    assert labels(editor, name, 3) == [(0, "0, 4"), (2, "0"), (3, "8")]
+    assert labels(editor, name)[3:] == [(4, "72 · line 1"), (5, "80:0")]
+    assert lenses(editor, name) == [(0, "1 line, 56 bytes free, 0 rules"), (1, "2 lines, 40 bytes free, 0 rules")]
+    editor.change(name, f"\n\n{LARGE}")  # not yet judged: the lines move with the text
+    assert lenses(editor, name)[1][0] == 3
+    editor.changed(name, LARGE.replace("char bytes", "char $ bytes"))
+    assert lenses(editor, name)[1] == (1, "2 lines, 40 bytes free, 0 rules, stale")
+    assert hover(editor, name, 1, 9).startswith("*Stale:*")
     editor.close(name)

@@ -119,7 +119,8 @@ class Editor:
 
     async def _end(self) -> tuple[int | None, str]:
         process = self.client._server
-        assert process is not None and process.stderr is not None
+        assert process is not None
+        assert process.stderr is not None
         await self.client.shutdown_async(None)
         self.client.exit(None)
         end = monotonic() + 10

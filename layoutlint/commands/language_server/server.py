@@ -10,12 +10,16 @@ from lsprotocol import types
 from pygls.lsp.server import LanguageServer
 
 from layoutlint import __version__
-from layoutlint.commands.language_server import diagnostics
+from layoutlint.commands.language_server import diagnostics, views
 from layoutlint.commands.language_server.documents import OpenDocument, path_of
 from layoutlint.commands.language_server.requests import Settings
 from layoutlint.commands.language_server.session import Session
+from layoutlint.commands.language_server.views import ViewSettings
 
 _WATCHED = ("**/layoutlint.toml", "**/compile_commands.json", "**/*.h")
+
+_MOST_DELAY = 60_000
+"""The most milliseconds without an edit before a text is judged."""
 
 
 class Server(LanguageServer):
@@ -24,6 +28,7 @@ class Server(LanguageServer):
     def __init__(self, settings: Settings) -> None:
         super().__init__("layoutlint", __version__, types.TextDocumentSyncKind.Full)
         self.session = Session(settings, os.getcwd(), self._publish)
+        self.views = ViewSettings()
 
     @property
     def encoding(self) -> str:
@@ -43,6 +48,31 @@ class Server(LanguageServer):
         self.text_document_publish_diagnostics(
             types.PublishDiagnosticsParams(document.uri, found, document.version)
         )
+        self.refresh_views()
+
+    def refresh_views(self) -> None:
+        """Ask the client to ask again for hints and lenses, if it can."""
+        workspace = self.client_capabilities.workspace
+        if workspace is None:
+            return
+        if workspace.inlay_hint is not None and workspace.inlay_hint.refresh_support:
+            self.workspace_inlay_hint_refresh(None)
+        if workspace.code_lens is not None and workspace.code_lens.refresh_support:
+            self.workspace_code_lens_refresh(None)
+
+    def configure(self, given: object) -> None:
+        """Take the settings of a client; what is missing or wrong keeps its default."""
+        own = given.get("layoutlint", given) if isinstance(given, dict) else {}
+        own = own if isinstance(own, dict) else {}
+        hints = own.get("inlayHints")
+        self.views = ViewSettings(
+            hints if hints in ("all", "lines", "off") else ViewSettings().inlay_hints,
+            own.get("codeLens") is not False,
+            own.get("hover") is not False,
+        )
+        delay = own.get("delay")
+        if isinstance(delay, int | float) and 0 <= delay <= _MOST_DELAY:
+            self.session.delay = delay / 1000
 
 
 def serve(settings: Settings) -> None:
@@ -56,11 +86,21 @@ def serve(settings: Settings) -> None:
     sys.stdout = sys.stderr
     server = Server(settings)
     register(server)
+    register_views(server)
     server.start_io(requests, responses)
 
 
 def register(server: Server) -> None:
     """Register the events that a server handles."""
+
+    @server.feature(types.INITIALIZE)
+    def initialize(params: types.InitializeParams) -> None:
+        server.configure(params.initialization_options)
+
+    @server.feature(types.WORKSPACE_DID_CHANGE_CONFIGURATION)
+    def did_change_configuration(params: types.DidChangeConfigurationParams) -> None:
+        server.configure(params.settings)
+        server.refresh_views()
 
     @server.feature(types.INITIALIZED)
     def initialized(_: types.InitializedParams) -> None:
@@ -100,6 +140,31 @@ def register(server: Server) -> None:
     @server.feature(types.SHUTDOWN)
     async def shutdown(_: Any) -> None:
         await server.session.end()
+
+
+def register_views(server: Server) -> None:
+    """Register the questions that a server answers from the last good layouts."""
+
+    @server.feature(types.TEXT_DOCUMENT_HOVER)
+    def hover(params: types.HoverParams) -> types.Hover | None:
+        document = server.document(params.text_document.uri)
+        if document is None or not server.views.hover:
+            return None
+        return views.hover(document, params.position, server.encoding)
+
+    @server.feature(types.TEXT_DOCUMENT_INLAY_HINT)
+    def inlay_hint(params: types.InlayHintParams) -> list[types.InlayHint]:
+        document = server.document(params.text_document.uri)
+        if document is None or server.views.inlay_hints == "off":
+            return []
+        return views.inlay_hints(document, params.range, server.encoding, server.views)
+
+    @server.feature(types.TEXT_DOCUMENT_CODE_LENS)
+    def code_lens(params: types.CodeLensParams) -> list[types.CodeLens]:
+        document = server.document(params.text_document.uri)
+        if document is None or not server.views.code_lens:
+            return []
+        return views.lenses(document, server.encoding)
 
 
 def _watch_files(server: Server) -> None:

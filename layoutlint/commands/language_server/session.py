@@ -18,8 +18,6 @@ from layoutlint.commands.language_server.requests import (
 from layoutlint.commands.language_server.worker_process import WorkerProcess
 from layoutlint.model.reading import InputText
 
-DELAY = 0.3
-"""Seconds without an edit before a text is judged."""
 _LARGEST = 4 << 20
 """The most characters of a text that is judged while it is edited."""
 Publish = Callable[[OpenDocument], None]
@@ -33,6 +31,8 @@ class Session:
 
     def __init__(self, settings: Settings, folder: str, publish: Publish) -> None:
         self.settings, self.folder, self._publish = settings, folder, publish
+        self.delay = 0.3
+        """Seconds without an edit before a text is judged."""
         self.documents: dict[str, OpenDocument] = {}
         self.rows: dict[str, tuple[tuple[int, str], ...]] = {}
         """The mistakes of open rule files, by URI."""
@@ -54,7 +54,7 @@ class Session:
         document = self.documents.get(uri)
         if document is not None:
             document.update(text, version)
-            self._schedule(uri, DELAY)
+            self._schedule(uri, self.delay)
 
     def close(self, uri: str) -> None:
         """Forget a file."""
@@ -70,7 +70,7 @@ class Session:
     def judge_all(self) -> None:
         """Judge all open files again: a file on disk or a setting changed."""
         for uri in self.documents:
-            self._schedule(uri, DELAY)
+            self._schedule(uri, self.delay)
 
     def _schedule(self, uri: str, delay: float) -> None:
         timer = self._timers.pop(uri, None)
