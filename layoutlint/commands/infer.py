@@ -95,7 +95,7 @@ def infer(
     terminal.write(reports.INFER_FORMATS[format_](inferred))
     print_failures(read_bodies)
     for name in inferred.ambiguous:
-        text = f"struct {name} is left out: sources define several, and its file does not tell which"
+        text = f"struct {name} is left out: sources define several, and its file does not state which"
         terminal.complain(f"layoutlint: note: {text}")
     if weights is not None and not analysis.has_any(weights):
         terminal.complain(f"layoutlint: {profile_path}: no function of the profile is in these sources")

@@ -212,7 +212,7 @@ def _print(measurement: Measurement, format_: str, reading: ReadingOptions) -> N
         terminal.write(reports.MEASURE_FORMATS["text"](measurement, color=color, width=width))
     sys.stdout.flush()
     if refusal is not None:
-        terminal.complain(f"layoutlint: this machine cannot tell: {refusal}")
+        terminal.complain(f"layoutlint: this machine cannot measure it: {refusal}")
     sys.exit(0 if refusal is None else EXIT_UNKNOWN)
 
 

@@ -142,7 +142,7 @@ def _match(old: list[_Definition], new: list[_Definition]) -> tuple[list[_Pair],
         return [*pairs, *((one, None) for one in rest[0]), *((None, one) for one in rest[1])], ""
     if len(rest[0]) == len(rest[1]) == 1:
         return [*pairs, (rest[0][0], rest[1][0])], ""
-    return pairs, f"{len(old)} definitions before and {len(new)} now, which nothing tells apart"
+    return pairs, f"{len(old)} definitions before and {len(new)} now, which cannot be matched"
 
 
 def _distinct(definitions: Iterable[_Definition]) -> list[_Definition]:

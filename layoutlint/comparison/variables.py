@@ -185,7 +185,7 @@ def _paired_tables(
         if len(olds) == len(news) == 1:
             yield label, (olds[0], news[0])
         else:
-            reason = f"{len(olds)} files of this name before and {len(news)} now, which nothing tells apart"
+            reason = f"{len(olds)} files of this name before and {len(news)} now, which cannot be matched"
             not_compared.append(NotCompared(label, reason))
     for side, other, word in ((0, 1, "before"), (1, 0, "now")):
         lacking = sorted(sides[side].keys() - sides[other].keys())
@@ -206,7 +206,7 @@ def _refused(table: TableComparison, query: VariableQuery) -> Iterator[NotCompar
         if query.is_named(name):
             where = f" of {table.label}" if table.label else ""
             yield NotCompared(
-                f"variable {name}{where}", f"nothing tells apart {number} variables of this name"
+                f"variable {name}{where}", f"{number} variables of this name, which cannot be matched"
             )
 
 
@@ -218,7 +218,7 @@ def _ambiguity_notes(tables: Iterable[TableComparison], query: VariableQuery) ->
     if total:
         number = sum(total.values())
         names = first_few([name for name, _ in total.most_common()])
-        yield f"{quantity(number, 'static variable')} of one name and unit not told apart: {names}"
+        yield f"{quantity(number, 'static variable')} of one name and unit, not matched: {names}"
 
 
 def _compare_tables(tables: _Tables, query: VariableQuery, label: str) -> TableComparison | str:

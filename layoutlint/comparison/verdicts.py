@@ -106,7 +106,7 @@ def _compare_namesakes(old: list[Finding], new: list[Finding]) -> Iterator[RuleC
         if len(olds) == len(news) == 1:
             yield _compare(olds[0], news[0], {})
         elif (one := next(iter((*news, *olds)), None)) is not None:
-            reason = f"{len(old)} definitions before and {len(new)} now, which nothing tells apart"
+            reason = f"{len(old)} definitions before and {len(new)} now, which cannot be matched"
             is_new = bool(news)
             yield RuleChange(None if is_new else one, one if is_new else None, Status.NOT_COMPARED, reason)
 

@@ -33,7 +33,7 @@ class TooManyContainers(LayoutlintError):
     def __str__(self) -> str:
         number = f"{self.ways:,}" if self.ways < 10**18 else "more than 10^18"
         return (
-            f"{self.name} stands in {number} places of its containers, most of them in {self.worst}: "
+            f"{self.name} is in {number} places of its containers, most of them in {self.worst}: "
             f"more than the {MOST_CONTAINERS:,} that are listed"
         )
 

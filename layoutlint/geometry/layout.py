@@ -278,7 +278,7 @@ class Layout(Record, frozen=True, dict=True):
         """The known alignment, or else the natural alignment of the members."""
         value, every = self._alignments
         if value != every:
-            return Alignment(value, "what its members ask for, if nothing is packed")
+            return Alignment(value, "what its members need, if nothing is packed")
         if self.struct.align is None:
             basis = "proved by its members" if self.struct.unstated else "natural alignment of its members"
             if self.struct.possible:

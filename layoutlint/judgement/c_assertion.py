@@ -51,7 +51,7 @@ class CNames(Record, frozen=True):
         for end in range(1, len(steps)):
             outer = cached_layout(self.struct).find(".".join(steps[:end]))
             if outer is None or outer.field.dims:
-                raise CannotAssert(f"`{place.path}` is in an array, and stands for all of its elements")
+                raise CannotAssert(f"`{place.path}` is in an array, and means all of its elements")
         return place.path
 
 
@@ -62,7 +62,7 @@ def start_unit(context: Context) -> int:
     """
     placements = context.placements
     if placements.parts:
-        raise CannotAssert("the objects stand in other structs, on whose layouts it depends")
+        raise CannotAssert("it depends on the layouts of the structs that embed this one")
     if any(row.item != ASSUMED for row in placements.rows):
         raise CannotAssert("it depends on the objects before and behind, too")
     line, bases = placements.line_size, placements.bases

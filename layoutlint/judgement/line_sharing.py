@@ -32,8 +32,8 @@ NEIGHBOURS = Key(
     "whether fields of the objects before and behind count; by default only in arrays",
 )
 UNKNOWN_NEIGHBOURS = (
-    "what stands behind an object is not known: say so in the rule file, "
-    "by `array` or by a `placement` whose objects stand in a row (`slab`, `kmalloc`)"
+    "the distance to the next object is unknown: state `array` in the rule file, "
+    "or a `placement` with objects in a row (`slab`, `kmalloc`)"
 )
 
 

@@ -48,12 +48,12 @@ class Adjacent(Record, frozen=True):
         "Move the fields between them behind the last one.",
         'fields = ["count", "owner"]',
         Example(
-            _BREAKS, Outcome.BROKEN, "`waiters` at 8..11 stands between `count` at 0..7 and `owner` at 16..23"
+            _BREAKS, Outcome.BROKEN, "`waiters` at 8..11 lies between `count` at 0..7 and `owner` at 16..23"
         ),
         Example(
             _KEEPS,
             Outcome.KEPT,
-            "`count` at 0..3, `owner` at 8..15 stand side by side, at most 4 bytes apart",
+            "`count` at 0..3, `owner` at 8..15 are side by side, at most 4 bytes apart",
         ),
     )
 
@@ -75,7 +75,7 @@ class Adjacent(Record, frozen=True):
         faults = [fault for gap in gaps for fault in self._faults(gap, others)]
         widest = max((gap.size for gap in gaps), default=0)
         if not faults:
-            message = f"{format_places(places)} stand side by side, at most {widest} bytes apart"
+            message = f"{format_places(places)} are side by side, at most {widest} bytes apart"
             return judge_once(True, message, places, "")
         between = tuple(other for gap in gaps for other in others if gap.holds(other))
         names = ", ".join(f"`{place.path}`" for place in places[:6]) + (", ..." if len(places) > 6 else "")
@@ -90,7 +90,7 @@ class Adjacent(Record, frozen=True):
         ends = f"{format_place(gap.low)} and {format_place(gap.high)}"
         between = [other for other in others if gap.holds(other)]
         if between:
-            yield f"{format_places(between)} {'stands' if len(between) == 1 else 'stand'} between {ends}"
+            yield f"{format_places(between)} {'lies' if len(between) == 1 else 'lie'} between {ends}"
         elif gap.size > (allowed := gap.padding if self.max_gap is None else self.max_gap):
             yield f"{gap.size} bytes lie between {ends}, {allowed} allowed"
 

@@ -153,10 +153,10 @@ class MarkedGroup(Record, frozen=True):
             if place not in inside and not _part_of_any(place, inside) and not place.is_empty:
                 other_group = groups_of_struct.find_around(place)
                 where = f"in group {other_group}" if other_group else "in no group"
-                yield f"{format_place(place)} stands {where}, not in {group}"
+                yield f"{format_place(place)} is {where}, not in {group}"
         for place in inside:
             if place not in members and not any(is_within(member.path, place.path) for member in members):
-                yield f"{format_place(place)} stands in group {group} and is not among its members"
+                yield f"{format_place(place)} is in group {group} and is not among its members"
 
     def _find_too_large(self, group: Group) -> Iterator[str]:
         if self.max is not None and group.size > self.max:

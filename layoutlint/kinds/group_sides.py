@@ -64,7 +64,7 @@ def describe_strays(strays: Iterable[Stray]) -> Iterator[str]:
         )
     for (group, wanted, is_hot), paths in paths_by_move.items():
         where = f"in `{group}`" if group else "in no group"
-        belongs = "in another group, which there is not" if is_hot else "in none"
+        belongs = "in another group, which does not exist" if is_hot else "in none"
         belongs = f"in `{wanted}`" if wanted else belongs
-        verb, their, belong = ("stand", "their", "belong") if len(paths) > 1 else ("stands", "its", "belongs")
+        verb, their, belong = ("are", "their", "belong") if len(paths) > 1 else ("is", "its", "belongs")
         yield f"{', '.join(paths)} {verb} {where} and by {their} declared access {belong} {belongs}"

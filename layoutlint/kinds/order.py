@@ -43,8 +43,8 @@ class Order(Record, frozen=True):
         "pattern may be in any order. The base does not matter.",
         "Move the declarations. If the order no longer matters, change the rule.",
         'fields = ["kind", "length"]',
-        Example(_BREAKS, Outcome.BROKEN, "`kind` at 4..7 does not stand before `length` at 0..3"),
-        Example(_KEEPS, Outcome.KEPT, "`kind` at 0..3, `length` at 4..7 stand in this order"),
+        Example(_BREAKS, Outcome.BROKEN, "`kind` at 4..7 is not before `length` at 0..3"),
+        Example(_KEEPS, Outcome.KEPT, "`kind` at 0..3, `length` at 4..7 are in this order"),
     )
 
     fields: tuple[str, ...]
@@ -60,9 +60,9 @@ class Order(Record, frozen=True):
         wrong = [pair for pair in pairs if not _precedes(*pair)]
         places = tuple(dict.fromkeys(place for step in steps for place in step))
         if not wrong:
-            return judge_once(True, f"{format_places(places)} stand in this order", places, "")
+            return judge_once(True, f"{format_places(places)} are in this order", places, "")
         message = first_few(
-            [f"{format_place(a)} does not stand before {format_place(b)}" for a, b in wrong], "pairs"
+            [f"{format_place(a)} is not before {format_place(b)}" for a, b in wrong], "pairs"
         )
         advice = f"declare `{wrong[0][0].path}` before `{wrong[0][1].path}`"
         return judge_once(False, message, tuple(dict.fromkeys(p for pair in wrong for p in pair)), advice)

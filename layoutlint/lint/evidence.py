@@ -303,7 +303,7 @@ def _notes(profiles: Sequence[Profile], types: TypeResult) -> Iterator[str]:
     for event in types.events:
         if event.role == "any" and event.placed:
             name = f"`{event.name}`" if event.name else "the event"
-            yield f"{event.report}: {name} does not tell loads from stores"
+            yield f"{event.report}: {name} does not distinguish loads and stores"
 
 
 def _exit_status(

@@ -36,7 +36,7 @@ def _containers_message(struct: Struct, verdicts: CaseVerdicts) -> str:
     """Return the message for an embedded struct: the alignment of its containers decides."""
     names = tuple(dict.fromkeys(name for case, _ in verdicts for name in case.containers))
     conditions = ", if ".join(
-        f"{case.alignment or 'what its members ask for'}, {_OUTCOMES[verdict.outcome]}"
+        f"{case.alignment or 'what its members need'}, {_OUTCOMES[verdict.outcome]}"
         for case, verdict in verdicts
     )
     return (

@@ -232,7 +232,7 @@ class _RelayoutComparison:
             differ = [(one.fields, one.bit_size) != (relaid.fields, relaid.bit_size) for one in others]
             doubt = self._how.doubt(struct, differ)
         except CannotLayOut as why:
-            return replace(struct, problem=f"its randomised layout cannot be told: {why}")
+            return replace(struct, problem=f"its randomised layout cannot be computed: {why}")
         if not is_marked_known and not (relaid.randomised and relaid.randomised.is_own):
             return replace(struct, problem=UNMARKED)
         if doubt is not None:

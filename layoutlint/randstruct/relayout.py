@@ -138,7 +138,7 @@ class Relayouter:
         for dims in ((last.dims[0] or 0, *last.dims[1:]), last.dims[::-1], *_possible_dimensions(last)):
             if ordered((*members[:-1], replace(last, dims=dims))) != order:
                 raise CannotLayOut(
-                    f"BTF does not tell how long the array `{last.name}` is, which may stay last"
+                    f"BTF does not state the length of the array `{last.name}`, which may stay last"
                 )
         return order
 

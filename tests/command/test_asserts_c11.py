@@ -74,7 +74,7 @@ REFUSED = [
     ('kind = "together"\nfields = ["a", "z"]\ntolerate = 0.5', "it tolerates some placements"),
     ('kind = "separate"\nfields = [["a"], ["z"]]\nwhen = { config = ["SMP"] }', "it applies to some configurations only (`when`)"),
     ('kind = "separate"\nfields = [["a"], ["z"]]\nneighbours = true', "it depends on the objects before and behind, too"),
-    ('kind = "separate"\nfields = [["list.x"], ["z"]]', "`list.x` is in an array, and stands for all of its elements"),
+    ('kind = "separate"\nfields = [["list.x"], ["z"]]', "`list.x` is in an array, and means all of its elements"),
     ('kind = "offset"\nfields = ["list[1]"]\nat = 24', "`list[1]` is an element of an array"),
     ('kind = "line-start"\nfields = ["a"]', "no offset is at the start of a line in every placement"),
 ]

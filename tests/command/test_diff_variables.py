@@ -162,7 +162,7 @@ def test_statics_of_one_name_in_several_units(tmp_path):
     (file,) = found["variables"]["files"]
     assert file["ambiguous"] == [{"name": "n", "variables": 5}]
     assert (found["exit"], found["not_compared"]) == (0, [])
-    assert any("not told apart: n" in note for note in found["notes"])
+    assert any("not matched: n" in note for note in found["notes"])
     named = diff(tmp_path, "--variable", "n")
     assert (named["exit"], [each["name"] for each in named["not_compared"]]) == (3, ["variable n"])
     absent = diff(tmp_path, "--variable", "count", "--variable", "absent*")

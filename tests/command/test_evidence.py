@@ -85,7 +85,7 @@ STATUS = [
     ((BEFORE, *HEADER, "--build-id", "12"), 2, "'12' is not a build id"),
     ((BEFORE, *HEADER, *RULES, "--line-size", "128"), 3, "starts no line of 128 bytes"),
     ((f"{P}/c2c-peer.txt", *BOX, "--base", "0xaaaac17d6000"), 0, "0 remote and 99 local peer snoops"),
-    ((f"{P}/report-6.12.txt", *BOX), 0, "does not tell loads from stores"),
+    ((f"{P}/report-6.12.txt", *BOX), 0, "does not distinguish loads and stores"),
     ((), 2, "For example: `layoutlint evidence report.txt --in vmlinux"),
 ]
 

@@ -313,7 +313,7 @@ def test_says_who_stands_there(kind, said, outcome, message):
 def test_asked_of_neighbours_that_nobody_knows():
     layout = Layout(WORDS)
     for said in (None, storage("malloc")):
-        with pytest.raises(CannotTell, match="what stands behind an object is not known: say so in the rule file"):
+        with pytest.raises(CannotTell, match="the distance to the next object is unknown: state `array` in the rule file"):
             Separate((("a",), ("b",)), neighbours=True).check(Context(layout, placement.placements(layout, 64, None, said)))
 
 

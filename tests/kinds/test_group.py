@@ -91,7 +91,7 @@ CROSSED = struct(
 BACKWARDS = struct("s", 8, end("g", 0), member("a", 0, 8), begin("g", 8))
 LAST = struct("s", 128, *group("g", 0, member("a", 0, 128)), align=64)
 BARE = struct("s", 8, begin("g", 0), end("g", 0), member("a", 0, 8))
-WRONG = "`a` at 8..15 stands in group `g` at 8..23 and is not among its members"
+WRONG = "`a` at 8..15 is in group `g` at 8..23 and is not among its members"
 
 CASES = [
     *(Case(f"{first} beside {second}", two(first, second), {}, AT_RISK if apart else KEPT, NEAR if apart else (),
@@ -110,9 +110,9 @@ CASES = [
     Case("a pattern of them", ONE, {"group": "g", "members": ("[ab]",)}, KEPT, (),
          "group `g` at 8..23: no read one shares a line with a written one in any placement"),
     Case("one in no group", ONE, {"group": "g", "members": ("a", "b", "x")}, BROKEN, ONCE,
-         "`x` at 0..7 stands in no group, not in `g` at 8..23"),
+         "`x` at 0..7 is in no group, not in `g` at 8..23"),
     Case("one in another group", two("g", "h"), {"group": "h", "members": ("a", "b")}, BROKEN, EVERY8,
-         "`a` at 0..7 stands in group `g` at 0..7, not in `h` at 8..15"),
+         "`a` at 0..7 is in group `g` at 0..7, not in `h` at 8..15"),
     Case("a stranger", ONE, {"group": "g", "members": ("b",)}, BROKEN, ONCE, WRONG),
     Case("parts of a field", PARTS, {"group": "g", "members": ("lock.count", "lock.owner")}, KEPT, (),
          "group `g` at 0..15: no read one shares a line with a written one in any placement"),
@@ -156,14 +156,14 @@ ACCESSES = [
     ("a group without sides", on("e", tx="read-mostly", rx="hot-write"), ""),
     ("cold", on("f", tx="cold"), ""),
     ("not hot, and in no group", on("f"), ""),
-    ("of no side", [Access("a", "hot-write"), *on("f")], "`a` stands in `s_read_txrx` and by its declared access belongs in none"),
+    ("of no side", [Access("a", "hot-write"), *on("f")], "`a` is in `s_read_txrx` and by its declared access belongs in none"),
     ("hot, and no group for it", on("f", rx="hot-write"), ""),
-    ("written among the read", on("a", tx="hot-write"), "`a` stands in `s_read_txrx` and by its declared access belongs in `s_write_tx`"),
+    ("written among the read", on("a", tx="hot-write"), "`a` is in `s_read_txrx` and by its declared access belongs in `s_write_tx`"),
     ("two of them", [*on("b", tx="read-mostly", rx="read-mostly"), *on("c", tx="read-mostly", rx="read-mostly")],
-     "`b`, `c` stand in `s_write_tx` and by their declared access belong in `s_read_txrx`"),
-    ("outside", on("f", tx="hot-write", rx="hot-write"), "`f` stands in no group and by its declared access belongs in `s_write_txrx`"),
-    ("slow among the hot", on("b"), "`b` stands in `s_write_tx` and by its declared access belongs in none"),
-    ("no such group", on("b", tx="read-mostly"), "`b` stands in `s_write_tx` and by its declared access belongs in another group, which there is not"),
+     "`b`, `c` are in `s_write_tx` and by their declared access belong in `s_read_txrx`"),
+    ("outside", on("f", tx="hot-write", rx="hot-write"), "`f` is in no group and by its declared access belongs in `s_write_txrx`"),
+    ("slow among the hot", on("b"), "`b` is in `s_write_tx` and by its declared access belongs in none"),
+    ("no such group", on("b", tx="read-mostly"), "`b` is in `s_write_tx` and by its declared access belongs in another group, which does not exist"),
     ("not there", [replace(access, is_optional=True) for access in on("x", tx="read-mostly")], ""),
 ]  # fmt: skip
 CASES += [

@@ -146,7 +146,7 @@ def test_the_rule_file_says_how_far_the_next_one_is(said, array, outcome, bases,
 @pytest.mark.parametrize("said", ["static", "malloc", "aligned:64"])
 def test_what_stands_behind_a_variable_is_not_known(said):
     layout = Layout(SLOT)
-    with pytest.raises(CannotTell, match="what stands behind an object is not known"):
+    with pytest.raises(CannotTell, match="the distance to the next object is unknown"):
         Stride().check(Context(layout, placement.placements(layout, 64, None, stored(said))))
 
 

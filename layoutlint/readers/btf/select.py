@@ -167,7 +167,7 @@ def _complete(
     )
 
 
-_MOVED = "BTF of gcc does not tell whether unnamed bit-fields stand before its first member, or a member's"
+_MOVED = "BTF of gcc does not state whether unnamed bit-fields are before its first member, or a member's"
 
 
 def _may_be_moved(fields: tuple[Field, ...], container: Struct | Field) -> bool:

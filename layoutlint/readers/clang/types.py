@@ -357,7 +357,7 @@ class Types(Record):
                 typedefs.append(self.spell(inner))
             if len(typedefs) > _MOST_TYPEDEFS:
                 place = self.places.source(member)
-                reason = f"its type stands for more than {_MOST_TYPEDEFS:,} typedefs, one behind the other"
+                reason = f"its type leads through more than {_MOST_TYPEDEFS:,} typedefs"
                 raise ReadError(place.file, f"line {place.line}: {reason}")
             ctype = inner
 

@@ -82,7 +82,7 @@ def supplement(image: Image, options: ReadOptions) -> Image | None:
     places = list(_supplement_places(image, link, options.debug_dirs))
     path = _first_file(places, image)
     if path is None:
-        subject = f"part of its types stands in the supplementary file {link.name} (dwz), which was not found"
+        subject = f"part of its types is in the supplementary file {link.name} (dwz), which was not found"
         raise ReadError(image.path, f"{subject}: {_missing_files(places)}")
     other = image.open_related(path)
     other_id = _supplement_id(other)

@@ -39,7 +39,7 @@ def test_a_supplementary_file_that_is_not_found(tmp_path):
     (tmp_path / "dwz/common.debug").unlink()
     for names, everything in ((NAMES, False), ((), True)):
         (unread,) = read(first, *names, everything=everything).unread
-        assert unread.reason.startswith("part of its types stands in the supplementary file common.debug (dwz), which was not found: no ")
+        assert unread.reason.startswith("part of its types is in the supplementary file common.debug (dwz), which was not found: no ")
         assert str(tmp_path / "dwz/common.debug") in unread.reason
 
 

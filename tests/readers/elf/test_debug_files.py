@@ -228,7 +228,7 @@ class TestSupplement:
         (tmp_path / "bin/shared.debug").unlink()
         with elf.open_elf(str(shared)) as image, pytest.raises(ReadError) as raised:
             debug_files.supplement(image, ReadOptions(debug_dirs=("/debug",)))
-        reason = "part of its types stands in the supplementary file shared.debug (dwz), which was not found: "
+        reason = "part of its types is in the supplementary file shared.debug (dwz), which was not found: "
         assert raised.value.reason.startswith(f"{reason}no {tmp_path}/bin/shared.debug, no /debug/")
         assert ", no /debug/.build-id/" in raised.value.reason
 
