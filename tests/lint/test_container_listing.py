@@ -228,7 +228,7 @@ def test_more_places_than_are_listed_is_said(tmp_path):
     assert done.returncode == 3
     assert done.stdout == ""
     assert done.stderr == (
-        "layoutlint: l0 stands in 393,214 places of its containers, most of them in w9: more than the 262,144 that are listed\n"
+        "layoutlint: l0 is in 393,214 places of its containers, most of them in w9: more than the 262,144 that are listed\n"
     )
     assert run("containers", "deep.h", "l0", "--direct", cwd=tmp_path).returncode == 0
 
