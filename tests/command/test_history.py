@@ -121,6 +121,7 @@ def test_text(folder):
     many = ["far.h", "near.h"] * 12
     done = run("history", *many, "ring", "--rules", "rules.toml", "--pair", "head", "tail", cwd=folder)
     assert done.returncode == 0
+    assert all(f"-> {name}: " in done.stdout for name in ("#2", "#24"))
     heads = re.findall(r"^ +#[0-9 #]+$", done.stdout, re.MULTILINE)
     assert [name for head in heads for name in head.split()] == [f"#{number}" for number in range(1, 25)]
     assert max(map(len, done.stdout.splitlines())) <= 75

@@ -8,13 +8,17 @@ from layoutlint.judgement.finding import Finding
 from layoutlint.judgement.verdict import Outcome
 from layoutlint.model.reading import Version
 
+_LONGEST_LABEL = 12
+
 
 def labels(history: History) -> list[str]:
-    """Return a short name of each build: its version, if all state one and none the same; else its number."""
-    names = [version(build.version) for build in history.builds]
-    if history.is_by_version and len(set(names)) == len(names):
-        return names
-    return [f"#{number}" for number in range(1, len(names) + 1)]
+    """Return a short name of each build: its version, or its file if that is short; else its number."""
+    versions = [version(build.version) for build in history.builds] if history.is_by_version else []
+    files = [build.side.label.rstrip("/").rpartition("/")[2] for build in history.builds]
+    for names in (versions, files):
+        if names and len(set(names)) == len(names) and max(map(len, names)) <= _LONGEST_LABEL:
+            return names
+    return [f"#{number}" for number in range(1, len(files) + 1)]
 
 
 def version(number: Version | None) -> str:

@@ -45,10 +45,10 @@ def _lines(history: History, width: int, verbose: bool) -> Iterator[Line]:
     aggregate = "struct" if struct is None else struct.aggregate
     yield line((f"{aggregate} {history.name} in {quantity(len(history.builds), 'build')}, {order}", "bold"))
     yield line()
-    for number, (label, build) in enumerate(zip(phrases.labels(history), history.builds, strict=True), 1):
-        version = f"{phrases.version(build.version)}  " if label.startswith("#") and build.version else ""
-        name = f"#{number}" if label.startswith("#") else label
-        yield line(f"  {name:<10}  {version}{phrases.target(build):<7}  ", (build.side.label, "cyan"))
+    for label, build in zip(phrases.labels(history), history.builds, strict=True):
+        version = phrases.version(build.version)
+        stated = f"{version}  " if build.version and version != label else ""
+        yield line(f"  {label:<12}  {stated}{phrases.target(build):<7}  ", (build.side.label, "cyan"))
     yield line()
     moved = [field for field in history.fields if verbose or field.has_moved(history.builds)]
     shown = moved if verbose else moved[:_MOST_ROWS]
