@@ -153,7 +153,7 @@ def _compare(
         before, after = sides.read_sides(read, packs, kernel_packs, options)
         query = None
         if own.with_variables:
-            from layoutlint.lint.variable_query import variable_query
+            from layoutlint.lint.variables import variable_query
 
             query = variable_query(packs + kernel_packs, own.variable, placement.line_size)
         compared = comparison.compare(before, after, own.fail_on, reading.allow_unknown, query)

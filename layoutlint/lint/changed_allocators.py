@@ -11,13 +11,13 @@ from layoutlint.comparison.comparison import Comparison
 from layoutlint.comparison.layouts import Presence
 from layoutlint.errors import ReadError
 from layoutlint.judgement.rule import Pack
-from layoutlint.judgement.stated_storages import stated_storages
 from layoutlint.lint.allocation_notes import sources_of
+from layoutlint.lint.allocator_listing import stated_storages
 from layoutlint.lint.options import Options
 from layoutlint.lint.sides import SideInput
 from layoutlint.model.reading import Reading
 from layoutlint.model.record import replace
-from layoutlint.readers.allocations.storages import read_storages
+from layoutlint.readers.allocations.proposals import read_storages
 
 
 def find_allocators(

@@ -18,7 +18,7 @@ from layoutlint.inference.analysis import Analysis, StructTraffic, analyse
 from layoutlint.inference.infer import MOST_NOTES, SMALLEST
 from layoutlint.inference.ranking import Part
 from layoutlint.judgement.rule import Pack
-from layoutlint.judgement.stated_storages import stated_storages
+from layoutlint.lint.allocator_listing import stated_storages
 from layoutlint.lint.options import Options
 from layoutlint.model.record import replace
 from layoutlint.model.storage import EMBEDDED, Storage

@@ -1,11 +1,13 @@
-"""Rules on variables: judged at the addresses in the symbol table (docs/rules.md)."""
+"""Variables: rules at their addresses in the symbol table (docs/rules.md), and those to compare."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator
+from fnmatch import translate
 from functools import partial
 from math import gcd
-from typing import Protocol, cast
+from typing import TYPE_CHECKING, Protocol, cast
 
 from layoutlint.errors import did_you_mean
 from layoutlint.geometry.field_types import Finder
@@ -22,6 +24,9 @@ from layoutlint.model.reading import AllocatedArray, Reading
 from layoutlint.model.record import replace
 from layoutlint.model.structs import Field, Struct
 from layoutlint.model.wanted import Wanted
+
+if TYPE_CHECKING:
+    from layoutlint.comparison.variables import VariableQuery
 
 NEAR = 256
 """How many bytes around a variable are read: the longest line of any target."""
@@ -255,3 +260,28 @@ def _context(
         what = "it" if data.label else "the section"
         placements = Placements(line, bases, f"{what} is aligned to {align}, and not linked yet")
     return Context(Layout(data), replace(placements, in_pairs=in_pairs, attribute=attribute), accesses)
+
+
+def variable_query(
+    packs: Iterable[Pack], patterns: tuple[str, ...], line_size: int | None = None
+) -> VariableQuery:
+    """Return what a comparison of variables is about. `patterns` select variables; empty for all.
+
+    `line_size` is in bytes, None for the target's.
+    """
+    from layoutlint.comparison.variables import VariableQuery  # `check` compares no variables
+
+    paths = add_variables(Wanted(), packs).variables
+    named = patterns or tuple(path.partition(".")[0].partition("[")[0] for path in paths)
+    selects = _matcher(patterns) if patterns else _accept_all
+    return VariableQuery(_matcher(named), selects, line_size, patterns)
+
+
+def _accept_all(name: str) -> bool:
+    return True
+
+
+def _matcher(patterns: Iterable[str]) -> Callable[[str], bool]:
+    """Return whether a name matches one of some names and patterns, as a function."""
+    pattern = re.compile("|".join(map(translate, sorted(set(patterns)))) or r"(?!)")
+    return lambda name: pattern.match(name) is not None

@@ -1,13 +1,15 @@
-"""Proposals for a rule file, from the allocations in some sources."""
+"""Placements of structs, from the allocations in some sources: proposals for a rule file."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-from layoutlint.model.reading import Unread
+from layoutlint.model.reading import Unread, no_progress
 from layoutlint.model.record import Record, replace
-from layoutlint.model.storage import ANY, Storage
+from layoutlint.model.storage import ANY, Allocator, Storage
 from layoutlint.model.structs import Source
+from layoutlint.model.wanted import Wanted
+from layoutlint.readers.allocations import sources
 from layoutlint.readers.allocations.allocation import Allocation
 
 _NOWHERE = Source("")
@@ -82,3 +84,20 @@ def keys(storage: Storage) -> list[str]:
 def describe_call(call: Allocation) -> str:
     """Return a call with the parts of it that decided: `KMEM_CACHE, SLAB_HWCACHE_ALIGN`."""
     return ", ".join((call.call, *call.details))
+
+
+def read_storages(
+    paths: tuple[str, ...], names: frozenset[str], declared: tuple[Allocator, ...] = ()
+) -> dict[str, tuple[Storage, ...]]:
+    """Return where calls in C files, and in those below folders, place structs.
+
+    Different calls can place a struct differently. `declared` are functions of the project that allocate.
+    Raises ReadError for a missing path.
+    """
+    if not paths or not names:
+        return {}
+    found = sources.read(paths, Wanted(names), 0, no_progress, declared)[0]
+    return {
+        each.struct: tuple(proposal.storage for proposal in each.proposals)
+        for each in list_proposals(found, has_typedefs=True).structs
+    }
