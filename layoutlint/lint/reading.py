@@ -113,7 +113,7 @@ def add_comments(reading: Reading, options: ReadOptions) -> Reading:
 
     is_text = reading.reader == "clang"
     folders = (".", reading.path, os.path.dirname(reading.path) or ".") if is_text else options.sources
-    return with_comments(reading, Sources(folders, options.texts), not is_text)
+    return with_comments(reading, Sources(folders, options.texts, options.replaced), not is_text)
 
 
 def _proofs(readings: list[Reading], wanted: Wanted, options: ReadOptions) -> Proofs:
