@@ -23,11 +23,13 @@ from layoutlint.commands.options import (
     rule_options,
 )
 from layoutlint.commands.packs import discover_rule_file, load_packs
-from layoutlint.commands.struct_names import refuse_swapped, without_keyword
+from layoutlint.commands.struct_names import refuse_swapped, without_keyword, without_keywords
 from layoutlint.errors import EXIT_FINDINGS, EXIT_KEPT, EXIT_UNKNOWN, not_installed
 
 if TYPE_CHECKING:
     from layoutlint.lint.reordering import Request
+    from layoutlint.model.build import Build
+    from layoutlint.model.reading import InputText
     from layoutlint.suggestion.result import Suggestion
 
 _EFFORT = 4.0
@@ -39,6 +41,7 @@ class SuggestOptions(NamedTuple):
 
     rule_paths: tuple[str, ...]
     pack_names: tuple[str, ...]
+    matrix_path: str | None
     no_packs: bool
     no_annotations: bool
     optimize: str
@@ -78,6 +81,12 @@ _SEARCH = (
         show_default=True,
         help="Limit the search for each aim; about seconds of a processor.",
     ),
+    click.option(
+        "--matrix",
+        "matrix_path",
+        metavar="FILE",
+        help="Find one order for all builds that FILE names. Without INPUT if they name theirs.",
+    ),
     click.option("--output", "outputs", multiple=True, metavar="F=FILE", help="Write format F to FILE too."),
 )
 
@@ -89,8 +98,7 @@ def _own_options(command: click.decorators.FC) -> click.decorators.FC:
 
 
 @click.command(cls=SingleValueCommand)
-@click.argument("path", metavar="INPUT")
-@click.argument("struct", metavar="STRUCT")
+@click.argument("words", metavar="INPUT STRUCT", nargs=-1)
 @_own_options
 @format_option(reports.SUGGEST_FORMATS.keys() - {"patch"})
 @rule_options
@@ -101,8 +109,7 @@ def _own_options(command: click.decorators.FC) -> click.decorators.FC:
 def suggest(
     flags: tuple[str, ...],
     /,
-    path: str,
-    struct: str,
+    words: tuple[str, ...],
     own: SuggestOptions,
     placement: PlacementOptions,
     reading: ReadingOptions,
@@ -119,11 +126,12 @@ def suggest(
     from layoutlint.commands import output_files
 
     _refuse_combinations(own)
+    question = _question(words, own)
     outputs = parse_outputs(own.outputs, reports.SUGGEST_FORMATS, "patch=0001.patch")
-    output_files.refuse((name for _, name in outputs), (path, *own.rule_paths, *own.sources))
+    output_files.refuse((name for _, name in outputs), (*question.paths, *own.rule_paths, *own.sources))
     for _, name in outputs:
         output_files.refuse_source(name)
-    result = _run(flags, path, struct, own, placement, reading)
+    result = _run(flags, question, own, placement, reading)
     for name, file in outputs:
         output_files.write_bytes(file, _encode(reports.SUGGEST_FORMATS[name](result)))
     if own.write and result.patch is not None and result.patch.text != result.patch.old_text:
@@ -162,10 +170,73 @@ def _refuse_combinations(own: SuggestOptions) -> None:
         raise click.UsageError("--patch prints a patch: write JSON to a file with --output json=FILE")
 
 
+class _Question(NamedTuple):
+    """What is asked about: a struct in an input, or in the builds of a matrix."""
+
+    path: str
+    """The input; the matrix file if there is one."""
+    struct: str
+    builds: tuple[Build, ...] = ()
+    """Empty without a matrix."""
+    texts: tuple[InputText, ...] = ()
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """All files that are read for it."""
+        return (self.path, *dict.fromkeys(path for build in self.builds for path in build.inputs))
+
+
+def _question(words: tuple[str, ...], own: SuggestOptions) -> _Question:
+    """Return what the arguments ask about. Raises UsageError."""
+    words = without_keywords(words)
+    if own.matrix_path is not None:
+        return _question_about_builds(words, own.matrix_path, own)
+    if len(words) != 2:
+        name = "INPUT" if not words else "STRUCT"
+        text = (
+            f"Missing argument '{name}'." if len(words) < 2 else f"Got unexpected extra argument ({words[2]})"
+        )
+        raise click.UsageError(text, click.get_current_context())
+    path, struct = words
+    refuse_swapped("suggest", path, (struct,))
+    (path,), texts = standard_input.take_text((path,), own.rule_paths)
+    return _Question(path, _one_name(struct), (), texts)
+
+
+def _refuse_number(words: tuple[str, ...], names: tuple[str, ...]) -> None:
+    """Raise UsageError if arguments are missing, or there are too many."""
+    if len(words) < len(names):
+        raise click.UsageError(f"Missing argument '{names[len(words)]}'.", click.get_current_context())
+    if len(words) > len(names):
+        extra = words[len(names)]
+        raise click.UsageError(f"Got unexpected extra argument ({extra})", click.get_current_context())
+
+
+def _question_about_builds(words: tuple[str, ...], matrix: str, own: SuggestOptions) -> _Question:
+    """Return the struct and the builds of a matrix: INPUT is given if builds name no input of their own."""
+    from layoutlint.intent.toml import matrix_file
+
+    _refuse_number(words, ("STRUCT",) if len(words) < 2 else ("INPUT", "STRUCT"))
+    inputs, texts = standard_input.take_text(words[:-1], (*own.rule_paths, matrix))
+    builds = matrix_file.load(matrix, inputs)
+    if inputs and not any(build.inputs == inputs for build in builds):
+        raise click.UsageError(f"no build of {matrix} reads {inputs[0]}: every build names its own `input`")
+    return _Question(matrix, _one_name(words[-1]), builds, texts)
+
+
+def _one_name(struct: str) -> str:
+    """Return the name of a struct. Raises UsageError for a pattern."""
+    from layoutlint.model.paths import is_pattern
+
+    name = without_keyword(struct)
+    if is_pattern(name):
+        raise click.UsageError(f"{name!r} is a pattern; name one struct")
+    return name
+
+
 def _run(
     flags: tuple[str, ...],
-    path: str,
-    struct: str,
+    question: _Question,
     own: SuggestOptions,
     placement: PlacementOptions,
     reading: ReadingOptions,
@@ -173,13 +244,7 @@ def _run(
     from layoutlint.intent.overrides import apply_overrides
     from layoutlint.intent.toml import rule_file
     from layoutlint.lint.options import Options
-    from layoutlint.model.paths import is_pattern
 
-    name = without_keyword(struct)
-    if is_pattern(name):
-        raise click.UsageError(f"{name!r} is a pattern; name one struct")
-    refuse_swapped("suggest", path, (struct,))
-    (path,), texts = standard_input.take_text((path,), own.rule_paths)
     packs = load_packs(own.rule_paths or discover_rule_file(), own.pack_names)
     kernel_packs = () if own.no_packs else rule_file.kernel_packs_beside(packs)
     packs, kernel_packs = apply_overrides(packs, kernel_packs)
@@ -187,13 +252,18 @@ def _run(
         annotations=not own.no_annotations,
         line_size=placement.line_size,
         min_align=placement.min_align,
-        read=read_options(flags, reading, texts=texts),
+        read=read_options(flags, reading, texts=question.texts),
     )
     try:
         from layoutlint.lint import reordering
     except ModuleNotFoundError as error:
         raise not_installed(error) from None
-    return reordering.suggest(path, _request(name, own), packs, kernel_packs, options)
+    request = _request(question.struct, own)
+    if not question.builds:
+        return reordering.suggest(question.path, request, packs, kernel_packs, options)
+    return reordering.suggest_for_builds(
+        question.path, question.builds, request, packs, kernel_packs, options
+    )
 
 
 def _request(name: str, own: SuggestOptions) -> Request:

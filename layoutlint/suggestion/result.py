@@ -112,6 +112,8 @@ class Suggestion(Record, frozen=True):
     status: Status
     new: Struct | None
     """The struct in the new order; None if no order was found."""
+    declared: tuple[str, ...] = ()
+    """The members of `struct`, as it is."""
     order: tuple[str, ...] = ()
     """The members in the new order."""
     moves: tuple[Move, ...] = ()

@@ -257,7 +257,7 @@ RARE = {
         ("inputs[].build_id", False), ("reports[].build_note", True), ("contradictions[].declared_at", True),
     },
     "infer": {("notes[].file", True), ("notes[].line", True)},
-    "suggest": {("core_rules[].line", True)},
+    "suggest": {("core_rules[].line", True), ("builds[].size", True)},
     "report": {("findings[].definition.origin", True), ("findings[].fields[].size", True), ("findings[].intent.line", True)},
 }
 FILES = {
@@ -285,6 +285,7 @@ FILES = {
     "wide.c": test_diff_uses.SOURCE.replace("new/ring.h", "near.h"),
     "guesses.c": test_generic_uses.SOURCE,
     "order.h": ORDERED, "order.toml": ORDER, "order.c": '#include "order.h"\nstruct pair p = { 1, 2 };\n',
+    "twins.toml": '[build.one]\ninput = "order.h"\n[build.two]\ninput = "order.h"\n', "btf.toml": '[build.one]\ninput = "btf"\n',
     "core.toml": ORDER + NEAR, "pack.toml": '[struct.pair]\nplacement = "kmalloc"\n' + ORDER + NEAR,
     "two.h": "struct pair {\n\tlong hits;\n\tlong limit;\n};\n", "two.toml": '[struct.pair]\nplacement = "kmalloc"\n' + ORDER,
     "together.toml": ORDER.replace("separate", "together").replace("[[\"hits\"], [\"limit\"]]", "[\"hits\", \"limit\"]"),
@@ -364,6 +365,8 @@ RUNS = {
         ("suggest", "two.h", "pair", "--rules", "two.toml"),
         ("suggest", "two.h", "pair", "--rules", "together.toml"),
         ("suggest", "order.h", "pair", "--rules", "first.toml"),
+        ("suggest", "pair", "--rules", "core.toml", "--matrix", "twins.toml"),
+        ("suggest", "lock", "--matrix", "btf.toml"),
     ],
 }
 COMPILED_RUNS = [("diff", "--variables", "old", "new"), ("diff", "--variables", "old/one.ko", "new/one.ko")]

@@ -117,7 +117,7 @@ class Comparison:
         """Return whether the compiler gives an order the promised offsets."""
         assert self.result.new is not None
         compiled = struct_in_order(self.result.struct, self.specimen, order, self.judge.compiled(order))
-        return compiled.bit_size == self.result.new.bit_size and _offsets(compiled) == _offsets(self.result.new)
+        return compiled.bit_size == self.result.new.bit_size and offsets(compiled) == offsets(self.result.new)
 
     def _may_be(self, order: Order) -> bool:
         """Return whether an order keeps what the search only judges, if the declared one does."""
@@ -148,7 +148,7 @@ class Comparison:
         return holes(struct, units)
 
 
-def _offsets(struct: Struct) -> list[tuple[str | None, int]]:
+def offsets(struct: Struct) -> list[tuple[str | None, int]]:
     return [(field.name or field.members[0].name, field.bit_offset) for field in struct.fields]
 
 

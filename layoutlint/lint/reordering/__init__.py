@@ -1,6 +1,7 @@
 """Searches the order of a struct's members that keeps its rules with the fewest moves."""
 
 from layoutlint.lint.reordering.builds import Request
+from layoutlint.lint.reordering.matrix import suggest_for_builds
 from layoutlint.lint.reordering.run import suggest
 
-__all__ = ["Request", "suggest"]
+__all__ = ["Request", "suggest", "suggest_for_builds"]

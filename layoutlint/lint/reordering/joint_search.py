@@ -159,8 +159,9 @@ def _part(
     search, notes = each.around.search, each.notes
     hints = tuple(use for use in search.uses if use.is_note)
     part = Suggestion(
-        each.subject.path, each.arrangement.struct, status, None, rules=rules, notes=notes, hints=hints,
-        looked_at=search.looked_at, not_looked_at=search.not_looked_at, is_order_free=search.is_order_free,
+        each.subject.path, each.arrangement.struct, status, None, each.names, rules=rules, notes=notes,
+        hints=hints, looked_at=search.looked_at, not_looked_at=search.not_looked_at,
+        is_order_free=search.is_order_free,
     )  # fmt: skip
     if units is None:
         return part

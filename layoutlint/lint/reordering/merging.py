@@ -31,7 +31,7 @@ def merge_builds(
     ]
     first = parts[0]
     return Suggestion(
-        label, first.struct, status, first.new,
+        label, first.struct, status, first.new, first.declared,
         rules=tuple(_worst_outcomes(parts)),
         refusals=tuple(dict.fromkeys(refusal for part in parts for refusal in part.refusals)),
         hints=tuple(dict.fromkeys(use for part in parts for use in part.hints)),

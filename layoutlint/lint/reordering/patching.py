@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 
+from layoutlint import files
 from layoutlint.lint.reordering.builds import ArrangedSubject, Subject
 from layoutlint.lint.reordering.text import read_text, shown_path
 from layoutlint.model.record import Record, replace
@@ -70,8 +70,9 @@ def _patch(arranged: Sequence[ArrangedSubject], result: Suggestion) -> Patch:
     file, old = read_text(first.found, first.options)
     for subject in others:
         other, text = read_text(subject.found, subject.options)
-        if os.path.realpath(other) != os.path.realpath(file) or text != old:
-            raise members.CannotMove(f"the builds read different files: {file} and {other}")
+        if files.real_path(other) != files.real_path(file) or text != old:
+            names = shown_path(first.found.struct, file), shown_path(subject.found.struct, other)
+            raise members.CannotMove(f"the builds read different files: {' and '.join(dict.fromkeys(names))}")
     text = _agreed_text(orders, file, old)
     moved = {move.member for move in result.moves}
     notes = dict.fromkeys(

@@ -68,7 +68,9 @@ def surroundings_of(
             path_of_text, text = read_text(found, options)
             file = shown_path(struct, path_of_text)
             restrictions = members.restrictions(text, struct)
-            notes += _configuration_notes(file, members.conditional_lines(text, struct))
+            notes += _configuration_notes(
+                options.build is not None, file, members.conditional_lines(text, struct)
+            )
         except members.CannotMove as error:
             notes.append(f"the text of the struct cannot be changed: {error}")
     pads = paddings(arrangement, options.line_size or struct.target.line_size) if keeps_padding else ()
@@ -81,10 +83,11 @@ def surroundings_of(
     return Surroundings(search, file, restrictions, fields, limits, tuple(notes))
 
 
-def _configuration_notes(file: str, lines: tuple[int, ...]) -> Iterator[str]:
+def _configuration_notes(is_matrix: bool, file: str, lines: tuple[int, ...]) -> Iterator[str]:
     if lines:
+        judged = "the configurations of the matrix" if is_matrix else "this configuration"
         places = first_few([str(line) for line in lines])
-        yield f"judged in this configuration only; others have other members at `#if`: {file}, line {places}"
+        yield f"judged in {judged} only; others have other members at `#if`: {file}, line {places}"
 
 
 def read_text(found: Found, options: Options) -> tuple[str, str]:

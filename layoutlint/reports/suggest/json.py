@@ -4,15 +4,22 @@ from __future__ import annotations
 
 from typing import Any
 
-from layoutlint.judgement.rule import Rule
+from layoutlint.model.structs import Struct
 from layoutlint.readers.order_uses import OrderUse
 from layoutlint.reports.json_values import document_text
-from layoutlint.suggestion.result import SUGGEST_SCHEMA, Alternative, Refusal, RuleOutcome, Suggestion
+from layoutlint.reports.suggest import phrases
+from layoutlint.suggestion.result import (
+    SUGGEST_SCHEMA,
+    Alternative,
+    BuildResult,
+    Refusal,
+    RuleOutcome,
+    Suggestion,
+)
 
 
 def render(result: Suggestion) -> str:
     """Return the suggestion as one JSON object, with a newline at the end."""
-    sizes = [struct.bit_size for struct in (result.struct, result.new) if struct is not None]
     kept = [each for each in result.rules if each.after.outcome.value == "kept"]
     document = {
         "schema": SUGGEST_SCHEMA,
@@ -23,8 +30,8 @@ def render(result: Suggestion) -> str:
         "status": result.status,
         "reason": result.reason or None,
         "order": list(result.order),
-        "offsets": [] if result.new is None else [field.bit_offset // 8 for field in result.new.fields],
-        "size": None if result.new is None else [(size or 0) // 8 for size in sizes],
+        "offsets": [] if result.builds else _offsets(result.new),
+        "size": None if result.builds else _sizes(result),
         "moves": [{"member": move.member, "behind": move.behind} for move in result.moves],
         "aims": [
             {"aim": each.aim, "before": each.before, "after": each.after, "bound": each.bound}
@@ -33,7 +40,7 @@ def render(result: Suggestion) -> str:
         "kept": [each.rule.id for each in kept],
         "rules": [_rule(each) for each in result.rules],
         "core": [rule.id for rule in result.core],
-        "core_rules": [_core(rule) for rule in result.core],
+        "core_rules": [_core(result, number) for number in range(len(result.core))],
         "core_is_minimal": result.is_core_minimal,
         "alternatives": [_alternative(each) for each in result.alternatives],
         "refusals": [_refusal(each) for each in result.refusals],
@@ -49,6 +56,7 @@ def render(result: Suggestion) -> str:
         "patch": None if result.patch is None else result.patch.diff,
         "no_patch": result.no_patch or None,
         "notes": [*result.notes, *(result.patch.notes if result.patch is not None else ())],
+        "builds": [_build(each) for each in result.builds] if result.builds else None,
     }
     return document_text(document)
 
@@ -64,8 +72,41 @@ def _rule(outcome: RuleOutcome) -> dict[str, Any]:
     }
 
 
-def _core(rule: Rule) -> dict[str, Any]:
-    return {"rule": rule.id, "file": rule.source.file, "line": rule.source.line}
+def _offsets(struct: Struct | None) -> list[int]:
+    return [] if struct is None else [field.bit_offset // 8 for field in struct.fields]
+
+
+def _sizes(result: Suggestion) -> list[int] | None:
+    if result.new is None:
+        return None
+    return [(struct.bit_size or 0) // 8 for struct in (result.struct, result.new)]
+
+
+def _core(result: Suggestion, number: int) -> dict[str, Any]:
+    rule = result.core[number]
+    builds = [build.name for build in result.core_builds[number]] if result.core_builds else None
+    return {"rule": rule.id, "file": rule.source.file, "line": rule.source.line, "builds": builds}
+
+
+def _build(each: BuildResult) -> dict[str, Any]:
+    own = each.result
+    return {
+        "build": each.build.name,
+        "input": own.input,
+        "file": None if own.struct.source is None else own.struct.source.file,
+        "line": None if own.struct.source is None else own.struct.source.line,
+        "order": list(own.order),
+        "offsets": _offsets(own.new),
+        "offsets_before": _offsets_before(own),
+        "size": _sizes(own),
+        "rules": [_rule(outcome) for outcome in own.rules],
+    }
+
+
+def _offsets_before(result: Suggestion) -> list[int]:
+    """Return the offsets of the members in their new order, as they are before."""
+    before = phrases.bits_before(result)
+    return [before[name] // 8 for name in result.order]
 
 
 def _alternative(each: Alternative) -> dict[str, Any]:

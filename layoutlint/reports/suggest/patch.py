@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Iterator
 
 from layoutlint import escapes
-from layoutlint.reports.suggest import phrases
+from layoutlint.reports.suggest import builds, phrases
 from layoutlint.suggestion.result import Suggestion
 
 _WIDTH = 75
@@ -41,13 +41,33 @@ def _message(result: Suggestion) -> Iterator[str]:
     if result.moves:
         yield from _wrap(f"Move {'; '.join(phrases.moves(result))}.")
         yield ""
-        yield from _wrap("; ".join(phrases.aim(each, True) for each in result.aims[1:]).capitalize() + ".")
+        count = len(result.builds)
+        aims = "; ".join(phrases.aim(each, True, count) for each in result.aims[1:])
+        yield from _wrap(aims.capitalize() + ".")
         yield ""
     for outcome in result.rules:
         if outcome.before.outcome is not outcome.after.outcome:
             yield from _wrap(f"Now {outcome.after.message}.")
             yield ""
-    yield from _table(result)
+    yield from _table_of_builds(result) if result.builds else _table(result)
+
+
+def _table_of_builds(result: Suggestion) -> Iterator[str]:
+    """Yield the offsets in all builds of the moved members and those beside them."""
+    if not result.moves:
+        return
+    moved = {move.member for move in result.moves}
+    near = frozenset(
+        name
+        for at, name in enumerate(result.order)
+        if moved.intersection(result.order[max(0, at - _CONTEXT) : at + _CONTEXT + 1])
+    )
+    yield from _wrap("Offsets, before -> after, in")
+    for text in builds.legend(result):
+        yield from (f"    {row}" for row in _wrap(text, _WIDTH - 4))
+    yield ""
+    for cells, name, is_moved in builds.table(result, near):
+        yield _cut(f"    {cells}  {name}{'  <- moved' if is_moved else ''}")
 
 
 def _table(result: Suggestion) -> Iterator[str]:
@@ -71,8 +91,8 @@ def _table(result: Suggestion) -> Iterator[str]:
         was_shown = at in near
 
 
-def _wrap(text: str) -> list[str]:
-    return textwrap.wrap(text, _WIDTH, break_long_words=True, break_on_hyphens=False)
+def _wrap(text: str, width: int = _WIDTH) -> list[str]:
+    return textwrap.wrap(text, width, break_long_words=True, break_on_hyphens=False)
 
 
 def _cut(text: str) -> str:

@@ -22,18 +22,18 @@ def headline(result: Suggestion) -> str:
         why = result.reason or "the sources depend on the order of its members"
         return f"refused: {why}"
     if result.status == "infeasible":
-        return "no order of the members keeps these rules together" if len(result.core) > 1 else (
-            "no order of the members keeps this rule"
-        )
+        rules = "these rules together" if len(result.core) > 1 else "this rule"
+        return f"no order of the members keeps {rules}"
     moved = quantity(len(result.moves), "declaration") + " to move" if result.moves else "no member to move"
     if result.status == "unknown":
         return f"unknown: {result.reason}" if result.new is None else f"unknown: {moved}, but {result.reason}"
     return moved if result.moves else "no member has to move"
 
 
-def aim(each: Aimed, is_optimal: bool) -> str:
-    """Return what is reached for an aim, and how much better it could be."""
-    value = quantity(each.after, _NOUNS[each.aim])
+def aim(each: Aimed, is_optimal: bool, builds: int = 0) -> str:
+    """Return what is reached for an aim, and how much better it could be; `builds` are those of a matrix."""
+    in_all = f" in all {builds} builds together" if builds > 1 and each.aim != "moves" else ""
+    value = quantity(each.after, _NOUNS[each.aim]) + in_all
     before = "" if each.aim == "moves" or each.before == each.after else f", before {each.before:,}"
     bound = "" if is_optimal or each.bound == each.after else f" (no order has less than {each.bound:,})"
     return f"{value}{before}{bound}"
@@ -71,18 +71,19 @@ class Row(NamedTuple):
 def layout_rows(result: Suggestion) -> list[Row]:
     """Return the members in the new order."""
     assert result.new is not None
-    from layoutlint.readers.order_uses import member_names
-
-    before = {
-        name: field.bit_offset
-        for name, field in zip(member_names(result.struct), result.struct.fields, strict=True)
-    }
+    before = bits_before(result)
     moved = {move.member for move in result.moves}
     rows = []
     for name, field in zip(result.order, result.new.fields, strict=True):
         size = "??" if field.bit_size is None else _place(field.bit_size)
         rows.append(Row(_place(field.bit_offset), _place(before[name]), size, name, name in moved))
     return rows
+
+
+def bits_before(result: Suggestion) -> dict[str, int]:
+    """Return the offset in bits of each member in the declared order."""
+    pairs = zip(result.declared, result.struct.fields, strict=True)
+    return {name: field.bit_offset for name, field in pairs}
 
 
 def _place(bits: int) -> str:

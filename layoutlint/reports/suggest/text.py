@@ -8,7 +8,7 @@ from layoutlint.phrases import quantity
 from layoutlint.readers.order_uses import OrderUse
 from layoutlint.reports import styled
 from layoutlint.reports.styled import Line, line, paragraph
-from layoutlint.reports.suggest import phrases
+from layoutlint.reports.suggest import builds, phrases
 from layoutlint.suggestion.result import RuleOutcome, Suggestion
 
 _MOST_REFUSALS = 20
@@ -25,8 +25,9 @@ def _lines(result: Suggestion, width: int) -> Iterator[Line]:
     place = "" if result.struct.source is None else f", {result.struct.source}"
     yield from paragraph("", f"{phrases.title(result.struct)}{place}", width, "bold")
     yield line(phrases.headline(result))
-    for rule in result.core:
-        yield from paragraph(f"  {rule.id}: ", f"{rule.why} ({rule.source})", width)
+    for number, rule in enumerate(result.core):
+        place = f"{rule.source}{builds.core_place(result, number)}"
+        yield from paragraph(f"  {rule.id}: ", f"{rule.why} ({place})", width)
     if result.core and not result.is_core_minimal:
         yield from paragraph("  ", "perhaps fewer of them contradict one another: raise --effort", width)
     yield from _refusals(result, width)
@@ -48,16 +49,19 @@ def _order(result: Suggestion, width: int) -> Iterator[Line]:
     for text in phrases.moves(result):
         yield line(f"  move {text}")
     is_optimal = result.status == "optimal"
-    aims = "; ".join(phrases.aim(each, is_optimal) for each in result.aims)
+    aims = "; ".join(phrases.aim(each, is_optimal, len(result.builds)) for each in result.aims)
     doubt = "; better orders may exist" if result.status == "feasible" else ""
     yield from paragraph("  ", aims + doubt, width)
     if result.rules:
         yield line()
-        for outcome in result.rules:
-            yield from _rule(outcome, width)
+        if result.builds:
+            yield from builds.rule_lines(result, width)
+        else:
+            for outcome in result.rules:
+                yield from _rule(outcome, width)
     if result.moves:
         yield line()
-        yield from _table(result)
+        yield from builds.table_lines(result, width) if result.builds else _table(result)
 
 
 def _rule(outcome: RuleOutcome, width: int) -> Iterator[Line]:
