@@ -21,6 +21,8 @@ from layoutlint.commands.options import (
     SingleValueCommand,
     collect,
     format_option,
+    html_option,
+    html_output,
     parse_outputs,
     placement_options,
     randomising_options,
@@ -52,6 +54,7 @@ class CheckOptions(NamedTuple):
 
     format_: str
     outputs: tuple[str, ...]
+    html: str | None
     fail_on: str
     guesses: int
     uses: tuple[str, ...]
@@ -73,6 +76,7 @@ class CheckOptions(NamedTuple):
 @judging_options
 @format_option(reports.FORMATS)
 @click.option("--output", "outputs", multiple=True, metavar="F=FILE", help="Write format F to FILE too.")
+@html_option
 @click.option(
     "--fail-on",
     type=click.Choice(["broken", "at-risk"]),
@@ -159,7 +163,7 @@ def check(
             ctx=click.get_current_context(), param_type="argument", param_hint="'INPUT...'"
         )
     _refuse_without_effect(own, judging, inputs)
-    files = parse_outputs(own.outputs)
+    files = parse_outputs(own.outputs) + html_output(own.html)
     if own.quiet and reading.progress is None:
         reading = reading._replace(progress=False)
     inputs, texts = standard_input.take_text(inputs, judging.rule_paths)

@@ -447,6 +447,16 @@ def _refuse_missing_folders(sources: tuple[str, ...]) -> None:
             raise click.UsageError(f"--sources {path!r}: no such folder")
 
 
+html_option = click.option(
+    "--html", metavar="FILE", help="Write a page to FILE too, which a browser opens without a network."
+)
+
+
+def html_output(path: str | None) -> list[tuple[str, str]]:
+    """Return format and path of `--html FILE`; empty without it."""
+    return [] if path is None else [("html", path)]
+
+
 def parse_outputs(
     outputs: tuple[str, ...], formats: Iterable[str] = reports.FORMATS, example: str = "sarif=report.sarif"
 ) -> list[tuple[str, str]]:

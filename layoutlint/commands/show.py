@@ -15,6 +15,7 @@ from layoutlint.commands.options import (
     ReadingOptions,
     SingleValueCommand,
     format_option,
+    html_option,
     placement_options,
     randomisation,
     randomising_options,
@@ -42,6 +43,8 @@ def _offsets(ctx: click.Context, param: click.Parameter, texts: tuple[str, ...])
 
 _DRAWN = ("text", "svg")
 """Formats that draw objects at bases."""
+_PICTURES = ("svg", "html")
+"""Formats that show the declared accesses of fields."""
 
 
 def _bases(ctx: click.Context, param: click.Parameter, text: str | None) -> tuple[int, ...] | None:
@@ -56,6 +59,7 @@ def _bases(ctx: click.Context, param: click.Parameter, text: str | None) -> tupl
 @click.argument("names", nargs=-1, metavar="[STRUCT]...")
 @click.option("--all", "everything", is_flag=True, help="Print every struct and union of the input.")
 @format_option(reports.SHOW_FORMATS)
+@html_option
 @click.option(
     "--at",
     "offsets",
@@ -90,6 +94,7 @@ def show(
     names: tuple[str, ...],
     everything: bool,
     format_: str,
+    html: str | None,
     offsets: tuple[int, ...],
     bases: tuple[int, ...] | None,
     rule_paths: tuple[str, ...],
@@ -104,6 +109,8 @@ def show(
         raise click.UsageError(f"name some structs{example}, or give --all")
     if offsets and (everything or format_ != "text"):
         raise click.UsageError("--at needs STRUCT, and --format text")
+    if html is not None and offsets:
+        raise click.UsageError("--html is for whole structs; leave --at out")
     if bases is not None and (offsets or format_ not in _DRAWN):
         raise click.UsageError("--base is for --format text and svg, without --at")
     from layoutlint.lint.struct_listing import list_structs
@@ -113,13 +120,19 @@ def show(
     (input,), texts = standard_input.take_text((input,))
 
     how = randomisation(randomising, (input,))
-    is_picture = format_ == "svg"
+    if html is not None:
+        _refuse_output(html, (input, *rule_paths))
+    is_picture = format_ in _PICTURES or html is not None
     listing = list_structs(input, names, read_options(flags, reading, texts=texts), how, is_picture)
     options = show_options(placement, reading, expand, listing.is_kernel)
     if is_picture or not everything:
         options = _with_intent(options, input, listing, rule_paths, is_picture)
-    if bases is not None or is_picture:
-        options = pictures.with_bases(options, listing.structs, bases, is_picture)
+    if bases is not None or format_ == "svg":
+        options = pictures.with_bases(options, listing.structs, bases, format_ == "svg")
+    if html is not None:
+        from layoutlint.commands import output_files
+
+        output_files.write_whole(html, "".join(reports.SHOW_FORMATS["html"](listing.structs, options)))
     if offsets:
         _print_at(listing, offsets, options, reading.allow_unknown)
     print_listing(reports.SHOW_FORMATS[format_](listing.structs, options), listing, reading.allow_unknown)
@@ -152,6 +165,14 @@ def _with_intent(
     from layoutlint.lint.declared_accesses import declared_accesses
 
     return replace(options, accesses=declared_accesses(listing.structs, listing.inputs, packs))
+
+
+def _refuse_output(path: str, read: tuple[str, ...]) -> None:
+    """Raise UsageError for a file that cannot be written, or that must not be lost."""
+    from layoutlint.commands import output_files
+
+    output_files.refuse((path,), read)
+    output_files.refuse_source(path)
 
 
 def _print_at(

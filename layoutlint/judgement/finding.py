@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import Enum
 
 from layoutlint.judgement.origin import EvidenceUse, Origin
-from layoutlint.judgement.rule import Rule
+from layoutlint.judgement.rule import Pack, Rule
 from layoutlint.judgement.verdict import Verdict
 from layoutlint.model.build import Build
 from layoutlint.model.reading import Reading, Unread
@@ -286,3 +286,5 @@ class Report(Record, frozen=True):
     """What it used of the baseline, if one was given."""
     evidence: tuple[EvidenceUse, ...] = ()
     """What it used of saved evidence, for each file."""
+    packs: tuple[Pack, ...] = ()
+    """What was declared for its inputs, also in annotations; each pack as it applies to an input."""

@@ -93,6 +93,8 @@ class Verdict(Record, frozen=True):
     """Whether the rule does not apply to this struct, one of many, and is not reported."""
     orders: Orders | None = None
     """The possible orders of fields; `evidence` is then from one of them, `bases` from all."""
+    possible: tuple[int, ...] = ()
+    """All bases at which objects can start; empty for a kind that does not depend on them."""
 
     @property
     def witness(self) -> int | None:
@@ -112,7 +114,15 @@ def judge(
     else:
         outcome = Outcome.BROKEN if len(bases) == total else Outcome.AT_RISK
     return Verdict(
-        outcome, message, evidence, bases, total, placements.line_size, placements.in_pairs, advice=advice
+        outcome,
+        message,
+        evidence,
+        bases,
+        total,
+        placements.line_size,
+        placements.in_pairs,
+        advice=advice,
+        possible=placements.bases,
     )
 
 

@@ -301,6 +301,7 @@ def _verdict(judge: _OrderJudge, result: _Result) -> Verdict:
         outcome=outcome,
         tolerance=judge.rule.tolerate if result.fails and outcome is Outcome.KEPT else None,
         bases=violating,
+        possible=tuple(sorted(result.bases)) if is_placed else (),
         total=len(result.bases) if is_placed else 0,
         basis=placements.basis(violating) if is_placed else "",
         is_placed=is_placed and judge.storage is not None,

@@ -195,6 +195,7 @@ def _merge(builds: tuple[Build, ...], results: dict[str, Result], options: Optio
         unread=unread,
         rules=rules,
         builds=builds,
+        packs=tuple(run.distinct_packs(pack for report in reports.values() for pack in report.packs)),
         suppressions=tuple(use for report in reports.values() for use in report.suppressions),
     )
 

@@ -270,7 +270,13 @@ def _report(
         exit_status=exit_status(ordered, unread, options, omitted),
         unread=tuple(unread),
         rules=rules,
+        packs=tuple(distinct_packs(pack.select_for(each.reading) for each in inputs for pack in each.packs)),
     )
+
+
+def distinct_packs(packs: Iterable[Pack]) -> Iterable[Pack]:
+    """Return each pack once, by identity: to compare thousands of rules takes long."""
+    return {id(pack): pack for pack in packs}.values()
 
 
 def _readings_with_notes(

@@ -31,6 +31,7 @@ FORMATS: dict[str, Callable[..., str]] = {
     "markdown": _render("check.markdown"),
     "rdjson": _render("check.rdjson"),
     "checkstyle": _render("check.checkstyle"),
+    "html": _render("check.html"),
 }
 """Formats of `layoutlint check`: functions of a Report; those for people have options."""
 
@@ -39,6 +40,7 @@ SHOW_FORMATS: dict[str, ShowFormat] = {
     "c": _render("show.c"),
     "json": _render("show.json"),
     "svg": _render("show.svg"),
+    "html": _render("show.html"),
 }
 """Formats of `layoutlint show`."""
 

@@ -38,7 +38,12 @@ from layoutlint.reports.json_values import document_text, file_and_line
 
 def render(report: Report) -> str:
     """Return the report as one JSON object, indented by two spaces, with a newline at the end."""
-    document = {
+    return document_text(document(report))
+
+
+def document(report: Report) -> dict[str, Any]:
+    """Return the report as values for JSON."""
+    return {
         "schema": REPORT_SCHEMA,
         "builds": [_build(build, report) for build in report.builds],
         "inputs": [_input(reading) for reading in report.readings],
@@ -50,7 +55,6 @@ def render(report: Report) -> str:
         "saved_evidence": [_evidence_use(used) for used in report.evidence],
         "exit": report.exit_status,
     }
-    return document_text(document)
 
 
 def _baseline(used: BaselineUse | None) -> dict[str, Any] | None:

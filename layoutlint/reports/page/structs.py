@@ -1,0 +1,103 @@
+"""The data of the structs of a page: what `show --format json` states, and how to draw them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from layoutlint.geometry.containers import Container, Index, TooManyContainers
+from layoutlint.geometry.layout import Layout, Place
+from layoutlint.geometry.placement import placements
+from layoutlint.judgement.context import Access
+from layoutlint.judgement.declared_fields import declared_fields
+from layoutlint.model.structs import Struct
+from layoutlint.model.target import Target
+from layoutlint.reports.access_styles import access_styles, spelled, strongest
+from layoutlint.reports.line_map import strips
+from layoutlint.reports.show import json as show_json
+from layoutlint.reports.show.options import ShowOptions
+
+MOST_CONTAINERS = 200
+"""Containers of one struct that a page lists."""
+
+Declared = Callable[[Struct], tuple[Access, ...]]
+
+
+def struct_data(structs: Sequence[Struct], options: ShowOptions, declared: Declared) -> dict[str, Any]:
+    """Return the values of structs; `declared` returns the declared accesses of one."""
+    files = {file: number for number, file in enumerate(sorted({f for s in structs for f in s.files}))}
+    stated = json.loads(f"[{show_json.rows(structs, files, options)}]")
+    accesses = [declared(struct) for struct in structs]
+    styles = access_styles(access.access for own in accesses for access in own if access.access)
+    containers = _containers(structs)
+    return {
+        "files": list(files),
+        "structs": [
+            values | _drawing(struct, own, options) | {"containers": outer}
+            for struct, values, own, outer in zip(structs, stated, accesses, containers, strict=True)
+        ],
+        "accesses": [[style.access, style.color, style.dashes] for style in styles],
+    }
+
+
+def _drawing(struct: Struct, accesses: Iterable[Access], options: ShowOptions) -> dict[str, Any]:
+    """Return what is drawn of a struct; nothing for an unknown layout."""
+    line_size = options.line_size or struct.target.line_size
+    if struct.problem is not None or struct.bit_size is None:
+        return {"line_size": line_size, "bases": [], "strips": [], "uses": []}
+    layout = Layout(struct)
+    placed = placements(layout, options.line_size, options.min_align)
+    numbers = {place: number for number, place in enumerate(layout.places)}
+    chosen = strips(layout)
+    return {
+        "line_size": line_size,
+        "bases": list(placed.bases),
+        "strips": [
+            [
+                -1 if strip.place is None else numbers[strip.place],
+                strip.bit_start,
+                strip.bit_stop,
+                strip.lane,
+                strip.lanes,
+                int(strip.is_open or strip.is_padding),
+            ]
+            for strip in chosen.drawn
+        ],
+        "uses": [_use(place, own) for place, own in declared_fields(layout, accesses).items()],
+    }
+
+
+def _use(place: Place, accesses: tuple[Access, ...]) -> list[Any]:
+    """Return path, strongest access, whether it is contended, and all accesses in words."""
+    is_contended = any(access.contended for access in accesses)
+    return [place.path, strongest(accesses), is_contended, spelled(accesses)]
+
+
+def _containers(structs: Sequence[Struct]) -> list[list[list[Any]]]:
+    """Return the direct containers of each struct: the number of the container among `structs`, and the path.
+
+    A definition that is in several files counts as one.
+    """
+    by_target: dict[Target, list[Struct]] = {}
+    for struct in structs:
+        by_target.setdefault(struct.target, []).append(struct)
+    indices = {target: Index(of_target) for target, of_target in by_target.items()}
+    numbers = {_key(struct): number for number, struct in enumerate(structs)}
+    return [_direct(struct, indices[struct.target], numbers) for struct in structs]
+
+
+def _direct(struct: Struct, index: Index, numbers: Mapping[object, int]) -> list[list[Any]]:
+    try:
+        ways: Iterable[Container] = index.containers(struct.name, index.merged_definition(struct), True)
+    except (KeyError, TooManyContainers):
+        return []
+    return [
+        [numbers[_key(way.struct)], way.written, way.offset]
+        for way in list(ways)[:MOST_CONTAINERS]
+        if _key(way.struct) in numbers
+    ]
+
+
+def _key(struct: Struct) -> object:
+    return struct.target, struct.name, struct.bit_size, struct.source

@@ -1,0 +1,163 @@
+"""Pages in a real Chromium: the slider shows the tool's verdicts, filters, keys, accessibility, hostile names."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from layoutlint.reports.show import html
+from layoutlint.reports.show.options import ShowOptions
+from tests.harness import browser
+from tests.harness.build import member, struct
+from tests.harness.command import run
+from tests.reports.page import sample
+from tests.reports.page.test_page import NAMES
+
+OPEN = "document.querySelectorAll(arguments[0])[arguments[1]].open = true"
+VISIBLE = "return [...document.querySelectorAll('#finding-list > li > details > summary code')].map(e => e.textContent)"
+SLIDE = """
+const map = document.querySelectorAll('#finding-list .struct-map')[0], slider = map.querySelector('input[type=range]');
+const seen = [];
+for (let at = 0; at <= slider.max; at++) {
+  slider.value = at;
+  slider.dispatchEvent(new Event('input'));
+  const item = map.querySelector('.verdicts li');
+  const marks = [...map.querySelectorAll('.mark')].map(mark => [mark.dataset.path, Number(mark.dataset.line)]);
+  seen.push([map.querySelector('output').textContent, item.dataset.verdict, item.textContent, marks]);
+}
+return seen;
+"""
+
+
+@pytest.fixture(scope="module")
+def driver():
+    with browser.chromium() as chromium:
+        yield chromium
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("browser")
+    arguments = sample.write(folder)
+    done = run("check", *arguments, "--format", "json", "--html", "page.html", cwd=folder)
+    return folder / "page.html", json.loads(done.stdout)
+
+
+def open_rule(driver, rule):
+    driver.execute_script("document.forms['finding-filter'].elements.rule.value = arguments[0];"
+                          "document.forms['finding-filter'].dispatchEvent(new Event('submit'))", rule)  # fmt: skip
+    assert driver.execute_script(VISIBLE) == [rule]
+    driver.execute_script(OPEN, "#finding-list details", 0)
+    driver.execute_async_script("setTimeout(arguments[0], 50)")
+
+
+def test_the_slider_shows_the_verdicts_of_check(driver, page):
+    path, report = page
+    finding = next(finding for finding in report["findings"] if finding["rule"] == "apart")
+    browser.visit(driver, path)
+    open_rule(driver, "apart")
+    seen = driver.execute_script(SLIDE)
+    assert [words.split()[1] for words, *_ in seen] == [str(base) for base in range(0, 64, 8)]
+    for base, (_, verdict, text, marks) in zip(range(0, 64, 8), seen, strict=True):
+        assert (verdict == "fails") == (base in finding["placements"]["bases"])
+        assert text.endswith("fails here: i_mmap shares a line with i_mmap_rwsem" if verdict == "fails" else "kept here")
+        lines = {path: {line for other, line in marks if other == path} for path, _ in marks}
+        assert set(lines) == ({"i_mmap", "i_mmap_rwsem"} if verdict == "fails" else set())
+        assert not marks or lines["i_mmap"] & lines["i_mmap_rwsem"]
+    assert browser.complaints(driver) == []
+    assert browser.requests(driver) == []
+
+
+@pytest.mark.exhaustive
+def test_pairs_of_lines_have_twice_the_bases(driver, page):
+    path, report = page
+    finding = next(finding for finding in report["findings"] if finding["rule"] == "pairs")
+    browser.visit(driver, path)
+    open_rule(driver, "pairs")
+    failing = [8 * number for number, (_, verdict, *_) in enumerate(driver.execute_script(SLIDE)) if verdict == "fails"]
+    assert failing == finding["placements"]["bases"]
+
+
+@pytest.mark.exhaustive
+def test_filters(driver, page):
+    browser.visit(driver, page[0])
+    assert sorted(driver.execute_script(VISIBLE)) == ["apart", "pairs"]
+    box = driver.find_element("css selector", "#finding-filter input")
+    for word, expected in [("next line", ["pairs"]), ("I_MMAP_rwsem", ["apart"]), ("nothing", []), ("", ["apart", "pairs"])]:
+        box.clear()
+        box.send_keys(word + " ")
+        driver.execute_async_script("setTimeout(arguments[0], 150)")
+        assert sorted(driver.execute_script(VISIBLE)) == expected
+        words = driver.find_element("id", "finding-count").text
+        assert words == f"{len(expected)} finding{'' if len(expected) == 1 else 's'}"
+    driver.execute_script("document.forms['finding-filter'].elements.outcome.value = 'kept';"
+                          "document.forms['finding-filter'].dispatchEvent(new Event('submit'))")  # fmt: skip
+    assert driver.execute_script(VISIBLE) == ["size"]
+
+
+@pytest.mark.exhaustive
+def test_the_keyboard_is_enough(driver, page):
+    from selenium.webdriver.common.keys import Keys
+
+    browser.visit(driver, page[0])
+    focus = "const e = document.activeElement; return e.tagName + ' ' + (e.id || e.name || e.textContent).slice(0, 40)"
+    seen = []
+    for _ in range(40):
+        driver.switch_to.active_element.send_keys(Keys.TAB)
+        seen.append(driver.execute_script(focus))
+        if seen[-1].startswith("SUMMARY"):
+            break
+    assert seen[0] == "A Skip to content"
+    assert {"INPUT text", "SELECT outcome", "SELECT severity", "SELECT rule", "SELECT file"} <= set(seen)
+    driver.switch_to.active_element.send_keys(Keys.ENTER)
+    driver.execute_async_script("setTimeout(arguments[0], 100)")
+    driver.switch_to.active_element.send_keys(Keys.TAB)
+    slider = driver.switch_to.active_element
+    assert slider.get_attribute("type") == "range"
+    before = slider.get_attribute("aria-valuetext")
+    slider.send_keys(Keys.ARROW_RIGHT)
+    assert slider.get_attribute("aria-valuetext") != before
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("is_dark", [False, True], ids=["light", "dark"])
+def test_accessibility(driver, page, is_dark):
+    if is_dark:
+        browser.dark(driver)
+    browser.visit(driver, page[0])
+    for part in ("finding", "struct"):
+        for number in (0, 1):
+            driver.execute_script(OPEN, f"#{part}-list > li > details", number)
+    driver.execute_async_script("setTimeout(arguments[0], 100)")
+    assert browser.axe(driver) == []
+
+
+@pytest.mark.exhaustive
+def test_hostile_names_are_text(driver, tmp_path):
+    structs = tuple(struct(name, 16, member(name, 0, 8), member("b", 8, 8)) for name in NAMES)
+    (tmp_path / "page.html").write_text("".join(html.render(structs, ShowOptions())), errors="backslashreplace")
+    browser.visit(driver, tmp_path / "page.html")
+    for number in range(len(structs)):
+        driver.execute_script(OPEN, "#struct-list > li > details", number)
+    driver.execute_async_script("setTimeout(arguments[0], 200)")
+    assert driver.execute_script("return [document.scripts.length, document.images.length]") == [2, 0]
+    assert len(driver.find_elements("css selector", ".struct-map")) == len(structs)
+    text = driver.execute_script("return document.body.innerText")
+    assert "</script>" in text
+    assert "\\u202eevil" in text
+    assert browser.complaints(driver) == []
+
+
+@pytest.mark.exhaustive
+def test_nine_thousand_structs_can_be_used_within_a_second(driver, tmp_path):
+    structs = tuple(
+        struct(f"s{number}", 128, *(member(f"field_{at}", at * 8, 8) for at in range(16))) for number in range(9000)
+    )
+    (tmp_path / "page.html").write_text("".join(html.render(structs, ShowOptions())))
+    times = [browser.visit(driver, tmp_path / "page.html") for _ in range(3)]
+    assert min(times) < 1000, times
+    assert len(driver.find_elements("css selector", "#struct-list > li")) == 100
+    driver.find_element("css selector", "#struct-filter input").send_keys("s8765")
+    driver.execute_async_script("setTimeout(arguments[0], 300)")
+    assert driver.find_element("id", "struct-count").text == "1 struct"

@@ -1,0 +1,120 @@
+"""Pages: one file that needs nothing else, with the data of the JSON report, and harmless names."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from base64 import b64encode
+from html.parser import HTMLParser
+
+import pytest
+
+from layoutlint.judgement.context import Access
+from layoutlint.reports.show import html
+from layoutlint.reports.show.options import ShowOptions
+from tests.harness.build import bits, flexible, member, struct
+from tests.harness.command import run
+from tests.reports.page import sample
+
+
+@pytest.fixture(scope="module")
+def checked(tmp_path_factory):
+    """A page of `check`, and its report as JSON."""
+    folder = tmp_path_factory.mktemp("page")
+    arguments = sample.write(folder)
+    done = run("check", *arguments, "--format", "json", "--html", "page.html", cwd=folder)
+    assert done.returncode == 1, done.stderr
+    return (folder / "page.html").read_text(), json.loads(done.stdout)
+
+
+class _Elements(HTMLParser):
+    def __init__(self):
+        super().__init__()
+        self.tags, self.attributes, self.texts = [], [], {}
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        self.attributes += attrs
+
+    def handle_data(self, data):
+        self.texts.setdefault(self.tags[-1] if self.tags else "", []).append(data)
+
+
+def parsed(page):
+    parser = _Elements()
+    parser.feed(page)
+    return parser
+
+
+def test_a_page_asks_for_nothing(checked):
+    page = parsed(checked[0])
+    assert not [value for name, value in page.attributes if name in ("src", "style") or (name == "href" and not value.startswith("#"))]
+    assert not re.search(r"https?://(?!www\.w3\.org/2000/svg)|@import|url\((?!#)|fetch\(|XMLHttpRequest|innerHTML|eval\(", checked[0])
+    assert not {"link", "img", "iframe", "object", "base"}.intersection(page.tags)
+
+
+def test_the_policy_allows_the_own_script_and_style_only(checked):
+    page = parsed(checked[0])
+    policy = next(value for name, value in page.attributes if name == "content" and value.startswith("default-src"))
+    hashes = {text: f"sha256-{b64encode(hashlib.sha256(text.encode()).digest()).decode()}" for text in page.texts["style"] + page.texts["script"]}
+    assert "unsafe" not in policy
+    assert policy.startswith("default-src 'none'; ")
+    allowed = re.findall(r"'(sha256-[^']+)'", policy)
+    assert set(allowed) <= set(hashes.values())
+    assert len(allowed) == 2
+
+
+def test_the_data_are_the_json_report(checked):
+    page, report = checked
+    data = sample.data(page)
+    assert data["report"] == report
+    assert data["result"] == "2 at-risk, 1 kept. Exit status 1: rules are broken or at risk."
+    assert [judged["possible"] for judged in data["judged"]] == [list(range(0, 128, 8)), list(range(0, 64, 8)), []]
+
+
+def test_accesses_in_comments_are_in_the_data(checked):
+    spaces = [s for s in sample.data(checked[0])["structs"] if s["name"] == "address_space"]
+    assert spaces[0]["uses"] == [["i_mmap", "hot-write", False, "hot-write"], ["i_mmap_rwsem", "hot-write", True, "hot-write, contended"]]
+
+
+NAMES = ["</script>", "<!--", "--><img src=x onerror=alert(1)>", "\u202eevil", "\x1b[2J", '"\'`&', "\udcff", "{{ 7 * 7 }}", "\u2028"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_hostile_names(name):
+    of = struct(name, 16, member(name, 0, 8), bits("b", 64, 3), flexible("t", 16))
+    page = "".join(html.render((of,), ShowOptions(accesses={name: (Access(name, name),)})))
+    assert parsed(page).tags.count("script") == 2
+    assert not re.search(r"[\x00-\x09\x0b-\x1f\u2028\u202e\udcff]|<img", page)
+    shown = sample.data(page)["structs"][0]["name"]
+    assert shown.isprintable()
+    assert shown == name or re.search(r"\\u[0-9a-f]{4}", shown)
+
+
+def test_containers_are_in_the_data(tmp_path):
+    sample.write(tmp_path)
+    done = run("show", "fs.h", "--all", "--format", "html", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    structs = sample.data(done.stdout)["structs"]
+    names = [each["name"] for each in structs]
+    outer = structs[names.index("address_space")]["containers"]
+    assert [(names[number], path, offset) for number, path, offset in outer] == [("inode", "i_data", 8)]
+
+
+REFUSED = [
+    # id, arguments, exit status, a part of stderr
+    ("a source", ("show", "fs.h", "odd", "--html", "fs.h"), 2, "cannot write fs.h"),
+    ("no folder", ("show", "fs.h", "odd", "--html", "no/page.html"), 2, "cannot write no/page.html"),
+    ("a rule file", ("check", "fs.h", "--rules", "rules.toml", "--html", "rules.toml"), 2, "cannot write rules.toml"),
+    ("twice", ("check", "fs.h", "--html", "p", "--output", "json=p"), 2, "which is written as well"),
+    ("a byte", ("show", "fs.h", "odd", "--html", "p", "--at", "3"), 2, "leave --at out"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("arguments", "status", "part"), [case[1:] for case in REFUSED], ids=[case[0] for case in REFUSED])
+def test_refusals(arguments, status, part, tmp_path):
+    sample.write(tmp_path)
+    done = run(*arguments, cwd=tmp_path)
+    assert (done.returncode, part in done.stderr) == (status, True), done.stderr
+    assert (tmp_path / "fs.h").read_text() == sample.ADDRESS_SPACE
