@@ -76,6 +76,7 @@ def infer(
     from layoutlint.commands import terminal
     from layoutlint.inference.analysis import analyse
     from layoutlint.inference.infer import infer as infer_notes
+    from layoutlint.lint.annotated_packs import with_annotations
     from layoutlint.model.uses import plain_name
     from layoutlint.readers import bodies, dispatch
     from layoutlint.readers.profiles import functions as profiled_functions
@@ -89,6 +90,7 @@ def infer(
     read_bodies = bodies.read(sources, options)
     packs = _packs(rule_paths, no_packs, read_bodies.is_kernel)
     analysis = analyse(read_bodies, packs, weights)
+    packs = with_annotations(read_bodies.structs, sources, packs, options)
     names = tuple(dict.fromkeys(map(plain_name, analysis.uses)))
     structs = _layouts(compiled, names, options) if compiled else read_bodies.structs
     inferred = infer_notes(analysis, structs, packs, only, most)

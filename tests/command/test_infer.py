@@ -39,6 +39,30 @@ def test_the_same_from_each_kind_of_input(project, given):
     assert {(each["path"], each["reads"], each["atomics"]) for each in found["fields"]} == {("head", 0, 1), ("size", 1, 0)}
 
 
+@pytest.mark.parametrize(("words", "expected"), [
+    ("/* layoutlint: hot-read */", [("head", "hot-read")]),
+    ("/* layoutlint: hot-write, contended */", []),
+    ("/* layoutlint: ignore[x] known */", []),
+    ("__attribute__((annotate(\"layoutlint:read-mostly\")))", [("head", "read-mostly")]),
+])  # fmt: skip
+@pytest.mark.parametrize("given", ["ring.c", ".", "compile_commands.json"])
+def test_annotations_that_functions_contradict(project, given, words, expected):
+    member = f"unsigned long head {words};" if words[0] == "_" else f"unsigned long head; {words}\n"
+    (project / "ring.h").write_text(HEADER.replace("unsigned long head;", member))
+    done = run("infer", given, "--format", "json", cwd=project)
+    found = json.loads(done.stdout)["contradictions"]
+    assert [(each["path"], each["declared"].split()[0]) for each in found] == expected
+    assert done.returncode == 0
+
+
+def test_a_mistake_in_an_annotation(project):
+    (project / "ring.h").write_text(HEADER.replace("head;", "head; /* layoutlint: hot-reed */"))
+    done = run("infer", "ring.c", cwd=project)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "ring.h:1" in done.stderr
+    assert "hot-reed" in done.stderr
+
+
 def test_accesses(project):
     done = run("accesses", ".", "--struct", "ring", cwd=project)
     assert (done.returncode, "  head: atomic in 1\n    atomic by take (ring.c:4)\n" in done.stdout) == (0, True)

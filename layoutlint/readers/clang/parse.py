@@ -175,11 +175,13 @@ def read(
 
 
 def structs_in(lib: Any, handle: int, unit: Unit, wanted: Wanted) -> tuple[Struct, ...]:
-    """Return the requested structs of a parsed unit that have a reliable layout, without annotations."""
+    """Return the requested structs of a parsed unit that have a reliable layout."""
     places = Places(lib, unit.directory, unit.roots, {})
     errors = diagnostics.read_diagnostics(lib, handle, places, None)
     scope = Scope(lib, handle, unit, places)
-    taker = _taker(lib, handle, unit, Listing(lib, wanted, None, scope), places, errors)
+    is_annotated = mentions_annotations(lib, handle, scope.main)
+    annotations = Annotations(lib, handle, places) if is_annotated else None
+    taker = _taker(lib, handle, unit, Listing(lib, wanted, annotations, scope), places, errors)
     return tuple(struct for struct in taker.structs() if struct.bit_size is not None and not struct.problem)
 
 
