@@ -101,9 +101,10 @@ const bar = (look, x, y, width) => svg("path", { class: "bar", d: `M${x} ${y}h${
 
 // ---- the map of a struct
 
+// Of a random order, the bases are those of all orders; the one that is drawn fails at least at its own base.
 const failsAt = (judged, base, total) => {
-  const { bases, line_size: size } = judged.finding.placements;
-  return judged.possible.length > 0 && bases.includes(base % Math.min(size, total));
+  const { bases, orders, line_size: size } = judged.finding.placements, own = base % Math.min(size, total);
+  return judged.possible.length > 0 && (orders ? orders.witness.base === own : bases.includes(own));
 };
 
 function verdictText(judged, base, total) {
@@ -112,6 +113,7 @@ function verdictText(judged, base, total) {
   if (!possible.length) return [finding.outcome === "kept" ? "holds" : "fails", `${finding.outcome} wherever objects start`];
   const own = base % Math.min(finding.placements.line_size, total);
   if (!possible.includes(own)) return ["unknown", "objects of this rule do not start here"];
+  if (failsAt(judged, base, total) && finding.placements.orders) return ["fails", "fails here in the order that is drawn"];
   if (finding.placements.orders) return finding.placements.bases.includes(own) ? ["fails", "fails here in some orders of fields"] : ["holds", "kept here in all orders of fields"];
   if (!finding.placements.bases.includes(own)) return ["holds", "kept here"];
   const pairs = shared.filter((pair) => pair.bases.includes(own)).map((pair) => `${pair.first} shares a ${finding.placements.line_pairs ? "pair of lines" : "line"} with ${pair.second}${pair.distance ? ` of the object ${pair.distance} bytes further` : ""}`);
@@ -350,13 +352,16 @@ function showStructs(data) {
 function showBuilds(data) {
   const names = data.report.builds.map((build) => build.name);
   const head = el("tr", {}, el("th", { scope: "col" }, "rule"), el("th", { scope: "col" }, "struct"), names.map((name) => el("th", { scope: "col" }, name)));
-  const body = data.judged.slice(0, 2000).map(({ finding }) => el("tr", {}, el("th", { scope: "row" }, code(finding.rule)), el("td", {}, code(finding.struct)), names.map((name) => {
+  const row = ({ finding }) => el("tr", {}, el("th", { scope: "row" }, code(finding.rule)), el("td", {}, code(finding.struct)), names.map((name) => {
     const own = finding.builds[name];
     if (!own) return el("td", { class: "dim" }, "not in it");
     const { violating, total } = own.placements;
-    return el("td", { class: own.outcome }, total ? `${own.outcome} ${violating} of ${total}` : own.outcome);
-  })));
-  $("build-table").append(el("table", {}, el("caption", {}, "Outcomes by build; numbers are placements that fail"), el("thead", {}, head), el("tbody", {}, body)));
+    return el("td", { class: own.outcome }, own.outcome === "at-risk" && total ? `at-risk, ${violating} of ${total}` : own.outcome);
+  }));
+  const table = (caption, some) => el("table", {}, el("caption", {}, caption), el("thead", {}, head.cloneNode(true)), el("tbody", {}, some.slice(0, 5000).map(row)));
+  const [found, kept] = [data.judged.slice(0, data.reported), data.judged.slice(data.reported)];
+  if (found.length) $("build-table").append(table("Outcomes by build, with the placements that fail", found));
+  if (kept.length) $("build-table").append(lazy([`${count(kept.length, "rule")} kept in all builds`], () => [table("Kept rules", kept)]));
 }
 
 function listOf(title, texts) {
