@@ -70,7 +70,7 @@ def _lines(history: History, width: int, verbose: bool) -> Iterator[Line]:
 
 def pair_name(pair: PairRow) -> str:
     """Return the name of the row of two fields."""
-    return f"`{pair.first}` meets `{pair.second}`"
+    return f"`{pair.first}` and `{pair.second}` share"
 
 
 def _figures(builds: Sequence[Build]) -> Iterator[_Row]:
