@@ -7,13 +7,19 @@ from pathlib import Path
 
 import pytest
 from lsprotocol.types import (
+    CodeAction,
+    CodeActionContext,
+    CodeActionParams,
     CodeLensParams,
+    CompletionParams,
     DiagnosticSeverity,
+    ExecuteCommandParams,
     HoverParams,
     InlayHintParams,
     Position,
     Range,
     TextDocumentIdentifier,
+    TextEdit,
 )
 
 from tests.harness.command import run
@@ -53,7 +59,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def editor(folder: Path) -> Iterator[Editor]:
-    editor = Editor(cwd=folder, options={"delay": 20})
+    editor = Editor("--baseline", "accepted.toml", cwd=folder, options={"delay": 20})
     yield editor
     assert editor.end() == (0, "")
 
@@ -176,4 +182,88 @@ def test_pages_hints_and_lenses(editor: Editor, folder: Path):
     editor.changed(name, LARGE.replace("char bytes", "char $ bytes"))
     assert lenses(editor, name)[1] == (1, "2 lines, 40 bytes free, 0 rules, stale")
     assert hover(editor, name, 1, 9).startswith("*Stale:*")
+    editor.close(name)
+
+
+def titles(editor: Editor, name: str, line: int) -> dict[str, CodeAction]:
+    """The actions at a line, by their titles."""
+    where = Range(Position(line, 0), Position(line, 0))
+    params = CodeActionParams(TextDocumentIdentifier(name), where, CodeActionContext([]))
+    return {action.title: action for action in editor.wait(editor.client.text_document_code_action_async(params)) or []}
+
+
+def inserted(text: str, edit: TextEdit) -> str:
+    """A text of ASCII after an edit within it."""
+    rows = text.split("\n")
+    first, last = edit.range.start, edit.range.end
+    tail = "\n".join([rows[last.line][last.character :], *rows[last.line + 1 :]])
+    return "\n".join([*rows[: first.line], rows[first.line][: first.character]]) + edit.new_text + tail
+
+
+def test_a_finding_is_suppressed_and_accepted(editor: Editor, folder: Path):
+    (folder / "acts.h").write_text(RING)
+    name = editor.open(folder / "acts.h", RING)
+    editor.diagnostics(name)
+    assert titles(editor, name, 0) == {}
+    found = titles(editor, name, 1)
+    assert list(found) == ["Suppress apart", "Accept apart in the baseline", "Search an order of members of ring that keeps apart"]
+    (edit,) = found["Suppress apart"].edit.changes[name]
+    suppressed = inserted(RING, edit)
+    assert f"to accept it: {edit.new_text.strip()}" in run("check", folder / "acts.h", cwd=folder).stdout
+    assert editor.changed(name, suppressed.replace("REASON", "measured")) == []
+    editor.changed(name, RING)
+    before = len(editor.published[name])
+    command = ExecuteCommandParams("layoutlint.accept", [name, "apart", "ring"])  # lsprotocol takes the action for a command
+    editor.wait(editor.client.workspace_execute_command_async(command))
+    assert editor.diagnostics(name, after=before) == []
+    assert run("check", folder / "acts.h", "--baseline", folder / "accepted.toml", cwd=folder).returncode == 0
+    (folder / "accepted.toml").unlink()
+    editor.close(name)
+
+
+def complete(editor: Editor, name: str, text: str) -> list[str]:
+    """What can stand at `|` in a text."""
+    before, _, after = text.partition("|")
+    editor.changed(name, before + after)
+    at = Position(before.count("\n"), len(before.rpartition("\n")[2]))
+    params = CompletionParams(TextDocumentIdentifier(name), at)
+    return [item.label for item in editor.wait(editor.client.text_document_completion_async(params))]
+
+
+def test_rule_files(editor: Editor, folder: Path):
+    ring = editor.open(folder / "large.h", LARGE)
+    editor.diagnostics(ring)
+    wrong = '[[rule]]\nid = "x"\nstruct = "outer"\nkind = "separat"\nfields = [["part"], ["bits"]]\nwhy = "y"\nzzz = 1\n'
+    name = editor.open(folder / "other.toml", wrong, "toml")
+    found = editor.diagnostics(name)
+    lines = run("rules", "check", "/dev/stdin", given=wrong.encode()).stderr.splitlines()
+    assert [f"/dev/stdin:{each.range.start.line + 1}: {each.message}" for each in found] == lines
+    head = '[[rule]]\nid = "x"\nstruct = "outer"\n'
+    assert "separate" in complete(editor, name, f'{head}kind = "|')
+    assert complete(editor, name, '[[rule]]\nstruct = "|"\n') [-2:] == ["part", "outer"]
+    assert complete(editor, name, f'{head}kind = "separate"\nfields = [["|').index("in.first") > 0
+    assert complete(editor, name, f'{head}kind = "separate"\nfields = [\n  ["part.|"').count("part.b") == 1
+    keys = complete(editor, name, f'{head}kind = "separate"\n|')
+    assert {"fields", "why"} <= set(keys)
+    assert not {"id", "kind"} & set(keys)
+    assert complete(editor, name, f'{head}severity = "|') == ["error", "warning", "note"]
+    editor.changed(name, f'{head}kind = "separate"\n')
+    assert "## separate" in hover(editor, name, 3, 9)
+    editor.close(name)
+    editor.close(ring)
+
+
+def test_an_unsaved_rule_file_counts(editor: Editor, folder: Path):
+    name = editor.open(folder / "large.h", LARGE)
+    assert editor.diagnostics(name) == []
+    before = len(editor.published[name])
+    rule = '[[rule]]\nid = "small"\nstruct = "outer"\nkind = "size"\nmax = 64\nwhy = "one line"\n'
+    rules = editor.open(folder / "layoutlint.toml", rule, "toml")
+    editor.diagnostics(rules)
+    assert rows(editor.diagnostics(name, after=before)) == [("small", 1, 7)]
+    before = len(editor.published[name])
+    editor.changed(rules, f"{rule}[[rule\n")
+    found = editor.diagnostics(name, after=before)  # the rules from before the mistake
+    assert [row[0] for row in rows(found)] == ["rule-file", "small"]
+    editor.close(rules)
     editor.close(name)

@@ -32,6 +32,7 @@ class Editor:
         self.client = LanguageClient("tests", "1")
         self.published: dict[str, list[types.PublishDiagnosticsParams]] = {}
         self.asked: list[Any] = []
+        self.messages: list[str] = []
         self._news = asyncio.Event()
         self._versions: dict[str, int] = {}
         self._register()
@@ -47,6 +48,10 @@ class Editor:
         def apply(params: types.ApplyWorkspaceEditParams) -> types.ApplyWorkspaceEditResult:
             self.asked.append(params.edit)
             return types.ApplyWorkspaceEditResult(applied=True)
+
+        @self.client.feature(types.WINDOW_SHOW_MESSAGE)
+        def show(params: types.ShowMessageParams) -> None:
+            self.messages.append(params.message)
 
         for refresh in (types.WORKSPACE_INLAY_HINT_REFRESH, types.WORKSPACE_CODE_LENS_REFRESH):
             self.client.feature(refresh)(lambda *_: None)

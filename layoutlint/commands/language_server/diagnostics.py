@@ -40,15 +40,16 @@ def of_document(document: OpenDocument, encoding: str) -> list[types.Diagnostic]
 def _of_structs(document: OpenDocument, encoding: str) -> Iterator[types.Diagnostic]:
     for kept in document.kept.values():
         for finding in kept.judged.findings:
-            if _counts(finding):
+            if counts(finding):
                 yield _of_finding(document, kept, finding, encoding)
     result = document.result
     for finding in () if result is None else result.others:
-        if _counts(finding):
+        if counts(finding):
             yield _of_finding(document, None, finding, encoding)
 
 
-def _counts(finding: Finding) -> bool:
+def counts(finding: Finding) -> bool:
+    """Return whether a finding is shown: no kept rule, and nothing that people accept."""
     return finding.verdict.outcome is not Outcome.KEPT and not finding.is_accepted
 
 
@@ -66,7 +67,7 @@ def _of_finding(
         severity = types.DiagnosticSeverity.Information
     is_built_in = finding.rule.kind.traits.is_built_in
     return types.Diagnostic(
-        range=_range(document, kept, finding, encoding),
+        range=range_of(document, kept, finding, encoding),
         message="\n".join(escapes.inline(" ".join(text.split())) for text in texts),
         severity=severity,
         code=finding.rule.id,
@@ -99,7 +100,8 @@ def line_of(document: OpenDocument, kept: Kept | None, source: Source) -> int:
     return line if kept is None else document.map_from(kept.lines).near(line)
 
 
-def _range(document: OpenDocument, kept: Kept | None, finding: Finding, encoding: str) -> types.Range:
+def range_of(document: OpenDocument, kept: Kept | None, finding: Finding, encoding: str) -> types.Range:
+    """Return the place of a finding in the document as it is now."""
     if finding.place.file not in _own_names(document):  # a rule of another file on this struct
         own = kept.judged.struct if kept is not None else None
         if own is not None and own.source is not None:

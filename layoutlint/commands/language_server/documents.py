@@ -18,6 +18,8 @@ HEADERS, SOURCES = (".h",), (".c",)
 RULE_FILE = "layoutlint.toml"
 _RULE = re.compile(r"^\s*\[\[?\s*(?:rule|struct)\b", re.MULTILINE)
 _UNTITLED = "untitled"
+_LARGEST = 1 << 25
+"""The most bytes of a file on disk that is compared with a text."""
 
 
 class Kept(Record, frozen=True, dict=True):
@@ -88,6 +90,14 @@ class OpenDocument:
         if os.path.basename(self.path) == RULE_FILE:
             return True
         return self.path.endswith(".toml") and _RULE.search(self.text) is not None
+
+    @property
+    def is_saved(self) -> bool:
+        """Whether the file on disk has the same text."""
+        try:
+            return files.read_all(self.path, _LARGEST).decode(errors="replace") == self.text
+        except OSError:
+            return False
 
     @property
     def is_c(self) -> bool:

@@ -6,15 +6,24 @@ import os
 import sys
 from typing import Any
 
+from click import ClickException
 from lsprotocol import types
 from pygls.lsp.server import LanguageServer
 
-from layoutlint import __version__
-from layoutlint.commands.language_server import diagnostics, views
+from layoutlint import __version__, escapes
+from layoutlint.commands.language_server import actions, diagnostics, rule_texts, views
 from layoutlint.commands.language_server.documents import OpenDocument, path_of
-from layoutlint.commands.language_server.requests import Settings
+from layoutlint.commands.language_server.requests import (
+    Accept,
+    Accepted,
+    Failure,
+    Settings,
+    Suggest,
+    Suggested,
+)
 from layoutlint.commands.language_server.session import Session
 from layoutlint.commands.language_server.views import ViewSettings
+from layoutlint.errors import LayoutlintError
 
 _WATCHED = ("**/layoutlint.toml", "**/compile_commands.json", "**/*.h")
 
@@ -60,6 +69,12 @@ class Server(LanguageServer):
         if workspace.code_lens is not None and workspace.code_lens.refresh_support:
             self.workspace_code_lens_refresh(None)
 
+    def say(self, text: str) -> None:
+        """Show a message in the editor."""
+        self.window_show_message(
+            types.ShowMessageParams(types.MessageType.Info, f"layoutlint: {escapes.inline(text)}")
+        )
+
     def configure(self, given: object) -> None:
         """Take the settings of a client; what is missing or wrong keeps its default."""
         own = given.get("layoutlint", given) if isinstance(given, dict) else {}
@@ -87,6 +102,7 @@ def serve(settings: Settings) -> None:
     server = Server(settings)
     register(server)
     register_views(server)
+    register_edits(server)
     server.start_io(requests, responses)
 
 
@@ -150,6 +166,8 @@ def register_views(server: Server) -> None:
         document = server.document(params.text_document.uri)
         if document is None or not server.views.hover:
             return None
+        if document.is_rules:
+            return rule_texts.hover(document, params.position, server.encoding)
         return views.hover(document, params.position, server.encoding)
 
     @server.feature(types.TEXT_DOCUMENT_INLAY_HINT)
@@ -165,6 +183,76 @@ def register_views(server: Server) -> None:
         if document is None or not server.views.code_lens:
             return []
         return views.lenses(document, server.encoding)
+
+
+def register_edits(server: Server) -> None:
+    """Register completion in rule files, and what changes texts on request."""
+
+    @server.feature(
+        types.TEXT_DOCUMENT_COMPLETION, types.CompletionOptions(trigger_characters=['"', ".", "@"])
+    )
+    def completion(params: types.CompletionParams) -> list[types.CompletionItem]:
+        document = server.document(params.text_document.uri)
+        if document is None or not document.is_rules:
+            return []
+        others = list(server.session.documents.values())
+        return rule_texts.completion(document, params.position, server.encoding, others)
+
+    @server.feature(types.TEXT_DOCUMENT_CODE_ACTION, types.CodeActionOptions([types.CodeActionKind.QuickFix]))
+    def code_action(params: types.CodeActionParams) -> list[types.CodeAction]:
+        document = server.document(params.text_document.uri)
+        if document is None or document.is_rules:
+            return []
+        return actions.actions(document, params.range, server.encoding, server.session.settings.baseline)
+
+    @server.command(actions.ACCEPT)
+    async def accept(uri: str, rule: str, struct: str) -> None:
+        await _accept(server, str(uri), str(rule), str(struct))
+
+    @server.command(actions.SUGGEST)
+    async def suggest(uri: str, rule: str, struct: str) -> None:
+        await _suggest(server, str(uri), str(rule), str(struct))
+
+
+async def _accept(server: Server, uri: str, rule: str, struct: str) -> None:
+    """Add a finding to the baseline on disk."""
+    document = server.document(uri)
+    if document is None:
+        return
+    response = await server.session.worker.answer(Accept(server.session.request_for(document), rule, struct))
+    if isinstance(response, Accepted) and response.path:
+        from layoutlint.commands import output_files
+
+        try:
+            output_files.write_whole(response.path, response.text)
+        except (LayoutlintError, ClickException) as error:
+            server.say(str(error))
+        server.session.judge_all()
+    elif isinstance(response, Failure):
+        server.say(response.reason)
+
+
+async def _suggest(server: Server, uri: str, rule: str, struct: str) -> None:
+    """Reorder the members of a struct as `check --suggest` would; the search takes seconds."""
+    document = server.document(uri)
+    if document is None:
+        return
+    if not document.is_saved:
+        server.say(f"Save {document.name} first: the search reads all files as they are on disk.")
+        return
+    request = Suggest(document.path, rule, struct, server.session.settings)
+    text = document.text
+    response = await server.session.slow_worker.answer(request)
+    if isinstance(response, Failure):
+        server.say(response.reason)
+    elif not isinstance(response, Suggested) or response.fix is None:
+        server.say(f"There is no safe order of the members of {struct} that keeps {rule}.")
+    elif response.path != document.real_path or document.text != text:
+        server.say(f"{document.name} was edited during the search, or {struct} is in another file.")
+    else:
+        edit = actions.edit_of(response.fix, document, server.encoding)
+        label = response.fix.description
+        server.workspace_apply_edit(types.ApplyWorkspaceEditParams(edit, label))
 
 
 def _watch_files(server: Server) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-from layoutlint import files
 from layoutlint.commands.language_server.documents import HEADERS, OpenDocument, path_of
 from layoutlint.commands.language_server.requests import (
     CheckRules,
@@ -148,20 +147,13 @@ class Session:
             return
         if document.judged_text == document.text and document.uri in self.documents:
             return
-        is_first = document.judged_text is None and self._is_as_on_disk(document)
+        is_first = document.judged_text is None and document.is_saved
         document.judged_text = document.text
         if is_first:
             return
         for uri, other in self.documents.items():
             if other is not document and other.is_c and uri not in self._timers:
                 self._begin(uri)
-
-    @staticmethod
-    def _is_as_on_disk(document: OpenDocument) -> bool:
-        try:
-            return files.read_all(document.path, _LARGEST).decode(errors="replace") == document.text
-        except OSError:
-            return False
 
     async def end(self) -> None:
         """End the timers and processes."""

@@ -26,7 +26,7 @@ from layoutlint.commands.language_server.requests import (
     Suggest,
     Suggested,
 )
-from layoutlint.errors import LayoutlintError, RuleFileError
+from layoutlint.errors import LayoutlintError, RuleFileError, not_installed
 
 if TYPE_CHECKING:
     from layoutlint.judgement.finding import Report
@@ -213,21 +213,26 @@ def _suggest(request: Suggest) -> Suggested:
     """Return the safe change that mends a finding, as `check --suggest` finds it."""
     from layoutlint.lint import run
     from layoutlint.model.record import replace
+    from layoutlint.readers.clang.kernel import tree
 
     try:
         from layoutlint.lint.reordering import fixes
-    except ModuleNotFoundError:
-        return Suggested(None)
+    except ModuleNotFoundError as error:
+        raise not_installed(error) from None
     _enter_folder(request.path)
     name = _near(request.path)
     packs, kernel_packs = _load_packs(_rule_paths(request.settings), request.settings, ())
     judged = Judge(request.path, "", True, frozenset(), (), request.settings)
     options = replace(_options(judged, name), only=request.struct)
-    report = run.check((name,), packs, kernel_packs, options)
+    # The sources around a header decide whether an order is safe.
+    around = tree.enclosing_tree(request.path) or os.curdir
+    report = run.check((around,), packs, kernel_packs, options)
     chosen = tuple(finding for finding in report.findings if finding.rule.id == request.rule)
     fixed = fixes.with_fixes(replace(report, findings=chosen), packs, kernel_packs, options)
     fix = next((finding.fix for finding in fixed.findings if finding.fix is not None), None)
-    return Suggested(fix, "" if fix is None else os.path.abspath(fix.file))
+    places = () if fix is None else (fix.file, os.path.join(around, fix.file))
+    at = next(filter(files.is_file, places), None)
+    return Suggested(None) if at is None else Suggested(fix, files.real_path(at))
 
 
 def _accept(request: Accept) -> Accepted:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import pickle
+import signal
 import sys
 from contextlib import suppress
 
@@ -70,9 +71,9 @@ class WorkerProcess:
         return self._process
 
     def _kill(self) -> None:
-        if self._process is not None:
-            with suppress(ProcessLookupError):
-                self._process.kill()
+        if self._process is not None and self._process.returncode is None:
+            with suppress(ProcessLookupError):  # Process.kill would reap it, which its watcher complains of
+                os.kill(self._process.pid, signal.SIGKILL)
         self._process = None
 
     async def end(self) -> None:

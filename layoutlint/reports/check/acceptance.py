@@ -15,6 +15,14 @@ from layoutlint.reports.styled import Line, line
 _MOST_BUILDS = 5
 
 
+def suppression(finding: Finding) -> str | None:
+    """Return the comment that suppresses a finding at its place; None if no comment can."""
+    rule = finding.rule
+    if finding.struct is None or rule.struct == VARIABLES or {"[", "]"} & set(rule.id):
+        return None
+    return f"/* layoutlint: ignore[{rule.id}] REASON */"
+
+
 def acceptance_lines(finding: Finding) -> Iterator[Line]:
     """Yield the texts that accept a finding; nothing for one that does not count, or is unknown.
 
@@ -28,8 +36,8 @@ def acceptance_lines(finding: Finding) -> Iterator[Line]:
     ]
     if not failing or rule.kind.traits.is_built_in:
         return
-    comment = f"/* layoutlint: ignore[{rule.id}] REASON */"
-    if finding.struct is not None and rule.struct != VARIABLES and not {"[", "]"} & set(rule.id):
+    comment = suppression(finding)
+    if comment is not None:
         yield line("  to accept it: ", comment, f" at {finding.place}")
     yield line("  or in a baseline:" if len(failing) == 1 else "  or in a baseline, for each build:")
     for name, each in failing[:_MOST_BUILDS]:
