@@ -17,6 +17,7 @@ from layoutlint.commands.options import (
     build_option,
     collect,
     format_option,
+    html_option,
     placement_options,
     read_options,
     reading_options,
@@ -49,6 +50,7 @@ class DiffOptions(NamedTuple):
     build: tuple[str, ...]
     """The build folder as a flag; empty without one."""
     format_: str
+    html: str | None
     fail_on: tuple[str, ...]
     uses: tuple[str, ...]
     variables: bool
@@ -104,6 +106,7 @@ class DiffOptions(NamedTuple):
 )
 @uses_option
 @format_option(reports.DIFF_FORMATS)
+@html_option
 @click.option("--verbose", "-v", is_flag=True, help="Print all entries of long lists.")
 @placement_options
 @reading_options
@@ -124,12 +127,26 @@ def diff(
     from layoutlint.commands import terminal
 
     _refuse_wrong_inputs(inputs, own)
+    if own.html is not None:
+        _refuse_output(own.html, (*inputs, *own.rule_paths, *own.uses, *filter(None, (own.patch,))))
     comparison = _compare((*flags, *own.build), inputs, own, placement, reading)
+    if own.html is not None:
+        from layoutlint.commands import output_files
+
+        output_files.write_whole(own.html, reports.DIFF_FORMATS["html"](comparison))
     terminal.write(_text(comparison, own, reading))
     sys.stdout.flush()
     for note in comparison.notes if comparison.is_silent else ():
         terminal.complain(f"layoutlint: note: {note}")
     sys.exit(comparison.exit_status)
+
+
+def _refuse_output(path: str, read: tuple[str, ...]) -> None:
+    """Raise UsageError for a file that cannot be written, or that must not be lost."""
+    from layoutlint.commands import output_files
+
+    output_files.refuse((path,), read)
+    output_files.refuse_source(path)
 
 
 def _compare(

@@ -81,6 +81,7 @@ DIFF_FORMATS: dict[str, Callable[..., str]] = {
     "markdown": _render("diff.markdown"),
     "sarif": _render("diff.sarif"),
     "json": _render("diff.json"),
+    "html": _render("diff.html"),
 }
 """Formats of `layoutlint diff`: functions of a Comparison; the one for people has options."""
 

@@ -18,7 +18,7 @@ from layoutlint.reports.show.options import ShowOptions
 def render(report: Report) -> str:
     """Return the report as one page."""
     findings = (*report.findings, *report.kept_findings)
-    structs = {id(struct): struct for finding in findings if (struct := _drawn(finding)) is not None}
+    structs = {id(struct): struct for finding in findings if (struct := drawn_struct(finding)) is not None}
     numbers = {identity: number for number, identity in enumerate(structs)}
 
     def declared(struct: Struct) -> tuple[Access, ...]:
@@ -27,7 +27,7 @@ def render(report: Report) -> str:
     data = struct_data(tuple(structs.values()), ShowOptions(), declared)
     for identity, size in _line_sizes(findings).items():
         data["structs"][numbers[identity]]["line_size"] = size
-    judged = [_judged(finding, numbers.get(id(_drawn(finding)))) for finding in findings]
+    judged = [judged_values(finding, numbers.get(id(drawn_struct(finding)))) for finding in findings]
     result = f"{tally(report)}. Exit status {report.exit_status}: {exit_meaning(report)}."
     return page(_title(report), data | {"report": json.document(report), "judged": judged, "result": result})
 
@@ -38,7 +38,7 @@ def _title(report: Report) -> str:
     return f"layoutlint check {paths[0]}{more}" if paths else "layoutlint check"
 
 
-def _drawn(finding: Finding) -> Struct | None:
+def drawn_struct(finding: Finding) -> Struct | None:
     """Return the struct that a page draws for a finding: of many possible orders, one that fails."""
     orders = finding.verdict.orders
     return finding.struct if orders is None else orders.shown
@@ -48,13 +48,13 @@ def _line_sizes(findings: Iterable[Finding]) -> dict[int, int]:
     """Return the line sizes by which structs were judged, in bytes, by the identity of the struct."""
     sizes: dict[int, int] = {}
     for finding in findings:
-        struct, size = _drawn(finding), finding.verdict.line_size
+        struct, size = drawn_struct(finding), finding.verdict.line_size
         if struct is not None and size is not None and not finding.verdict.in_pairs:
             sizes[id(struct)] = size
     return sizes
 
 
-def _judged(finding: Finding, number: int | None) -> dict[str, Any]:
+def judged_values(finding: Finding, number: int | None) -> dict[str, Any]:
     """Return what a page needs besides the values of the JSON report."""
     verdict = finding.verdict
     return {

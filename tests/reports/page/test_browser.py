@@ -12,7 +12,9 @@ from tests.harness import browser
 from tests.harness.build import member, struct
 from tests.harness.command import run
 from tests.reports.page import sample
-from tests.reports.page.test_page import NAMES
+from tests.reports.page.test_page import NAMES, compared
+
+assert compared  # a fixture
 
 OPEN = "document.querySelectorAll(arguments[0])[arguments[1]].open = true"
 VISIBLE = "return [...document.querySelectorAll('#finding-list > li > details > summary code')].map(e => e.textContent)"
@@ -94,6 +96,23 @@ def test_filters(driver, page):
     driver.execute_script("document.forms['finding-filter'].elements.outcome.value = 'kept';"
                           "document.forms['finding-filter'].dispatchEvent(new Event('submit'))")  # fmt: skip
     assert driver.execute_script(VISIBLE) == ["size"]
+
+
+@pytest.mark.exhaustive
+def test_both_sides_of_a_comparison_move_together(driver, compared):
+    browser.visit(driver, compared[0])
+    driver.execute_script(OPEN, "#change-list > li > details", 0)
+    driver.execute_async_script("setTimeout(arguments[0], 100)")
+    seen = driver.execute_script("""
+        const sliders = [...document.querySelectorAll('#change-list input[type=range]')];
+        sliders[0].value = 7;
+        sliders[0].dispatchEvent(new Event('input'));
+        return [...document.querySelectorAll('#change-list .struct-map')].map(map =>
+            [map.querySelector('output').textContent, map.querySelector('[data-rule=apart]').dataset.verdict]);
+    """)
+    assert seen == [["byte 56 of a line", "holds"], ["byte 56 of a line", "fails"]]
+    assert browser.axe(driver) == []
+    assert browser.complaints(driver) == []
 
 
 @pytest.mark.exhaustive

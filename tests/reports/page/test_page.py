@@ -102,11 +102,34 @@ def test_containers_are_in_the_data(tmp_path):
     assert [(names[number], path, offset) for number, path, offset in outer] == [("inode", "i_data", 8)]
 
 
+@pytest.fixture(scope="module")
+def compared(tmp_path_factory):
+    """A page of `diff`: a field before `i_mmap_rwsem` is gone."""
+    folder = tmp_path_factory.mktemp("compared")
+    sample.write(folder)
+    old = sample.ADDRESS_SPACE.replace("unsigned int wb_err", "void *list[2]; unsigned int wb_err")
+    (folder / "old.h").write_text(old)
+    done = run("diff", "old.h", "fs.h", "--rules", "rules.toml", "--html", "page.html", cwd=folder)
+    assert done.returncode == 1, done.stderr
+    return folder / "page.html", done.stdout
+
+
+def test_a_comparison_has_both_sides(compared):
+    data = sample.data(compared[0].read_text())
+    change = next(change for change in data["diff"]["changes"] if change["heading"].startswith("struct address_space"))
+    assert [data["structs"][change[side]]["size"] for side in ("old", "new")] == [168, 152]
+    assert "removed `list`, 16 bytes at 112 (old.h:15)" in change["sentences"]
+    failing = {each["struct"]: each["finding"]["placements"]["bases"] for each in data["judged"] if each["finding"]["rule"] == "apart"}
+    assert failing == {change["old"]: [], change["new"]: [0, 56]}
+    assert data["diff"]["rules"] == [["worse", "apart (separate) on address_space: kept -> at-risk in 2 of 8 placements"]]
+
+
 REFUSED = [
     # id, arguments, exit status, a part of stderr
     ("a source", ("show", "fs.h", "odd", "--html", "fs.h"), 2, "cannot write fs.h"),
     ("no folder", ("show", "fs.h", "odd", "--html", "no/page.html"), 2, "cannot write no/page.html"),
     ("a rule file", ("check", "fs.h", "--rules", "rules.toml", "--html", "rules.toml"), 2, "cannot write rules.toml"),
+    ("a side", ("diff", "fs.h", "fs.h", "--html", "fs.h"), 2, "cannot write fs.h"),
     ("twice", ("check", "fs.h", "--html", "p", "--output", "json=p"), 2, "which is written as well"),
     ("a byte", ("show", "fs.h", "odd", "--html", "p", "--at", "3"), 2, "leave --at out"),
 ]  # fmt: skip

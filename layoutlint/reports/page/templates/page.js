@@ -120,7 +120,8 @@ function verdictText(judged, base, total) {
   return ["fails", `fails here${pairs.length ? `: ${pairs.slice(0, 6).join("; ")}${pairs.length > 6 ? ` and ${pairs.length - 6} more` : ""}` : ""}`];
 }
 
-function structMap(data, struct, judged) {
+// Maps with the same `peers` move together; `moved` has the paths of fields that changed.
+function structMap(data, struct, judged, moved = null, peers = []) {
   const number = ++maps;
   if (!struct.strips.length) return el("p", {}, struct.problem ? `Layout unreliable: ${struct.problem}` : "No fields to draw.");
   const own = judged.flatMap((each) => each.possible);
@@ -129,7 +130,7 @@ function structMap(data, struct, judged) {
   const failing = bases.findIndex((base) => judged.some((each) => failsAt(each, base, total)));
   const slider = el("input", { type: "range", id: `base-${number}`, min: 0, max: bases.length - 1, step: 1, value: Math.max(failing, 0) });
   const output = el("output", { for: `base-${number}` });
-  const colours = el("select", { id: `colours-${number}` }, el("option", { value: "access" }, "declared access"), judged.length ? el("option", { value: "rule" }, "rule") : null);
+  const colours = el("select", { id: `colours-${number}` }, moved ? el("option", { value: "change" }, "change") : null, el("option", { value: "access" }, "declared access"), judged.length ? el("option", { value: "rule" }, "rule") : null);
   const verdicts = el("ul", { class: "verdicts", "aria-label": "Verdicts at this place" });
   const picture = el("div", { class: "wide", tabindex: 0, role: "region", "aria-label": `Lines of ${struct.aggregate} ${struct.name}` });
   const legend = el("p", { class: "legend" });
@@ -143,22 +144,26 @@ function structMap(data, struct, judged) {
     const words = bases.length === 1 ? `byte ${base} of a line, the only possible place` : `byte ${base} of a line`;
     output.textContent = words;
     slider.setAttribute("aria-valuetext", words);
-    const byRule = colours.value === "rule";
+    const byRule = colours.value === "rule", byChange = colours.value === "change";
     verdicts.replaceChildren(...judged.map((each, at) => {
       const [kind, text] = verdictText(each, base, total);
       const sign = { fails: "✗", holds: "✓", unknown: "?" }[kind];
       return el("li", { "data-rule": each.finding.rule, "data-verdict": kind }, byRule ? swatch(RULE_LOOKS[at % RULE_LOOKS.length]) : null, el("span", { class: kind }, `${sign} `), code(each.finding.rule), ` ${text}`);
     }));
-    picture.replaceChildren(draw(data, struct, judged, base, total, byRule));
-    legend.replaceChildren(...(byRule ? [] : legendOf(data, struct)));
+    picture.replaceChildren(draw(data, struct, judged, base, total, byRule, byChange ? moved : null, `gap-${number}`));
+    legend.replaceChildren(...(byRule ? [] : byChange ? ["Dashed: fields that changed or moved"] : legendOf(data, struct)));
     rows.replaceChildren(...fieldRows(struct, judged, base, total));
   }
-  slider.addEventListener("input", update);
+  peers.push((base) => {
+    const at = bases.indexOf(base);
+    if (at >= 0 && at !== Number(slider.value)) { slider.value = at; update(); }
+  });
+  slider.addEventListener("input", () => { update(); for (const peer of peers) peer(bases[slider.value]); });
   colours.addEventListener("input", update);
   slider.disabled = bases.length < 2;
   update();
   return el("div", { class: "struct-map" },
-    el("div", { class: "controls" }, el("label", { for: slider.id }, "Object at "), slider, output, el("span", { class: "colours", hidden: !judged.length }, el("label", { for: colours.id }, "Colours: "), colours)),
+    el("div", { class: "controls" }, el("label", { for: slider.id }, "Object at "), slider, output, el("span", { class: "colours", hidden: !judged.length && !moved }, el("label", { for: colours.id }, "Colours: "), colours)),
     verdicts, picture, legend, table);
 }
 
@@ -180,9 +185,9 @@ function looksOf(data, struct, judged, byRule, path) {
   return [[look[1], look[2], uses.some((use) => use[2])]];
 }
 
-function draw(data, struct, judged, base, total, byRule) {
+function draw(data, struct, judged, base, total, byRule, moved, hatch) {
   const size = struct.line_size, unit = Math.max(WIDTH / size, LEAST_BYTE), { rows, cut } = lineRows(struct.strips, base, size);
-  const parts = [], hatch = `gap-${maps}`;
+  const parts = [];
   let y = 20;
   for (let at = 0; at < size; at += Math.max(8, size / 8)) parts.push(svg("text", { x: LEFT + at * unit, y: 14, class: "dim" }, at));
   const tops = new Map();
@@ -190,7 +195,7 @@ function draw(data, struct, judged, base, total, byRule) {
     const tall = Math.max(ROW, ...row.pieces.map((piece) => piece.strip[4] * LANE));
     const label = row.first === row.last ? `line ${row.first}` : `${row.first}..${row.last}`;
     parts.push(svg("text", { x: 4, y: y + tall / 2 + 4, class: "dim" }, label));
-    for (const piece of row.pieces) parts.push(drawPiece(data, struct, judged, byRule, piece, unit, y, tall, hatch));
+    for (const piece of row.pieces) parts.push(drawPiece(data, struct, judged, byRule, moved, piece, unit, y, tall, hatch));
     parts.push(svg("rect", { class: row.first === row.last ? "line" : "line folded", x: LEFT, y, width: unit * size, height: tall }));
     for (let line = row.first; line <= row.last; line += Math.max(1, row.last - row.first)) tops.set(line, [y, tall]);
     y += tall + 5;
@@ -202,7 +207,7 @@ function draw(data, struct, judged, base, total, byRule) {
   return svg("svg", { class: "map", role: "img", "aria-label": words, width: LEFT + unit * size + 12, height: y + 4, viewBox: `0 0 ${LEFT + unit * size + 12} ${y + 4}` }, defs, parts, marked);
 }
 
-function drawPiece(data, struct, judged, byRule, piece, unit, y, tall, hatch) {
+function drawPiece(data, struct, judged, byRule, moved, piece, unit, y, tall, hatch) {
   const [field, start, stop, lane, lanes, flag] = piece.strip;
   const x = LEFT + piece.start * unit / 8, width = (piece.stop - piece.start) * unit / 8, height = tall / lanes, top = y + lane * height;
   const box = { x, y: top, width, height };
@@ -212,8 +217,8 @@ function drawPiece(data, struct, judged, byRule, piece, unit, y, tall, hatch) {
   }
   const { path, offset, size, type } = struct.fields[field];
   const uses = struct.uses.filter((use) => inside(use[0], path)).map((use) => `${use[0]}: ${use[3]}`);
-  const group = svg("g", {}, svg("title", {}, [`${path}: ${flag ? `${offset} and beyond` : start % 8 || stop % 8 ? `bits ${start}..${stop - 1}` : `${offset}..${offset + size - 1}`}`, type, ...uses].join("; ")), svg("rect", { ...box, class: "field" }));
-  for (const [at, [colour, dashes, contended]] of looksOf(data, struct, judged, byRule, path).entries()) {
+  const group = svg("g", {}, svg("title", {}, [`${path}: ${flag ? `${offset} and beyond` : start % 8 || stop % 8 ? `bits ${start}..${stop - 1}` : `${offset}..${offset + size - 1}`}`, type, ...uses].join("; ")), svg("rect", { ...box, class: moved?.has(path) ? "field moved" : "field" }));
+  if (!moved) for (const [at, [colour, dashes, contended]] of looksOf(data, struct, judged, byRule, path).entries()) {
     if (!at) group.append(svg("rect", { ...box, class: "tint", fill: colour }));
     group.append(bar([colour, dashes], x, top + height - 2.5 - at * 4, width));
     if (contended) group.append(bar([colour, dashes], x, top + 2.5, width));
@@ -347,6 +352,33 @@ function showStructs(data) {
   if (data.structs.length === 1) $("struct-list").querySelector("details").open = true;
 }
 
+// ---- changes
+
+function changeItem(data, change) {
+  const side = (name, number, peers) => number === null ? null : el("div", {}, el("h3", {}, name), structMap(data, data.structs[number], data.judged.filter((each) => each.struct === number), new Set(change.paths), peers));
+  return el("li", {}, lazy([badge(change.status), change.heading], () => {
+    const peers = [];
+    return [el("ul", {}, change.sentences.slice(0, 200).map((text) => el("li", {}, coded(text)))), el("div", { class: "sides" }, side("Before", change.old, peers), side("After", change.new, peers))];
+  }));
+}
+
+function showChanges(data) {
+  const { rules, changes, not_compared, notes } = data.diff, form = $("change-filter");
+  $("change-rules").append(el("h3", {}, "Rules"), rules.length ? el("ul", { class: "verdicts" }, rules.slice(0, 1000).map(([status, text]) => el("li", {}, badge(status), text))) : el("p", {}, "No rule changed."), el("h3", {}, "Structs"));
+  const words = changes.map((change) => [change.heading, ...change.paths].join(" ").toLowerCase());
+  options(form.elements.status, changes.map((change) => change.status));
+  const show = growing($("change-list"), $("change-more"), (number) => changeItem(data, changes[number]));
+  function apply() {
+    const word = form.elements.text.value.trim().toLowerCase(), status = form.elements.status.value;
+    const chosen = [...changes.keys()].filter((number) => (!word || words[number].includes(word)) && (!status || changes[number].status === status));
+    $("change-count").textContent = count(chosen.length, "struct");
+    show(chosen);
+  }
+  onFilter(form, apply);
+  apply();
+  $("change-rest").append(...[...listOf("Not compared", not_compared), ...listOf("Notes", notes)]);
+}
+
 // ---- builds, inputs, coverage
 
 function showBuilds(data) {
@@ -390,13 +422,14 @@ async function load() {
 
 async function start() {
   const data = await load();
-  data.judged = data.report ? judgedFindings(data.report, data.judged) : [];
+  if (data.report) data.judged = judgedFindings(data.report, data.judged);
   data.reported = data.report ? data.report.findings.length : 0;
   $("result").textContent = data.result;
   const parts = [];
   if (data.report) parts.push(["findings", `Findings (${data.reported.toLocaleString("en")})`, showFindings]);
   if (data.report?.builds.length) parts.push(["builds", "Builds", showBuilds]);
-  if (data.structs.length) parts.push(["structs", `Structs (${data.structs.length.toLocaleString("en")})`, showStructs]);
+  if (data.diff) parts.push(["changes", `Changes (${data.diff.changes.length.toLocaleString("en")})`, showChanges]);
+  if (data.structs.length && !data.diff) parts.push(["structs", `Structs (${data.structs.length.toLocaleString("en")})`, showStructs]);
   if (data.report) parts.push(["coverage", "Inputs and coverage", showCoverage]);
   for (const [id, name, show] of parts) {
     show(data);
