@@ -58,11 +58,16 @@ def end_of_code(line: str, name: str) -> int:
     return len(line.rstrip())
 
 
+_MOST_COMPARED = 300
+"""The most lines between equal starts and ends of two texts that are compared one by one."""
+
+
 class LineMap:
-    """Finds the lines of an older text in a newer one, which differ in one run of lines."""
+    """Finds the lines of an older text in a newer one."""
 
     def __init__(self, old: Sequence[str], new: Sequence[str]) -> None:
         self._old, self._new = len(old), len(new)
+        self._moved: dict[int, int] = {}
         if old is new:
             self._head = self._tail = len(old)
             return
@@ -70,11 +75,24 @@ class LineMap:
         self._head = sum(1 for _ in takewhile(bool, map(eq, old, new)))
         tail = sum(1 for _ in takewhile(bool, map(eq, reversed(old), reversed(new))))
         self._tail = min(tail, least - self._head)
+        middles = old[self._head : self._old - self._tail], new[self._head : self._new - self._tail]
+        if all(0 < len(middle) <= _MOST_COMPARED for middle in middles):
+            self._compare(*middles)
+
+    def _compare(self, old: Sequence[str], new: Sequence[str]) -> None:
+        """Find equal lines between the first and the last difference."""
+        from difflib import SequenceMatcher  # most texts differ in one place
+
+        for first, second, count in SequenceMatcher(None, old, new, autojunk=False).get_matching_blocks():
+            for number in range(count):
+                self._moved[self._head + first + number] = self._head + second + number
 
     def line(self, old: int) -> int | None:
         """Return the line, from 0, where a line is now; None if it was edited."""
         if old < self._head:
             return old
+        if old in self._moved:
+            return self._moved[old]
         if old >= self._old - self._tail:
             return old + self._new - self._old
         return None
