@@ -76,9 +76,10 @@ class Server(LanguageServer):
         )
 
     def configure(self, given: object) -> None:
-        """Take the settings of a client; what is missing or wrong keeps its default."""
-        own = given.get("layoutlint", given) if isinstance(given, dict) else {}
-        own = own if isinstance(own, dict) else {}
+        """Take the settings of a client, if it sends any; what is missing or wrong has its default."""
+        own = given.get("layoutlint", given) if isinstance(given, dict) else None
+        if not isinstance(own, dict):
+            return
         hints = own.get("inlayHints")
         self.views = ViewSettings(
             hints if hints in ("all", "lines", "off") else ViewSettings().inlay_hints,
