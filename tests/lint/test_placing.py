@@ -159,7 +159,7 @@ class TestEmbedded:
         assert verdict.outcome is Outcome.UNKNOWN
         assert verdict.message == (
             "The alignment of what embeds struct lock (gap) is not in the debug information. If it is what its members "
-            "ask for, at risk, if the largest possible, kept. Check the headers, or state their `placement` in the "
+            "need, at risk, if the largest possible, kept. Check the headers, or state their `placement` in the "
             "rule file."
         )
 

@@ -256,6 +256,7 @@ RARE = {
     "evidence": {
         ("inputs[].build_id", False), ("reports[].build_note", True), ("contradictions[].declared_at", True),
     },
+    "history": {("builds[].version", False)},
     "infer": {("notes[].file", True), ("notes[].line", True)},
     "suggest": {("core_rules[].line", True), ("builds[].size", True)},
     "report": {("findings[].definition.origin", True), ("findings[].fields[].size", True), ("findings[].intent.line", True)},
