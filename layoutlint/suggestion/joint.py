@@ -48,9 +48,16 @@ class JointProgram:
         self._relate_kept()
         for program in self.programs:
             program.state_ends()
-        for program in self.programs if self._ranks else ():
+        if self._ranks:
+            self._order_all_pairs()
+
+    def _order_all_pairs(self) -> None:
+        """State the order of each pair in all builds that have it; two units that stay keep theirs."""
+        for program in self.programs:
             for a, b in combinations(range(len(program.blocks)), 2):
                 program.precedes(a, b)
+        for (a, b), literal in self._literals.items():
+            self.model.add_bool_or(self.is_kept[a].negated(), self.is_kept[b].negated(), literal)
 
     def _literal(self, units: Sequence[int], a: int, b: int) -> IntVar:
         """Return the literal for which unit `a` of a build stands before `b`, which is declared behind it."""

@@ -67,6 +67,8 @@ class Task(Record, frozen=True):
     aims: tuple[Aim, ...]
     start: tuple[int, ...] = ()
     """The order from which the search starts; empty for the declared one."""
+    bound: int = 0
+    """No order has less for the first aim."""
 
     @property
     def rules(self) -> int:
@@ -137,6 +139,10 @@ class Search:
         self._units = sum(len(build.arrangement.units) for build in task.builds)
         self._effort = effort * _second(self._units)
 
+    def strict(self) -> Solution:
+        """Return the best order that keeps all rules."""
+        return self._best(range(self.task.rules))
+
     def run(self) -> Solution:
         """Return the best order that keeps all rules; else the contradicting rules and a compromise."""
         every = tuple(range(self.task.rules))
@@ -152,6 +158,8 @@ class Search:
         program, literals = self._program()
         for rule in rules:
             program.model.add(literals[rule] == 1)
+        if self.task.bound:
+            program.model.add(self._expression(program, self.task.aims[0]) >= self.task.bound)
         return self._descend(program, literals)
 
     def _descend(self, program: JointProgram, literals: Sequence[LiteralT]) -> Solution:

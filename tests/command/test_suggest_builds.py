@@ -163,6 +163,21 @@ def test_builds_that_declare_other_orders_are_refused(tmp_path):
     assert "refused: its builds declare `head` and `tail` in different orders" in done.stdout
 
 
+def test_a_build_that_shuffles_the_members_is_refused(tmp_path):
+    random = '[build.b]\ninput = "ring.h"\nrandstruct = "gcc-full"\nrandomized = ["ring"]\nseed = "SEED"\n'
+    done = suggest(
+        tmp_path, "ring", matrix=random.replace("SEED", "0" * 64) + '[build.a]\ninput = "ring.h"\n'
+    )
+    assert done.returncode == 3
+    assert "refused: in b: the build puts its fields into a random order" in done.stdout
+
+
+def test_equal_builds_count_each(tmp_path):
+    text = "struct ring {\n\tchar a;\n\tlong head;\n\tint tail;\n\tlong b;\n};\n"
+    made = document(tmp_path, "--smallest", text=text, rules="", matrix=MATRIX.replace("i386", "aarch64"))
+    assert made["aims"][0] == {"aim": "size", "before": 128, "after": 96, "bound": 96}
+
+
 USAGE = [
     (("ring",), "has no `input`, and the command line names none", 2),
     (("ring.h", "ring", "more"), "Got unexpected extra argument (more)", 2),

@@ -97,7 +97,8 @@ def arrangements(subject: Subject) -> list[Arrangement]:
     struct, reading = subject.found.struct, subject.found.judged.reading
     if struct.aggregate == "union":
         raise Refused("it is a union, whose members all begin at 0")
-    if struct.randomised is not None and struct.randomised.is_own:
+    is_random = struct.randomised is not None and struct.randomised.is_own
+    if is_random or subject.found.judged.surroundings.shape(struct) is not None:
         raise Refused("the build puts its fields into a random order, so the declared one decides nothing")
     if len(struct.fields) > MOST_MEMBERS:
         raise Refused(f"it has {len(struct.fields)} members, and at most {MOST_MEMBERS} are searched")

@@ -6,23 +6,21 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from layoutlint.errors import UsageError
-from layoutlint.geometry.layout import Layout
-from layoutlint.geometry.placement import count_lines
 from layoutlint.judgement.rule import Rule
 from layoutlint.judgement.verdict import Verdict
 from layoutlint.lint.reordering.builds import ArrangedSubject, Request
 from layoutlint.lint.reordering.merging import merge_builds
 from layoutlint.lint.reordering.solving import moves_of, solve
 from layoutlint.lint.reordering.task import Candidate
+from layoutlint.lint.reordering.values import value_of
 from layoutlint.model.build import Build
 from layoutlint.model.record import Record, replace
 from layoutlint.model.structs import Struct
 from layoutlint.readers import order_uses
 from layoutlint.suggestion.arrangement import Arrangement
 from layoutlint.suggestion.common_order import CommonOrder
-from layoutlint.suggestion.program import unmoved
 from layoutlint.suggestion.result import Aimed, Refusal, RuleOutcome, Status, Suggestion
-from layoutlint.suggestion.search import Aim, BuildTask, Solution, Task
+from layoutlint.suggestion.search import BuildTask, Solution, Task
 
 
 class Group(Record, frozen=True):
@@ -199,28 +197,5 @@ def _refusals(each: ArrangedSubject, positions: list[int], new: Struct) -> Itera
 def _aims(task: Task, solution: Solution) -> Iterator[Aimed]:
     declared = task.order.declared()
     for reached in solution.reached:
-        before, after = (_value(task, reached.aim, order) for order in (declared, solution.order))
+        before, after = (value_of(task, reached.aim, order) for order in (declared, solution.order))
         yield Aimed(reached.aim, before, after, min(reached.bound, after))
-
-
-def _value(task: Task, aim: Aim, order: tuple[int, ...]) -> int:
-    """Return what an order reaches for an aim."""
-    if aim == "moves":
-        kept = unmoved(order, task.order.weights)
-        return sum(weight for number, weight in enumerate(task.order.weights) if number not in kept)
-    return sum(
-        build.weight * _value_in(build, aim, task.order.in_build(at, order))
-        for at, build in enumerate(task.builds)
-    )
-
-
-def _value_in(build: BuildTask, aim: Aim, units: tuple[int, ...]) -> int:
-    """Return what an order of a build's units reaches for an aim."""
-    arrangement = build.arrangement
-    if aim == "size":
-        return (arrangement.lay_out(units).bit_size or 0) // 8
-    if aim == "holes":
-        return arrangement.count_holes(units)
-    layout = Layout(arrangement.lay_out(units))
-    places = [[layout.find(place.path) or place for place in path] for path in build.paths]
-    return sum(max(count_lines(path, base, build.line) for base in build.bases) for path in places)

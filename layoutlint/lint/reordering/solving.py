@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from layoutlint.judgement.verdict import Outcome, Verdict
-from layoutlint.lint.reordering.start import start_order
+from layoutlint.lint.reordering.start import count_faults, extended, start_order
 from layoutlint.lint.reordering.task import Candidate
+from layoutlint.lint.reordering.values import value_of
 from layoutlint.model.record import replace
 from layoutlint.suggestion.common_order import CommonOrder
 from layoutlint.suggestion.program import unmoved
 from layoutlint.suggestion.result import Move
-from layoutlint.suggestion.search import Search, Solution, Task
+from layoutlint.suggestion.search import Aim, BuildTask, Reached, Search, Solution, Task, task_of_one
 
 _MOST_TRIES = 20
 """How many orders are tried that keep what the search knows of the rules, and not the rules."""
@@ -26,7 +27,7 @@ def solve(task: Task, judges: Judges, effort: float) -> tuple[Solution, list[lis
 
     Orders that break rules which the search cannot state are excluded. If none is left, nothing is known.
     """
-    task = replace(task, start=start_order(task.order, [own[0] for own in judges]))
+    task = _started(task, [own[0] for own in judges], effort)
     contradiction: Solution | None = None
     for _ in range(_MOST_TRIES):
         solution = Search(task, effort).run()
@@ -35,6 +36,8 @@ def solve(task: Task, judges: Judges, effort: float) -> tuple[Solution, list[lis
                 contradiction = solution
             elif contradiction is None:
                 break
+        if not solution.order and solution.state == "unknown":
+            solution = _start_as_solution(task, judges)
         if not solution.order:
             return solution, []
         after = [
@@ -49,6 +52,68 @@ def solve(task: Task, judges: Judges, effort: float) -> tuple[Solution, list[lis
     if contradiction is not None:
         return Solution("infeasible", core=contradiction.core, is_minimal=contradiction.is_minimal), []
     return Solution("unknown"), []
+
+
+def _started(task: Task, builds: Sequence[Candidate], effort: float) -> Task:
+    """Return a task with the order to start from, and for several builds what none can beat.
+
+    Each build alone is searched faster than all together: no common order moves less than its best order, nor
+    has less of what is added up over the builds.
+    """
+    start = start_order(task.order, builds)
+    if len(builds) == 1:
+        return replace(task, start=start)
+    alone = [
+        _alone(build, judge, task.aims[:1], effort / len(builds))
+        for build, judge in zip(task.builds, builds, strict=True)
+    ]
+    if not all(each.order for each in alone):
+        return replace(task, start=start)
+    bounds = [each.reached[0].bound for each in alone]
+    starts = [start or task.order.declared()]
+    tried = (extended(task.order, number, each.order) for number, each in enumerate(alone))
+    starts += (each for each in tried if _has_ends(task, each))
+    best = min(
+        starts, key=lambda each: (count_faults(task.order, builds, each), value_of(task, task.aims[0], each))
+    )
+    return replace(task, start=best, bound=max(bounds) if task.aims[0] == "moves" else sum(bounds))
+
+
+def _has_ends(task: Task, order: Sequence[int]) -> bool:
+    """Return whether a flexible array is last in each build, and no array without a length becomes one."""
+    for number, build in enumerate(task.builds):
+        arrangement = build.arrangement
+        with_fields = [unit for unit in task.order.in_build(number, order) if arrangement.units[unit].fields]
+        if arrangement.last not in (None, with_fields[-1]) or with_fields[-1] in arrangement.markers:
+            return False
+    return True
+
+
+def _alone(build: BuildTask, judge: Candidate, aims: tuple[Aim, ...], effort: float) -> Solution:
+    """Return the best order of one build for the first aim."""
+    task = task_of_one(build, aims)
+    return Search(replace(task, start=start_order(task.order, [judge])), effort).strict()
+
+
+def _start_as_solution(task: Task, judges: Judges) -> Solution:
+    """Return the order from which the search starts as its result, if the rules keep it in all builds.
+
+    For large structs in many builds the search can end before it finds any.
+    """
+    is_kept = task.start and all(
+        verdict.outcome is Outcome.KEPT
+        for build, own in enumerate(judges)
+        for candidate in own
+        for verdict in _verdicts(candidate, task.order.in_build(build, task.start))
+    )
+    if not is_kept:
+        return Solution("unknown")
+    bounds = (task.bound, *(0 for _ in task.aims[1:]))
+    reached = tuple(
+        Reached(aim, value_of(task, aim, task.start), bound)
+        for aim, bound in zip(task.aims, bounds, strict=True)
+    )
+    return Solution("feasible", task.start, reached, tuple(range(task.rules)))
 
 
 def _verdicts(candidate: Candidate, order: Sequence[int]) -> list[Verdict]:

@@ -27,7 +27,7 @@ def start_order(common: CommonOrder, builds: Sequence[Candidate]) -> Order:
     movable = _movable(common, builds)
     order: Order = common.declared()
     last = _last(common, builds)
-    best = _faults(common, builds, order)
+    best = count_faults(common, builds, order)
     left = _MOST_JUDGED // sum(len(each.ruled) for each in builds)
     for _ in range(_MOST_MOVED):
         tried = [each for number in movable for each in _moved(last, order, number)]
@@ -35,7 +35,7 @@ def start_order(common: CommonOrder, builds: Sequence[Candidate]) -> Order:
         if not best[0] or left < len(tried):
             break
         left -= len(tried)
-        judged = ((_faults(common, builds, each), each) for each in tried)
+        judged = ((count_faults(common, builds, each), each) for each in tried)
         value, nearest = min(judged, default=(best, order))
         if value >= best:
             break
@@ -84,7 +84,17 @@ def _pushed(last: frozenset[int], order: Order, number: int) -> Iterator[Order]:
             yield (*rest[:at], other, *rest[at:])
 
 
-def _faults(common: CommonOrder, builds: Sequence[Candidate], order: Order) -> tuple[int, int]:
+def extended(common: CommonOrder, build: int, order: Sequence[int]) -> Order:
+    """Return an order of a build's units as a common one: what the build lacks stays behind its neighbour."""
+    own = common.units[build]
+    result = [own[number] for number in order]
+    for number in common.declared():
+        if number not in own:
+            result.insert(result.index(number - 1) + 1 if number else 0, number)
+    return tuple(result)
+
+
+def count_faults(common: CommonOrder, builds: Sequence[Candidate], order: Order) -> tuple[int, int]:
     """Return how many rules an order does not keep in some build, and at how many bases in all."""
     failing = [
         verdict
