@@ -11,7 +11,7 @@ from layoutlint.model.structs import Struct
 from layoutlint.reports.check import json
 from layoutlint.reports.finding_phrases import exit_meaning, tally
 from layoutlint.reports.page.document import page
-from layoutlint.reports.page.structs import struct_data
+from layoutlint.reports.page.structs import MOST_BASES, struct_data
 from layoutlint.reports.show.options import ShowOptions
 
 
@@ -59,7 +59,7 @@ def judged_values(finding: Finding, number: int | None) -> dict[str, Any]:
     verdict = finding.verdict
     return {
         "struct": number,
-        "possible": list(verdict.possible),
+        "possible": list(verdict.possible[:MOST_BASES]),
         "shared": list(_shared(finding)),
     }
 

@@ -21,6 +21,9 @@ from layoutlint.reports.show.options import ShowOptions
 MOST_CONTAINERS = 200
 """Containers of one struct that a page lists."""
 
+MOST_BASES = 512
+"""Places of an object that the slider of a page has: enough for all of a line of 4,096 bytes."""
+
 Declared = Callable[[Struct], tuple[Access, ...]]
 
 
@@ -45,14 +48,15 @@ def _drawing(struct: Struct, accesses: Iterable[Access], options: ShowOptions) -
     """Return what is drawn of a struct; nothing for an unknown layout."""
     line_size = options.line_size or struct.target.line_size
     if struct.problem is not None or struct.bit_size is None:
-        return {"line_size": line_size, "bases": [], "strips": [], "uses": []}
+        return {"line_size": line_size, "bases": [], "places": 0, "strips": [], "uses": []}
     layout = Layout(struct)
     placed = placements(layout, options.line_size, options.min_align)
     numbers = {place: number for number, place in enumerate(layout.places)}
     chosen = strips(layout)
     return {
         "line_size": line_size,
-        "bases": list(placed.bases),
+        "bases": list(placed.bases[:MOST_BASES]),
+        "places": len(placed.bases),
         "strips": [
             [
                 -1 if strip.place is None else numbers[strip.place],

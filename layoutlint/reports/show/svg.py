@@ -27,8 +27,8 @@ _MOST_DESCRIBED = 40
 """Lines that the description lists for readers of screens."""
 _LEFT, _RIGHT, _TOP = 76, 12, 14
 _WIDTH = 896
-_LEAST_BYTE = 7
-"""Pixels of a line of up to 128 bytes, and of a byte of a longer one."""
+_LEAST_BYTE, _MOST_WIDTH = 7, 3584
+"""Pixels of a line of up to 128 bytes, of a byte of a longer one, and of the longest."""
 _LANE, _ROW = 15, 26
 """Pixels of the height of a lane, and of the least height of a row."""
 _LETTER = 6.7
@@ -65,7 +65,8 @@ class _Picture(Record, frozen=True):
     @property
     def byte(self) -> float:
         """The width of a byte in pixels."""
-        return max(_WIDTH / self.placed.line_size, _LEAST_BYTE)
+        size = self.placed.line_size
+        return max(_WIDTH / size, min(_LEAST_BYTE, _MOST_WIDTH / size))
 
     @property
     def width(self) -> float:

@@ -3,7 +3,7 @@
 (() => {
 const SVG = "http://www.w3.org/2000/svg";
 const PAGE = 100, FOLD = 3, MOST_ROWS = 200, MOST_DEEP = 12;
-const LEFT = 84, WIDTH = 896, LEAST_BYTE = 7, LANE = 15, ROW = 26, LETTER = 6.7;
+const LEFT = 84, WIDTH = 896, LEAST_BYTE = 7, MOST_WIDTH = 3584, MOST_FIELDS = 2000, LANE = 15, ROW = 26, LETTER = 6.7;
 const RULE_LOOKS = [["#d55e00", ""], ["#0072b2", "14 3"], ["#009e73", "6 3"], ["#cc79a7", "2 4"], ["#56b4e9", "14 3 2 3"], ["#b8a500", "6 3 2 3"]];
 const $ = (id) => document.getElementById(id);
 let maps = 0;
@@ -20,6 +20,7 @@ const el = (name, attributes = {}, ...children) => fill(document.createElement(n
 const svg = (name, attributes = {}, ...children) => fill(document.createElementNS(SVG, name), attributes, children);
 const code = (text) => el("code", {}, text);
 const count = (number, noun) => `${number.toLocaleString("en")} ${noun}${number === 1 ? "" : "s"}`;
+const few = (numbers) => numbers.length > 64 ? `${numbers.slice(0, 64).join(", ")} and more` : numbers.join(", ");
 const place = (file, line) => file === null ? "" : line === null ? file : `${file}:${line}`;
 
 // ---- lists that grow on demand
@@ -127,6 +128,7 @@ function structMap(data, struct, judged, moved = null, peers = []) {
   const own = judged.flatMap((each) => each.possible);
   const bases = [...new Set(own.length ? own : struct.bases)].sort((a, b) => a - b);
   const total = Math.max(struct.line_size, ...judged.map((each) => each.finding.placements.line_size ?? 0));
+  const places = Math.max(struct.places, ...judged.map((each) => each.finding.placements.total));
   const failing = bases.findIndex((base) => judged.some((each) => failsAt(each, base, total)));
   const slider = el("input", { type: "range", id: `base-${number}`, min: 0, max: bases.length - 1, step: 1, value: Math.max(failing, 0) });
   const output = el("output", { for: `base-${number}` });
@@ -137,12 +139,13 @@ function structMap(data, struct, judged, moved = null, peers = []) {
   const rows = el("tbody");
   const table = lazy(["Fields as a table"], () => {
     const head = ["offset", "size", "lines", "field", "type", "access", ""].map((name, at) => el("th", { scope: "col", class: at < 2 ? "number" : null }, name || el("span", { class: "dim" }, "rule")));
-    return [el("div", { class: "wide", tabindex: 0, role: "region", "aria-label": `Fields of ${struct.aggregate} ${struct.name}` }, el("table", {}, el("thead", {}, el("tr", {}, head)), rows))];
+    const left = struct.fields.length - MOST_FIELDS;
+    return [left > 0 ? el("p", {}, `${count(left, "further field")} not listed`) : null, el("div", { class: "wide", tabindex: 0, role: "region", "aria-label": `Fields of ${struct.aggregate} ${struct.name}` }, el("table", {}, el("thead", {}, el("tr", {}, head)), rows))];
   });
   function update() {
     const base = bases[slider.value];
     const words = bases.length === 1 ? `byte ${base} of a line, the only possible place` : `byte ${base} of a line`;
-    output.textContent = words;
+    output.textContent = places > bases.length ? `${words} (the first ${bases.length} of ${places.toLocaleString("en")} places)` : words;
     slider.setAttribute("aria-valuetext", words);
     const byRule = colours.value === "rule", byChange = colours.value === "change";
     verdicts.replaceChildren(...judged.map((each, at) => {
@@ -164,7 +167,13 @@ function structMap(data, struct, judged, moved = null, peers = []) {
   update();
   return el("div", { class: "struct-map" },
     el("div", { class: "controls" }, el("label", { for: slider.id }, "Object at "), slider, output, el("span", { class: "colours", hidden: !judged.length && !moved }, el("label", { for: colours.id }, "Colours: "), colours)),
-    verdicts, picture, legend, table);
+    verdicts, picture, crowded(struct), legend, table);
+}
+
+function crowded(struct) {
+  const drawn = new Set(struct.strips.map((strip) => strip[0]));
+  const left = struct.fields.filter((field, number) => !drawn.has(number) && field.size !== 0).map((field) => field.path);
+  return left.length ? el("p", { class: "dim" }, `Not drawn, because too many fields overlap or the size is not known: ${left.slice(0, 10).join(", ")}${left.length > 10 ? ` and ${left.length - 10} more` : ""}`) : null;
 }
 
 const swatch = (look) => svg("svg", { class: "swatch", width: 34, height: 8, "aria-hidden": "true" }, bar(look, 0, 4, 34));
@@ -186,7 +195,7 @@ function looksOf(data, struct, judged, byRule, path) {
 }
 
 function draw(data, struct, judged, base, total, byRule, moved, hatch) {
-  const size = struct.line_size, unit = Math.max(WIDTH / size, LEAST_BYTE), { rows, cut } = lineRows(struct.strips, base, size);
+  const size = struct.line_size, unit = Math.max(WIDTH / size, Math.min(LEAST_BYTE, MOST_WIDTH / size)), { rows, cut } = lineRows(struct.strips, base, size);
   const parts = [];
   let y = 20;
   for (let at = 0; at < size; at += Math.max(8, size / 8)) parts.push(svg("text", { x: LEFT + at * unit, y: 14, class: "dim" }, at));
@@ -250,7 +259,7 @@ function drawMarks(judged, base, total, size, unit, tops) {
 }
 
 function fieldRows(struct, judged, base, total) {
-  return struct.fields.slice(0, 2000).map((field) => {
+  return struct.fields.slice(0, MOST_FIELDS).map((field) => {
     const failing = judged.filter((each) => failsAt(each, base, total) && each.finding.fields.some((own) => inside(own.path, field.path)));
     const first = Math.floor((base + field.offset) / struct.line_size), last = Math.floor((base + field.offset + Math.max(field.size ?? 1, 1) - 1) / struct.line_size);
     const uses = struct.uses.filter((use) => inside(use[0], field.path)).map((use) => use[0] === field.path ? use[3] : `${use[0]}: ${use[3]}`);
@@ -273,7 +282,7 @@ function findingItem(data, judged) {
   const where = place(at.file, at.line), notes = [finding.severity, finding.state, finding.suppressed ? "suppressed" : null].filter(Boolean).join(", ");
   const summary = [badge(finding.outcome), code(finding.rule), ` ${finding.kind} on ${finding.struct}`, el("span", { class: "place" }, [notes, where].filter(Boolean).join(" · "))];
   return el("li", {}, lazy(summary, () => [
-    paragraphs([["What", finding.message], ["Why", finding.why], ["To do", finding.advice], ["Suppressed", finding.suppressed], ["Placed", finding.placements.basis], ["Fails at", judged.possible.length && finding.placements.bases.length ? `byte ${finding.placements.bases.join(", ")} of a line; objects can start at ${judged.possible.join(", ")}` : ""], ["Stated by", `${finding.intent.by} ${place(finding.intent.file, finding.intent.line)}`], ["In", [finding.input, ...finding.also].join(", ")]]),
+    paragraphs([["What", finding.message], ["Why", finding.why], ["To do", finding.advice], ["Suppressed", finding.suppressed], ["Placed", finding.placements.basis], ["Fails at", judged.possible.length && finding.placements.bases.length ? `byte ${few(finding.placements.bases)} of a line; objects can start at ${few(judged.possible)}` : ""], ["Stated by", `${finding.intent.by} ${place(finding.intent.file, finding.intent.line)}`], ["In", [finding.input, ...finding.also].join(", ")]]),
     finding.placements.orders ? el("p", {}, `The order of fields is random; it fails in ${(finding.placements.orders.share * 100).toFixed(1)} % of the placements of all orders. One order is drawn.`) : null,
     finding.evidence.length ? el("div", {}, el("h3", {}, "Evidence"), el("ul", {}, finding.evidence.map((text) => el("li", {}, coded(text))))) : null,
     struct === null ? null : structMap(data, data.structs[struct], [judged]),
