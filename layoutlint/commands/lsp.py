@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from importlib.util import find_spec
 
 import click
 
@@ -44,6 +43,8 @@ def lsp(
     placement: PlacementOptions,
 ) -> None:
     """Serve an editor on stdin and stdout (language server protocol)."""
+    from importlib.util import find_spec
+
     if find_spec("pygls") is None:
         raise ReadError("pygls", "is not installed: pip install 'layoutlint[lsp]'")
     from layoutlint import files

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -22,7 +24,7 @@ from lsprotocol.types import (
     TextEdit,
 )
 
-from tests.harness.command import run
+from tests.harness.command import ROOT, run
 from tests.harness.editor import Editor, uri
 
 RULES = """\
@@ -267,3 +269,15 @@ def test_an_unsaved_rule_file_counts(editor: Editor, folder: Path):
     assert [row[0] for row in rows(found)] == ["rule-file", "small"]
     editor.close(rules)
     editor.close(name)
+
+
+def test_without_its_library_it_says_what_to_install():
+    code = "import sys; sys.modules['pygls'] = None; sys.argv = ['layoutlint', 'lsp']; from layoutlint import cli; cli.main()"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, stdin=subprocess.DEVNULL)
+    assert (done.returncode, done.stdout) == (3, "")
+    assert done.stderr == "layoutlint: pygls: is not installed: pip install 'layoutlint[lsp]'\n"
+
+
+def test_mistakes_on_its_command_line(tmp_path: Path):
+    table = {("--rules", "no.toml"): 2, ("--compile-commands", "no.json"): 2, ("--line-size", "7"): 2, ("x",): 2}
+    assert {words: run("lsp", *words, cwd=tmp_path).returncode for words in table} == table

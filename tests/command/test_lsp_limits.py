@@ -11,6 +11,7 @@ from time import monotonic
 
 import pytest
 from lsprotocol.types import (
+    CancelParams,
     CodeLensParams,
     ExecuteCommandParams,
     HoverParams,
@@ -136,6 +137,8 @@ def test_hostile_texts_and_questions(folder: Path):
     for line, column in ((0, 1 << 30), (1 << 30, 0)):
         with suppress(JsonRpcException):
             editor.wait(editor.client.text_document_hover_async(HoverParams(document, Position(line, column))))
+    for number in (0, 7, "no such request"):
+        editor.client.cancel_request(CancelParams(number))
     for path in ("git:/x.h", "untitled:", "file:///", "file:///no/such/folder/x.h", "x"):
         editor.open(path, NOTED)
     editor.quiet(1)

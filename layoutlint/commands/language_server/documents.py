@@ -16,7 +16,7 @@ from layoutlint.model.structs import Field, fields_in_braces
 
 HEADERS, SOURCES = (".h",), (".c",)
 RULE_FILE = "layoutlint.toml"
-_RULE = re.compile(r"^\s*\[\[?\s*(?:rule|struct)\b", re.MULTILINE)
+_CASES = ".cases.toml"
 _UNTITLED = "untitled"
 _LARGEST = 1 << 25
 """The most bytes of a file on disk that is compared with a text."""
@@ -65,7 +65,6 @@ class OpenDocument:
     def __init__(self, uri: str, path: str, language: str, text: str, version: int | None) -> None:
         self.uri, self.path, self.language = uri, path, language
         self.name, self.real_path = os.path.basename(path), files.real_path(path)
-        self.is_on_disk = files.is_file(path) and files.status_of(path).st_size > 0
         self.kept: dict[str, Kept] = {}
         self.result: JudgedDocument | None = None
         """The last result, also if it has errors."""
@@ -83,13 +82,20 @@ class OpenDocument:
         """Take a new text."""
         self.text, self.version, self.lines = text, version, split_lines(text)
         self._maps: dict[int, LineMap] = {}
+        self._states_rule = _states_rule(self.lines)
+
+    @property
+    def is_on_disk(self) -> bool:
+        """Whether there is a file with some content."""
+        return files.is_file(self.path) and files.status_of(self.path).st_size > 0
 
     @property
     def is_rules(self) -> bool:
         """Whether it is a rule file."""
         if os.path.basename(self.path) == RULE_FILE:
             return True
-        return self.path.endswith(".toml") and _RULE.search(self.text) is not None
+        is_other = not self.path.endswith(".toml") or self.path.endswith(_CASES)
+        return not is_other and self._states_rule
 
     @property
     def is_saved(self) -> bool:
@@ -133,6 +139,18 @@ class OpenDocument:
         if id(lines) not in self._maps:
             self._maps[id(lines)] = LineMap(lines, self.lines)
         return self._maps[id(lines)]
+
+
+def _states_rule(lines: list[str]) -> bool:
+    """Return whether a text has a rule on a struct: other programs have rules in TOML as well."""
+    is_in_rule = False
+    for line in lines:
+        text = line.strip()
+        if text.startswith("["):
+            is_in_rule = text.startswith("[[") and text.strip("[] \t") == "rule"
+        elif is_in_rule and text.startswith("struct") and text[len("struct") :].lstrip().startswith("="):
+            return True
+    return False
 
 
 def path_of(uri: str, folder: str) -> str | None:

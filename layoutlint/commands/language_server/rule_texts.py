@@ -20,9 +20,9 @@ from layoutlint.judgement.rule import ACCESSES, Key, Kind, Severity
 from layoutlint.kinds import KINDS, find_kind
 from layoutlint.model.record import Record
 
-_HEADER = re.compile(r"^\s*\[+\s*(?P<path>[^\]]*?)\s*\]+")
+_HEADER = re.compile(r"\s*\[{1,2}(?P<path>[^\[\]]*)\]")
 _PAIR = re.compile(r"^\s*(?P<key>[\w-]+)\s*=\s*(?P<value>.*)$")
-_TOKEN = re.compile(r"[^\s\"'\[\],={}]*$")
+_ENDS_TOKEN = frozenset(" \t\"'[],={}")
 _WORD = re.compile(r"[\w-]+")
 _MOST_ROWS = 2_000
 """The most lines above the cursor that are read for its section."""
@@ -73,7 +73,7 @@ def section(lines: Sequence[str], line: int) -> Section:
         if pair is not None:
             values[pair["key"]] = pair["value"]
             key = pair["key"] if number <= line else key
-    return Section(header["path"] if header else "", values, key)
+    return Section(header["path"].strip() if header else "", values, key)
 
 
 def completion(
@@ -89,8 +89,9 @@ def completion(
     pair = _PAIR.match(before)
     is_value = pair is not None or before.count('"') % 2 or before.lstrip()[:1] in ('"', "[", "]")
     words = dict(_values(around, others) if is_value else _keys(around))
-    token = _TOKEN.search(before)
-    start = token.start() if token is not None else at
+    start = at
+    while start > 0 and text[start - 1] not in _ENDS_TOKEN:
+        start -= 1
     where = types.Range(
         types.Position(position.line, units(text, start, encoding)),
         types.Position(position.line, units(text, at, encoding)),
