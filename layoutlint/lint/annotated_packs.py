@@ -1,4 +1,4 @@
-"""The accesses that annotations in C sources declare, for functions that are read without layouts of rules."""
+"""The accesses that annotations in C sources declare, for functions that are read without judging rules."""
 
 from __future__ import annotations
 

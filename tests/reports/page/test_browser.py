@@ -17,6 +17,7 @@ from tests.reports.page.test_page import NAMES, compared
 assert compared  # a fixture
 
 OPEN = "document.querySelectorAll(arguments[0])[arguments[1]].open = true"
+pytestmark = pytest.mark.exhaustive  # Chromium takes seconds to start
 VISIBLE = "return [...document.querySelectorAll('#finding-list > li > details > summary code')].map(e => e.textContent)"
 SLIDE = """
 const map = document.querySelectorAll('#finding-list .struct-map')[0], slider = map.querySelector('input[type=range]');
@@ -71,7 +72,6 @@ def test_the_slider_shows_the_verdicts_of_check(driver, page):
     assert browser.requests(driver) == []
 
 
-@pytest.mark.exhaustive
 def test_pairs_of_lines_have_twice_the_bases(driver, page):
     path, report = page
     finding = next(finding for finding in report["findings"] if finding["rule"] == "pairs")
@@ -81,7 +81,6 @@ def test_pairs_of_lines_have_twice_the_bases(driver, page):
     assert failing == finding["placements"]["bases"]
 
 
-@pytest.mark.exhaustive
 def test_filters(driver, page):
     browser.visit(driver, page[0])
     assert sorted(driver.execute_script(VISIBLE)) == ["apart", "pairs"]
@@ -98,7 +97,6 @@ def test_filters(driver, page):
     assert driver.execute_script(VISIBLE) == ["size"]
 
 
-@pytest.mark.exhaustive
 def test_both_sides_of_a_comparison_move_together(driver, compared):
     browser.visit(driver, compared[0])
     driver.execute_script(OPEN, "#change-list > li > details", 0)
@@ -115,7 +113,6 @@ def test_both_sides_of_a_comparison_move_together(driver, compared):
     assert browser.complaints(driver) == []
 
 
-@pytest.mark.exhaustive
 def test_the_keyboard_is_enough(driver, page):
     from selenium.webdriver.common.keys import Keys
 
@@ -139,7 +136,6 @@ def test_the_keyboard_is_enough(driver, page):
     assert slider.get_attribute("aria-valuetext") != before
 
 
-@pytest.mark.exhaustive
 @pytest.mark.parametrize("is_dark", [False, True], ids=["light", "dark"])
 def test_accessibility(driver, page, is_dark):
     if is_dark:
@@ -152,7 +148,6 @@ def test_accessibility(driver, page, is_dark):
     assert browser.axe(driver) == []
 
 
-@pytest.mark.exhaustive
 def test_hostile_names_are_text(driver, tmp_path):
     structs = tuple(struct(name, 16, member(name, 0, 8), member("b", 8, 8)) for name in NAMES)
     (tmp_path / "page.html").write_text("".join(html.render(structs, ShowOptions())), errors="backslashreplace")
@@ -168,7 +163,6 @@ def test_hostile_names_are_text(driver, tmp_path):
     assert browser.complaints(driver) == []
 
 
-@pytest.mark.exhaustive
 def test_nine_thousand_structs_can_be_used_within_a_second(driver, tmp_path):
     structs = tuple(
         struct(f"s{number}", 128, *(member(f"field_{at}", at * 8, 8) for at in range(16))) for number in range(9000)
