@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import lru_cache
 from math import gcd
 
 from layoutlint.geometry.allocators import AllocationRequest, blocks
@@ -133,15 +134,20 @@ def placements(
         why = f"objects are aligned to {smallest}, the smallest that {target.name} allocates"
     else:
         why = f"aligned to {align.value} ({align.basis})"
-    bases = range(0, line, gcd(step, line))
-    return Placements(line, tuple(bases), why, rows=_assumed_rows(layout, set(bases), line))
+    return Placements(line, _multiples(gcd(step, line), line), why, rows=_assumed_rows(layout, step, line))
 
 
-def _assumed_rows(layout: Layout, starts: set[int], line: int) -> tuple[Row, ...]:
-    """Return the row of an assumed array; none for a struct with a flexible array."""
-    if layout.open_end is not None:
+def _assumed_rows(layout: Layout, step: int, line: int) -> tuple[Row, ...]:
+    """Return the row of an assumed array of objects at multiples of `step`; none with a flexible array."""
+    if layout.open_end is not None or not layout.size:
         return ()
-    return _nonempty_row(ASSUMED, layout.size, element_starts(starts, layout.size, None, line))
+    return (Row(ASSUMED, layout.size, _multiples(gcd(step, layout.size, line), line)),)
+
+
+@lru_cache(maxsize=64)  # with lines of 1 MiB they take longer than all else of a struct
+def _multiples(step: int, line: int) -> tuple[int, ...]:
+    """Return the multiples of a step, modulo the line size, of which it is a divisor."""
+    return tuple(range(0, line, step))
 
 
 def allocation_request(
