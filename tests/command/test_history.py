@@ -39,6 +39,7 @@ def trace(folder, *words: str):
     return done.returncode, json.loads(done.stdout)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("builds", "status", "sizes", "tail", "outcome", "steps"), [
     ("far near far", 0, [80, 24, 80], [72, 16, 72], ["kept", "at-risk", "kept"], [(0, 1), (1, 2)]),
     ("near flags", 0, [24, 24], [16, 16], ["at-risk", "at-risk"], [(0, 1)]),
@@ -130,6 +131,7 @@ def test_text(folder):
     assert done.stdout.count("worse: apart") == 12
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("builds", ["far near", "far none near", "large far", "nested union", "empty", "flags hostile"])
 def test_picture(folder, builds):
     words = (*(f"{each}.h" for each in builds.split()), "ring", "--rules", "rules.toml", "--format", "svg")

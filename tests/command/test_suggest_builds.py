@@ -123,6 +123,7 @@ CONTRADICTIONS = [  # the rules of one build contradict, those of two builds, an
 ]  # fmt: skip
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(("size", "core", "builds", "status"), CONTRADICTIONS)
 def test_contradictions_are_named_with_their_builds(tmp_path, size, core, builds, status):
     rule = f'\n[[rule]]\nid = "size"\nstruct = "ring"\nkind = "size"\nwhy = "w"\n{size}\n'
