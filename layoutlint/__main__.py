@@ -8,9 +8,11 @@ from __future__ import annotations
 import gc
 import os
 import sys
+from contextlib import suppress
 
 EXIT_INTERNAL = 4  # as in errors.py, which may be what cannot be imported
 EXIT_INTERRUPTED = 130
+_NO_MEMORY = b"layoutlint: cannot run: there is not enough memory\n"
 
 
 def main() -> None:
@@ -41,8 +43,9 @@ def _complain(error: BaseException) -> None:
     try:
         cause = ascii(str(error))[1:-1]
         os.write(2, f"layoutlint: cannot run: {type(error).__name__}: {cause}{_remedy(error)}\n".encode())
-    except Exception:  # the status remains
-        return
+    except Exception:  # nothing is left for a longer message; the status remains in any case
+        with suppress(OSError):
+            os.write(2, _NO_MEMORY)
 
 
 def _remedy(error: BaseException) -> str:

@@ -75,7 +75,7 @@ def declared(n: int) -> str:
 
 GROWING = [
     # id, text, size, compiler (None: as C), kind, keys, what a refusal says (None: it is judged)
-    ("typedefs, C", chain, 10_000, None, "no-straddle", 'fields = ["*"]', "stands for more than 256 typedefs"),
+    ("typedefs, C", chain, 10_000, None, "no-straddle", 'fields = ["*"]', "leads through more than 256 typedefs"),
     ("comments", annotated, 2_000, None, "no-straddle", 'fields = ["*"]', None),
     ("comments on one line", one_line, 2_000, None, "no-straddle", 'fields = ["*"]', None),
     ("comments, many", annotated, 20_000, None, "no-straddle", 'fields = ["*"]', "more than 10,000 fields"),

@@ -81,7 +81,7 @@ def test_another_build_is_no_change(folder, name):
     need(compiler, *flags)
     other = f"{name.replace(' ', '-')}.o"
     subprocess.run([compiler, *flags, "-o", other, "s.c"], cwd=folder, check=True)
-    unreliable = "BTF of gcc does not tell" if name == "gcc BTF" else None
+    unreliable = "BTF of gcc does not state" if name == "gcc BTF" else None
     compare(folder, "reference.o", other, unreliable)
     compare(folder, other, "reference.o", unreliable)
 

@@ -38,7 +38,7 @@ html_copy_source = False
 html_static_path = []
 myst_heading_anchors = 4
 root_doc = "index"
-exclude_patterns = ["fixtures", "rules"]
+exclude_patterns = ["fixtures", "rules", "docs/editors/vscode"]
 highlight_language = "none"
 suppress_warnings = ["myst.xref_ambiguous"]
 """

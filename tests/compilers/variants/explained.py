@@ -168,7 +168,7 @@ WITHOUT_PAHOLE = (
 
 def hides(variant: Variant, said: str) -> bool:
     """Whether a struct is unknown because gcc's own BTF has first members at 0 that stand behind unnamed bit-fields."""
-    return variant.name == "gcc -gbtf" and said.startswith("unknown: BTF of gcc does not tell")
+    return variant.name == "gcc -gbtf" and said.startswith("unknown: BTF of gcc does not state")
 
 
 def unlisted(variant: Variant, built: Built) -> str | None:
