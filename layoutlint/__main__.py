@@ -8,11 +8,13 @@ from __future__ import annotations
 import gc
 import os
 import sys
-from contextlib import suppress
 
 EXIT_INTERNAL = 4  # as in errors.py, which may be what cannot be imported
 EXIT_INTERRUPTED = 130
 _NO_MEMORY = b"layoutlint: cannot run: there is not enough memory\n"
+
+_LEAST_MEMORY = 20 << 20
+"""Bytes of address space below which no command has ever run."""
 
 
 def main() -> None:
@@ -21,6 +23,9 @@ def main() -> None:
     # collection of the containers of a kernel takes ten milliseconds.
     gc.set_threshold(300_000, 20, 100)
     try:
+        if _has_little_memory():
+            _say_no_memory()
+            _exit_at_once(EXIT_INTERNAL)
         from layoutlint import cli
         from layoutlint.readers.processes.guard import (
             allow_guard,  # imported late: an import makes objects that stay
@@ -44,8 +49,23 @@ def _complain(error: BaseException) -> None:
         cause = ascii(str(error))[1:-1]
         os.write(2, f"layoutlint: cannot run: {type(error).__name__}: {cause}{_remedy(error)}\n".encode())
     except Exception:  # nothing is left for a longer message; the status remains in any case
-        with suppress(OSError):
-            os.write(2, _NO_MEMORY)
+        _say_no_memory()
+
+
+def _say_no_memory() -> None:
+    try:
+        os.write(2, _NO_MEMORY)
+    except OSError:  # the status remains
+        return
+
+
+def _has_little_memory() -> bool:
+    """Return whether the limit of the address space is below what imports need, where Python can crash."""
+    try:
+        from resource import RLIMIT_AS, getrlimit
+    except ImportError:  # no such limits, or none that can be read
+        return False
+    return 0 <= getrlimit(RLIMIT_AS)[0] < _LEAST_MEMORY
 
 
 def _remedy(error: BaseException) -> str:
