@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple, NoReturn
 import click
 
 from layoutlint import reports
+from layoutlint.commands import standard_input
 from layoutlint.commands.options import (
     PlacementOptions,
     ReadingOptions,
@@ -97,6 +98,7 @@ def _trace(
     from layoutlint.lint.options import Options
 
     paths, name = _split(words)
+    paths, texts = standard_input.take_text(paths)
     packs = load_packs(own.rule_paths or discover_rule_file(), own.pack_names)
     kernel_packs = () if own.no_packs else rule_file.kernel_packs_beside(packs)
     packs, kernel_packs = apply_overrides(packs, kernel_packs)
@@ -105,11 +107,17 @@ def _trace(
         annotations=not own.no_annotations,
         line_size=placement.line_size,
         min_align=placement.min_align,
-        read=read_options(flags, reading),
+        read=read_options(flags, reading, texts=texts),
     )
     inputs = [sides.SideInput(path, (path,)) for path in paths]
     read = sides.read_sides(inputs, packs, kernel_packs, options)
     traced = trace_struct(name, read, own.pairs, placement.line_size, placement.min_align)
+    if all(build.is_missing for build in traced.builds):
+        from layoutlint.errors import ReadError, struct_hint
+        from layoutlint.readers import inputs as readers
+
+        hint = struct_hint(name, readers.names(paths, options.read))
+        raise ReadError(", ".join(paths), f"no struct {name}{hint}")
     _refuse_unknown_fields(traced)
     return traced
 

@@ -29,6 +29,8 @@ class Build(Record, frozen=True):
     """The struct; None if its layout is not known."""
     reason: str = ""
     """Why the layout is not known."""
+    is_missing: bool = False
+    """Whether the input was read, and has no such struct."""
 
     @property
     def version(self) -> Version | None:
@@ -148,7 +150,9 @@ def _build(name: str, side: Side) -> Build:
     if named:
         return Build(side, None, "declared but not defined")
     unread = next(iter(side.report.unread), None)
-    return Build(side, None, "no such struct" if unread is None else unread.reason)
+    if unread is not None:
+        return Build(side, None, unread.reason)
+    return Build(side, None, "no such struct", is_missing=True)
 
 
 def _fields(builds: Sequence[Build]) -> Iterator[FieldRow]:

@@ -111,6 +111,17 @@ def test_mistakes(folder, words, message):
     assert message in done.stderr
 
 
+def test_a_struct_that_no_build_has(folder):
+    done = run("history", "far.h", "near.h", "rings", cwd=folder)
+    assert (done.returncode, done.stdout) == (3, "")
+    assert "no struct rings (did you mean `ring`?)" in done.stderr
+
+
+def test_standard_input(folder):
+    done = run("history", "-", "near.h", "ring", "--format", "json", cwd=folder, given=FAR.encode())
+    assert [build["size"] for build in json.loads(done.stdout)["builds"]] == [80, 24]
+
+
 def test_swapped_arguments(folder):
     done = run("history", "ring", "far.h", cwd=folder)
     assert done.returncode == 3
