@@ -76,7 +76,7 @@ def infer(
     from layoutlint.commands import terminal
     from layoutlint.inference.analysis import analyse
     from layoutlint.inference.infer import infer as infer_notes
-    from layoutlint.lint.annotated_packs import with_annotations
+    from layoutlint.lint.declared_accesses import with_annotations
     from layoutlint.model.uses import plain_name
     from layoutlint.readers import bodies, dispatch
     from layoutlint.readers.profiles import functions as profiled_functions

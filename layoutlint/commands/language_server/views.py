@@ -68,14 +68,14 @@ def _struct_page(document: OpenDocument, text: str, word: re.Match[str]) -> str 
     if name in _KEYWORDS:
         head = _HEAD.match(text, word.end())
         name = head[1] if head is not None else ""
-    kept = named(document, name)
+    kept = struct_by_name(document, name)
     if kept is None or not kept.judged.is_laid_out:
         return None
     is_kernel = document.result is not None and document.result.is_kernel
     return pages.struct_page(kept.judged, is_kernel, kept.stale)
 
 
-def named(document: OpenDocument, name: str) -> Kept | None:
+def struct_by_name(document: OpenDocument, name: str) -> Kept | None:
     """Return the struct with a tag or typedef."""
     kept = document.kept.get(name)
     if kept is None and name:

@@ -74,7 +74,7 @@ class _Picture(Record, frozen=True):
         return _LEFT + self.byte * self.placed.line_size + _RIGHT
 
     @property
-    def shown(self) -> Sequence[Row]:
+    def drawn_rows(self) -> Sequence[Row]:
         """The rows that are drawn."""
         return self.rows[:MOST_ROWS]
 
@@ -188,7 +188,7 @@ def _object(picture: _Picture, styles: dict[str, AccessStyle], top: float) -> tu
     line_size = picture.placed.line_size
     marks = range(0, line_size, max(8, line_size // 8))
     parts += [_text(_LEFT + byte * picture.byte, y - 4, str(byte), "dim") for byte in marks]
-    for row in picture.shown:
+    for row in picture.drawn_rows:
         height = max([_ROW, *(piece.strip.lanes * _LANE for piece in row.pieces)])
         parts += _row(row, picture, styles, y, height)
         y += height + 5
