@@ -63,7 +63,10 @@ class Outcome(Record, frozen=True):
     processor_seconds: float
     """Processor time of all attempts, with processes that the task started; 0 if it is lost."""
     memory: int
-    """The most bytes that were resident; 0 if it is lost."""
+    """The most bytes that were resident, also of files; 0 if it is lost.
+
+    If the task starts processes, pages that they share count for each.
+    """
     attempts: int
 
 

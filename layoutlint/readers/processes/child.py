@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import select
 import signal
+import sys
 from collections.abc import Callable
 from contextlib import suppress
 from typing import BinaryIO, ClassVar, NoReturn
@@ -48,6 +49,10 @@ class Child:
 
     def __init__(self, tell: WriteResult) -> None:
         self._pid: int | None = None
+        self.processor_seconds = 0.0
+        """The processor time of it and of the processes that it waited for, once its status is known."""
+        self.peak_memory = 0
+        """The most bytes that were resident in one of them, likewise."""
         parent = os.getpid()
         self.source, sink, life, self._life = _pipes()
         """The descriptor with the result; it ends when the process ends."""
@@ -68,6 +73,13 @@ class Child:
                 os._exit(1)
             close_all(sink, life)
 
+    @property
+    def pid(self) -> int:
+        """The number of the process. Raises ChildProcessError after its end."""
+        if self._pid is None:
+            raise ChildProcessError
+        return self._pid
+
     @classmethod
     def are_there(cls) -> bool:
         """Return whether this process has children."""
@@ -77,8 +89,10 @@ class Child:
         """Wait for the end, and return the code of os.waitstatus_to_exitcode; can be called once."""
         if self._pid is None:
             raise ChildProcessError
-        _, status = os.waitpid(self._pid, 0)
+        _, status, usage = os.wait4(self._pid, 0)
         self._pid = None
+        self.processor_seconds = usage.ru_utime + usage.ru_stime
+        self.peak_memory = usage.ru_maxrss * (1 if sys.platform == "darwin" else 1024)  # getrusage(2)
         return os.waitstatus_to_exitcode(status)
 
     def end(self) -> None:

@@ -155,19 +155,20 @@ def _confine(limits: Limits) -> None:
     import resource
 
     faulthandler.disable()  # PYTHONFAULTHANDLER; it keeps a stream of its own
-    _lower(resource.RLIMIT_CORE, _NO_CORE)
-    _lower(resource.RLIMIT_AS, _address_space() + limits.memory)
+    lower_limit(resource.RLIMIT_CORE, NO_CORE)
+    lower_limit(resource.RLIMIT_AS, _address_space() + limits.memory)
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGALRM})
     signal.alarm(limits.seconds)
 
 
-_NO_CORE = 1
+NO_CORE = 1
 """Bytes of a core dump: too few for a file, and on Linux the value for no dump to a program either
 (fs/coredump.c)."""
 
 
-def _lower(limit: int, value: int) -> None:
+def lower_limit(limit: int, value: int) -> None:
+    """Set a limit of this process (getrlimit(2)), unless a lower one is set."""
     import resource
 
     soft, hard = resource.getrlimit(limit)

@@ -1,0 +1,161 @@
+"""A task server, as the process that started it sees it."""
+
+from __future__ import annotations
+
+import os
+import select
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from contextlib import suppress
+
+from layoutlint.errors import ReadError
+from layoutlint.readers.executors import messages
+from layoutlint.readers.executors.server import MOST_ATTEMPTS
+from layoutlint.readers.executors.task import Failure, Outcome, Task
+
+_PROGRAM = "import sys; sys.path[:] = {path!r}; from layoutlint.readers.executors.server import main; main()"
+_END_SECONDS = 15.0
+"""How long a server may take to end what it runs; it gives up after less."""
+_SPARE_SECONDS = 60.0
+"""What a server may take beyond the limits of a task: for a process that only ends late after SIGKILL."""
+_LOOK_SECONDS = 0.5
+_PIECE = 1 << 20
+
+
+class TaskServer:
+    """A process that runs one task at a time. To be ended. Raises OSError if it cannot be started.
+
+    If the process dies, another one takes its place, and the task begins again, once.
+    """
+
+    def __init__(self, modules: tuple[str, ...]) -> None:
+        self._modules = modules
+        self._task: Task | None = None
+        self._starts = 0
+        self._start()
+
+    def _start(self) -> None:
+        program = _PROGRAM.format(path=[os.path.abspath(folder) for folder in sys.path if folder])
+        self._process = subprocess.Popen(
+            [sys.executable, "-P", "-c", program],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, bufsize=0,
+            start_new_session=True,
+        )  # fmt: skip
+        assert self._process.stdout is not None
+        self.source = self._process.stdout.fileno()
+        """The descriptor of replies: when it can be read, call `receive`."""
+        os.set_blocking(self.source, False)
+        self._folder: str | None = None
+        self._buffer = bytearray()
+
+    def begin(self, task: Task) -> Outcome | None:
+        """Begin a task; return its outcome at once if it cannot be sent."""
+        try:
+            self._message = messages.encode_task(task, self._modules)
+        except messages.Unsendable as error:
+            return Outcome(task, None, Failure("refused", str(error)), 0, 0, 0, 0)
+        self._task, self._starts = task, 0
+        self._send()
+        return None
+
+    def _send(self) -> None:
+        assert self._task is not None
+        assert self._process.stdin is not None
+        self._starts += 1
+        self._deadline = time.monotonic() + MOST_ATTEMPTS * self._task.limits.seconds + _SPARE_SECONDS
+        with suppress(BrokenPipeError):  # `receive` finds that it died
+            messages.send(self._process.stdin.fileno(), self._message)
+
+    def receive(self) -> Outcome | None:
+        """Take what has arrived, without waiting; return the outcome of the task if that was the rest of it.
+
+        Raises ReadError if servers cannot begin.
+        """
+        is_alive = self._read() and time.monotonic() < self._deadline
+        if self._folder is None and (message := self._next_message()) is not None:
+            self._folder = os.fsdecode(message)
+        if self._folder is not None and (message := self._next_message()) is not None:
+            return self._outcome(messages.decode_reply(message))
+        return None if is_alive else self._begin_again()
+
+    def _read(self) -> bool:
+        """Take what has arrived; return whether more can come."""
+        with suppress(BlockingIOError):
+            while part := os.read(self.source, _PIECE):
+                self._buffer += part
+            return False
+        return True
+
+    def _next_message(self) -> bytes | None:
+        message = messages.complete_message(self._buffer)
+        if message is not None:
+            del self._buffer[: messages.LENGTH + len(message)]
+        return message
+
+    def _outcome(self, reply: messages.Reply) -> Outcome:
+        task, value, failure = self._task, None, None
+        assert task is not None
+        self._task = None
+        if reply.kind is not None:
+            failure = Failure(reply.kind, reply.content.decode(errors="backslashreplace"))
+        else:
+            try:
+                value = messages.value_of(reply)
+            except Exception as error:
+                failure = Failure("refused", f"returns what cannot be read: {messages.one_line(error)}")
+        attempts = self._starts - 1 + reply.attempts
+        return Outcome(
+            task, value, failure, reply.seconds, reply.processor_seconds, reply.memory, attempts
+        )
+
+    def _begin_again(self) -> Outcome | None:
+        """Replace a server that died or hangs; return the outcome of a task that is lost by that."""
+        has_begun = self._folder is not None
+        self.kill()
+        if not has_begun:
+            raise ReadError("worker", f"{sys.executable} cannot be started to run tasks")
+        task = self._task
+        self._start()
+        if task is not None and self._starts >= MOST_ATTEMPTS:
+            self._task = None
+            return Outcome(task, None, Failure("lost", "was lost: its worker died"), 0, 0, 0, self._starts)
+        if task is not None:
+            self._send()
+        return None
+
+    def run(self, task: Task, is_wanted: Callable[[], bool]) -> Outcome | None:
+        """Run a task and wait for its outcome; None as soon as it is not wanted any longer."""
+        if (outcome := self.begin(task)) is not None:
+            return outcome
+        while is_wanted():
+            poll = select.poll()
+            poll.register(self.source, select.POLLIN)
+            poll.poll(1000 * _LOOK_SECONDS)
+            if (outcome := self.receive()) is not None:
+                return outcome
+        return None
+
+    def end(self) -> None:
+        """End the server and what it runs."""
+        self.ask_to_end()
+        with suppress(subprocess.TimeoutExpired):
+            self._process.wait(_END_SECONDS)
+        self.kill()
+
+    def ask_to_end(self) -> None:
+        """Make the server end, without waiting for it."""
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+
+    def kill(self) -> None:
+        """Kill the server, whose direct children end with it, and remove its temporary files."""
+        for pipe in (self._process.stdin, self._process.stdout):
+            assert pipe is not None
+            pipe.close()
+        self._process.kill()
+        self._process.wait()
+        if self._folder is not None:
+            shutil.rmtree(self._folder, ignore_errors=True)
