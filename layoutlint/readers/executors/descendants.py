@@ -31,34 +31,42 @@ def adopt_orphans() -> None:
         ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
-def descendants(process: int) -> list[int]:
+def descendants(process: int) -> set[int]:
     """Return the processes below one, without it; empty if /proc is missing."""
+    return _below({process}, _processes())
+
+
+def _below(tops: set[int], processes: set[int]) -> set[int]:
+    """Return those of some processes that are below others, through processes of either set."""
     children: dict[int, list[int]] = {}
-    for pid, parent in _parents():
-        children.setdefault(parent, []).append(pid)
-    found, below = [], list(children.get(process, ()))
+    for process in processes:
+        if (parent := _parent(process)) is not None:
+            children.setdefault(parent, []).append(process)
+    found = set[int]()
+    below = [child for top in tops for child in children.get(top, ())]
     while below:
-        pid = below.pop()
-        found.append(pid)
-        below += children.get(pid, ())
+        process = below.pop()
+        found.add(process)
+        below += children.get(process, ())
     return found
 
 
-def _parents() -> list[tuple[int, int]]:
-    """Return the numbers of all processes, each with its parent's."""
-    pairs = []
+def _processes() -> set[int]:
+    """Return the numbers of all processes."""
     try:
-        names = os.listdir("/proc")
+        return {int(name) for name in os.listdir("/proc") if name.isdecimal()}
     except OSError:
-        return []
-    for name in names:
-        if name.isdecimal():
-            with suppress(OSError, ValueError, IndexError):
-                with open(f"/proc/{name}/stat", "rb", buffering=0) as file:
-                    # the name in brackets may contain anything (proc_pid_stat(5))
-                    parent = file.read(1024).rpartition(b")")[2].split(maxsplit=2)[1]
-                pairs.append((int(name), int(parent)))
-    return pairs
+        return set()
+
+
+def _parent(process: int) -> int | None:
+    """Return the parent of a process; None if that has ended."""
+    try:
+        with open(f"/proc/{process}/stat", "rb", buffering=0) as file:
+            # the name in brackets may contain anything (proc_pid_stat(5))
+            return int(file.read(1024).rpartition(b")")[2].split(maxsplit=2)[1])
+    except (OSError, ValueError, IndexError):
+        return None
 
 
 class Memory(Record, frozen=True):
@@ -142,14 +150,17 @@ def kill_descendants() -> None:
 
     They are stopped before they are killed, so that none starts another meanwhile.
     """
-    me, stopped, deadline = os.getpid(), set[int](), time.monotonic() + _END_SECONDS
+    me, seen, stopped = os.getpid(), set[int](), set[int]()
+    deadline = time.monotonic() + _END_SECONDS
     while time.monotonic() < deadline:
-        new = [process for process in descendants(me) if process not in stopped]
-        if not new:
-            break
+        unseen = _processes() - seen  # only new ones are read: some end within milliseconds
+        new = _below({me, *stopped}, unseen)
         for process in new:
             _signal(process, signal.SIGSTOP)
-        stopped.update(new)
+        seen |= unseen
+        stopped |= new
+        if not new:
+            break
     for process in stopped:
         _signal(process, signal.SIGKILL)
 

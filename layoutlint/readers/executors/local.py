@@ -6,6 +6,8 @@ import select
 from collections.abc import Generator, Iterable, Iterator
 
 from layoutlint.errors import ReadError
+from layoutlint.readers.executors import messages
+from layoutlint.readers.executors.messages import Reply
 from layoutlint.readers.executors.server_process import TaskServer
 from layoutlint.readers.executors.task import Outcome, Task
 from layoutlint.readers.processes.child import HAS_PROCESSES
@@ -31,49 +33,49 @@ class LocalExecutor:
             raise ReadError("worker", "this system cannot fork processes, so it cannot run tasks")
         waiting = iter(tasks)
         idle: list[TaskServer] = []
-        busy: dict[int, TaskServer] = {}
+        busy: dict[TaskServer, Task] = {}
         try:
             while True:
                 yield from self._begin(waiting, idle, busy)
                 if not busy:
                     return
-                for outcome, server in _receive(busy):
+                for server, reply in _receive(list(busy)):
                     idle.append(server)
-                    yield outcome
+                    yield messages.outcome(busy.pop(server), reply)
         finally:
-            servers = [*idle, *busy.values()]
-            for server in servers:
-                server.ask_to_end()
-            for server in servers:
-                server.end()
+            _end({*idle, *busy})
 
     def _begin(
-        self, waiting: Iterator[Task], idle: list[TaskServer], busy: dict[int, TaskServer]
+        self, waiting: Iterator[Task], idle: list[TaskServer], busy: dict[TaskServer, Task]
     ) -> Iterator[Outcome]:
         """Begin tasks until all servers are busy; yield outcomes of those that cannot be sent."""
         while len(busy) < self.workers:
             task = next(waiting, None)
             if task is None:
                 return
-            server = idle.pop() if idle else TaskServer(self._modules)
-            outcome = server.begin(task)
-            if outcome is None:
-                busy[server.source] = server
-            else:
-                idle.append(server)
-                yield outcome
+            try:
+                message = messages.encode_task(task, self._modules)
+            except messages.Unsendable as error:
+                yield messages.refused(task, error)
+                continue
+            server = idle.pop() if idle else TaskServer()
+            busy[server] = task
+            server.begin(message)
 
 
-def _receive(busy: dict[int, TaskServer]) -> Iterator[tuple[Outcome, TaskServer]]:
-    """Wait until some servers answer; take out and yield those whose tasks have ended."""
+def _receive(servers: list[TaskServer]) -> Iterator[tuple[TaskServer, Reply]]:
+    """Wait until a server answers; yield those whose tasks have ended."""
     poll = select.poll()
-    for source in busy:
-        poll.register(source, select.POLLIN)
+    for server in servers:
+        poll.register(server.source, select.POLLIN)
     poll.poll(_LOOK_MILLISECONDS)
-    for source in list(busy):
-        server = busy.pop(source)
-        outcome = server.receive()
-        if outcome is None:
-            busy[server.source] = server
-        else:
-            yield outcome, server
+    for server in servers:
+        if (reply := server.receive()) is not None:
+            yield server, reply
+
+
+def _end(servers: set[TaskServer]) -> None:
+    for server in servers:
+        server.ask_to_end()
+    for server in servers:
+        server.end()

@@ -5,10 +5,9 @@ from __future__ import annotations
 import marshal
 import os
 import pickle
-from typing import Any
 
 from layoutlint.model.record import Record
-from layoutlint.readers.executors.task import FailureKind, Task
+from layoutlint.readers.executors.task import Failure, FailureKind, Outcome, Task
 
 LENGTH = 8
 """The bytes of the length before a message."""
@@ -120,6 +119,21 @@ def one_line(error: BaseException) -> str:
     return f"{name}: {text}"[:_LONGEST] if text else name
 
 
-def value_of(reply: Reply) -> Any:
-    """Return the value of a reply without a failure; unpickling it can raise anything."""
-    return pickle.loads(reply.content)
+def outcome(task: Task, reply: Reply) -> Outcome:
+    """Return the outcome that a reply states."""
+    value, failure = None, None
+    if reply.kind is not None:
+        failure = Failure(reply.kind, reply.content.decode(errors="backslashreplace"))
+    else:
+        try:
+            value = pickle.loads(reply.content)
+        except Exception as error:
+            failure = Failure("refused", f"returns what cannot be read: {one_line(error)}")
+    return Outcome(
+        task, value, failure, reply.seconds, reply.processor_seconds, reply.memory, reply.attempts
+    )
+
+
+def refused(task: Task, error: Exception) -> Outcome:
+    """Return the outcome of a task that is not begun."""
+    return Outcome(task, None, Failure("refused", str(error)), 0, 0, 0, 0)

@@ -12,9 +12,10 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from layoutlint.errors import ReadError
+from layoutlint.model.record import replace
 from layoutlint.readers.executors import messages
+from layoutlint.readers.executors.messages import Reply
 from layoutlint.readers.executors.server import MOST_ATTEMPTS
-from layoutlint.readers.executors.task import Failure, Outcome, Task
 
 _PROGRAM = "import sys; sys.path[:] = {path!r}; from layoutlint.readers.executors.server import main; main()"
 _END_SECONDS = 15.0
@@ -31,10 +32,10 @@ class TaskServer:
     If the process dies, another one takes its place, and the task begins again, once.
     """
 
-    def __init__(self, modules: tuple[str, ...]) -> None:
-        self._modules = modules
-        self._task: Task | None = None
+    def __init__(self) -> None:
         self._starts = 0
+        self._message = b""
+        """The task that runs; empty for none."""
         self._start()
 
     def _start(self) -> None:
@@ -51,26 +52,21 @@ class TaskServer:
         self._folder: str | None = None
         self._buffer = bytearray()
 
-    def begin(self, task: Task) -> Outcome | None:
-        """Begin a task; return its outcome at once if it cannot be sent."""
-        try:
-            self._message = messages.encode_task(task, self._modules)
-        except messages.Unsendable as error:
-            return Outcome(task, None, Failure("refused", str(error)), 0, 0, 0, 0)
-        self._task, self._starts = task, 0
+    def begin(self, message: bytes) -> None:
+        """Begin a task that `messages.encode_task` encoded."""
+        self._message, self._starts = message, 0
         self._send()
-        return None
 
     def _send(self) -> None:
-        assert self._task is not None
         assert self._process.stdin is not None
         self._starts += 1
-        self._deadline = time.monotonic() + MOST_ATTEMPTS * self._task.limits.seconds + _SPARE_SECONDS
+        seconds = messages.decode_request(self._message).seconds
+        self._deadline = time.monotonic() + MOST_ATTEMPTS * seconds + _SPARE_SECONDS
         with suppress(BrokenPipeError):  # `receive` finds that it died
             messages.send(self._process.stdin.fileno(), self._message)
 
-    def receive(self) -> Outcome | None:
-        """Take what has arrived, without waiting; return the outcome of the task if that was the rest of it.
+    def receive(self) -> Reply | None:
+        """Take what has arrived, without waiting; return the reply to the task if that was the rest of it.
 
         Raises ReadError if servers cannot begin.
         """
@@ -78,7 +74,9 @@ class TaskServer:
         if self._folder is None and (message := self._next_message()) is not None:
             self._folder = os.fsdecode(message)
         if self._folder is not None and (message := self._next_message()) is not None:
-            return self._outcome(messages.decode_reply(message))
+            self._message = b""
+            reply = messages.decode_reply(message)
+            return replace(reply, attempts=self._starts - 1 + reply.attempts)
         return None if is_alive else self._begin_again()
 
     def _read(self) -> bool:
@@ -95,47 +93,28 @@ class TaskServer:
             del self._buffer[: messages.LENGTH + len(message)]
         return message
 
-    def _outcome(self, reply: messages.Reply) -> Outcome:
-        task, value, failure = self._task, None, None
-        assert task is not None
-        self._task = None
-        if reply.kind is not None:
-            failure = Failure(reply.kind, reply.content.decode(errors="backslashreplace"))
-        else:
-            try:
-                value = messages.value_of(reply)
-            except Exception as error:
-                failure = Failure("refused", f"returns what cannot be read: {messages.one_line(error)}")
-        attempts = self._starts - 1 + reply.attempts
-        return Outcome(
-            task, value, failure, reply.seconds, reply.processor_seconds, reply.memory, attempts
-        )
-
-    def _begin_again(self) -> Outcome | None:
-        """Replace a server that died or hangs; return the outcome of a task that is lost by that."""
+    def _begin_again(self) -> Reply | None:
+        """Replace a server that died or hangs; return the reply to a task that is lost by that."""
         has_begun = self._folder is not None
         self.kill()
         if not has_begun:
             raise ReadError("worker", f"{sys.executable} cannot be started to run tasks")
-        task = self._task
         self._start()
-        if task is not None and self._starts >= MOST_ATTEMPTS:
-            self._task = None
-            return Outcome(task, None, Failure("lost", "was lost: its worker died"), 0, 0, 0, self._starts)
-        if task is not None:
+        if self._starts < MOST_ATTEMPTS:
             self._send()
-        return None
+            return None
+        self._message = b""
+        return Reply("lost", b"was lost: its worker died", 0, 0, 0, self._starts)
 
-    def run(self, task: Task, is_wanted: Callable[[], bool]) -> Outcome | None:
-        """Run a task and wait for its outcome; None as soon as it is not wanted any longer."""
-        if (outcome := self.begin(task)) is not None:
-            return outcome
+    def run(self, message: bytes, is_wanted: Callable[[], bool]) -> Reply | None:
+        """Run a task and wait for its reply; None as soon as it is not wanted any longer."""
+        self.begin(message)
         while is_wanted():
             poll = select.poll()
             poll.register(self.source, select.POLLIN)
             poll.poll(1000 * _LOOK_SECONDS)
-            if (outcome := self.receive()) is not None:
-                return outcome
+            if (reply := self.receive()) is not None:
+                return reply
         return None
 
     def end(self) -> None:

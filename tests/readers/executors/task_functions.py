@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
 import sys
 import time
 from pathlib import Path
@@ -67,9 +66,7 @@ def raise_error(text: str) -> None:
 
 def fill(size: int) -> int:
     """Take memory in pieces, as a reader of something endless does."""
-    pieces = []
-    for _ in range(0, size, 1 << 20):
-        pieces.append(b"x" * (1 << 20))
+    pieces = [b"x" * (1 << 20) for _ in range(0, size, 1 << 20)]
     time.sleep(60)
     return len(pieces)
 
@@ -152,11 +149,6 @@ def detach(argument: tuple[str, float]) -> str:
     return "detached"
 
 
-def fork_endlessly(path: str) -> None:
-    """Start processes that start processes, up to a number."""
-    for _ in range(4):
-        subprocess.Popen(["sh", "-c", "sleep 59 & sleep 59 & sleep 59"])
-    time.sleep(60)
 
 
 def write_temporary_file(size: int) -> str:
@@ -181,3 +173,17 @@ def temporary_folder(_: object) -> str:
     import tempfile
 
     return tempfile.gettempdir()
+
+
+def replace_themselves(count: int) -> None:
+    """Start processes each of which starts its successor and ends, so that their numbers change all the time."""
+    for _ in range(count):
+        if os.fork() == 0:
+            end = time.monotonic() + 30
+            while time.monotonic() < end:
+                if os.fork():
+                    os._exit(0)
+                os.setsid()
+                time.sleep(0.002)
+            os._exit(0)
+    time.sleep(60)
