@@ -160,7 +160,7 @@ def test_allocated_arrays(tmp_path, form):
         "worker": ("at-risk", f"{MALLOC}, 112 bytes from one element of an array to the next", 9),
         "pthread_mutex_t": ("at-risk", f"{MALLOC}, 40 bytes from one element of an array to the next", 12),
     }
-    assert found["worker"]["message"].startswith("element 0's `queue` at 40..111 shares a line with element 1's `lock` at 0..39")
+    assert found["worker"]["message"].startswith("element 0 at 0..111 shares a line with element 1 at 0..111 (112 bytes on)")
     assert found["pthread_mutex_t"]["message"].startswith("element 0 at 0..39 shares a line with element 1 at 0..39 (40 bytes on)")
     assert [f["rank"]["elements"] for f in found.values()] == [0, 0]
 

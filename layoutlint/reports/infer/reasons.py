@@ -37,8 +37,10 @@ def placement_count(pair: Pair, note: Note) -> str:
 
 def _functions(some: Mapping[str, float]) -> str:
     hot = sorted((key for key in some if some[key] > 0), key=lambda key: (-some[key], key))
-    names = [plain_name(key) for key in hot[:_FEW]]
-    more = f" and {len(hot) - len(names)} more" if len(hot) > len(names) else ""
+    plain_names = list(map(plain_name, hot))  # static functions of several files can share a name
+    names = list(dict.fromkeys(plain_names))[:_FEW]
+    others = sum(name not in names for name in plain_names)
+    more = f" and {others} more" if others else ""
     return f"{quantity(len(hot), 'function')} ({', '.join(names)}{more})"
 
 
