@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
 
 import pytest
 
-from tests.harness.command import ROOT, run
+from tests.harness.command import run
 from tests.real import kernels
 
 pytestmark = pytest.mark.real
@@ -46,11 +45,3 @@ def test_the_running_kernel():
     assert report["inputs"][0]["reader"] == "btf"
     assert report["coverage"]["applied"] > 0
     assert done.returncode in (0, 1)
-
-
-def test_the_readme_shows_what_is_printed(newest, tmp_path):
-    shown = re.search(r"```text\n\$ layoutlint (check vmlinux [^\n]*)\n(.*?)```", (ROOT / "README.md").read_text(), re.S)
-    assert shown is not None
-    (tmp_path / "vmlinux").symlink_to(of_version(newest, (7, 2)))
-    done = run(*shown[1].split(), cwd=tmp_path)
-    assert (done.returncode, done.stdout) == (1, shown[2])

@@ -1,0 +1,23 @@
+"""What documents show of real kernels is what the commands print."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.harness.shown_examples import Example, examples, follow
+from tests.project.test_shown_examples import PAGES
+from tests.real import kernels
+
+pytestmark = pytest.mark.real
+
+EXAMPLES = [example for page in PAGES for example in examples(page) if example.is_real]
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.name)
+def test_every_command_prints_what_is_shown(example: Example, kernel, tmp_path):
+    paths = {}
+    for name, (source, version) in example.kernels.items():
+        paths[name] = kernel(source)
+        if ".".join(map(str, kernels.version(paths[name]))) != version:
+            pytest.skip(f"{source} is now Linux {kernels.version(paths[name])}; the document shows {version}")
+    follow(example, tmp_path, paths)
