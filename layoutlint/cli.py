@@ -37,6 +37,7 @@ from layoutlint.commands.schema import schema
 from layoutlint.commands.show import show
 from layoutlint.commands.snapshot import snapshot
 from layoutlint.commands.suggest import suggest
+from layoutlint.commands.survey import survey_group
 from layoutlint.errors import (
     EXIT_BROKEN_PIPE,
     EXIT_INTERNAL,
@@ -74,6 +75,7 @@ _EXAMPLES = {
     "infer": "compile_commands.json",
     "suggest": "ring.h ring --patch",
     "explain": "separate",
+    "survey run": "builds/*/vmlinux --store store",
     "baseline write": "layoutlint-baseline.toml ring.h",
     "baseline update": "layoutlint-baseline.toml ring.h",
     "baseline prune": "layoutlint-baseline.toml ring.h",
@@ -157,6 +159,7 @@ def app() -> None:
 _COMMANDS = (
     check, diff, bisect, history, snapshot, evidence, show, containers, measure, allocations, accesses, infer,
     suggest, explain, schema, rules_group, init, completion, cache_group, baseline_group, lsp,
+    survey_group,
 )  # fmt: skip
 for command in _COMMANDS:
     app.add_command(command)

@@ -57,11 +57,21 @@ class UsageError(LayoutlintError):
         return f"{self.place}: {self.reason}" if self.place else self.reason
 
 
+_OPTIONAL = {
+    "ortools": ("OR-tools", "suggest"),
+    "pyarrow": ("pyarrow", "survey"),
+    "duckdb": ("DuckDB", "survey"),
+}
+"""The modules of optional libraries, with the name of each and the extra that has it."""
+
+
 def not_installed(error: ModuleNotFoundError) -> Exception:
     """Return the error for a missing optional library; the given one if it is another module."""
-    if (error.name or "").partition(".")[0] != "ortools":
+    optional = _OPTIONAL.get((error.name or "").partition(".")[0])
+    if optional is None:
         return error
-    return ReadError("OR-tools", "is not installed: pip install 'layoutlint[suggest]'")
+    library, extra = optional
+    return ReadError(library, f"is not installed: pip install 'layoutlint[{extra}]'")
 
 
 def did_you_mean(name: str, names: Iterable[str]) -> str:

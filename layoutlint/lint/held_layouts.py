@@ -14,8 +14,6 @@ from layoutlint.judgement.finding import Finding, Report
 from layoutlint.judgement.rule import SNAPSHOT, Example, Key, Manual, Rule, Severity, Traits
 from layoutlint.judgement.verdict import Outcome, Verdict, judge_once, unknown
 from layoutlint.lint.options import Held, Options
-from layoutlint.lint.query import narrow
-from layoutlint.lint.reading import Inputs
 from layoutlint.model.reading import Reading, Unread
 from layoutlint.model.record import Record, replace
 from layoutlint.model.structs import Source, Struct
@@ -80,12 +78,6 @@ def wanted_with_held(wanted: Wanted, held: Held, options: Options) -> Wanted:
         kernel=wanted.kernel - names,
         unless=tuple((name, is_excluded) for name, is_excluded in wanted.unless if name not in names),
     )
-
-
-def split(inputs: Inputs, wanted: Wanted) -> Inputs:
-    """Return inputs with the structs that rules want, and all structs for the comparison beside them."""
-    readings = [narrow(reading, wanted) for reading in inputs.readings]
-    return replace(inputs, readings=readings, unnarrowed=tuple(inputs.readings))
 
 
 def _held_structs(held: Held, options: Options) -> list[Struct]:

@@ -119,6 +119,10 @@ class Options(Record, frozen=True):
     compares: bool = False
     """Whether the run is one side of a comparison: it reads all selected structs, and needs no rules."""
 
+    surveyed: tuple[str, ...] | None = None
+    """The names and patterns of structs whose layouts a survey keeps beside those of rules; None for another
+    run. A survey needs no rules."""
+
     with_variables: bool = False
     """Whether a comparison is about variables as well, so that a symbol table suffices as an input."""
 
@@ -128,7 +132,8 @@ class Options(Record, frozen=True):
     @property
     def skips_missing(self) -> bool:
         """Whether rules on structs that no input defines are skipped: the inputs are a part of the code."""
-        return self.ignore_missing or self.change is not None or self.compares
+        is_survey = self.surveyed is not None  # a rule may judge another input of it
+        return self.ignore_missing or self.change is not None or self.compares or is_survey
 
     @property
     def selection(self) -> Selection:

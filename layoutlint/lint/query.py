@@ -48,6 +48,19 @@ def with_all(wanted: Wanted, options: Options) -> Wanted:
     return replace(wanted, patterns=tuple(sorted({*wanted.patterns, options.only})))
 
 
+def with_surveyed(wanted: Wanted, names: Iterable[str]) -> Wanted:
+    """Return a request for the structs with some names and patterns too, whether a rule names them or not."""
+    patterns = {name for name in names if is_pattern(name)}
+    named = frozenset(names) - patterns
+    return replace(
+        wanted,
+        names=wanted.names | named,
+        patterns=tuple(sorted({*wanted.patterns, *patterns})),
+        kernel=wanted.kernel - named - patterns,
+        unless=tuple((name, excluded) for name, excluded in wanted.unless if name not in named | patterns),
+    )
+
+
 def _structs_of_rules(packs: tuple[Pack, ...], selection: Selection) -> Wanted:
     """Return the structs that the rules of packs name, and the variables.
 

@@ -38,7 +38,7 @@ class Inputs(Record, frozen=True):
     compared: tuple[Struct, ...] = ()
     """All structs that a comparison wants, also those that no rule judges."""
     unnarrowed: tuple[Reading, ...] = ()
-    """The readings with the structs that a snapshot holds too, which no rule judges."""
+    """The readings with the structs that no rule judges, but a snapshot holds or a survey keeps."""
 
 
 def embedded_names(packs: Iterable[Pack]) -> frozenset[str]:
@@ -65,6 +65,12 @@ def read_compared(
     every = tuple(struct for reading in inputs.readings for struct in reading.structs)
     readings = [narrow(reading, wanted) for reading in inputs.readings]
     return replace(inputs, readings=readings, compared=every)
+
+
+def split_unnarrowed(inputs: Inputs, wanted: Wanted) -> Inputs:
+    """Return inputs with the structs that rules want, and all that were read beside them."""
+    readings = [narrow(reading, wanted) for reading in inputs.readings]
+    return replace(inputs, readings=readings, unnarrowed=tuple(inputs.readings))
 
 
 def read_inputs(

@@ -19,7 +19,13 @@ from layoutlint.lint.judge import judge_all
 from layoutlint.lint.judged_input import JudgedInput
 from layoutlint.lint.name_hints import RULES, missing_struct_hints, nothing_judged
 from layoutlint.lint.options import Options
-from layoutlint.lint.reading import Inputs, embedded_names, read_compared, read_inputs
+from layoutlint.lint.reading import (
+    Inputs,
+    embedded_names,
+    read_compared,
+    read_inputs,
+    split_unnarrowed,
+)
 from layoutlint.model.build import Build
 from layoutlint.model.reading import Reading, Unread, Version
 from layoutlint.model.record import replace
@@ -57,6 +63,8 @@ def read(
         from layoutlint.lint import held_layouts  # few runs hold layouts
 
         to_read = held_layouts.wanted_with_held(wanted, options.held, options)
+    if options.surveyed is not None:
+        to_read = query.with_surveyed(wanted, options.surveyed)
     if options.compares:
         inputs = read_compared(paths, wanted, query.with_all(wanted, options), embedded, options.read)
     elif options.randomised is None:
@@ -69,8 +77,8 @@ def read(
         from layoutlint.lint import random_build
 
         inputs = random_build.mark_unknown_orders(inputs, embedded, options.read)
-    if options.held is not None:
-        inputs = held_layouts.split(inputs, wanted)
+    if options.held is not None or options.surveyed is not None:
+        inputs = split_unnarrowed(inputs, wanted)
     readings = [with_kernel_version(reading, options.kernel) for reading in inputs.readings]
     return replace(inputs, readings=readings, claims=claims)
 
@@ -122,7 +130,7 @@ def report(
         required = () if options.ignore_missing else options.change.required
         findings += unused.find_missing_structs(required, findings, inputs)
         rules = tuple(dict.fromkeys((*rules, *(rule for rule, _ in required))))
-    elif not options.ignore_missing and not options.compares:
+    elif not options.skips_missing:
         findings += unused.find_unused_rules(rules, findings, inputs, options.unused, hints)
     findings += unused_intent
     rules += tuple(dict.fromkeys(finding.rule for finding in held))
@@ -195,7 +203,8 @@ def _applicable_rules(inputs: list[JudgedInput], read_result: Inputs, options: O
     """Return each rule of the inputs that may be about a selected struct. Raises UsageError for no rules."""
     rules = tuple(dict.fromkeys(rule for each in inputs for rule in each.rules))
     has_strays = any(each.reading.strays for each in inputs)
-    may_lack_rules = has_strays or options.change or options.compares or options.held
+    is_about_layouts = options.compares or options.held or options.surveyed is not None
+    may_lack_rules = has_strays or options.change or is_about_layouts
     if inputs and not rules and not read_result.unread and not may_lack_rules:
         policy = f" (policy {'; '.join(options.policy.sentences(()))})" if options.policy else ""
         raise UsageError(

@@ -117,3 +117,9 @@ SUGGEST_FORMATS: dict[str, Callable[..., str]] = {
     "json": _render("suggest.json"),
 }
 """Formats of `layoutlint suggest`: functions of a Suggestion; the one for people has options."""
+
+SURVEY_FORMATS: dict[str, Callable[..., str]] = {
+    "text": _render("survey.text"),
+    "json": _render("survey.json"),
+}
+"""Formats of `layoutlint survey run`: functions of a SurveyResult."""

@@ -369,6 +369,7 @@ RUNS = {
         ("suggest", "pair", "--rules", "core.toml", "--matrix", "twins.toml"),
         ("suggest", "lock", "--matrix", "btf.toml"),
     ],
+    "survey": [("survey", "btf", "layouts.h", "missing", "--store", "store", "--rules", "rules.toml", "--workers", "2")],
 }
 COMPILED_RUNS = [("diff", "--variables", "old", "new"), ("diff", "--variables", "old/one.ko", "new/one.ko")]
 

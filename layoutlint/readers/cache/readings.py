@@ -16,6 +16,17 @@ _MOST_STRUCTS = 2_000
 """The most structs that are kept; more take too much space."""
 
 
+class Counts:
+    """How often this process found readings in the cache, and how often it did not."""
+
+    def __init__(self) -> None:
+        self.hits = 0
+        self.misses = 0
+
+
+counts = Counts()
+
+
 def recall_or_read(
     parts: tuple[object, ...], wanted: Wanted, options: ReadOptions, read: Callable[[], Iterable[Result]]
 ) -> list[Result]:
@@ -33,9 +44,12 @@ def recall_or_read(
     kept = memory.recall()
     if kept is not None:
         try:
-            return record.decode(kept)
+            results = record.decode(kept)
+            counts.hits += 1
+            return results
         except record.Malformed:
             pass
+    counts.misses += 1
     with accesses.recording() as log:
         results = list(read())
     if log.obstacle is None and _size(results) <= _MOST_STRUCTS:

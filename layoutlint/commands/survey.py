@@ -1,0 +1,232 @@
+"""`layoutlint survey`: read and judge many inputs, and keep layouts and verdicts in a store."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, NamedTuple, NoReturn
+
+import click
+
+from layoutlint import files, reports
+from layoutlint.commands.options import (
+    PlacementOptions,
+    ReadingOptions,
+    SingleValueCommand,
+    collect,
+    format_option,
+    placement_options,
+    read_options,
+    reading_options,
+    rule_options,
+)
+from layoutlint.commands.packs import discover_rule_file, load_packs
+from layoutlint.commands.struct_names import without_keywords
+from layoutlint.errors import ReadError, UsageError, not_installed
+
+if TYPE_CHECKING:
+    from layoutlint.intent.toml.survey_file import Job
+    from layoutlint.lint.survey.run import Request
+
+_SECONDS = 600.0
+_MEMORY = 4 << 30
+_STDIN = "-"
+_LARGEST_LIST = 1 << 28
+"""The most bytes of a list on standard input."""
+
+
+class SurveyOptions(NamedTuple):
+    """Options that only `survey run` has."""
+
+    store: str
+    rule_paths: tuple[str, ...]
+    pack_names: tuple[str, ...]
+    no_packs: bool
+    no_annotations: bool
+    globs: tuple[str, ...]
+    workers: int | None
+    task_seconds: float | None
+    task_memory: int | None
+    retry_failed: bool
+    again: bool
+    by_build_id: bool
+    fail_on: str
+    ignore_missing: bool
+    format_: str
+
+
+class _WithDefault(click.Group):
+    """A group whose first command is meant if a call names none of them."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if args and args[0] not in (*self.commands, *ctx.help_option_names):
+            args = ["run", *args]
+        return super().parse_args(ctx, args)
+
+
+@click.group("survey", cls=_WithDefault)
+def survey_group() -> None:
+    """Read and judge many inputs, and query what was found.
+
+    `survey INPUT...` is short for `survey run INPUT...`.
+    """
+
+
+def _memory(ctx: click.Context, param: click.Parameter, text: str | None) -> int | None:
+    if text is None:
+        return None
+    from layoutlint.intent.toml.converters import Misfit
+    from layoutlint.intent.toml.survey_file import memory
+
+    try:
+        return memory(text)
+    except Misfit as misfit:
+        raise click.BadParameter(misfit.reason, ctx, param) from None
+
+
+@survey_group.command("run", cls=SingleValueCommand)
+@click.argument("inputs", nargs=-1, required=True, metavar="JOB|INPUT...")
+@click.option("--store", required=True, metavar="DIR", help="Keep results in this folder.")
+@rule_options
+@click.option(
+    "--struct",
+    "globs",
+    multiple=True,
+    metavar="GLOB",
+    callback=lambda ctx, param, names: without_keywords(names),
+    help="Keep the layouts of structs with a matching name, beside those of rules. Can be repeated.",
+)
+@click.option(
+    "--workers",
+    type=click.IntRange(1, 4096),
+    help="Run N tasks at a time (default: one on each processor).",
+)
+@click.option(
+    "--task-seconds",
+    type=click.FloatRange(0, 604_800, min_open=True),
+    metavar="N",
+    help="Stop a task after N seconds (default: 600).",
+)
+@click.option(
+    "--task-memory",
+    metavar="BYTES",
+    callback=_memory,
+    help="Stop a task with more memory, as 512M or 4G (default: 4G).",
+)
+@click.option("--retry-failed", is_flag=True, help="Run tasks again that failed or were incomplete.")
+@click.option("--again", is_flag=True, help="Run all tasks again.")
+@click.option(
+    "--by-build-id", is_flag=True, help="Recognise ELF files by their build ids, without reading all of them."
+)
+@click.option(
+    "--fail-on",
+    type=click.Choice(["broken", "at-risk"]),
+    default="at-risk",
+    help="Choose the mildest outcome that fails the run.",
+)
+@click.option("--ignore-missing", is_flag=True, help="Skip rules on structs that no input defines.")
+@format_option(reports.SURVEY_FORMATS)
+@placement_options
+@reading_options
+@collect(SurveyOptions, "own", SurveyOptions._fields)
+@click.pass_obj
+def run_survey(
+    flags: tuple[str, ...],
+    /,
+    inputs: tuple[str, ...],
+    own: SurveyOptions,
+    placement: PlacementOptions,
+    reading: ReadingOptions,
+) -> NoReturn:
+    """Read and judge each INPUT in a task of its own, and keep its rows in a store (Parquet).
+
+    JOB is a TOML file with inputs, rules and limits. `-` reads a list of inputs from standard input. A later
+    run does only what is new. Exit status as `check`; inputs that failed or were not read whole make it 3.
+    """
+    from layoutlint.commands import terminal
+
+    job = _job(inputs)
+    try:
+        import pyarrow.parquet  # noqa: F401
+
+        from layoutlint.lint.survey import run
+        from layoutlint.lint.survey.store import create_store
+    except ModuleNotFoundError as error:
+        raise not_installed(error) from None
+    from layoutlint.readers.executors.local import LocalExecutor
+
+    request = _request(job, flags, own, placement, reading)
+    executor = LocalExecutor(own.workers or 0, ("layoutlint.lint.survey.preload",))
+    result = run.survey(request, create_store(own.store), executor)
+    render = reports.SURVEY_FORMATS[own.format_]
+    terminal.write(render(result))
+    sys.stdout.flush()
+    sys.exit(result.exit_status)
+
+
+def _job(words: tuple[str, ...]) -> Job:
+    """Return the job that the command line names or is. Raises UsageError and RuleFileError."""
+    from layoutlint.intent.toml import survey_file
+
+    jobs = [word for word in words if word.endswith(".toml") and not files.is_folder(word)]
+    if jobs and len(words) > 1:
+        raise click.UsageError(f"{jobs[0]} is a job, which names its inputs itself; give nothing else")
+    if jobs:
+        return survey_file.load(jobs[0])
+    names = [word for word in words if word != _STDIN]
+    if words.count(_STDIN) > 1:
+        raise click.UsageError("standard input can be read once: give `-` once")
+    if _STDIN in words:
+        names += survey_file.split_names(_read_list())
+    if not names:
+        raise UsageError("standard input names no inputs")
+    return survey_file.Job(tuple(names))
+
+
+def _read_list() -> bytes:
+    data = sys.stdin.buffer.read(_LARGEST_LIST + 1)
+    if len(data) > _LARGEST_LIST:
+        raise ReadError("<stdin>", f"has more than the {_LARGEST_LIST:,} bytes that are read")
+    return data
+
+
+def _request(
+    job: Job,
+    flags: tuple[str, ...],
+    own: SurveyOptions,
+    placement: PlacementOptions,
+    reading: ReadingOptions,
+) -> Request:
+    """Return what the survey is to do. Raises UsageError and RuleFileError before any task starts."""
+    from layoutlint.intent.overrides import apply_overrides
+    from layoutlint.intent.toml import rule_file
+    from layoutlint.judgement.verdict import Outcome
+    from layoutlint.lint.options import Options
+    from layoutlint.lint.survey.run import Request, plan_of
+    from layoutlint.readers.executors.task import Limits
+
+    own_rules = (*job.rules, *own.rule_paths)
+    pack_names = (*job.packs, *own.pack_names)
+    packs = load_packs(own_rules or (() if job.rules or job.packs else discover_rule_file()), pack_names)
+    kernel_packs = () if own.no_packs else rule_file.kernel_packs_beside(packs)
+    packs, kernel_packs = apply_overrides(packs, kernel_packs)
+    options = Options(
+        annotations=not own.no_annotations,
+        fail_on=Outcome(own.fail_on),
+        line_size=placement.line_size,
+        min_align=placement.min_align,
+        allow_unknown=reading.allow_unknown,
+        read=read_options(flags, reading),
+        surveyed=(*job.structs, *own.globs),
+    )
+    seconds = own.task_seconds or job.task_seconds or _SECONDS
+    limits = Limits(seconds, own.task_memory or job.task_memory or _MEMORY)
+    return Request(
+        job.inputs,
+        plan_of(packs, kernel_packs, options),
+        limits,
+        by_build_id=own.by_build_id,
+        retries_failed=own.retry_failed,
+        repeats=own.again,
+        ignores_missing=own.ignore_missing,
+        progress=options.read.progress,
+    )

@@ -1,0 +1,127 @@
+"""What an input is, whatever its name: the digest of its content."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from collections.abc import Iterator
+
+from layoutlint import files
+from layoutlint.errors import ReadError
+from layoutlint.model.record import Record
+from layoutlint.readers import dispatch
+from layoutlint.readers.modules import find
+
+State = tuple[int, int]
+"""Size and time of the last change, in bytes and nanoseconds."""
+_LARGEST = 1 << 36
+"""The most bytes of a file that are read for a digest."""
+_PIECE = 1 << 20
+_BUILD_ID = re.compile(r"build-id:[0-9a-fA-F]{8,}")
+
+
+class Identity(Record, frozen=True):
+    """The content of an input."""
+
+    digest: str
+    """Of the content; of the name if only reading it tells what belongs to it."""
+    size: int | None
+    """Bytes; None if they are not known."""
+    state: State | None
+    """The state of the file with this content; None for another input."""
+    is_whole: bool
+    """Whether nothing else decides what is read, so that rows of an earlier run are the same."""
+
+
+def identify(name: str, by_build_id: bool) -> Identity:
+    """Return the identity of an input; `by_build_id` takes the build id of ELF files that state one.
+
+    A file that cannot be read has that of its name: its task says why.
+    """
+    if _BUILD_ID.fullmatch(name):
+        return Identity(_digest_of_text(name.lower()), None, None, True)
+    try:
+        if files.is_folder(name):
+            return _folder_identity(name)
+        if not files.exists(name):
+            return _by_name(name)
+        return _file_identity(name, by_build_id)
+    except OSError:
+        return _by_name(name)
+
+
+def state_of(name: str) -> State | None:
+    """Return the state of a file; None if it is gone."""
+    try:
+        status = files.status_of(name)
+    except (OSError, ValueError):
+        return None
+    return status.st_size, status.st_mtime_ns
+
+
+def _by_name(name: str) -> Identity:
+    return Identity(_digest_of_text(f"name {name}"), None, None, False)
+
+
+def _file_identity(name: str, by_build_id: bool) -> Identity:
+    reader = _reader(name)
+    state = state_of(name)
+    size = None if state is None else state[0]
+    if by_build_id and reader == "elf":
+        build_id = _build_id(name)
+        if build_id is not None:
+            return Identity(_digest_of_text(f"build-id {build_id}"), size, state, True)
+    return Identity(_digest(name), size, state, reader != "clang")
+
+
+def _reader(name: str) -> str | None:
+    """Return the reader that a file needs; None if that takes more than its first bytes."""
+    try:
+        return dispatch.sniff(name)
+    except ReadError:
+        return None
+
+
+def _build_id(name: str) -> str | None:
+    from layoutlint.readers.elf import elf_file
+
+    try:
+        with elf_file.open_elf(name) as image:
+            return image.build_id
+    except ReadError:
+        return None
+
+
+def _folder_identity(name: str) -> Identity:
+    """Return the identity of a folder of modules; that of its name for C sources."""
+    folder = find.find(name)
+    if folder is None or folder.unread:
+        return _by_name(name)
+    digest, size = hashlib.sha256(b"folder\n"), 0
+    for path in folder.files:
+        digest.update(f"{os.path.relpath(path, name)}\0{_digest(path)}\n".encode(errors="surrogateescape"))
+        size += files.status_of(path).st_size
+    return Identity(digest.hexdigest(), size, None, True)
+
+
+def _digest(path: str) -> str:
+    digest = hashlib.sha256()
+    for piece in _pieces(path):
+        digest.update(piece)
+    return digest.hexdigest()
+
+
+def _pieces(path: str) -> Iterator[bytes]:
+    """Yield the bytes of a file; raises OSError, also if there are too many."""
+    left = _LARGEST
+    with files.open_file(path, _LARGEST) as file:
+        while piece := file.read(_PIECE):
+            left -= len(piece)
+            if left < 0:  # the size of files in /proc is 0
+                raise OSError(f"has more than the {_LARGEST:,} bytes that are read")
+            yield piece
+
+
+def _digest_of_text(text: str) -> str:
+    return hashlib.sha256(text.encode(errors="surrogateescape")).hexdigest()

@@ -1,0 +1,210 @@
+"""The store of a survey: a folder with Parquet files, each written whole or not at all.
+
+A task writes a file for each table in which it has rows, called by its key, so two tasks with one key write
+the same file. Rows count once `runs` has the key. Nobody has to lock the folder: names never clash.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from typing import Any
+from uuid import uuid4
+
+from layoutlint import files
+from layoutlint.comparison.survey_tables import ITEMS, RUNS, STORE_SCHEMA, TABLES, Column, Row
+from layoutlint.errors import LayoutlintError, ReadError, UsageError, did_you_mean
+from layoutlint.model.record import Record
+
+_HEAD = "layoutlint-store.json"
+_TEMPORARY = ".new-"
+_LARGEST_HEAD = 1 << 16
+_PREFIX, _, _VERSION = STORE_SCHEMA.rpartition("/")
+_ROW_GROUP = 2_000
+"""The rows that are in memory at once: those of a struct can have a megabyte."""
+
+
+class Unwritable(LayoutlintError):
+    """A store that cannot be written, with the reason: the disk is full, for example."""
+
+
+class Store(Record, frozen=True):
+    """An open store."""
+
+    path: str
+
+    def write(self, table: str, name: str, rows: Iterable[Row]) -> int:
+        """Write the rows of a table to a file of its own; without rows, remove it. Return their number.
+
+        Raises Unwritable.
+        """
+        folder = os.path.join(self.path, table)
+        final = os.path.join(folder, f"{name}.parquet")
+        temporary = os.path.join(folder, f"{_TEMPORARY}{name}-{uuid4().hex}")
+        try:
+            try:
+                count = _write_rows(temporary, table, rows)
+                if count:
+                    os.replace(temporary, final)
+                    _sync_folder(folder)
+                else:
+                    with suppress(FileNotFoundError):
+                        os.unlink(final)
+            finally:
+                with suppress(FileNotFoundError):
+                    os.unlink(temporary)
+        except OSError as error:
+            raise Unwritable(f"cannot write {final}: {files.error_reason(error)}") from error
+        return count
+
+    def runs(self, columns: tuple[str, ...]) -> Iterator[Row]:
+        """Yield some columns of all runs, a batch in memory at a time. Raises ReadError."""
+        from pyarrow import ArrowInvalid, parquet
+
+        for path in self.files(RUNS):
+            try:
+                with parquet.ParquetFile(path) as file:
+                    for batch in file.iter_batches(columns=list(columns)):
+                        yield from batch.to_pylist()
+            except (ArrowInvalid, OSError, KeyError) as error:
+                raise ReadError(path, f"is damaged: {str(error).splitlines()[0]}") from error
+
+    def files(self, table: str) -> list[str]:
+        """Return the paths of the files of a table, sorted. Raises ReadError."""
+        try:
+            paths = files.list_files(os.path.join(self.path, table))
+        except OSError as error:
+            raise ReadError(os.path.join(self.path, table), files.error_reason(error)) from error
+        return [path for path in paths if path.endswith(".parquet")]
+
+
+def open_store(path: str) -> Store:
+    """Return a store that exists. Raises UsageError for another folder, or a store of another version."""
+    head = os.path.join(path, _HEAD)
+    if not files.exists(path):
+        raise UsageError("no such store", path)
+    try:
+        text = files.read_all(head, _LARGEST_HEAD)
+    except OSError as error:
+        raise UsageError(f"is no store: {_HEAD} {files.error_reason(error)}", path) from None
+    try:
+        schema = json.loads(text)["schema"]
+    except (ValueError, TypeError, KeyError, RecursionError):
+        raise UsageError(f"is no store: {_HEAD} is damaged", path) from None
+    if schema == STORE_SCHEMA:
+        return Store(path)
+    prefix, _, number = str(schema).rpartition("/")
+    if prefix != _PREFIX:
+        raise UsageError(f"is no store: {_HEAD} has another `schema`", path)
+    raise UsageError(f"is a store of version {number[:20]}; this layoutlint uses version {_VERSION}", path)
+
+
+def create_store(path: str) -> Store:
+    """Return the store at a path, which is made unless it exists. Raises UsageError.
+
+    A folder with other files is refused.
+    """
+    try:
+        if not files.exists(path):
+            os.makedirs(path, exist_ok=True)
+        names = files.names_in(path)
+    except OSError as error:
+        raise UsageError(files.error_reason(error), path) from None
+    if _HEAD not in names:
+        others = [name for name in names if name not in TABLES and not name.startswith(_TEMPORARY)]
+        if others:
+            hint = did_you_mean(_HEAD, others)
+            raise UsageError(f"is no store, and not empty (it has {others[0]!r}){hint}", path)
+        _make(path)
+    store = open_store(path)
+    if not os.access(path, os.W_OK | os.X_OK):
+        raise UsageError("cannot be written: permission denied", path)
+    return store
+
+
+def _make(path: str) -> None:
+    """Write the folders, then the head, which makes it a store."""
+    temporary = os.path.join(path, f"{_TEMPORARY}{uuid4().hex}")
+    try:
+        for table in TABLES:
+            os.makedirs(os.path.join(path, table), exist_ok=True)
+        with open(temporary, "w", encoding="utf-8") as file:
+            file.write(json.dumps({"schema": STORE_SCHEMA}) + "\n")
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, os.path.join(path, _HEAD))
+    except OSError as error:
+        raise UsageError(f"cannot be written: {files.error_reason(error)}", path) from None
+
+
+def _write_rows(path: str, table: str, rows: Iterable[Row]) -> int:
+    """Write rows to a new file, if there are any, and return their number. Raises OSError."""
+    from pyarrow import RecordBatch, parquet
+
+    schema = arrow_schema(table)
+    writer = None
+    count = 0
+    for part in _parts(rows):
+        if writer is None:
+            stream = open(path, "xb")  # noqa: SIM115
+            writer = parquet.ParquetWriter(stream, schema, compression="zstd")
+        writer.write_batch(RecordBatch.from_pylist(part, schema=schema))
+        count += len(part)
+    if writer is not None:
+        writer.close()
+        stream.flush()
+        os.fsync(stream.fileno())
+        stream.close()
+    return count
+
+
+def _parts(rows: Iterable[Row]) -> Iterator[list[Row]]:
+    part: list[Row] = []
+    for row in rows:
+        part.append(row)
+        if len(part) == _ROW_GROUP:
+            yield part
+            part = []
+    if part:
+        yield part
+
+
+def _sync_folder(folder: str) -> None:
+    """Make the name of a new file last."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def arrow_schema(table: str) -> Any:
+    """Return the schema of a table, as pyarrow has it."""
+    import pyarrow
+
+    return pyarrow.schema([_arrow_field(column) for column in TABLES[table]])
+
+
+def _arrow_field(column: Column) -> Any:
+    import pyarrow
+
+    return pyarrow.field(column.name, _arrow_type(column.type), nullable=column.is_optional)
+
+
+def _arrow_type(name: str) -> Any:
+    import pyarrow
+
+    if name in ITEMS:
+        return pyarrow.list_(pyarrow.struct([_arrow_field(column) for column in ITEMS[name]]))
+    types = {
+        "text": pyarrow.string(),
+        "integer": pyarrow.int64(),
+        "number": pyarrow.float64(),
+        "boolean": pyarrow.bool_(),
+        "time": pyarrow.timestamp("us", tz="UTC"),
+        "texts": pyarrow.list_(pyarrow.string()),
+        "integers": pyarrow.list_(pyarrow.int64()),
+    }
+    return types[name]

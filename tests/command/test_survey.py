@@ -1,0 +1,228 @@
+"""`layoutlint survey`: many inputs into a store of Parquet files."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from pyarrow import parquet
+
+from layoutlint.comparison.survey_tables import RUNS, TABLES
+from layoutlint.lint.survey.store import arrow_schema
+from tests.harness import json_schemas
+from tests.harness.command import ROOT, WITHOUT_CACHE, run
+from tests.project import survey_doc
+from tests.readers.btf.btf_blob import INT, STRUCT, Strings, blob, record
+
+RULES = """
+[[rule]]
+id = "apart"
+struct = "ring"
+kind = "separate"
+fields = [["head"], ["tail"]]
+why = "w"
+[struct.ring]
+placement = "aligned:8"
+"""
+VOLATILE = ("ended", "seconds", "processor_seconds", "memory", "attempts", "reused", "cache_hits", "cache_misses")
+"""Columns of `runs` in which equal runs differ."""
+
+
+def btf(gap: int) -> bytes:
+    """A ring whose tail is so many bytes behind its head."""
+    strings = Strings("ring", "head", "tail", "long")
+    at = strings.add
+    ring = record(at("ring"), STRUCT, gap + 8, at("head"), 1, 0, at("tail"), 1, gap * 8, vlen=2)
+    return blob(record(at("long"), INT, 8, 64) + ring, strings.bytes)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    for name, gap in {"near": 8, "far": 64, "wide": 4096}.items():
+        (tmp_path / name).write_bytes(btf(gap))
+    (tmp_path / "rules.toml").write_text(RULES)
+    (tmp_path / "junk").write_bytes(b"\x9f\xeb\x01\0" + b"\xff" * 60)
+    return tmp_path
+
+
+def survey(folder, *words: str, store: str = "store", rules: tuple[str, ...] = ("--rules", "rules.toml"), **environment: str):
+    workers = () if "--workers" in rules else ("--workers", "1")
+    done = run("survey", *words, "--store", store, *rules, *workers, "--format", "json", cwd=folder, **environment)
+    assert done.stdout, done.stderr
+    return done.returncode, json.loads(done.stdout)
+
+
+def rows(store: Path, table: str, leave_out: tuple[str, ...] = ()) -> list[dict]:
+    found = [row for path in sorted((store / table).glob("*.parquet")) for row in parquet.read_table(path).to_pylist()]
+    return sorted(({k: v for k, v in row.items() if k not in leave_out} for row in found), key=repr)
+
+
+def dataset(store: Path) -> dict[str, list[dict]]:
+    return {table: rows(store, table, VOLATILE if table == RUNS else ()) for table in TABLES}
+
+
+def test_a_second_run_does_what_is_new(folder):
+    (folder / "copy").write_bytes(btf(8))
+    names = ("near", "far", "copy", "junk", "gone")
+    status, first = survey(folder, *names)
+    assert (status, first["inputs"], first["new"], first["present"]) == (1, 5, 4, 1)
+    assert first["outcomes"] == {"complete": 3, "incomplete": 0, "failed": 2}
+    assert first["verdicts"] == {"kept": 1, "broken": 0, "at-risk": 2, "unknown": 0}
+    assert [(each["input"], each["failure"]) for each in first["failures"]] == [("gone", "unread"), ("junk", "unread")]
+    status, second = survey(folder, *names, "wide")
+    assert (status, second["new"], second["present"]) == (1, 2, 4)  # a file that is missing may come
+    assert (second["verdicts"]["kept"], second["outcomes"]["complete"]) == (2, 4)
+    by_input = {row["input"]: row for row in rows(folder / "store", RUNS)}
+    assert by_input["copy"]["key"] == by_input["near"]["key"]
+    assert len(rows(folder / "store", "verdicts")) == 3
+
+
+JOB = 'inputs = ["n*r", "far", "junk"]\nrules = ["rules.toml"]\nstructs = ["ring"]\n[limits]\ntask_seconds = 100\ntask_memory = "1 GiB"\n'
+
+
+def test_a_job_fills_the_store_as_the_schema_says(folder):
+    (folder / "job.toml").write_text(JOB)
+    done = run("survey", folder / "job.toml", "--store", folder / "store", "--workers", "1", "--format", "json")
+    assert (done.returncode, json.loads(done.stdout)["inputs"]) == (1, 3)
+    assert [row["struct"] for row in rows(folder / "store", "layouts")] == ["ring", "ring"]
+    document = json.loads(json.dumps({table: rows(folder / "store", table) for table in TABLES}, default=str))
+    assert [error.message for error in json_schemas.validator("survey-store").iter_errors(document)] == []
+    assert all(document.values())
+    assert not list((folder / "store").rglob(".new-*"))
+    for table in TABLES:
+        for path in (folder / "store" / table).iterdir():
+            assert parquet.read_schema(path).remove_metadata() == arrow_schema(table)
+
+
+def test_the_schema_and_the_document_are_those_of_the_code():
+    assert survey_doc.PATH.read_text() == survey_doc.text(), "run `python -m tests.project.survey_doc`"
+    assert survey_doc.SCHEMA.read_text() == survey_doc.schema_text(), "run `python -m tests.project.survey_doc`"
+
+
+@pytest.mark.exhaustive
+def test_rows_are_the_same_in_any_order_and_number(folder):
+    for number in range(20):
+        (folder / f"many{number}").write_bytes(btf(8 + 8 * number))
+    names = sorted(path.name for path in folder.glob("many*"))
+    survey(folder, *names, store="one", rules=("--rules", "rules.toml", "--workers", "1"))
+    survey(folder, *reversed(names), store="four", rules=("--rules", "rules.toml", "--workers", "4"))
+    assert dataset(folder / "one") == dataset(folder / "four")
+
+
+MISTAKES = {
+    'input = ["near"]\n': "job.toml:1: unknown key `input` in a job (did you mean `inputs`?)",
+    'inputs = "near"\n': "job.toml:1: `inputs` must be a list of strings, not a string",
+    'inputs = ["*.none"]\n': "job.toml:1: `inputs` has `*.none`, which matches no file",
+    'inputs_from = ["gone.txt"]\n': "job.toml:1: `inputs_from` has `gone.txt`: no such file or directory",
+    'inputs = ["near"]\n[limits]\ntask_seconds = 0\n': "job.toml:3: `task_seconds` must be more than 0 and at most 604,800, not 0",
+    'inputs = ["near"]\n[limits]\ntask_memory = "1M"\n': "job.toml:3: `task_memory` cannot be `1M`: a task needs at least 64 MiB",
+    'inputs = ["near"]\npacks = ["none"]\n': "no shipped pack is called 'none'",
+    'inputs = ["near"]\nrules = ["gone.toml"]\n': "gone.toml: no such file or directory",
+    'inputs = ["near"]\nrules = ["junk"]\n': "junk:",
+    "inputs = [": "job.toml:1: not TOML",
+    "": "job.toml:1: a job has no `inputs`",
+}
+
+
+@pytest.mark.parametrize("text", MISTAKES)
+def test_mistakes_end_a_run_before_its_first_task(folder, text):
+    (folder / "job.toml").write_text(text)
+    done = run("survey", "job.toml", "--store", "store", cwd=folder)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert MISTAKES[text] in done.stderr
+    assert not (folder / "store").exists()
+
+
+STORES = {
+    "notes.txt": ("hello", "is no store, and not empty"),
+    "layoutlint-store.json": ("{", "is no store: layoutlint-store.json is damaged"),
+    "./layoutlint-store.json": ('{"schema": "layoutlint/survey-store/9"}', "is a store of version 9"),
+    "././layoutlint-store.json": ('{"schema": "layoutlint/show/1"}', "is no store"),
+}
+
+
+@pytest.mark.parametrize("name", STORES)
+def test_another_folder_is_refused(folder, name):
+    text, message = STORES[name]
+    (folder / "store").mkdir()
+    (folder / "store" / name).write_text(text)
+    done = run("survey", "near", "--store", "store", cwd=folder)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert message in done.stderr
+
+
+def test_a_store_that_is_a_file_is_refused(folder):
+    done = run("survey", "near", "--store", "far", cwd=folder)
+    assert (done.returncode, done.stdout, "far: not a directory" in done.stderr) == (2, "", True)
+
+
+def test_a_missing_library_is_named(folder):
+    (folder / "without").mkdir()
+    (folder / "without/pyarrow.py").write_text("raise ModuleNotFoundError(name='pyarrow')")
+    done = run("survey", "near", "--store", "store", cwd=folder, PYTHONPATH=str(folder / "without"))
+    assert (done.returncode, done.stdout) == (3, "")
+    assert "pip install 'layoutlint[survey]'" in done.stderr
+
+
+@pytest.mark.exhaustive
+class TestLimits:
+    def test_a_task_that_takes_long_is_stopped_and_run_again_on_demand(self, folder):
+        limits = ("--task-seconds", "0.001")
+        status, found = survey(folder, "near", rules=("--rules", "rules.toml", *limits))
+        assert (status, found["failures"][0]["failure"], found["failures"][0]["attempts"]) == (3, "timed-out", 2)
+        status, found = survey(folder, "near")
+        assert (status, found["new"], found["outcomes"]["failed"]) == (3, 0, 1)
+        status, found = survey(folder, "near", "--retry-failed")
+        assert (status, found["new"], found["outcomes"]["complete"]) == (1, 1, 1)
+        assert survey(folder, "near")[1]["present"] == 1
+
+    def test_a_killed_run_leaves_complete_files(self, folder):
+        for number in range(300):
+            (folder / f"many{number}").write_bytes(btf(8 + 8 * number))
+        names = sorted(path.name for path in folder.glob("many*"))
+        words = [sys.executable, "-m", "layoutlint", "survey", *names, "--store", "store", "--rules", "rules.toml"]
+        environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT), **WITHOUT_CACHE}
+        process = subprocess.Popen(words, cwd=folder, env=environment, stdout=subprocess.DEVNULL)
+        while len(list((folder / "store").glob("verdicts/*.parquet"))) < 20:
+            time.sleep(0.05)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        for path in (folder / "store").rglob("*.parquet"):
+            parquet.read_table(path)
+        status, found = survey(folder, *names)
+        assert (status, found["inputs"], found["outcomes"]["complete"]) == (1, 300, 300)
+        survey(folder, *names, store="whole")
+        assert {table: found for table, found in dataset(folder / "store").items()} == dataset(folder / "whole")
+
+    def test_two_surveys_write_to_one_store(self, folder):
+        for number in range(40):
+            (folder / f"many{number}").write_bytes(btf(8 + 8 * number))
+        names = sorted(path.name for path in folder.glob("many*"))
+        words = [sys.executable, "-m", "layoutlint", "survey", "--store", "store", "--rules", "rules.toml"]
+        environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT), **WITHOUT_CACHE}
+        both = [
+            subprocess.Popen([*words, *part], cwd=folder, env=environment, stdout=subprocess.DEVNULL)
+            for part in (names[:30], names[10:][::-1])
+        ]
+        assert [process.wait() for process in both] == [1, 1]
+        assert survey(folder, *names)[1]["new"] == 0
+        survey(folder, *names, store="whole")
+        for table in set(TABLES) - {RUNS}:
+            assert rows(folder / "store", table) == rows(folder / "whole", table)
+
+
+@pytest.mark.exhaustive
+def test_names_come_from_standard_input(folder):
+    (folder / "a\nb").write_bytes(btf(8))
+    words = ("survey", "-", "--store", "store", "--rules", "rules.toml")
+    done = run(*words, cwd=folder, given=b"a\nb\0far\0gone\x1b[1m\0")
+    assert done.returncode == 1
+    assert "gone\\x1b[1m: failed (unread)" in done.stdout
+    assert "3 inputs: 3 new, 0 already there" in done.stdout
+    assert {row["input"] for row in rows(folder / "store", RUNS)} == {"a\nb", "far", "gone\x1b[1m"}
