@@ -14,11 +14,13 @@ from stat import S_ISDIR, S_ISFIFO, S_ISREG
 from time import monotonic
 from typing import TYPE_CHECKING, BinaryIO
 
-from layoutlint import accesses
+from layoutlint import accesses, stored_files
 from layoutlint.accesses import ABSENT, FILE, FOLDER, SHARED
 
 if TYPE_CHECKING:
     from mmap import mmap
+
+    from layoutlint.stored_files import StoredFile
 
 _WRITER_SECONDS = 1.0
 """The time in which a pipe must get a writer."""
@@ -31,13 +33,14 @@ _IS_MISSING = frozenset((errno.ENOENT, errno.ENOTDIR, errno.EISDIR))
 
 def open_file(path: str, most: int | None = None) -> BinaryIO:
     """Open a regular file of at most `most` bytes for reading; raises OSError for any other."""
+    if (stored := stored_file(path)) is not None:
+        if reason := _excess(stored.size, most):
+            raise OSError(reason)
+        return stored.open_content()
     file = _descriptor(path)
     status = os.fstat(file)
-    reason = None
-    if not S_ISREG(status.st_mode):
-        reason = "is a pipe or a device"
-    elif most is not None and status.st_size > most:
-        reason = f"has {status.st_size:,} bytes, more than the {most:,} that are read"
+    is_regular = S_ISREG(status.st_mode)
+    reason = _excess(status.st_size, most) if is_regular else "is a pipe or a device"
     _log_content(path, status)
     if reason is not None:
         os.close(file)
@@ -45,9 +48,24 @@ def open_file(path: str, most: int | None = None) -> BinaryIO:
     return os.fdopen(file, "rb")
 
 
+def _excess(size: int, most: int | None) -> str | None:
+    """Return why a file of this size is not read; None if it is."""
+    is_larger = most is not None and size > most
+    return f"has {size:,} bytes, more than the {most:,} that are read" if is_larger else None
+
+
+def stored_file(path: str) -> StoredFile | None:
+    """Return a file that has a content but no place on disk; None for all others."""
+    stored = stored_files.find(path)
+    log = accesses.active()
+    if stored is not None and log is not None:  # the content depends on the file that it comes from
+        log.add_content(stored.source, stored.state)
+    return stored
+
+
 def read_start(path: str, most: int, through_pipe: bool = False) -> bytes:
     """Return the first `most` bytes of a regular file; `through_pipe` allows a pipe. Raises OSError."""
-    if not through_pipe:
+    if not through_pipe or stored_file(path) is not None:
         with open_file(path) as file:
             return _read_logged(path, file, most)
     with open(_descriptor(path), "rb") as file:
@@ -89,6 +107,8 @@ def exists(path: str) -> bool:
 
 def real_path(path: str) -> str:
     """Return what os.path.realpath returns."""
+    if stored_file(path) is not None:
+        return stored_files.real_path(path)
     real = os.path.realpath(path)
     log = accesses.active()
     if log is not None:
@@ -98,6 +118,8 @@ def real_path(path: str) -> str:
 
 def is_link(path: str) -> bool:
     """Return what os.path.islink returns."""
+    if stored_file(path) is not None:
+        return False
     if accesses.active() is not None:
         real_path(path)  # its answer differs if this one does
     return os.path.islink(path)
@@ -105,11 +127,15 @@ def is_link(path: str) -> bool:
 
 def is_same(path: str, other: str) -> bool:
     """Return what os.path.samefile returns."""
+    if stored_file(path) is not None or stored_file(other) is not None:
+        return stored_file(path) == stored_file(other)
     return os.path.samestat(status_of(path), status_of(other))
 
 
 def status_of(path: str) -> os.stat_result:
     """Return what os.stat returns, for decisions by times, sizes or permissions; raises OSError."""
+    if (stored := stored_file(path)) is not None:
+        path = stored.source
     log = accesses.active()
     if log is None:
         return os.stat(path)
@@ -124,6 +150,8 @@ def status_of(path: str) -> os.stat_result:
 
 def is_readable(path: str) -> bool:
     """Return whether this process may read an existing file."""
+    if stored_file(path) is not None:
+        return True
     with suppress(OSError):
         status_of(path)
     return os.access(path, os.R_OK)
@@ -131,6 +159,8 @@ def is_readable(path: str) -> bool:
 
 def content_state(path: str) -> accesses.State:
     """Return the state of a file whose content decides something; raises OSError."""
+    if (stored := stored_file(path)) is not None:
+        return stored.state
     status = os.stat(path)
     _log_content(path, status)
     return accesses.state_of(status)
@@ -209,6 +239,8 @@ def _sort_entries(entries: Iterator[os.DirEntry[str]]) -> tuple[list[str], list[
 
 
 def _kind(path: str) -> str:
+    if stored_file(path) is not None:
+        return FILE
     kind = accesses.kind_of(path)
     log = accesses.active()
     if log is not None:
@@ -228,7 +260,7 @@ def _log_content(path: str, status: os.stat_result) -> None:
 def log_digest(path: str, data: bytes | mmap) -> None:
     """Record the whole content of a file that was opened, if a log is active."""
     log = accesses.active()
-    if log is not None:
+    if log is not None and stored_files.find(path) is None:
         import hashlib
 
         state, _ = log.contents[log.absolute(path)]

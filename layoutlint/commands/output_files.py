@@ -22,7 +22,7 @@ _SOURCES = (".c", ".h", ".toml", ".ko", ".o")
 
 def refuse(paths: Iterable[str], read: Iterable[str] = ()) -> None:
     """Raise UsageError for a path that cannot be written, that is read, or that is given twice."""
-    read_files = {key: path for path in read if (key := _identity(path)) is not None}
+    read_files = {key: path for path in read if (key := _identity(_file_of(path))) is not None}
     names: dict[object, str] = {}
     for path in paths:
         _refuse_unwritable(path)
@@ -37,6 +37,16 @@ def refuse(paths: Iterable[str], read: Iterable[str] = ()) -> None:
         names[place] = path
         if key is not None:
             names[key] = path
+
+
+def _file_of(path: str) -> str:
+    """Return the archive in `ARCHIVE:MEMBER`, if that is a file; the path itself for others."""
+    at = -1 if os.path.lexists(path) else path.find(":")
+    while at > 0:
+        if os.path.isfile(path[:at]):
+            return path[:at]
+        at = path.find(":", at + 1)
+    return path
 
 
 def refuse_source(path: str) -> None:

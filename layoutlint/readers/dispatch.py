@@ -23,13 +23,14 @@ _PERF_HINT = (
     "`layoutlint show PROGRAM STRUCT --at OFFSET` the fields there"
 )
 
-_ARCHIVE_HINT = "is an archive of objects; take them out with `ar x`, and give one, or the linked program"
+_ARCHIVE_HINT = "is an archive of objects; name one of them here (`ARCHIVE:MEMBER`), or the linked program"
+_THIN_HINT = "is a thin archive: its objects are files of their own; give these, or the linked program"
 _UTF16_HINT = "is text in UTF-16; write it in UTF-8 (`iconv -f UTF-16 -t UTF-8`)"
 _OTHERS = {
     b"PERFILE2": _PERF_HINT,
     b"2ELIFREP": _PERF_HINT,
     b"!<arch>\n": _ARCHIVE_HINT,
-    b"!<thin>\n": _ARCHIVE_HINT,
+    b"!<thin>\n": _THIN_HINT,
     b"\xff\xfe": _UTF16_HINT,
     b"\xfe\xff": _UTF16_HINT,
 }

@@ -12,6 +12,7 @@ from layoutlint.model.reading import Reading, ReadOptions, Unread, no_progress
 from layoutlint.model.record import replace
 from layoutlint.model.wanted import Wanted
 from layoutlint.readers import dispatch
+from layoutlint.readers.archives.locate import Location, locate
 from layoutlint.readers.processes.child import Lost
 from layoutlint.readers.processes.pool import map_ordered
 
@@ -27,9 +28,11 @@ def read(inputs: tuple[str, ...], names: Wanted, options: ReadOptions) -> tuple[
 def read_each(inputs: tuple[str, ...], names: Wanted, options: ReadOptions) -> list[Reading | Unread]:
     """Return a reading for each input in order, or why it cannot be read."""
     results: list[Reading | Unread] = []
-    for run in _runs(inputs):
+    for run in _runs(inputs, options):
         if isinstance(run, list):
             results += _read_files(run, names, options)
+        elif isinstance(run, Location):
+            results += _read_archive(run, names, options)
         else:
             from layoutlint.readers.cache.readings import recall_or_read
             from layoutlint.readers.modules import merge  # not needed for single files
@@ -69,18 +72,27 @@ def _with_config(result: Reading | Unread, options: ReadOptions) -> Reading | Un
     )
 
 
-def _runs(inputs: tuple[str, ...]) -> Iterator[Folder | list[str]]:
-    """Yield folders of modules, and lists of the files between them."""
+def _read_archive(location: Location, names: Wanted, options: ReadOptions) -> list[Reading | Unread]:
+    from layoutlint.readers.archives import limits, read
+    from layoutlint.readers.cache.readings import recall_or_read
+
+    parts = (location, limits.limits())
+    return recall_or_read(parts, names, options, partial(read.read, location, names, options))
+
+
+def _runs(inputs: tuple[str, ...], options: ReadOptions) -> Iterator[Folder | Location | list[str]]:
+    """Yield folders of modules, archives, and lists of the files between them."""
+    texts = {text.path for text in options.texts}
     single: list[str] = []
     for path in inputs:
-        folder = _folder(path) if files.is_folder(path) else None
-        if folder is None:
+        several = None if path in texts else _folder(path) if files.is_folder(path) else locate(path)
+        if several is None:
             single.append(path)
             continue
         if single:
             yield single
         single = []
-        yield folder
+        yield several
     if single:
         yield single
 

@@ -12,6 +12,7 @@ from layoutlint.model.reading import ReadOptions, Unread
 from layoutlint.model.record import replace
 from layoutlint.model.variables import DataSection, Variable, VariableTable
 from layoutlint.readers import dispatch
+from layoutlint.readers.archives.locate import locate
 from layoutlint.readers.elf import debug_files, elf_file
 from layoutlint.readers.elf.elf_file import Image
 from layoutlint.readers.elf.headers import Section
@@ -34,7 +35,12 @@ def read(paths: Iterable[str], options: ReadOptions) -> tuple[list[VariableTable
     tables: list[VariableTable] = []
     unread: list[Unread] = []
     for path in paths:
-        for file, label in _files(path, options):
+        try:
+            found = _files(path, options)
+        except ReadError as error:
+            unread.append(Unread(error.path, error.reason))
+            continue
+        for file, label in found:
             try:
                 tables.append(replace(_read_file(file, options), label=label))
             except ReadError as error:
@@ -43,14 +49,20 @@ def read(paths: Iterable[str], options: ReadOptions) -> tuple[list[VariableTable
 
 
 def _files(path: str, options: ReadOptions) -> list[tuple[str, str]]:
-    """Return the files of an input, each with the name of its module or file."""
+    """Return the files of an input, each with the name of its module or file. Raises ReadError."""
     is_text = any(text.path == path for text in options.texts)
-    folder = None
+    folder = location = None
     if not is_text and files.is_folder(path):
         from layoutlint.readers.modules import find
 
         folder = find.find(path)
+    elif not is_text:
+        location = locate(path)
     found = (path,) if folder is None else folder.files
+    if location is not None:
+        from layoutlint.readers.archives import read
+
+        found = read.files_of(location)
     return [(file, _SUFFIX.sub("", os.path.basename(file))) for file in found]
 
 

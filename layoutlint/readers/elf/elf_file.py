@@ -22,6 +22,7 @@ from layoutlint.readers.processes.guard import CHANGED, guard
 
 if TYPE_CHECKING:
     from layoutlint.readers.elf.relocation import RelocationTables
+    from layoutlint.stored_files import StoredFile
 
 Data = bytes | bytearray | memoryview
 
@@ -380,6 +381,8 @@ def _refuse_changed(path: str, earlier: _State | None, error: ReadError | None =
 
 def _read_image(path: str) -> Image:
     try:
+        if (stored := files.stored_file(path)) is not None:
+            return Image(path, _map_stored(path, stored))
         with files.open_file(path) as file:
             size = os.fstat(file.fileno()).st_size
             if size == 0:
@@ -395,6 +398,16 @@ def _read_image(path: str) -> Image:
         raise ReadError(path, f"damaged or truncated ELF file: {error}") from error
     except OSError as error:
         raise ReadError(path, files.error_reason(error)) from error
+
+
+def _map_stored(path: str, stored: StoredFile) -> mmap.mmap:
+    """Return the content of a member of an archive, unpacked."""
+    mapped = stored.map_content()
+    if not packed.is_packed(mapped[: kernel_image.HEAD]):
+        return mapped
+    mapped.close()
+    with stored.open_content() as file:
+        return packed.unpack(path, file, stored.size)
 
 
 def _map_file(path: str, file: int, size: int) -> mmap.mmap:

@@ -60,6 +60,16 @@ def find(path: str) -> Folder | None:
     return Folder(path, inside, tuple(unread), notes)
 
 
+def is_module(path: str) -> bool:
+    """Return whether a file is a kernel module by its name."""
+    return _MODULE.search(path) is not None
+
+
+def is_vmlinux(path: str) -> bool:
+    """Return whether a file is an unpacked kernel by its name."""
+    return _VMLINUX.match(os.path.basename(path)) is not None
+
+
 def bases(folder: Folder) -> dict[str, str | None]:
     """Return for each file the vmlinux of its split BTF, at the places where distributions install it.
 
@@ -67,13 +77,20 @@ def bases(folder: Folder) -> dict[str, str | None]:
     """
     top = files.real_path(folder.path)
     releases = {
-        file: _release(os.path.join(top, os.path.relpath(file, folder.path))) for file in folder.files
+        file: _release(_place(top, file, folder.path)) for file in folder.files
     }
     vmlinux_of = {
         release: next((place for place in _places(top, release) if files.is_file(place)), None)
         for release in set(releases.values())
     }
     return {file: vmlinux_of[release] for file, release in releases.items()}
+
+
+def _place(top: str, file: str, folder: str) -> str:
+    """Return the path of a file below the real path of its folder; members of an archive have a real one."""
+    if files.stored_file(file) is not None:
+        return files.real_path(file)
+    return os.path.join(top, os.path.relpath(file, folder))
 
 
 def _release(path: str) -> str:
@@ -95,6 +112,8 @@ def _places(path: str, release: str) -> Iterator[str]:
         yield f"{root}{DEBUG_DIR}/lib/modules/{name}/vmlinux"
         yield f"{root}{DEBUG_DIR}/boot/vmlinux-{name}"
         yield f"{root}/boot/vmlinux-{name}"
+        if root and files.stored_file(f"{root}/boot/vmlinuz-{name}") is not None:  # it was unpacked
+            yield f"{root}/boot/vmlinuz-{name}"
     if name == os.uname().release:
         yield _RUNNING
 

@@ -1,0 +1,1 @@
+"""Archives as inputs: packages, tarballs and static libraries, read like folders (docs/archives.md)."""

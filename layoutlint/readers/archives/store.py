@@ -1,0 +1,97 @@
+"""The archives that this process has unpacked."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from functools import partial
+from typing import IO
+
+from layoutlint import accesses, files, stored_files
+from layoutlint.accesses import State
+from layoutlint.errors import ReadError
+from layoutlint.model.record import Record
+from layoutlint.readers.archives import limits, unpack
+from layoutlint.readers.archives.library import Missing
+from layoutlint.readers.archives.locate import Location
+from layoutlint.readers.archives.unpack import Request, Unpacked
+from layoutlint.readers.processes import sandbox
+from layoutlint.readers.processes.sandbox import Failure
+from layoutlint.stored_files import StoredFile
+
+_MOST_KEPT = 4 << 30
+"""Bytes of contents that stay unpacked when another archive is."""
+
+
+class _Kept(Record, frozen=True):
+    state: State
+    store: IO[bytes]
+    unpacked: Unpacked
+
+
+_kept: dict[tuple[str, str], _Kept] = {}
+
+
+def unpacked(location: Location) -> Unpacked:
+    """Return the members of an archive, which files are called `ARCHIVE:MEMBER` from now on.
+
+    Raises ReadError if it cannot be unpacked.
+    """
+    key = os.path.abspath(location.path), location.member
+    try:
+        state = files.content_state(location.path)
+    except OSError as error:
+        raise ReadError(location.path, files.error_reason(error)) from error
+    kept = _kept.get(key)
+    if kept is not None and kept.state == state:
+        return kept.unpacked
+    _make_room(key)
+    try:
+        # Without a name, it is gone as soon as no process has it open.
+        store = tempfile.TemporaryFile(buffering=0, prefix="layoutlint-")  # noqa: SIM115
+    except OSError as error:
+        reason = f"there is no place to unpack it: {files.error_reason(error)}"
+        raise ReadError(location.path, reason) from error
+    result = _unpack(location, store)
+    for member in result.members:
+        stored = StoredFile(store, member.offset, member.size, key[0], state)
+        stored_files.add(f"{location.path}:{member.name}", stored)
+    _kept[key] = _Kept(state, store, result)
+    return result
+
+
+def release() -> None:
+    """Forget all that is unpacked."""
+    for kept in _kept.values():
+        stored_files.drop(kept.store)
+    _kept.clear()
+
+
+def _make_room(key: tuple[str, str]) -> None:
+    """Forget what is unpacked of an archive, and of the oldest ones beyond a limit."""
+    sizes = {other: os.fstat(kept.store.fileno()).st_size for other, kept in _kept.items()}
+    for other in list(_kept):
+        if other == key or sum(sizes.values()) > _MOST_KEPT:
+            stored_files.drop(_kept.pop(other).store)
+            del sizes[other]
+
+
+def _unpack(location: Location, store: IO[bytes]) -> Unpacked:
+    """Unpack an archive in a process with limits. Raises ReadError."""
+    most = limits.limits()
+    bounds = sandbox.Limits(seconds=most.seconds, memory=most.memory)
+    try:
+        with files.open_file(location.path) as source:
+            request = Request(location.path, location.member, source.fileno(), store.fileno(), most)
+            ((_, result),) = sandbox.run_each(partial(unpack.unpack), [request], 1, bounds)
+    except OSError as error:
+        raise ReadError(location.path, files.error_reason(error)) from error
+    except Missing as missing:
+        accesses.refuse("a library is missing")
+        raise ReadError(location.path, f"is an archive, which needs libarchive: {missing}") from missing
+    except ReadError:
+        accesses.refuse("the disk is full")
+        raise
+    if isinstance(result, Failure):
+        raise ReadError(location.path, f"unpacking it {result.how}")
+    return result
