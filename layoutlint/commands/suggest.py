@@ -1,4 +1,4 @@
-"""`layoutlint suggest`: an order of the members that keeps the rules, as a patch."""
+"""`layoutlint suggest`: an order of the members that keeps the rules, as a patch or a series of them."""
 
 from __future__ import annotations
 
@@ -27,6 +27,8 @@ from layoutlint.commands.struct_names import refuse_swapped, without_keyword, wi
 from layoutlint.errors import EXIT_FINDINGS, EXIT_KEPT, EXIT_UNKNOWN, not_installed
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from layoutlint.lint.reordering import Request
     from layoutlint.model.build import Build
     from layoutlint.model.reading import InputText
@@ -98,7 +100,7 @@ def _own_options(command: click.decorators.FC) -> click.decorators.FC:
 
 
 @click.command(cls=SingleValueCommand)
-@click.argument("words", metavar="INPUT STRUCT", nargs=-1)
+@click.argument("words", metavar="INPUT STRUCT...", nargs=-1)
 @_own_options
 @format_option(reports.SUGGEST_FORMATS.keys() - {"patch"})
 @rule_options
@@ -114,11 +116,12 @@ def suggest(
     placement: PlacementOptions,
     reading: ReadingOptions,
 ) -> NoReturn:
-    """Suggest an order of the members of STRUCT that keeps all of its rules.
+    """Suggest an order of the members of each STRUCT that keeps all of its rules.
 
     Of all orders that keep the rules at every placement, it is the one that moves the fewest declarations;
     then the smallest, then the one with the fewest holes. Where the sources depend on the order, only
     orders that they allow are suggested. Needs `pip install layoutlint[suggest]`.
+    Several patches are a series: each is found with those before it applied.
 
     Exit status: 0 an order is suggested, or none is needed; 1 the rules contradict one another; 3 refused, or
     nothing was found.
@@ -131,26 +134,26 @@ def suggest(
     output_files.refuse((name for _, name in outputs), (*question.paths, *own.rule_paths, *own.sources))
     for _, name in outputs:
         output_files.refuse_source(name)
-    result = _run(flags, question, own, placement, reading)
+    results = _run(flags, question, own, placement, reading)
     for name, file in outputs:
-        output_files.write_bytes(file, _encode(reports.SUGGEST_FORMATS[name](result)))
-    if own.write and result.patch is not None and result.patch.text != result.patch.old_text:
-        _write(result)
-    _print(result, own, reading)
-    sys.exit(_status(result, own))
+        output_files.write_bytes(file, _encode(reports.SUGGEST_FORMATS[name](results)))
+    if own.write:
+        _write(results)
+    _print(results, own, reading)
+    sys.exit(_status(results, own))
 
 
-def _print(result: Suggestion, own: SuggestOptions, reading: ReadingOptions) -> None:
-    """Print the patch or the report; without a patch that was asked for, the report on stderr."""
+def _print(results: Sequence[Suggestion], own: SuggestOptions, reading: ReadingOptions) -> None:
+    """Print the patches or the report; if one that was asked for is missing, the report on stderr."""
     from layoutlint.commands import terminal
 
-    if own.patch and result.patch is not None:
-        terminal.write_bytes(_encode(reports.SUGGEST_FORMATS["patch"](result)))
+    if own.patch and all(result.patch is not None for result in results):
+        terminal.write_bytes(_encode(reports.SUGGEST_FORMATS["patch"](results)))
     elif own.format_ == "json":
-        terminal.write(reports.SUGGEST_FORMATS["json"](result))
+        terminal.write(reports.SUGGEST_FORMATS["json"](results))
     else:
         color = not own.patch and terminal.has_color(reading.color)
-        text = reports.SUGGEST_FORMATS["text"](result, color=color, width=terminal.width(reading.width))
+        text = reports.SUGGEST_FORMATS["text"](results, color=color, width=terminal.width(reading.width))
         if own.patch:
             terminal.complain(*text.splitlines())
         else:
@@ -171,11 +174,11 @@ def _refuse_combinations(own: SuggestOptions) -> None:
 
 
 class _Question(NamedTuple):
-    """What is asked about: a struct in an input, or in the builds of a matrix."""
+    """What is asked about: structs in an input, or in the builds of a matrix."""
 
     path: str
     """The input; the matrix file if there is one."""
-    struct: str
+    structs: tuple[str, ...]
     builds: tuple[Build, ...] = ()
     """Empty without a matrix."""
     texts: tuple[InputText, ...] = ()
@@ -191,47 +194,41 @@ def _question(words: tuple[str, ...], own: SuggestOptions) -> _Question:
     words = without_keywords(words)
     if own.matrix_path is not None:
         return _question_about_builds(words, own.matrix_path, own)
-    if len(words) != 2:
-        name = "INPUT" if not words else "STRUCT"
-        text = (
-            f"Missing argument '{name}'." if len(words) < 2 else f"Got unexpected extra argument ({words[2]})"
-        )
-        raise click.UsageError(text, click.get_current_context())
-    path, struct = words
-    refuse_swapped("suggest", path, (struct,))
+    if len(words) < 2:
+        raise _missing_argument("INPUT" if not words else "STRUCT")
+    path, *structs = words
+    refuse_swapped("suggest", path, tuple(structs))
     (path,), texts = standard_input.take_text((path,), own.rule_paths)
-    return _Question(path, _one_name(struct), (), texts)
+    return _Question(path, _names(structs), (), texts)
 
 
-def _refuse_number(words: tuple[str, ...], names: tuple[str, ...]) -> None:
-    """Raise UsageError if arguments are missing, or there are too many."""
-    if len(words) < len(names):
-        raise click.UsageError(f"Missing argument '{names[len(words)]}'.", click.get_current_context())
-    if len(words) > len(names):
-        extra = words[len(names)]
-        raise click.UsageError(f"Got unexpected extra argument ({extra})", click.get_current_context())
+def _missing_argument(name: str) -> click.UsageError:
+    return click.UsageError(f"Missing argument '{name}'.", click.get_current_context())
 
 
 def _question_about_builds(words: tuple[str, ...], matrix: str, own: SuggestOptions) -> _Question:
-    """Return the struct and the builds of a matrix: INPUT is given if builds name no input of their own."""
+    """Return the structs and the builds of a matrix: INPUT comes first if builds name no input of their own."""
     from layoutlint.intent.toml import matrix_file
 
-    _refuse_number(words, ("STRUCT",) if len(words) < 2 else ("INPUT", "STRUCT"))
-    inputs, texts = standard_input.take_text(words[:-1], (*own.rule_paths, matrix))
+    if not words:
+        raise _missing_argument("STRUCT")
+    inputs, texts = standard_input.take_text(words[: len(words) > 1], (*own.rule_paths, matrix))
     builds = matrix_file.load(matrix, inputs)
-    if inputs and not any(build.inputs == inputs for build in builds):
+    is_read = bool(inputs) and any(build.inputs == inputs for build in builds)
+    if inputs and not is_read and (texts or os.path.lexists(words[0])):
         raise click.UsageError(f"no build of {matrix} reads {inputs[0]}: every build names its own `input`")
-    return _Question(matrix, _one_name(words[-1]), builds, texts)
+    return _Question(matrix, _names(words[is_read:]), builds, texts)
 
 
-def _one_name(struct: str) -> str:
-    """Return the name of a struct. Raises UsageError for a pattern."""
+def _names(structs: Sequence[str]) -> tuple[str, ...]:
+    """Return the names of structs, each once. Raises UsageError for a pattern."""
     from layoutlint.model.paths import is_pattern
 
-    name = without_keyword(struct)
-    if is_pattern(name):
-        raise click.UsageError(f"{name!r} is a pattern; name one struct")
-    return name
+    names = tuple(dict.fromkeys(map(without_keyword, structs)))
+    for name in names:
+        if is_pattern(name):
+            raise click.UsageError(f"{name!r} is a pattern; name each struct")
+    return names
 
 
 def _run(
@@ -240,7 +237,7 @@ def _run(
     own: SuggestOptions,
     placement: PlacementOptions,
     reading: ReadingOptions,
-) -> Suggestion:
+) -> tuple[Suggestion, ...]:
     from layoutlint.intent.overrides import apply_overrides
     from layoutlint.intent.toml import rule_file
     from layoutlint.lint.options import Options
@@ -258,12 +255,16 @@ def _run(
         from layoutlint.lint import reordering
     except ModuleNotFoundError as error:
         raise not_installed(error) from None
-    request = _request(question.struct, own)
-    if not question.builds:
-        return reordering.suggest(question.path, request, packs, kernel_packs, options)
-    return reordering.suggest_for_builds(
-        question.path, question.builds, request, packs, kernel_packs, options
-    )
+
+    def suggest_one(request: Request, options: Options) -> Suggestion:
+        if not question.builds:
+            return reordering.suggest(question.path, request, packs, kernel_packs, options)
+        return reordering.suggest_for_builds(
+            question.path, question.builds, request, packs, kernel_packs, options
+        )
+
+    request = _request(question.structs[0], own)
+    return reordering.suggest_series(question.structs, request, options, suggest_one)
 
 
 def _request(name: str, own: SuggestOptions) -> Request:
@@ -276,24 +277,58 @@ def _request(name: str, own: SuggestOptions) -> Request:
     return Request(name, ("moves", "size", "holes"), own.effort, own.sources, own.force)
 
 
-def _write(result: Suggestion) -> None:
-    """Write the changed file whole. Raises UsageError if it was changed meanwhile."""
+def _write(results: Sequence[Suggestion]) -> None:
+    """Write the changed files whole, all of them or none.
+
+    Nothing is written if one of several structs got no patch. Raises UsageError if a file was changed
+    meanwhile, or cannot be written.
+    """
+    from layoutlint.commands import terminal
+
+    lacking = [result for result in results if result.patch is None]
+    if lacking and len(results) > 1:
+        names = ", ".join(result.struct.name for result in lacking)
+        terminal.complain(f"nothing is written, because there is no patch for {names}")
+    if lacking:
+        return
+    patches: dict[str, tuple[bytes, bytes]] = {}
+    for patch in (result.patch for result in results):
+        assert patch is not None
+        path = os.path.realpath(patch.file)
+        old, _ = patches.get(path, (_encode(patch.old_text), b""))
+        patches[path] = old, _encode(patch.text)
+    _replace_files({path: texts for path, texts in patches.items() if texts[0] != texts[1]})
+
+
+def _replace_files(texts: dict[str, tuple[bytes, bytes]]) -> None:
+    """Replace the old text of each file by its new one; if one fails, put the others back."""
     from layoutlint import files
     from layoutlint.commands import output_files
 
-    patch = result.patch
-    assert patch is not None
-    old = _encode(patch.old_text)
+    for path, (old, _) in texts.items():
+        try:
+            is_same = files.read_all(path, len(old)) == old
+        except OSError:
+            is_same = False
+        if not is_same:
+            raise click.UsageError(f"{path} was changed while it was read, and is left as it is")
+    written: list[str] = []
     try:
-        is_same = files.read_all(patch.file, len(old)) == old
-    except OSError:
-        is_same = False
-    if not is_same:
-        raise click.UsageError(f"{patch.file} was changed while it was read, and is left as it is")
-    output_files.write_bytes(os.path.realpath(patch.file), _encode(patch.text))
+        for path, (_, new) in texts.items():
+            written.append(path)
+            output_files.write_bytes(path, new)
+    except BaseException:
+        for path in written[:-1]:
+            output_files.write_bytes(path, texts[path][0])
+        raise
 
 
-def _status(result: Suggestion, own: SuggestOptions) -> int:
+def _status(results: Sequence[Suggestion], own: SuggestOptions) -> int:
+    statuses = {_status_of(result, own) for result in results}
+    return next((status for status in (EXIT_FINDINGS, EXIT_UNKNOWN) if status in statuses), EXIT_KEPT)
+
+
+def _status_of(result: Suggestion, own: SuggestOptions) -> int:
     if result.status == "infeasible":
         return EXIT_FINDINGS
     if result.status in ("refused", "unknown"):

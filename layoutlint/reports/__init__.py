@@ -116,10 +116,17 @@ SUGGEST_FORMATS: dict[str, Callable[..., str]] = {
     "patch": _render("suggest.patch"),
     "json": _render("suggest.json"),
 }
-"""Formats of `layoutlint suggest`: functions of a Suggestion; the one for people has options."""
+"""Formats of `layoutlint suggest`: functions of Suggestions; the one for people has options."""
 
 SURVEY_FORMATS: dict[str, Callable[..., str]] = {
     "text": _render("survey.text"),
     "json": _render("survey.json"),
 }
 """Formats of `layoutlint survey run`: functions of a SurveyResult."""
+
+SURVEY_REPORT_FORMATS: dict[str, Callable[..., str]] = {
+    "text": _render("survey.report_text"),
+    "json": _render("survey.report_json"),
+    "csv": _render("survey.report_csv"),
+}
+"""Formats of `layoutlint survey report`: functions of a StoreReport, and `csv` of failing verdicts."""

@@ -67,7 +67,7 @@ def rows(name: str) -> dict[str, str]:
 def table(name: str) -> list[Row]:
     """Return every key of a document, in the order of its schema."""
     document = read(name)
-    return list(_rows(document, "", document.get("$defs", {}), {}))
+    return list(_rows(document, "", document.get("$defs", {}), {"#": ""}))
 
 
 def _rows(schema: Any, path: str, definitions: Any, known: dict[str, str]) -> Iterator[Row]:

@@ -361,6 +361,7 @@ RUNS = {
         ("suggest", "order.h", "pair", "--rules", "pack.toml"),
         ("suggest", "order.h", "pair", "--rules", "order.toml", "--sources", "order.c"),
         ("suggest", "order.h", "either"),
+        ("suggest", "order.h", "either", "pair"),
         ("suggest", "btf", "gapped"),
         ("suggest", "two.h", "pair", "--rules", "order.toml"),
         ("suggest", "two.h", "pair", "--rules", "two.toml"),
@@ -370,6 +371,7 @@ RUNS = {
         ("suggest", "lock", "--matrix", "btf.toml"),
     ],
     "survey": [("survey", "btf", "layouts.h", "missing", "--store", "store", "--rules", "rules.toml", "--workers", "2")],
+    "survey-report": [("survey", "report", "store")],
 }
 COMPILED_RUNS = [("diff", "--variables", "old", "new"), ("diff", "--variables", "old/one.ko", "new/one.ko")]
 

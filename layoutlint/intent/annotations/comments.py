@@ -47,7 +47,7 @@ class Sources(Record):
             return "", b""
         real_path = files.real_path(path) if self.replaced else path
         for given in self.replaced:
-            if given.path == real_path:
+            if files.real_path(given.path) == real_path:
                 return path, given.text.encode(errors="surrogateescape")
         return path, _bytes(path)
 

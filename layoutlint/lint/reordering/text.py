@@ -91,10 +91,17 @@ def _configuration_notes(is_matrix: bool, file: str, lines: tuple[int, ...]) -> 
 
 
 def read_text(found: Found, options: Options) -> tuple[str, str]:
-    """Return the path and the text of the file that defines the struct. Raises CannotMove."""
+    """Return the path and the text of the file that defines the struct, with the changes before it.
+
+    Raises CannotMove.
+    """
     file = members.source_path(found.source.path, found.struct, options.read)
     if file is None:
         raise members.CannotMove("the file that defines the struct was not found")
+    real_path = files.real_path(file)
+    for given in options.read.replaced:
+        if files.real_path(given.path) == real_path:
+            return file, given.text
     try:
         return file, files.read_all(file, _LARGEST).decode("utf-8", "surrogateescape")
     except OSError as error:

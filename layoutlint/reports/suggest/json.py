@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from layoutlint.model.structs import Struct
@@ -18,10 +19,15 @@ from layoutlint.suggestion.result import (
 )
 
 
-def render(result: Suggestion) -> str:
-    """Return the suggestion as one JSON object, with a newline at the end."""
+def render(results: Sequence[Suggestion]) -> str:
+    """Return the first suggestion as one JSON object, with those after it in `series`; it ends in a newline."""
+    document, *others = map(_document, results)
+    return document_text({**document, "series": others or None})
+
+
+def _document(result: Suggestion) -> dict[str, Any]:
     kept = [each for each in result.rules if each.after.outcome.value == "kept"]
-    document = {
+    return {
         "schema": SUGGEST_SCHEMA,
         "input": result.input,
         "struct": result.struct.name,
@@ -57,8 +63,8 @@ def render(result: Suggestion) -> str:
         "no_patch": result.no_patch or None,
         "notes": [*result.notes, *(result.patch.notes if result.patch is not None else ())],
         "builds": [_build(each) for each in result.builds] if result.builds else None,
+        "series": None,
     }
-    return document_text(document)
 
 
 def _rule(outcome: RuleOutcome) -> dict[str, Any]:

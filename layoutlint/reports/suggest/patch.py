@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from layoutlint import escapes
 from layoutlint.reports.suggest import builds, phrases
@@ -16,9 +16,21 @@ _DIFF_LINES = ("diff ", "---", "+++", "@@", "Index:", "index ", "GIT binary", "*
 """How lines begin by which git-apply(1), git-am(1) and patch(1) find diffs, and the end of a message."""
 
 
-def render(result: Suggestion) -> str:
-    """Return the patch; without a change only the message."""
-    message = escapes.lines(map(_inert, _message(result)))
+def render(results: Sequence[Suggestion]) -> str:
+    """Return the patches, numbered if several change something; without a change only the messages.
+
+    They apply one after the other: each diff is against the text that the one before it leaves.
+    """
+    changes = [result for result in results if result.patch is not None and result.patch.diff]
+    if len(changes) < 2:
+        return "".join(_patch(result, "") for result in changes or results)
+    return "".join(
+        _patch(result, f"[PATCH {number}/{len(changes)}] ") for number, result in enumerate(changes, 1)
+    )
+
+
+def _patch(result: Suggestion, prefix: str) -> str:
+    message = escapes.lines(map(_inert, _message(result, prefix)))
     diff = "" if result.patch is None else result.patch.diff
     return f"{message}---\n{diff}" if diff else message
 
@@ -28,10 +40,10 @@ def _inert(line: str) -> str:
     return f" {line}" if line.startswith(_DIFF_LINES) else line
 
 
-def _message(result: Suggestion) -> Iterator[str]:
+def _message(result: Suggestion, prefix: str) -> Iterator[str]:
     name = phrases.title(result.struct)
     moved = ", ".join(move.member for move in result.moves[:3]) + (", ..." if len(result.moves) > 3 else "")
-    yield _cut(f"{name}: move {moved}" if moved else f"{name}: keep the order")
+    yield _cut(f"{prefix}{name}: move {moved}" if moved else f"{prefix}{name}: keep the order")
     yield ""
     for outcome in result.rules:
         if outcome.before.outcome is not outcome.after.outcome:
@@ -42,7 +54,7 @@ def _message(result: Suggestion) -> Iterator[str]:
         yield from _wrap(f"Move {'; '.join(phrases.moves(result))}.")
         yield ""
         count = len(result.builds)
-        aims = "; ".join(phrases.aim(each, True, count) for each in result.aims[1:])
+        aims = "; ".join(phrases.aim(each, True, count) for each in result.aims if each.aim != "moves")
         yield from _wrap(aims.capitalize() + ".")
         yield ""
     for outcome in result.rules:

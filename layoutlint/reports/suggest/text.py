@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from layoutlint.phrases import quantity
 from layoutlint.readers.order_uses import OrderUse
@@ -15,10 +15,17 @@ _MOST_REFUSALS = 20
 _MOST_ALTERNATIVES = 3
 
 
-def render(result: Suggestion, *, color: bool = False, width: int = 100) -> str:
-    """Return the order with its moves, the rules before and after, and what the sources say about it."""
-    lines = _lines(result, width)
+def render(results: Sequence[Suggestion], *, color: bool = False, width: int = 100) -> str:
+    """Return each order with its moves, the rules before and after, and what the sources say about it."""
+    lines = _all_lines(results, width)
     return styled.render_colored(lines) if color else styled.render_plain(lines)
+
+
+def _all_lines(results: Sequence[Suggestion], width: int) -> Iterator[Line]:
+    for number, result in enumerate(results):
+        if number:
+            yield line()
+        yield from _lines(result, width)
 
 
 def _lines(result: Suggestion, width: int) -> Iterator[Line]:

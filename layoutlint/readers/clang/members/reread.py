@@ -25,7 +25,10 @@ def verify(path: str, struct: Struct, file: str, text: str, options: ReadOptions
     """
     wanted = Wanted(frozenset((struct.realigned_from or struct.name, *struct.aliases, struct.name)))
     # libclang finds the file by any of its names, and calls it by this one: a link stays a link.
-    changed = replace(options, replaced=(InputText(os.path.abspath(file), text),), cache=False, jobs=1)
+    real_path = files.real_path(file)
+    others = (given for given in options.replaced if files.real_path(given.path) != real_path)
+    replaced = (*others, InputText(os.path.abspath(file), text))
+    changed = replace(options, replaced=replaced, cache=False, jobs=1)
     line = None if struct.source is None else struct.source.line
     try:
         reading = clang.read(path, wanted, changed)
