@@ -207,7 +207,7 @@ def _missing_argument(name: str) -> click.UsageError:
 
 
 def _question_about_builds(words: tuple[str, ...], matrix: str, own: SuggestOptions) -> _Question:
-    """Return the structs and the builds of a matrix: INPUT comes first if builds name no input of their own."""
+    """Return the structs and the builds of a matrix; INPUT comes first if builds name no input."""
     from layoutlint.intent.toml import matrix_file
 
     if not words:

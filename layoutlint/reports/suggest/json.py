@@ -20,7 +20,7 @@ from layoutlint.suggestion.result import (
 
 
 def render(results: Sequence[Suggestion]) -> str:
-    """Return the first suggestion as one JSON object, with those after it in `series`; it ends in a newline."""
+    """Return the first suggestion as one JSON object, with those after it in `series`."""
     document, *others = map(_document, results)
     return document_text({**document, "series": others or None})
 
