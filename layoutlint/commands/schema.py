@@ -11,12 +11,12 @@ from layoutlint.errors import did_you_mean
 
 NAMES = (
     "accesses", "allocations", "bisect", "containers", "diff", "evidence", "history", "infer", "measure",
-    "report", "rules-test", "show", "suggest", "survey",
+    "report", "rules-test", "show", "suggest", "survey", "survey-report",
 )  # fmt: skip
 """The names of the formats, as in the key `schema` of an output: `layoutlint/NAME/1`."""
 
 FILES = ("snapshot", "survey-store")
-"""The names of what commands write and read: a file in which keys with usual values are left out, and tables."""
+"""The names of what commands write and read: tables, and files that leave out keys with usual values."""
 
 
 def path(name: str) -> str:
@@ -30,7 +30,8 @@ def schema(name: str | None) -> None:
     """Print the JSON Schema (draft 2020-12) of a JSON output or file; without NAME, list the names.
 
     The name is in the output: `"schema": "layoutlint/NAME/1"`. It is report for `check`, rules-test for
-    `rules test`, survey for `survey run`, and for other commands the command's own name.
+    `rules test`, survey for `survey run`, survey-report for `survey report`, and for other commands the
+    command's own name.
     """
     if name is None:
         click.echo("\n".join((*NAMES, *FILES)))

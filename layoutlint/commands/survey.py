@@ -20,7 +20,7 @@ from layoutlint.commands.options import (
     rule_options,
 )
 from layoutlint.commands.packs import discover_rule_file, load_packs
-from layoutlint.commands.struct_names import without_keywords
+from layoutlint.commands.struct_names import strip_keyword, without_keywords
 from layoutlint.errors import ReadError, UsageError, not_installed
 
 if TYPE_CHECKING:
@@ -230,3 +230,42 @@ def _request(
         ignores_missing=own.ignore_missing,
         progress=options.read.progress,
     )
+
+
+@survey_group.command("report", cls=SingleValueCommand)
+@click.argument("store", metavar="DIR")
+@click.option("--rule", default="*", metavar="GLOB", help="Report rules with a matching name only.")
+@click.option(
+    "--struct",
+    "struct",
+    default="*",
+    metavar="GLOB",
+    callback=strip_keyword,
+    help="Report structs with a matching name only.",
+)
+@format_option(reports.SURVEY_REPORT_FORMATS, note=" (csv: verdicts that are not kept)")
+@click.option("--verbose", "-v", is_flag=True, help="Print whole lists.")
+def report_store(store: str, rule: str, struct: str, format_: str, verbose: bool) -> None:
+    """Report what a store has: rules that fail, and since when; structs that differ; failures; costs.
+
+    The latest run of each input counts.
+    """
+    from layoutlint.commands import terminal
+
+    try:
+        import duckdb  # noqa: F401
+        import pyarrow.parquet  # noqa: F401
+
+        from layoutlint.lint.survey import queries
+        from layoutlint.lint.survey.store import open_store
+    except ModuleNotFoundError as error:
+        raise not_installed(error) from None
+
+    render, filters = reports.SURVEY_REPORT_FORMATS[format_], queries.Filters(rule, struct)
+    opened = open_store(store)
+    if format_ == "csv":
+        terminal.write(render(queries.failing_verdicts(opened, filters)))
+    elif format_ == "text":
+        terminal.write(render(queries.report(opened, filters), verbose))
+    else:
+        terminal.write(render(queries.report(opened, filters)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -98,6 +99,23 @@ def test_a_job_fills_the_store_as_the_schema_says(folder):
     for table in TABLES:
         for path in (folder / "store" / table).iterdir():
             assert parquet.read_schema(path).remove_metadata() == arrow_schema(table)
+
+
+def test_queries_of_the_document_and_the_report(folder):
+    import duckdb
+
+    (folder / "job.toml").write_text(JOB)
+    run("survey", "job.toml", "--store", "store", "--workers", "1", cwd=folder)
+    queries = re.findall(r"```sql\n(.*?)```", survey_doc.PATH.read_text(), re.S)
+    found = [duckdb.sql(query.replace("'store/", f"'{folder}/store/")).fetchall() for query in queries]
+    assert found[0] == [("near", "apart", "ring", "at-risk", 7, 8)]
+    assert found[1] == [(None, "unknown64-le", "tail", 8), (None, "unknown64-le", "tail", 64)]
+    assert [(kind, count) for kind, _, count in found[2]] == [("unread", 1)]
+    report = json.loads(run("survey", "report", "store", "--format", "json", cwd=folder).stdout)
+    assert [(rule["rule"], rule["at_risk"], rule["kept"], rule["inputs"]) for rule in report["rules"]] == [("apart", 1, 1, ["near"])]
+    assert [(each["struct"], each["layouts"], each["differs"]) for each in report["structs"]] == [("ring", 2, "between-builds")]
+    assert [(each["input"], each["failure"]) for each in report["failures"]] == [("junk", "unread")]
+    assert run("survey", "report", "store", "--format", "csv", cwd=folder).stdout.splitlines()[1].startswith("apart,ring,at-risk,near,,")
 
 
 def test_the_schema_and_the_document_are_those_of_the_code():
@@ -198,7 +216,7 @@ class TestLimits:
         status, found = survey(folder, *names)
         assert (status, found["inputs"], found["outcomes"]["complete"]) == (1, 300, 300)
         survey(folder, *names, store="whole")
-        assert {table: found for table, found in dataset(folder / "store").items()} == dataset(folder / "whole")
+        assert dataset(folder / "store") == dataset(folder / "whole")
 
     def test_two_surveys_write_to_one_store(self, folder):
         for number in range(40):

@@ -42,7 +42,8 @@ def _cost(result: SurveyResult) -> Iterator[str]:
     retried = f", {result.retried:,} tried again" if result.retried else ""
     processors = f"{result.processor_seconds:,.1f} s of processors"
     memory = f"at most {result.memory / (1 << 20):,.0f} MiB"
-    yield f"cost: {result.seconds:,.1f} s; tasks: {result.task_seconds:,.1f} s, {processors}, {memory}{retried}"
+    tasks = f"{result.task_seconds:,.1f} s, {processors}, {memory}{retried}"
+    yield f"cost: {result.seconds:,.1f} s; tasks: {tasks}"
     read = result.cache_hits + result.cache_misses
     if read:
         yield f"cache: {result.cache_hits:,} of {quantity(read, 'reading')} found"
