@@ -61,6 +61,7 @@ _OPTIONAL = {
     "ortools": ("OR-tools", "suggest"),
     "pyarrow": ("pyarrow", "survey"),
     "duckdb": ("DuckDB", "survey"),
+    "distributed": ("Dask", "distributed"),
 }
 """The modules of optional libraries, with the name of each and the extra that has it."""
 

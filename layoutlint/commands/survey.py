@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple, NoReturn
 import click
 
 from layoutlint import files, reports
+from layoutlint.commands.executor_options import ExecutorOptions, executor_options, make_executor
 from layoutlint.commands.options import (
     PlacementOptions,
     ReadingOptions,
@@ -43,7 +44,6 @@ class SurveyOptions(NamedTuple):
     no_packs: bool
     no_annotations: bool
     globs: tuple[str, ...]
-    workers: int | None
     task_seconds: float | None
     task_memory: int | None
     retry_failed: bool
@@ -95,11 +95,7 @@ def _memory(ctx: click.Context, param: click.Parameter, text: str | None) -> int
     callback=lambda ctx, param, names: without_keywords(names),
     help="Keep the layouts of structs with a matching name, beside those of rules. Can be repeated.",
 )
-@click.option(
-    "--workers",
-    type=click.IntRange(1, 4096),
-    help="Run N tasks at a time (default: one on each processor).",
-)
+@executor_options
 @click.option(
     "--task-seconds",
     type=click.FloatRange(0, 604_800, min_open=True),
@@ -134,6 +130,7 @@ def run_survey(
     /,
     inputs: tuple[str, ...],
     own: SurveyOptions,
+    executor: ExecutorOptions,
     placement: PlacementOptions,
     reading: ReadingOptions,
 ) -> NoReturn:
@@ -152,11 +149,10 @@ def run_survey(
         from layoutlint.lint.survey.store import create_store
     except ModuleNotFoundError as error:
         raise not_installed(error) from None
-    from layoutlint.readers.executors.local import LocalExecutor
 
     request = _request(job, flags, own, placement, reading)
-    executor = LocalExecutor(own.workers or 0, ("layoutlint.lint.survey.preload",))
-    result = run.survey(request, create_store(own.store), executor)
+    runner = make_executor(executor, ("layoutlint.lint.survey.preload",))
+    result = run.survey(request, create_store(own.store), runner)
     render = reports.SURVEY_FORMATS[own.format_]
     terminal.write(render(result))
     sys.stdout.flush()

@@ -1,0 +1,73 @@
+"""The options of commands that run tasks, on this machine or on others."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import click
+
+from layoutlint.commands.options import Command, collect
+from layoutlint.errors import UsageError, not_installed
+
+if TYPE_CHECKING:
+    from layoutlint.readers.executors.task import Executor
+
+
+class ExecutorOptions(NamedTuple):
+    """Options that choose where tasks run."""
+
+    workers: int | None
+    scheduler: str | None
+    insecure_scheduler: bool
+
+
+def executor_options(command: Command) -> Command:
+    """Add the options, collected as `executor`."""
+    options = (
+        click.option(
+            "--workers",
+            type=click.IntRange(1, 4096),
+            metavar="N",
+            help="Run N tasks at a time (default: one on each processor).",
+        ),
+        click.option(
+            "--scheduler",
+            metavar="ADDRESS",
+            help="Run tasks on the workers of this Dask scheduler (tls://HOST:PORT).",
+        ),
+        click.option(
+            "--insecure-scheduler",
+            is_flag=True,
+            help="Allow tcp:// to other machines, which nothing protects.",
+        ),
+    )
+    command = collect(ExecutorOptions, "executor", ExecutorOptions._fields)(command)
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def make_executor(options: ExecutorOptions, modules: tuple[str, ...]) -> Executor:
+    """Return what runs the tasks; `modules` are imported before them. Raises UsageError and ReadError."""
+    if options.scheduler is None:
+        if options.insecure_scheduler:
+            raise UsageError("is for --scheduler, which is not given", "--insecure-scheduler")
+        from layoutlint.readers.executors.local import LocalExecutor
+
+        return LocalExecutor(options.workers or 0, modules)
+    if options.workers is not None:
+        raise UsageError("is for this machine; the workers of --scheduler are started for it", "--workers")
+    from layoutlint.readers.executors.scheduler_address import parse_address
+
+    address = parse_address(options.scheduler, allow_insecure=options.insecure_scheduler)
+    try:
+        from layoutlint.readers.executors.dask_client import DaskExecutor
+    except ModuleNotFoundError as error:
+        raise not_installed(error) from None
+    return DaskExecutor(address, modules, _report)
+
+
+def _report(text: str) -> None:
+    from layoutlint import escapes
+
+    click.echo(escapes.lines((f"layoutlint: {text}",)), nl=False, err=True)
