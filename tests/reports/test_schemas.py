@@ -23,14 +23,14 @@ from layoutlint.judgement.verdict import Outcome
 from layoutlint.model.storage import WORDS
 from layoutlint.model.target import TARGETS
 from layoutlint.randstruct.kernel_tree import MODES
-from layoutlint.reports import FORMATS, MEASURE_FORMATS
+from layoutlint.reports import FORMATS, MEASURE_FORMATS, SURVEY_REPORT_FORMATS
 from tests.command import test_diff_uses, test_generic_uses
 from tests.harness import json_schemas, repository
 from tests.harness.command import ROOT, run
 from tests.harness.tools import fault, need
 from tests.measurement.sample import COMPARED, REFUSED, SWEPT
 from tests.readers.btf.btf_blob import ARRAY, FWD, INT, STRUCT, Strings, blob, record
-from tests.reports import sample
+from tests.reports import sample, survey_sample
 
 RULES = """
 [[rule]]
@@ -371,7 +371,6 @@ RUNS = {
         ("suggest", "lock", "--matrix", "btf.toml"),
     ],
     "survey": [("survey", "btf", "layouts.h", "missing", "--store", "store", "--rules", "rules.toml", "--workers", "2")],
-    "survey-report": [("survey", "report", "store")],
 }
 COMPILED_RUNS = [("diff", "--variables", "old", "new"), ("diff", "--variables", "old/one.ko", "new/one.ko")]
 
@@ -400,6 +399,7 @@ def documents(folder: Path) -> dict[str, list[Any]]:
     if fault("gcc", ("-c",)) is None:
         compile_modules(folder)
         made["diff"] += [json.loads(run(*words, "--format", "json", cwd=folder).stdout) for words in COMPILED_RUNS]
+    made["survey-report"] = [json.loads(SURVEY_REPORT_FORMATS["json"](survey_sample.REPORT))]
     made["measure"] = [json.loads(MEASURE_FORMATS["json"](each)) for each in (COMPARED, SWEPT, REFUSED)]
     made["report"] += [json.loads(FORMATS["json"](each)) for each in (sample.REPORT, sample.CLEAN, sample.MATRIX)]
     return made
