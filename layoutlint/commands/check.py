@@ -173,7 +173,8 @@ def check(
     fixer = _fixer(arguments) if own.fix else None
     depends_on_more = depends_on_git or own.fix or own.suggest
     if replay.is_on(reading.no_cache) and not files and not depends_on_more:
-        memory = replay.memory_for("check", reading.color, reading.width, own, *_deciding(arguments))
+        relevant = _relevant_arguments(arguments)
+        memory = replay.memory_for("check", reading.color, reading.width, own, *relevant)
     kept = None if memory is None else replay.recall(memory)
     if kept is not None:
         terminal.write(kept.text)
@@ -212,7 +213,7 @@ def _fix(report: Report, fixer: Fixer) -> None:
         terminal.complain(f"layoutlint: {sentence}")
 
 
-def _deciding(arguments: Arguments) -> Arguments:
+def _relevant_arguments(arguments: Arguments) -> Arguments:
     """Return the command line without options on which the output does not depend, and with the day."""
     judged = arguments.judging._replace(today=arguments.judging.today or strftime("%Y-%m-%d"))
     reading = arguments.reading._replace(jobs=None, progress=None, color="")
@@ -240,7 +241,7 @@ def _run(arguments: Arguments, own: CheckOptions, files: list[tuple[str, str]]) 
 def _judge(arguments: Arguments, own: CheckOptions) -> Report:
     """Return the report on the inputs, compared with a baseline or a revision if that is asked for."""
     policy = judging.base_policy(arguments)
-    held = None if own.snapshot is None else _held(own.snapshot, arguments, policy)
+    held = None if own.snapshot is None else _read_held_layouts(own.snapshot, arguments, policy)
     scope = Scope(own.fail_on, own.guesses, own.staged, own.since, held, own.uses)
     if own.baseline is None:
         judged = judging.judge(arguments, policy, scope)
@@ -269,7 +270,7 @@ def _with_fixes(report: Report, judged: Judged, own: CheckOptions) -> Report:
     return fixes.with_fixes(report, judged.packs, judged.kernel_packs, judged.options)
 
 
-def _held(path: str, arguments: Arguments, policy: Policy | None) -> Held:
+def _read_held_layouts(path: str, arguments: Arguments, policy: Policy | None) -> Held:
     """Return the snapshot to which layouts are held, as the base commit has it if that decides."""
     import shlex
 

@@ -95,9 +95,9 @@ def _write(file: NewFile, dry_run: bool) -> None:
     if file.has_it:
         terminal.say(f"{file.path}: has layoutlint already")
     elif file.is_shown or os.path.lexists(file.path):
-        terminal.say(f"{file.path} exists and is not changed; this could be added:", *_indented(file.text))
+        terminal.say(f"{file.path} exists and is not changed; this could be added:", *_indent(file.text))
     elif dry_run:
-        terminal.say(f"would write {file.path}:", *_indented(file.text))
+        terminal.say(f"would write {file.path}:", *_indent(file.text))
     else:
         _make_folders(os.path.dirname(file.path))
         output_files.write_new(file.path, file.text)
@@ -121,7 +121,7 @@ def _make_folders(path: str) -> None:
             raise click.UsageError(f"cannot make {below}: {files.error_reason(error)}") from error
 
 
-def _indented(text: str) -> list[str]:
+def _indent(text: str) -> list[str]:
     return [f"    {line}".rstrip() for line in text.rstrip().split("\n")]
 
 

@@ -182,7 +182,7 @@ def _measure(
     output_files.refuse(paths, [*(each.path for each in sources), *own.rule_paths])
     for path in paths:
         output_files.refuse_source(path)
-    found, plan, machine = _planned(flags, sources, name, own, placement, reading)
+    found, plan, machine = _make_plan(flags, sources, name, own, placement, reading)
     if own.dry_run:
         from layoutlint.measurement import runner
 
@@ -245,7 +245,7 @@ def _sources(words: tuple[str, ...], own: MeasureOptions) -> tuple[tuple[Source,
     return (Source("before", before), Source("after", after)), name
 
 
-def _planned(
+def _make_plan(
     flags: tuple[str, ...],
     sources: tuple[Source, ...],
     name: str,

@@ -137,7 +137,7 @@ def find_edits(old: Struct, new: Struct) -> Edits:
     before, after = (
         {place.path: place for place in own_fields(s.fields, s.aggregate == "union")} for s in (old, new)
     )
-    walk = _Walk(before, after, _reordered(before, after))
+    walk = _Walk(before, after, _fewest_moves(before, after))
     for path, place in after.items():
         walk.enter(path, place)
     walk.leave()
@@ -147,7 +147,7 @@ def find_edits(old: Struct, new: Struct) -> Edits:
     return Edits(tuple(walk.edits), tuple(walk.moves), cause)
 
 
-def _reordered(before: dict[str, Place], after: dict[str, Place]) -> set[str]:
+def _fewest_moves(before: dict[str, Place], after: dict[str, Place]) -> set[str]:
     """Return the fewest fields whose moves explain that the common fields are in another order."""
     ranks = {path: rank for rank, path in enumerate(before)}
     common = [path for path in after if path in ranks]

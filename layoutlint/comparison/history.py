@@ -200,10 +200,10 @@ def _pair(
     pair: tuple[str, str], builds: Sequence[Build], line_size: int | None, min_align: int | None
 ) -> PairRow:
     layouts = (None if build.struct is None else cached_layout(build.struct) for build in builds)
-    return PairRow(*pair, tuple(_meeting(pair, layout, line_size, min_align) for layout in layouts))
+    return PairRow(*pair, tuple(_count_meetings(pair, layout, line_size, min_align) for layout in layouts))
 
 
-def _meeting(
+def _count_meetings(
     pair: tuple[str, str], layout: Layout | None, line_size: int | None, min_align: int | None
 ) -> Meeting | None:
     first, second = (None if layout is None else layout.find(path) for path in pair)

@@ -107,7 +107,7 @@ def compare_layouts(old: Iterable[Struct], new: Iterable[Struct]) -> LayoutCompa
         tuple(_with_roots(changes)),
         tuple(sorted(not_compared)),
         sum(old is not None and new is not None for old, new in pairs),
-        dict(_vanished(pairs)),
+        dict(_missing_structs(pairs)),
     )
 
 
@@ -161,7 +161,7 @@ def _group(
 
 def _find_renamed(pairs: list[_Pair]) -> list[_Pair]:
     """Pair each removed struct with the added one that has the same fields, if only one has."""
-    sides = [_group(_alone(pairs, side), lambda one: one.outline) for side in (0, 1)]
+    sides = [_group(_unpaired(pairs, side), lambda one: one.outline) for side in (0, 1)]
     renamed: dict[int, int] = {}
     for fields, olds in sides[0].items():
         news, (old, _) = sides[1].get(fields, []), pairs[olds[0]]
@@ -175,7 +175,7 @@ def _find_renamed(pairs: list[_Pair]) -> list[_Pair]:
     ]
 
 
-def _alone(pairs: list[_Pair], side: int) -> dict[int, _Definition]:
+def _unpaired(pairs: list[_Pair], side: int) -> dict[int, _Definition]:
     """Return the definitions that only one input has, by the numbers of their pairs."""
     return {
         number: one
@@ -184,7 +184,7 @@ def _alone(pairs: list[_Pair], side: int) -> dict[int, _Definition]:
     }
 
 
-def _vanished(pairs: Iterable[_Pair]) -> Iterator[tuple[str, str]]:
+def _missing_structs(pairs: Iterable[_Pair]) -> Iterator[tuple[str, str]]:
     for old, new in pairs:
         if old is not None and new is None:
             yield old.struct.name, "the struct is not there any more"

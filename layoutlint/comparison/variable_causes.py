@@ -51,15 +51,15 @@ def find_causes(pairing: Pairing, region: Region, regrouped: set[int]) -> Iterat
         own_shift = new.address - region.old[before][1].address
         if own_shift != shift:
             if cause is not None:
-                yield _counted(cause, row, regrouped)
+                yield _count_moves(cause, row, regrouped)
             cause, row = _cause(pairing, region.gap(index), new, own_shift - shift), []
             shift = own_shift
         row.append(number)
     if cause is not None:
-        yield _counted(cause, row, regrouped)
+        yield _count_moves(cause, row, regrouped)
 
 
-def _counted(cause: Cause, row: list[int], regrouped: set[int]) -> Cause:
+def _count_moves(cause: Cause, row: list[int], regrouped: set[int]) -> Cause:
     return replace(cause, moved=len(row), regrouped=sum(number in regrouped for number in row))
 
 

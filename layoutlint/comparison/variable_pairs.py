@@ -121,7 +121,7 @@ class _Pairer:
 
     def pair_single(self, shorten: Callable[[str], str]) -> None:
         """Pair variables whose name no other has, if they can be of one unit. `shorten` returns the name."""
-        left = [{shorten(self._names[side][i]) for i in self._left(side)} for side in (0, 1)]
+        left = [{shorten(self._names[side][i]) for i in self._unpaired_rows(side)} for side in (0, 1)]
         names = left[0] & left[1]
         sides = [self._by_short_name(side, names, shorten) for side in (0, 1)]
         for name in sorted(names):
@@ -141,7 +141,7 @@ class _Pairer:
                     self._numbers[side][index] = self._add(Node(variable.name, *own))
         return Pairing(self._nodes, *self._numbers, {})
 
-    def _left(self, side: int) -> Iterator[int]:
+    def _unpaired_rows(self, side: int) -> Iterator[int]:
         return (index for index, number in enumerate(self._numbers[side]) if number == -1)
 
     def _by_name_and_unit(self, side: int) -> dict[tuple[str, bool, str], list[int]]:
@@ -232,10 +232,10 @@ def find_regions(pairing: Pairing, old: VariableTable, new: VariableTable) -> It
             [(pairing.old[index], old.variables[index]) for index in before.get(name, [])],
             [(pairing.new[index], new.variables[index]) for index in after.get(name, [])],
         )
-        yield Region(name, *rows, _kept(pairing, *rows))
+        yield Region(name, *rows, _kept_order(pairing, *rows))
 
 
-def _kept(pairing: Pairing, old: _Row, new: _Row) -> list[tuple[int, int]]:
+def _kept_order(pairing: Pairing, old: _Row, new: _Row) -> list[tuple[int, int]]:
     """Return the positions, now and before, of the most variables that are in the same order."""
     ranks = {number: rank for rank, (number, _) in enumerate(old) if not pairing.nodes[number].is_group}
     common = [(rank, ranks[number]) for rank, (number, _) in enumerate(new) if number in ranks]

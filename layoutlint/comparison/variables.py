@@ -165,7 +165,7 @@ def compare_variables(
         unmatched = (p for p in query.patterns if not any(fnmatchcase(name, p) for name in names))
         not_compared += (NotCompared(p, "no variable of this name in either input") for p in unmatched)
     for table in tables:
-        not_compared += _refused(table, query)
+        not_compared += _refusals(table, query)
     return VariableComparison(tuple(tables), tuple(not_compared), (*notes, *_ambiguity_notes(tables, query)))
 
 
@@ -200,7 +200,7 @@ def _by_label(tables: Iterable[VariableTable]) -> dict[str, list[VariableTable]]
     return groups
 
 
-def _refused(table: TableComparison, query: VariableQuery) -> Iterator[NotCompared]:
+def _refusals(table: TableComparison, query: VariableQuery) -> Iterator[NotCompared]:
     """Yield the named variables that nothing tells apart."""
     for name, number in table.ambiguous:
         if query.is_named(name):

@@ -142,7 +142,7 @@ def _reason_against(old: Finding | None, new: Finding | None, reasons: Mapping[s
 
 def _compare_pairs(old: Finding | None, new: Finding | None) -> Iterator[PairChange]:
     """Yield the pairs of fields that share lines in other placements than before."""
-    before, after = _shared(old), _shared(new)
+    before, after = _sharing_bases(old), _sharing_bases(new)
     totals = [finding.verdict.total if finding is not None else 0 for finding in (old, new)]
     for key in dict.fromkeys((*before, *after)):
         first, second, is_across = key
@@ -159,7 +159,7 @@ def _compare_pairs(old: Finding | None, new: Finding | None) -> Iterator[PairCha
             yield change
 
 
-def _shared(finding: Finding | None) -> dict[tuple[str, str, bool], tuple[int, ...]]:
+def _sharing_bases(finding: Finding | None) -> dict[tuple[str, str, bool], tuple[int, ...]]:
     """Return the bases at which pairs of fields share a line, in one object or across two."""
     if finding is None:
         return {}

@@ -41,11 +41,13 @@ def find_contradictions(
     """Yield the declarations of a struct's fields that functions deny, in the order of the fields."""
     for path, declared, reads in _declarations(struct, groups, packs):
         own = [use for used, some in uses.items() if _is_part(used, path) for use in some]
-        writers = _running(own, heat, writes=True)
-        if reads and _amount(writers, heat) > _LEAST_SHARE * _amount(_running(own, heat, writes=False), heat):
+        writers = _uses_in_normal_work(own, heat, writes=True)
+        if reads and _amount(writers, heat) > _LEAST_SHARE * _amount(
+            _uses_in_normal_work(own, heat, writes=False), heat
+        ):
             yield Contradiction(struct.name, path, declared, "written", writers[:_MOST_PLACES])
         elif not reads and not writers and own:
-            readers = _running(own, heat, writes=False)
+            readers = _uses_in_normal_work(own, heat, writes=False)
             if readers:
                 yield Contradiction(struct.name, path, declared, "only read", readers[:_MOST_PLACES])
 
@@ -72,7 +74,9 @@ def _amount(uses: Iterable[FieldUse], heat: Mapping[str, float]) -> float:
     return sum(heat[use.function] * use.weight for use in uses)
 
 
-def _running(uses: Iterable[FieldUse], heat: Mapping[str, float], writes: bool) -> tuple[FieldUse, ...]:
+def _uses_in_normal_work(
+    uses: Iterable[FieldUse], heat: Mapping[str, float], writes: bool
+) -> tuple[FieldUse, ...]:
     """Return the uses in functions that run in normal work, the hottest first, one for each function."""
     hot = {
         use.function: use

@@ -57,7 +57,7 @@ def infer(
     pairs: list[Pair] = []
     contradictions: list[Contradiction] = []
     ambiguous: dict[str, None] = {}
-    for key, struct in _selected(structs, analysis, only, ambiguous):
+    for key, struct in _select_structs(structs, analysis, only, ambiguous):
         layout, uses = Layout(struct), analysis.uses[key]
         own_notes, own_pairs = _rank(key, layout, analysis)
         notes += own_notes
@@ -73,7 +73,7 @@ def infer(
     )  # fmt: skip
 
 
-def _selected(
+def _select_structs(
     structs: Iterable[Struct], analysis: Analysis, only: str | None, ambiguous: dict[str, None]
 ) -> Iterator[tuple[str, Struct]]:
     """Yield the structs that are used and whose layouts are known, with their keys, each key once.

@@ -93,10 +93,10 @@ def export(
     written, as in a tree with a file and a folder of one name.
     """
     blobs = {path: blob for path, blob in commit.blobs().items() if is_wanted(path)}
-    return export_blobs(commit, blobs, folder, earlier, _unchanged(blobs, index))
+    return export_blobs(commit, blobs, folder, earlier, _unchanged_files(blobs, index))
 
 
-def _unchanged(blobs: dict[str, Blob], index: Index | None) -> frozenset[str]:
+def _unchanged_files(blobs: dict[str, Blob], index: Index | None) -> frozenset[str]:
     """Return the files of a commit that the working tree has, as far as the index knows them."""
     if index is None:
         return frozenset()

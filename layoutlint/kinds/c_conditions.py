@@ -95,7 +95,7 @@ def _no_straddle(kind: NoStraddle, context: Context, names: CNames) -> Iterator[
         yield from on_one_line(names, (place,), unit, context.placements)
 
 
-def _together(kind: Together, context: Context, names: CNames) -> Iterator[str]:
+def _together_conditions(kind: Together, context: Context, names: CNames) -> Iterator[str]:
     yield from on_one_line(names, context.places(kind.fields), start_unit(context), context.placements)
 
 
@@ -120,5 +120,5 @@ _CONDITIONS: dict[type, Callable[[Any, Context, CNames], Iterator[str]]] = {
     Order: _order,
     Separate: _separate,
     Size: _size,
-    Together: _together,
+    Together: _together_conditions,
 }

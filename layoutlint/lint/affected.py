@@ -146,7 +146,7 @@ class _Search(Record, dict=True):
         hits = [_Part(self, part).hits() for part in parts]
         rules = frozenset(rule for hit in hits for rule in hit.rules)
         structs = frozenset(name for hit in hits for name in hit.structs)
-        required = tuple(self._required(parts, rules))
+        required = tuple(self._required_rules(parts, rules))
         hints = tuple(intent for hit in hits for intent in hit.hints)
         packs = _keep_rules(self.packs, rules, structs)
         kernel_packs = _keep_rules(self.kernel_packs, rules, structs)
@@ -177,7 +177,9 @@ class _Search(Record, dict=True):
         is_filtered = self.names.is_selection and len(self.change.differences) == 1
         return not is_filtered or file not in self.change.paths or file in self.names.changed
 
-    def _required(self, parts: tuple[Definers, ...], affected: frozenset[Rule]) -> Iterator[tuple[Rule, str]]:
+    def _required_rules(
+        self, parts: tuple[Definers, ...], affected: frozenset[Rule]
+    ) -> Iterator[tuple[Rule, str]]:
         """Yield the rules that must judge a struct, with the reason if none can be there."""
         for rule in (rule for pack in self.packs for rule in pack.rules):
             if rule.shipped or rule.guess or rule.struct == VARIABLES:

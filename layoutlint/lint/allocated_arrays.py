@@ -71,9 +71,9 @@ def _arrays(reading: Reading, calls: Iterable[Allocation]) -> Iterator[Allocated
             continue
         definitions = [s for s in structs.find(call.struct) if s.bit_size and s.problem is None]
         for struct in definitions[:1]:
-            yield AllocatedArray(_labelled(struct, call), call.storage)
+            yield AllocatedArray(_label_struct(struct, call), call.storage)
 
 
-def _labelled(struct: Struct, call: Allocation) -> Struct:
+def _label_struct(struct: Struct, call: Allocation) -> Struct:
     label = f"the array of {struct.name} that {call.call} allocates"
     return replace(struct, source=call.source, label=label)

@@ -32,13 +32,13 @@ def stated_storages(
     active = [[pack.select_for(reading) for pack in packs] for reading in kinds.values()]
     storages: dict[str, tuple[Storage, ...]] = {}
     for struct in structs:
-        stated = {_stated(struct, some) for some in active}
+        stated = {_stated_placement(struct, some) for some in active}
         if len(stated) == 1 and (storage := stated.pop()) is not None:
             storages[struct.name] = (storage,)
     return storages
 
 
-def _stated(struct: Struct, packs: Iterable[Pack]) -> Storage | None:
+def _stated_placement(struct: Struct, packs: Iterable[Pack]) -> Storage | None:
     found = (storage for pack in packs if (storage := pack.storage(struct)) is not None)
     return next(found, None)
 

@@ -39,7 +39,7 @@ def recall_or_find(parts: tuple[object, ...], root: str, find: Callable[[], Base
     kept = memory.recall()
     if kept is not None:
         try:
-            return msgspec.json.decode(kept, type=BaseFindings, dec_hook=_decoded)
+            return msgspec.json.decode(kept, type=BaseFindings, dec_hook=_decode_value)
         except (msgspec.MsgspecError, ValueError, RecursionError):
             pass
     with accesses.recording() as log:
@@ -52,7 +52,7 @@ def recall_or_find(parts: tuple[object, ...], root: str, find: Callable[[], Base
     return found
 
 
-def _decoded(kind: type, value: Any) -> Any:
+def _decode_value(kind: type, value: Any) -> Any:
     """Return a fraction from its text; raises ValueError for another one."""
     if kind is not Fraction or not isinstance(value, str):
         raise ValueError(f"no {kind.__name__}")

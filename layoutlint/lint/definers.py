@@ -86,14 +86,14 @@ def in_kernel(
         file = _resolve(tree, headers[name])
         if file is not None and name in text_search.wanted_in(text_search.content(file), wanted):
             structs[file] = structs.get(file, frozenset()) | {name}
-    missing = _unlocated(requested(pack for pack in packs if not pack.shipped), structs)
+    missing = _without_places(requested(pack for pack in packs if not pack.shipped), structs)
     for searched in (_public_headers(tree), (path for path in sorted(tracked) if path.endswith(C_SUFFIXES))):
         if missing.names or missing.patterns:
             located = text_search.definitions(searched, missing, stop_when_found=False)
             for name, paths in located.items():
                 for path in paths:
                     structs[path] = structs.get(path, frozenset()) | {name}
-            missing = _unlocated(missing, structs)
+            missing = _without_places(missing, structs)
     forced = (os.path.join(tree.source, "include/linux", name) for name in ("kconfig.h", "compiler_types.h"))
     inclusion = Inclusion(known, tree.folders, tuple(forced), searches_disk=True)
     return Definers(structs, marked, inclusion, tree)
@@ -135,7 +135,7 @@ def _files_with_variables(paths: Iterable[str], packs: Iterable[Pack]) -> dict[s
     return {path: own for path, own in named.items() if own}
 
 
-def _unlocated(wanted: Wanted, structs: dict[str, frozenset[str]]) -> Wanted:
+def _without_places(wanted: Wanted, structs: dict[str, frozenset[str]]) -> Wanted:
     located = frozenset[str]().union(*structs.values())
     patterns = (each for each in wanted.patterns if not any(map(Wanted(patterns=(each,)).matches, located)))
     return Wanted(wanted.names - located, tuple(patterns))

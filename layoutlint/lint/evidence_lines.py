@@ -153,7 +153,9 @@ def place_by_offsets(
             line = _place_line(profile.path, block, line_size, kind, candidate, (certainty, identity))
             result.placed.append((kind, replace(line, others=number - 1)))
         elif block.touches:
-            result.unplaced.append(_unplaced(profile.path, block, line_size, found, objections, names_only))
+            result.unplaced.append(
+                _unplaced_line(profile.path, block, line_size, found, objections, names_only)
+            )
 
 
 def _is_outside(block: LineBlock, kinds: Sequence[ObjectType]) -> bool:
@@ -244,7 +246,7 @@ def _field_touch(kind: ObjectType, touch: Touch, byte: int) -> FieldTouch | Refu
     return FieldTouch(place.path, place.offset, place.size, byte, touch)
 
 
-def _unplaced(
+def _unplaced_line(
     report: str,
     block: LineBlock,
     line_size: int,

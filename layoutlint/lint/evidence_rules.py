@@ -128,11 +128,11 @@ def contradictions(
     for own in evidence:
         for pack in packs:
             accesses = pack.select_for(reading).accesses(own.struct)
-            for path, access in _declared(own.struct, accesses):
+            for path, access in _declared_accesses(own.struct, accesses):
                 yield from _contradicts(own, path, access, events)
 
 
-def _declared(struct: Struct, accesses: tuple[Access, ...]) -> Iterator[tuple[str, Access]]:
+def _declared_accesses(struct: Struct, accesses: tuple[Access, ...]) -> Iterator[tuple[str, Access]]:
     """Yield the fields with their declared accesses."""
     if not any(access.access for access in accesses):
         return

@@ -105,12 +105,12 @@ class _Run(Record, frozen=True):
             return
         layout = cached_layout(struct)
         if isinstance(file.content, Measured):
-            yield from _measured(finding, layout, file.content, file.path)
+            yield from _measurement_origins(finding, layout, file.content, file.path)
             return
         for profiled in file.content.structs:
             if profiled.name == struct.name and profiled.aggregate == struct.aggregate:
                 build = self._other_build(finding, file.content)
-                yield from _profiled(finding, layout, file, profiled, build)
+                yield from _profile_origins(finding, layout, file, profiled, build)
 
     def _other_build(self, finding: Finding, profile: Profile) -> str:
         """Return how the build of a profile differs; empty if it is the same, or not known."""
@@ -140,7 +140,7 @@ def _bytes(size: int | None) -> str:
     return "?? bytes" if size is None else quantity(size, "byte")
 
 
-def _profiled(
+def _profile_origins(
     finding: Finding, layout: Layout, file: Saved, struct: ProfiledStruct, other_build: str
 ) -> Iterator[Origin]:
     """Yield what a profile says about a finding."""
@@ -228,7 +228,7 @@ def _counts(samples: saved.Samples) -> Counts:
     return Counts(samples.remote, samples.local, samples.peer, samples.l1_hit, samples.l1_miss, samples.other)
 
 
-def _measured(finding: Finding, layout: Layout, measured: Measured, path: str) -> Iterator[Origin]:
+def _measurement_origins(finding: Finding, layout: Layout, measured: Measured, path: str) -> Iterator[Origin]:
     """Yield what a measurement says about a finding."""
     is_about = measured.rule in (None, finding.rule.id)
     if measured.struct != layout.struct.name or not is_about or measured.refusal is not None:

@@ -53,12 +53,12 @@ def record(paths: tuple[str, ...], request: Request, options: Options) -> Record
 
     Raises ReadError if nothing can be read, and UsageError for inputs of several builds.
     """
-    wanted, embedded = _wanted(paths, request, options)
+    wanted, embedded = _structs_to_record(paths, request, options)
     read_result = _read(paths, wanted, embedded, options)
     if not read_result.readings:
         raise ReadError(read_result.unread[0].origin, read_result.unread[0].reason)
     readings = [
-        _narrowed(reading, read_result, number, request, embedded)
+        _narrow_alignments(reading, read_result, number, request, embedded)
         for number, reading in enumerate(read_result.readings)
     ]
     chosen = _chosen(readings, wanted, request, embedded)
@@ -80,7 +80,9 @@ def _refuse_unreadable(text: str, paths: tuple[str, ...]) -> None:
         raise ReadError(", ".join(paths), f"cannot be recorded: {error.reason}") from error
 
 
-def _wanted(paths: tuple[str, ...], request: Request, options: Options) -> tuple[Wanted, frozenset[str]]:
+def _structs_to_record(
+    paths: tuple[str, ...], request: Request, options: Options
+) -> tuple[Wanted, frozenset[str]]:
     """Return what is read, and the names of structs whose containers are read too."""
     if request.everything:
         # Typedefs are known only if they are asked for by name.
@@ -118,7 +120,7 @@ def _read(paths: tuple[str, ...], wanted: Wanted, embedded: frozenset[str], opti
     return found
 
 
-def _narrowed(
+def _narrow_alignments(
     reading: Reading, found: Inputs, number: int, request: Request, embedded: frozenset[str]
 ) -> Reading:
     """Return a reading with the alignments that the uses of structs leave possible."""

@@ -102,12 +102,12 @@ def experiment(
     mode: Mode, subjects: Sequence[Subject], uses: Uses, intervals: tuple[int, ...], line_size: int
 ) -> Experiment:
     """Return what is measured. Raises ValueError for fields that cannot be accessed."""
-    pair = _opposed(subjects) if mode == "contention" else None
+    pair = _opposed_sides(subjects) if mode == "contention" else None
     arrangements = tuple(_arrangement(mode, each, uses, pair, line_size) for each in subjects)
     return Experiment(mode, line_size, arrangements, intervals if mode == "contention" else (0,))
 
 
-def _opposed(subjects: Sequence[Subject]) -> tuple[int, int]:
+def _opposed_sides(subjects: Sequence[Subject]) -> tuple[int, int]:
     """Return the two sides that are measured against each other: the first that share a line."""
     for subject in subjects:
         shared = () if subject.verdict is None else subject.verdict.shared
@@ -147,11 +147,11 @@ def _arrangement(
         roles=roles,
         bases=bases,
         affected=(),
-        violating=_violating(bases, verdict),
+        violating=_violating_bases(bases, verdict),
         why=subject.why,
         verdict="" if verdict is None else verdict.message,
     )
-    return replace(arrangement, affected=tuple(_affected(mode, arrangement, line_size)))
+    return replace(arrangement, affected=tuple(_affected_bases(mode, arrangement, line_size)))
 
 
 def _refuse_unmeasurable(role: Role) -> None:
@@ -188,7 +188,7 @@ def _operation(place: Place, side: Side, context: Context, uses: Uses) -> tuple[
     if side.use is not None:
         stated: dict[str, Operation] = {"read": "load", "write": uses.write, "lock": "lock"}
         return stated[side.use], False
-    words = _declared(place, context)
+    words = _declared_words(place, context)
     if words & set(_WRITES):
         return uses.write, False
     if words & set(_READS):
@@ -196,7 +196,7 @@ def _operation(place: Place, side: Side, context: Context, uses: Uses) -> tuple[
     return (None, False) if words == {"cold"} else (uses.write, True)
 
 
-def _declared(place: Place, context: Context) -> set[str]:
+def _declared_words(place: Place, context: Context) -> set[str]:
     try:
         declared = context.uses()
     except CannotTell:  # no access is declared, or only for fields that this layout lacks
@@ -221,7 +221,7 @@ def _across(roles: tuple[Role, ...], verdict: Verdict | None) -> tuple[Role, ...
     return tuple(moved)
 
 
-def _violating(bases: tuple[int, ...], verdict: Verdict | None) -> tuple[int, ...] | None:
+def _violating_bases(bases: tuple[int, ...], verdict: Verdict | None) -> tuple[int, ...] | None:
     """Return the bases at which the rule is violated; None without a verdict."""
     if verdict is None or verdict.outcome is Outcome.UNKNOWN:
         return None
@@ -230,7 +230,7 @@ def _violating(bases: tuple[int, ...], verdict: Verdict | None) -> tuple[int, ..
     return bases if verdict.outcome is Outcome.BROKEN else ()
 
 
-def _affected(mode: Mode, arrangement: Arrangement, line_size: int) -> Iterator[int]:
+def _affected_bases(mode: Mode, arrangement: Arrangement, line_size: int) -> Iterator[int]:
     """Yield the bases with a shared line, or in a sweep with more lines than the words need."""
     size = sum(word.width for word in arrangement.roles[0].words)
     least = 0 if mode == "contention" else -(-size // line_size)

@@ -55,7 +55,7 @@ def choose_cores(number: int, chosen: tuple[int, ...] = (), root: str = _CPUS) -
         threads = shared if len(allowed) > 1 else ""
         raise CannotMeasure(
             f"{number} cores are needed, and this process may use {quantity(len(allowed), 'processor')}"
-            f"{threads}: {_listed(allowed)}"
+            f"{threads}: {_spell_cpus(allowed)}"
         )
     return tuple(siblings[0] for siblings in cores[:number])
 
@@ -65,13 +65,13 @@ def _check_chosen(
 ) -> tuple[int, ...]:
     for cpu in chosen:
         if cpu not in allowed:
-            raise CannotMeasure(f"this process may not use processor {cpu}, only {_listed(allowed)}")
+            raise CannotMeasure(f"this process may not use processor {cpu}, only {_spell_cpus(allowed)}")
     if len(chosen) < number:
         raise CannotMeasure(f"{number} cores are needed, and {quantity(len(chosen), 'processor')} chosen")
     core_of = {cpu: siblings for siblings in cores for cpu in siblings}
     own = chosen[:number]
     if len({core_of[cpu] for cpu in own}) < number:
-        raise CannotMeasure(f"the processors {_listed(own)} are hardware threads of one core")
+        raise CannotMeasure(f"the processors {_spell_cpus(own)} are hardware threads of one core")
     return own
 
 
@@ -114,10 +114,12 @@ def cache_sizes(cpu: int, root: str = _CPUS) -> tuple[int | None, int | None]:
             line = _bytes(_read(f"{folder}/coherency_line_size"))
         if level == "2" and kind in ("Data", "Unified"):
             second = _bytes(_read(f"{folder}/size"))
-    return line or _configured("SC_LEVEL1_DCACHE_LINESIZE"), second or _configured("SC_LEVEL2_CACHE_SIZE")
+    return line or _sysconf_number("SC_LEVEL1_DCACHE_LINESIZE"), second or _sysconf_number(
+        "SC_LEVEL2_CACHE_SIZE"
+    )
 
 
-def _configured(name: str) -> int | None:
+def _sysconf_number(name: str) -> int | None:
     """Return a number of sysconf; None if it states none."""
     try:
         return os.sysconf(name) or None
@@ -178,5 +180,5 @@ def _read(path: str) -> str:
         return ""
 
 
-def _listed(cpus: Iterable[int]) -> str:
+def _spell_cpus(cpus: Iterable[int]) -> str:
     return ", ".join(map(str, cpus))

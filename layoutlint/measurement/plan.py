@@ -93,7 +93,7 @@ class Plan(Record, frozen=True, dict=True):
             return (*counters, *(role for each in self.experiment.arrangements for role in each.roles))
         control = (_counter_role(line, 2 * line), _counter_role(line, line + _WORD))
         own = (each.roles[0] for each in self.experiment.arrangements)
-        return (*control, *(role for each in own for role in (each, _packed(each))))
+        return (*control, *(role for each in own for role in (each, _pack_words(each))))
 
     @cached_property
     def _reach(self) -> int:
@@ -201,7 +201,7 @@ def _counter_role(*offsets: int) -> Role:
     return Role((FieldAccess("", 0, _WORD, "add", False, tuple(Word("add", _WORD, at) for at in offsets)),))
 
 
-def _packed(role: Role) -> Role:
+def _pack_words(role: Role) -> Role:
     """Return a role with the same words side by side, the widest first, so that they are on few lines."""
     words: list[Word] = []
     at = 0

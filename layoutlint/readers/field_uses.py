@@ -69,8 +69,8 @@ class FieldUses:
 
         Code does if a function changes both, or if the functions that call it change the other.
         """
-        users = self._changing(field, is_certain=False)
-        others = self._changing(other, is_certain=True) if users else set()
+        users = self._changing_functions(field, is_certain=False)
+        others = self._changing_functions(other, is_certain=True) if users else set()
         return bool(others) and all(user in others or self._is_called_by(user, others) for user in users)
 
     def _is_called_by(self, function: Function, some: set[Function]) -> bool:
@@ -78,13 +78,13 @@ class FieldUses:
         callers = self._callers(function)
         return bool(callers) and callers <= some and not self._is_value(function.name)
 
-    def _changing(self, field: FieldName, is_certain: bool) -> set[Function]:
+    def _changing_functions(self, field: FieldName, is_certain: bool) -> set[Function]:
         """Return the functions that change a field; in place of those that only do that, their callers.
 
         If other structs have a field of the name, and the text does not show of which struct it is, it counts
         unless `is_certain`. The result is empty if too many functions change it.
         """
-        users = [f for f in self._mentioning(field.name) if _changes(f, field, is_certain)]
+        users = [f for f in self._functions_with_word(field.name) if _changes(f, field, is_certain)]
         if len(users) > _MOST_FUNCTIONS:
             return set()
         changing = set[Function]()
@@ -97,39 +97,41 @@ class FieldUses:
         call = re.compile(rf"\b{function.name}\s*\(")
         return {
             each
-            for each in self._mentioning(function.name)
+            for each in self._functions_with_word(function.name)
             if each != function and call.search(each.text) and self._may_mean(each.file, function)
         }
 
     def _may_mean(self, file: str, function: Function) -> bool:
         """Return whether the name of a function can mean it in a file, which may define another."""
-        return file == function.file or all(each.name != function.name for each in self._defined(file))
+        return file == function.file or all(
+            each.name != function.name for each in self._defined_functions(file)
+        )
 
     def _is_value(self, name: str) -> bool:
         """Return whether a name is used without a call: as a callback, or in a table."""
         if name not in self._values:
             value = re.compile(rf"\b{name}\b(?!\s*\()")
             self._values[name] = any(
-                name in text and value.search(self._blanked(file)) for file, text in self._read().items()
+                name in text and value.search(self._blank_text(file)) for file, text in self._read().items()
             )
         return self._values[name]
 
-    def _mentioning(self, word: str) -> tuple[Function, ...]:
+    def _functions_with_word(self, word: str) -> tuple[Function, ...]:
         """Return the functions with a word in their text; none if the word is in too many files."""
         if word not in self._mentions:
             some = [file for file, text in self._read().items() if word in text]
-            defined = (f for file in some if len(some) <= _MOST_FILES for f in self._defined(file))
+            defined = (f for file in some if len(some) <= _MOST_FILES for f in self._defined_functions(file))
             self._mentions[word] = tuple(function for function in defined if word in function.text)
         return self._mentions[word]
 
-    def _defined(self, file: str) -> tuple[Function, ...]:
+    def _defined_functions(self, file: str) -> tuple[Function, ...]:
         if file not in self._functions:
             text = self._read()[file]
             macros = (Function(m[1], file, m[0], True) for m in _MACRO.finditer(blank_comments(text)))
-            self._functions[file] = (*functions(self._blanked(file), file), *macros)
+            self._functions[file] = (*functions(self._blank_text(file), file), *macros)
         return self._functions[file]
 
-    def _blanked(self, file: str) -> str:
+    def _blank_text(self, file: str) -> str:
         if file not in self._code:
             self._code[file] = blank_out(self._read()[file])
         return self._code[file]
@@ -159,7 +161,7 @@ _FAR = 120
 """The number of characters before a field that can be of its expression."""
 
 
-def _changed(body: str, field: str) -> Iterator[str | None]:
+def _receivers_of_changes(body: str, field: str) -> Iterator[str | None]:
     """Yield the receiver of each change of a field: `q` in `q->count++` and `lock(&q->count)`."""
     for use in re.finditer(rf"(?:->|\.)\s*{field}\b\s*([-+*/%&|^]?=(?!=)|\+\+|--|<<=|>>=)?", body):
         before = _BEFORE.search(body, max(0, use.start() - _FAR), use.start())
@@ -176,7 +178,7 @@ def _is_change(call: str | None) -> bool:
 
 def _changes(function: Function, field: FieldName, is_certain: bool) -> bool:
     """Return whether a function changes a field, as far as its declarations show of which struct it is."""
-    for receiver in _changed(function.text, field.name):
+    for receiver in _receivers_of_changes(function.text, field.name):
         if field.is_unique:
             return True
         structs = _declared_types(function.text, receiver)

@@ -125,13 +125,13 @@ def _merge(sequences: Sequence[Sequence[str]], lines: dict[str, int]) -> list[st
         ready = [name for name, before in behind.items() if name not in merged and before <= merged.keys()]
         if not ready:
             left = [name for name in behind if name not in merged]
-            names = " and ".join(_turned(sequences, left))
+            names = " and ".join(_contradictory_pair(sequences, left))
             raise CannotJoin(f"its builds declare {names} in different orders")
         merged[min(ready, key=lambda name: lines.get(name, 0))] = None
     return list(merged)
 
 
-def _turned(sequences: Sequence[Sequence[str]], left: Sequence[str]) -> list[str]:
+def _contradictory_pair(sequences: Sequence[Sequence[str]], left: Sequence[str]) -> list[str]:
     """Return two of some names that two sequences have in different orders; all if it takes more."""
     places = [{name: at for at, name in enumerate(sequence)} for sequence in sequences]
     for number, a in enumerate(left):

@@ -148,14 +148,14 @@ def _separate(kind: Separate, context: Context) -> Iterator[Demand]:
     pairs = [pair for ours, theirs in combinations(groups, 2) for pair in product(ours, theirs)]
     is_by_type = all(path.startswith(TYPE) for group in kind.fields for path in group)
     select = context.filter_own_pairs if is_by_type else None
-    yield from _opposed(pairs, kind.neighbours, context, select)
+    yield from _opposed_demands(pairs, kind.neighbours, context, select)
 
 
 def _access(kind: AccessApart, context: Context) -> Iterator[Demand]:
     if kind.independent and context.companions is not None:
         raise CannotState("it depends on which fields code changes together")
     pairs = kind.opposed_fields(context)
-    yield from _opposed(pairs, kind.neighbours, context, context.filter_own_pairs, kind.elements)
+    yield from _opposed_demands(pairs, kind.neighbours, context, context.filter_own_pairs, kind.elements)
 
 
 def _guards(kind: Guards, context: Context) -> Iterator[Demand]:
@@ -164,13 +164,13 @@ def _guards(kind: Guards, context: Context) -> Iterator[Demand]:
         return
     data = [p for p in context.places(kind.data) if not is_same_or_part(p, lock)]
     if kind.contended:
-        yield from _opposed(((lock, place) for place in data), kind.neighbours, context)
+        yield from _opposed_demands(((lock, place) for place in data), kind.neighbours, context)
         return
     for place in _solid(data):
         yield OnOneLine((lock, place), placements.bases, placements.line_size)
 
 
-def _isolated(kind: Isolated, context: Context) -> Iterator[Demand]:
+def _isolated_demands(kind: Isolated, context: Context) -> Iterator[Demand]:
     places = _solid(context.places(kind.fields))
     excepted = context.places(kind.except_, or_none=True)
     others = _solid(context.remaining_fields((*places, *excepted)))
@@ -187,7 +187,7 @@ def _isolated(kind: Isolated, context: Context) -> Iterator[Demand]:
             yield Within(place, placements.bases, placements.line_size)
 
 
-def _opposed(
+def _opposed_demands(
     pairs: Iterable[tuple[Place, Place]],
     neighbours: bool | None,
     context: Context,
@@ -243,7 +243,7 @@ def _opposed_across(a: Place, b: Place, neighbours: bool | None, context: Contex
                 yield Apart(one, other, bases, context.placements.line_size, row.step, is_size)
 
 
-def _together(kind: Together, context: Context) -> Iterator[Demand]:
+def _together_demands(kind: Together, context: Context) -> Iterator[Demand]:
     if places := _solid(context.places(kind.fields)):
         yield OnOneLine(places, *_where(context.placements))
 
@@ -322,12 +322,12 @@ _DEMANDS: dict[type, Callable[[Any, Context], Iterator[Demand]]] = {
     Distance: _distance,
     Guards: _guards,
     Holes: _holes,
-    Isolated: _isolated,
+    Isolated: _isolated_demands,
     LineStart: _line_start,
     Lines: _lines,
     NoStraddle: _no_straddle,
     Offset: _offset,
     Order: _order,
     Separate: _separate,
-    Together: _together,
+    Together: _together_demands,
 }

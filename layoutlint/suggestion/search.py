@@ -228,7 +228,7 @@ class Search:
 
     def _core(self, rules: tuple[int, ...]) -> tuple[tuple[int, ...], bool]:
         """Return rules that contradict one another, and whether that needs each of them."""
-        core = list(self._assumed(rules) or rules)
+        core = list(self._assumptions(rules) or rules)
         is_minimal = True
         for rule in tuple(core):
             rest = [each for each in core if each != rule]
@@ -239,7 +239,7 @@ class Search:
                 is_minimal = False
         return tuple(core), is_minimal
 
-    def _assumed(self, rules: Sequence[int]) -> list[int]:
+    def _assumptions(self, rules: Sequence[int]) -> list[int]:
         program, literals = self._program()
         program.model.add_assumptions([literals[rule] for rule in rules])
         solver = self._solver()

@@ -103,7 +103,7 @@ def with_comments(reading: Reading, sources: Sources, is_compiled: bool) -> Read
     notes = list(dict.fromkeys(notes))
     current = [commented for commented in filter(None, located) if commented.path not in stale]
     strays = tuple(_strays(current, sources, is_compiled, bool(reading.unread)))
-    unread = (*reading.unread, *stale_unread, *_unattached(reading, current, sources))
+    unread = (*reading.unread, *stale_unread, *_unattached_files(reading, current, sources))
     return replace(reading, structs=tuple(structs), unread=unread, notes=tuple(notes), strays=strays)
 
 
@@ -201,7 +201,9 @@ def _strays(
                     yield Stray(without_reason(match[1].strip()), source, inner.get(comment.line))
 
 
-def _unattached(reading: Reading, located: list[_CommentedStruct], sources: Sources) -> Iterator[Unread]:
+def _unattached_files(
+    reading: Reading, located: list[_CommentedStruct], sources: Sources
+) -> Iterator[Unread]:
     """Yield the files whose annotations are attached to nothing, because of an error in the text."""
     files: dict[str, list[_CommentedStruct]] = {}
     for commented in () if reading.unread else located:

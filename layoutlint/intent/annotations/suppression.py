@@ -71,13 +71,13 @@ def mark_suppressed(
             suppression for suppression in by_struct.get(name or "", ()) if _concerns(suppression, finding)
         ]
         used.update(matching)
-        marked.append(_marked(finding, matching, today))
+        marked.append(_apply_suppression(finding, matching, today))
     return marked, [
         suppression for group in by_struct.values() for suppression in group if suppression not in used
     ]
 
 
-def _marked(finding: Finding, matching: list[Suppression], today: str) -> Finding:
+def _apply_suppression(finding: Finding, matching: list[Suppression], today: str) -> Finding:
     """Return a finding with the reason of the first suppression that counts, or else of one that expired."""
     for suppression in matching:
         if not suppression.ignored.is_expired(today):

@@ -43,7 +43,7 @@ def alternatives(
     if any(one.is_embedded for one in ruled):
         return ()
     line = options.line_size or found.struct.target.line_size
-    tried = [_aligned(arrangement, number, line) for number in (None, *_candidates(arrangement, ruled))]
+    tried = [_align_unit(arrangement, number, line) for number in (None, *_candidates(arrangement, ruled))]
     results = [
         alternative
         for number, aligned in tried
@@ -68,7 +68,7 @@ def _candidates(arrangement: Arrangement, ruled: Sequence[Ruled]) -> Iterator[in
     yield from named[:_MOST_MEMBERS]
 
 
-def _aligned(arrangement: Arrangement, number: int | None, line: int) -> tuple[int | None, Arrangement]:
+def _align_unit(arrangement: Arrangement, number: int | None, line: int) -> tuple[int | None, Arrangement]:
     """Return the arrangement with the struct, or one of its units, aligned to a line."""
     way, fields = arrangement.way, list(arrangement.struct.fields)
     if number is None:

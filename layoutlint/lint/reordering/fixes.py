@@ -29,7 +29,7 @@ def with_fixes(
     marked `__randomize_layout`.
     """
     fixes: dict[tuple[str, str], Fix | None] = {}
-    for key in _failing(report):
+    for key in _failing_structs(report):
         if len(fixes) < _MOST_STRUCTS:
             fixes[key] = _fix(*key, packs, kernel_packs, options)
     findings = tuple(replace(each, fix=fixes.get(_key(each))) for each in report.findings)
@@ -40,7 +40,7 @@ def _key(finding: Finding) -> tuple[str, str]:
     return finding.input, "" if finding.struct is None else finding.struct.name
 
 
-def _failing(report: Report) -> Iterator[tuple[str, str]]:
+def _failing_structs(report: Report) -> Iterator[tuple[str, str]]:
     """Yield the input and the struct of findings that fail and are about the struct itself, each once."""
     texts = {reading.path for reading in report.readings if reading.reader == "clang"}
     keys = {

@@ -84,7 +84,7 @@ def rules_of(found: Found, options: Options) -> tuple[list[Ruled], tuple[str, ..
                 continue
             where = table.for_rule(rule)
             try:
-                one = _ruled(rule, where, struct)
+                one = _judge_rule(rule, where, struct)
             except NotApplicable:
                 continue
             except CannotTell as error:
@@ -98,7 +98,7 @@ def rules_of(found: Found, options: Options) -> tuple[list[Ruled], tuple[str, ..
     return ruled, tuple(notes)
 
 
-def _ruled(rule: Rule, where: RulePlacements, struct: Struct) -> Ruled:
+def _judge_rule(rule: Rule, where: RulePlacements, struct: Struct) -> Ruled:
     """Return a rule with its verdict. Raises CannotTell."""
     cases = where.cases(cached_layout(struct))
     storage = where.pack.storage(struct)

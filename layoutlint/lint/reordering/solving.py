@@ -27,7 +27,7 @@ def solve(task: Task, judges: Judges, effort: float) -> tuple[Solution, list[lis
 
     Orders that break rules which the search cannot state are excluded. If none is left, nothing is known.
     """
-    task = _started(task, [own[0] for own in judges], effort)
+    task = _choose_start(task, [own[0] for own in judges], effort)
     contradiction: Solution | None = None
     for _ in range(_MOST_TRIES):
         solution = Search(task, effort).run()
@@ -44,7 +44,7 @@ def solve(task: Task, judges: Judges, effort: float) -> tuple[Solution, list[lis
             [_verdicts(each, task.order.in_build(build, solution.order)) for each in own]
             for build, own in enumerate(judges)
         ]
-        failing = list(_failing(task, solution, judges, after))
+        failing = list(_failing_builds(task, solution, judges, after))
         if not failing:
             return solution, after
         for build in failing:
@@ -54,7 +54,7 @@ def solve(task: Task, judges: Judges, effort: float) -> tuple[Solution, list[lis
     return Solution("unknown"), []
 
 
-def _started(task: Task, builds: Sequence[Candidate], effort: float) -> Task:
+def _choose_start(task: Task, builds: Sequence[Candidate], effort: float) -> Task:
     """Return a task with the order to start from, and for several builds what none can beat.
 
     Each build alone is searched faster than all together: no common order moves less than its best order, nor
@@ -64,7 +64,7 @@ def _started(task: Task, builds: Sequence[Candidate], effort: float) -> Task:
     if len(builds) == 1:
         return replace(task, start=start)
     alone = [
-        _alone(build, judge, task.aims[:1], effort / len(builds))
+        _solve_build(build, judge, task.aims[:1], effort / len(builds))
         for build, judge in zip(task.builds, builds, strict=True)
     ]
     if not all(each.order for each in alone):
@@ -89,7 +89,7 @@ def _has_ends(task: Task, order: Sequence[int]) -> bool:
     return True
 
 
-def _alone(build: BuildTask, judge: Candidate, aims: tuple[Aim, ...], effort: float) -> Solution:
+def _solve_build(build: BuildTask, judge: Candidate, aims: tuple[Aim, ...], effort: float) -> Solution:
     """Return the best order of one build for the first aim."""
     task = task_of_one(build, aims)
     return Search(replace(task, start=start_order(task.order, [judge])), effort).strict()
@@ -121,7 +121,7 @@ def _verdicts(candidate: Candidate, order: Sequence[int]) -> list[Verdict]:
     return [one.judge(struct) for one in candidate.ruled]
 
 
-def _failing(
+def _failing_builds(
     task: Task, solution: Solution, judges: Judges, after: Sequence[Sequence[Sequence[Verdict]]]
 ) -> Iterator[int]:
     """Yield the builds in which a rule fails that the search takes for kept, or that was kept before."""

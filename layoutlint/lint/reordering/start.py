@@ -30,8 +30,8 @@ def start_order(common: CommonOrder, builds: Sequence[Candidate]) -> Order:
     best = count_faults(common, builds, order)
     left = _MOST_JUDGED // sum(len(each.ruled) for each in builds)
     for _ in range(_MOST_MOVED):
-        tried = [each for number in movable for each in _moved(last, order, number)]
-        tried += (each for number in movable for each in _pushed(last, order, number))
+        tried = [each for number in movable for each in _orders_by_moving(last, order, number)]
+        tried += (each for number in movable for each in _orders_by_pushing(last, order, number))
         if not best[0] or left < len(tried):
             break
         left -= len(tried)
@@ -67,7 +67,7 @@ def _movable(common: CommonOrder, builds: Sequence[Candidate]) -> list[int]:
     return sorted(found - _last(common, builds))
 
 
-def _moved(last: frozenset[int], order: Order, number: int) -> Iterator[Order]:
+def _orders_by_moving(last: frozenset[int], order: Order, number: int) -> Iterator[Order]:
     """Yield the orders in which a unit stands elsewhere."""
     rest = [each for each in order if each != number]
     for at in range(len(rest) + (not last)):
@@ -75,7 +75,7 @@ def _moved(last: frozenset[int], order: Order, number: int) -> Iterator[Order]:
             yield (*rest[:at], number, *rest[at:])
 
 
-def _pushed(last: frozenset[int], order: Order, number: int) -> Iterator[Order]:
+def _orders_by_pushing(last: frozenset[int], order: Order, number: int) -> Iterator[Order]:
     """Yield the orders in which another unit stands in front of a unit."""
     for other in order:
         if other != number and other not in last:

@@ -82,7 +82,7 @@ def _dpdk(size_at: int, length: int, count: int | None = None) -> Maker:
     return make
 
 
-def _fixed(word: str, align: int | None, *names: str) -> dict[str, Maker]:
+def _fixed_makers(word: str, align: int | None, *names: str) -> dict[str, Maker]:
     """Return the Makers of functions whose first argument is a size."""
     return {name: sized_call(word, 0, align=align) for name in names}
 
@@ -106,7 +106,7 @@ _C_LIBRARY: dict[str, Maker] = {
     }.items()
 }
 _GLIB: dict[str, Maker] = {
-    **_fixed("malloc", None, "g_malloc", "g_malloc0", "g_try_malloc", "g_try_malloc0", "g_slice_alloc",
+    **_fixed_makers("malloc", None, "g_malloc", "g_malloc0", "g_try_malloc", "g_try_malloc0", "g_slice_alloc",
              "g_slice_alloc0"),
     **{name: sized_call("malloc", 1, count=0)
        for name in ("g_malloc_n", "g_malloc0_n", "g_try_malloc_n", "g_try_malloc0_n")},
@@ -123,7 +123,7 @@ _DPDK: dict[str, Maker] = {
 # Chunks of memory contexts are multiples of MAXIMUM_ALIGNOF, 8 (src/backend/utils/mmgr/aset.c); shared memory
 # starts on lines (ShmemAllocRaw() in src/backend/storage/ipc/shmem.c, PostgreSQL 15).
 _PALLOC: dict[str, Maker] = {
-    **_fixed("aligned", 8, "palloc", "palloc0", "palloc_extended"),
+    **_fixed_makers("aligned", 8, "palloc", "palloc0", "palloc_extended"),
     **{name: sized_call("aligned", 1, align=8)
        for name in ("MemoryContextAlloc", "MemoryContextAllocZero", "MemoryContextAllocExtended",
                     "repalloc")},
@@ -133,7 +133,7 @@ _PALLOC: dict[str, Maker] = {
     "palloc_aligned": _aligned_call(1, 0),
 }  # fmt: skip
 _SHARED: dict[str, Maker] = {
-    **_fixed("line", None, "ShmemAlloc", "ShmemAllocNoError"),
+    **_fixed_makers("line", None, "ShmemAlloc", "ShmemAllocNoError"),
     "ShmemInitStruct": sized_call("line", 1, length=3),
 }  # fmt: skip
 PRIVATE = frozenset(_PALLOC)
@@ -145,10 +145,10 @@ MAKERS: dict[str, Maker] = {**_C_LIBRARY, **_GLIB, **_DPDK, **_PALLOC, **_SHARED
 @lru_cache(maxsize=8)
 def makers_of(allocators: tuple[Allocator, ...]) -> dict[str, Maker]:
     """Return the Makers of the functions that rule files declare."""
-    return {allocator.name: _declared(allocator) for allocator in allocators}
+    return {allocator.name: _declared_maker(allocator) for allocator in allocators}
 
 
-def _declared(allocator: Allocator) -> Maker:
+def _declared_maker(allocator: Allocator) -> Maker:
     word, align = allocator.word, allocator.align
     if allocator.type_at is not None:
         return objects(word, allocator.type_at, align=align, count=allocator.count_at)

@@ -114,11 +114,11 @@ def files_with_shared_structs(folder: str) -> tuple[list[str], int]:
     """
     below = text_search.files_below([folder], (".h", ".c"))
     paths = list(islice((path for path in below if not files.is_link(path)), text_search.MOST_FILES))
-    ranked = sorted(_ranked(paths))
+    ranked = sorted(_rank_paths(paths))
     return [path for _, _, path in ranked[:_MOST_FILES]], len(paths)
 
 
-def _ranked(paths: Iterable[str]) -> Iterator[tuple[int, bool, str]]:
+def _rank_paths(paths: Iterable[str]) -> Iterator[tuple[int, bool, str]]:
     for path in paths:
         text = text_search.content(path)
         words = len(_SHARED.findall(text)) if _STRUCT.search(text) else 0

@@ -206,9 +206,9 @@ class Database(Record):
     def including(self, path: str) -> Match | None:
         """Return the nearest unit that seems to include a header; None if none does within the limits."""
         with self._log.recording():
-            return self._including(path)
+            return self._find_including(path)
 
-    def _including(self, path: str) -> Match | None:
+    def _find_including(self, path: str) -> Match | None:
         self._load()
         near = _Nearness(os.path.abspath(path))
         numbers = range(min(len(self._files), _MOST_ENTRIES))

@@ -28,7 +28,7 @@ class Includers(Record):
         header = os.path.abspath(header)
         for folder in project.searched_folders(header):
             self._search(folder)
-            sources = self._reached(header)
+            sources = self._reached_sources(header)
             if sources:
                 return sources[:_MOST_SOURCES]
         return []
@@ -47,7 +47,7 @@ class Includers(Record):
             for _, name in included_names(text_search.content(file)):
                 self._by_name.setdefault(os.path.basename(name), []).append((file, name))
 
-    def _reached(self, header: str) -> list[str]:
+    def _reached_sources(self, header: str) -> list[str]:
         """Return the sources that include a header, by the number of steps, then by nearness."""
         found: list[tuple[int, int, str]] = []
         visited, front, steps = {header}, [header], 0

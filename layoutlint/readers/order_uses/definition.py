@@ -158,7 +158,7 @@ def _comments(code: Code, raw: str, subject: Subject, definition: Definition) ->
         start = before
     for comment in _COMMENT.finditer(raw, start, definition.end):
         text = " ".join(comment[0].strip("/* \t\n").replace("\n", " ").replace("*", " ").split())
-        scope = _stated(text)
+        scope = _stated_promise(text)
         if scope is None:
             continue
         member = _member_at(code, subject, comment, definition)
@@ -180,7 +180,7 @@ def _comments(code: Code, raw: str, subject: Subject, definition: Definition) ->
             yield OrderUse("comment", code.path, line, text, (member,), "offset")
 
 
-def _stated(text: str) -> str | None:
+def _stated_promise(text: str) -> str | None:
     if _ORDER.search(text):
         return "order"
     if _FIRST.search(text):
@@ -220,12 +220,12 @@ def facts(subject: Subject) -> Iterator[OrderUse]:
     elif re.search(r"^/usr/(?:local/)?include/", file):
         text = "the header is installed, and programs that include it have the layout compiled in"
         yield OrderUse("public-header", file, line, text, is_note=True)
-    yield from _packed(subject, file, line)
+    yield from _packed_uses(subject, file, line)
     yield from _fixed_endian(subject, file, line)
     yield from _markers(subject, file, line)
 
 
-def _packed(subject: Subject, file: str, line: int | None) -> Iterator[OrderUse]:
+def _packed_uses(subject: Subject, file: str, line: int | None) -> Iterator[OrderUse]:
     for field in subject.struct.fields:
         if field.align and not field.is_bitfield and field.bit_offset % (8 * field.align):
             text = f"the struct is packed: `{field.name}` is not aligned"

@@ -76,7 +76,7 @@ def find(code: Code, subject: Subject) -> Iterator[OrderUse | Unresolved]:
         if parsed is not None:
             shortened = [argument[:_LONGEST] for argument in parsed[0]]
             yield from _call(code, subject, name, at, shortened)
-    yield from _indexed(code, subject)
+    yield from _indexed_members(code, subject)
     yield from _frees(code, subject)
 
 
@@ -253,7 +253,7 @@ def _is_object(code: Code, subject: Subject, words: str, at: int) -> bool:
     return words.isidentifier() and subject.is_type(code.own_type(words, at))
 
 
-def _indexed(code: Code, subject: Subject) -> Iterator[OrderUse]:
+def _indexed_members(code: Code, subject: Subject) -> Iterator[OrderUse]:
     """Yield the uses of members as an array from one of them on: `(&p->first)[i]`."""
     for match in re.finditer(_INDEXED.format(members=subject.member_pattern), code.text):
         if _is_own(code, subject, match[1], match[2], match.start()) is True:

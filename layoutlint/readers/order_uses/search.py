@@ -123,7 +123,7 @@ class _Run:
             else next((m.random_members for m in marks if m.random_members), ())
         )
         return Search(
-            tuple(_listed(uses)), self._looked_at(),
+            tuple(_limit_uses(uses)), self._looked_at(),
             tuple(dict.fromkeys((*self._sentences, *self._limits()))),
             is_free, free,
         )  # fmt: skip
@@ -290,13 +290,13 @@ class _Run:
         others = [each.path for each in self._files if each.is_other]
         if others:
             yield f"{quantity(len(others), 'file')} with another struct of this name: {first_few(others)}"
-        yield from self._unresolved()
+        yield from self._unresolved_notes()
         yield from self._other_languages()
         names = " or ".join(subject.names[:3])
         yield f"files that do not name {names}, and reach members through other structs"
         yield "conversions through `void *` without a cast"
 
-    def _unresolved(self) -> Iterator[str]:
+    def _unresolved_notes(self) -> Iterator[str]:
         places = [
             (f"{each.path}:{place.line}", place.text) for each in self._files for place in each.unresolved
         ]
@@ -325,7 +325,7 @@ def replace_macros(found: FileUses) -> FileUses:
     return FileUses(found.path, uses=found.uses, by_macro=found.by_macro)
 
 
-def _listed(uses: Iterable[OrderUse]) -> Iterator[OrderUse]:
+def _limit_uses(uses: Iterable[OrderUse]) -> Iterator[OrderUse]:
     """Yield uses once each, and of those that forbid the same a limited number."""
     counts: dict[tuple[object, ...], int] = {}
     seen: set[tuple[object, ...]] = set()

@@ -35,7 +35,7 @@ def decode(data: bytes, path: str) -> Reading:
         hint = did_you_mean(document.target, (each.name for each in TARGETS))
         raise ReadError(path, f"the target {document.target[:80]!r} of the snapshot is not known{hint}")
     try:
-        unstated = _unstated(document.unstated)
+        unstated = _decode_unstated(document.unstated)
     except _Wrong as wrong:
         raise ReadError(path, f"the snapshot: {wrong}") from wrong
     structs = tuple(_Structs(lines, path, target, unstated).all())
@@ -83,7 +83,7 @@ class _Structs:
         self._records = [record for _, record in records]
         self._path = path
         self._target = target
-        self._unstated = unstated
+        self._decode_unstated = unstated
         self._by_reference: dict[str, int] = {}
         self._members: dict[int, tuple[Field, ...]] = {}
         self._open: list[int] = []
@@ -136,7 +136,7 @@ class _Structs:
             randomised=record.randomised,
             is_randomisable=record.randomisable,
             annotations=tuple(Annotation(path, text, source) for path, text in record.annotations),
-            unstated=self._unstated | _unstated(record.unstated),
+            unstated=self._decode_unstated | _decode_unstated(record.unstated),
             possible=_sum(record.alignments),
         )
 
@@ -232,7 +232,7 @@ def _sum(alignments: Iterable[int]) -> int:
     return sum({_power_of_two(each) for each in alignments})
 
 
-def _unstated(words: Iterable[str]) -> Unstated:
+def _decode_unstated(words: Iterable[str]) -> Unstated:
     every = {flag.name.lower(): flag for flag in Unstated if flag.name}
     found = Unstated.NOTHING
     for word in words:

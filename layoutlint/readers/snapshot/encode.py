@@ -104,10 +104,10 @@ class _Bodies:
             name=name, aggregate=struct.aggregate, embedded=True, file=record.file, fields=record.fields
         )
         bodies = self._by_name[name]
-        if any(_unnumbered(body.record) == record for body in bodies):
+        if any(_without_lines(body.record) == record for body in bodies):
             return
         for body in bodies:
-            if _unnumbered(body.record) == only_fields:
+            if _without_lines(body.record) == only_fields:
                 body.record = replace(record, number=body.record.number)
                 return
         bodies.append(_Body(replace(record, number=len(bodies) + 1)))
@@ -207,7 +207,7 @@ class _Bodies:
         return reference(name, number)
 
 
-def _unnumbered(record: StructRecord) -> StructRecord:
+def _without_lines(record: StructRecord) -> StructRecord:
     return replace(record, number=1)
 
 
@@ -263,7 +263,7 @@ def _head_lines(document: Document) -> Iterator[str]:
     for key, value in keys.items():
         if isinstance(value, (list, tuple)) and value:
             yield f"{_json(key)}: ["
-            yield from _listed(value)
+            yield from _encode_values(value)
             yield "],"
         else:
             yield f"{_json(key)}: {_json(value)},"
@@ -277,11 +277,11 @@ def _config_lines(config: tuple[str, ...] | None) -> Iterator[str]:
         return
     yield "],"
     yield '"config": ['
-    yield from _listed(config)
+    yield from _encode_values(config)
     yield "]}"
 
 
-def _listed(values: Iterable[object]) -> Iterator[str]:
+def _encode_values(values: Iterable[object]) -> Iterator[str]:
     texts = [f"  {_json(value)}" for value in values]
     yield from (f"{text}," for text in texts[:-1])
     yield from texts[-1:]

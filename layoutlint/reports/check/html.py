@@ -60,11 +60,11 @@ def judged_values(finding: Finding, number: int | None) -> dict[str, Any]:
     return {
         "struct": number,
         "possible": list(verdict.possible[:MOST_BASES]),
-        "shared": list(_shared(finding)),
+        "shared": list(_shared_lines(finding)),
     }
 
 
-def _shared(finding: Finding) -> Iterator[dict[str, Any]]:
+def _shared_lines(finding: Finding) -> Iterator[dict[str, Any]]:
     for pair in finding.verdict.shared:
         yield {
             "first": pair.first,

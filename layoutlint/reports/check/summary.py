@@ -64,7 +64,7 @@ def summary(report: Report, width: int, detail: Detail, shortened: int) -> Itera
     for used in report.evidence:
         yield from paragraph(f"evidence {used.file}: ", _evidence_use(used), width)
     if hidden:
-        yield from paragraph("-v shows ", _joined(hidden), width, "dim")
+        yield from paragraph("-v shows ", _join_texts(hidden), width, "dim")
     style = "bold green" if report.exit_status == 0 and not report.findings else "bold red"
     yield line((tally(report), "bold"))
     yield line((f"exit {report.exit_status}: {exit_meaning(report)}", style))
@@ -86,10 +86,10 @@ def _baseline(report: Report, width: int, detail: Detail) -> Iterator[Line]:
         return
     yield from paragraph(f"baseline {report.baseline.file}: ", baseline_tally(report), width, "bold")
     unneeded = report.baseline.unneeded if detail is Detail.VERBOSE else ()
-    yield from _wrapped("  no longer needed: ", unneeded, width)
+    yield from _wrap_texts("  no longer needed: ", unneeded, width)
     if report.baseline.unneeded and not unneeded:
         advice = f"`layoutlint baseline prune {report.baseline.file} INPUT...` removes them"
-        yield from _wrapped("  no longer needed: ", [advice], width)
+        yield from _wrap_texts("  no longer needed: ", [advice], width)
 
 
 def _revision(base: BaselineUse, report: Report, width: int, detail: Detail) -> Iterator[Line]:
@@ -125,7 +125,7 @@ def _first(rows: Sequence[T], noun: str, detail: Detail, hidden: list[str]) -> S
     return rows[:_MOST_LISTED]
 
 
-def _joined(texts: Sequence[str]) -> str:
+def _join_texts(texts: Sequence[str]) -> str:
     return f"{', '.join(texts[:-1])} and {texts[-1]}" if len(texts) > 1 else "".join(texts)
 
 
@@ -133,12 +133,12 @@ def _failures(report: Report, width: int, detail: Detail, hidden: list[str]) -> 
     """Yield the inputs that could not be read, and for QUIET also the parts that were not judged."""
     if detail is Detail.QUIET:
         gaps = [part for part in report.coverage.not_covered if part.rules]
-        yield from _section("not covered", _wrapped("  ", gaps, width, "magenta"))
+        yield from _section("not covered", _wrap_texts("  ", gaps, width, "magenta"))
     unread = _first(report.unread, "more unread input", detail, hidden)
-    yield from _section("not read", _wrapped("  ", unread, width, "magenta"))
+    yield from _section("not read", _wrap_texts("  ", unread, width, "magenta"))
 
 
-def _wrapped(label: str, texts: Iterable[object], width: int, style: str = "") -> Iterator[Line]:
+def _wrap_texts(label: str, texts: Iterable[object], width: int, style: str = "") -> Iterator[Line]:
     for text in texts:
         yield from paragraph(label, str(text), width, style)
 
@@ -186,7 +186,7 @@ def _inputs(report: Report, width: int, detail: Detail, hidden: list[str]) -> It
         yield from paragraph(
             "  ", f"{reading.path}: {structs} by {reading.reader}, {reading.target.name}", width
         )
-        yield from _wrapped("    note: ", reading.notes, width)
+        yield from _wrap_texts("    note: ", reading.notes, width)
 
 
 def _coverage(report: Report, width: int, detail: Detail, hidden: list[str]) -> Iterator[Line]:
@@ -213,7 +213,7 @@ def _coverage(report: Report, width: int, detail: Detail, hidden: list[str]) -> 
         ("guessed", coverage.guessed, ""),
         ("not judged", _short(undeclared, "partly judged rule", detail, hidden), ""),
     ):
-        yield from _wrapped(f"  {label}: ", texts, width, style)
+        yield from _wrap_texts(f"  {label}: ", texts, width, style)
 
 
 def _unprinted_reasons(report: Report) -> tuple[Unresolved, ...]:

@@ -35,7 +35,7 @@ def render(comparison: Comparison) -> str:
     line_size = next(_line_sizes(sides), None)
     drawn = tuple(struct for _, struct in structs)
     data = struct_data(drawn, ShowOptions(line_size=line_size), declared)
-    judged = [each for number, side in enumerate(sides) for each in _judged(side, number, numbers)]
+    judged = [each for number, side in enumerate(sides) for each in _findings_of_side(side, number, numbers)]
     meaning = f"Exit status {comparison.exit_status}: {phrases.exit_meaning(comparison)}"
     result = f"{phrases.tally(comparison)}. {meaning}."
     title = f"layoutlint diff {comparison.old.label} {comparison.new.label}"
@@ -60,7 +60,9 @@ def _line_sizes(sides: tuple[Side, Side]) -> Iterator[int]:
                 yield finding.verdict.line_size
 
 
-def _judged(side: Side, number: int, numbers: dict[tuple[int, _Key], int]) -> Iterator[dict[str, Any]]:
+def _findings_of_side(
+    side: Side, number: int, numbers: dict[tuple[int, _Key], int]
+) -> Iterator[dict[str, Any]]:
     """Yield the findings of one side on the structs of the page."""
     report = side.report
     values = document(report)

@@ -34,7 +34,7 @@ def render(comparison: Comparison) -> str:
         "structs": list(_structs(comparison, by_struct)),
         "rules": [_rule(change) for change in comparison.rules],
         "variables": variables(comparison.variables),
-        "likely_sharing": None if comparison.likely is None else _likely(comparison.likely),
+        "likely_sharing": None if comparison.likely is None else _likely_sharing(comparison.likely),
         "not_compared": [{"name": each.name, "reason": each.reason} for each in comparison.not_compared],
         "notes": list(comparison.notes),
         "compared": comparison.layouts.compared,
@@ -184,7 +184,7 @@ def _pair(pair: PairChange, change: RuleChange) -> dict[str, Any]:
     }
 
 
-def _likely(likely: LikelySharing) -> dict[str, Any]:
+def _likely_sharing(likely: LikelySharing) -> dict[str, Any]:
     return {
         "sources": list(likely.sources),
         "pairs": [_likely_pair(rank, each) for rank, each in enumerate(likely.pairs, 1)],
@@ -221,7 +221,7 @@ def _rule(change: RuleChange) -> dict[str, Any]:
         "after": _outcome(change.new),
         "status": change.status.value,
         "reason": change.reason or None,
-        "violating": [_violating(finding) for finding in (change.old, change.new)],
+        "violating": [_violating_count(finding) for finding in (change.old, change.new)],
         "total": [None if finding is None else finding.verdict.total for finding in (change.old, change.new)],
         "suppressed": change.finding.suppressed,
         "message": finding_message(change.finding),
@@ -234,5 +234,5 @@ def _outcome(finding: Finding | None) -> str | None:
     return None if finding is None else finding.verdict.outcome.value
 
 
-def _violating(finding: Finding | None) -> int | None:
+def _violating_count(finding: Finding | None) -> int | None:
     return None if finding is None else len(finding.verdict.bases)

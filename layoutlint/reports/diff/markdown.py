@@ -31,20 +31,20 @@ def render(comparison: Comparison) -> str:
         return ""
     title = text(phrases.exit_meaning(comparison))
     head = f"{MARKER}\n### layoutlint: {title}\n\n{text(phrases.tally(comparison))}\n"
-    notes = _fitting((f"\n> {text(note)}\n" for note in comparison.notes), _MOST_IN_BLOCK)
+    notes = _fit_parts((f"\n> {text(note)}\n" for note in comparison.notes), _MOST_IN_BLOCK)
     variables = comparison.variables.tables if comparison.variables is not None else ()
     parts = (
         *_rules(comparison),
-        *_likely(comparison),
+        *_likely_sharing_lines(comparison),
         *_structs(comparison),
         *(part for table in variables for part in _variables(table)),
         *_not_compared(comparison),
     )
     top = f"{head}{''.join(notes)}\n"
-    return top + "".join(_fitting(parts, _MOST_CHARACTERS - len(top)))
+    return top + "".join(_fit_parts(parts, _MOST_CHARACTERS - len(top)))
 
 
-def _fitting(parts: Iterable[str], room: int) -> Iterator[str]:
+def _fit_parts(parts: Iterable[str], room: int) -> Iterator[str]:
     """Yield the parts that fit, and the number of the others."""
     left = 0
     for part in parts:
@@ -75,7 +75,7 @@ def _rule_row(change: RuleChange) -> str:
     return f"| {' | '.join(cells)} |\n"
 
 
-def _likely(comparison: Comparison) -> Iterator[str]:
+def _likely_sharing_lines(comparison: Comparison) -> Iterator[str]:
     """Yield the pairs of fields that are likely to disturb each other, best first."""
     if comparison.likely is not None and comparison.likely.pairs:
         rows = (text(phrases.likely_pair(pair)) for pair in comparison.likely.pairs)
@@ -116,5 +116,5 @@ def _not_compared(comparison: Comparison) -> Iterator[str]:
 
 def _details(summary: str, rows: Iterable[str]) -> str:
     """Return a block that a click opens. Its first line is HTML: it has no code in backquotes."""
-    listed = "".join(_fitting((f"- {row}\n" for row in rows), _MOST_IN_BLOCK))
+    listed = "".join(_fit_parts((f"- {row}\n" for row in rows), _MOST_IN_BLOCK))
     return f"<details><summary>{plain(summary)}</summary>\n\n{listed}\n</details>\n\n"

@@ -48,7 +48,7 @@ def _lines(comparison: Comparison, width: int, verbose: bool) -> Iterator[Line]:
     if comparison.changed_rules:
         yield line()
     if comparison.likely is not None:
-        yield from _likely(comparison.likely, width, verbose)
+        yield from _likely_sharing_lines(comparison.likely, width, verbose)
     yield from _layouts(comparison, width, verbose)
     for table in comparison.variables.tables if comparison.variables is not None else ():
         yield from _variables(table, width, verbose)
@@ -80,7 +80,7 @@ def _rule(change: RuleChange, width: int) -> Iterator[Line]:
         yield from paragraph("  why: ", change.rule.why, width)
 
 
-def _likely(likely: LikelySharing, width: int, verbose: bool) -> Iterator[Line]:
+def _likely_sharing_lines(likely: LikelySharing, width: int, verbose: bool) -> Iterator[Line]:
     """Yield the pairs of fields that are likely to disturb each other, best first."""
     yield from paragraph("", phrases.likely_heading(likely), width, "bold")
     shown = likely.pairs if verbose else likely.pairs[:_MOST_LIKELY]

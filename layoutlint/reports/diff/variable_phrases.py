@@ -92,7 +92,7 @@ def _size(change: VariableChange) -> str:
 def _details(change: VariableChange) -> Iterator[str]:
     """Yield what differs on the lines of a variable."""
     if change.presence in (Presence.BOTH, Presence.RENAMED):
-        yield from filter(None, (_straddles(change), _alone(change)))
+        yield from filter(None, (_straddles(change), _alone_phrase(change)))
     if change.gained and change.presence is not Presence.REMOVED:
         yield f"shares a line now with {_neighbours(change.gained, change)}"
     if change.ceased and change.presence is not Presence.ADDED:
@@ -108,7 +108,7 @@ def _straddles(change: VariableChange) -> str:
     return f"is on two lines in {old} of {change.totals[0]} -> {new} of {change.totals[1]} placements"
 
 
-def _alone(change: VariableChange) -> str:
+def _alone_phrase(change: VariableChange) -> str:
     if change.was_alone == change.is_alone:
         return ""
     return "has its lines for itself now" if change.is_alone else "had its lines for itself before"

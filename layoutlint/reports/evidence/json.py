@@ -34,7 +34,7 @@ def render(report: EvidenceReport) -> str:
         "reports": [_report(each) for each in report.reports],
         "events": [_event(each) for each in report.events],
         "structs": [_struct(each) for each in report.structs],
-        "unplaced": [_unplaced(each) for each in report.unplaced],
+        "unplaced": [_unplaced_line(each) for each in report.unplaced],
         "further_unplaced": report.further,
         "rules": [_rule(each) for each in report.rules],
         "contradictions": [_contradiction(each) for each in report.contradictions],
@@ -110,7 +110,7 @@ def _line(line: PlacedLine) -> dict[str, Any]:
         "code": [code.symbol for code in line.met],
         "contradicting_code": [code.symbol for code in line.unmet],
         "fields": [_touch(field) for field in line.fields],
-        "refused": [_refused(each) for each in line.refused],
+        "refused": [_refused_touch(each) for each in line.refused],
     }
 
 
@@ -136,7 +136,7 @@ def _touch(field: FieldTouch) -> dict[str, Any]:
     }
 
 
-def _refused(refused: RefusedTouch) -> dict[str, Any]:
+def _refused_touch(refused: RefusedTouch) -> dict[str, Any]:
     return {
         "offset": refused.offset,
         "reason": refused.reason,
@@ -169,7 +169,7 @@ def _samples(count: TypedCount) -> dict[str, Any]:
     }
 
 
-def _unplaced(line: UnplacedLine) -> dict[str, Any]:
+def _unplaced_line(line: UnplacedLine) -> dict[str, Any]:
     return {
         "report": line.report,
         "line": line.line,

@@ -60,7 +60,7 @@ def _lines(report: EvidenceReport, width: int, verbose: bool) -> Iterator[Line]:
             text = f"{against.struct.name}.{against.path}: {declared}; {against.found}"
             yield line("  ", text, (f"  {against.report}:{against.line}", "cyan"))
         yield line()
-    yield from _unplaced(report.unplaced, report.further, verbose)
+    yield from _unplaced_lines(report.unplaced, report.further, verbose)
     yield from _reports(report.reports, report.events, width)
     for note in report.notes:
         yield from paragraph("note: ", note, width)
@@ -212,7 +212,7 @@ def _pair(pair: SeenPair) -> str:
     return f"`{pair.written}`: {stores}; `{pair.read}`: {loads}{what}{base}"
 
 
-def _unplaced(lines: Sequence[UnplacedLine], further: int, verbose: bool) -> Iterator[Line]:
+def _unplaced_lines(lines: Sequence[UnplacedLine], further: int, verbose: bool) -> Iterator[Line]:
     if not lines:
         return
     yield line(("lines that are not placed", "bold"))

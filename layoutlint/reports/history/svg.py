@@ -114,7 +114,7 @@ def _hues(history: History) -> dict[str, int]:
     return {name: _HUES[at % len(_HUES)] for at, name in enumerate(owners)}
 
 
-def _drawn(build: Build, scale: _Scale) -> Iterator[Place]:
+def _fields_to_draw(build: Build, scale: _Scale) -> Iterator[Place]:
     """Yield the fields of a build that have bytes of their own, those of unions once."""
     end = 0
     places = () if build.struct is None else cached_layout(build.struct).places
@@ -128,28 +128,28 @@ def _column(build: Build, label: str, x: int, hues: dict[str, int], scale: _Scal
     """Yield the fields of one build, with its size above them."""
     yield _text(x, 54, label, "head")
     if build.struct is None:
-        yield _text(x, 68, _fitted(build.reason), "dim")
+        yield _text(x, 68, _fit_column(build.reason), "dim")
         return
     size = build.struct.bit_size or 0
     yield _text(x, 68, quantity(size // 8, "byte"), "dim")
     box = _numbers(x=x, y=_TOP, width=_COLUMN, height=scale.y(size) - _TOP)
     yield f'<rect class="hole"{box}/>'
-    for place in _drawn(build, scale):
+    for place in _fields_to_draw(build, scale):
         top, bottom = scale.y(place.bit_offset), scale.y(place.bit_offset + (place.bit_size or 0))
         numbers = _numbers(x=x, y=top, width=_COLUMN, height=bottom - top)
         name = f"{phrases.offset(place, build)} {place.path}"
         title = f"<title>{escape(f'{place.path}: {place.extent}')}</title>"
         yield f'<rect class="field"{numbers}{_fill(place.path, hues, 0.45)}>{title}</rect>'
         if bottom - top >= _LEAST_TEXT_HEIGHT:
-            yield _text(x + 5, min(top + 11, (top + bottom) / 2 + 4), _fitted(name), "")
+            yield _text(x + 5, min(top + 11, (top + bottom) / 2 + 4), _fit_column(name), "")
 
 
 def _bands(history: History, number: int, hues: dict[str, int], scale: _Scale) -> Iterator[str]:
     """Yield what ties the fields of a build to where they were in the build before."""
     if not number:
         return
-    before = {place.path: place for place in _drawn(history.builds[number - 1], scale)}
-    for place in _drawn(history.builds[number], scale):
+    before = {place.path: place for place in _fields_to_draw(history.builds[number - 1], scale)}
+    for place in _fields_to_draw(history.builds[number], scale):
         old = before.get(place.path)
         if old is not None and (old.bit_offset != place.bit_offset or place.path in hues):
             x1, x2 = _x(number - 1) + _COLUMN, _x(number)
@@ -165,7 +165,7 @@ def _fill(path: str, hues: dict[str, int], opacity: float) -> str:
     return "" if hue is None else f' style="fill: hsl({hue} 75% 55%); fill-opacity: {opacity}"'
 
 
-def _fitted(text: str) -> str:
+def _fit_column(text: str) -> str:
     """Return a text that fits into a column."""
     most = int((_COLUMN - 10) / _LETTER)
     return text if len(text) <= most else f"{text[: most - 1]}\N{HORIZONTAL ELLIPSIS}"

@@ -73,7 +73,7 @@ def _control(measurement: Measurement) -> dict[str, Any]:
     return {
         "slow": _spread(slow),
         "fast": _spread(fast),
-        "factor": None if factor is None else _rounded(factor.median),
+        "factor": None if factor is None else _round_value(factor.median),
         "least_factor": LEAST_FACTOR[measurement.plan.experiment.mode],
     }
 
@@ -147,12 +147,12 @@ def _spread(series: Series | None) -> dict[str, Any] | None:
     if series is None:
         return None
     return {
-        "median": _rounded(series.median),
-        "least": _rounded(series.least),
-        "most": _rounded(series.most),
-        "rounds": [_rounded(rate) for rate in series.rounds],
+        "median": _round_value(series.median),
+        "least": _round_value(series.least),
+        "most": _round_value(series.most),
+        "rounds": [_round_value(rate) for rate in series.rounds],
     }
 
 
-def _rounded(value: float) -> float:
+def _round_value(value: float) -> float:
     return float(f"{value:.{_DIGITS}g}")

@@ -53,10 +53,10 @@ def _byte(layout: Layout, offset: int, placed: Placements, width: int) -> Iterat
         yield line(f"    declared as `{declared}`", (f"  {place.field.source or ''}", "cyan"))
     if not fields:
         yield line(f"  {at}: a hole or padding")
-    yield from _sharing(layout, offset, placed, width)
+    yield from _fields_on_line(layout, offset, placed, width)
 
 
-def _sharing(layout: Layout, offset: int, placed: Placements, width: int) -> Iterator[Line]:
+def _fields_on_line(layout: Layout, offset: int, placed: Placements, width: int) -> Iterator[Line]:
     """Yield the fields on the line of a byte, with the number of placements in which they are there."""
     size, total = placed.line_size, len(placed.bases)
     counts: Counter[Place] = Counter()

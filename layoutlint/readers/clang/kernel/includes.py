@@ -86,14 +86,14 @@ class Includes:
         option = _BY_SOURCES.get(name)
         if option is not None:
             return option not in self._tree.config
-        return name in self._excluded or (name not in self._sites and self._is_for_others(name))
+        return name in self._excluded_headers or (name not in self._sites and self._is_for_others(name))
 
     def _is_for_others(self, name: str) -> bool:
         machine = _MACHINE.search(name)
         return machine is not None and self._tree.arch not in _OTHER_MACHINES[machine[1]]
 
     @cached_property
-    def _excluded(self) -> set[str]:
+    def _excluded_headers(self) -> set[str]:
         """Headers of which each `#include` is under a condition that does not hold, or in such a header."""
         includers = {
             name: {includer for includer, holds in sites if holds is not False}

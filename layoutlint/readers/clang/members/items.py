@@ -210,7 +210,7 @@ class _Builder(Record):
                     continue
                 if cluster.directive.word in BRANCH_ENDS:
                     break
-                items.append(self._fixed(cluster, self._excerpt(cluster)))
+                items.append(self._fixed_item(cluster, self._excerpt(cluster)))
             elif cluster.code:
                 items.append(self._member(cluster))
             else:
@@ -222,19 +222,19 @@ class _Builder(Record):
         """Return an `#if` with everything up to its `#endif`."""
         self.depth += 1
         shown, start = self._excerpt(cluster), self.pending[0].start if self.pending else cluster.start
-        items = [self._fixed(cluster, shown)]
+        items = [self._fixed_item(cluster, shown)]
         while True:
             self.at += 1
             items += self._sequence()
             end = self.clusters[self.at]
-            items.append(self._fixed(end, shown))
+            items.append(self._fixed_item(end, shown))
             if end.directive is not None and end.directive.word == "endif":
                 break
         self.at += 1
         self.depth -= 1
         return Item("group", start, items[-1].end, cluster.first_line, shown, (), tuple(items))
 
-    def _fixed(self, cluster: _Cluster, shown: str, reason: str = "") -> Item:
+    def _fixed_item(self, cluster: _Cluster, shown: str, reason: str = "") -> Item:
         start = self.pending[0].start if self.pending else cluster.start
         self.pending.clear()
         if not reason and cluster.fields:
@@ -245,7 +245,7 @@ class _Builder(Record):
         """Add a comment to the member before it, or else to what follows."""
         text = self.lines.text[cluster.pieces[0].start : cluster.pieces[-1].end]
         if cluster.is_at_brace or _SECTION.search(text):
-            items.append(self._fixed(cluster, self._excerpt(cluster)))
+            items.append(self._fixed_item(cluster, self._excerpt(cluster)))
         elif items and not self.pending and self._continues(items[-1], cluster, text):
             items[-1] = replace(items[-1], end=cluster.end, is_commented=True)
         else:
@@ -277,10 +277,10 @@ class _Builder(Record):
         code, tokens, shown = cluster.code, cluster.tokens, self._excerpt(cluster)
         directive = next((piece.word for piece in code if piece.word), "")
         if cluster.is_at_brace:
-            return self._fixed(cluster, shown, f"`{shown}` is on the line of a brace of the struct")
+            return self._fixed_item(cluster, shown, f"`{shown}` is on the line of a brace of the struct")
         if directive or any(token.text in ("_Pragma", "__pragma") for token in tokens):
             what = f"#{directive}" if directive else "_Pragma"
-            return self._fixed(cluster, shown, f"`{what}` is in `{shown}`")
+            return self._fixed_item(cluster, shown, f"`{what}` is in `{shown}`")
         comment = self.pending[0].first_line if self.pending else None
         is_parted = bool(self.pending) and self.pending[-1].end != cluster.start
         start = self.pending[0].start if self.pending else cluster.start
@@ -319,7 +319,7 @@ class _Builder(Record):
             can_join = bool(joined) and joined[-1].kind == item.kind == "member"
             is_after_padding = joins_next and (self._is_bit_field(item) or not joined[-1].fields)
             if can_join and (is_padding or is_after_padding):
-                joined[-1] = _joined(joined[-1], item)
+                joined[-1] = _join_items(joined[-1], item)
             else:
                 joined.append(item)
             joins_next = is_padding
@@ -372,7 +372,7 @@ def _is_unnamed_bit_field(tokens: Sequence[Token]) -> bool:
     return False
 
 
-def _joined(item: Item, following: Item) -> Item:
+def _join_items(item: Item, following: Item) -> Item:
     """Return two members as one."""
     fields = item.fields + following.fields
     reason = f"an unnamed bit-field belongs to `{item.shown}`" if len(fields) > 1 else ""

@@ -25,7 +25,7 @@ def unified_diff(old: str, new: str, path: str) -> str:
     hunks = "".join(_hunks(_lines(old), _lines(new)))
     if not hunks:
         return ""
-    names = _quoted(f"a/{path}"), _quoted(f"b/{path}")
+    names = _quote_path(f"a/{path}"), _quote_path(f"b/{path}")
     # A tab ends a name with spaces, which would otherwise end at the first of them (git's diff.c).
     end = "\t" if " " in path and not names[0].startswith('"') else ""
     return f"diff --git {names[0]} {names[1]}\n--- {names[0]}{end}\n+++ {names[1]}{end}\n{hunks}"
@@ -80,15 +80,15 @@ def _line(sign: str, line: str) -> str:
     return f"{sign}{line}" if line.endswith("\n") else f"{sign}{line}{_NO_END}"
 
 
-def _quoted(path: str) -> str:
+def _quote_path(path: str) -> str:
     """Return a path as git writes it in a diff: quoted if it has quotes, or characters outside of ASCII."""
     raw = os.fsencode(path)
     if _UNQUOTED.fullmatch(raw):
         return path
-    return '"' + "".join(_escaped(byte) for byte in raw) + '"'
+    return '"' + "".join(_escape_byte(byte) for byte in raw) + '"'
 
 
-def _escaped(byte: int) -> str:
+def _escape_byte(byte: int) -> str:
     if byte in _ESCAPES:
         return f"\\{_ESCAPES[byte]}"
     return chr(byte) if 32 <= byte < 127 else f"\\{byte:03o}"

@@ -117,15 +117,15 @@ def _of_types(items: Sequence[Item], shown: Shown) -> Iterator[Restriction]:
     """Yield that a member with a definition of a type stays before the members that use it."""
     definitions: dict[str, Item] = {}
     for item in _members(items):
-        used = {definitions[name].line: name for name in _mentioned(item.tokens) if name in definitions}
+        used = {definitions[name].line: name for name in _mentioned_words(item.tokens) if name in definitions}
         for name in used.values():
             definition = definitions[name]
             reason = f"`{name}` is defined in `{definition.shown}`"
             yield Restriction("before", definition.fields, item.fields, reason, definition.line, shown)
-        definitions |= dict.fromkeys(_defined(item.tokens), item)
+        definitions |= dict.fromkeys(_defined_names(item.tokens), item)
 
 
-def _mentioned(tokens: Sequence[Token]) -> Iterator[str]:
+def _mentioned_words(tokens: Sequence[Token]) -> Iterator[str]:
     """Yield the words of some code, those behind `struct`, `union` and `enum` with that."""
     before = ""
     for token in tokens:
@@ -149,7 +149,7 @@ def _members(items: Sequence[Item]) -> Iterator[Item]:
         yield from _members(item.items)
 
 
-def _defined(tokens: Sequence[Token]) -> Iterator[str]:
+def _defined_names(tokens: Sequence[Token]) -> Iterator[str]:
     """Yield the tags that some code defines, and the constants of its enumerations."""
     texts = [token.text for token in tokens]
     for at, text in enumerate(texts):
