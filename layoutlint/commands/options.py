@@ -14,7 +14,7 @@ from layoutlint.randstruct import kernel_tree
 
 if TYPE_CHECKING:
     from layoutlint.intent.policy import Policy
-    from layoutlint.model.reading import InputText, ReadOptions, Version
+    from layoutlint.model.reading import DebugServers, InputText, ReadOptions, Version
     from layoutlint.randstruct.randomisation import Randomisation
 
 Command = Callable[..., Any]
@@ -66,6 +66,7 @@ class ReadingOptions(NamedTuple):
     reader: str | None
     btf_base: str | None
     debug_dirs: tuple[str, ...]
+    debuginfod: bool
     quoted_flags: str | None
     include_dirs: tuple[str, ...]
     macros: tuple[str, ...]
@@ -186,7 +187,7 @@ def randomising_options(command: Command) -> Command:
             "--seed",
             metavar="FILE|HEX",
             help="Use this seed: 64 hexadecimal digits, randstruct.seed or randomize_layout_seed.h. "
-            "Without a seed, `check` judges every possible order.",
+            "Without a seed, `check` judges every possible order, and `show` prints where members can land.",
         ),
         "kernel_version": click.option(
             "--kernel-version",
@@ -320,6 +321,11 @@ def reading_options(command: Command) -> Command:
             metavar="DIR",
             help="Search separate debug files in DIR (default: /usr/lib/debug).",
         ),
+        "debuginfod": click.option(
+            "--debuginfod",
+            is_flag=True,
+            help="Ask the servers in DEBUGINFOD_URLS for missing debug information, by build id.",
+        ),
         "quoted_flags": click.option(
             "--flags",
             "quoted_flags",
@@ -398,9 +404,43 @@ def read_options(
         btf_base=reading.btf_base,
         debug_dirs=reading.debug_dirs or (DEBUG_DIR,),
         sources=sources,
+        servers=debug_servers(reading),
         texts=texts,
         cache=replay.is_on(reading.no_cache),
     )
+
+
+def debug_servers(reading: ReadingOptions) -> DebugServers | None:
+    """Return the servers that are asked for debug information, None without --debuginfod; raise UsageError.
+
+    The variables are those of elfutils (debuginfod_find_debuginfo(3)).
+    """
+    if not reading.debuginfod:
+        return None
+    from layoutlint.model.reading import DebugServers
+
+    words = os.environ.get("DEBUGINFOD_URLS", "").split()
+    urls = tuple(word for word in words if not word.startswith("ima:"))
+    if not urls:
+        raise click.UsageError("--debuginfod needs servers: DEBUGINFOD_URLS=https://debuginfod.elfutils.org/")
+    for url in urls:
+        if not url.startswith(("http://", "https://")):
+            raise click.UsageError(f"DEBUGINFOD_URLS: {url!r} is no http or https server")
+    usual = DebugServers()
+    return DebugServers(
+        urls,
+        _positive("DEBUGINFOD_TIMEOUT", usual.seconds),
+        _positive("DEBUGINFOD_MAXTIME", usual.total_seconds),
+        _positive("DEBUGINFOD_MAXSIZE", usual.most),
+    )
+
+
+def _positive(variable: str, usual: int) -> int:
+    """Return the number in an environment variable; `usual` if it is 0 or not set. Raises UsageError."""
+    text = os.environ.get(variable) or "0"
+    if not text.isdecimal() or len(text) > 15:
+        raise click.UsageError(f"{variable}: {text!r} is not a number")
+    return int(text) or usual
 
 
 def _compiler_flags(reading: ReadingOptions) -> tuple[str, ...]:

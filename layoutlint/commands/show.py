@@ -43,6 +43,8 @@ def _offsets(ctx: click.Context, param: click.Parameter, texts: tuple[str, ...])
 
 _DRAWN = ("text", "svg")
 """Formats that draw objects at bases."""
+_WITH_CHANCES = ("text", "json", "html")
+"""Formats that show where members can land if the seed is not known."""
 _PICTURES = ("svg", "html")
 """Formats that show the declared accesses of fields."""
 
@@ -119,7 +121,7 @@ def show(
     names = without_keywords(names)
     (input,), texts = standard_input.take_text((input,))
 
-    how = randomisation(randomising, (input,))
+    how = randomisation(randomising, (input,), needs_seed=format_ not in _WITH_CHANCES or bool(offsets))
     if html is not None:
         _refuse_output(html, (input, *rule_paths))
     is_picture = format_ in _PICTURES or html is not None

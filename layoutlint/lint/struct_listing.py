@@ -16,6 +16,7 @@ from layoutlint.readers import inputs
 
 if TYPE_CHECKING:
     from layoutlint.randstruct.randomisation import Randomisation
+    from layoutlint.randstruct.unseeded import UnseededInput
 
 
 class StructListing(Record, frozen=True):
@@ -69,7 +70,7 @@ def list_structs(
     troubles += [
         f"the layout of {struct.aggregate} {struct.name} is unreliable: {struct.problem}"
         for struct in structs
-        if struct.problem
+        if struct.problem and (struct.randomised is None or struct.randomised.chances is None)
     ]
     if names:
         troubles += [
@@ -96,8 +97,38 @@ def _randomise(
     }
     needed_readings = inputs.read((path,), Wanted(needed), options)[0] if needed else []
     build = build.with_unused_notes((*readings, *needed_readings))
+    if build.seed is None:
+        return [_with_chances(reading, needed_readings, build) for reading in readings]
     results = [randomisation.relay_structs(reading, needed_readings, build) for reading in readings]
     return [
         replace(reading, structs=result.structs, notes=(*reading.notes, *result.notes))
         for reading, result in zip(readings, results, strict=True)
     ]
+
+
+def _with_chances(reading: Reading, context: list[Reading], build: Randomisation) -> Reading:
+    """Return a reading in which structs that a seed would shuffle say where their members can land."""
+    from layoutlint.randstruct.unseeded import UnseededInput
+
+    free = UnseededInput(reading, context, build)
+    structs = tuple(_with_any_order(struct, free) for struct in reading.structs)
+    return replace(reading, structs=structs, notes=(*reading.notes, *free.notes))
+
+
+def _with_any_order(struct: Struct, free: UnseededInput) -> Struct:
+    from layoutlint.model.randomised import Randomisation as StructRandomisation
+    from layoutlint.randstruct.c_abi import CannotLayOut
+    from layoutlint.randstruct.chances import draw_chances
+
+    if struct.problem is not None or struct.bit_size is None:
+        return struct
+    try:
+        shape = free.shape_of(struct)
+        if shape is None:
+            return struct
+        chances = draw_chances(shape)
+    except CannotLayOut as error:
+        return replace(struct, problem=f"its randomised layouts are not known: {error}")
+    kernel = free.how.plugin.name if free.how.mode.startswith("gcc") else None
+    how = StructRandomisation(free.how.mode, None, kernel, shape.stream is not None, chances)
+    return replace(struct, problem="its order is random, and the seed is not known", randomised=how)

@@ -7,17 +7,43 @@ from typing import Literal
 from layoutlint.model.record import Record
 
 
+class MemberChances(Record, frozen=True):
+    """Where one member of a struct begins, over many orders."""
+
+    name: str
+    size: int | None
+    """In bytes."""
+    starts: tuple[int, ...]
+    """For each step of the struct, the number of orders in which the member begins there."""
+
+
+class Chances(Record, frozen=True):
+    """Where the members of a struct begin in orders that a compiler may choose."""
+
+    orders: int
+    """How many were drawn."""
+    step: int
+    """The bytes of a step."""
+    smallest: int
+    largest: int
+    """The sizes of the struct in these orders, in bytes."""
+    members: tuple[MemberChances, ...]
+    """In declared order; a member without a name is one."""
+
+
 class Randomisation(Record, frozen=True):
     """How the fields of a struct, or of structs inside it, were put into a random order."""
 
     mode: str
     """One of randstruct.scheme.MODES."""
-    seed: str
-    """The SHA-256 of the seed, in hexadecimal."""
+    seed: str | None
+    """The SHA-256 of the seed, in hexadecimal; None if it is not known."""
     kernel: str | None
     """The Linux version of the plugin; None if it was not given and does not matter."""
     is_own: bool
     """Whether its own fields are in another order, not only those of structs inside it."""
+    chances: Chances | None = None
+    """Where its members can land, if the seed is not known."""
 
 
 class ShufflingEvidence(Record, frozen=True):

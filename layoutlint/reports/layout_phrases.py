@@ -21,4 +21,5 @@ def order(how: Randomisation) -> str:
         "in a random order" if how.is_own else "in declared order, those of embedded structs in a random one"
     )
     kernel = f" of Linux {how.kernel}" if how.kernel else ""
-    return f"its fields are {arrangement}: {how.mode}{kernel}, seed with SHA-256 {how.seed[:12]}..."
+    seed = "seed not known" if how.seed is None else f"seed with SHA-256 {how.seed[:12]}..."
+    return f"its fields are {arrangement}: {how.mode}{kernel}, {seed}"

@@ -37,7 +37,7 @@ HIDDEN = (
 )
 USAGE = [
     # id, options, what is said
-    ("no seed", ("--randstruct", "clang"), "--randstruct clang needs the seed of the build: --seed FILE|HEX"),
+    ("no seed", ("--randstruct", "clang", "--format", "c"), "--randstruct clang needs the seed of the build: --seed FILE|HEX"),
     ("a seed alone", ("--seed", SEED), "--seed needs --randstruct"),
     ("names alone", ("--randomized", "a"), "--randomized needs --randstruct"),
     ("a version alone", ("--kernel-version", "6.1"), "--kernel-version needs --randstruct"),

@@ -314,6 +314,7 @@ RUNS = {
         ("show", "layouts.h", "--all", "--expand"),
         ("show", "locks.h", "many", *RANDOM, "many", "--seed", "0" * 64, "--kernel-version", "6.12"),
         ("show", "locks.h", "many", *RANDOM, "many", "--seed", "f" * 64),
+        ("show", "locks.h", "many", *RANDOM, "many"),
         ("show", "layouts.h", "declared"),
         ("show", "btf", "--all"),
         ("show", "room.c", "classed", "cached", "fixed", "--rules", "stride.toml"),

@@ -12,7 +12,7 @@ from layoutlint import escapes
 from layoutlint.geometry.allocation_room import allocation_room
 from layoutlint.geometry.layout import Hole, Layout, Place
 from layoutlint.model.ctype import UNKNOWN
-from layoutlint.model.randomised import Randomisation
+from layoutlint.model.randomised import Chances, Randomisation
 from layoutlint.model.structs import Field, Struct
 from layoutlint.reports.show.options import ShowOptions
 
@@ -96,7 +96,19 @@ def _allocations(layout: Layout, options: ShowOptions) -> Iterator[dict[str, obj
 
 
 def _randomisation(how: Randomisation) -> str:
-    return _text({"mode": how.mode, "seed_sha256": how.seed, "kernel": how.kernel, "own": how.is_own})
+    values = {"mode": how.mode, "seed_sha256": how.seed, "kernel": how.kernel, "own": how.is_own}
+    return _text({**values, "chances": None if how.chances is None else _chances(how.chances)})
+
+
+def _chances(chances: Chances) -> dict[str, object]:
+    return {
+        "orders": chances.orders,
+        "step": chances.step,
+        "size": [chances.smallest, chances.largest],
+        "members": [
+            {"name": each.name, "size": each.size, "starts": list(each.starts)} for each in chances.members
+        ],
+    }
 
 
 def _figures(struct: Struct, layout: Layout | None) -> tuple[object, ...]:

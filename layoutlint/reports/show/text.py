@@ -8,6 +8,7 @@ from itertools import cycle
 from layoutlint.geometry import placement
 from layoutlint.geometry.allocators import LARGEST_CLASS, class_name, kmalloc_class
 from layoutlint.geometry.layout import Hole, Layout, Place
+from layoutlint.model.randomised import Chances
 from layoutlint.model.record import Record, field
 from layoutlint.model.structs import Field, Struct
 from layoutlint.phrases import quantity
@@ -36,6 +37,9 @@ def _struct(struct: Struct, options: ShowOptions) -> Iterator[Line]:
         yield from paragraph("  in ", found_in(struct.files), options.width)
     if struct.randomised is not None:
         yield from paragraph("  ", order(struct.randomised), options.width)
+    if struct.randomised is not None and struct.randomised.chances is not None:
+        yield from _chances(struct.randomised.chances, options.line_size or struct.target.line_size, options)
+        return
     if struct.problem is not None:
         yield from paragraph("  layout unreliable: ", struct.problem, options.width, "bold magenta")
         return
@@ -61,6 +65,44 @@ def _struct(struct: Struct, options: ShowOptions) -> Iterator[Line]:
     yield from _Table(layout, placements.line_size, options.expand, marks).rows()
     if options.bases is not None:
         yield from _drawings(layout, placements, marks, options)
+
+
+def _chances(chances: Chances, line_size: int, options: ShowOptions) -> Iterator[Line]:
+    """Yield the share of orders in which each member begins on each line of an object at a line's start."""
+    sizes = (
+        f"{chances.smallest:,}"
+        if chances.smallest == chances.largest
+        else f"{chances.smallest:,} to {chances.largest:,}"
+    )
+    yield line(f"  {sizes} bytes")
+    text = (
+        f"shares of {chances.orders:,} orders, drawn as the compiler does, in which a member begins on each "
+        f"line of {max(line_size, chances.step)} bytes, for an object at the start of a line"
+    )
+    yield from paragraph("  ", text, options.width)
+    shares = [(each, _line_shares(each.starts, chances, line_size)) for each in chances.members]
+    count = max((len(own) for _, own in shares), default=0)
+    shown = min(count, max(1, (options.width - 40) // 6))
+    yield line()
+    numbers = "".join(f"{number:>6}" for number in range(shown))
+    yield line((f"    size{numbers}  member", "dim"))
+    for each, own in shares:
+        size = "??" if each.size is None else str(each.size)
+        yield line(f"  {size:>6}", *map(_share, own[:shown]), f"  {each.name}")
+    if shown < count:
+        yield line(f"  {count - shown} further lines do not fit: --width, --html and --format json have them")
+
+
+def _line_shares(starts: Sequence[int], chances: Chances, line_size: int) -> list[float]:
+    """Return the share of orders for each line, from the numbers for each step."""
+    per_line = max(1, line_size // chances.step)
+    return [sum(starts[at : at + per_line]) / chances.orders for at in range(0, len(starts), per_line)]
+
+
+def _share(share: float) -> Span:
+    """Return a share in percent; nothing for none."""
+    text = "" if not share else "<1%" if share < 0.005 else f"{share:.0%}"
+    return f"{text:>6}", "bold" if share >= 0.5 else ""
 
 
 def _marks(places: Sequence[Place]) -> dict[str, str]:

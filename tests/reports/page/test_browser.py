@@ -148,6 +148,21 @@ def test_accessibility(driver, page, is_dark):
     assert browser.axe(driver) == []
 
 
+@pytest.mark.parametrize("is_dark", [False, True], ids=["light", "dark"])
+def test_a_random_order_is_a_table_of_shares(driver, tmp_path, is_dark):
+    (tmp_path / "a.h").write_text("struct even { long a, b, c, d; } __attribute__((randomize_layout));\n")
+    words = ("--randstruct", "gcc-full", "--kernel-version", "6.12", "--html", "a.html", "--format", "json")
+    done = run("show", "a.h", "even", *words, cwd=tmp_path)
+    chances = json.loads(done.stdout)["structs"][0]["randomised"]["chances"]
+    if is_dark:
+        browser.dark(driver)
+    browser.visit(driver, tmp_path / "a.html")
+    driver.execute_async_script("setTimeout(arguments[0], 100)")
+    cells = "return [...document.querySelectorAll('.heat tbody tr')].map(row => [...row.cells].slice(2).map(cell => cell.textContent))"
+    assert driver.execute_script(cells) == [[f"{number / 20:.0f}" for number in each["starts"]] for each in chances["members"]]
+    assert browser.axe(driver) == []
+
+
 def test_hostile_names_are_text(driver, tmp_path):
     structs = tuple(struct(name, 16, member(name, 0, 8), member("b", 8, 8)) for name in NAMES)
     (tmp_path / "page.html").write_text("".join(html.render(structs, ShowOptions())), errors="backslashreplace")

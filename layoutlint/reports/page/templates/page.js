@@ -124,6 +124,7 @@ function verdictText(judged, base, total) {
 // Maps with the same `peers` move together; `moved` has the paths of fields that changed.
 function structMap(data, struct, judged, moved = null, peers = []) {
   const number = ++maps;
+  if (struct.randomised?.chances) return heatMap(struct);
   if (!struct.strips.length) return el("p", {}, struct.problem ? `Layout unreliable: ${struct.problem}` : "No fields to draw.");
   const own = judged.flatMap((each) => each.possible);
   const bases = [...new Set(own.length ? own : struct.bases)].sort((a, b) => a - b);
@@ -168,6 +169,19 @@ function structMap(data, struct, judged, moved = null, peers = []) {
   return el("div", { class: "struct-map" },
     el("div", { class: "controls" }, el("label", { for: slider.id }, "Object at "), slider, output, el("span", { class: "colours", hidden: !judged.length && !moved }, el("label", { for: colours.id }, "Colours: "), colours)),
     verdicts, picture, crowded(struct), legend, table);
+}
+
+// Of a random order, where each member begins: a row for each member, a column for each step, darker for more orders.
+function heatMap(struct) {
+  const { orders, step, size, members } = struct.randomised.chances, columns = members[0]?.starts.length ?? 0;
+  const most = Math.max(1, ...members.flatMap((member) => member.starts)), perLine = Math.max(1, struct.line_size / step);
+  const lines = [...Array(Math.ceil(columns / perLine)).keys()].map((line) => el("th", { scope: "colgroup", colspan: Math.min(perLine, columns - line * perLine) }, `line ${line}`));
+  const offsets = [...Array(columns).keys()].map((column) => el("th", { scope: "col", class: "number" }, column * step));
+  const rows = members.map((member) => el("tr", {}, el("th", { scope: "row" }, code(member.name)), el("td", { class: "number" }, member.size ?? "??"), member.starts.map((number) => el("td", { class: `number heat-${Math.ceil(number / most * 10)}` }, number ? (number / orders * 100).toFixed(number / orders < 0.1 ? 1 : 0) : ""))));
+  const sizes = size[0] === size[1] ? count(size[0], "byte") : `${size[0].toLocaleString("en")} to ${count(size[1], "byte")}`;
+  return el("div", { class: "struct-map" },
+    el("p", {}, `The order is random (${struct.randomised.mode}), and the seed is not known: ${sizes}. Per cent of ${orders.toLocaleString("en")} orders in which a member begins at each ${step} bytes; lines are those of an object at the start of one.`),
+    el("div", { class: "wide", tabindex: 0, role: "region", "aria-label": `Where members of ${struct.aggregate} ${struct.name} begin` }, el("table", { class: "heat" }, el("thead", {}, el("tr", {}, el("td"), el("td"), lines), el("tr", {}, el("th", { scope: "col" }, "member"), el("th", { scope: "col", class: "number" }, "size"), offsets)), el("tbody", {}, rows))));
 }
 
 function crowded(struct) {
@@ -336,10 +350,11 @@ function outerTree(data, number, above) {
 function structItem(data, number) {
   const struct = data.structs[number], own = data.judged.filter((each) => each.struct === number);
   const worst = ["broken", "at-risk", "unknown", "kept"].find((outcome) => own.some((each) => each.finding.outcome === outcome));
-  const size = struct.size === null ? "size ??" : `${count(struct.size, "byte")}, ${count(Math.ceil(struct.size / struct.line_size), "line")} of ${struct.line_size}`;
+  const isRandom = Boolean(struct.randomised?.chances);
+  const size = isRandom ? "random order" : struct.size === null ? "size ??" : `${count(struct.size, "byte")}, ${count(Math.ceil(struct.size / struct.line_size), "line")} of ${struct.line_size}`;
   const summary = [worst ? badge(worst) : null, `${struct.aggregate} `, code(struct.name), el("span", { class: "place" }, [size, place(struct.file, struct.line)].filter(Boolean).join(" · "))];
   return el("li", {}, lazy(summary, () => [
-    struct.problem ? el("p", {}, `Layout unreliable: ${struct.problem}`) : null,
+    struct.problem && !isRandom ? el("p", {}, `Layout unreliable: ${struct.problem}`) : null,
     structMap(data, struct, own),
     data.structs.length > 1 ? el("h3", {}, "Embedded in") : null,
     data.structs.length > 1 ? outerTree(data, number, [number]) : null,
