@@ -59,7 +59,10 @@ def stored_file(path: str) -> StoredFile | None:
     stored = stored_files.find(path)
     log = accesses.active()
     if stored is not None and log is not None:  # the content depends on the file that it comes from
-        log.add_content(stored.source, stored.state)
+        if stored.source is None:
+            log.obstacle = f"{path} is a download"
+        else:
+            log.add_content(stored.source, stored.state)
     return stored
 
 
@@ -135,7 +138,7 @@ def is_same(path: str, other: str) -> bool:
 def status_of(path: str) -> os.stat_result:
     """Return what os.stat returns, for decisions by times, sizes or permissions; raises OSError."""
     if (stored := stored_file(path)) is not None:
-        path = stored.source
+        return os.fstat(stored.store.fileno())
     log = accesses.active()
     if log is None:
         return os.stat(path)

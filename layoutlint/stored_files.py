@@ -9,34 +9,33 @@ open ends, however it ends. Forks of this process have them too.
 from __future__ import annotations
 
 import io
-import mmap
 import os
-from typing import IO
+from typing import IO, TYPE_CHECKING, NamedTuple
 
 from layoutlint.accesses import State
-from layoutlint.model.record import Record
 
-GRANULE = mmap.ALLOCATIONGRANULARITY
-"""Contents begin at multiples of this, so that they can be mapped."""
+if TYPE_CHECKING:
+    from mmap import mmap
 
 
-class StoredFile(Record, frozen=True):
+class StoredFile(NamedTuple):
     """A content, as a part of a file without a name."""
 
     store: IO[bytes]
     offset: int
+    """A multiple of mmap.ALLOCATIONGRANULARITY, so that it can be mapped."""
     size: int
     """Bytes, at least 1."""
-    source: str
-    """The absolute path of the file that it comes from."""
+    source: str | None
+    """The absolute path of the file that it comes from; None for a download that is not kept."""
     state: State
     """That of the source when it was read."""
 
-    def map_content(self) -> mmap.mmap:
+    def map_content(self) -> mmap:
         """Return the content, mapped."""
-        return mmap.mmap(
-            self.store.fileno(), self.size, access=mmap.ACCESS_READ, offset=self.offset
-        )
+        import mmap  # few runs have such files
+
+        return mmap.mmap(self.store.fileno(), self.size, access=mmap.ACCESS_READ, offset=self.offset)
 
     def open_content(self) -> io.BufferedReader:
         """Open the content for reading, with a position of its own also in forks."""
@@ -46,7 +45,7 @@ class StoredFile(Record, frozen=True):
 class _Content(io.RawIOBase):
     """A mapped content as a file."""
 
-    def __init__(self, mapped: mmap.mmap) -> None:
+    def __init__(self, mapped: mmap) -> None:
         self._mapped = mapped
         self._position = 0
 

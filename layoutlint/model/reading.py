@@ -213,6 +213,17 @@ class TreeCopy(Record, frozen=True):
         return near if len(near) < len(path) else path
 
 
+class DebugServers(Record, frozen=True):
+    """Servers with debug information (debuginfod), and the limits of one download."""
+
+    urls: tuple[str, ...] = ()
+    seconds: int = 90
+    """The time in which 100 kB must arrive."""
+    total_seconds: int = 3600
+    most: int = 8 << 30
+    """Bytes."""
+
+
 class ReadOptions(Record, frozen=True):
     """The command-line options for reading."""
 
@@ -236,6 +247,8 @@ class ReadOptions(Record, frozen=True):
     """Folders with separate debug files, laid out as distributions do."""
     sources: tuple[str, ...] = ()
     """Source folders of compiled inputs."""
+    servers: DebugServers | None = None
+    """The servers that are asked for debug information; None for none."""
     with_marks: bool = False
     """Whether to look for declarations that decide randomised layouts."""
     finds_flags: bool = True

@@ -99,6 +99,10 @@ def read(path: str, wanted: Wanted, options: ReadOptions) -> Reading:
         from layoutlint.readers.clang import text_inputs
 
         return text_inputs.read_unsaved(text, wanted.with_everything(), options)
+    if path.startswith("build-id:") and not files.exists(path):
+        from layoutlint.readers.downloads import debuginfod
+
+        path = debuginfod.input_file(path, options)
     reader = sniff(path)
     if reader == "clang":
         from layoutlint.readers import clang

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import bz2
-import lzma
-import zlib
 from collections.abc import Callable
 from enum import Enum
 
@@ -67,10 +64,7 @@ def decompressed(start: bytes) -> bytes:
     """Return the first bytes that a compressed file holds; empty for others, and for damaged ones."""
     for magic, decompress in _DECOMPRESSORS.items():
         if start.startswith(magic):
-            try:
-                return decompress(start)
-            except (OSError, ValueError, EOFError, MemoryError, zlib.error, lzma.LZMAError):
-                return b""
+            return decompress(start)
     return b""
 
 
@@ -90,27 +84,50 @@ def _has_checksum(header: bytes) -> bool:
     return sum(header[:148]) + sum(header[156:]) + 8 * 32 == int(digits, 8)
 
 
+def _gzip_start(start: bytes) -> bytes:
+    import zlib
+
+    try:
+        return zlib.decompressobj(31).decompress(start, START)
+    except zlib.error:
+        return b""
+
+
+def _xz_start(start: bytes) -> bytes:
+    import lzma
+
+    try:
+        return lzma.LZMADecompressor(memlimit=_MEMORY).decompress(start, max_length=START)
+    except (lzma.LZMAError, EOFError, MemoryError):
+        return b""
+
+
+def _bzip2_start(start: bytes) -> bytes:
+    import bz2
+
+    try:
+        return bz2.BZ2Decompressor().decompress(start, max_length=START)
+    except (OSError, EOFError):
+        return b""
+
+
 def _zstd_start(start: bytes) -> bytes:
     from layoutlint.readers.elf import compression
 
     try:
         zstd = compression.zstd()
-    except ImportError:  # libarchive has its own, but the content is not known
+    except ImportError:  # libarchive has its own, but what a member holds is not known then
         return b""
     try:
         return bytes(zstd.ZstdDecompressor().decompress(start, max_length=START))
-    except zstd.ZstdError:
+    except (zstd.ZstdError, EOFError, MemoryError):
         return b""
 
 
-def _xz_start(start: bytes) -> bytes:
-    return lzma.LZMADecompressor(memlimit=_MEMORY).decompress(start, max_length=START)
-
-
 _DECOMPRESSORS: dict[bytes, Callable[[bytes], bytes]] = {
-    b"\x1f\x8b": lambda start: zlib.decompressobj(31).decompress(start, START),
+    b"\x1f\x8b": _gzip_start,
     b"\xfd7zXZ\0": _xz_start,
     b"\x28\xb5\x2f\xfd": _zstd_start,
-    b"BZh": lambda start: bz2.BZ2Decompressor().decompress(start, max_length=START),
+    b"BZh": _bzip2_start,
     b"\x5d\0\0": _xz_start,
 }

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import errno
 import io
+import mmap
 import os
 import posixpath
 import re
@@ -23,9 +24,9 @@ from layoutlint.readers.archives.library import Damage, Entry, OpenArchive
 from layoutlint.readers.archives.limits import VARIABLE, Limits
 from layoutlint.readers.elf import packed
 from layoutlint.readers.processes import confinement
-from layoutlint.stored_files import GRANULE
 
 _MOST_FAILURES = 1000
+_GRANULE = mmap.ALLOCATIONGRANULARITY
 _MOST_HINTS = 2000
 _SHOWN_NAME = 200
 _COMPANION = re.compile(r"(.*/)?(config(-[^/]*)?|\.config|System\.map(-[^/]*)?)$")
@@ -258,7 +259,7 @@ class _Unpacker:
             size += len(piece)
         if size:
             self._members.append(Member(name, self._end, size, content))
-            self._end += -(-size // GRANULE) * GRANULE
+            self._end += -(-size // _GRANULE) * _GRANULE
 
     def _kernel(self, name: str, image: bytes) -> Iterator[bytes]:
         """Yield the ELF file in a bootable kernel."""

@@ -46,6 +46,10 @@ class Folder:
         self.path = path
         self._descriptor = descriptor
 
+    def close(self) -> None:
+        """Close the folder, which is not used any more."""
+        os.close(self._descriptor)
+
     def read(self, key: str) -> bytes | None:
         """Return the content of an entry; None if there is none, or it is damaged or not the user's."""
         try:

@@ -1,7 +1,7 @@
 """Other files with debug information of a file, in the places that gdb and elfutils search.
 
-These are separate debug files, supplementary files (dwz), and the .dwo and .dwp files of split DWARF. Nothing
-is downloaded.
+These are separate debug files, supplementary files (dwz), and the .dwo and .dwp files of split DWARF. Servers
+are asked only if the options name some.
 """
 
 from __future__ import annotations
@@ -60,7 +60,23 @@ def debug_file(image: Image, kind: str | None, options: ReadOptions) -> Image:
         if problem is None:
             return other
         problems.append(f"{place} {problem}")
+    downloaded = _from_servers(image.build_id, options, problems)
+    if downloaded is not None:
+        other = image.open_related(downloaded)
+        problem = _lack(other, kind)
+        if problem is None:
+            return other
+        problems.append(f"{downloaded} of a server {problem}")
     raise ReadError(image.path, _no_debug_file(kind, places, problems))
+
+
+def _from_servers(build_id: str | None, options: ReadOptions, problems: list[str]) -> str | None:
+    """Return the name of a debug file that a server has; None if none is asked or has it."""
+    if options.servers is None or not build_id:
+        return None
+    from layoutlint.readers.downloads import debuginfod
+
+    return debuginfod.fetch(build_id, debuginfod.DEBUG, options, problems)
 
 
 def _no_debug_file(kind: str | None, places: list[str], problems: list[str]) -> str:
@@ -80,10 +96,11 @@ def supplement(image: Image, options: ReadOptions) -> Image | None:
     if link is None:
         return None
     places = list(_supplement_places(image, link, options.debug_dirs))
-    path = _first_file(places, image)
+    problems: list[str] = []
+    path = _first_file(places, image) or _from_servers(link.build_id, options, problems)
     if path is None:
         subject = f"part of its types is in the supplementary file {link.name} (dwz), which was not found"
-        raise ReadError(image.path, f"{subject}: {_missing_files(places)}")
+        raise ReadError(image.path, f"{subject}: {'; '.join((_missing_files(places), *problems))}")
     other = image.open_related(path)
     other_id = _supplement_id(other)
     if link.build_id and other_id != link.build_id:
