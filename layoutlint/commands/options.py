@@ -207,11 +207,15 @@ def randomising_options(command: Command) -> Command:
 
 
 def randomisation(
-    randomising: RandomisingOptions, paths: tuple[str, ...], needs_seed: bool = True
+    randomising: RandomisingOptions,
+    paths: tuple[str, ...],
+    needs_seed: bool = True,
+    needs_mode: bool | None = None,
 ) -> Randomisation | None:
     """Return how layouts are randomised: as options state, or the kernel build around the inputs.
 
-    None if they are not. Raises UsageError, and ReadError for the seed of another build.
+    None if they are not. `needs_mode` tells whether --kernel-version is for nothing else, which it is by
+    default where a seed is needed. Raises UsageError, and ReadError for the seed of another build.
     """
     mode, result = randomising.randstruct, None
     if mode is not None or kernel_tree.find_folder(paths, kernel_tree.SEEDS) is not None:
@@ -221,15 +225,15 @@ def randomisation(
             mode, randomising.seed, randomising.kernel_version, randomising.randomized, paths
         )
     if result is None:
-        _refuse_without_mode(randomising, needs_seed)
+        _refuse_without_mode(randomising, needs_seed if needs_mode is None else needs_mode)
     elif result.seed is None and needs_seed:
         raise click.UsageError(f"--randstruct {mode} needs the seed of the build: --seed FILE|HEX")
     return result
 
 
-def _refuse_without_mode(randomising: RandomisingOptions, needs_seed: bool) -> None:
+def _refuse_without_mode(randomising: RandomisingOptions, needs_mode: bool) -> None:
     """Raise UsageError for options that have no effect without --randstruct."""
-    is_for_rules = not needs_seed and kernel_version(randomising) is not None
+    is_for_rules = not needs_mode and kernel_version(randomising) is not None
     values = {
         "--seed": randomising.seed,
         "--kernel-version": None if is_for_rules else randomising.kernel_version,

@@ -121,7 +121,8 @@ def show(
     names = without_keywords(names)
     (input,), texts = standard_input.take_text((input,))
 
-    how = randomisation(randomising, (input,), needs_seed=format_ not in _WITH_CHANCES or bool(offsets))
+    needs_seed = format_ not in _WITH_CHANCES or bool(offsets)
+    how = randomisation(randomising, (input,), needs_seed, needs_mode=True)
     if html is not None:
         _refuse_output(html, (input, *rule_paths))
     is_picture = format_ in _PICTURES or html is not None

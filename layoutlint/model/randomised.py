@@ -11,8 +11,8 @@ class MemberChances(Record, frozen=True):
     """Where one member of a struct begins, over many orders."""
 
     name: str
-    size: int | None
-    """In bytes."""
+    size: int
+    """In bytes; 0 for a flexible array."""
     starts: tuple[int, ...]
     """For each step of the struct, the number of orders in which the member begins there."""
 

@@ -29,9 +29,7 @@ def draw_chances(shape: Shape) -> Chances:
         for own, offset in zip(starts, layout.offsets, strict=True):
             own[min(offset // 8 // step, count - 1)] += 1  # a flexible array begins at the end
     members = tuple(
-        MemberChances(
-            _name(member), None if member.bit_size is None else -(-member.bit_size // 8), tuple(own)
-        )
+        MemberChances(_name(member), -(-(member.bit_size or 0) // 8), tuple(own))
         for position, (member, own) in enumerate(zip(shape.fields, starts, strict=True))
         if shape.is_field(position)
     )

@@ -87,8 +87,7 @@ def _chances(chances: Chances, line_size: int, options: ShowOptions) -> Iterator
     numbers = "".join(f"{number:>6}" for number in range(shown))
     yield line((f"    size{numbers}  member", "dim"))
     for each, own in shares:
-        size = "??" if each.size is None else str(each.size)
-        yield line(f"  {size:>6}", *map(_share, own[:shown]), f"  {each.name}")
+        yield line(f"  {each.size:>6}", *map(_share, own[:shown]), f"  {each.name}")
     if shown < count:
         yield line(f"  {count - shown} further lines do not fit: --width, --html and --format json have them")
 

@@ -177,7 +177,7 @@ function heatMap(struct) {
   const most = Math.max(1, ...members.flatMap((member) => member.starts)), perLine = Math.max(1, struct.line_size / step);
   const lines = [...Array(Math.ceil(columns / perLine)).keys()].map((line) => el("th", { scope: "colgroup", colspan: Math.min(perLine, columns - line * perLine) }, `line ${line}`));
   const offsets = [...Array(columns).keys()].map((column) => el("th", { scope: "col", class: "number" }, column * step));
-  const rows = members.map((member) => el("tr", {}, el("th", { scope: "row" }, code(member.name)), el("td", { class: "number" }, member.size ?? "??"), member.starts.map((number) => el("td", { class: `number heat-${Math.ceil(number / most * 10)}` }, number ? (number / orders * 100).toFixed(number / orders < 0.1 ? 1 : 0) : ""))));
+  const rows = members.map((member) => el("tr", {}, el("th", { scope: "row" }, code(member.name)), el("td", { class: "number" }, member.size), member.starts.map((number) => el("td", { class: `number heat-${Math.ceil(number / most * 10)}` }, number ? (number / orders * 100).toFixed(number / orders < 0.1 ? 1 : 0) : ""))));
   const sizes = size[0] === size[1] ? count(size[0], "byte") : `${size[0].toLocaleString("en")} to ${count(size[1], "byte")}`;
   return el("div", { class: "struct-map" },
     el("p", {}, `The order is random (${struct.randomised.mode}), and the seed is not known: ${sizes}. Per cent of ${orders.toLocaleString("en")} orders in which a member begins at each ${step} bytes; lines are those of an object at the start of one.`),
