@@ -36,7 +36,7 @@ _BLOCK = re.compile(
 _SHOWN = re.compile(r"^\$ ((?:.*\\\n)*.*)\n((?:(?!\$ ).*\n)*)", re.MULTILINE)
 _MARK = "-- the next command --"
 _IDENTITY = {f"GIT_{who}_{key}": value for who in ("AUTHOR", "COMMITTER") for key, value in (("NAME", "t"), ("EMAIL", "t@example.org"))}
-WITHOUT_OUTPUT = frozenset({"c", "elisp", "json", "lua", "python", "sh", "toml", "yaml"})
+WITHOUT_OUTPUT = frozenset({"c", "elisp", "json", "lua", "python", "sh", "sql", "toml", "yaml"})
 """Languages of blocks that show files, settings and commands without output; tests/project/test_api.py runs those in Python."""
 
 
