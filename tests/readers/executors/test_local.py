@@ -172,7 +172,8 @@ def test_closing_ends_what_runs(tmp_path):
 
 
 CLIENT = """
-import sys
+import signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)  # which what runs in the background may ignore
 sys.path.insert(0, {root!r})
 from layoutlint.readers.executors.local import LocalExecutor
 from layoutlint.readers.executors.task import Limits, Task
