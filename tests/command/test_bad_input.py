@@ -71,8 +71,9 @@ CASES: list[tuple[str, Callable[[Path], object], list[str]]] = [
     # id, what makes the input, all that is said of it: what was not read, then the findings
     ("no such file", lambda folder: None, ["input: no such file or directory"]),
     ("empty file", raw(b""), ["input: the file is empty"]),
-    ("bytes of no kind", raw(b"PK\3\4\0\0\0\0"),
-     ["input: neither ELF, BTF nor C text (it starts with the bytes 50 4b 03 04)"]),
+    ("bytes of no kind", raw(b"PG\3\4\0\0\0\0"),
+     ["input: neither ELF, BTF nor C text (it starts with the bytes 50 47 03 04)"]),
+    ("the start of an archive", raw(b"PK\3\4\0\0\0\0"), ["input: is damaged or truncated: Truncated ZIP file header"]),
     ("pipe", pipe, ["input: is a pipe or a device; readers need a file that they can read twice"]),
     ("directory without C", no_c,
      ["input: holds no C headers or sources, no compile_commands.json, and is no configured kernel tree"]),

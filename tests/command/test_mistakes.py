@@ -129,7 +129,7 @@ INPUTS = [
     ("random bytes", "check random.bin --rules rules.toml", 3, ["random.bin: neither ELF, BTF nor C text", "00 01 02 03"]),
     ("an ELF file that is cut", "check cut.o --rules rules.toml", 3, ["cut.o: damaged or truncated ELF file"]),
     ("an empty file", "check nothing.h --rules rules.toml", 3, ["nothing.h: the file is empty"]),
-    ("an archive", "check lib.a --rules rules.toml", 3, ["lib.a: is an archive of objects", "`ar x`"]),
+    ("an archive", "check lib.a --rules rules.toml", 3, ["lib.a: is an archive without ELF files and BTF", "C sources: unpack it"]),
     ("UTF-16", "check utf16.h --rules rules.toml", 3, ["utf16.h: is text in UTF-16", "`iconv -f UTF-16 -t UTF-8`"]),
     ("a rule file for an input", "check rules.toml", 3, ["rules.toml: is a rule file, not an input", "`--rules rules.toml`"]),
     ("rules without --rules", "check ring.h rules.toml", 3, ["rules.toml: is a rule file, not an input", "there is no rule"]),
