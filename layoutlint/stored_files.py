@@ -76,17 +76,22 @@ class _Content(io.RawIOBase):
 
 
 _files: dict[str, StoredFile] = {}
+_sources: set[str] = set()
+"""The archives that these come from."""
 
 
 def add(name: str, file: StoredFile) -> None:
     """Give a content a name."""
     _files[_key(name)] = file
+    if file.source is not None:
+        _sources.add(file.source)
 
 
 def drop(store: IO[bytes]) -> None:
     """Forget all contents of a file without a name, and close it; what is mapped stays until it is closed."""
     for name in [name for name, file in _files.items() if file.store is store]:
         del _files[name]
+    _sources.intersection_update({file.source for file in _files.values()})
     store.close()
 
 
@@ -99,6 +104,14 @@ def real_path(path: str) -> str:
     """Return the absolute path of a content; a member of an archive has one as below a root: `A:/usr/lib`."""
     archive, colon, member = _key(path).rpartition(":")
     return f"{archive}{colon}/{member}" if colon else member
+
+
+def system_path(path: str) -> str:
+    """Return the absolute path of a file in its system: that of a member begins at the root of its archive."""
+    absolute = os.path.abspath(path)
+    archive, colon, member = absolute.rpartition(":/")
+    is_member = bool(colon) and any(f"{archive}:".startswith(f"{source}:") for source in _sources)
+    return f"/{member}" if is_member else absolute
 
 
 def _key(path: str) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Literal
 
-from layoutlint import files
+from layoutlint import files, stored_files
 from layoutlint.errors import ReadError
 from layoutlint.model.reading import ReadOptions
 from layoutlint.model.record import Record
@@ -263,13 +263,15 @@ def _split_places(image: Image, directory: str, name: str, roots: tuple[str, ...
 
 def _directories(image: Image) -> list[str]:
     """Return the folder of a file's path, and that of the path with symbolic links resolved."""
+    if files.stored_file(image.path) is not None:
+        return [os.path.dirname(files.real_path(image.path))]
     paths = (os.path.abspath(image.path), files.real_path(image.path))
     return list(dict.fromkeys(os.path.dirname(path) for path in paths))
 
 
 def _under(root: str, path: str) -> str:
-    """Return a path moved under another root."""
-    return os.path.join(root, os.path.abspath(path).lstrip("/"))
+    """Return a path moved under another root; that of a member from the root of its archive."""
+    return os.path.join(root, stored_files.system_path(path).lstrip("/"))
 
 
 def _first_file(places: Iterable[str], image: Image) -> str | None:

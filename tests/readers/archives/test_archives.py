@@ -155,18 +155,23 @@ def test_the_second_run_uses_the_cache(archives, tmp_path):
     assert run("show", f"{path}:usr/lib/one.o", "shared", **cache).returncode == 3
 
 
-def test_debug_files_are_searched_in_the_archive(objects, tmp_path):
+DEBUG_PLACES = [".build-id/ab/cdef0123.debug", "usr/bin/program.debug"]
+"""In /usr/lib/debug: by the build id, and by the name in .gnu_debuglink (gdb, Separate Debug Files)."""
+
+
+@pytest.mark.parametrize("place", [*(f"usr/lib/debug/{place}" for place in DEBUG_PLACES), "usr/bin/.debug/program.debug"])
+def test_debug_files_are_searched_in_the_archive(objects, tmp_path, place):
     need("objcopy")
     program, debug = tmp_path / "program", tmp_path / "program.debug"
     source = f"{C.format(3)} int main(void) {{ return 0; }}"
     subprocess.run([need("gcc"), "-g", "-Wl,--build-id=0xabcdef0123", "-xc", "-o", program, "-"], input=source, text=True, check=True)
     subprocess.run(["objcopy", "--only-keep-debug", program, debug], check=True)
-    subprocess.run(["objcopy", "--strip-debug", program], check=True)
+    subprocess.run(["objcopy", "--strip-debug", f"--add-gnu-debuglink={debug}", program], check=True)
     path = tmp_path / "a.deb"
-    members = (("usr/bin/program", program.read_bytes()), ("usr/lib/debug/.build-id/ab/cdef0123.debug", debug.read_bytes()))
+    members = (("usr/bin/program", program.read_bytes()), (place, debug.read_bytes()))
     path.write_bytes(made.deb(members))
     done = run("show", path, "own_3")
-    assert (done.returncode, done.stdout.startswith("struct own_3")) == (0, True)
+    assert (done.returncode, done.stdout.startswith("struct own_3")) == (0, True), done.stderr
 
 
 def test_modules_are_read_without_what_lies_beside_them(objects, tmp_path):
