@@ -38,7 +38,16 @@ class Cluster:
             )  # fmt: skip
 
     def _start_scheduler(self) -> subprocess.Popen[bytes]:
-        return self._start("scheduler", "--host", self.address.rpartition(":")[0], "--port", str(self._port), "--no-dashboard")
+        """Start a scheduler, and wait until it listens."""
+        host = self.address.rpartition(":")[0]
+        scheduler = self._start("scheduler", "--host", host, "--port", str(self._port), "--dashboard-address", ":0")
+        while scheduler.poll() is None:
+            try:
+                socket.create_connection(("127.0.0.1", self._port), 1).close()
+                break
+            except OSError:
+                time.sleep(0.1)
+        return scheduler
 
     def start_worker(self) -> subprocess.Popen[bytes]:
         place = str(self._folder)

@@ -23,7 +23,7 @@ SECONDS = 60
 _COMPILER = re.compile(r"(?:[\w-]+-)?(?:gcc|g\+\+|cc|clang|clang\+\+)(?:-\d+)?")
 _OTHERS = re.compile(
     r"(?:[\w-]+-)?(?:as|ld(?:\.\w+)?|objcopy|objdump|strip|readelf|nm|ar|ranlib|dwp)(?:-\d+)?"
-    r"|pahole|bpftool|dwz|tcc|rustc|strace|debugedit|eu-\w+"
+    r"|pahole|bpftool|openssl|dwz|tcc|rustc|strace|debugedit|eu-\w+"
 )
 _MACHINE = re.compile(r"-m(?:32|31|64|x32|abi=\S+|arch=\S+|tune=\S+)|--target=\S+|-march=\S+|-B\S+|-stdlib=\S+|-fuse-ld=\S+")
 _PROGRAM = "#include <stdio.h>\nint main(void) { return puts(\"\") < 0; }\n"
@@ -86,7 +86,7 @@ def _fault(tool: str, flags: tuple[str, ...], links: bool) -> str | None:
         if re.fullmatch(r"(?:[\w-]+-)?as", Path(tool).name):
             (Path(folder) / "empty.s").touch()
             return _failure([tool, f"{folder}/empty.s", "-o", f"{folder}/empty.o"])
-        return _failure([tool, "version" if Path(tool).name == "bpftool" else "--version"])
+        return _failure([tool, "version" if Path(tool).name in ("bpftool", "openssl") else "--version"])
 
 
 def _compilation(folder: str, links: bool) -> list[str]:
