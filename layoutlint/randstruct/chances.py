@@ -8,7 +8,7 @@ from layoutlint.randstruct.probability import sample_layouts
 from layoutlint.randstruct.shape import Shape
 
 _DRAWN = 2_000
-"""Orders that are drawn: a share is at most 0.03 off with a confidence of 99 % (Hoeffding)."""
+"""Orders that are drawn: a share is at most 0.037 off with a confidence of 99 % (Hoeffding's bound)."""
 _LEAST_STEP = 8
 _MOST_STEPS = 128
 
