@@ -107,7 +107,7 @@ def real_path(path: str) -> str:
 
 
 def system_path(path: str) -> str:
-    """Return the absolute path of a file in its system: that of a member begins at the root of its archive."""
+    """Return the absolute path of a file in its system; that of a member begins at its archive's root."""
     absolute = os.path.abspath(path)
     archive, colon, member = absolute.rpartition(":/")
     is_member = bool(colon) and any(f"{archive}:".startswith(f"{source}:") for source in _sources)

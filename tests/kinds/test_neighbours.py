@@ -15,7 +15,7 @@ from layoutlint.errors import RuleFileError
 from layoutlint.intent.toml import rule_file
 from layoutlint.judgement.finding import Report
 from layoutlint.judgement.verdict import Outcome
-from layoutlint.kinds.neighbours import Neighbours
+from layoutlint.kinds.neighbours import Neighbours, _Spans
 from layoutlint.lint.options import Options
 from layoutlint.lint.run import check
 from layoutlint.model.record import replace
@@ -416,3 +416,13 @@ def test_a_program_without_debug_information_is_judged_by_its_symbols(tmp_path):
     done = run("check", made, "--rules", tmp_path / "r.toml", "--format", "json")
     report = json.loads(done.stdout)
     assert (report["inputs"][0]["reader"], done.returncode) == ("symbols", 1), done.stderr
+
+
+SPANS = [((0, 8), 1), ((0, 9), 2), ((4, 120), 3), ((7, 8), 1), ((60, 101), 1), ((108, 200), 0)]
+"""A range, and how many of 0..8, 8..16 and 100..108 can overlap it."""
+
+
+@pytest.mark.parametrize(("span", "count"), SPANS)
+def test_candidates_are_counted_before_they_are_compared(span, count):
+    ranges = _Spans([(8, 16), (100, 108), (0, 8)])
+    assert (ranges.count_candidates(*span), len(ranges.overlapping(*span))) == (count, count)

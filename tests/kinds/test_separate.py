@@ -86,6 +86,11 @@ def test_a_misspelt_field_is_not_found():
         Separate((("cpus",), ("locked",))).check(context(SPIN_NODE))
 
 
+@pytest.mark.parametrize("groups", [(("lock",), ("lock.*",)), (("lock.*",), ("lock",)), (("a*",), ("a",))], ids=str)
+def test_patterns_can_mean_other_fields(groups):
+    assert Separate(groups).fields == groups
+
+
 @pytest.mark.parametrize(("groups", "reason"), [
     ([["a"]], "`fields` needs at least two groups to keep apart"),
     ([["a"], []], "`fields` needs at least two groups to keep apart"),

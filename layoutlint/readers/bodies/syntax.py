@@ -23,7 +23,6 @@ INTEGER = 106
 FIRST_STATEMENT, LAST_STATEMENT = 200, 299
 FIRST_LITERAL, LAST_LITERAL = 106, 110
 FIRST_REFERENCE, LAST_REFERENCE = 40, 50
-STATIC_ASSERT = 602
 FIRST_ATTRIBUTE = 400
 # enum CX_BinaryOperatorKind and CXUnaryOperatorKind
 SUBTRACT, ASSIGN, COMMA = 7, 22, 33
@@ -83,7 +82,7 @@ def tree(lib: Any, cursor: Cursor) -> Node:
 
     def take(child: Cursor, parent: Cursor) -> int:
         kind = child.kind
-        if kind == STATIC_ASSERT or kind >= FIRST_ATTRIBUTE:
+        if kind >= FIRST_ATTRIBUTE:
             return libclang.CONTINUE
         if FIRST_REFERENCE <= kind <= LAST_REFERENCE and kind != MEMBER_NAME:
             return libclang.CONTINUE
