@@ -18,22 +18,35 @@ def draw_chances(shape: Shape) -> Chances:
 
     Raises CannotLayOut.
     """
-    layouts = [own[shape] for _, own in sample_layouts(shape, _DRAWN)]
-    sizes = [layout.bit_size // 8 for layout in layouts]
+    sizes: set[int] = set()
     step = _LEAST_STEP
-    while max(sizes) > step * _MOST_STEPS:
-        step *= 2
+    starts = [[0] * _MOST_STEPS for _ in shape.fields]
+    for _, layouts in sample_layouts(shape, _DRAWN):
+        size = layouts[shape].bit_size // 8
+        sizes.add(size)
+        while size >= step * _MOST_STEPS:  # a flexible array begins at the end
+            step *= 2
+            starts = [_in_pairs(own) for own in starts]
+        for own, offset in zip(starts, layouts[shape].offsets, strict=True):
+            own[offset // 8 // step] += 1
     count = -(-max(sizes) // step)
-    starts = [[0] * count for _ in shape.fields]
-    for layout in layouts:
-        for own, offset in zip(starts, layout.offsets, strict=True):
-            own[min(offset // 8 // step, count - 1)] += 1  # a flexible array begins at the end
     members = tuple(
-        MemberChances(_name(member), -(-(member.bit_size or 0) // 8), tuple(own))
+        MemberChances(_name(member), -(-(member.bit_size or 0) // 8), _cut(own, count))
         for position, (member, own) in enumerate(zip(shape.fields, starts, strict=True))
         if shape.is_field(position)
     )
-    return Chances(len(layouts), step, min(sizes), max(sizes), members)
+    return Chances(_DRAWN, step, min(sizes), max(sizes), members)
+
+
+def _in_pairs(counts: list[int]) -> list[int]:
+    """Return the counts of steps twice as long."""
+    pairs = [counts[at] + counts[at + 1] for at in range(0, len(counts), 2)]
+    return pairs + [0] * (len(counts) - len(pairs))
+
+
+def _cut(counts: list[int], count: int) -> tuple[int, ...]:
+    """Return the first counts; what begins behind them, at the end, belongs to the last."""
+    return (*counts[: count - 1], sum(counts[count - 1 :])) if count else ()
 
 
 def _name(member: Field) -> str:

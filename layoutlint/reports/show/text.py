@@ -69,12 +69,8 @@ def _struct(struct: Struct, options: ShowOptions) -> Iterator[Line]:
 
 def _chances(chances: Chances, line_size: int, options: ShowOptions) -> Iterator[Line]:
     """Yield the share of orders in which each member begins on each line of an object at a line's start."""
-    sizes = (
-        f"{chances.smallest:,}"
-        if chances.smallest == chances.largest
-        else f"{chances.smallest:,} to {chances.largest:,}"
-    )
-    yield line(f"  {sizes} bytes")
+    least = "" if chances.smallest == chances.largest else f"{chances.smallest:,} to "
+    yield line(f"  {least}{quantity(chances.largest, 'byte')}")
     text = (
         f"shares of {chances.orders:,} orders, drawn as the compiler does, in which a member begins on each "
         f"line of {max(line_size, chances.step)} bytes, for an object at the start of a line (a share "
@@ -82,15 +78,18 @@ def _chances(chances: Chances, line_size: int, options: ShowOptions) -> Iterator
     )
     yield from paragraph("  ", text, options.width)
     shares = [(each, _line_shares(each.starts, chances, line_size)) for each in chances.members]
-    count = max((len(own) for _, own in shares), default=0)
-    shown = min(count, max(1, (options.width - 40) // 6))
+    used = [
+        number for number, column in enumerate(zip(*(own for _, own in shares), strict=True)) if any(column)
+    ]
+    shown = used[: max(1, (options.width - 40) // 6)]
     yield line()
-    numbers = "".join(f"{number:>6}" for number in range(shown))
+    numbers = "".join(f"{number:>6}" for number in shown)
     yield line((f"    size{numbers}  member", "dim"))
     for each, own in shares:
-        yield line(f"  {each.size:>6}", *map(_share, own[:shown]), f"  {each.name}")
-    if shown < count:
-        yield line(f"  {count - shown} further lines do not fit: --width, --html and --format json have them")
+        yield line(f"  {each.size:>6}", *(_share(own[number]) for number in shown), f"  {each.name}")
+    if len(shown) < len(used):
+        left = len(used) - len(shown)
+        yield line(f"  {left} further lines do not fit: --width, --html and --format json have them")
 
 
 def _line_shares(starts: Sequence[int], chances: Chances, line_size: int) -> list[float]:
