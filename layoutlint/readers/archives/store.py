@@ -60,13 +60,6 @@ def unpacked(location: Location) -> Unpacked:
     return result
 
 
-def release() -> None:
-    """Forget all that is unpacked."""
-    for kept in _kept.values():
-        stored_files.drop(kept.store)
-    _kept.clear()
-
-
 def _make_room(key: tuple[str, str]) -> None:
     """Forget what is unpacked of an archive, and of the oldest ones beyond a limit."""
     sizes = {other: os.fstat(kept.store.fileno()).st_size for other, kept in _kept.items()}

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from http.client import HTTPException, HTTPMessage, HTTPResponse
 from typing import IO, Any
 from urllib.error import HTTPError, URLError
@@ -55,12 +55,10 @@ class Bounds(Record, frozen=True):
 
 def download(url: str, sink: IO[bytes], bounds: Bounds) -> None:
     """Write what an HTTP server has into an open file. Raises Missing and TransferError."""
-    _run(_Transfer(url, sink.fileno(), bounds), _read_http)
-
-
-def copy(opener: Callable[[str], IO[bytes]], url: str, sink: IO[bytes], bounds: Bounds) -> None:
-    """Write what `opener` opens into an open file. Raises TransferError, and what `opener` raises."""
-    _run(_Transfer(url, sink.fileno(), bounds), lambda url: _pieces(opener(url)))
+    limits = sandbox.Limits(seconds=bounds.seconds, memory=_MEMORY)
+    ((_, result),) = sandbox.run_each(_transfer, [_Transfer(url, sink.fileno(), bounds)], 1, limits)
+    if isinstance(result, Failure):
+        raise TransferError(f"the transfer {result.how}")
 
 
 class _Transfer(Record, frozen=True):
@@ -69,19 +67,12 @@ class _Transfer(Record, frozen=True):
     bounds: Bounds
 
 
-def _run(transfer: _Transfer, read: Callable[[str], Iterator[bytes]]) -> None:
-    limits = sandbox.Limits(seconds=transfer.bounds.seconds, memory=_MEMORY)
-    ((_, result),) = sandbox.run_each(lambda each: _write(each, read), [transfer], 1, limits)
-    if isinstance(result, Failure):
-        raise TransferError(f"the transfer {result.how}")
-
-
-def _write(transfer: _Transfer, read: Callable[[str], Iterator[bytes]]) -> None:
+def _transfer(transfer: _Transfer) -> None:
     """Transfer a file, in a child that an alarm ends."""
     bounds = transfer.bounds
     size = mark = 0
     left = bounds.total_seconds
-    for piece in read(transfer.url):
+    for piece in _read_http(transfer.url):
         size += len(piece)
         if size > bounds.most:
             raise TransferError(f"has more than the {bounds.most:,} bytes that are downloaded")
@@ -129,12 +120,6 @@ def _body(response: HTTPResponse) -> Iterator[bytes]:
         yield piece
     if length is not None and size != length:
         raise TransferError(f"the answer ends after {size:,} of {length:,} bytes")
-
-
-def _pieces(file: IO[bytes]) -> Iterator[bytes]:
-    with file:
-        while piece := file.read(_PIECE):
-            yield piece
 
 
 class _Redirects(HTTPRedirectHandler):
