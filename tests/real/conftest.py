@@ -32,6 +32,20 @@ def kernel():
     return _kernel
 
 
+def _measured(name: str) -> Path:
+    at = _kernel(name)
+    wanted, release = kernels.MEASURED[kernels.KERNELS[name].release], kernels.release(at)
+    if release != wanted:
+        pytest.skip(f"{name} is now Linux {release}; the figures are of {wanted}")
+    return at
+
+
+@pytest.fixture(scope="session")
+def measured():
+    """The path of a kernel by its name, for tests that compare it with figures: skips when Debian has moved on."""
+    return _measured
+
+
 @pytest.fixture(scope="session")
 def cloud() -> Path:
     return _kernel("cloud")

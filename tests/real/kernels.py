@@ -72,6 +72,9 @@ KERNELS = {
     )
 }
 
+MEASURED = {"bookworm": "6.1.176", "trixie": "6.12.117", "sid": "7.2.13"}
+"""The stable versions whose figures tests, documents and fixtures have, by release of Debian: backports move fields."""
+
 
 def home() -> Path:
     """The folder that keeps the kernels."""
@@ -119,12 +122,18 @@ def version(at: Path) -> tuple[int, int]:
     return int(numbers[1]), int(numbers[2])
 
 
-def release(vmlinux: Path) -> str:
-    """The stable version in Debian's part of a kernel's banner, as 6.1.176; raises ValueError where there is none."""
-    with vmlinux.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as whole:
+def release(at: Path) -> str:
+    """The stable version of a kernel at a path that `fetch` gave, as 6.1.176; raises ValueError where there is none.
+
+    A header tree states it for the compiler, a vmlinux in Debian's part of its banner.
+    """
+    if at.is_dir():
+        text = (at / "include/generated/uapi/linux/version.h").read_text()
+        return ".".join(re.findall(r"LINUX_VERSION_(?:MAJOR|PATCHLEVEL|SUBLEVEL) (\d+)", text))
+    with at.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as whole:
         banner = re.search(rb"Linux version [^\n]* Debian (\d+\.\d+\.\d+)-", whole)
         if banner is None:
-            raise ValueError(f"{vmlinux.name} has no banner of Debian")
+            raise ValueError(f"{at.name} has no banner of Debian")
         return banner[1].decode()
 
 

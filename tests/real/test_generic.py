@@ -25,8 +25,8 @@ def guessed(path: str, reader: str) -> dict:
     return report
 
 
-def test_the_ten_highest_are_those_of_the_document(kernel):
-    report = guessed(str(kernel("next")), "dwarf")
+def test_the_ten_highest_are_those_of_the_document(measured):
+    report = guessed(str(measured("next")), "dwarf")
     found = [(str(f["rank"]["place"]), f["struct"], f"{f['rank']['score']:.1f}") for f in report["findings"]]
     assert found[:10] == ROWS
     (said,) = report["coverage"]["guessed"]

@@ -14,10 +14,9 @@ EXAMPLES = [example for page in PAGES for example in examples(page) if example.i
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.name)
-def test_every_command_prints_what_is_shown(example: Example, kernel, tmp_path):
+def test_every_command_prints_what_is_shown(example: Example, measured, tmp_path):
     paths = {}
     for name, (source, version) in example.kernels.items():
-        paths[name] = kernel(source)
-        if ".".join(map(str, kernels.version(paths[name]))) != version:
-            pytest.skip(f"{source} is now Linux {kernels.version(paths[name])}; the document shows {version}")
+        paths[name] = measured(source)
+        assert f"{kernels.release(paths[name])}.".startswith(f"{version}."), "the document is about another version"
     follow(example, tmp_path, paths)

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -130,7 +131,8 @@ def test_a_process_that_is_killed_is_reported(folder, patch, here, words, order)
         wanted = 2 if words[-1] == "-j2" and not here else 1
         assert wait_until(lambda: len(descendants(run.pid)) >= wanted or run.poll() is not None, 30)
         for process in sorted(descendants(run.pid))[:: 1 if order == "first" else -1]:
-            os.kill(process, signal.SIGKILL)
+            with suppress(ProcessLookupError):  # the others may end as soon as one is killed
+                os.kill(process, signal.SIGKILL)
         out, err = run.communicate(timeout=30)
     finally:
         run.kill()
