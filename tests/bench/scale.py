@@ -23,6 +23,8 @@ from typing import Literal, TypeVar
 
 MB = 1_000_000
 GBIT = 125 * MB
+NETWORKS = (1, 10)
+"""In Gbit/s: of the file server, and of each machine."""
 WORKERS = (1, 2, 4, 8, 16, 32, 64, 128, 256)
 Kind = Literal["kernel", "debug", "other"]
 _T = TypeVar("_T")
@@ -55,7 +57,7 @@ class Package:
     kind: Kind
 
     @property
-    def work(self) -> "Work":
+    def work(self) -> Work:
         """The package as a task, at the measured rates."""
         return Work(self.size, START_SECONDS + RATES[self.kind].seconds_per_mb * self.size / MB)
 
@@ -227,19 +229,20 @@ def read_index(path: Path) -> str:
     return path.read_text(encoding="utf-8")
 
 
-def table(works: Sequence[Work], threads: int, server: float, link: float) -> Iterator[str]:
-    """Yield the lines of a table: a row for each number of workers."""
-    yield "| workers | machines | time | efficiency | bottleneck | its bound |"
-    yield "|---|---|---|---|---|---|"
-    busy = sum(work.seconds for work in works)
+def table(works: Sequence[Work], threads: int) -> Iterator[str]:
+    """Yield the lines of a table: a row for each number of workers, with time, efficiency and bottleneck by network."""
+    cells = [cell for gbit in NETWORKS for cell in (f"{gbit} Gbit/s", "efficiency", "bottleneck")]
+    yield f"| workers | machines | {' | '.join(cells)} |"
+    yield "|" + "---|" * (len(cells) + 2)
     for workers in WORKERS:
-        found = schedule(works, Site(workers, threads, server, link))
-        share = busy / workers / found.makespan
-        bound = found.bounds[found.bottleneck] / found.makespan
-        yield (
-            f"| {workers} | {-(-workers // threads)} | {duration(found.makespan)} | {share:.0%} "
-            f"| {found.bottleneck} | {bound:.0%} |"
-        )
+        cells = [cell for gbit in NETWORKS for cell in _cells(works, Site(workers, threads, gbit * GBIT, gbit * GBIT))]
+        yield f"| {workers} | {-(-workers // threads)} | {' | '.join(cells)} |"
+
+
+def _cells(works: Sequence[Work], site: Site) -> tuple[str, str, str]:
+    found = schedule(works, site)
+    efficiency = sum(work.seconds for work in works) / site.workers / found.makespan
+    return duration(found.makespan), f"{efficiency:.0%}", found.bottleneck
 
 
 def duration(seconds: float) -> str:
@@ -289,10 +292,9 @@ def _print_tables(index: dict[str, Package], number: int, threads: int) -> None:
         print(f"## {title}\n\n{summary(several)}\n")
         works = [one.work for one in several]
         largest_first = sorted(works, key=lambda work: -work.seconds)
-        for gbit in (1, 10):
-            for order, ordered in (("in the order of names", works), ("largest first", largest_first)):
-                print(f"### {gbit} Gbit/s, {order}\n")
-                print("\n".join(table(ordered, threads, gbit * GBIT, gbit * GBIT)), end="\n\n")
+        for order, ordered in (("in the order of names", works), ("largest first", largest_first)):
+            print(f"### {order.capitalize()}\n")
+            print("\n".join(table(ordered, threads)), end="\n\n")
 
 
 if __name__ == "__main__":

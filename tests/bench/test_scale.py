@@ -110,7 +110,7 @@ def test_the_tables(tmp_path, capsys):
     assert main([str(tmp_path / "Packages"), "--packages", "3"]) == 0
     text = capsys.readouterr().out
     assert "3 packages, 0.0 GB" in text
-    assert text.count("| 256 | 32 |") == 8
+    assert text.count("| 256 | 32 |") == 4
 
 
 @pytest.mark.parametrize(
