@@ -22,9 +22,13 @@ from layoutlint.commands.options import (
 )
 from layoutlint.commands.packs import discover_rule_file, load_packs
 from layoutlint.commands.struct_names import refuse_swapped, without_keywords
+from layoutlint.errors import not_installed
 
 if TYPE_CHECKING:
     from layoutlint.comparison.history import History
+    from layoutlint.comparison.layouts import NotCompared
+    from layoutlint.lint.sides import SideInput
+    from layoutlint.model.reading import InputText
 
 
 class HistoryOptions(NamedTuple):
@@ -35,6 +39,7 @@ class HistoryOptions(NamedTuple):
     no_packs: bool
     no_annotations: bool
     pairs: tuple[tuple[str, str], ...]
+    input_names: tuple[str, ...]
     format_: str
     verbose: bool
 
@@ -48,6 +53,13 @@ class HistoryOptions(NamedTuple):
     multiple=True,
     metavar="FIELD FIELD",
     help="Say in how many placements two fields share a line. Can be repeated.",
+)
+@click.option(
+    "--input",
+    "input_names",
+    multiple=True,
+    metavar="GLOB",
+    help="Of a store, use inputs with a matching name. Can be repeated.",
 )
 @rule_options
 @format_option(reports.HISTORY_FORMATS)
@@ -66,7 +78,8 @@ def history(
 ) -> NoReturn:
     """Follow STRUCT over several builds: sizes, fields that moved, verdicts, and what changed when.
 
-    Builds are in the order of their Linux versions, if all state one; else as given. Exit status: 0 the
+    INPUT can be the store of a survey. Builds are in the order of their Linux versions, if all state one;
+    else as given. Exit status: 0 the
     struct is known in every build, 3 something is not known.
     """
     from layoutlint.commands import terminal
@@ -96,6 +109,7 @@ def _trace(
     from layoutlint.intent.toml import rule_file
     from layoutlint.lint import sides
     from layoutlint.lint.options import Options
+    from layoutlint.model.record import replace
 
     paths, name = _split(words)
     paths, texts = standard_input.take_text(paths)
@@ -109,9 +123,11 @@ def _trace(
         min_align=placement.min_align,
         read=read_options(flags, reading, texts=texts),
     )
-    inputs = [sides.SideInput(path, (path,)) for path in paths]
+    inputs, stored, gaps = _inputs(paths, name, own.input_names)
+    options = replace(options, read=replace(options.read, texts=(*texts, *stored)))
     read = sides.read_sides(inputs, packs, kernel_packs, options)
     traced = trace_struct(name, read, own.pairs, placement.line_size, placement.min_align)
+    traced = replace(traced, gaps=(*traced.gaps, *gaps))
     if all(build.is_missing for build in traced.builds):
         from layoutlint.errors import ReadError, struct_hint
         from layoutlint.readers import inputs as readers
@@ -120,6 +136,35 @@ def _trace(
         raise ReadError(", ".join(paths), f"no struct {name}{hint}")
     _refuse_unknown_fields(traced)
     return traced
+
+
+def _inputs(
+    paths: tuple[str, ...], name: str, patterns: tuple[str, ...]
+) -> tuple[list[SideInput], list[InputText], list[NotCompared]]:
+    """Return what paths stand for: themselves, or what a store has of the struct. Raises UsageError."""
+    from layoutlint.lint.sides import SideInput
+    from layoutlint.lint.survey.store import is_store, open_store
+
+    stores = [path for path in paths if is_store(path)]
+    if patterns and not stores:
+        raise click.UsageError("`--input` chooses inputs of a store, and no store is given")
+    inputs: list[SideInput] = []
+    texts: list[InputText] = []
+    gaps: list[NotCompared] = []
+    for path in paths:
+        if path not in stores:
+            inputs.append(SideInput(path, (path,)))
+            continue
+        try:
+            from layoutlint.lint.survey.builds import stored_builds
+
+            found = stored_builds(open_store(path), name, patterns)
+        except ModuleNotFoundError as error:
+            raise not_installed(error) from None
+        inputs += found.inputs
+        texts += found.texts
+        gaps += found.gaps
+    return inputs, texts, gaps
 
 
 def _split(words: tuple[str, ...]) -> tuple[tuple[str, ...], str]:

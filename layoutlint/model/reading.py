@@ -181,7 +181,7 @@ DEBUG_DIR = "/usr/lib/debug"
 
 
 class InputText(Record, frozen=True):
-    """C text that is read as if it were a file."""
+    """C text, or a snapshot, that is read as if it were a file."""
 
     path: str
     """Its name as an input and in messages; headers are searched beside it."""

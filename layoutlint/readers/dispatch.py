@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from layoutlint import files
 from layoutlint.errors import ReadError
-from layoutlint.model.reading import Reading, ReadOptions, Unread
+from layoutlint.model.reading import InputText, Reading, ReadOptions, Unread
 from layoutlint.model.record import replace
 from layoutlint.model.wanted import Wanted
 from layoutlint.readers.elf import kernel_image, packed
@@ -96,9 +96,7 @@ def read(path: str, wanted: Wanted, options: ReadOptions) -> Reading:
     """
     text = next((given for given in options.texts if given.path == path), None)
     if text is not None:
-        from layoutlint.readers.clang import text_inputs
-
-        return text_inputs.read_unsaved(text, wanted.with_everything(), options)
+        return _read_text(text, wanted, options)
     if path.startswith("build-id:") and not files.exists(path):
         from layoutlint.readers.downloads import debuginfod
 
@@ -114,6 +112,21 @@ def read(path: str, wanted: Wanted, options: ReadOptions) -> Reading:
 
         return snapshot.read(path, wanted, options)
     return _read_blob(path, wanted, options) if reader == "btf" else _read_elf(path, wanted, options)
+
+
+def _read_text(given: InputText, wanted: Wanted, options: ReadOptions) -> Reading:
+    """Read a text that is not on disk: C or a snapshot."""
+    from layoutlint.readers.snapshot import record
+
+    data = given.text.encode(errors="surrogateescape")
+    if record.is_snapshot(data[:SNIFFED]):
+        from layoutlint.readers import snapshot
+        from layoutlint.readers.snapshot.decode import decode
+
+        return snapshot.select(decode(data, given.path), wanted, options)
+    from layoutlint.readers.clang import text_inputs
+
+    return text_inputs.read_unsaved(given, wanted.with_everything(), options)
 
 
 def attempt(path: str, wanted: Wanted, options: ReadOptions) -> Reading | Unread:

@@ -9,7 +9,7 @@ import glob
 import os
 import tempfile
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -123,6 +123,37 @@ SELECT rule, struct, outcome, input, member, target, release, violating, placeme
 WHERE outcome != 'kept' AND suppressed IS NULL AND NOT guess AND rule GLOB $rule AND struct GLOB $struct
 ORDER BY rule, struct, input, member NULLS FIRST, target, fingerprint
 """
+_BUILDS = f"""
+WITH chosen AS (
+    SELECT input, layouts.member, layouts.target, layouts.release, record, config
+    FROM layouts JOIN all_readings AS reading ON layouts.key = reading.key
+        AND layouts.target = reading.target AND layouts.member IS NOT DISTINCT FROM reading.member
+    WHERE struct = $struct
+), builds AS (
+    SELECT input, member, target, release, list_sort(list(DISTINCT record)) AS records,
+        any_value(config) AS config
+    FROM chosen GROUP BY input, member, target, release
+), named AS (
+    SELECT concat_ws(':', input, member) AS name, * FROM builds
+)
+SELECT name, records, config FROM named
+QUALIFY row_number() OVER (PARTITION BY target, release, records, config ORDER BY name) = 1
+ORDER BY {_VERSION.format("release")} NULLS FIRST, target, name
+"""
+_UNREAD_WITHOUT = """
+SELECT count(*) FROM runs
+WHERE outcome != 'complete' AND input NOT IN (SELECT input FROM layouts WHERE struct = $struct)
+"""
+
+
+class RecordedBuild(Record, frozen=True):
+    """One struct in one input, or in a file of it."""
+
+    name: str
+    records: tuple[str, ...]
+    """Its definitions, as snapshots."""
+    config: tuple[str, ...] | None
+    """The kernel options that are on."""
 
 
 class Filters(Record, frozen=True):
@@ -143,6 +174,32 @@ def failing_verdicts(store: Store, filters: Filters) -> list[FailingVerdict]:
     with _connected(store) as connection:
         values = {"rule": filters.rule, "struct": filters.struct}
         return [FailingVerdict(*row) for row in connection.execute(_FAILING, values).fetchall()]
+
+
+def recorded_builds(store: Store, struct: str, inputs: Sequence[str]) -> tuple[list[RecordedBuild], int]:
+    """Return the builds of a struct in inputs that match a pattern, and how many others were not read whole.
+
+    Raises ReadError for files that are damaged.
+    """
+    with _connected(store) as connection:
+        if inputs:
+            matches = " OR ".join("input GLOB ?" for _ in inputs)
+            connection.execute(f"CREATE TABLE chosen_runs AS FROM {RUNS} WHERE {matches}", list(inputs))
+            connection.execute(f"DROP VIEW {RUNS}")
+            connection.execute(f"ALTER TABLE chosen_runs RENAME TO {RUNS}")
+        rows = connection.execute(_BUILDS, {"struct": struct}).fetchall()
+        (unread,) = connection.execute(_UNREAD_WITHOUT, {"struct": struct}).fetchone()
+    builds = [
+        RecordedBuild(name, tuple(records), None if config is None else tuple(config))
+        for name, records, config in rows
+    ]
+    return builds, unread
+
+
+def recorded_names(store: Store) -> list[str]:
+    """Return the names of all structs of a store. Raises ReadError."""
+    with _connected(store) as connection:
+        return [name for (name,) in connection.execute("SELECT DISTINCT struct FROM layouts").fetchall()]
 
 
 def _report(store: Store, connection: Any, filters: Filters) -> StoreReport:

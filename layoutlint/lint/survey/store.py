@@ -80,6 +80,11 @@ class Store(Record, frozen=True):
         return [path for path in paths if path.endswith(".parquet")]
 
 
+def is_store(path: str) -> bool:
+    """Return whether a path is a folder that a survey made, of any version."""
+    return files.exists(os.path.join(path, _HEAD))
+
+
 def open_store(path: str) -> Store:
     """Return a store that exists. Raises UsageError for another folder, or a store of another version."""
     head = os.path.join(path, _HEAD)

@@ -23,10 +23,15 @@ def load(path: str) -> Reading:
 
 def read(path: str, wanted: Wanted, options: ReadOptions) -> Reading:
     """Return the requested structs of a snapshot. Raises ReadError with place and cause."""
-    reading = load(path)
+    return select(load(path), wanted, options)
+
+
+def select(reading: Reading, wanted: Wanted, options: ReadOptions) -> Reading:
+    """Return the requested structs of a snapshot that was decoded. Raises ReadError for another reader."""
     recorded = reading.reader.removeprefix(SNAPSHOT_OF)
     if options.reader is not None and options.reader not in recorded:
-        raise ReadError(path, f"is a snapshot of what was read by {recorded}, not by {options.reader}")
+        reason = f"is a snapshot of what was read by {recorded}, not by {options.reader}"
+        raise ReadError(reading.path, reason)
     if wanted.names_only:
         structs = reading.structs
         names = frozenset(name for struct in structs for name in (struct.name, *struct.aliases))
