@@ -39,6 +39,7 @@ def executable(name: str) -> str:
 SCHEMAS = {
     "vendor.github-workflows": WORKFLOWS,
     "vendor.github-actions": ("action.yml",),
+    "vendor.compose-spec": ("docs/distributed/compose.yaml",),
     "vendor.gitlab-ci": ("--data-transform", "gitlab-ci", "docs/ci/gitlab.yml"),
 }
 LINTERS = {
