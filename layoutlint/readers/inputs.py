@@ -13,6 +13,7 @@ from layoutlint.model.record import replace
 from layoutlint.model.wanted import Wanted
 from layoutlint.readers import dispatch
 from layoutlint.readers.archives.locate import Location, locate
+from layoutlint.readers.downloads import urls
 from layoutlint.readers.processes.child import Lost
 from layoutlint.readers.processes.pool import map_ordered
 
@@ -31,6 +32,8 @@ def read_each(inputs: tuple[str, ...], names: Wanted, options: ReadOptions) -> l
     for run in _runs(inputs, options):
         if isinstance(run, list):
             results += _read_files(run, names, options)
+        elif isinstance(run, Unread):
+            results.append(run)
         elif isinstance(run, Location):
             results += _read_archive(run, names, options)
         else:
@@ -80,12 +83,12 @@ def _read_archive(location: Location, names: Wanted, options: ReadOptions) -> li
     return recall_or_read(parts, names, options, partial(read.read, location, names, options))
 
 
-def _runs(inputs: tuple[str, ...], options: ReadOptions) -> Iterator[Folder | Location | list[str]]:
-    """Yield folders of modules, archives, and lists of the files between them."""
+def _runs(inputs: tuple[str, ...], options: ReadOptions) -> Iterator[Folder | Location | Unread | list[str]]:
+    """Yield folders of modules, archives, URLs without an answer, and lists of the files between them."""
     texts = {text.path for text in options.texts}
     single: list[str] = []
     for path in inputs:
-        several = None if path in texts else _folder(path) if files.is_folder(path) else locate(path)
+        several = None if path in texts else _several(path, options)
         if several is None:
             single.append(path)
             continue
@@ -95,6 +98,18 @@ def _runs(inputs: tuple[str, ...], options: ReadOptions) -> Iterator[Folder | Lo
         yield several
     if single:
         yield single
+
+
+def _several(path: str, options: ReadOptions) -> Folder | Location | Unread | None:
+    """Return what an input of several files is, after its download; None for one file."""
+    if files.is_folder(path):
+        return _folder(path)
+    if urls.is_url(path):
+        try:
+            urls.fetch(path, options)
+        except ReadError as error:
+            return Unread(error.path, error.reason)
+    return locate(path)
 
 
 def _folder(path: str) -> Folder | None:

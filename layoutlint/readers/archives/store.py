@@ -53,8 +53,9 @@ def unpacked(location: Location) -> Unpacked:
         reason = f"there is no place to unpack it: {files.error_reason(error)}"
         raise ReadError(location.path, reason) from error
     result = _unpack(location, store)
+    source = None if stored_files.find(location.path) is not None else key[0]
     for member in result.members:
-        stored = StoredFile(store, member.offset, member.size, key[0], state)
+        stored = StoredFile(store, member.offset, member.size, source, state)
         stored_files.add(f"{location.path}:{member.name}", stored)
     _kept[key] = _Kept(state, store, result)
     return result
@@ -69,12 +70,22 @@ def _make_room(key: tuple[str, str]) -> None:
             del sizes[other]
 
 
+def _open(path: str) -> IO[bytes]:
+    """Open an archive with a descriptor at its start: a file, or a download. Raises OSError."""
+    stored = stored_files.find(path)
+    if stored is None:
+        return files.open_file(path)
+    file = os.fdopen(os.dup(stored.store.fileno()), "rb")
+    file.seek(stored.offset)
+    return file
+
+
 def _unpack(location: Location, store: IO[bytes]) -> Unpacked:
     """Unpack an archive in a process with limits. Raises ReadError."""
     most = limits.limits()
     bounds = sandbox.Limits(seconds=most.seconds, memory=most.memory)
     try:
-        with files.open_file(location.path) as source:
+        with _open(location.path) as source:
             request = Request(location.path, location.member, source.fileno(), store.fileno(), most)
             ((_, result),) = sandbox.run_each(partial(unpack.unpack), [request], 1, bounds)
     except OSError as error:

@@ -32,6 +32,7 @@ _PROGRESS = 100 << 10
 """The bytes that must arrive in the time of a server (DEBUGINFOD_TIMEOUT of debuginfod_find_debuginfo(3))."""
 _PIECE = 1 << 16
 _MEMORY = 2 << 30
+_HTTP = ("http", "https")
 _MISSING = (404, 410)
 
 
@@ -54,7 +55,10 @@ class Bounds(Record, frozen=True):
 
 
 def download(url: str, sink: IO[bytes], bounds: Bounds) -> None:
-    """Write what an HTTP server has into an open file. Raises Missing and TransferError."""
+    """Write what a server has into an open file. Raises Missing and TransferError.
+
+    fsspec reads URLs of other protocols than http and https: with its modules, such as s3fs.
+    """
     limits = sandbox.Limits(seconds=bounds.seconds, memory=_MEMORY)
     ((_, result),) = sandbox.run_each(_transfer, [_Transfer(url, sink.fileno(), bounds)], 1, limits)
     if isinstance(result, Failure):
@@ -72,7 +76,7 @@ def _transfer(transfer: _Transfer) -> None:
     bounds = transfer.bounds
     size = mark = 0
     left = bounds.total_seconds
-    for piece in _read_http(transfer.url):
+    for piece in _read(transfer.url):
         size += len(piece)
         if size > bounds.most:
             raise TransferError(f"has more than the {bounds.most:,} bytes that are downloaded")
@@ -88,9 +92,32 @@ def _transfer(transfer: _Transfer) -> None:
                 written += os.write(transfer.sink, view[written:])
 
 
-def _read_http(url: str) -> Iterator[bytes]:
-    request = Request(url, headers={"User-Agent": f"layoutlint/{__version__}", "Accept-Encoding": "identity"})
+def _read(url: str) -> Iterator[bytes]:
+    return _read_http(url) if url.partition(":")[0] in _HTTP else _read_other(url)
+
+
+def _read_other(url: str) -> Iterator[bytes]:
+    """Yield what fsspec reads. Its modules raise exceptions of libraries that they use."""
     try:
+        import fsspec
+
+        with fsspec.open(url, "rb", compression=None) as file:
+            while piece := file.read(_PIECE):
+                yield piece
+        return
+    except FileNotFoundError:
+        failure: Exception = Missing()
+    except ImportError as error:
+        failure = TransferError(f"the protocol {url.partition(':')[0]} needs another package: {error}")
+    except Exception as error:
+        failure = TransferError(f"cannot be read: {type(error).__name__} {error}")
+    raise failure  # outside, as in _read_http
+
+
+def _read_http(url: str) -> Iterator[bytes]:
+    headers = {"User-Agent": f"layoutlint/{__version__}", "Accept-Encoding": "identity"}
+    try:
+        request = Request(url, headers=headers)
         with _opener().open(request) as response:
             yield from _body(response)
         return
@@ -133,7 +160,7 @@ class _Redirects(HTTPRedirectHandler):
     ) -> Request | None:
         """Return the request for the new place; raise TransferError for a place that is not asked."""
         old, new = urlsplit(request.full_url).scheme, urlsplit(url).scheme
-        if new not in ("http", "https") or (old == "https" and new == "http"):
+        if new not in _HTTP or (old == "https" and new == "http"):
             raise TransferError(f"the server redirects from {old} to {new or 'no protocol'}")
         return super().redirect_request(request, file, code, message, headers, url)
 
