@@ -13,7 +13,6 @@ from layoutlint.model.record import replace
 from layoutlint.model.wanted import Wanted
 from layoutlint.readers import dispatch
 from layoutlint.readers.archives.locate import Location, locate
-from layoutlint.readers.downloads import urls
 from layoutlint.readers.processes.child import Lost
 from layoutlint.readers.processes.pool import map_ordered
 
@@ -104,9 +103,12 @@ def _several(path: str, options: ReadOptions) -> Folder | Location | Unread | No
     """Return what an input of several files is, after its download; None for one file."""
     if files.is_folder(path):
         return _folder(path)
-    if urls.is_url(path):
+    if "://" in path:
+        from layoutlint.readers.downloads import urls  # few inputs are URLs
+
         try:
-            urls.fetch(path, options)
+            if urls.is_url(path):
+                urls.fetch(path, options)
         except ReadError as error:
             return Unread(error.path, error.reason)
     return locate(path)
