@@ -244,3 +244,10 @@ def test_names_come_from_standard_input(folder):
     assert "gone\\x1b[1m: failed (unread)" in done.stdout
     assert "3 inputs: 3 new, 0 already there" in done.stdout
     assert {row["input"] for row in rows(folder / "store", RUNS)} == {"a\nb", "far", "gone\x1b[1m"}
+
+
+def test_pipes_and_devices_are_not_waited_for(folder):
+    os.mkfifo(folder / "pipe")
+    status, report = survey(folder, "pipe", "/dev/zero", "near")
+    assert (status, report["outcomes"]) == (1, {"complete": 1, "incomplete": 0, "failed": 2})
+    assert all("is a pipe or a device" in each["message"] for each in report["failures"])
