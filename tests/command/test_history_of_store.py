@@ -48,6 +48,7 @@ def test_kernels_are_as_from_their_files(tmp_path):
         assert stored[key] == expected[key], key
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("inputs", "words", "status", "sizes"), [
     ("near far", (), 0, [72, 16]),
     ("near copy far", (), 0, [16, 72]),  # one layout, under the first name: `copy`
@@ -78,6 +79,7 @@ def test_two_definitions_in_one_input(folder):
     assert {build["reason"] for build in found["builds"]} == {None, "2 different definitions"}
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("words", "status", "message"), [
     (("store", "rings"), 3, "has no layout of rings; it has those of the survey's rules and of `--struct` (did you mean `ring`?)"),
     (("store", "ring", "--input", "x*"), 3, "has no layout of ring in these inputs"),
@@ -90,6 +92,7 @@ def test_mistakes(folder, words, status, message):
     assert message in " ".join(done.stderr.split())
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("table", ["layouts", "readings", "runs"])
 def test_a_damaged_store(folder, table):
     survey(folder, "near", "--rules", "rules.toml")

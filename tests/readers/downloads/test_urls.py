@@ -52,6 +52,7 @@ def sizes(folder, url: str) -> list[int]:
     return [struct["size"] for struct in json.loads(done.stdout)["structs"]] if done.stdout else [done.stderr]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("path", "expected"), [
     ("/near", [16]), ("/far", [72]), ("/moved", [72]), ("/a:b", [72]), ("/tar:near", [16]), ("/tar", [72, 16]),
 ])  # fmt: skip
@@ -63,6 +64,7 @@ def test_other_protocols_are_those_of_fsspec(folder):
     assert sizes(folder, f"file://{folder}/near") == [16]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(("url", "reason"), [
     ("SERVER/gone", "the server does not have it"),
     ("SERVER/gone:member", "the server does not have it"),
