@@ -79,8 +79,7 @@ def history(
     """Follow STRUCT over several builds: sizes, fields that moved, verdicts, and what changed when.
 
     INPUT can be the store of a survey. Builds are in the order of their Linux versions, if all state one;
-    else as given. Exit status: 0 the
-    struct is known in every build, 3 something is not known.
+    else as given. Exit status: 0 the struct is known in every build, 3 something is not known.
     """
     from layoutlint.commands import terminal
 

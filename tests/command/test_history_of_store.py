@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import tarfile
 
+import pyarrow
 import pytest
+from pyarrow import parquet
 
 from tests.command.test_survey import RULES, btf
 from tests.harness.command import ROOT, run
+from tests.harness.tools import need
 
 GAPS = {"near": 8, "far": 64, "wide": 4096}
 SNAPSHOTS = [ROOT / "fixtures" / "kernel_layouts" / f"linux-{version}.json" for version in ("6.1", "6.12", "7.2")]
@@ -60,13 +65,31 @@ def test_inputs_of_a_store(folder, inputs, words, status, sizes):
     survey(folder, *inputs.split(), "--rules", "rules.toml")
     code, found = trace(folder, "store", "ring", *words, "--rules", "rules.toml")
     assert (code, [build["size"] for build in found["builds"]]) == (status, sizes)
-    assert len(found["rules"][0]["outcome"]) > 0
+    outcomes = {16: "at-risk", 72: "kept"}
+    assert found["rules"][0]["outcome"] == [outcomes[size] for size in sizes]
 
 
 def test_a_store_and_a_new_build(folder):
+    """Also if the new build has the name of an old one, or two stores have inputs of one name."""
     survey(folder, "near", "--rules", "rules.toml")
-    _, found = trace(folder, "store", "wide", "ring", "--rules", "rules.toml")
-    assert [build["size"] for build in found["builds"]] == [16, 4104]
+    (folder / "store").rename(folder / "old")
+    (folder / "near").write_bytes(btf(64))
+    survey(folder, "near", "--rules", "rules.toml")
+    (folder / "near").write_bytes(btf(4096))
+    _, found = trace(folder, "old", "store", "near", "ring", "--rules", "rules.toml")
+    assert [build["size"] for build in found["builds"]] == [16, 72, 4104]
+
+
+def test_an_archive_for_two_machines(folder):
+    """Both builds have the name of the archive."""
+    (folder / "ring.c").write_text("struct ring { long head, tail; } ring;")
+    subprocess.run([need("gcc"), "-g", "-c", "ring.c"], cwd=folder, check=True)
+    with tarfile.open(folder / "both.tar", "w") as archive:
+        for name in ("far", "ring.o"):
+            archive.add(folder / name, name)
+    survey(folder, "both.tar", "--rules", "rules.toml")
+    _, found = trace(folder, "store", "ring", "--rules", "rules.toml")
+    assert sorted(build["size"] for build in found["builds"]) == [16, 72]
 
 
 def test_two_definitions_in_one_input(folder):
@@ -101,6 +124,19 @@ def test_a_damaged_store(folder, table):
     done = run("history", "store", "ring", "--rules", "rules.toml", cwd=folder)
     assert (done.returncode, done.stdout) == (3, "")
     assert "is damaged" in " ".join(done.stderr.split())
+
+
+@pytest.mark.parametrize("text", ["", "x", "null", "struct ring { int head; };", '{"schema": "layoutlint/snapshot/1"', '{"schema": "layoutlint/snapshot/1"}'])
+def test_a_record_that_is_no_snapshot(folder, text):
+    survey(folder, "near", "--rules", "rules.toml")
+    (path,) = (folder / "store" / "layouts").glob("*.parquet")
+    rows = parquet.read_table(path)
+    number = rows.column_names.index("record")
+    parquet.write_table(rows.set_column(number, rows.schema.field("record"), pyarrow.array([text])), path)
+    done = run("history", "store", "ring", "--rules", "rules.toml", cwd=folder)
+    assert done.returncode == 3
+    assert "internal error" not in done.stderr
+    assert "near" in done.stdout + done.stderr
 
 
 def test_a_store_of_another_version(folder):

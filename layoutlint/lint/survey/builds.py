@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from layoutlint.comparison.layouts import NotCompared
@@ -14,6 +15,7 @@ from layoutlint.lint.survey.store import Store
 from layoutlint.model.reading import InputText
 from layoutlint.model.record import Record
 from layoutlint.phrases import quantity
+from layoutlint.readers.snapshot import record
 
 
 class StoredBuilds(Record, frozen=True):
@@ -39,10 +41,22 @@ def stored_builds(store: Store, struct: str, inputs: Sequence[str] = ()) -> Stor
         hint = struct_hint(struct, queries.recorded_names(store))
         reason = f"has no layout of {struct}{chosen}; it has those of the survey's rules and of `--struct`"
         raise ReadError(store.path, f"{reason}{hint}")
-    texts = [tuple(_texts(build)) for build in builds]
-    names = (tuple(text.path for text in each) for each in texts)
-    sides = tuple(SideInput(build.name, paths) for build, paths in zip(builds, names, strict=True))
-    return StoredBuilds(sides, tuple(text for each in texts for text in each), tuple(_gaps(store, unread)))
+    sides: list[SideInput] = []
+    texts: list[InputText] = []
+    for build, label in zip(builds, _labels(store, builds), strict=True):
+        snapshots = tuple(_texts(store, build, label))
+        sides.append(SideInput(label, tuple(text.path for text in snapshots)))
+        texts += snapshots
+    return StoredBuilds(tuple(sides), tuple(texts), tuple(_gaps(store, unread)))
+
+
+def _labels(store: Store, builds: Sequence[RecordedBuild]) -> Iterator[str]:
+    """Yield names that no two builds share, nor an input that stands beside the store."""
+    seen: Counter[str] = Counter()
+    for build in builds:
+        seen[build.name] += 1
+        number = seen[build.name]
+        yield f"{store.path}:{build.name}" + (f" ({number})" if number > 1 else "")
 
 
 def _gaps(store: Store, unread: int) -> Iterator[NotCompared]:
@@ -51,11 +65,20 @@ def _gaps(store: Store, unread: int) -> Iterator[NotCompared]:
         yield NotCompared(store.path, f"{reason} (`layoutlint survey report` says why)")
 
 
-def _texts(build: RecordedBuild) -> Iterator[InputText]:
-    """Yield the definitions of a build as snapshots, with the configuration from beside them."""
-    for number, record in enumerate(build.records, 1):
-        name = build.name if len(build.records) == 1 else f"{build.name} (definition {number})"
-        document = json.loads(record)
+def _texts(store: Store, build: RecordedBuild, label: str) -> Iterator[InputText]:
+    """Yield the definitions of a build as snapshots, with the configuration from beside them.
+
+    Raises ReadError for a record that is none.
+    """
+    for number, snapshot in enumerate(build.records, 1):
+        name = label if len(build.records) == 1 else f"{label}, definition {number}"
+        if not record.is_snapshot(snapshot.encode()):
+            raise ReadError(store.path, f"is damaged: the layout of {build.name} is no snapshot")
         if build.config is not None:
+            try:
+                document = json.loads(snapshot)
+            except (ValueError, RecursionError) as error:
+                raise ReadError(store.path, f"is damaged: the layout of {build.name}: {error}") from error
             document["config"] = list(build.config)
-        yield InputText(name, json.dumps(document))
+            snapshot = json.dumps(document)
+        yield InputText(name, snapshot)

@@ -126,7 +126,7 @@ ORDER BY rule, struct, input, member NULLS FIRST, target, fingerprint
 _BUILDS = f"""
 WITH chosen AS (
     SELECT input, layouts.member, layouts.target, layouts.release, record, config
-    FROM layouts JOIN all_readings AS reading ON layouts.key = reading.key
+    FROM layouts LEFT JOIN all_readings AS reading ON layouts.key = reading.key
         AND layouts.target = reading.target AND layouts.member IS NOT DISTINCT FROM reading.member
     WHERE struct = $struct
 ), builds AS (

@@ -32,22 +32,13 @@ def fetch(url: str, options: ReadOptions) -> None:
     """
     if "::" in url:
         raise ReadError(url, "chains of URLs (`::`) are not read; name the file itself")
-    try:
-        _fetch(url, options)
-    except Missing:
-        archive, is_member = _archive_of(url)
-        if not is_member:
-            raise ReadError(url, "the server does not have it") from None
-        try:
-            _fetch(archive, options)
-        except Missing:
-            raise ReadError(url, "the server does not have it") from None
-
-
-def _archive_of(url: str) -> tuple[str, bool]:
-    """Return the part of a URL before a colon in its path, and whether it has one."""
     match = _MEMBER.match(url)
-    return (match[1], True) if match else (url, False)
+    for name in (url, match[1]) if match else (url,):
+        try:
+            return _fetch(name, options)
+        except Missing:
+            continue
+    raise ReadError(url, "the server does not have it")
 
 
 def _fetch(url: str, options: ReadOptions) -> None:
