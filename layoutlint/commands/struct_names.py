@@ -37,9 +37,12 @@ def without_keywords(words: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def refuse_swapped(command: str, path: str, names: tuple[str, ...]) -> None:
-    """Raise ReadError if the input is missing, and a file was given as the name of a struct."""
+    """Raise ReadError if the input is missing, and a file was given as the name of a struct.
+
+    Only what could be a name is taken for one: `-`, URLs, build ids and members of archives are no paths.
+    """
     files = [name for name in names if os.path.exists(name)]
-    if files and not os.path.lexists(path):
+    if files and path.replace(".", "_").isidentifier() and not os.path.lexists(path):
         raise ReadError(
             path, f"no such file or directory; INPUT is first: `layoutlint {command} {files[0]} {path}`"
         )

@@ -122,6 +122,13 @@ def test_standard_input(folder):
     assert [build["size"] for build in json.loads(done.stdout)["builds"]] == [80, 24]
 
 
+def test_a_file_that_is_called_as_the_struct(folder):
+    """Inputs that are no paths, such as standard input and URLs, are not taken for swapped arguments."""
+    (folder / "ring").write_text("x")
+    done = run("history", "-", f"file://{folder}/layouts.json", "ring", "--format", "json", cwd=folder, given=FAR.encode())
+    assert [build["size"] for build in json.loads(done.stdout)["builds"]] == [80, None]
+
+
 def test_swapped_arguments(folder):
     done = run("history", "ring", "far.h", cwd=folder)
     assert done.returncode == 3
