@@ -1,4 +1,7 @@
-"""The CPythons that wheels are compiled for and tried with: those that run here, and Debian's, unpacked."""
+"""The CPythons that wheels are compiled for and tried with: those that run here, and unpacked ones.
+
+Debian's packages have most versions. Maven's registry has one that Debian left out.
+"""
 
 from __future__ import annotations
 
@@ -6,15 +9,21 @@ import os
 import shlex
 import shutil
 import subprocess
+import zipfile
 from pathlib import Path
 from typing import NamedTuple
 
-from tests.project.targets import VERSIONS, Missing, Target, UsageError
+from tests.project.targets import VERSIONS, Missing, ReleaseError, Target, UsageError, run
 from tests.real import kernels
 
 # Releases of Debian whose packages have a CPython, for when none is found here.
 DEBIAN = {"3.11": "bookworm", "3.13": "trixie", "3.14": "sid"}
 ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
+
+# The artifact that has a version without a Debian release: headers, modules and programs for both machines.
+MAVEN = {"3.12": "org.bytedeco:cpython:3.12.1-1.5.10"}
+CLASSIFIERS = {"x86_64": "linux-x86_64", "aarch64": "linux-arm64"}
+MAVEN_COPY = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy"
 
 # The modules of the standard library that an installation uses are linked with these.
 LIBRARIES = ("libc6", "zlib1g", "libexpat1", "libffi8", "libsqlite3-0", "liblzma5", "libbz2-1.0", "libzstd1")
@@ -70,12 +79,12 @@ def headers(version: str, found: list[Interpreter], scratch: Path) -> list[Path]
     for interpreter in found:
         if interpreter.version == version and (interpreter.include / "Python.h").is_file():
             return [interpreter.include]
-    if version not in DEBIAN:
-        raise Missing(f"no headers of CPython {version}: install it, and give --python COMMAND")
     root = scratch / version
     try:
+        if version in MAVEN:
+            return [_unpack_jar(version, "x86_64", root) / f"include/python{version}"]
         kernels.unpack(DEBIAN[version], (f"libpython{version}-dev",), root)
-    except kernels.Unavailable as error:
+    except (kernels.Unavailable, Missing) as error:
         raise Missing(f"no headers of CPython {version}: {error}; or give --python COMMAND") from error
     include = root / "usr/include"
     shutil.copytree(include / "x86_64-linux-gnu", include / "aarch64-linux-gnu", dirs_exist_ok=True)
@@ -83,23 +92,48 @@ def headers(version: str, found: list[Interpreter], scratch: Path) -> list[Path]
 
 
 def runner(target: Target, found: list[Interpreter], scratch: Path) -> Interpreter:
-    """Return a CPython that runs a target's wheel: one found here, or Debian's; raises Missing with the reason."""
+    """Return a CPython that runs a target's wheel: one found here, or an unpacked one; raises Missing with the reason."""
     for interpreter in found:
         if interpreter.target == target:
             return interpreter
-    if target.version not in DEBIAN:
-        raise Missing(f"no CPython {target.version} for {target.machine}: give --python COMMAND")
     emulator = _emulator(target.machine)
     root = scratch / f"{target.version}-{target.machine}"
-    parts = (f"python{target.version}-minimal", f"libpython{target.version}-minimal", f"libpython{target.version}-stdlib")
     try:
-        kernels.unpack(DEBIAN[target.version], (*parts, *LIBRARIES), root, ARCHITECTURES[target.machine])
-    except kernels.Unavailable as error:
+        program = _unpack(target, root)
+    except (kernels.Unavailable, Missing) as error:
         raise Missing(f"no CPython {target.version} for {target.machine}: {error}") from error
-    unpacked = ask((*emulator, *_loaded(root / f"usr/bin/python{target.version}", root, target.machine)))
+    unpacked = ask((*emulator, *_loaded(program, root, target.machine)))
     if unpacked is None or unpacked.target != target:
-        raise Missing(f"Debian's CPython {target.version} for {target.machine} does not run here")
+        raise Missing(f"the unpacked CPython {target.version} for {target.machine} does not run here")
     return unpacked
+
+
+def _unpack(target: Target, root: Path) -> Path:
+    """Unpack a CPython and the libraries that it is linked with; return its program."""
+    version, architecture = target.version, ARCHITECTURES[target.machine]
+    if version in MAVEN:
+        kernels.unpack(DEBIAN["3.11"], LIBRARIES, root, architecture)
+        return _unpack_jar(version, target.machine, root) / f"bin/python{version}"
+    parts = (f"python{version}-minimal", f"libpython{version}-minimal", f"libpython{version}-stdlib")
+    kernels.unpack(DEBIAN[version], (*parts, *LIBRARIES), root, architecture)
+    return root / f"usr/bin/python{version}"
+
+
+def _unpack_jar(version: str, machine: str, root: Path) -> Path:
+    """Unpack the CPython of Maven's registry for a machine; return the folder that has its bin, include and lib."""
+    if os.environ.get("LAYOUTLINT_OFFLINE"):
+        raise Missing("LAYOUTLINT_OFFLINE is set")
+    if shutil.which("mvn") is None:
+        raise Missing(f"Debian has none, and Maven (mvn), which has one, is not installed")
+    artifact = f"{MAVEN[version]}:jar:{CLASSIFIERS[machine]}"
+    try:
+        run("mvn", "-B", "-q", MAVEN_COPY, f"-Dartifact={artifact}", f"-DoutputDirectory={root / 'jar'}")
+    except ReleaseError as error:
+        raise Missing(f"Maven has no {artifact}\n{error}") from error
+    (jar,) = (root / "jar").iterdir()
+    with zipfile.ZipFile(jar) as archive:
+        archive.extractall(root)
+    return root / "org/bytedeco/cpython" / CLASSIFIERS[machine]
 
 
 def _emulator(machine: str) -> tuple[str, ...]:

@@ -194,11 +194,27 @@ def test_a_wheel_that_no_python_runs_says_why(monkeypatch: pytest.MonkeyPatch, t
     monkeypatch.setenv("LAYOUTLINT_OFFLINE", "1")
     monkeypatch.setattr(shutil, "which", lambda name: None)
     other = next(machine for machine in MACHINES if machine != os.uname().machine)
-    reasons = [("3.12", other, "no CPython 3.12 for"), ("3.13", other, f"no qemu-{other}: install qemu-user")]
-    reasons += [("3.13", os.uname().machine, "LAYOUTLINT_OFFLINE is set")]
-    for version, machine, reason in reasons:
-        with pytest.raises(Missing, match=reason):
-            pythons.runner(Target(version, machine), [], tmp_path)
+    for version in ("3.12", "3.13"):
+        for machine, reason in ((other, f"no qemu-{other}: install qemu-user"), (os.uname().machine, "OFFLINE is set")):
+            with pytest.raises(Missing, match=reason):
+                pythons.runner(Target(version, machine), [], tmp_path)
+
+
+NO_HEADERS = [
+    ("3.12", "1", "no headers of CPython 3.12: LAYOUTLINT_OFFLINE is set; or give --python"),
+    ("3.12", "", "no headers of CPython 3.12: Debian has none, and Maven .mvn., which has one, is not installed; or give"),
+    ("3.13", "1", "no headers of CPython 3.13: .*LAYOUTLINT_OFFLINE is set; or give --python"),
+]
+
+
+@pytest.mark.parametrize(("version", "offline", "reason"), NO_HEADERS)
+def test_headers_that_cannot_be_had_say_why(
+    version: str, offline: str, reason: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+):
+    monkeypatch.setenv("LAYOUTLINT_OFFLINE", offline)
+    monkeypatch.setattr(shutil, "which", lambda name: None)
+    with pytest.raises(Missing, match=reason):
+        pythons.headers(version, [], tmp_path)
 
 
 FAKE = """
