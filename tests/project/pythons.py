@@ -124,7 +124,7 @@ def _unpack_jar(version: str, machine: str, root: Path) -> Path:
     if os.environ.get("LAYOUTLINT_OFFLINE"):
         raise Missing("LAYOUTLINT_OFFLINE is set")
     if shutil.which("mvn") is None:
-        raise Missing(f"Debian has none, and Maven (mvn), which has one, is not installed")
+        raise Missing("Debian has none, and Maven (mvn), which has one, is not installed")
     artifact = f"{MAVEN[version]}:jar:{CLASSIFIERS[machine]}"
     try:
         run("mvn", "-B", "-q", MAVEN_COPY, f"-Dartifact={artifact}", f"-DoutputDirectory={root / 'jar'}")
