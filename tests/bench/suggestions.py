@@ -25,7 +25,6 @@ from layoutlint.judgement.rule import VARIABLES, Pack
 from layoutlint.judgement.verdict import Outcome
 from layoutlint.lint.cases import TARGET
 from layoutlint.lint.options import Options
-from layoutlint.lint.reordering import Request, suggest
 from layoutlint.lint.run import check
 from layoutlint.lint.subject import Found, Source, find_struct
 from layoutlint.model.paths import is_pattern
@@ -234,6 +233,8 @@ def spelled_out(text: str) -> str:
 def _case_rows(
     path: str, case: Case, cases: tuple[Case, ...], pack: Pack, names: Sequence[str]
 ) -> Iterator[Row]:
+    from layoutlint.lint.reordering import Request, suggest  # imports the solver
+
     failing = {each.rule.id for each in case.expectations if each.outcome in FAILING}
     report = check((path,), (pack,), (), options(case.flags))
     found = {
@@ -291,6 +292,8 @@ SEEDS = (
 
 def seed_rows() -> Iterator[Row]:
     """Yield the rows of the structs in real kernels."""
+    from layoutlint.lint.reordering import Request, suggest  # imports the solver
+
     packs = rule_file.kernel_packs_beside(())
     for seed in SEEDS:
         path = kernels.found(seed.kernel)

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("ortools", reason="OR-tools is not installed (pip install layoutlint[suggest])")
-
 from layoutlint.judgement.verdict import Outcome
 from tests.bench import suggestions
+from tests.harness.tools import NEEDS_SOLVER
 from tests.real import kernels
 
+pytestmark = NEEDS_SOLVER
 CASES = [
     # struct, what keeps its rules, moves, size after; upstream's moves, what it aligned, its size
     ("rw_semaphore", "order", 1, 40, 3, (), 40),

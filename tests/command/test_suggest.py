@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from tests.harness.command import run
-from tests.harness.tools import need
+from tests.harness.tools import NEEDS_SOLVER, need
 
-pytest.importorskip("ortools", reason="OR-tools is not installed (pip install layoutlint[suggest])")
+pytestmark = NEEDS_SOLVER
 
 RULES = """
 [[rule]]

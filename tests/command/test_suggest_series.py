@@ -12,9 +12,9 @@ import pytest
 from layoutlint.commands import output_files
 from layoutlint.errors import UsageError
 from tests.harness.command import run
-from tests.harness.tools import need
+from tests.harness.tools import NEEDS_SOLVER, need
 
-pytest.importorskip("ortools", reason="OR-tools is not installed (pip install layoutlint[suggest])")
+pytestmark = NEEDS_SOLVER
 
 suggest_command = importlib.import_module("layoutlint.commands.suggest")
 FILES = {

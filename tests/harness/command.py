@@ -10,7 +10,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from tests.harness import json_schemas
-from tests.harness.forks import Forks
+from tests.harness.forks import LARGE, Forks
 
 ROOT = Path(__file__).resolve().parents[2]
 SECONDS = 120
@@ -38,7 +38,8 @@ def run(
     is_own = any(name.startswith(("PYTHON", "LC_", "LANG")) for name in environment)  # what Python itself obeys when it starts
     if is_own or given is not None:
         return _valid(_started(words, cwd, {**kept, **environment}, seconds, given))
-    ended = _forks(os.getpid(), "suggest" in words[:1]).run(words, str(cwd), {**kept, **environment}, seconds)
+    command = words[0] if words and words[0] in LARGE else ""
+    ended = _forks(os.getpid(), command).run(words, str(cwd), {**kept, **environment}, seconds)
     return _valid(subprocess.CompletedProcess(words, ended.status, ended.stdout.decode(), ended.stderr.decode()))
 
 
@@ -53,9 +54,9 @@ def _valid(ended: subprocess.CompletedProcess[str]) -> subprocess.CompletedProce
 
 
 @cache
-def _forks(process: int, has_solver: bool) -> Forks:
-    """One or two for each process of pytest."""
-    return Forks(ROOT, has_solver)
+def _forks(process: int, command: str) -> Forks:
+    """A few for each process of pytest: one for each command that needs large libraries, and one for all others."""
+    return Forks(ROOT, command)
 
 
 def _started(

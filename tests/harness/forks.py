@@ -1,8 +1,9 @@
 """A process that has imported the command, and forks for every run: starting Python and importing take most of a short run.
 
-    python -m tests.harness.forks FD [solver]    serves a Unix socket: arguments, folder and environment come in, the status goes out
+    python -m tests.harness.forks FD [COMMAND]    serves a Unix socket
 
-With `solver`, the process imports the solver of `suggest`, too. Others do without: it doubles the memory that every fork copies.
+Arguments, folder and environment come in, the status goes out. It imports the large libraries that COMMAND needs, and no
+others: they multiply the memory that every fork copies.
 """
 
 from __future__ import annotations
@@ -24,7 +25,12 @@ from typing import NoReturn
 
 _LARGEST = 1 << 20
 """Bytes of a request, whose arguments are names and options."""
-_SOLVER = "ortools"
+LARGE = {
+    "suggest": ("ortools",),
+    "survey": ("distributed", "duckdb", "pyarrow"),
+    "lsp": ("lsprotocol", "pygls"),
+}
+"""The large libraries, by the command that needs them; other commands import them when they do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,11 +45,11 @@ class Ended:
 class Forks:
     """The client's side; one run at a time."""
 
-    def __init__(self, root: Path, has_solver: bool = False) -> None:
+    def __init__(self, root: Path, command: str = "") -> None:
         self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs:
             subprocess.run(
-                [sys.executable, "-m", "tests.harness.forks", str(theirs.fileno()), *(["solver"] if has_solver else [])],
+                [sys.executable, "-m", "tests.harness.forks", str(theirs.fileno()), command],
                 cwd=root, pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL, check=True,
             )  # fmt: skip
 
@@ -74,11 +80,11 @@ def _whole(descriptor: int) -> bytes:
         return file.read()
 
 
-def serve(number: int, has_solver: bool) -> None:
+def serve(number: int, command: str) -> None:
     """Answers every request with the child's number, then with its status, until the client is gone."""
     if os.fork():
         os._exit(0)  # the server is no child of the client, which may look whether it has any
-    _prepare(has_solver)
+    _prepare(command)
     gc.freeze()
     with socket.socket(fileno=number) as requests:
         while True:
@@ -96,7 +102,7 @@ def serve(number: int, has_solver: bool) -> None:
             requests.send(b"%d" % os.waitstatus_to_exitcode(status))
 
 
-def _prepare(has_solver: bool) -> None:
+def _prepare(command: str) -> None:
     """Import what commands import when they need it, load libclang and parse the shipped rules: most of a short run.
 
     Runs with a cache parse the rules again, because what they are read from is not logged here.
@@ -106,16 +112,17 @@ def _prepare(has_solver: bool) -> None:
     from layoutlint.intent.toml import rule_file
     from layoutlint.readers.clang import libclang
 
-    if not has_solver:
-        sys.modules[_SOLVER] = None  # type: ignore[assignment]  # importing it fails
+    others = {name for owner, names in LARGE.items() if owner != command for name in names}
+    for name in others:
+        sys.modules[name] = None  # type: ignore[assignment]  # importing it fails
     for module in pkgutil.walk_packages(layoutlint.__path__, "layoutlint."):
         try:
             importlib.import_module(module.name)
         except ModuleNotFoundError as error:
-            if (error.name or "").partition(".")[0] != _SOLVER:
+            if (error.name or "").partition(".")[0] not in {*others, *LARGE.get(command, ())}:
                 raise
-    if not has_solver:
-        del sys.modules[_SOLVER]
+    for name in others:
+        del sys.modules[name]
     with contextlib.suppress(ReadError, RuleFileError):  # the run says it
         libclang.library()
         rule_file.shipped_packs()
@@ -141,4 +148,4 @@ def _become(request: dict, outputs: list[int]) -> NoReturn:
 
 
 if __name__ == "__main__":
-    serve(int(sys.argv[1]), "solver" in sys.argv[2:])
+    serve(int(sys.argv[1]), sys.argv[2])

@@ -14,6 +14,7 @@ import subprocess
 import tempfile
 from collections.abc import Sequence
 from functools import cache
+from importlib.util import find_spec
 from itertools import pairwise
 from pathlib import Path
 
@@ -27,6 +28,17 @@ _OTHERS = re.compile(
 )
 _MACHINE = re.compile(r"-m(?:32|31|64|x32|abi=\S+|arch=\S+|tune=\S+)|--target=\S+|-march=\S+|-B\S+|-stdlib=\S+|-fuse-ld=\S+")
 _PROGRAM = "#include <stdio.h>\nint main(void) { return puts(\"\") < 0; }\n"
+
+
+def needs_library(name: str, remedy: str) -> pytest.MarkDecorator:
+    """Return a mark for tests that skip without a Python library, which it does not import.
+
+    Import large libraries in the tests that use them: workers fork for nearly every test, and copy all that they have loaded.
+    """
+    return pytest.mark.skipif(find_spec(name) is None, reason=f"{name} is not installed ({remedy})")
+
+
+NEEDS_SOLVER = needs_library("ortools", "pip install layoutlint[suggest]")
 
 
 def need(tool: str, *flags: str) -> str:

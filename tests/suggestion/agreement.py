@@ -12,7 +12,6 @@ from layoutlint.judgement.rule import Pack, Rule
 from layoutlint.judgement.verdict import Outcome
 from layoutlint.lint.options import Options
 from layoutlint.lint.placing import PlacementTable, RulePlacements
-from layoutlint.lint.reordering import Request, suggest
 from layoutlint.lint.subject import Found, Source, find_struct
 from layoutlint.model.reading import ReadOptions
 from layoutlint.model.structs import Struct
@@ -42,6 +41,8 @@ class Answer:
 
 def answer(specimen: Specimen, folder: Path) -> Answer | None:
     """Ask for the best order of a struct; None if it cannot be placed as its rule file says."""
+    from layoutlint.lint.reordering import Request, suggest  # imports the solver
+
     path = folder / f"{specimen.name}.h"
     path.write_text(PRELUDE + specimen.text())
     packs: tuple[Pack, ...] = (rule_file.parse(specimen.rules, "rules.toml"),) if specimen.rules else ()

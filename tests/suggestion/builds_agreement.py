@@ -13,7 +13,6 @@ from layoutlint.intent.toml import rule_file
 from layoutlint.judgement.rule import Rule
 from layoutlint.lint.options import Options
 from layoutlint.lint.placing import PlacementTable, RulePlacements
-from layoutlint.lint.reordering import Request, suggest_for_builds
 from layoutlint.lint.subject import Source, find_struct
 from layoutlint.model.build import Build
 from layoutlint.model.reading import ReadOptions
@@ -211,6 +210,8 @@ class BuildsComparison:
 
 def compare(given: Variants, layouts: dict[str, dict[str, Layouts]], folder: Path) -> list[str] | None:
     """Return what contradicts in the suggested order; None if the struct cannot be placed as its rules say."""
+    from layoutlint.lint.reordering import Request, suggest_for_builds  # imports the solver
+
     base = given.base
     path = folder / f"{base.name}.h"
     path.write_text(PRELUDE + given.text)

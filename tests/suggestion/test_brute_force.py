@@ -9,16 +9,19 @@ from pathlib import Path
 
 import pytest
 
-from layoutlint.lint.reordering import run
-from tests.harness.tools import fault, need
+from tests.harness.tools import NEEDS_SOLVER, fault, need
 from tests.suggestion.agreement import Answer, Comparison, answer
 from tests.suggestion.brute_force import compile_orders
 from tests.suggestion.specimens import PRELUDE, Specimen, specimen
+
+pytestmark = NEEDS_SOLVER
 
 
 @pytest.fixture(autouse=True)
 def _without_alternatives(monkeypatch):
     """Leave out what alignment adds: it is searched anew for each aligned member."""
+    from layoutlint.lint.reordering import run  # imports the solver
+
     monkeypatch.setattr(run, "alternatives", lambda *_: ())
 
 

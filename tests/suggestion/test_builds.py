@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.harness.tools import need
+from tests.harness.tools import NEEDS_SOLVER, need
 from tests.suggestion.brute_force import compile_orders
 from tests.suggestion.builds_agreement import Variants, compare, variants
+
+pytestmark = NEEDS_SOLVER
 
 
 def faults(some: list[Variants], folder: Path) -> list[str]:

@@ -17,12 +17,11 @@ from layoutlint.readers.executors.local import LocalExecutor
 from layoutlint.readers.executors.scheduler_address import parse_address
 from layoutlint.readers.executors.task import Limits, Task
 from tests.harness.dask_cluster import Cluster
-from tests.harness.tools import need
+from tests.harness.tools import need, needs_library
 from tests.readers.executors import task_functions
 from tests.readers.executors.test_local import FAILURES, LIMITS, ROOT, is_running, wait_until
 
-pytestmark = pytest.mark.exhaustive
-dask_client = pytest.importorskip("layoutlint.readers.executors.dask_client")
+pytestmark = [pytest.mark.exhaustive, needs_library("distributed", "pip install layoutlint[distributed]")]
 
 
 @pytest.fixture
@@ -34,6 +33,8 @@ def cluster(tmp_path):
 
 
 def executor(cluster: Cluster, reports: list[str] | None = None, patience: float = 60):
+    from layoutlint.readers.executors import dask_client
+
     report = (lambda text: None) if reports is None else reports.append
     return dask_client.DaskExecutor(
         parse_address(cluster.address, allow_insecure=False), report=report, patience=patience
@@ -168,7 +169,7 @@ def test_no_workers_and_no_scheduler_are_errors_after_a_while(cluster):
 
 
 def test_another_version_is_refused(cluster, monkeypatch):
-    monkeypatch.setattr(dask_client, "__version__", "0.0.1")
+    monkeypatch.setattr("layoutlint.readers.executors.dask_client.__version__", "0.0.1")
     (outcome,) = executor(cluster).run([Task("t", task_functions.square, 1, LIMITS)])
     assert outcome.failure.kind == "refused"
     assert outcome.failure.message.startswith("needs layoutlint 0.0.1; the worker has ")
