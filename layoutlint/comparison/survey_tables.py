@@ -1,4 +1,4 @@
-"""The tables of a survey's store: their columns, with types and meanings (docs/survey.md)."""
+"""The tables of a survey's store: their columns, with types and meanings (docs/survey-store.md)."""
 
 from __future__ import annotations
 

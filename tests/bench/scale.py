@@ -32,7 +32,7 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """What a kind of package costs, as measured (docs/scale.md has the commands)."""
+    """What a kind of package costs, as measured (docs/scale.md)."""
 
     seconds_per_mb: float
     store_bytes: int
@@ -266,7 +266,7 @@ def summary(several: Sequence[Package]) -> str:
 
 
 def main(words: Sequence[str] | None = None) -> int:
-    """Print the tables of docs/scale.md."""
+    """Print tables with all numbers of workers; docs/scale.md has some of their rows."""
     parser = argparse.ArgumentParser(prog="python -m tests.bench.scale")
     parser.add_argument("indexes", nargs="+", type=Path, metavar="PACKAGES_INDEX")
     parser.add_argument("--packages", type=int, default=30_000)

@@ -106,7 +106,7 @@ def test_queries_of_the_document_and_the_report(folder):
 
     (folder / "job.toml").write_text(JOB)
     run("survey", "job.toml", "--store", "store", "--workers", "1", cwd=folder)
-    queries = re.findall(r"```sql\n(.*?)```", survey_doc.PATH.read_text(), re.S)
+    queries = re.findall(r"```sql\n(.*?)```", survey_doc.PATH.with_name("survey.md").read_text(), re.S)
     found = [duckdb.sql(query.replace("'store/", f"'{folder}/store/")).fetchall() for query in queries]
     assert found[0] == [("near", "apart", "ring", "at-risk", 7, 8)]
     assert found[1] == [(None, "unknown64-le", "tail", 8), (None, "unknown64-le", "tail", 64)]

@@ -1,4 +1,4 @@
-"""The tables of a survey's store, in docs/survey.md and as a schema: `python -m tests.project.survey_doc` writes both."""
+"""The tables of a survey's store, as docs/survey-store.md and as a schema: `python -m tests.project.survey_doc` writes both."""
 
 from __future__ import annotations
 
@@ -10,21 +10,24 @@ from typing import Any
 from layoutlint.commands import schema
 from layoutlint.comparison.survey_tables import ITEMS, STORE_SCHEMA, TABLES, Column
 
-PATH = Path(__file__).resolve().parents[2] / "docs" / "survey.md"
+PATH = Path(__file__).resolve().parents[2] / "docs" / "survey-store.md"
 SCHEMA = Path(schema.path("survey-store"))
-_START, _END = "<!-- tables -->\n", "<!-- end of tables -->\n"
+_HEAD = """# Tables of a survey's store
+
+Each table is a folder of Parquet files in the store of a [survey](survey.md). `layoutlint schema survey-store` prints their JSON Schema.
+Sizes and offsets are in bytes unless a name says bits. Rows count only if `runs` has their key.
+"""
 _TYPES = {"text": "string", "integer": "integer", "number": "number", "boolean": "boolean", "time": "string"}
 
 
 def text() -> str:
-    """Return docs/survey.md with the tables as the code has them."""
-    before, rest = PATH.read_text().split(_START)
-    return f"{before}{_START}\n{_sections()}\n{_END}{rest.split(_END)[1]}"
+    """Return all of docs/survey-store.md."""
+    return f"{_HEAD}\n{_sections()}"
 
 
 def _sections() -> str:
-    sections = [f"### {name}\n\n{_table(columns)}" for name, columns in TABLES.items()]
-    items = [f"An entry of `{name}` has:\n\n{_table(ITEMS[kind])}" for kind, name in (("fields", "layouts.fields"), ("places", "verdicts.fields"))]
+    sections = [f"## {name}\n\n{_table(columns)}" for name, columns in TABLES.items()]
+    items = [f"## Entries of `{name}`\n\n{_table(ITEMS[kind])}" for kind, name in (("fields", "layouts.fields"), ("places", "verdicts.fields"))]
     return "\n".join((*sections, *items))
 
 
