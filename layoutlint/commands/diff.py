@@ -128,25 +128,19 @@ def diff(
 
     _refuse_wrong_inputs(inputs, own)
     if own.html is not None:
-        _refuse_output(own.html, (*inputs, *own.rule_paths, *own.uses, *filter(None, (own.patch,))))
-    comparison = _compare((*flags, *own.build), inputs, own, placement, reading)
-    if own.html is not None:
         from layoutlint.commands import output_files
 
+        output_files.refuse_page(
+            own.html, (*inputs, *own.rule_paths, *own.uses, *filter(None, (own.patch,)))
+        )
+    comparison = _compare((*flags, *own.build), inputs, own, placement, reading)
+    if own.html is not None:
         output_files.write_whole(own.html, reports.DIFF_FORMATS["html"](comparison))
     terminal.write(_text(comparison, own, reading))
     sys.stdout.flush()
     for note in comparison.notes if comparison.is_silent else ():
         terminal.complain(f"layoutlint: note: {note}")
     sys.exit(comparison.exit_status)
-
-
-def _refuse_output(path: str, read: tuple[str, ...]) -> None:
-    """Raise UsageError for a file that cannot be written, or that must not be lost."""
-    from layoutlint.commands import output_files
-
-    output_files.refuse((path,), read)
-    output_files.refuse_source(path)
 
 
 def _compare(

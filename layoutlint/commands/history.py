@@ -15,6 +15,7 @@ from layoutlint.commands.options import (
     SingleValueCommand,
     collect,
     format_option,
+    html_option,
     placement_options,
     read_options,
     reading_options,
@@ -41,6 +42,7 @@ class HistoryOptions(NamedTuple):
     pairs: tuple[tuple[str, str], ...]
     input_names: tuple[str, ...]
     format_: str
+    html: str | None
     verbose: bool
 
 
@@ -63,6 +65,7 @@ class HistoryOptions(NamedTuple):
 )
 @rule_options
 @format_option(reports.HISTORY_FORMATS)
+@html_option
 @click.option("--verbose", "-v", is_flag=True, help="List the fields that never moved too.")
 @placement_options
 @reading_options
@@ -83,7 +86,13 @@ def history(
     """
     from layoutlint.commands import terminal
 
+    if own.html is not None:
+        from layoutlint.commands import output_files
+
+        output_files.refuse_page(own.html, (*words[:-1], *own.rule_paths))
     traced = _trace(flags, words, own, placement, reading)
+    if own.html is not None:
+        output_files.write_whole(own.html, reports.HISTORY_FORMATS["html"](traced))
     render = reports.HISTORY_FORMATS[own.format_]
     if own.format_ == "text":
         width = {} if reading.width is None else {"width": reading.width}

@@ -49,6 +49,12 @@ def _file_of(path: str) -> str:
     return path
 
 
+def refuse_page(path: str, read: Iterable[str]) -> None:
+    """Raise UsageError for a page that cannot be written, or that would replace an input or a source."""
+    refuse((path,), read)
+    refuse_source(path)
+
+
 def refuse_source(path: str) -> None:
     """Raise UsageError if a report would replace a source, a rule file or a binary."""
     if not os.path.isfile(path) or _descriptor(path) is not None:

@@ -124,7 +124,9 @@ def show(
     needs_seed = format_ not in _WITH_CHANCES or bool(offsets)
     how = randomisation(randomising, (input,), needs_seed, needs_mode=True)
     if html is not None:
-        _refuse_output(html, (input, *rule_paths))
+        from layoutlint.commands import output_files
+
+        output_files.refuse_page(html, (input, *rule_paths))
     is_picture = format_ in _PICTURES or html is not None
     listing = list_structs(input, names, read_options(flags, reading, texts=texts), how, is_picture)
     options = show_options(placement, reading, expand, listing.is_kernel)
@@ -133,8 +135,6 @@ def show(
     if bases is not None or format_ == "svg":
         options = pictures.with_bases(options, listing.structs, bases, format_ == "svg")
     if html is not None:
-        from layoutlint.commands import output_files
-
         output_files.write_whole(html, "".join(reports.SHOW_FORMATS["html"](listing.structs, options)))
     if offsets:
         _print_at(listing, offsets, options, reading.allow_unknown)
@@ -168,14 +168,6 @@ def _with_intent(
     from layoutlint.lint.declared_accesses import declared_accesses
 
     return replace(options, accesses=declared_accesses(listing.structs, listing.inputs, packs))
-
-
-def _refuse_output(path: str, read: tuple[str, ...]) -> None:
-    """Raise UsageError for a file that cannot be written, or that must not be lost."""
-    from layoutlint.commands import output_files
-
-    output_files.refuse((path,), read)
-    output_files.refuse_source(path)
 
 
 def _print_at(

@@ -102,6 +102,7 @@ HISTORY_FORMATS: dict[str, Callable[..., str]] = {
     "text": _render("history.text"),
     "json": _render("history.json"),
     "svg": _render("history.svg"),
+    "html": _render("history.html"),
 }
 """Formats of `layoutlint history`: functions of a History; the one for people has options."""
 

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
-from layoutlint.comparison.comparison import hole_bits, line_count
-from layoutlint.comparison.history import Build, History, PairRow, Step
+from layoutlint.comparison.history import History, Step
 from layoutlint.comparison.standings import Status
-from layoutlint.geometry.layout import cached_layout
-from layoutlint.model.record import Record
-from layoutlint.model.structs import Struct
 from layoutlint.phrases import first_few, quantity
 from layoutlint.reports import styled
 from layoutlint.reports.diff import phrases as changes
-from layoutlint.reports.history import phrases
+from layoutlint.reports.history import phrases, rows
+from layoutlint.reports.history.rows import Row
 from layoutlint.reports.styled import Line, line, paragraph
 
 _MOST_ROWS = 40
@@ -24,13 +21,6 @@ _WIDEST_NAME = 44
 """Columns for names; longer ones are on a line of their own."""
 _GAP = "  "
 _STYLES = {Status.WORSE: "bold red", Status.BETTER: "bold green"}
-
-
-class _Row(Record, frozen=True):
-    """A row of a table: a name, and a cell for each build."""
-
-    name: str
-    cells: tuple[str, ...]
 
 
 def render(history: History, *, color: bool = False, width: int = 75, verbose: bool = False) -> str:
@@ -52,46 +42,23 @@ def _lines(history: History, width: int, verbose: bool) -> Iterator[Line]:
     yield line()
     moved = [field for field in history.fields if verbose or field.has_moved(history.builds)]
     shown = moved if verbose else moved[:_MOST_ROWS]
-    rows = [
-        *_figures(history.builds),
-        *(
-            _Row(f"`{field.path}`", tuple(map(phrases.offset, field.places, history.builds)))
-            for field in shown
-        ),
-        *(_Row(pair_name(each), tuple(map(phrases.meeting, each.meetings))) for each in history.pairs),
-        *(_Row(each.rule.id, tuple(map(phrases.outcome, each.findings))) for each in history.rules),
+    table = [
+        *rows.figures(history.builds),
+        *rows.field_rows(shown, history.builds),
+        *rows.pair_rows(history),
+        *rows.rule_rows(history),
     ]
-    yield from _table(rows, phrases.labels(history), width)
+    yield from _table(table, phrases.labels(history), width)
     yield from _remark(history, len(moved) - len(shown), verbose)
     for step in history.steps:
         yield from _step(step, history, width, verbose)
     yield from _gaps(history, width, verbose)
 
 
-def pair_name(pair: PairRow) -> str:
-    """Return the name of the row of two fields."""
-    return f"`{pair.first}` and `{pair.second}` share"
-
-
-def _figures(builds: Sequence[Build]) -> Iterator[_Row]:
-    """Yield rows for the size, the lines and the holes."""
-    measures: tuple[tuple[str, Callable[[Struct], str]], ...] = (
-        ("size", lambda struct: str((struct.bit_size or 0) // 8)),
-        ("lines", lambda struct: str(line_count(struct))),
-        ("holes", lambda struct: _bytes(hole_bits(cached_layout(struct)))),
-    )
-    for name, measure in measures:
-        yield _Row(name, tuple("??" if b.struct is None else measure(b.struct) for b in builds))
-
-
-def _bytes(bits: int) -> str:
-    return f"{bits} bits" if bits % 8 else str(bits // 8)
-
-
-def _table(rows: Sequence[_Row], labels: Sequence[str], width: int) -> Iterator[Line]:
+def _table(table: Sequence[Row], labels: Sequence[str], width: int) -> Iterator[Line]:
     """Yield a table; columns that do not fit follow in another table below."""
-    names = min(_WIDEST_NAME, max(len(row.name) for row in rows))
-    columns = [max(len(label), *(len(row.cells[at]) for row in rows)) for at, label in enumerate(labels)]
+    names = min(_WIDEST_NAME, max(len(row.name) for row in table))
+    columns = [max(len(label), *(len(row.cells[at]) for row in table)) for at, label in enumerate(labels)]
     start = 0
     while start < len(labels):
         stop, room = start + 1, width - names - len(_GAP) * 2 - columns[start]
@@ -100,13 +67,13 @@ def _table(rows: Sequence[_Row], labels: Sequence[str], width: int) -> Iterator[
             stop += 1
         heads = (f"{_GAP}{label:>{columns[at]}}" for at, label in enumerate(labels) if start <= at < stop)
         yield line("  " + " " * names, ("".join(heads), "dim"))
-        for row in rows:
+        for row in table:
             yield from _row(row, names, columns, start, stop)
         yield line()
         start = stop
 
 
-def _row(row: _Row, names: int, columns: Sequence[int], start: int, stop: int) -> Iterator[Line]:
+def _row(row: Row, names: int, columns: Sequence[int], start: int, stop: int) -> Iterator[Line]:
     """Yield a row; cells that differ from the ones before them are bold."""
     name = row.name
     if len(name) > names:

@@ -12,9 +12,10 @@ from tests.harness import browser
 from tests.harness.build import member, struct
 from tests.harness.command import run
 from tests.reports.page import sample
-from tests.reports.page.test_page import NAMES, compared
+from tests.reports.page.test_page import NAMES, compared, traced
 
 assert compared  # a fixture
+assert traced  # a fixture
 
 OPEN = "document.querySelectorAll(arguments[0])[arguments[1]].open = true"
 pytestmark = pytest.mark.exhaustive  # Chromium takes seconds to start
@@ -111,6 +112,38 @@ def test_both_sides_of_a_comparison_move_together(driver, compared):
     assert seen == [["byte 56 of a line", "holds"], ["byte 56 of a line", "fails"]]
     assert browser.axe(driver) == []
     assert browser.complaints(driver) == []
+
+
+@pytest.mark.parametrize("is_dark", [False, True], ids=["light", "dark"])
+def test_the_builds_of_a_history_move_together(driver, traced, is_dark):
+    if is_dark:
+        browser.dark(driver)
+    path, stated = traced
+    browser.visit(driver, path)
+    driver.execute_script(OPEN, "#history-still details", 0)
+    driver.execute_async_script("setTimeout(arguments[0], 100)")
+    cells = "return [...document.querySelectorAll('#history-table tbody tr')].map(row => [...row.cells].map(cell => cell.textContent))"
+    table = {name: values for name, *values in driver.execute_script(cells)}
+    outcomes = next(rule["outcome"] for rule in stated["rules"] if rule["rule"] == "apart")
+    assert [cell.split()[0] for cell in table["apart"]] == outcomes
+    verdicts = driver.execute_script("""
+        const maps = [...document.querySelectorAll('#history-maps .struct-map')], slider = maps[1].querySelector('input[type=range]');
+        const seen = [];
+        for (let at = 0; at <= slider.max; at++) {
+          slider.value = at;
+          slider.dispatchEvent(new Event('input'));
+          seen.push(maps.map(map => [map.querySelector('output').textContent.split(' ')[1], map.querySelector('[data-rule=apart]').dataset.verdict]));
+        }
+        return seen;
+    """)
+    failing = next(pair["bases"] for pair in stated["pairs"])
+    for old, new in verdicts:
+        assert old[0] == new[0]
+        assert [old[1], new[1]] == ["fails" if int(old[0]) % 64 in bases else "holds" for bases in (failing[0], failing[2])]
+    assert {int(base) % 64 for (base, _), _ in verdicts} == set(range(0, 64, 8))
+    assert browser.axe(driver) == []
+    assert browser.complaints(driver) == []
+    assert browser.requests(driver) == []
 
 
 def test_the_keyboard_is_enough(driver, page):

@@ -10,7 +10,11 @@ from html.parser import HTMLParser
 
 import pytest
 
+from layoutlint.comparison.comparison import Side
+from layoutlint.comparison.history import trace_struct
 from layoutlint.judgement.context import Access
+from layoutlint.judgement.finding import Coverage, Report
+from layoutlint.reports.history import html as history_html
 from layoutlint.reports.show import html
 from layoutlint.reports.show.options import ShowOptions
 from tests.harness.build import bits, flexible, member, struct
@@ -124,12 +128,64 @@ def test_a_comparison_has_both_sides(compared):
     assert data["diff"]["rules"] == [["worse", "apart (separate) on address_space: kept -> at-risk in 2 of 8 placements"]]
 
 
+@pytest.fixture(scope="module")
+def traced(tmp_path_factory):
+    """A page of `history`, and its JSON: a field before `i_mmap_rwsem` goes, and one build has no layout."""
+    folder = tmp_path_factory.mktemp("traced")
+    sample.write(folder)
+    (folder / "old.h").write_text(sample.ADDRESS_SPACE.replace("unsigned int wb_err", "void *list[2]; unsigned int wb_err"))
+    (folder / "bad.h").write_text("struct address_space { gone_t x; };\n")
+    builds = ("old.h", "bad.h", "fs.h", "address_space")
+    words = ("--rules", "rules.toml", "--pair", "i_mmap", "i_mmap_rwsem", "--html", "page.html", "--format", "json")
+    done = run("history", *builds, *words, cwd=folder)
+    assert done.returncode == 3, done.stderr
+    return folder / "page.html", json.loads(done.stdout)
+
+
+def test_a_history_has_a_column_for_each_build(traced):
+    data = sample.data(traced[0].read_text())
+    history, stated = data["history"], traced[1]
+    assert [build["label"] for build in history["builds"]] == ["old.h", "bad.h", "fs.h"]
+    assert [None if build["struct"] is None else data["structs"][build["struct"]]["size"] for build in history["builds"]] == [168, None, 152]
+    rows = {(kind, name): cells for kind, name, cells in history["rows"]}
+    assert rows["figure", "size"] == ["168", "??", "152"]
+    assert rows["rule", "apart"] == ["kept", "unknown", "at-risk 2/8"]
+    assert rows["pair", "`i_mmap` and `i_mmap_rwsem` share"] == ["0/8", "-", "2/8"]
+    offsets = {f"`{field['path']}`": field for field in stated["fields"]}
+    assert {(("moved" if field["moved"] else "still"), name) for name, field in offsets.items()} == {key for key in rows if key[0] in ("moved", "still")}
+    for (kind, name), cells in rows.items():
+        if kind in ("moved", "still"):
+            known = {"??" if build["size"] is None else "-" if offset is None else str(offset) for build, offset in zip(stated["builds"], offsets[name]["offset"], strict=True)}
+            assert set(cells) == known
+    (step,) = history["steps"]
+    assert step["edits"] == stated["steps"][0]["edits"]
+    assert [rule[:2] for rule in step["rules"]] == [["worse", "apart (separate) on address_space: kept -> at-risk in 2 of 8 placements"]]
+    assert history["unknown"] == [f"{each['name']}: {each['reason']}" for each in stated["unknown"]]
+
+
+def test_a_history_asks_for_nothing(traced):
+    test_a_page_asks_for_nothing((traced[0].read_text(), None))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_hostile_names_in_a_history(name):
+    layouts = [struct("s", 24, member(name, 0, 8), member(f"{name}b", at, 8)) for at in (8, 16)]
+    report = Report((), (), (), Coverage(0, 0, 0), 0)
+    sides = [Side(f"{name}{number}", report, (layout,)) for number, layout in enumerate(layouts)]
+    page = history_html.render(trace_struct("s", sides, [(name, f"{name}b")]))
+    assert parsed(page).tags.count("script") == 2
+    assert not re.search(r"[\x00-\x09\x0b-\x1f\u2028\u202e\udcff]|<img", page)
+    assert [kind for kind, *_ in sample.data(page)["history"]["rows"]] == ["figure"] * 3 + ["pair", "moved", "still"]
+
+
 REFUSED = [
     # id, arguments, exit status, a part of stderr
     ("a source", ("show", "fs.h", "odd", "--html", "fs.h"), 2, "cannot write fs.h"),
     ("no folder", ("show", "fs.h", "odd", "--html", "no/page.html"), 2, "cannot write no/page.html"),
     ("a rule file", ("check", "fs.h", "--rules", "rules.toml", "--html", "rules.toml"), 2, "cannot write rules.toml"),
     ("a side", ("diff", "fs.h", "fs.h", "--html", "fs.h"), 2, "cannot write fs.h"),
+    ("a build", ("history", "fs.h", "odd", "--html", "fs.h"), 2, "cannot write fs.h"),
+    ("rules of builds", ("history", "fs.h", "odd", "--rules", "rules.toml", "--html", "rules.toml"), 2, "cannot write rules.toml"),
     ("twice", ("check", "fs.h", "--html", "p", "--output", "json=p"), 2, "which is written as well"),
     ("a byte", ("show", "fs.h", "odd", "--html", "p", "--at", "3"), 2, "leave --at out"),
 ]  # fmt: skip

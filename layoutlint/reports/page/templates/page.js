@@ -403,6 +403,33 @@ function showChanges(data) {
   $("change-rest").append(...[...listOf("Not compared", not_compared), ...listOf("Notes", notes)]);
 }
 
+// ---- history
+
+function historyTable(caption, builds, rows) {
+  const head = builds.map((build) => el("th", { scope: "col", class: "number", title: build.path }, build.label));
+  const cell = (text, at, cells) => el("td", { class: ["number", text.split(" ")[0]].join(" ") }, at && text !== cells[at - 1] ? el("strong", {}, text) : text);
+  const row = ([, name, cells]) => el("tr", {}, el("th", { scope: "row" }, coded(name)), cells.map(cell));
+  return el("table", {}, el("caption", {}, caption), el("thead", {}, el("tr", {}, el("td"), head)), el("tbody", {}, rows.slice(0, MOST_FIELDS).map(row)));
+}
+
+function stepItem(step) {
+  const texts = [...step.headings, ...step.edits], none = step.is_same ? "nothing changed" : "the same layout";
+  const rules = step.rules.map(([status, text, ...pairs]) => el("li", {}, badge(status), coded(text), pairs.length ? el("ul", {}, pairs.slice(0, 200).map((pair) => el("li", {}, coded(pair)))) : null));
+  return el("div", {}, el("h3", {}, step.title), rules.length ? el("ul", { class: "verdicts" }, rules) : null, texts.length ? el("ul", {}, texts.slice(0, 200).map((text) => el("li", {}, coded(text)))) : el("p", {}, none));
+}
+
+function showHistory(data) {
+  const { builds, moved, rows, steps, unknown } = data.history, still = rows.filter(([kind]) => kind === "still"), peers = [], changed = new Set(moved);
+  $("history-table").append(historyTable("Sizes in bytes, rules, and offsets of fields that moved; bold where a value differs from the build before", builds, rows.filter(([kind]) => kind !== "still")));
+  if (still.length) $("history-still").append(lazy([`${count(still.length, "field")} did not move`], () => [el("div", { class: "wide", role: "region", tabindex: 0, "aria-label": "Fields that did not move" }, historyTable("Offsets of fields that did not move", builds, still))]));
+  $("history-steps").append(...(steps.length ? steps.map(stepItem) : [el("p", {}, "Fewer than two builds have a known layout.")]), ...listOf("Not known", unknown));
+  $("history-maps").append(...builds.map((build) => {
+    const about = [build.path, build.version === "-" ? "" : build.version, build.target].filter(Boolean).join(" · ");
+    const drawn = build.struct === null ? el("p", {}, build.reason) : structMap(data, data.structs[build.struct], data.judged.filter((each) => each.struct === build.struct), changed, peers);
+    return el("div", {}, el("h3", {}, build.label), el("p", { class: "dim" }, about), drawn);
+  }));
+}
+
 // ---- builds, inputs, coverage
 
 function showBuilds(data) {
@@ -453,7 +480,8 @@ async function start() {
   if (data.report) parts.push(["findings", `Findings (${data.reported.toLocaleString("en")})`, showFindings]);
   if (data.report?.builds.length) parts.push(["builds", "Builds", showBuilds]);
   if (data.diff) parts.push(["changes", `Changes (${data.diff.changes.length.toLocaleString("en")})`, showChanges]);
-  if (data.structs.length && !data.diff) parts.push(["structs", `Structs (${data.structs.length.toLocaleString("en")})`, showStructs]);
+  if (data.history) parts.push(["history", "History", showHistory]);
+  if (data.structs.length && !data.diff && !data.history) parts.push(["structs", `Structs (${data.structs.length.toLocaleString("en")})`, showStructs]);
   if (data.report) parts.push(["coverage", "Inputs and coverage", showCoverage]);
   for (const [id, name, show] of parts) {
     show(data);
