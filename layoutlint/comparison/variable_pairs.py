@@ -244,13 +244,13 @@ def _kept_order(pairing: Pairing, old: _Row, new: _Row) -> list[tuple[int, int]]
     return kept
 
 
-def join_renamed(pairing: Pairing, region: Region) -> None:
+def join_renamed(pairing: Pairing, regions: Iterable[Region]) -> None:
     """Pair a removed variable with the added one of its size at its place, if there is only one each.
 
     Their names must have a word in common.
     """
     places = {number: index for index, number in enumerate(pairing.old)}
-    for gap in region.filled_gaps():
+    for gap in (gap for region in regions for gap in region.filled_gaps()):
         if len(gap.old) == len(gap.new) == 1:
             (old_number, old), (new_number, new) = gap.old[0], gap.new[0]
             nodes = pairing.nodes[old_number], pairing.nodes[new_number]

@@ -230,8 +230,7 @@ def _compare_tables(tables: _Tables, query: VariableQuery, label: str) -> TableC
     line = query.line_size or new.target.line_size
     pairing = pair_variables(old, new)
     regions = list(find_regions(pairing, old, new))
-    for region in regions:
-        join_renamed(pairing, region)
+    join_renamed(pairing, regions)
     try:
         sharing = Sharing(pairing, regions, tables, line)
     except TooClose as error:
