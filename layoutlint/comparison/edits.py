@@ -23,7 +23,7 @@ class EditKind(Enum):
     REORDERED = "reordered"
 
 
-class Edit(Record, frozen=True):
+class Edit(Record, frozen=True, gc=False):
     """A change of one field of a struct, which can move others."""
 
     kind: EditKind
@@ -71,7 +71,7 @@ class Edit(Record, frozen=True):
         return spelled[0].removeprefix(f"{member.aggregate} ") if spelled else ""
 
 
-class Move(Record, frozen=True):
+class Move(Record, frozen=True, gc=False):
     """A field at another offset, and the edit that pushed it; None if no field of the struct explains it."""
 
     old: Place
@@ -79,7 +79,7 @@ class Move(Record, frozen=True):
     cause: Edit | None
 
 
-class Edits(Record, frozen=True):
+class Edits(Record, frozen=True, gc=False):
     """What changed inside a struct: edits in declared order, the fields they moved, and the main cause."""
 
     edits: tuple[Edit, ...] = ()

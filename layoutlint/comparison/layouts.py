@@ -31,7 +31,7 @@ class NotCompared(Record, frozen=True, order=True):
     reason: str
 
 
-class LayoutChange(Record, frozen=True):
+class LayoutChange(Record, frozen=True, gc=False):
     """A struct whose layout differs between two inputs."""
 
     presence: Presence
@@ -71,7 +71,7 @@ class LayoutComparison(Record, frozen=True):
     """The structs that the new input lacks, with the reason."""
 
 
-class _Definition(Record, frozen=True):
+class _Definition(Record, frozen=True, gc=False):
     """A definition of a struct, with what decides whether its layout changed."""
 
     struct: Struct

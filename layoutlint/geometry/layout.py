@@ -25,7 +25,7 @@ _TELLING_GAP = 16
 eleven unnamed bit-fields of 32 bits, which no debug information contains."""
 
 
-class Place(Record, frozen=True):
+class Place(Record, frozen=True, gc=False):
     """A field and its position, from the start of the outermost struct."""
 
     path: str

@@ -18,7 +18,7 @@ from layoutlint.model.target import Target
 Aggregate = Literal["struct", "union"]
 
 
-class Source(Record, frozen=True, order=True):
+class Source(Record, frozen=True, order=True, gc=False):
     """Where something is declared; `line` counts from 1, and is None if the input has none."""
 
     file: str
@@ -64,7 +64,7 @@ class Unstated(IntFlag):
     """The typedef that names a struct, in atomic types of it: their fields seem to have an unnamed type."""
 
 
-class Field(Record, frozen=True):
+class Field(Record, frozen=True, gc=False):
     """One member of a struct or union. `bit_offset` counts from the start of the containing type."""
 
     name: str | None
@@ -133,7 +133,7 @@ ANNOTATION = "layoutlint:"
 """The prefix of annotations, in attributes and comments (docs/annotations.md)."""
 
 
-class Annotation(Record, frozen=True):
+class Annotation(Record, frozen=True, gc=False):
     """A statement at a struct or a field about how it is used."""
 
     path: str
@@ -144,7 +144,7 @@ class Annotation(Record, frozen=True):
     """Where the annotation, or its declaration, is; None if the input does not state it."""
 
 
-class Stray(Record, frozen=True):
+class Stray(Record, frozen=True, gc=False):
     """An annotation in a comment that belongs to nothing in the input."""
 
     text: str
@@ -154,7 +154,7 @@ class Stray(Record, frozen=True):
     """The struct around it; None outside of the structs that were read."""
 
 
-class Struct(Record, frozen=True):
+class Struct(Record, frozen=True, gc=False):
     """One definition of a struct or union in one input."""
 
     name: str

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import closing
+
 from layoutlint.model.reading import Reading, ReadOptions, Unread
 from layoutlint.model.record import replace
 from layoutlint.model.structs import Field, Struct, Unstated
@@ -22,22 +24,22 @@ def read_elf(image: Image, wanted: Wanted, options: ReadOptions) -> Reading:
     Units in other languages than C are skipped and counted in the notes. A damaged unit, or one whose file is
     missing, becomes an Unread, and the rest is read. Raises ReadError if nothing can be read.
     """
-    collector = _collect(image, wanted, options)
-    return Reading(
-        image.path,
-        "dwarf",
-        image.target,
-        _without_bit_fields(collector.selection.structs())
-        if image.has_wide_bytes
-        else collector.selection.structs(),
-        image.build_id,
-        _unread_places(image.path, collector.unread),
-        (*image.notes, *collector.notes(), *collector.selection.notes()),
-        is_kernel=image.is_kernel,
-        shuffled=collector.shuffled,
-        names=collector.selection.names(),
-        omissions=collector.omissions(),
-    )
+    with closing(_collect(image, wanted, options)) as collector:
+        return Reading(
+            image.path,
+            "dwarf",
+            image.target,
+            _without_bit_fields(collector.selection.structs())
+            if image.has_wide_bytes
+            else collector.selection.structs(),
+            image.build_id,
+            _unread_places(image.path, collector.unread),
+            (*image.notes, *collector.notes(), *collector.selection.notes()),
+            is_kernel=image.is_kernel,
+            shuffled=collector.shuffled,
+            names=collector.selection.names(),
+            omissions=collector.omissions(),
+        )
 
 
 def _without_bit_fields(structs: tuple[Struct, ...]) -> tuple[Struct, ...]:

@@ -41,7 +41,7 @@ _FILES: Final = 4
 """Files in which the names are looked up at a time: a program, its supplement, its package, a .dwo."""
 
 
-class _Definition(Record):
+class _Definition(Record, gc=False):
     """A definition while the units are read."""
 
     name: str
@@ -134,7 +134,7 @@ class Selection:
         self._holders = Holders()
         self._others = Positions()
         """Positions of types without a wanted name."""
-        self._is_annotated = lru_cache(_FILES)(self._can_have_annotated)
+        self._is_annotated = lru_cache(_FILES)(partial(_can_have_annotated, wanted))
 
     def forget_places(self) -> None:
         """Forget everything that is known by positions, because a file is closed."""
@@ -145,12 +145,6 @@ class Selection:
         self._names(sections)
         self._held_places(sections)
         self._is_annotated(sections)
-
-    def _can_have_annotated(self, sections: Sections) -> bool:
-        """Return whether a file can have structs that are wanted for their annotations, not their names."""
-        return bool(self._wanted.files) or (
-            self._wanted.annotated and annotation_tags.has_annotations(sections)
-        )
 
     def find_entries(self, unit: Unit) -> list[int]:
         """Return the positions of the entries of a unit to read, including damaged ones.
@@ -369,6 +363,11 @@ class Selection:
 def are_many(wanted: Wanted) -> bool:
     """Return whether too many names are wanted to look them up in advance."""
     return bool(wanted.patterns) or len(wanted.names | wanted.with_containers) > _FEW
+
+
+def _can_have_annotated(wanted: Wanted, sections: Sections) -> bool:
+    """Return whether a file can have structs that are wanted for their annotations, not their names."""
+    return bool(wanted.files) or (wanted.annotated and annotation_tags.has_annotations(sections))
 
 
 def describe_damage(unit: Unit, position: int | None, error: Exception) -> str:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
 import signal
 import subprocess
 import sys
 import time
+import weakref
 
 import pytest
 
@@ -224,3 +226,27 @@ def test_damage_is_told_in_the_order_of_the_file(tmp_path, monkeypatch):
     reading = read(str(tmp_path / "file"), Wanted(everything=True), 1)
     assert len(reading.unread) > 20
     assert reading.notes[0] == "skipped 8 units in Rust"
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_what_was_read_waits_for_no_garbage_collector(jobs, tmp_path, monkeypatch):
+    """The tables of a kernel's units take 140 MB, and `diff` reads two kernels."""
+    collectors = []
+    collect_units = dwarf._collect
+
+    def noted(*given):
+        collector = collect_units(*given)
+        collectors.append(weakref.ref(collector.selection))
+        collectors.append(weakref.ref(collector))
+        return collector
+
+    monkeypatch.setattr(dwarf, "_collect", noted)
+    monkeypatch.setattr(pool, "_UNIT_OF_WORK", 1)
+    program = build(tmp_path / "built", "gcc", "-gdwarf-5")
+    gc.disable()
+    try:
+        reading = read(str(program), Wanted(everything=True), jobs)
+        assert len(reading.structs) > 3
+        assert [collector() for collector in collectors] == [None, None]
+    finally:
+        gc.enable()

@@ -61,7 +61,7 @@ _MOST_FIELDS: Final = 1 << 16
 with each type; the largest of Linux has 2,800."""
 
 
-class Body(Record, frozen=True, eq=False):
+class Body(Record, frozen=True, eq=False, gc=False):
     """The members of a struct or union, with the size and alignment of the whole."""
 
     bit_size: int | None
