@@ -56,7 +56,8 @@ def write(flags: tuple[str, ...], /, file: str, **values: Any) -> NoReturn:
     """
     from layoutlint.lint import baseline
 
-    _change(file, _arguments(flags, **values), lambda report, _, options: baseline.written(report, options))
+    arguments = _arguments(flags, **values)
+    _change(file, arguments, lambda report, _, options: baseline.new_entries(report, options))
 
 
 @baseline_group.command("update", cls=SingleValueCommand)
@@ -68,7 +69,7 @@ def update(flags: tuple[str, ...], /, file: str, **values: Any) -> NoReturn:
     """
     from layoutlint.lint import baseline
 
-    _change(file, _arguments(flags, **values), baseline.updated, must_exist=True)
+    _change(file, _arguments(flags, **values), baseline.updated_entries, must_exist=True)
 
 
 @baseline_group.command("prune", cls=SingleValueCommand)
@@ -80,7 +81,7 @@ def prune(flags: tuple[str, ...], /, file: str, **values: Any) -> NoReturn:
     """
     from layoutlint.lint import baseline
 
-    _change(file, _arguments(flags, **values), baseline.pruned, must_exist=True)
+    _change(file, _arguments(flags, **values), baseline.pruned_entries, must_exist=True)
 
 
 def _arguments(

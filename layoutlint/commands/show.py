@@ -177,6 +177,6 @@ def _print_at(
     from layoutlint.model.record import replace
     from layoutlint.reports.show import at
 
-    troubles = [trouble for struct in listing.structs for trouble in at.outside(struct, offsets)]
+    troubles = [trouble for struct in listing.structs for trouble in at.outside_messages(struct, offsets)]
     listing = replace(listing, troubles=(*listing.troubles, *troubles))
     print_listing(at.render(listing.structs, offsets, options), listing, allow_unknown)

@@ -100,20 +100,20 @@ class _JudgedParts:
         return not self._options.skips_missing and self._options.selection.has_name(struct)
 
 
-def written(report: Report, options: Options) -> tuple[Entry, ...]:
+def new_entries(report: Report, options: Options) -> tuple[Entry, ...]:
     """Return a baseline that accepts all failures of a report; of unknown ones only if options allow it."""
     instances = compare(report, (), options).acceptance.instances
     return tuple(one.accept() for one in instances if _is_acceptable(one, options))
 
 
-def updated(report: Report, entries: Iterable[Entry], options: Options) -> tuple[Entry, ...]:
+def updated_entries(report: Report, entries: Iterable[Entry], options: Options) -> tuple[Entry, ...]:
     """Return a baseline that also accepts what is new and worse, and lacks what is no longer needed."""
     comparison = compare(report, entries, options)
     kept = [_current(one, options) for one in comparison.acceptance.instances]
     return (*(entry for entry in kept if entry is not None), *comparison.not_judged)
 
 
-def pruned(report: Report, entries: Iterable[Entry], options: Options) -> tuple[Entry, ...]:
+def pruned_entries(report: Report, entries: Iterable[Entry], options: Options) -> tuple[Entry, ...]:
     """Return a baseline without entries that are no longer needed; the others accept what is there now."""
     comparison = compare(report, entries, options)
     kept = [

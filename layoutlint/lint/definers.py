@@ -45,7 +45,7 @@ class Definers(Record, frozen=True):
         return [file for file, names in self.structs.items() if any(map(wanted.matches, names))]
 
 
-def requested(packs: Iterable[Pack]) -> Wanted:
+def requested_structs(packs: Iterable[Pack]) -> Wanted:
     """Return the structs with rules, and those that rule files declare as annotated."""
     names = {rule.struct for pack in packs for rule in pack.rules if rule.struct != VARIABLES}
     names |= {intent.struct for pack in packs for intent in pack.structs if intent.annotated}
@@ -58,7 +58,7 @@ def in_repository(
 ) -> Definers:
     """Return the definers among the files of a repository; `words` are the compiler flags."""
     paths = sorted(path for path in tracked if path.endswith(C_SUFFIXES))
-    searched, wanted = paths[: text_search.MOST_FILES], requested(packs)
+    searched, wanted = paths[: text_search.MOST_FILES], requested_structs(packs)
     structs, marked = search(searched, wanted)
     parsed = flags.normalise(words)
     folders, forced = (tuple(map(os.path.abspath, names)) for names in (parsed.folders, parsed.includes))
@@ -78,7 +78,7 @@ def in_kernel(
 
     A tree has too many files to search all of them for structs of shipped rules, or for annotations.
     """
-    wanted = requested(packs)
+    wanted = requested_structs(packs)
     own = [path for path in changed if path.endswith(C_SUFFIXES)]
     structs, marked = search(own, wanted)
     headers = {intent.struct: intent.header for pack in packs for intent in pack.structs if intent.header}
@@ -86,7 +86,7 @@ def in_kernel(
         file = _resolve(tree, headers[name])
         if file is not None and name in text_search.wanted_in(text_search.content(file), wanted):
             structs[file] = structs.get(file, frozenset()) | {name}
-    missing = _without_places(requested(pack for pack in packs if not pack.shipped), structs)
+    missing = _without_places(requested_structs(pack for pack in packs if not pack.shipped), structs)
     for searched in (_public_headers(tree), (path for path in sorted(tracked) if path.endswith(C_SUFFIXES))):
         if missing.names or missing.patterns:
             located = text_search.definitions(searched, missing, stop_when_found=False)

@@ -130,7 +130,8 @@ def _judge(base: BaseRun, folder: str, label: str) -> BaseFindings:
     except UsageError:  # no rule was there
         return BaseFindings()
     unread = (replace(each, origin=f"{label}:{each.origin}") for each in report.unread)
-    return BaseFindings(baseline.written(report, replace(base.options, allow_unknown=True)), tuple(unread))
+    entries = baseline.new_entries(report, replace(base.options, allow_unknown=True))
+    return BaseFindings(entries, tuple(unread))
 
 
 def _in_base(path: str, copy: TreeCopy | None) -> str | None:

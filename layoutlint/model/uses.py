@@ -96,7 +96,7 @@ class Function(Record, frozen=True):
         return plain_name(self.key)
 
 
-def renamed(function: Function, keys: Mapping[str, str]) -> Function:
+def rename(function: Function, keys: Mapping[str, str]) -> Function:
     """Return a function with other keys for it and for the functions that it names."""
     return replace(
         function,

@@ -47,7 +47,7 @@ def strongest(accesses: Sequence[Access]) -> str:
     return next((style.access for style in _PREDEFINED if style.access in words), words[0])
 
 
-def spelled(accesses: Sequence[Access]) -> str:
+def access_text(accesses: Sequence[Access]) -> str:
     """Return the declared accesses of a field in words: `hot-write, contended; hot-read on tx`."""
     return "; ".join(
         f"{access.access}{', contended' if access.contended else ''}"

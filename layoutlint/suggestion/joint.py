@@ -16,7 +16,7 @@ from ortools.sat.python.cp_model import IntVar, LinearExprT
 
 from layoutlint.suggestion.arrangement import Arrangement
 from layoutlint.suggestion.common_order import CommonOrder
-from layoutlint.suggestion.program import Program, order_at, unmoved
+from layoutlint.suggestion.program import Program, order_at, unmoved_units
 
 Order = Sequence[int]
 
@@ -109,7 +109,7 @@ class JointProgram:
             model.add_hint(rank, place[number])
         for (a, b), literal in self._literals.items():
             model.add_hint(literal, place[a] < place[b])
-        kept, reached = unmoved(order, self.order.weights), 0
+        kept, reached = unmoved_units(order, self.order.weights), 0
         for number, is_kept in enumerate(self.is_kept):
             model.add_hint(is_kept, number in kept)
             reached = max(reached, ends[number]) if number in kept else reached

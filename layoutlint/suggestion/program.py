@@ -338,7 +338,7 @@ def order_at(begins: Sequence[int], ends: Sequence[int]) -> tuple[int, ...]:
     return tuple(number for _, _, number in keys)
 
 
-def unmoved(order: Sequence[int], weights: Sequence[int]) -> frozenset[int]:
+def unmoved_units(order: Sequence[int], weights: Sequence[int]) -> frozenset[int]:
     """Return the units that stay: the heaviest increasing subsequence of an order."""
     best: list[tuple[int, int | None]] = []
     for at, number in enumerate(order):

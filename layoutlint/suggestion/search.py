@@ -85,7 +85,7 @@ class Task(Record, frozen=True):
         pairs = zip(self.builds, limits, strict=True)
         return replace(self, builds=tuple(replace(build, limits=own) for build, own in pairs))
 
-    def without(self, build: int, order: Sequence[int]) -> Task:
+    def exclude(self, build: int, order: Sequence[int]) -> Task:
         """Return the task without the common orders that give a build the same order as one of them."""
         builds = list(self.builds)
         mine = self.order.in_build(build, order)

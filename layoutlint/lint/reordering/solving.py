@@ -10,7 +10,7 @@ from layoutlint.lint.reordering.task import Candidate
 from layoutlint.lint.reordering.values import value_of
 from layoutlint.model.record import replace
 from layoutlint.suggestion.common_order import CommonOrder
-from layoutlint.suggestion.program import unmoved
+from layoutlint.suggestion.program import unmoved_units
 from layoutlint.suggestion.result import Move
 from layoutlint.suggestion.search import Aim, BuildTask, Reached, Search, Solution, Task, task_of_one
 
@@ -48,7 +48,7 @@ def solve(task: Task, judges: Judges, effort: float) -> tuple[Solution, list[lis
         if not failing:
             return solution, after
         for build in failing:
-            task = task.without(build, solution.order)
+            task = task.exclude(build, solution.order)
     if contradiction is not None:
         return Solution("infeasible", core=contradiction.core, is_minimal=contradiction.is_minimal), []
     return Solution("unknown"), []
@@ -147,7 +147,7 @@ def _is_kept(verdict: Verdict) -> bool:
 
 def moves_of(order: CommonOrder, units: Sequence[int]) -> Iterator[Move]:
     """Yield the members that move if the units stand in an order, in that order."""
-    kept = unmoved(units, order.weights)
+    kept = unmoved_units(units, order.weights)
     previous = None
     for number in units:
         for name in order.members[number]:

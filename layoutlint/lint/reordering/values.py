@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from layoutlint.geometry.layout import Layout
 from layoutlint.geometry.placement import count_lines
-from layoutlint.suggestion.program import unmoved
+from layoutlint.suggestion.program import unmoved_units
 from layoutlint.suggestion.search import Aim, BuildTask, Task
 
 
 def value_of(task: Task, aim: Aim, order: tuple[int, ...]) -> int:
     """Return what an order reaches for an aim."""
     if aim == "moves":
-        kept = unmoved(order, task.order.weights)
+        kept = unmoved_units(order, task.order.weights)
         return sum(weight for number, weight in enumerate(task.order.weights) if number not in kept)
     return sum(
         build.weight * _value_in(build, aim, task.order.in_build(at, order))

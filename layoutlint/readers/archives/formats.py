@@ -39,7 +39,7 @@ class Content(Enum):
 
 def is_archive(start: bytes) -> bool:
     """Return whether a file that starts like this is an archive, also a compressed one."""
-    return _is_plain_archive(start) or _is_plain_archive(decompressed(start))
+    return _is_plain_archive(start) or _is_plain_archive(decompressed_start(start))
 
 
 def content_of(start: bytes) -> Content:
@@ -48,7 +48,7 @@ def content_of(start: bytes) -> Content:
         return Content.BTF
     if kernel_image.is_x86(start):
         return Content.KERNEL
-    inner = decompressed(start) or start
+    inner = decompressed_start(start) or start
     if inner.startswith(_ELF):
         return Content.ELF
     is_nested = start.startswith(_NESTED) or _is_tar(inner)
@@ -60,7 +60,7 @@ def is_compressed(start: bytes) -> bool:
     return start.startswith(tuple(_DECOMPRESSORS))
 
 
-def decompressed(start: bytes) -> bytes:
+def decompressed_start(start: bytes) -> bytes:
     """Return the first bytes that a compressed file holds; empty for others, and for damaged ones."""
     for magic, decompress in _DECOMPRESSORS.items():
         if start.startswith(magic):

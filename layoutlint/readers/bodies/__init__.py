@@ -14,7 +14,7 @@ from layoutlint.errors import ReadError
 from layoutlint.model.reading import ReadOptions, Unread
 from layoutlint.model.record import Record, replace
 from layoutlint.model.structs import Struct
-from layoutlint.model.uses import Function, Spot, plain_name, renamed
+from layoutlint.model.uses import Function, Spot, plain_name, rename
 from layoutlint.model.wanted import Wanted
 from layoutlint.readers.bodies import sources, syntax, unit
 from layoutlint.readers.bodies.unit import UnitFunctions
@@ -141,7 +141,7 @@ def _with_own_keys(part: UnitFunctions, others: Mapping[str, Function]) -> UnitF
     }
     if not keys:
         return part
-    functions = tuple(renamed(function, keys) for function in part.functions)
+    functions = tuple(rename(function, keys) for function in part.functions)
     stored = tuple((keys.get(key, key), spot) for key, spot in part.stored)
     return replace(part, functions=functions, stored=stored)
 

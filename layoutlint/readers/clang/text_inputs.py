@@ -68,7 +68,7 @@ def read_folder(path: str, wanted: Wanted, options: ReadOptions) -> Reading:
     files_by_name = text_search.definitions(paths, wanted, stop_when_found=False)
     selected = sorted({file for files in files_by_name.values() for file in files})
     if wanted.annotated:
-        selected = sorted({*selected, *text_search.annotated(paths)})
+        selected = sorted({*selected, *text_search.annotated_files(paths)})
     is_empty = not selected
     if wanted.arrays is not None:
         selected = sorted({*selected, *(path for path in paths if path.endswith(SOURCES))})

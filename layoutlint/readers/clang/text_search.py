@@ -215,7 +215,7 @@ def mentions_annotations(text: bytes) -> bool:
     return any(mark in text for mark in _ANNOTATION_MARKS)
 
 
-def annotated(paths: Iterable[str]) -> list[str]:
+def annotated_files(paths: Iterable[str]) -> list[str]:
     """Return the files that can have annotations."""
     return [path for path in islice(paths, MOST_FILES) if mentions_annotations(content(path))]
 

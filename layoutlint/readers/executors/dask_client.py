@@ -115,7 +115,7 @@ class _Run:
             try:
                 message = messages.encode_task(task, self._modules)
             except messages.Unsendable as error:
-                yield messages.refused(task, error)
+                yield messages.refusal(task, error)
                 continue
             self._submit(_Sent(task, message))
 

@@ -56,7 +56,7 @@ class LocalExecutor:
             try:
                 message = messages.encode_task(task, self._modules)
             except messages.Unsendable as error:
-                yield messages.refused(task, error)
+                yield messages.refusal(task, error)
                 continue
             server = idle.pop() if idle else TaskServer()
             busy[server] = task

@@ -134,6 +134,6 @@ def outcome(task: Task, reply: Reply) -> Outcome:
     )
 
 
-def refused(task: Task, error: Exception) -> Outcome:
+def refusal(task: Task, error: Exception) -> Outcome:
     """Return the outcome of a task that is not begun."""
     return Outcome(task, None, Failure("refused", str(error)), 0, 0, 0, 0)

@@ -13,7 +13,7 @@ from layoutlint.judgement.context import Access
 from layoutlint.judgement.declared_fields import declared_fields
 from layoutlint.model.structs import Struct
 from layoutlint.model.target import Target
-from layoutlint.reports.access_styles import access_styles, spelled, strongest
+from layoutlint.reports.access_styles import access_styles, access_text, strongest
 from layoutlint.reports.line_map import strips
 from layoutlint.reports.show import json as show_json
 from layoutlint.reports.show.options import ShowOptions
@@ -75,7 +75,7 @@ def _drawing(struct: Struct, accesses: Iterable[Access], options: ShowOptions) -
 def _use(place: Place, accesses: tuple[Access, ...]) -> list[Any]:
     """Return path, strongest access, whether it is contended, and all accesses in words."""
     is_contended = any(access.contended for access in accesses)
-    return [place.path, strongest(accesses), is_contended, spelled(accesses)]
+    return [place.path, strongest(accesses), is_contended, access_text(accesses)]
 
 
 def _containers(structs: Sequence[Struct]) -> list[list[list[Any]]]:

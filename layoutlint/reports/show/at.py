@@ -22,7 +22,7 @@ def render(structs: tuple[Struct, ...], offsets: tuple[int, ...], options: ShowO
         yield ("\n" if number else "") + text
 
 
-def outside(struct: Struct, offsets: tuple[int, ...]) -> Iterator[str]:
+def outside_messages(struct: Struct, offsets: tuple[int, ...]) -> Iterator[str]:
     """Yield a sentence for each offset that is not in a struct."""
     for offset in offsets:
         if struct.bit_size is not None and offset * 8 >= struct.bit_size:

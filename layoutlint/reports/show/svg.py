@@ -14,7 +14,7 @@ from layoutlint.judgement.declared_fields import declared_fields
 from layoutlint.model.record import Record
 from layoutlint.model.structs import Struct
 from layoutlint.phrases import first_few, quantity
-from layoutlint.reports.access_styles import AccessStyle, access_styles, spelled, strongest
+from layoutlint.reports.access_styles import AccessStyle, access_styles, access_text, strongest
 from layoutlint.reports.line_map import Piece, Row, Strip, Strips, line_rows, strips
 from layoutlint.reports.show.options import ShowOptions
 from layoutlint.reports.xml_text import attributes, escape
@@ -232,7 +232,7 @@ def _piece(piece: Piece, picture: _Picture, styles: dict[str, AccessStyle], y: f
     shown = declared or _declared_inside(strip.place, picture.accesses)
     if shown:
         inside.append(_bars(styles[strongest(shown)], x, width, y, tall, shown))
-    label = shortened(strip.place.path, piece, width)
+    label = shorten(strip.place.path, piece, width)
     if label:
         lift = 2 if shown and tall < _ROW else 0
         inside.append(_text(x + 3, y + tall / 2 + 4 - lift, label))
@@ -256,7 +256,7 @@ def _bar(style: AccessStyle, x: float, width: float, y: float) -> str:
     return f"<path{attributes(d=f'M{_number(x)} {_number(y)}h{_number(width)}', **looks)}/>"
 
 
-def shortened(path: str, piece: Piece, width: float) -> str:
+def shorten(path: str, piece: Piece, width: float) -> str:
     """Return as much of the name of a field as fits into some pixels; empty for none."""
     room = int((width - 6) / _LETTER)
     shown = path if piece.starts else f"\N{HORIZONTAL ELLIPSIS}{path}"
@@ -286,9 +286,9 @@ def _title(place: Place, declared: Sequence[Access], accesses: dict[Place, tuple
         words.append(quantity(place.size, "byte"))
     words.append(place.field.type.declare(place.field.name or ""))
     if declared:
-        words.append(spelled(declared))
+        words.append(access_text(declared))
     inner = [
-        f"{other.path} {spelled(own)}"
+        f"{other.path} {access_text(own)}"
         for other, own in accesses.items()
         if other.path.startswith((f"{place.path}.", f"{place.path}["))
     ]
