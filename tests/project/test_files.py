@@ -43,8 +43,9 @@ ALLOWED = {
     "intent/change.py": {"environ"},
     "intent/git_index.py": {"lstat", "stat", "readlink"},
     "intent/staged_tree.py": {"lexists"},
-    # trees that `diff` writes
+    # trees that `diff` writes, and the parts of a patch
     "intent/exported_tree.py": {"open"},
+    "intent/patched_tree.py": {"open"},
     "intent/policy.py": {"walk", "isdir", "realpath", "lexists"},
     # of files whose content or folder is logged
     "readers/elf/elf_file.py": {"stat"},
