@@ -11,6 +11,7 @@ from layoutlint.readers.profiles.c2c_rows import (
     Columns,
     Row,
     add,
+    has_inner_row,
     is_row_start,
     parse_block,
     parse_header,
@@ -115,6 +116,8 @@ class Parser(Record):
                 raise ReadError(place, "a row comes before the line with the address of its cache line")
             self._add(parse_row(text, self.block.columns, place), number, place)
             return
+        if has_inner_row(text):
+            raise ReadError(place, "other text stands before the row; print the report without line numbers")
         found = parse_block(text, self.columns, place)
         if found is not None:
             self._end_block()

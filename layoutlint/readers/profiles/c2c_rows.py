@@ -18,6 +18,7 @@ _LABELS = {
 }  # fmt: skip
 _LABEL = re.compile("|".join(sorted(_LABELS, key=len, reverse=True)))
 _HEADER = re.compile(r"^\s*#\s*Num\s+(.*?)\s+Off(?:set)?\s+(.*)$")
+_OTHER_HEADER = re.compile(r"^\s*#\s*Num\s+(?:Rmt|Lcl|Local|Remote)")
 _USUAL = {
     4: ("remote", "local", "hits", "misses"),
     5: ("remote", "local", "hits", "misses", "unplaced"),
@@ -30,6 +31,7 @@ _ROW = re.compile(
     r"((?:-?\d+\s+)+)(\[.\])(?:\s+(.*))?$"
 )
 _STARTS_ROW = re.compile(r"^\s*\d+[.,]\d+%\s+\d+[.,]\d+%")
+_INNER_ROW = re.compile(r"\S\s+(?:\d+[.,]\d+%\s+){2,}0x[0-9a-fA-F]{1,4}\s")
 _SOURCE = re.compile(r"\S+:\d+|\S+\+(?:0x)?[0-9a-fA-F]+|\?\?:0|\S+\[[0-9a-fA-F]+\]")
 _LARGEST_OFFSET = 255
 """The last byte of the longest line, 256 bytes on s390x; 127 of a pair of lines on x86 (--double-cl)."""
@@ -57,10 +59,12 @@ class Row(Record, frozen=True):
 def parse_header(text: str, place: str) -> Columns | None:
     """Return the columns that the second line of a header names; None for another line.
 
-    Raises ReadError for a column that is not known.
+    Raises ReadError for a column that is not known, and if there is none for offsets.
     """
     match = _HEADER.match(text)
     if match is None:
+        if _OTHER_HEADER.match(text):
+            raise ReadError(place, f"the table has no column `Offset`; {_ENGLISH}")
         return None
     names = tuple(_LABELS[label] for label in _LABEL.findall(match[1]))
     rest = _LABEL.sub("", match[1]).strip()
@@ -96,6 +100,11 @@ def parse_block(text: str, columns: Columns | None, place: str) -> tuple[Columns
 def is_row_start(text: str) -> bool:
     """Return whether a line begins as a row does; lines of call graphs do not."""
     return _STARTS_ROW.match(text) is not None
+
+
+def has_inner_row(text: str) -> bool:
+    """Return whether a row stands behind other text, as in a listing with line numbers."""
+    return _INNER_ROW.search(text) is not None
 
 
 def parse_row(text: str, columns: Columns, place: str) -> Row:

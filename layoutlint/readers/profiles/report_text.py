@@ -47,7 +47,7 @@ _CTF_FILE = "metadata"
 # ECMA-48: control sequences, and the texts that set the title of a window.
 _ANSI = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b[@-Z\\-_=>]")
 _OVERSTRUCK = re.compile(r".\x08")
-_QUOTE = re.compile(r"^(?:> ?)+")
+_QUOTE = re.compile(r"^[ \t]*(?:> ?)+")
 
 
 def lines(path: str) -> Iterator[tuple[int, str]]:
@@ -108,4 +108,4 @@ def _clean(text: str) -> str:
         text = _OVERSTRUCK.sub("", text)
     if text.startswith("\ufeff"):
         text = text[1:]
-    return _QUOTE.sub("", text) if text.startswith(">") else text
+    return _QUOTE.sub("", text) if ">" in text else text
