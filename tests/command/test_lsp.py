@@ -266,6 +266,8 @@ def test_an_unsaved_rule_file_counts(editor: Editor, folder: Path):
     before = len(editor.published[name])
     editor.changed(rules, f"{rule}[[rule\n")
     found = editor.diagnostics(name, after=before)  # the rules from before the mistake
+    if len(found) == 1:  # a busy machine: this judgement began before the mistake was made
+        found = editor.diagnostics(name, after=before + 1)
     assert [row[0] for row in rows(found)] == ["rule-file", "small"]
     editor.close(rules)
     editor.close(name)
