@@ -113,7 +113,8 @@ class Spot(Record, frozen=True):
     def _branching_step(self, path: str) -> int | None:
         """Return the step at which a path branches off from the path to the struct.
 
-        None if it does not, or if it leads to another member of a union, which never exists at the same time.
+        Arrays on the path have indices. None if it does not branch off, or if it leads to another member of a
+        union, which never exists at the same time.
         """
         names = path.split(".")
         for number, step in enumerate(self.steps):
@@ -125,9 +126,7 @@ class Spot(Record, frozen=True):
                     return None if step.is_union else number
             elif name != step.on.name:
                 return None if step.is_union else number
-            elif (bracket + indices or _format_indices(step.on.dims, 0)) != _format_indices(
-                step.on.dims, step.index
-            ):
+            elif bracket + indices != _format_indices(step.on.dims, step.index):
                 return number
             else:
                 names = names[1:]
