@@ -15,6 +15,7 @@ from layoutlint.errors import RuleFileError
 from layoutlint.intent.toml import rule_file
 from layoutlint.judgement.finding import Report
 from layoutlint.judgement.verdict import Outcome
+from layoutlint.kinds import neighbours
 from layoutlint.kinds.neighbours import Neighbours, _Spans
 from layoutlint.lint.options import Options
 from layoutlint.lint.run import check
@@ -416,6 +417,23 @@ def test_a_program_without_debug_information_is_judged_by_its_symbols(tmp_path):
     done = run("check", made, "--rules", tmp_path / "r.toml", "--format", "json")
     report = json.loads(done.stdout)
     assert (report["inputs"][0]["reader"], done.returncode) == ("symbols", 1), done.stderr
+
+
+@pytest.mark.parametrize(("keys", "declared"), [
+    ('variables = ["l*", "p*", "q*"]', ""),
+    ('variables = ["@hot-*", "limit", "@read-mostly"]', f"limit = {READ}\npackets = {WRITTEN}\nquiet = {READ}\nlast = {READ}\n"),
+])  # fmt: skip
+def test_comparisons_with_patterns_are_bounded(tmp_path, monkeypatch, keys, declared):
+    made = built(tmp_path, CODE)
+    text = f"[variables]\n{declared}{RULE}{keys}\nalone = true\n"
+    outcomes = []
+    for most in (10_000, 5):
+        monkeypatch.setattr(neighbours, "_MOST_MATCHES", most)
+        report = judged(made, text)
+        outcomes.append([finding.verdict.outcome for finding in report.findings])
+    assert Outcome.UNKNOWN not in outcomes[0]
+    assert outcomes[1] == [Outcome.UNKNOWN]
+    assert "compares patterns with names more than 5 times" in report.findings[0].verdict.message
 
 
 SPANS = [((0, 8), 1), ((0, 9), 2), ((4, 120), 3), ((7, 8), 1), ((60, 101), 1), ((108, 200), 0)]

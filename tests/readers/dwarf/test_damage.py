@@ -106,6 +106,10 @@ DAMAGED = [
      AT_STRUCT, "an alignment of 3 bytes"),
     ("name in the abbreviation", unit((STRUCT, "s", 4, AT_MEMBER + 7), (MEMBER, AT_INT, 0), END, member=("member", False, ("name:implicit_const=1", "type:ref4", "data_member_location:data1"))),
      AT_STRUCT, "a name of form 0x21"),
+    ("bit-field below zero", unit((STRUCT, "s", 4, AT_END), M, END, member=("member", False, ("name:string", "type:ref4", "data_member_location:data1", "bit_size:implicit_const=-1"))),
+     AT_STRUCT, "the size of bit-field m is no number"),
+    ("bit-field in a block", unit((STRUCT, "s", 4, AT_END), (MEMBER, "m", AT_INT, 0, b"\1"), END, member=("member", False, ("name:string", "type:ref4", "data_member_location:data1", "bit_size:block1"))),
+     AT_STRUCT, "the size of bit-field m is no number"),
     ("not in any unit", unit((TYPEDEF, "t", 5000), typedef=("typedef", False, ("name:string", "type:ref_addr"))),
      AT_STRUCT, "a reference leaves .debug_info"),
 ]  # fmt: skip
