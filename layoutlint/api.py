@@ -139,7 +139,7 @@ def format_report(report: Report, format: str = "json") -> str:
 def _packs(rules: tuple[str, ...], names: tuple[str, ...]) -> tuple[Pack, ...]:
     from layoutlint.intent.toml import rule_file
 
-    return (*rule_file.load(rules), *(rule_file.shipped_named(name) for name in dict.fromkeys(names)))
+    return (*rule_file.load(rules), *(rule_file.shipped_pack(name) for name in dict.fromkeys(names)))
 
 
 def _strings(values: Iterable[str], name: str) -> tuple[str, ...]:

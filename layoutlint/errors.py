@@ -66,7 +66,7 @@ _OPTIONAL = {
 """The modules of optional libraries, with the name of each and the extra that has it."""
 
 
-def not_installed(error: ModuleNotFoundError) -> Exception:
+def missing_library(error: ModuleNotFoundError) -> Exception:
     """Return the error for a missing optional library; the given one if it is another module."""
     optional = _OPTIONAL.get((error.name or "").partition(".")[0])
     if optional is None:

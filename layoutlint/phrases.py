@@ -33,7 +33,7 @@ def part_of(number: int, total: int, noun: str, only: str = "its only") -> str:
     return f"{only} {noun}" if total == 1 else f"all {quantity(total, noun)}"
 
 
-def in_placements(number: int, total: int) -> str:
+def placements_phrase(number: int, total: int) -> str:
     """Return `in 2 of 8 placements`, `in all 8 placements` or `in its only placement`."""
     return f"in {part_of(number, total, 'placement')}"
 

@@ -120,7 +120,7 @@ def _change(path: str, arguments: Arguments, change: _Change, must_exist: bool =
     if must_exist and baseline_file.read_text(path) != text:
         raise UsageError(f"{path} was changed during the run; run this again")
     output_files.write_whole(path, baseline_file.render(new))
-    left = list(_not_accepted(report, new))
+    left = list(_unaccepted_failures(report, new))
     terminal.say(f"{path}: {_summary(old, new, must_exist)}")
     for sentence in left:
         terminal.complain(f"layoutlint: not accepted: {sentence}")
@@ -139,7 +139,7 @@ def _summary(old: tuple[Entry, ...], new: tuple[Entry, ...], is_change: bool) ->
     return f"{added:,} added, {removed:,} removed, {quantity(len(new), 'finding')} accepted"
 
 
-def _not_accepted(report: Report, entries: Iterable[Entry]) -> Iterable[str]:
+def _unaccepted_failures(report: Report, entries: Iterable[Entry]) -> Iterable[str]:
     """Yield what could not be judged, and is not in a baseline."""
     from layoutlint.comparison.acceptance import can_be_accepted
     from layoutlint.comparison.standings import finding_key

@@ -29,7 +29,7 @@ from layoutlint.commands.options import (
     reading_options,
     uses_option,
 )
-from layoutlint.errors import not_installed
+from layoutlint.errors import missing_library
 
 if TYPE_CHECKING:
     from layoutlint.commands.fix import Fixer
@@ -266,7 +266,7 @@ def _with_fixes(report: Report, judged: Judged, own: CheckOptions) -> Report:
     try:
         from layoutlint.lint.reordering import fixes
     except ModuleNotFoundError as error:
-        raise not_installed(error) from None
+        raise missing_library(error) from None
     return fixes.with_fixes(report, judged.packs, judged.kernel_packs, judged.options)
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 
 from layoutlint.commands.options import Command, collect
-from layoutlint.errors import UsageError, not_installed
+from layoutlint.errors import UsageError, missing_library
 
 if TYPE_CHECKING:
     from layoutlint.readers.executors.task import Executor
@@ -63,7 +63,7 @@ def make_executor(options: ExecutorOptions, modules: tuple[str, ...]) -> Executo
     try:
         from layoutlint.readers.executors.dask_client import DaskExecutor
     except ModuleNotFoundError as error:
-        raise not_installed(error) from None
+        raise missing_library(error) from None
     return DaskExecutor(address, modules, _report)
 
 

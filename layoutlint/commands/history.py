@@ -23,7 +23,7 @@ from layoutlint.commands.options import (
 )
 from layoutlint.commands.packs import discover_rule_file, load_packs
 from layoutlint.commands.struct_names import refuse_swapped, without_keywords
-from layoutlint.errors import not_installed
+from layoutlint.errors import missing_library
 
 if TYPE_CHECKING:
     from layoutlint.comparison.history import History
@@ -168,7 +168,7 @@ def _inputs(
 
             found = stored_builds(open_store(path), name, patterns)
         except ModuleNotFoundError as error:
-            raise not_installed(error) from None
+            raise missing_library(error) from None
         inputs += found.inputs
         texts += found.texts
         gaps += found.gaps

@@ -180,7 +180,7 @@ def judge(arguments: Arguments, policy: Policy | None, scope: Scope | None = Non
     from layoutlint.intent import change, staged_tree
     from layoutlint.model.record import replace
 
-    changed = change.staged() if scope.since is None else change.since(scope.since)
+    changed = change.staged_change() if scope.since is None else change.change_since(scope.since)
     with staged_tree.enter(changed) as staged:
         if not staged.is_other:
             return _judge(arguments, policy, scope, changed)._replace(parents=changed.parents)
@@ -188,7 +188,7 @@ def judge(arguments: Arguments, policy: Policy | None, scope: Scope | None = Non
             inputs=tuple(map(staged.path, arguments.inputs)),
             reading=arguments.reading._replace(no_cache=True),
         )
-        policy = policy and policy.in_folder(staged.folder)
+        policy = policy and policy.move_to(staged.folder)
         judged = _judge(moved, policy, scope, staged.change, staged.copy)
     read = replace(judged.options.read, cache=read_options((), arguments.reading).cache, copy=None)
     return judged._replace(options=replace(judged.options, read=read), parents=changed.parents)

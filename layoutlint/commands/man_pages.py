@@ -53,7 +53,7 @@ def _page(command: click.Command, words: tuple[str, ...]) -> Iterator[str]:
         for paragraph in paragraphs:
             yield from (".PP", _text(paragraph))
     yield from _options(command)
-    yield from _related(command, words)
+    yield from _exit_status_and_links(command, words)
 
 
 def _options(command: click.Command) -> Iterator[str]:
@@ -66,7 +66,7 @@ def _options(command: click.Command) -> Iterator[str]:
         yield from (".TP", f".B {_text(names)}", _text(text))
 
 
-def _related(command: click.Command, words: tuple[str, ...]) -> Iterator[str]:
+def _exit_status_and_links(command: click.Command, words: tuple[str, ...]) -> Iterator[str]:
     if len(words) == 1:
         yield ".SH EXIT STATUS"
         for status, meaning in _STATUSES:

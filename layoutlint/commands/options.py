@@ -251,7 +251,7 @@ def kernel_version(randomising: RandomisingOptions) -> Version | None:
         return None
     from layoutlint.readers.linux import version
 
-    number = version.of_release(text.removeprefix("v"))
+    number = version.release_version(text.removeprefix("v"))
     if number is None:
         raise click.UsageError(f"--kernel-version {text!r}: expected X.Y, such as 6.12")
     return number

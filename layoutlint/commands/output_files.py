@@ -135,7 +135,7 @@ def _permissions(path: str) -> int:
 def _refuse_unwritable(path: str) -> None:
     descriptor = _descriptor(path)
     try:
-        reason = _why_not_writable(path) if descriptor is None else _why_not_open(descriptor)
+        reason = _write_obstacle(path) if descriptor is None else _open_obstacle(descriptor)
     except OSError as error:
         reason = files.error_reason(error)
     except ValueError as error:  # a byte of value 0
@@ -144,14 +144,14 @@ def _refuse_unwritable(path: str) -> None:
         raise UsageError(f"cannot write {path}: {reason}")
 
 
-def _why_not_open(descriptor: int) -> str | None:
+def _open_obstacle(descriptor: int) -> str | None:
     os.fstat(descriptor)
     if descriptor < 2:
         return "the report that --format chooses is written there" if descriptor else "it is the input stream"
     return None
 
 
-def _why_not_writable(path: str) -> str | None:
+def _write_obstacle(path: str) -> str | None:
     """Return the reason why a file cannot be written; None if it can. Raises OSError."""
     folder = os.path.dirname(path)
     if not os.path.isabs(path) and (link := _link_above(folder)) is not None:

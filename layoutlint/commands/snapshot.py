@@ -159,7 +159,7 @@ def _request(own: SnapshotOptions) -> Request:
     if own.update is not None:
         from layoutlint.readers import snapshot
 
-        return _same_request(snapshot.load(own.update))
+        return _former_request(snapshot.load(own.update))
     named = bool(own.rule_paths or own.pack_names)
     if own.everything or (own.globs and not named):
         return Request(own.everything, own.globs)
@@ -169,7 +169,7 @@ def _request(own: SnapshotOptions) -> Request:
     return Request(False, own.globs, (), packs, kernel_packs)
 
 
-def _same_request(old: Reading) -> Request:
+def _former_request(old: Reading) -> Request:
     """Return what an older snapshot was asked for."""
     from layoutlint.lint.recording import Request
 

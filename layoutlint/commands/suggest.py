@@ -24,7 +24,7 @@ from layoutlint.commands.options import (
 )
 from layoutlint.commands.packs import discover_rule_file, load_packs
 from layoutlint.commands.struct_names import refuse_swapped, without_keyword, without_keywords
-from layoutlint.errors import EXIT_FINDINGS, EXIT_KEPT, EXIT_UNKNOWN, not_installed
+from layoutlint.errors import EXIT_FINDINGS, EXIT_KEPT, EXIT_UNKNOWN, missing_library
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -254,7 +254,7 @@ def _run(
     try:
         from layoutlint.lint import reordering
     except ModuleNotFoundError as error:
-        raise not_installed(error) from None
+        raise missing_library(error) from None
 
     def suggest_one(request: Request, options: Options) -> Suggestion:
         if not question.builds:

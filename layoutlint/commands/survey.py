@@ -22,7 +22,7 @@ from layoutlint.commands.options import (
 )
 from layoutlint.commands.packs import discover_rule_file, load_packs
 from layoutlint.commands.struct_names import strip_keyword, without_keywords
-from layoutlint.errors import ReadError, UsageError, not_installed
+from layoutlint.errors import ReadError, UsageError, missing_library
 
 if TYPE_CHECKING:
     from layoutlint.intent.toml.survey_file import Job
@@ -148,7 +148,7 @@ def run_survey(
         from layoutlint.lint.survey import run
         from layoutlint.lint.survey.store import create_store
     except ModuleNotFoundError as error:
-        raise not_installed(error) from None
+        raise missing_library(error) from None
 
     request = _request(job, flags, own, placement, reading)
     runner = make_executor(executor, ("layoutlint.lint.survey.preload",))
@@ -255,7 +255,7 @@ def report_store(store: str, rule: str, struct: str, format_: str, verbose: bool
         from layoutlint.lint.survey import queries
         from layoutlint.lint.survey.store import open_store
     except ModuleNotFoundError as error:
-        raise not_installed(error) from None
+        raise missing_library(error) from None
 
     render, filters = reports.SURVEY_REPORT_FORMATS[format_], queries.Filters(rule, struct)
     opened = open_store(store)

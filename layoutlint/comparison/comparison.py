@@ -146,7 +146,7 @@ def compare(
     that `share` a line in more placements.
     """
     are_read = old.is_read and new.is_read
-    old, new, scope_notes = _within_both(old, new)
+    old, new, scope_notes = _narrow_to_common(old, new)
     layouts = compare_layouts(old.structs, new.structs) if are_read else LayoutComparison((), (), 0, {})
     layouts = replace(layouts, changes=tuple(c for c in layouts.changes if not _is_unread(c, old, new)))
     changes = tuple(compare_reports(old.report, new.report, layouts.vanished)) if are_read else ()
@@ -190,7 +190,7 @@ def _variable_gaps(old: Side, new: Side, variables: VariableComparison) -> Itera
         yield NotCompared(new.label, "variables: no file has the name of one in the other input")
 
 
-def _within_both(old: Side, new: Side) -> tuple[Side, Side, tuple[str, ...]]:
+def _narrow_to_common(old: Side, new: Side) -> tuple[Side, Side, tuple[str, ...]]:
     """Return two sides with the structs about which both say something, and notes on the others."""
     scopes = [scope_of(side.report.readings, side.structs) for side in (old, new)]
     if all(scope.is_whole for scope in scopes):

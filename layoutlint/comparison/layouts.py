@@ -94,7 +94,7 @@ _IDENTITIES: tuple[Callable[[_Definition], object], ...] = (
 
 def compare_layouts(old: Iterable[Struct], new: Iterable[Struct]) -> LayoutComparison:
     """Compare the structs of two inputs; those that are only declared are left out."""
-    before, after = _by_name(old), _by_name(new)
+    before, after = _group_by_name(old), _group_by_name(new)
     pairs: list[_Pair] = []
     not_compared: list[NotCompared] = []
     for name in sorted({*before, *after}):
@@ -111,7 +111,7 @@ def compare_layouts(old: Iterable[Struct], new: Iterable[Struct]) -> LayoutCompa
     )
 
 
-def _by_name(structs: Iterable[Struct]) -> dict[tuple[str, bool], list[_Definition]]:
+def _group_by_name(structs: Iterable[Struct]) -> dict[tuple[str, bool], list[_Definition]]:
     """Group definitions by name, tags and typedefs apart; equal definitions count once."""
     groups: dict[tuple[str, bool], dict[object, _Definition]] = defaultdict(dict)
     for struct in structs:
@@ -161,7 +161,7 @@ def _group(
 
 def _find_renamed(pairs: list[_Pair]) -> list[_Pair]:
     """Pair each removed struct with the added one that has the same fields, if only one has."""
-    sides = [_group(_unpaired(pairs, side), lambda one: one.outline) for side in (0, 1)]
+    sides = [_group(_single_definitions(pairs, side), lambda one: one.outline) for side in (0, 1)]
     renamed: dict[int, int] = {}
     for fields, olds in sides[0].items():
         news, (old, _) = sides[1].get(fields, []), pairs[olds[0]]
@@ -175,7 +175,7 @@ def _find_renamed(pairs: list[_Pair]) -> list[_Pair]:
     ]
 
 
-def _unpaired(pairs: list[_Pair], side: int) -> dict[int, _Definition]:
+def _single_definitions(pairs: list[_Pair], side: int) -> dict[int, _Definition]:
     """Return the definitions that only one input has, by the numbers of their pairs."""
     return {
         number: one

@@ -114,7 +114,7 @@ class _Pairer:
 
     def pair_groups(self) -> None:
         """Pair variables of one name and unit: the only one, an unchanged row, or by section."""
-        sides = [self._by_name_and_unit(side) for side in (0, 1)]
+        sides = [self._group_by_name_and_unit(side) for side in (0, 1)]
         for key, olds in sides[0].items():
             if key in sides[1]:
                 self._pair_group(olds, sides[1][key])
@@ -123,7 +123,7 @@ class _Pairer:
         """Pair variables whose name no other has, if they can be of one unit. `shorten` returns the name."""
         left = [{shorten(self._names[side][i]) for i in self._unpaired_rows(side)} for side in (0, 1)]
         names = left[0] & left[1]
-        sides = [self._by_short_name(side, names, shorten) for side in (0, 1)]
+        sides = [self._group_by_short_name(side, names, shorten) for side in (0, 1)]
         for name in sorted(names):
             olds, news = sides[0][name], sides[1][name]
             if len(olds) == len(news) == 1 and self._numbers[0][olds[0]] == self._numbers[1][news[0]] == -1:
@@ -144,7 +144,7 @@ class _Pairer:
     def _unpaired_rows(self, side: int) -> Iterator[int]:
         return (index for index, number in enumerate(self._numbers[side]) if number == -1)
 
-    def _by_name_and_unit(self, side: int) -> dict[tuple[str, bool, str], list[int]]:
+    def _group_by_name_and_unit(self, side: int) -> dict[tuple[str, bool, str], list[int]]:
         groups: dict[tuple[str, bool, str], list[int]] = {}
         is_of_one_unit = all(len({v.unit for v in table if v.unit}) < 2 for table in self._tables)
         for index, (name, variable) in enumerate(zip(self._names[side], self._tables[side], strict=True)):
@@ -152,7 +152,7 @@ class _Pairer:
             groups.setdefault((name, variable.is_static, unit), []).append(index)
         return groups
 
-    def _by_short_name(
+    def _group_by_short_name(
         self, side: int, names: set[str], shorten: Callable[[str], str]
     ) -> dict[str, list[int]]:
         groups: dict[str, list[int]] = defaultdict(list)
@@ -171,7 +171,7 @@ class _Pairer:
             for one, other in zip(olds, news, strict=True):
                 self._pair(one, other)
             return
-        sections = [self._by_section(side, row) for side, row in enumerate((olds, news))]
+        sections = [self._group_by_section(side, row) for side, row in enumerate((olds, news))]
         rest: tuple[list[int], list[int]] = ([], [])
         for section in sorted({*sections[0], *sections[1]}):
             of_section = [side.get(section, []) for side in sections]
@@ -187,7 +187,7 @@ class _Pairer:
         variable = self._tables[side][index]
         return variable.name, variable.section, variable.size, variable.unit
 
-    def _by_section(self, side: int, row: Iterable[int]) -> dict[str, list[int]]:
+    def _group_by_section(self, side: int, row: Iterable[int]) -> dict[str, list[int]]:
         sections: dict[str, list[int]] = defaultdict(list)
         for index in row:
             sections[self._tables[side][index].section].append(index)
@@ -210,7 +210,7 @@ class _Pairer:
         return len(self._nodes) - 1
 
 
-def _by_region(table: VariableTable) -> dict[str, list[int]]:
+def _group_by_region(table: VariableTable) -> dict[str, list[int]]:
     """Return the variables that can share lines, by address: of a section, or of a linked file.
 
     The keys are the names of regions.
@@ -226,16 +226,16 @@ def _by_region(table: VariableTable) -> dict[str, list[int]]:
 
 def find_regions(pairing: Pairing, old: VariableTable, new: VariableTable) -> Iterator[Region]:
     """Yield the regions of both inputs, with the variables that are there in the same order."""
-    before, after = _by_region(old), _by_region(new)
+    before, after = _group_by_region(old), _group_by_region(new)
     for name in sorted({*before, *after}):
         rows = (
             [(pairing.old[index], old.variables[index]) for index in before.get(name, [])],
             [(pairing.new[index], new.variables[index]) for index in after.get(name, [])],
         )
-        yield Region(name, *rows, _kept_order(pairing, *rows))
+        yield Region(name, *rows, _common_order(pairing, *rows))
 
 
-def _kept_order(pairing: Pairing, old: _Row, new: _Row) -> list[tuple[int, int]]:
+def _common_order(pairing: Pairing, old: _Row, new: _Row) -> list[tuple[int, int]]:
     """Return the positions, now and before, of the most variables that are in the same order."""
     ranks = {number: rank for rank, (number, _) in enumerate(old) if not pairing.nodes[number].is_group}
     common = [(rank, ranks[number]) for rank, (number, _) in enumerate(new) if number in ranks]

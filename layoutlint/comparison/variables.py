@@ -179,7 +179,7 @@ def _paired_tables(
     if len(old) == len(new) == 1:
         yield "", (old[0], new[0])
         return
-    sides = [_by_label(side) for side in (old, new)]
+    sides = [_group_by_label(side) for side in (old, new)]
     for label in sorted(sides[0].keys() & sides[1].keys()):
         olds, news = sides[0][label], sides[1][label]
         if len(olds) == len(news) == 1:
@@ -193,7 +193,7 @@ def _paired_tables(
             notes.append(f"variables not compared: {first_few(lacking)} only {word}")
 
 
-def _by_label(tables: Iterable[VariableTable]) -> dict[str, list[VariableTable]]:
+def _group_by_label(tables: Iterable[VariableTable]) -> dict[str, list[VariableTable]]:
     groups: dict[str, list[VariableTable]] = defaultdict(list)
     for table in tables:
         groups[table.label].append(table)

@@ -76,7 +76,7 @@ def compare_reports(old: Report, new: Report, vanished: Mapping[str, str]) -> It
     `vanished` has the structs that the new input lacks, with the reason. A rule whose `when` excludes one of
     the inputs is left out.
     """
-    before, after = _by_key(old), _by_key(new)
+    before, after = _group_by_key(old), _group_by_key(new)
     lacking = {each.by: each.reason for each in new.coverage.unresolved}
     skipped = [frozenset(skip.rule_id for skip in report.coverage.skipped) for report in (old, new)]
     for key in dict.fromkeys((*before, *after)):
@@ -90,7 +90,7 @@ def compare_reports(old: Report, new: Report, vanished: Mapping[str, str]) -> It
             yield _compare(olds[0] if olds else None, news[0] if news else None, reasons)
 
 
-def _by_key(report: Report) -> dict[Key, list[Finding]]:
+def _group_by_key(report: Report) -> dict[Key, list[Finding]]:
     findings: dict[Key, list[Finding]] = defaultdict(list)
     for finding in (*report.findings, *report.kept_findings):
         if not finding.rule.kind.traits.is_built_in:
@@ -100,7 +100,7 @@ def _by_key(report: Report) -> dict[Key, list[Finding]]:
 
 def _compare_namesakes(old: list[Finding], new: list[Finding]) -> Iterator[RuleChange]:
     """Compare the definitions of one name by their files; refuse what these do not tell apart."""
-    sides = tuple(_by_file(findings) for findings in (old, new))
+    sides = tuple(_group_by_file(findings) for findings in (old, new))
     for file in sorted({*sides[0], *sides[1]}):
         olds, news = (side.get(file, []) for side in sides)
         if len(olds) == len(news) == 1:
@@ -111,7 +111,7 @@ def _compare_namesakes(old: list[Finding], new: list[Finding]) -> Iterator[RuleC
             yield RuleChange(None if is_new else one, one if is_new else None, Status.NOT_COMPARED, reason)
 
 
-def _by_file(findings: Iterable[Finding]) -> dict[str, list[Finding]]:
+def _group_by_file(findings: Iterable[Finding]) -> dict[str, list[Finding]]:
     by_file: dict[str, list[Finding]] = defaultdict(list)
     for finding in findings:
         source = finding.struct.source if finding.struct is not None else None

@@ -40,7 +40,7 @@ def access_masks(layout: Layout) -> Masks:
     """Return the masks of a struct; a flexible array is not part of them. Raises TooLarge."""
     if layout.size > LARGEST:
         raise TooLarge
-    starts, inside = _of_members(layout.struct.fields, [_MOST_STEPS])
+    starts, inside = _member_masks(layout.struct.fields, [_MOST_STEPS])
     limit = (1 << layout.size) - 1
     return Masks(starts & limit, inside & limit)
 
@@ -53,10 +53,10 @@ def parts_mask(layout: Layout, parts: Parts) -> int:
     """Return the bytes of all wanted parts of fields, at any depth. Raises TooLarge."""
     if layout.size > LARGEST:
         raise TooLarge
-    return _of_wanted(layout.struct.fields, parts, [_MOST_STEPS])
+    return _wanted_mask(layout.struct.fields, parts, [_MOST_STEPS])
 
 
-def _of_members(members: Iterable[Field], steps: list[int]) -> tuple[int, int]:
+def _member_masks(members: Iterable[Field], steps: list[int]) -> tuple[int, int]:
     starts = inside = 0
     for member in members:
         steps[0] -= 1
@@ -65,21 +65,21 @@ def _of_members(members: Iterable[Field], steps: list[int]) -> tuple[int, int]:
         if member.bit_size is None or member.is_flexible:
             continue
         if member.is_bitfield:
-            own = _of_bit_field(member)
+            own = _bit_field_mask(member)
             starts, inside = starts | own[0], inside | own[1]
             continue
         at, count = member.bit_offset // 8, prod(length or 0 for length in member.dims)
         size = member.bit_size // 8 // count if count else 0
         if size == 0:
             continue
-        own = _of_members(member.members, steps) if member.members else _of_scalar(member, size)
+        own = _member_masks(member.members, steps) if member.members else _scalar_masks(member, size)
         repeated = ((1 << size * count) - 1) // ((1 << size) - 1) if count > 1 else 1
         starts |= own[0] * repeated << at
         inside |= own[1] * repeated << at
     return starts, inside
 
 
-def _of_scalar(member: Field, size: int) -> tuple[int, int]:
+def _scalar_masks(member: Field, size: int) -> tuple[int, int]:
     return 1, 1 if _is_whole(member) else (1 << size) - 1
 
 
@@ -96,7 +96,7 @@ def _element(text: str) -> str:
     return _DIMENSIONS.sub("", text)
 
 
-def _of_bit_field(member: Field) -> tuple[int, int]:
+def _bit_field_mask(member: Field) -> tuple[int, int]:
     """Return the masks of a bit-field: compilers access its bytes, or the unit of its declared type."""
     first, end = member.bit_offset // 8, (member.bit_offset + (member.bit_size or 0) + 7) // 8
     unit = first // member.align * member.align if member.align else first
@@ -104,7 +104,7 @@ def _of_bit_field(member: Field) -> tuple[int, int]:
     return 1 << first | 1 << unit, covered | 1 << unit
 
 
-def _of_wanted(members: Iterable[Field], parts: Parts, steps: list[int]) -> int:
+def _wanted_mask(members: Iterable[Field], parts: Parts, steps: list[int]) -> int:
     mask = 0
     for member in members:
         steps[0] -= 1
@@ -119,7 +119,7 @@ def _of_wanted(members: Iterable[Field], parts: Parts, steps: list[int]) -> int:
             continue
         wanted = parts(member)
         if wanted is None:
-            own = _of_wanted(member.members, parts, steps) if member.members else 0
+            own = _wanted_mask(member.members, parts, steps) if member.members else 0
         else:
             own = _bytes_of(wanted, stride) if wanted != (member,) else (1 << stride) - 1
         mask |= own * (((1 << size) - 1) // ((1 << stride) - 1)) << at

@@ -65,7 +65,7 @@ def _members_after_holes(struct: Struct) -> Iterator[tuple[Field, int]]:
     while waiting:
         fields, aggregate = waiting.pop()
         if aggregate == "struct":
-            proofs = possible_alignments.of_holes(fields, struct.unstated, struct.target)
+            proofs = possible_alignments.alignments_of_holes(fields, struct.unstated, struct.target)
             yield from (proof for proof in proofs if proof[0].members)
         waiting += [(member.members, member.aggregate) for member in fields if member.type.is_untagged]
 

@@ -63,7 +63,7 @@ def blocks(storage: Storage, request: AllocationRequest) -> Blocks:
         align = storage.align or request.align
         return Blocks(frozenset((align,)), f"allocated at multiples of {align}")
     if storage.word == LINE:
-        return _on_lines(storage, request)
+        return _line_blocks(storage, request)
     if storage.word in ("percpu", "static"):
         align = max(request.align, storage.align or 1)
         if storage.word == "static":
@@ -117,7 +117,7 @@ def class_name(size: int) -> str:
     return f"kmalloc-{size // 1024}k" if size >= 1024 else f"kmalloc-{size}"
 
 
-def _on_lines(storage: Storage, request: AllocationRequest) -> Blocks:
+def _line_blocks(storage: Storage, request: AllocationRequest) -> Blocks:
     align = max(request.align, request.min_align or request.target.min_align, request.target.line_size)
     why = "the rule file says that objects start on a line"
     size = _known_size(storage, request)

@@ -102,11 +102,11 @@ class Text:
 
         None if no struct starts there.
         """
-        opening = self._opening(line)
+        opening = self._opening_mark(line)
         if opening is None:
             return None
         closing = self._closings[opening]
-        attached = [AttachedComment(comment, None) for comment in self._at_head(line, opening)]
+        attached = [AttachedComment(comment, None) for comment in self._head_comments(line, opening)]
         attached += self._comments_in(opening, closing)
         return self._lines(line, closing), attached
 
@@ -123,7 +123,7 @@ class Text:
     def _lines(self, line: int, closing: int) -> range:
         return range(line, self._line(self._marks[closing][0]) + 1)
 
-    def _opening(self, line: int) -> int | None:
+    def _opening_mark(self, line: int) -> int | None:
         """Return the first mark from a line on, if it opens braces that are closed; else None."""
         if not 0 < line <= len(self._starts):
             return None
@@ -138,7 +138,7 @@ class Text:
                 return
             yield self.comments[index]
 
-    def _at_head(self, line: int, opening: int) -> Iterator[Comment]:
+    def _head_comments(self, line: int, opening: int) -> Iterator[Comment]:
         """Yield the comments right above a struct, each alone on its lines, and those before its brace."""
         previous = self._marks[opening - 1][0] if opening else -1
         code_above = self._code[previous + 1 : self._starts[line - 1]]
@@ -162,7 +162,7 @@ class Text:
         for index in range(opening, closing):
             part = self._part(index)
             comments = list(self._comments_between(part.start - 1, part.end))
-            first = self._first(part) if comments else 0
+            first = self._code_start(part) if comments else 0
             for comment in comments:
                 if first < comment.at or self._is_alone(comment):
                     yield from self._attach(comment, index, closing)
@@ -175,7 +175,7 @@ class Text:
         end, mark = self._marks[index + 1]
         return _Part(self._marks[index][0] + 1, end, mark)
 
-    def _first(self, part: _Part) -> int:
+    def _code_start(self, part: _Part) -> int:
         """Return the start of the code of a part; its end if it has none."""
         code = self._code[part.start : part.end]
         return part.start + len(code) - len(code.lstrip())
@@ -194,7 +194,7 @@ class Text:
         """Return the lines and words of the code after a mark; None if there is none."""
         if index not in self._parts:
             part = self._part(index)
-            first = self._first(part)
+            first = self._code_start(part)
             lines = range(self._line(first), self._line(part.end) + 1)
             words = _words(self._code[first : part.end])
             self._parts[index] = None if first == part.end else (lines, words)

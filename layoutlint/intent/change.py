@@ -112,7 +112,7 @@ class Change(Record, frozen=True):
         return replace(self, differences=tuple(differences), tracked=tracked)
 
 
-def staged() -> Change:
+def staged_change() -> Change:
     """Return the staged change, or that between the commits that pre-commit compares. Raises UsageError."""
     top = git.top_folder("--staged")
     tracked = _absolute(top, git.tracked_paths(top))
@@ -125,7 +125,7 @@ def staged() -> Change:
     return Change(top, differences or (Difference(None, tracked),), tracked)
 
 
-def since(revision: str) -> Change:
+def change_since(revision: str) -> Change:
     """Return what the index changes since a revision: since the last commit that it shares with HEAD.
 
     Raises UsageError.

@@ -101,7 +101,9 @@ def _unchanged_files(blobs: dict[str, Blob], index: Index | None) -> frozenset[s
     if index is None:
         return frozenset()
     entries = index.entries
-    return index.same(path for path, blob in blobs.items() if path in entries and entries[path].blob == blob)
+    return index.unchanged_paths(
+        path for path, blob in blobs.items() if path in entries and entries[path].blob == blob
+    )
 
 
 def export_blobs(

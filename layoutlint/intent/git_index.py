@@ -53,7 +53,7 @@ class Index(Record, frozen=True):
     written: int
     """When the index was written, in nanoseconds."""
 
-    def differing(self, is_wanted: Callable[[str], bool]) -> frozenset[str]:
+    def differing_paths(self, is_wanted: Callable[[str], bool]) -> frozenset[str]:
         """Return the wanted files that the working tree lacks, or has with another content."""
         return frozenset(
             path
@@ -61,7 +61,7 @@ class Index(Record, frozen=True):
             if not entry.is_kept_out and is_wanted(path) and not self._is_same(path, entry)
         )
 
-    def same(self, paths: Iterable[str]) -> frozenset[str]:
+    def unchanged_paths(self, paths: Iterable[str]) -> frozenset[str]:
         """Return those of some paths that are files of the working tree with the content of the index."""
         return frozenset(
             path

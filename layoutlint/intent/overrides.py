@@ -21,7 +21,7 @@ def apply_overrides(packs: Packs, kernel_packs: Packs) -> tuple[Packs, Packs]:
     overrides = read_overrides((*packs, *kernel_packs))
     if not overrides:
         return packs, kernel_packs
-    return _overridden(packs, overrides), _overridden(kernel_packs, overrides)
+    return _override_packs(packs, overrides), _override_packs(kernel_packs, overrides)
 
 
 def read_overrides(packs: Packs) -> dict[str, Override]:
@@ -31,7 +31,7 @@ def read_overrides(packs: Packs) -> dict[str, Override]:
     rules = _known_rules(packs) if any(pack.overrides for pack in packs) else {}
     for override in (override for pack in packs for override in pack.overrides):
         first = overrides.setdefault(override.rule_id, override)
-        reason = _why_not(override, first, rules)
+        reason = _obstacle(override, first, rules)
         mistakes += [f"{override.source}: {reason}"] if reason else []
     if mistakes:
         raise RuleFileError(tuple(mistakes))
@@ -43,7 +43,7 @@ def _known_rules(packs: Iterable[Pack]) -> dict[str, Rule]:
     return {rule.id: rule for pack in (*rule_file.shipped_packs(), *packs) for rule in pack.rules}
 
 
-def _why_not(override: Override, first: Override, rules: dict[str, Rule]) -> str:
+def _obstacle(override: Override, first: Override, rules: dict[str, Rule]) -> str:
     """Return why an override cannot be applied; empty if it can."""
     rule = rules.get(override.rule_id)
     if rule is None:
@@ -55,14 +55,14 @@ def _why_not(override: Override, first: Override, rules: dict[str, Rule]) -> str
     return ""
 
 
-def _overridden(packs: Packs, overrides: dict[str, Override]) -> Packs:
+def _override_packs(packs: Packs, overrides: dict[str, Override]) -> Packs:
     return tuple(
-        _overridden_pack(pack, overrides) if any(rule.id in overrides for rule in pack.rules) else pack
+        _override_pack(pack, overrides) if any(rule.id in overrides for rule in pack.rules) else pack
         for pack in packs
     )
 
 
-def _overridden_pack(pack: Pack, overrides: dict[str, Override]) -> Pack:
+def _override_pack(pack: Pack, overrides: dict[str, Override]) -> Pack:
     rules = []
     for rule in pack.rules:
         override = overrides.get(rule.id)

@@ -40,7 +40,7 @@ class Policy(Record):
     """Rule files that exist only in the working tree."""
     _parsed: dict[str, list[_Base]] = field(default_factory=dict)
 
-    def in_folder(self, folder: str) -> Policy:
+    def move_to(self, folder: str) -> Policy:
         """Return the policy for a copy of the tree in another folder."""
         return Policy(replace(self.commit, tree_folder=folder), self.folders, self.used, self.unused)
 

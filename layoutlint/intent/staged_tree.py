@@ -59,7 +59,7 @@ def enter(change: Change) -> Iterator[StagedTree]:
     """
     index = None if is_under_pre_commit() else git_index.read(change.top)
     wanted = exported_tree.WantedFiles(_is_kernel(index), ".", ())
-    differing = frozenset[str]() if index is None else index.differing(wanted)
+    differing = frozenset[str]() if index is None else index.differing_paths(wanted)
     if index is None or not differing:
         yield StagedTree(change, change.top, change.top)
         return

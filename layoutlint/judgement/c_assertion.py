@@ -72,7 +72,9 @@ def start_unit(context: Context) -> int:
     return unit
 
 
-def on_one_line(names: CNames, places: Sequence[Place], unit: int, placements: Placements) -> Iterator[str]:
+def conditions_for_one_line(
+    names: CNames, places: Sequence[Place], unit: int, placements: Placements
+) -> Iterator[str]:
     """Yield conditions for which fields are on one line at every multiple of `unit` bytes.
 
     The worst start puts the last `unit` bytes of a line under the first field, so all must be in one unit.
@@ -85,7 +87,9 @@ def on_one_line(names: CNames, places: Sequence[Place], unit: int, placements: P
     yield from (f"({parts[0]}) / {size} == ({part}) / {size}" for part in parts[1:])
 
 
-def on_different_lines(names: CNames, a: Place, b: Place, unit: int, placements: Placements) -> str:
+def condition_for_different_lines(
+    names: CNames, a: Place, b: Place, unit: int, placements: Placements
+) -> str:
     """Return the condition for which two fields share no line at any multiple of `unit` bytes.
 
     They share one at some base unless the later begins a whole line behind the unit with the last byte of the

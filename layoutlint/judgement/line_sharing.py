@@ -23,7 +23,7 @@ from layoutlint.judgement.rule import Key
 from layoutlint.judgement.verdict import SharedLine, Verdict, format_place, judge
 from layoutlint.model.paths import common_array, is_within, overlap
 from layoutlint.model.record import Record, replace
-from layoutlint.phrases import in_placements
+from layoutlint.phrases import placements_phrase
 
 Pair = tuple[Place, Place]
 NEIGHBOURS = Key(
@@ -172,12 +172,12 @@ def judge_apart(
     total, unit = len(placements.bases), placements.unit
     worst = sorted(violations, key=lambda pair: -len(violations[pair]))
     sentences = [
-        f"{say(a)} shares a {unit} with {say(b)} {in_placements(len(violations[a, b]), total)}"
+        f"{say(a)} shares a {unit} with {say(b)} {placements_phrase(len(violations[a, b]), total)}"
         for a, b in worst
     ]
     sentences += [
         f"{say(a)} shares a {unit} with {say(b)} of the next {row.item}, {row.step} bytes on, "
-        f"{in_placements(len(across[a, b, row]), total)}"
+        f"{placements_phrase(len(across[a, b, row]), total)}"
         for a, b, row in sorted(across, key=lambda met: -len(across[met]))
     ]
     bases = placements.bases_in_any(

@@ -9,8 +9,8 @@ from typing import Any
 from layoutlint.judgement.c_assertion import (
     CannotAssert,
     CNames,
-    on_different_lines,
-    on_one_line,
+    condition_for_different_lines,
+    conditions_for_one_line,
     start_unit,
 )
 from layoutlint.judgement.context import Context
@@ -92,11 +92,13 @@ def _no_straddle(kind: NoStraddle, context: Context, names: CNames) -> Iterator[
         if path.startswith("@"):
             raise CannotAssert("it names fields by their type or access")
     for place in context.places(kind.fields):
-        yield from on_one_line(names, (place,), unit, context.placements)
+        yield from conditions_for_one_line(names, (place,), unit, context.placements)
 
 
 def _together_conditions(kind: Together, context: Context, names: CNames) -> Iterator[str]:
-    yield from on_one_line(names, context.places(kind.fields), start_unit(context), context.placements)
+    yield from conditions_for_one_line(
+        names, context.places(kind.fields), start_unit(context), context.placements
+    )
 
 
 def _separate(kind: Separate, context: Context, names: CNames) -> Iterator[str]:
@@ -109,7 +111,7 @@ def _separate(kind: Separate, context: Context, names: CNames) -> Iterator[str]:
         for a, b in product(ours, theirs):
             if is_same_or_part(a, b):
                 raise CannotAssert(f"`{a.path}` and `{b.path}` are parts of each other")
-            yield on_different_lines(names, a, b, unit, context.placements)
+            yield condition_for_different_lines(names, a, b, unit, context.placements)
 
 
 _CONDITIONS: dict[type, Callable[[Any, Context, CNames], Iterator[str]]] = {

@@ -20,7 +20,7 @@ from layoutlint.judgement.verdict import Outcome, Verdict, format_place, judge
 from layoutlint.kinds import group_sides
 from layoutlint.model.paths import is_within
 from layoutlint.model.record import Record
-from layoutlint.phrases import in_placements
+from layoutlint.phrases import placements_phrase
 
 _MACROS = """\
 #define __cacheline_group_begin(GROUP) unsigned char __cacheline_group_begin__##GROUP[0]
@@ -170,7 +170,7 @@ class MarkedGroup(Record, frozen=True):
         counts = {base: count_lines(group.members, base, placements.line_size) for base in placements.bases}
         bases = placements.violating_bases(lambda base: counts[base] > most)
         number = line_numbers(counts[base] for base in bases) if bases else ""
-        often = f"{in_placements(len(bases), len(placements.bases))}, {most} allowed"
+        often = f"{placements_phrase(len(bases), len(placements.bases))}, {most} allowed"
         return (f"group {group} touches {number} {often}" if bases else ""), bases
 
 

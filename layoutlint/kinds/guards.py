@@ -21,7 +21,7 @@ from layoutlint.judgement.sides import Side, Sides
 from layoutlint.judgement.verdict import Outcome, Verdict, format_place, format_places, judge
 from layoutlint.model.paths import is_pattern, overlap
 from layoutlint.model.record import Record
-from layoutlint.phrases import in_placements
+from layoutlint.phrases import placements_phrase
 
 _BREAKS = """\
 struct tree {
@@ -146,12 +146,12 @@ def _judge_together(lock: Place, data: tuple[Place, ...], context: Context) -> V
     if not separated:
         message = (
             f"uncontended: {format_place(lock)} and {format_places(data)} are on one line "
-            f"{in_placements(total, total)}: "
+            f"{placements_phrase(total, total)}: "
             "one miss for both, but waiters would pull it away"
         )
         return judge(placements, (), message, (lock, *data), "")
     says = [
-        f"{format_place(place)} {in_placements(len(bases_by_field[place]), total)}" for place in separated
+        f"{format_place(place)} {placements_phrase(len(bases_by_field[place]), total)}" for place in separated
     ]
     message = (
         f"uncontended: {format_place(lock)} is not on one line with {first_few(says, 'fields')}: "

@@ -15,7 +15,7 @@ from layoutlint.judgement.sides import Side, Sides
 from layoutlint.judgement.verdict import Outcome, Verdict, format_places, judge
 from layoutlint.model.paths import is_pattern
 from layoutlint.model.record import Record, replace
-from layoutlint.phrases import in_placements
+from layoutlint.phrases import placements_phrase
 
 _BREAKS = """\
 struct queue {
@@ -92,7 +92,7 @@ class Isolated(Record, frozen=True):
         verdict = judge_apart(every_pair(places, others), placements, kept_verdict, adjacent=adjacent)
         if not outside:
             return verdict
-        share = in_placements(len(outside), len(placements.bases))
+        share = placements_phrase(len(outside), len(placements.bases))
         note = f"bytes outside of the object are on a {placements.unit} of theirs {share}"
         if not self.neighbours:
             return replace(verdict, message=f"{verdict.message}; {note}")

@@ -12,7 +12,7 @@ from layoutlint.judgement.parameters import need_fields
 from layoutlint.judgement.rule import Example, Key, Manual, Traits
 from layoutlint.judgement.verdict import Outcome, Verdict, format_place, format_places, judge
 from layoutlint.model.record import Record
-from layoutlint.phrases import in_placements
+from layoutlint.phrases import placements_phrase
 
 _BREAKS = """\
 struct ring {
@@ -65,7 +65,7 @@ class LineStart(Record, frozen=True):
             )
         total = len(placements.bases)
         says = [
-            f"{format_place(p)} begins inside a line {in_placements(len(inside_bases[p]), total)}"
+            f"{format_place(p)} begins inside a line {placements_phrase(len(inside_bases[p]), total)}"
             for p in wrong
         ]
         message = first_few(says, "fields")

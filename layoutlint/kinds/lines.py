@@ -13,7 +13,7 @@ from layoutlint.judgement.parameters import need_at_least, need_fields
 from layoutlint.judgement.rule import Example, Key, Manual, Traits
 from layoutlint.judgement.verdict import Outcome, Verdict, format_place, format_places, judge
 from layoutlint.model.record import Record
-from layoutlint.phrases import in_placements
+from layoutlint.phrases import placements_phrase
 
 _BREAKS = """\
 struct task {
@@ -92,12 +92,12 @@ class Lines(Record, frozen=True):
         total = len(placements.bases)
         says = self._describe_fields(places)
         if not bases:
-            message = f"{says} {line_numbers(counts.values())} {in_placements(total, total)}"
+            message = f"{says} {line_numbers(counts.values())} {placements_phrase(total, total)}"
             message += "" if self.max else f", as few as hold their {covered:,} bytes"
             return judge(placements, (), message, places, "")
         number = line_numbers(counts[base] for base in bases)
         allowed = f"{most} allowed" if self.max else f"{most} would hold their {covered:,} bytes"
-        message = f"{says} {number} {in_placements(len(bases), total)}, {allowed}"
+        message = f"{says} {number} {placements_phrase(len(bases), total)}, {allowed}"
         advice = self._advice(covered, most, placements) + tolerate_advice(len(bases), total)
         return judge(placements, bases, message, places, advice)
 

@@ -240,7 +240,7 @@ def _close_pairs(
     reaches = [(variable.place.offset - line, variable.place.end + line) for variable in group]
     refuse_many(sum(near.count_candidates(*reach) for reach in reaches), "variables")
     for variable, reach in zip(group, reaches, strict=True):
-        yield from ((variable, others[number]) for number in near.overlapping(*reach))
+        yield from ((variable, others[number]) for number in near.overlapping_indices(*reach))
 
 
 class _Spans:
@@ -253,16 +253,16 @@ class _Spans:
         self._ends = list(accumulate((spans[number][1] for number in self._numbers), max))
         """The maximum end up to each range."""
 
-    def overlapping(self, start: int, end: int) -> list[int]:
+    def overlapping_indices(self, start: int, end: int) -> list[int]:
         """Return the indices of the ranges that overlap [start, end), in ascending order."""
-        chosen = self._numbers[self._first(start) : bisect_left(self._starts, end)]
+        chosen = self._numbers[self._first_index(start) : bisect_left(self._starts, end)]
         return sorted(number for number in chosen if self._spans[number][1] > start)
 
     def count_candidates(self, start: int, end: int) -> int:
         """Return an upper limit for the number of ranges that `overlapping` returns."""
-        return max(0, bisect_left(self._starts, end) - self._first(start))
+        return max(0, bisect_left(self._starts, end) - self._first_index(start))
 
-    def _first(self, start: int) -> int:
+    def _first_index(self, start: int) -> int:
         return bisect_right(self._ends, start)
 
 
@@ -359,7 +359,8 @@ class _Variables:
         """Return whether a variable, or a part of it, has one of some accesses."""
         uses, spans = self._used_spans
         return any(
-            not uses[number].words.isdisjoint(words) for number in spans.overlapping(place.offset, place.end)
+            not uses[number].words.isdisjoint(words)
+            for number in spans.overlapping_indices(place.offset, place.end)
         )
 
     @cached_property
@@ -381,16 +382,16 @@ class _Variables:
             if name == path or whole.path == path:
                 yield whole, whole
                 continue
-            places = self._as_only_field(whole, name).match(path)
+            places = self._layout_of_one(whole, name).match(path)
             if not places and not whole.field.members:
                 raise CannotTell(f"the type of `{whole.path}` is unknown")
             if not places:
                 raise NoSuchField(f"`{whole.path}` has no part `{path}`")
-            struct = self._as_only_field(whole, name).struct
+            struct = self._layout_of_one(whole, name).struct
             for place in places:
-                yield from ((whole, element) for element in self._in_elements(struct, place))
+                yield from ((whole, element) for element in self._element_places(struct, place))
 
-    def _in_elements(self, struct: Struct, place: Place) -> list[Place]:
+    def _element_places(self, struct: Struct, place: Place) -> list[Place]:
         """Return a part of a variable for each element of the arrays in its path that have no index."""
         try:
             return places_in_differing_elements(struct, place, self._line_size)
@@ -401,7 +402,7 @@ class _Variables:
         """Yield a part of a variable with the elements next to the element that contains it."""
         inner, outer = (a, b) if is_within(a.place.path, b.place.path) else (b, a)
         if a.at == b.at and is_within(inner.place.path, outer.place.path):
-            layout = self._as_only_field(inner.whole, _variable_name(inner.place.path))
+            layout = self._layout_of_one(inner.whole, _variable_name(inner.place.path))
             for place in next_elements(layout, inner.place.path, outer.place.path, self._line_size):
                 yield inner, replace(outer, place=place)
 
@@ -414,7 +415,7 @@ class _Variables:
                 parts.setdefault(variable.at, []).append(variable)
         for *_, variable in parts.values():
             own = [each.place for each in parts[variable.at]]
-            layout = self._as_only_field(variable.whole, _variable_name(variable.place.path))
+            layout = self._layout_of_one(variable.whole, _variable_name(variable.place.path))
             yield from (
                 replace(variable, place=place) for place in layout.remaining_fields(own) if not place.is_empty
             )
@@ -430,7 +431,7 @@ class _Variables:
         whole, place = variable.whole, variable.place
         if place != whole:
             if whole not in chosen:
-                parts = self._as_only_field(whole, _variable_name(place.path)).remaining_fields(chosen)
+                parts = self._layout_of_one(whole, _variable_name(place.path)).remaining_fields(chosen)
                 yield from (
                     (variable, replace(variable, place=next_element))
                     for next_element in parts
@@ -453,14 +454,16 @@ class _Variables:
         for element, other in pairwise(elements):
             yield replace(variable, place=element), replace(variable, place=other)
 
-    def _as_only_field(self, whole: Place, name: str) -> Layout:
+    def _layout_of_one(self, whole: Place, name: str) -> Layout:
         """Return a struct with the variable as its only field, under some name."""
         field = replace(whole.field, name=name, bit_offset=whole.bit_offset)
         return Layout(replace(self._layout.struct, fields=(field,)))
 
     def _section_of(self, place: Place) -> str:
         at = place.bit_offset
-        return next((self._section_names[number] for number in self._sections.overlapping(at, at + 1)), "")
+        return next(
+            (self._section_names[number] for number in self._sections.overlapping_indices(at, at + 1)), ""
+        )
 
     @cached_property
     def _by_place(self) -> dict[tuple[str, int, int | None], _Variable]:

@@ -16,7 +16,7 @@ from layoutlint.judgement.rule import Example, Key, Manual, Traits
 from layoutlint.judgement.sides import Side, Sides
 from layoutlint.judgement.verdict import Outcome, Verdict, format_place, format_places, judge
 from layoutlint.model.record import Record
-from layoutlint.phrases import in_placements
+from layoutlint.phrases import placements_phrase
 
 _BREAKS = """\
 struct entry {
@@ -75,7 +75,7 @@ class NoStraddle(Record, frozen=True):
         }
         total = len(placements.bases)
         if not straddling:
-            message = f"{_kept_message(places, whole)} on one line {in_placements(total, total)}"
+            message = f"{_kept_message(places, whole)} on one line {placements_phrase(total, total)}"
             return judge(placements, (), message, places, "")
         says = [
             _describe_straddle(place, bases, placements, as_whole[place])
@@ -122,10 +122,10 @@ def _element_size_and_count(array: Place) -> tuple[int, int]:
 
 def _describe_straddle(place: Place, bases: tuple[int, ...], placements: Placements, is_whole: bool) -> str:
     if not is_whole:
-        share = in_placements(len(bases), len(placements.bases))
+        share = placements_phrase(len(bases), len(placements.bases))
         size, _ = _element_size_and_count(place)
         return f"an element of {size} bytes of {format_place(place)} straddles 2 lines {share}"
     most = max(count_lines((place,), base, placements.line_size) for base in bases)
     return (
-        f"{format_place(place)} straddles {most} lines {in_placements(len(bases), len(placements.bases))}"
+        f"{format_place(place)} straddles {most} lines {placements_phrase(len(bases), len(placements.bases))}"
     )

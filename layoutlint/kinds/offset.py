@@ -11,7 +11,7 @@ from layoutlint.judgement.parameters import need_at_least, need_one
 from layoutlint.judgement.rule import Example, Key, Manual, Traits
 from layoutlint.judgement.verdict import Outcome, Verdict, format_place, judge, judge_once
 from layoutlint.model.record import Record
-from layoutlint.phrases import in_placements
+from layoutlint.phrases import placements_phrase
 
 _BREAKS = """\
 struct packet {
@@ -81,10 +81,10 @@ def _judge_line(place: Place, line: int, placements: Placements) -> Verdict:
     begins = f"{format_place(place)} begins on line"
     if not bases:
         return judge(
-            placements, (), f"{begins} {line} of the object {in_placements(total, total)}", (place,), ""
+            placements, (), f"{begins} {line} of the object {placements_phrase(total, total)}", (place,), ""
         )
     wrong = sorted({lines[base] for base in bases})
-    message = f"{begins} {' or '.join(map(str, wrong))}, not {line}, {in_placements(len(bases), total)}"
+    message = f"{begins} {' or '.join(map(str, wrong))}, not {line}, {placements_phrase(len(bases), total)}"
     advice = f"move `{place.path}` to {line * size}..{(line + 1) * size - 1}"
     advice += f" and align the struct to {size} bytes" if total > 1 else ""
     return judge(placements, bases, message, (place,), advice)

@@ -12,7 +12,7 @@ from layoutlint.judgement.parameters import need_at_least
 from layoutlint.judgement.rule import Example, Key, Manual, Traits
 from layoutlint.judgement.verdict import Outcome, Verdict, judge, judge_once
 from layoutlint.model.record import Record
-from layoutlint.phrases import in_placements
+from layoutlint.phrases import placements_phrase
 
 _BREAKS = """\
 struct slot {
@@ -96,7 +96,7 @@ class Size(Record, frozen=True):
         bases = placements.bases if is_broken else over
         message += f" on {line_numbers(counts.values())}"
         if over:
-            message += f", more than {most} {in_placements(len(over), len(placements.bases))}"
+            message += f", more than {most} {placements_phrase(len(over), len(placements.bases))}"
         line = placements.line_size
         if size > most * line:
             advice = f"take away at least {size - most * line} bytes, to get to {most * line}"

@@ -31,7 +31,7 @@ from layoutlint.model.ctype import CType
 from layoutlint.model.paths import is_pattern
 from layoutlint.model.record import Record, replace
 from layoutlint.model.structs import Struct
-from layoutlint.phrases import in_placements
+from layoutlint.phrases import placements_phrase
 
 _BREAKS = """\
 struct slot {
@@ -211,7 +211,7 @@ class Stride(Record, frozen=True):
         total = len(placements.bases)
         sentences = [
             f"{_describe_pair(*pair, array, placements.unit)} "
-            f"{in_placements(len(violations[pair]), total)}"
+            f"{placements_phrase(len(violations[pair]), total)}"
             for pair in worst
         ]
         if len(sentences) > 1 and not (self.fields or self.against):

@@ -13,7 +13,7 @@ from layoutlint.judgement.rule import Example, Key, Manual, Traits
 from layoutlint.judgement.sides import Side, Sides
 from layoutlint.judgement.verdict import Outcome, Verdict, format_places, judge
 from layoutlint.model.record import Record
-from layoutlint.phrases import in_placements
+from layoutlint.phrases import placements_phrase
 
 _BREAKS = """\
 struct sem {
@@ -72,10 +72,10 @@ class Together(Record, frozen=True):
         bases = placements.violating_bases(lambda base: counts[base] > 1)
         total = len(placements.bases)
         if not bases:
-            message = f"{format_places(places)} are on one line {in_placements(total, total)}"
+            message = f"{format_places(places)} are on one line {placements_phrase(total, total)}"
             return judge(placements, (), message, places, "")
         number = line_numbers(counts[base] for base in bases)
-        message = f"{format_places(places)} are on {number} {in_placements(len(bases), total)}"
+        message = f"{format_places(places)} are on {number} {placements_phrase(len(bases), total)}"
         return judge(placements, bases, message, places, _advice(places, placements, len(bases)))
 
     def sides(self, context: Context) -> Sides:

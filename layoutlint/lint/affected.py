@@ -128,12 +128,12 @@ class _Search(Record, dict=True):
             kernel = kernel_tree.find(root, build)
             if kernel is not None:
                 packs = self.packs + self.kernel_packs
-                yield definers.in_kernel(kernel, inside, changed, self.known, packs)
+                yield definers.kernel_definers(kernel, inside, changed, self.known, packs)
         below = tuple(f"{root}{os.sep}" for root in roots)
         others = [path for path in self.change.tracked if not path.startswith(below)] if below else None
         if others != []:
             paths = self.change.tracked if others is None else others
-            yield definers.in_repository(paths, self.known, self.packs, other_words)
+            yield definers.repository_definers(paths, self.known, self.packs, other_words)
 
     def _kernel_roots(self) -> set[str]:
         """Return the kernel trees with changed files, and the one that the repository is."""
@@ -188,10 +188,10 @@ class _Search(Record, dict=True):
             if is_defined and rule in affected and all(rule in rules for rules in self.changed_rules):
                 yield rule, ""
             elif not is_defined and parts:
-                reason = self._why_missing(rule)
+                reason = self._missing_reason(rule)
                 yield from ((rule, reason),) if reason is not None else ()
 
-    def _why_missing(self, rule: Rule) -> str | None:
+    def _missing_reason(self, rule: Rule) -> str | None:
         """Return the reason for a struct that no file defines; None if the change has no part in that."""
         removed: list[str] = []
         for difference, rules in zip(self.change.differences, self.changed_rules, strict=True):
@@ -256,7 +256,7 @@ class _Part(Record, dict=True):
         is_touched = not any(closure.isdisjoint(difference.paths) for difference in differences)
         affected = self._touched_rules(closure, rules)
         if is_touched:
-            hits.structs |= text_search.defined_in(text_search.content(file))
+            hits.structs |= text_search.names_defined(text_search.content(file))
         if affected or (is_touched and file in self.part.marked):
             self._add(hits, file, file, affected)
 
@@ -274,7 +274,7 @@ class _Part(Record, dict=True):
         text = text_search.content(file)
         if self.search.options.comments:
             hits.inputs.append(file)
-            hits.structs |= text_search.defined_in(text)
+            hits.structs |= text_search.names_defined(text)
         closure = self.part.inclusion.closure(file)
         definers = sorted(closure.intersection(self.rules_by_file) - {file})
         macros = self._macros(file, text) if definers else frozenset()
@@ -336,7 +336,9 @@ def _removed_definer(difference: Difference, struct: str) -> str | None:
     """Return a changed file that defined a struct, or one that matches a pattern, in the parent; or None."""
     wanted = Wanted(patterns=(struct,)) if is_pattern(struct) else Wanted(frozenset((struct,)))
     for path in sorted(difference.paths):
-        if path.endswith(C_SUFFIXES) and text_search.wanted_in(difference.old_content(path) or b"", wanted):
+        if path.endswith(C_SUFFIXES) and text_search.names_in_text(
+            difference.old_content(path) or b"", wanted
+        ):
             return path
     return None
 

@@ -29,7 +29,7 @@ class Comparison(Record, frozen=True):
 
 def compare(report: Report, entries: Iterable[Entry], options: Options) -> Comparison:
     """Compare the findings of a report with the entries of a baseline."""
-    acceptance = match_entries(_by_build(report), entries)
+    acceptance = match_entries(_pair_with_builds(report), entries)
     judged = _JudgedParts(report, options)
     unneeded = tuple(entry for entry in acceptance.idle if judged.has(entry))
     kept = tuple(entry for entry in acceptance.idle if not judged.has(entry))
@@ -39,7 +39,7 @@ def compare(report: Report, entries: Iterable[Entry], options: Options) -> Compa
 def apply(report: Report, entries: Iterable[Entry], file: str, options: Options) -> Report:
     """Return a report whose findings state how they compare with a baseline, and the exit status for it."""
     comparison = compare(report, entries, options)
-    flat = list(_by_build(report))
+    flat = list(_pair_with_builds(report))
     states = iter(comparison.acceptance.states(len(flat)))
     findings = [_with_state(finding, states) for finding in report.findings]
     counting = [each for f in findings for each in ([one for _, one in f.builds] if f.builds else [f])]
@@ -54,7 +54,7 @@ def apply(report: Report, entries: Iterable[Entry], file: str, options: Options)
     )
 
 
-def _by_build(report: Report) -> Iterator[tuple[str, Finding]]:
+def _pair_with_builds(report: Report) -> Iterator[tuple[str, Finding]]:
     """Yield each finding of a report with its build; the name is empty without a matrix."""
     for finding in report.findings:
         yield from finding.builds or (("", finding),)

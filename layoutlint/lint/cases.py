@@ -51,12 +51,12 @@ def _compare(case: Case, expected: Expectation, report: Report) -> Result:
     if is_pattern(expected.rule.struct):  # some structs of the case only serve others
         judged = [finding for finding in judged if finding.verdict.outcome is not Outcome.KEPT] or judged
     messages = [finding_message(finding) for finding in judged]
-    messages = messages or _why_nothing_was_judged(expected.rule, report)
+    messages = messages or _reasons_for_no_verdict(expected.rule, report)
     message = "; ".join(dict.fromkeys(messages))
     return Result(case, expected, tuple(finding.verdict.outcome for finding in judged), message)
 
 
-def _why_nothing_was_judged(rule: Rule, report: Report) -> list[str]:
+def _reasons_for_no_verdict(rule: Rule, report: Report) -> list[str]:
     skipped = [str(skipped) for skipped in report.coverage.skipped if skipped.rule_id == rule.id]
     failures = [unread.reason for unread in report.unread if unread.origin != RULES]
     return skipped or failures or [f"the case does not define struct {rule.struct}"]

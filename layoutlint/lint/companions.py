@@ -24,7 +24,7 @@ def companions(reading: Reading, below: tuple[str, ...]) -> Companions | None:
     @cache
     def is_always_with(structs: tuple[str, ...], field: str, other: str) -> bool:
         one, two = (FieldName(name, structs, counts[name] == 1) for name in (field, other))
-        return uses.always_with(one, two)
+        return uses.is_always_with(one, two)
 
     def are_companions(struct: Struct, a: str, b: str) -> bool:
         structs = (struct.name, *struct.aliases)

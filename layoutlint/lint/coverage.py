@@ -12,7 +12,7 @@ from layoutlint.judgement.rule import VARIABLES, Rule
 from layoutlint.judgement.verdict import Outcome
 from layoutlint.lint.judged_input import JudgedInput
 from layoutlint.lint.options import Selection
-from layoutlint.lint.unused import why_nothing_was_judged
+from layoutlint.lint.unused import reason_for_no_verdict
 from layoutlint.model.reading import Omission
 from layoutlint.model.struct_table import StructTable
 from layoutlint.model.structs import Struct
@@ -34,7 +34,7 @@ def coverage_of(
     structless = [
         r for r in rules if r not in judging | reasons.keys() and r.struct != VARIABLES and not r.guess
     ]
-    unresolved = [Unresolved(rule.id, why_nothing_was_judged(rule, inputs, hints)) for rule in structless]
+    unresolved = [Unresolved(rule.id, reason_for_no_verdict(rule, inputs, hints)) for rule in structless]
     judged = [f for f in findings if not f.rule.kind.traits.is_built_in]
     unresolved += [Unresolved(f.rule.id, finding_message(f)) for f in judged if f.verdict.is_missing_field]
     unresolved += [
@@ -87,7 +87,7 @@ def assumption_notes(judged: JudgedInput) -> tuple[str, ...]:
     return (f"conditions that it does not state, taken to hold: {', '.join(texts)}",) if texts else ()
 
 
-def not_covered(inputs: list[JudgedInput], selection: Selection) -> Iterator[CoverageGap]:
+def coverage_gaps(inputs: list[JudgedInput], selection: Selection) -> Iterator[CoverageGap]:
     """Yield the parts of inputs that were not read, with the number of rules that could apply to them."""
     for judged in inputs:
         rules = [
@@ -116,9 +116,9 @@ def _unreliable_structs(judged: JudgedInput, rules: list[Rule], selection: Selec
     unreliable = [s for s in selected if s.problem is not None and not s.omits_members]
     if unreliable:
         names = frozenset(struct.name for struct in unreliable)
-        yield Omission(_why_unreliable(unreliable, len(selected)), names)
+        yield Omission(_unreliable_reason(unreliable, len(selected)), names)
 
 
-def _why_unreliable(structs: list[Struct], total: int) -> str:
+def _unreliable_reason(structs: list[Struct], total: int) -> str:
     count = f"{len(structs):,} of {quantity(total, 'struct')} could not be judged"
     return f"{count}, because their layouts are unreliable: {structs[0].problem}"

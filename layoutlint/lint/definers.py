@@ -53,7 +53,7 @@ def requested_structs(packs: Iterable[Pack]) -> Wanted:
     return Wanted(frozenset(names - patterns), tuple(sorted(patterns)))
 
 
-def in_repository(
+def repository_definers(
     tracked: Iterable[str], known: frozenset[str], packs: tuple[Pack, ...], words: tuple[str, ...]
 ) -> Definers:
     """Return the definers among the files of a repository; `words` are the compiler flags."""
@@ -70,7 +70,7 @@ def in_repository(
     return Definers(structs, marked, Inclusion(known, folders, forced), None, variables, unread)
 
 
-def in_kernel(
+def kernel_definers(
     tree: Tree, tracked: Iterable[str], changed: Iterable[str], known: frozenset[str], packs: tuple[Pack, ...]
 ) -> Definers:
     """Return the definers in a kernel tree: changed files, headers that rule files name, else files with
@@ -84,7 +84,7 @@ def in_kernel(
     headers = {intent.struct: intent.header for pack in packs for intent in pack.structs if intent.header}
     for name in wanted.names.intersection(headers):
         file = _resolve(tree, headers[name])
-        if file is not None and name in text_search.wanted_in(text_search.content(file), wanted):
+        if file is not None and name in text_search.names_in_text(text_search.content(file), wanted):
             structs[file] = structs.get(file, frozenset()) | {name}
     missing = _without_places(requested_structs(pack for pack in packs if not pack.shipped), structs)
     for searched in (_public_headers(tree), (path for path in sorted(tracked) if path.endswith(C_SUFFIXES))):
@@ -104,7 +104,7 @@ def search(paths: Iterable[str], wanted: Wanted) -> tuple[dict[str, frozenset[st
     structs, marked = {}, set()
     for path in paths:
         text = text_search.content(path)
-        names = text_search.wanted_in(text, wanted)
+        names = text_search.names_in_text(text, wanted)
         if names:
             structs[path] = frozenset(names)
         if _GROUP_MARK in text or text_search.mentions_annotations(text):

@@ -67,7 +67,7 @@ def judge(
     index = Index(struct for reading in inputs.readings for struct in reading.structs)
     judged, _ = run.judged_inputs(narrowed, packs, kernel_packs, options)
     about = _Describer(judged, index, options, report)
-    structs = tuple(about.judged_struct(struct) for struct in _in_order(own))
+    structs = tuple(about.judged_struct(struct) for struct in _sort_structs(own))
     held = {id(finding) for struct in structs for finding in struct.findings}
     findings = (*report.findings, *report.kept_findings) if report is not None else ()
     others = (f for f in findings if id(f) not in held and f.struct is None)
@@ -101,13 +101,13 @@ def _read(
     """Read the structs of a file; return them with the request for those that rules need."""
     wanted = query.structs_to_read(packs, kernel_packs, {}, options)
     text = document.text.encode(errors="surrogateescape")
-    names = frozenset(text_search.defined_in(text)) | document.known
+    names = frozenset(text_search.names_defined(text)) | document.known
     of_file = replace(wanted, names=wanted.names | names, kernel=wanted.kernel - names)
     embedded = embedded_names(packs + kernel_packs)
     return read_inputs((document.name,), of_file, embedded, options.read), wanted
 
 
-def _in_order(structs: Iterable[Struct]) -> list[Struct]:
+def _sort_structs(structs: Iterable[Struct]) -> list[Struct]:
     """Return structs in the order of the text, each definition once."""
     by_place = {(s.source.line or 0, s.name): s for s in structs if s.source is not None}
     return [by_place[place] for place in sorted(by_place)]

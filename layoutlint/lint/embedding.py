@@ -51,7 +51,7 @@ class Surroundings(Record, frozen=True):
         structs = self.indices[target].definitions_like(names)
         return [s for s in structs if s.bit_size is not None and s.problem is None]
 
-    def for_input(self, number: int) -> Surroundings:
+    def select(self, number: int) -> Surroundings:
         """Return the surroundings of the structs of one input, by its number in the order of reading."""
         return self
 

@@ -84,11 +84,11 @@ def collect(
             place_types(profile, kinds, types)
         except ReadError as error:
             failures.append(Unread(error.path, error.reason))
-    evidence = _by_struct(kinds, lines, types)
+    evidence = _group_by_struct(kinds, lines, types)
     rules = tuple(rule_evidence(findings, evidence))
     against = tuple(dict.fromkeys(contradictions(evidence, judged.packs, reading, types.events)))
     if not failures and not any(each.lines or each.counts for each in evidence):
-        failures.append(_nothing_placed(request, profiles, lines))
+        failures.append(_reason_for_no_place(request, profiles, lines))
     return EvidenceReport(
         (reading,),
         tuple(summaries),
@@ -199,7 +199,7 @@ def _compare_builds(
             )
     if not own:
         return "unverified", "the input has no build id"
-    release = version.of_release(profile.header.release or "")
+    release = version.release_version(profile.header.release or "")
     stated = reading.kernel or ()
     common = min(len(release or ()), len(stated))
     if reading.is_kernel and release and common and release[:common] != stated[:common]:
@@ -259,7 +259,9 @@ def _rule_structs(judged: JudgedInput) -> dict[str, None]:
     return dict.fromkeys(rule.struct for rule in rules)
 
 
-def _by_struct(kinds: Sequence[ObjectType], lines: LineResult, types: TypeResult) -> list[StructEvidence]:
+def _group_by_struct(
+    kinds: Sequence[ObjectType], lines: LineResult, types: TypeResult
+) -> list[StructEvidence]:
     """Return the accesses to each struct that has any, in the order of the input."""
     placed: dict[int, list[PlacedLine]] = defaultdict(list)
     for kind, line in lines.placed:
@@ -274,7 +276,7 @@ def _by_struct(kinds: Sequence[ObjectType], lines: LineResult, types: TypeResult
     )
 
 
-def _nothing_placed(request: Request, profiles: Sequence[Profile], lines: LineResult) -> Unread:
+def _reason_for_no_place(request: Request, profiles: Sequence[Profile], lines: LineResult) -> Unread:
     """Return the reason why no access was put at a field."""
     origin = ", ".join(profile.path for profile in profiles) or request.input
     if all(not profile.blocks and not profile.events for profile in profiles):

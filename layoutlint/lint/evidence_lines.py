@@ -260,7 +260,7 @@ def _unplaced_line(
         Option(kind.struct.name, each.base(line_size), each.shift) for kind, each in places[:_MOST_OPTIONS]
     )
     if found:
-        reason = _why_open(len(found), names_only)
+        reason = _ambiguity(len(found), names_only)
     elif objections:
         code = objections[0][2][0]
         where = f"`{code.symbol}`" + (f" ({code.source})" if code.source else "")
@@ -273,7 +273,7 @@ def _unplaced_line(
     return UnplacedLine(report, block.line, block.address, block.counts, reason, options, len(places))
 
 
-def _why_open(number: int, names_only: bool) -> str:
+def _ambiguity(number: int, names_only: bool) -> str:
     """Return why a line is not placed that one or several places explain."""
     if number == 1:
         return "one place explains the offsets, but no code shows whose line it is; choose it with --struct"

@@ -88,7 +88,7 @@ def _guesses(
 ) -> FirstRules:
     if not paths:
         return FirstRules((), sentence)
-    packs = (rule_file.shipped_named(_PACK),)
+    packs = (rule_file.shipped_pack(_PACK),)
     options = Options(guesses=_MOST_NOTES, read=ReadOptions(flags=flags, progress=progress.progress))
     report = run.check(paths, packs, rule_file.kernel_packs_beside(packs), options)
     rules = tuple(dict.fromkeys(_rules(report, packs[0].name)))
@@ -98,7 +98,7 @@ def _guesses(
 
 def _rules(report: Report, pack_name: str) -> Iterator[FirstRule]:
     """Yield the guesses on structs of the working folder, the highest first."""
-    pack = rule_file.shipped_named(pack_name)
+    pack = rule_file.shipped_pack(pack_name)
     for finding in report.findings:
         place = _place(finding)
         is_variable = finding.rule.struct == VARIABLES

@@ -149,9 +149,9 @@ def _findings(held: Held, recorded: list[Struct], current: _Current, options: Op
             continue
         changed.add(_name(change.old))
         if change.presence is Presence.BOTH and change.new is not None:
-            yield Finding(_rule(held, change.old), change.new, _broken(held, change), "")
+            yield Finding(_rule(held, change.old), change.new, _difference(held, change), "")
         elif not options.skips_missing:
-            yield _gone(held, change.old)
+            yield _missing_finding(held, change.old)
     for name, structs in current.by_name.items():
         if structs and name[0] in reasons:
             yield Finding(_rule(held, structs[0]), structs[0], unknown(reasons[name[0]]), "")
@@ -191,7 +191,7 @@ def _rule(held: Held, struct: Struct) -> Rule:
     )  # fmt: skip
 
 
-def _gone(held: Held, old: Struct) -> Finding:
+def _missing_finding(held: Held, old: Struct) -> Finding:
     message = f"{old.aggregate} {old.name} of {held.reading.path} is in none of the inputs"
     return Finding(_rule(held, old), None, replace(unknown(message), advice=_advice(held)), "")
 
@@ -200,7 +200,7 @@ def _advice(held: Held) -> str:
     return f"undo the change, or accept it: `{held.update}`"
 
 
-def _broken(held: Held, change: LayoutChange) -> Verdict:
+def _difference(held: Held, change: LayoutChange) -> Verdict:
     figures = phrases.heading(change).partition(": ")[2]
     parts = [f"differs from {held.reading.path}: {figures}", *_edits(change.edits)]
     if change.root:

@@ -102,7 +102,7 @@ def _judge_pack(
         for struct in structs:
             has_namesakes = definitions[struct.name] > 1
             try:
-                yield from _judge_struct(rule, struct, judged, table.for_rule(rule), has_namesakes)
+                yield from _judge_struct(rule, struct, judged, table.select(rule), has_namesakes)
             except RuleFileError as error:
                 if mistakes is None:
                     raise

@@ -15,7 +15,7 @@ from layoutlint.lint import run
 from layoutlint.lint.exit_status import exit_status
 from layoutlint.lint.options import Options
 from layoutlint.lint.reading import Inputs
-from layoutlint.lint.unused import used_in_some_build
+from layoutlint.lint.unused import rules_used_in_some_build
 from layoutlint.model.build import Build, RandomisationOptions, short_name
 from layoutlint.model.paths import is_pattern
 from layoutlint.model.reading import Unread, no_progress
@@ -87,7 +87,7 @@ def _refuse_mistakes(
     }
     if mistakes:
         raise RuleFileError(
-            tuple(f"{text} (in {short_name(names, builds)})" for text, names in _once_with_builds(mistakes))
+            tuple(f"{text} (in {short_name(names, builds)})" for text, names in _merge_items(mistakes))
         )
     return {name: result for name, result in results.items() if not isinstance(result, RuleFileError)}
 
@@ -171,7 +171,7 @@ def _merge(builds: tuple[Build, ...], results: dict[str, Result], options: Optio
     build_findings = [
         (n, f) for n, report in reports.items() for f in (*report.findings, *report.kept_findings)
     ]
-    used = used_in_some_build([report.findings for report in reports.values()])
+    used = rules_used_in_some_build([report.findings for report in reports.values()])
     build_findings = [(name, finding) for name, finding in build_findings if finding.rule not in used]
     findings = sorted(
         map(_merge_findings, _group_by_rule(build_findings)),
@@ -227,7 +227,7 @@ def _merge_failures(builds: tuple[Build, ...], results: dict[str, Result]) -> tu
         build.name: [replace(unread, builds=()) for unread in _failures(results[build.name])]
         for build in builds
     }
-    names = dict(_once_with_builds(failures))
+    names = dict(_merge_items(failures))
     if len(names.get(run.FOR_OTHERS, ())) < len(builds):
         names.pop(run.FOR_OTHERS, None)
     return tuple(replace(unread, builds=in_builds) for unread, in_builds in names.items())
@@ -263,10 +263,10 @@ Part = TypeVar("Part", Unresolved, SkippedRule, CoverageGap)
 
 def _with_builds(parts: Mapping[str, tuple[Part, ...]]) -> tuple[Part, ...]:
     """Return the parts of coverages, each once, with its builds."""
-    return tuple(replace(part, builds=names) for part, names in _once_with_builds(parts))
+    return tuple(replace(part, builds=names) for part, names in _merge_items(parts))
 
 
-def _once_with_builds(items_by_build: Mapping[str, Iterable[T]]) -> Iterator[tuple[T, tuple[str, ...]]]:
+def _merge_items(items_by_build: Mapping[str, Iterable[T]]) -> Iterator[tuple[T, tuple[str, ...]]]:
     """Yield each item once, with the builds that have it."""
     names: dict[T, list[str]] = {}
     for name, items in items_by_build.items():

@@ -44,10 +44,10 @@ def _names(judged: list[JudgedInput], options: Options) -> frozenset[str]:
     return inputs.names(paths, replace(options.read, finds_omissions=False))
 
 
-def nothing_judged(rules: tuple[Rule, ...], judged: list[JudgedInput], options: Options) -> Unread:
+def failure_without_verdicts(rules: tuple[Rule, ...], judged: list[JudgedInput], options: Options) -> Unread:
     """Return the failure of a run that judged nothing, because no input has a struct of the rules."""
     if options.build is None and options.only is not None and not is_pattern(options.only):
-        return Unread("--struct", f"nothing was judged: {_why_not_selected(options.only, judged, options)}")
+        return Unread("--struct", f"nothing was judged: {_selection_reason(options.only, judged, options)}")
     if not rules:
         matching = "" if options.only is None else f" about a struct that matches {options.only}"
         return Unread(RULES, f"nothing was judged: there is no rule{matching}")
@@ -55,7 +55,7 @@ def nothing_judged(rules: tuple[Rule, ...], judged: list[JudgedInput], options: 
     return Unread(RULES, f"nothing was judged: no input has a struct that the rules name ({names})")
 
 
-def _why_not_selected(name: str, judged: list[JudgedInput], options: Options) -> str:
+def _selection_reason(name: str, judged: list[JudgedInput], options: Options) -> str:
     names = _names(judged, options)
     if name in names:
         return f"no rule is about struct {name}"

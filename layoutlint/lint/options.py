@@ -24,7 +24,7 @@ class Policy(Protocol):
         """Return whether a suppression counts."""
         ...
 
-    def in_folder(self, folder: str) -> Policy:
+    def move_to(self, folder: str) -> Policy:
         """Return the policy for a copy of the tree in another folder."""
         ...
 

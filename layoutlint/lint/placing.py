@@ -57,7 +57,7 @@ class RulePlacements(Record, frozen=True):
     """The result of `structs_with_accesses`, by the definition of the container; empty until computed."""
     _finder: Finder = field(default_factory=Finder)
 
-    def for_pairs(self, target: Target) -> RulePlacements:
+    def widen_to_pairs(self, target: Target) -> RulePlacements:
         """Return the same with aligned pairs of lines instead of lines."""
         line_size = placement.pair_size(self.line_size, target)
         return RulePlacements(
@@ -210,7 +210,7 @@ class PlacementTable(Record, frozen=True):
     """What its sources show on fields that are changed together."""
     _by_version: dict[tuple[Version | None, bool], RulePlacements] = field(default_factory=dict)
 
-    def for_rule(self, rule: Rule) -> RulePlacements:
+    def select(self, rule: Rule) -> RulePlacements:
         """Return the placements for a rule.
 
         If the input states no version, the pack's declarations for a version of the rule's `when` apply.
@@ -228,7 +228,7 @@ class PlacementTable(Record, frozen=True):
                 companions=self.companions,
             )
             in_lines = not rule.line_pairs
-            self._by_version[key] = placements if in_lines else placements.for_pairs(self.reading.target)
+            self._by_version[key] = placements if in_lines else placements.widen_to_pairs(self.reading.target)
         return self._by_version[key]
 
 

@@ -45,7 +45,7 @@ class DeclaredInputs(Record, frozen=True):
     containers: dict[Target, _Containers]
     """The structs that contain a struct which rule files declare as embedded."""
 
-    def embedded_in(self, path: str) -> list[Reading]:
+    def embedded_readings(self, path: str) -> list[Reading]:
         """Return the readings of the structs that the structs of one input embed."""
         return self.embedded.get(path, [])
 
@@ -62,7 +62,7 @@ def read(paths: tuple[str, ...], wanted: Wanted, embedded: frozenset[str], optio
     read_options = replace(options.read, with_marks=True)
     inputs_read = read_inputs(paths, wanted, embedded, read_options)
     for reading in inputs_read.readings:
-        how.for_input(reading)
+        how.settle(reading)
     declared = _read_dependencies(
         inputs_read.readings, inputs_read.surroundings, embedded, read_options, how.named_structs
     )
@@ -124,14 +124,16 @@ def mark_unknown_orders(inputs_read: Inputs, embedded: frozenset[str], options: 
     for reading in shuffled:
         containers = declared.containers.get(reading.target, {})
         of_containers = replace(reading, structs=tuple(containers.values()))
-        marked = _mark_reading(of_containers, declared.embedded_in(reading.path)).structs
+        marked = _mark_reading(of_containers, declared.embedded_readings(reading.path)).structs
         for definition, struct in zip(containers, marked, strict=True):
             if struct.problem is not None:
                 moved[reading.target, definition] = f"{struct.aggregate} {struct.name}: {struct.problem}"
     return replace(
         inputs_read,
         readings=[
-            _mark_reading(reading, declared.embedded_in(reading.path)) if _is_by_gcc(reading) else reading
+            _mark_reading(reading, declared.embedded_readings(reading.path))
+            if _is_by_gcc(reading)
+            else reading
             for reading in readings
         ],
         surroundings=_UnknownOrder(surroundings.indices, surroundings.proofs, moved),
@@ -195,7 +197,7 @@ def _with_any_order(
     """Return the readings and the containers, as any seed can lay them out."""
     readings, inputs_free, free_containers = [], [], {}
     for reading in declared.readings:
-        free = UnseededInput(reading, declared.embedded_in(reading.path), how)
+        free = UnseededInput(reading, declared.embedded_readings(reading.path), how)
         notes = (*reading.notes, *_notes_on_shapes(free, reading.structs))
         readings.append(replace(reading, notes=notes))
         inputs_free.append(free)
@@ -232,7 +234,7 @@ class _AnyOrder(Surroundings, frozen=True):
     own: UnseededInput | None = None
     """The same of the structs of this input."""
 
-    def for_input(self, number: int) -> Surroundings:
+    def select(self, number: int) -> Surroundings:
         """Return the surroundings of the structs of one input."""
         return replace(self, own=self.inputs[number])
 
@@ -306,7 +308,7 @@ def _with_order_of_seed(declared: DeclaredInputs, how: Randomisation) -> tuple[l
     readings: list[Reading] = []
     declared_structs: list[StructTable[Struct]] = []
     for reading in declared.readings:
-        redone = randomisation.relay_structs(reading, declared.embedded_in(reading.path), how)
+        redone = randomisation.relay_structs(reading, declared.embedded_readings(reading.path), how)
         readings.append(replace(reading, structs=redone.structs, notes=(*reading.notes, *redone.notes)))
         table: StructTable[Struct] = StructTable()
         for new, old in zip(redone.structs, reading.structs, strict=True):
@@ -332,7 +334,7 @@ class _SeededOrder(Surroundings, frozen=True):
     own: StructTable[Struct] = field(default_factory=StructTable)
     """The declared structs of this input."""
 
-    def for_input(self, number: int) -> Surroundings:
+    def select(self, number: int) -> Surroundings:
         """Return the surroundings of the structs of one input."""
         return replace(self, own=self.inputs[number])
 

@@ -43,7 +43,7 @@ def rank(report: Report, packs: Iterable[Pack], most: int, uses: GuessUses | Non
     With `uses`, notes on fields that functions use are ranked by what these do.
     """
     pack_of = {rule: pack for pack in packs if pack.guesses for rule in pack.rules}
-    padded = _padded_elsewhere(report.readings)
+    padded = _structs_padded_elsewhere(report.readings)
     findings = [f for f in (*report.findings, *report.kept_findings) if not _elements(f) & padded]
     guesses = [finding for finding in findings if finding.rule in pack_of and finding.suppressed is None]
     notes = [finding for finding in guesses if finding.verdict.outcome in _FAILING]
@@ -58,7 +58,7 @@ def rank(report: Report, packs: Iterable[Pack], most: int, uses: GuessUses | Non
         )
         for finding in notes
     )
-    scored = _by_uses(sorted(zip(ranks, notes, strict=True), key=_sort_key))
+    scored = _sort_by_uses(sorted(zip(ranks, notes, strict=True), key=_sort_key))
     shown = [
         _with_rank(replace(rank, place=place, total=len(scored)), finding, pack_of[finding.rule])
         for place, (rank, finding) in enumerate(scored[:most], 1)
@@ -104,7 +104,7 @@ def _summary(pack: Pack, guesses: list[Finding], shown: list[Finding]) -> str:
     return text + (f"; could not judge {first_few(sorted(set(unknown)), _MOST_STRUCTS)}" if unknown else "")
 
 
-def _by_uses(scored: list[tuple[Rank, Finding]]) -> list[tuple[Rank, Finding]]:
+def _sort_by_uses(scored: list[tuple[Rank, Finding]]) -> list[tuple[Rank, Finding]]:
     """Return notes by what functions do to their fields; those of unknown uses keep their places."""
     known = [each for each in scored if each[0].uses is not None]
     best = iter(sorted(known, key=lambda each: -each[0].uses.score if each[0].uses is not None else 0.0))
@@ -148,7 +148,7 @@ def _elements(finding: Finding) -> set[str]:
     return {name for ctype in types if (name := _struct_name(ctype)) is not None}
 
 
-def _padded_elsewhere(readings: Iterable[Reading]) -> set[str]:
+def _structs_padded_elsewhere(readings: Iterable[Reading]) -> set[str]:
     """Return the structs that another type only pads to lines: their other arrays are without by choice."""
     structs = (struct for reading in readings for struct in reading.structs)
     padded = (_padded_field(struct) for struct in structs if _is_whole_lines(struct))
@@ -202,10 +202,10 @@ def _with_rank(rank: Rank, finding: Finding, pack: Pack) -> Finding:
     verdict, struct = finding.verdict, finding.struct
     if struct is None:
         return replace(finding, rank=rank)
-    return replace(finding, rank=rank, confirmation=_how_to_be_certain(finding.rule, struct, verdict, pack))
+    return replace(finding, rank=rank, confirmation=_confirmation(finding.rule, struct, verdict, pack))
 
 
-def _how_to_be_certain(rule: Rule, struct: Struct, verdict: Verdict, pack: Pack) -> str:
+def _confirmation(rule: Rule, struct: Struct, verdict: Verdict, pack: Pack) -> str:
     """Return what to write down, so that a guess becomes a rule."""
     annotations = list(_annotations(rule, struct, verdict.evidence, pack))
     if rule.struct == VARIABLES and not verdict.evidence:

@@ -61,13 +61,13 @@ def record(paths: tuple[str, ...], request: Request, options: Options) -> Record
         _narrow_alignments(reading, read_result, number, request, embedded)
         for number, reading in enumerate(read_result.readings)
     ]
-    chosen = _chosen(readings, wanted, request, embedded)
+    chosen = _choice(readings, wanted, request, embedded)
     merged = _merge(readings)
     names = _FileNames(paths, merged.reader)
     text = encode(merged, chosen, names.stable)
     _refuse_unreadable(text, paths)
-    missing = _missing(paths, request, merged, options)
-    merged = replace(merged, notes=(*merged.notes, *_gone(request, merged)))
+    missing = _unmatched_names(paths, request, merged, options)
+    merged = replace(merged, notes=(*merged.notes, *_vanished_structs(request, merged)))
     troubles = (*missing, *_unreliable(merged, request), *map(str, read_result.unread))
     return Recording(text, _count(merged), tuple(dict.fromkeys(troubles)), merged.notes)
 
@@ -124,14 +124,14 @@ def _narrow_alignments(
     reading: Reading, found: Inputs, number: int, request: Request, embedded: frozenset[str]
 ) -> Reading:
     """Return a reading with the alignments that the uses of structs leave possible."""
-    surroundings = found.surroundings.for_input(number)
+    surroundings = found.surroundings.select(number)
     structs = reading.structs
     if not request.everything and not request.packs and not request.kernel_packs and not embedded:
         structs = tuple(filter(Chosen(request.globs).has, structs))
     return replace(reading, structs=tuple(map(surroundings.settle, structs)))
 
 
-def _chosen(
+def _choice(
     readings: list[Reading], wanted: Wanted, request: Request, embedded: frozenset[str]
 ) -> Chosen | None:
     """Return what the snapshot says it has; None for everything. Raises UsageError for nothing."""
@@ -142,7 +142,7 @@ def _chosen(
         return None
     names: set[str] = set()
     for reading in readings:
-        own = wanted if reading.is_kernel else wanted.outside_kernels()
+        own = wanted if reading.is_kernel else wanted.narrow_outside_kernels()
         names |= own.names | set(own.patterns)
         if request.packs or request.kernel_packs:
             names |= {struct.name for struct in reading.structs if struct.annotations}
@@ -182,7 +182,9 @@ def _count(reading: Reading) -> int:
     return sum(struct.bit_size is not None and struct.problem is None for struct in reading.structs)
 
 
-def _missing(paths: tuple[str, ...], request: Request, reading: Reading, options: Options) -> Iterator[str]:
+def _unmatched_names(
+    paths: tuple[str, ...], request: Request, reading: Reading, options: Options
+) -> Iterator[str]:
     """Yield the names and patterns that no struct of the inputs has, for a new snapshot."""
     if request.before is not None:
         return
@@ -198,7 +200,7 @@ def _missing(paths: tuple[str, ...], request: Request, reading: Reading, options
             yield f"{', '.join(paths)}: no struct {glob}{struct_hint(glob, known)}"
 
 
-def _gone(request: Request, reading: Reading) -> Iterator[str]:
+def _vanished_structs(request: Request, reading: Reading) -> Iterator[str]:
     """Yield the structs of the former snapshot that are not there any more."""
     names = {struct.name for struct in reading.structs if struct.bit_size is not None}
     for name in sorted((request.before or frozenset()) - names):

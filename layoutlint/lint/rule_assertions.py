@@ -43,7 +43,7 @@ def assert_rules(path: str, packs: tuple[Pack, ...], options: Options) -> Assert
     rows = [
         row
         for number, reading in enumerate(inputs.readings)
-        for row in _input_rows(JudgedInput(reading, packs, inputs.surroundings.for_input(number)), options)
+        for row in _input_rows(JudgedInput(reading, packs, inputs.surroundings.select(number)), options)
     ]
     return Assertions(tuple(dict.fromkeys(rows)), tuple(inputs.unread))
 
@@ -85,7 +85,7 @@ def _conditions(rule: Rule, struct: Struct, table: PlacementTable) -> tuple[str,
     for reason, holds in refusals.items():
         if holds:
             raise CannotAssert(reason)
-    where = table.for_rule(rule)
+    where = table.select(rule)
     layout = cached_layout(struct)
     cases = where.cases(layout)
     if len(cases) > 1:

@@ -13,11 +13,11 @@ from layoutlint.judgement.messages import finding_message
 from layoutlint.judgement.rule import Pack, Rule, Severity
 from layoutlint.judgement.verdict import Outcome
 from layoutlint.lint import query, unused
-from layoutlint.lint.coverage import assumption_notes, coverage_of, not_covered
+from layoutlint.lint.coverage import assumption_notes, coverage_gaps, coverage_of
 from layoutlint.lint.exit_status import exit_status
 from layoutlint.lint.judge import judge_all
 from layoutlint.lint.judged_input import JudgedInput
-from layoutlint.lint.name_hints import RULES, missing_struct_hints, nothing_judged
+from layoutlint.lint.name_hints import RULES, failure_without_verdicts, missing_struct_hints
 from layoutlint.lint.options import Options
 from layoutlint.lint.reading import (
     Inputs,
@@ -118,7 +118,7 @@ def report(
         from layoutlint.intent.annotations import suppression
 
         counting, dropped = _apply_policy(intents, options)
-        today = _today(counting, options)
+        today = _current_date(counting, options)
         findings, idle = suppression.mark_suppressed(findings, counting, today or "")
     judged = tuple(findings) if intents else ()
     if len(inputs) > 1:
@@ -186,7 +186,7 @@ def judged_inputs(
             active += group_mark_packs(marked, own)
         if read_result.claims is not None:
             active += read_result.claims.packs_for(reading, own)
-        inputs.append(JudgedInput(reading, active, read_result.surroundings.for_input(number)))
+        inputs.append(JudgedInput(reading, active, read_result.surroundings.select(number)))
     return inputs, intents
 
 
@@ -239,7 +239,7 @@ def _apply_policy(intents: list[Intent], options: Options) -> tuple[list[Intent]
     ], dropped
 
 
-def _today(intents: Iterable[Intent], options: Options) -> str | None:
+def _current_date(intents: Iterable[Intent], options: Options) -> str | None:
     """Return the day by which suppressions with an end are judged; None if none has one."""
     suppressions = (suppression for intent in intents for suppression in intent.suppressions)
     if all(suppression.ignored.until is None for suppression in suppressions):
@@ -257,7 +257,7 @@ def _report(
     options: Options,
 ) -> Report:
     """Return the report on findings: sorted, with the coverage and the exit status."""
-    omitted = tuple(not_covered(inputs, options.selection))
+    omitted = tuple(coverage_gaps(inputs, options.selection))
     ordered = sorted(findings, key=sort_key)
     coverage = coverage_of(inputs, rules, ordered, unused_intent, omitted, hints)
     ordered = [unused.as_note(f) if f.is_lack else f for f in ordered if options.unused or not f.is_lack]
@@ -270,7 +270,7 @@ def _report(
     ]
     if inputs and not coverage.structs and not is_judged and not options.skips_missing:
         are_skipped = rules and len(coverage.skipped) == len(rules)
-        unread.append(FOR_OTHERS if are_skipped else nothing_judged(rules, inputs, options))
+        unread.append(FOR_OTHERS if are_skipped else failure_without_verdicts(rules, inputs, options))
     return Report(
         readings=_readings_with_notes(inputs, ordered, options),
         findings=tuple(f for f in ordered if f.verdict.outcome is not Outcome.KEPT),

@@ -112,7 +112,7 @@ def _read_base(commit: Commit, base: BaseRun, root: str) -> BaseFindings:
     folder = os.path.join(tree, place)
     if not files.is_folder(folder):
         return BaseFindings()
-    policy = base.options.policy and base.options.policy.in_folder(files.real_path(tree))
+    policy = base.options.policy and base.options.policy.move_to(files.real_path(tree))
     base = replace(base, options=replace(base.options, policy=policy, read=read))
     try:
         return run_in_child(partial(_judge, folder=folder, label=commit.name), base)
@@ -122,7 +122,7 @@ def _read_base(commit: Commit, base: BaseRun, root: str) -> BaseFindings:
 
 def _judge(base: BaseRun, folder: str, label: str) -> BaseFindings:
     accesses.enter_folder(folder)
-    paths = tuple(filter(None, (_in_base(path, base.options.read.copy) for path in base.inputs)))
+    paths = tuple(filter(None, (_base_path(path, base.options.read.copy) for path in base.inputs)))
     if not paths:
         return BaseFindings()
     try:
@@ -134,7 +134,7 @@ def _judge(base: BaseRun, folder: str, label: str) -> BaseFindings:
     return BaseFindings(entries, tuple(unread))
 
 
-def _in_base(path: str, copy: TreeCopy | None) -> str | None:
+def _base_path(path: str, copy: TreeCopy | None) -> str | None:
     """Return the path of an input in a base; None if it is missing there.
 
     A compilation database of the working tree names the units of the base too.

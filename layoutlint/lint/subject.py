@@ -210,7 +210,7 @@ def _placements(found: Found, chosen: tuple[Rule, Pack] | None, options: Options
     judged, size, align = found.judged, options.line_size, options.min_align
     if chosen is not None:
         rule, pack = chosen
-        return PlacementTable(pack, judged.reading, judged.surroundings, size, align).for_rule(rule)
+        return PlacementTable(pack, judged.reading, judged.surroundings, size, align).select(rule)
     packs = [pack.select_for(judged.reading) for pack in judged.packs]
     declaring = [pack for pack in packs if pack.storage(found.struct) is not None]
     return RulePlacements((declaring or [Pack("", "", ())])[0], judged.surroundings, size, align)

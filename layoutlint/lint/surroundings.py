@@ -154,7 +154,7 @@ def judge_containers(
         place = _place_in_container(way, struct, len(ways), len(verdicts))
         yield Finding(rule, way.struct, verdict, first, tuple(also), place)
     if not verdicts:
-        verdict = unknown(_why_nothing_was_judged(struct, ways), missing_field=True)
+        verdict = unknown(_reason_for_no_verdict(struct, ways), missing_field=True)
         yield Finding(rule, struct, verdict, reading.path)
 
 
@@ -177,7 +177,7 @@ def _refuse_missing_fields(rule: Rule, embedded: Context) -> None:
             embedded.require_fields(path)
 
 
-def _why_nothing_was_judged(struct: Struct, ways: list[Container]) -> str:
+def _reason_for_no_verdict(struct: Struct, ways: list[Container]) -> str:
     name = f"{struct.aggregate} {struct.name}"
     if not ways:
         return f"nothing in the inputs embeds {name}"

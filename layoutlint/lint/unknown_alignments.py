@@ -22,7 +22,7 @@ def unknown_alignment(struct: Struct, verdicts: CaseVerdicts) -> Verdict:
     if not all(outcomes.values()):
         return unknown(_containers_message(struct, verdicts))
     conditions = ", ".join(
-        f"{_OUTCOMES[outcome]} if {'it is ' if not number else ''}{_or(sorted(aligns))}"
+        f"{_OUTCOMES[outcome]} if {'it is ' if not number else ''}{_join_choices(sorted(aligns))}"
         for number, (outcome, aligns) in enumerate(sorted(outcomes.items(), key=lambda item: -max(item[1])))
     )
     likely = cached_layout(struct).align.value
@@ -51,7 +51,7 @@ _OUTCOMES = {
 }  # fmt: skip
 
 
-def _or(numbers: Sequence[int]) -> str:
+def _join_choices(numbers: Sequence[int]) -> str:
     """Return numbers as a choice: `1, 2 or 4`."""
     *first, last = map(str, numbers)
     return f"{', '.join(first)} or {last}" if first else last

@@ -88,7 +88,7 @@ def find_unused_rules(
         is_excluded = all(reasons)
         if rule in judging or not reasons or ((rule.shipped or is_excluded) and not everything):
             continue
-        why = why_nothing_was_judged(rule, inputs, hints)
+        why = reason_for_no_verdict(rule, inputs, hints)
         if is_excluded:
             why = f"its `when` holds in none of the inputs: {'; '.join(dict.fromkeys(filter(None, reasons)))}"
         yield Finding(rule, None, unknown(why), "", is_lack=rule.shipped)
@@ -106,12 +106,12 @@ def find_missing_structs(
     for rule, reason in required:
         is_excluded = bool(inputs) and all(judged.exclusion(rule.when) for judged in inputs)
         if rule.id not in judging and not is_excluded:
-            verdict = unknown(reason or why_nothing_was_judged(rule, inputs, {}))
+            verdict = unknown(reason or reason_for_no_verdict(rule, inputs, {}))
             missing.append(Finding(rule, None, verdict, ""))
     return missing
 
 
-def why_nothing_was_judged(rule: Rule, inputs: list[JudgedInput], hints: Mapping[str, str]) -> str:
+def reason_for_no_verdict(rule: Rule, inputs: list[JudgedInput], hints: Mapping[str, str]) -> str:
     """Return why a rule judged nothing: no input has its struct, or no struct has the fields it is about."""
     matches = is_pattern(rule.struct) and sum(
         struct.bit_size is not None and struct.matches(rule.struct)
@@ -188,7 +188,7 @@ def as_warning(finding: Finding) -> Finding:
     return replace(finding, rule=replace(finding.rule, severity=Severity.WARNING))
 
 
-def used_in_some_build(builds: list[tuple[Finding, ...]]) -> set[Rule]:
+def rules_used_in_some_build(builds: list[tuple[Finding, ...]]) -> set[Rule]:
     """Return the rules of findings on unused intent that some builds have and others do not."""
     unused = [{f.rule for f in findings if f.rule.kind.traits.is_built_in} for findings in builds]
     return set[Rule]().union(*unused) - set[Rule].intersection(*unused) if unused else set()

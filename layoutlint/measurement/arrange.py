@@ -136,7 +136,7 @@ def _arrangement(
     else:
         both = [Role(_fields(subject.sides[number], subject, uses, line_size)) for number in pair]
         roles = tuple(sorted(both, key=_disturbs))
-        roles = _across(roles, subject.verdict)
+        roles = _move_across_objects(roles, subject.verdict)
     for role in roles:
         _refuse_unmeasurable(role)
     verdict = subject.verdict
@@ -210,7 +210,7 @@ def _disturbs(role: Role) -> int:
     return 0 if "lock" in operations else 1 if operations & {"store", "add"} else 2
 
 
-def _across(roles: tuple[Role, ...], verdict: Verdict | None) -> tuple[Role, ...]:
+def _move_across_objects(roles: tuple[Role, ...], verdict: Verdict | None) -> tuple[Role, ...]:
     """Move one role to the next object in a row, if the rule is violated only there."""
     shared = () if verdict is None else verdict.shared
     if not shared or any(each.distance == 0 for each in shared):

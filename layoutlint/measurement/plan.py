@@ -205,13 +205,13 @@ def _pack_words(role: Role) -> Role:
     """Return a role with the same words side by side, the widest first, so that they are on few lines."""
     words: list[Word] = []
     at = 0
-    for word in _in_packing_order(role.words):
+    for word in _sort_for_packing(role.words):
         words.append(Word(word.operation, word.width, at))
         at += word.width
     return Role((FieldAccess("", 0, at, "add", False, tuple(words)),))
 
 
-def _in_packing_order(words: Sequence[Word]) -> Iterable[Word]:
+def _sort_for_packing(words: Sequence[Word]) -> Iterable[Word]:
     """Return words so that each is aligned if they stand side by side; equal widths keep their order."""
     return sorted(words, key=lambda word: -word.width)
 

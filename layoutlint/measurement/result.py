@@ -126,7 +126,7 @@ class Measurement(Record, frozen=True, dict=True):
             reference = [series for cell, series in cells if cell.is_reference]
             of, to = (bad, good or reference) if bad else (good, reference)
             names = "affected" if bad else "unaffected", "unaffected" if bad and good else "reference"
-            yield from self._per_core(number, names, interval, of, to)
+            yield from self._core_ratios(number, names, interval, of, to)
 
     def _ratios_between(self) -> Iterator[Ratio]:
         for interval in self.plan.experiment.intervals:
@@ -138,9 +138,9 @@ class Measurement(Record, frozen=True, dict=True):
                 ]
                 for number in (0, 1)
             )
-            yield from self._per_core(None, ("after", "before"), interval, after, before)
+            yield from self._core_ratios(None, ("after", "before"), interval, after, before)
 
-    def _per_core(
+    def _core_ratios(
         self,
         number: int | None,
         names: tuple[str, str],

@@ -70,10 +70,10 @@ def add_qualifier(inner: CType, qualifier: str) -> CType:
     """
     pointer = _QUALIFIED_POINTER.search(inner.left)
     if pointer is not None:
-        words = _in_order((*pointer[1].split(), qualifier))
+        words = _sort_qualifiers((*pointer[1].split(), qualifier))
         return CType(" ".join((inner.left[: pointer.start(1)], *words)), inner.right)
     name = _LEADING_QUALIFIERS.sub("", inner.left)
-    words = _in_order((*inner.left[: len(inner.left) - len(name)].split(), qualifier))
+    words = _sort_qualifiers((*inner.left[: len(inner.left) - len(name)].split(), qualifier))
     return CType(" ".join((*words, name)), inner.right)
 
 
@@ -84,5 +84,5 @@ def strip_qualifiers(ctype: CType) -> CType:
     return CType(_LEADING_QUALIFIERS.sub("", ctype.left), ctype.right)
 
 
-def _in_order(qualifiers: tuple[str, ...]) -> list[str]:
+def _sort_qualifiers(qualifiers: tuple[str, ...]) -> list[str]:
     return sorted(set(qualifiers), key=_QUALIFIERS.index)

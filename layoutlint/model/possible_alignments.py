@@ -180,7 +180,9 @@ def hides_uses(unstated: int) -> bool:
     return bool(unstated & hidden) or unstated & (_ATOMIC | _ATOMIC_UNROUNDED) == _ATOMIC
 
 
-def of_holes(fields: Sequence[Field], unstated: int, target: Target) -> Iterator[tuple[Field, int]]:
+def alignments_of_holes(
+    fields: Sequence[Field], unstated: int, target: Target
+) -> Iterator[tuple[Field, int]]:
     """Yield members after holes that only the alignment of their type explains, with the least such
     alignment.
 

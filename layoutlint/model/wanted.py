@@ -78,7 +78,7 @@ class Wanted(Record, frozen=True):
             else self
         )
 
-    def outside_kernels(self) -> Wanted:
+    def narrow_outside_kernels(self) -> Wanted:
         """Return what is requested from an input that is no Linux kernel."""
         patterns = tuple(pattern for pattern in self.patterns if pattern not in self.kernel)
         return replace(self, names=self.names - self.kernel, patterns=patterns, kernel=frozenset())

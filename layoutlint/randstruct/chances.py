@@ -26,7 +26,7 @@ def draw_chances(shape: Shape) -> Chances:
         sizes.add(size)
         while size >= step * _MOST_STEPS:  # a flexible array begins at the end
             step *= 2
-            starts = [_in_pairs(own) for own in starts]
+            starts = [_sum_pairs(own) for own in starts]
         for own, offset in zip(starts, layouts[shape].offsets, strict=True):
             own[offset // 8 // step] += 1
     count = -(-max(sizes) // step)
@@ -38,7 +38,7 @@ def draw_chances(shape: Shape) -> Chances:
     return Chances(_DRAWN, step, min(sizes), max(sizes), members)
 
 
-def _in_pairs(counts: list[int]) -> list[int]:
+def _sum_pairs(counts: list[int]) -> list[int]:
     """Return the counts of steps twice as long."""
     pairs = [counts[at] + counts[at + 1] for at in range(0, len(counts), 2)]
     return pairs + [0] * (len(counts) - len(pairs))

@@ -255,7 +255,7 @@ def sample_layouts(shape: Shape, number: int) -> Iterator[_Sample]:
     if places > _MOST_CACHED_PLACES:
         return islice(_sample_endlessly(shape), number)
     _caches[shape] = cache
-    return cache.first(number)
+    return cache.first_samples(number)
 
 
 class _SampleCache:
@@ -271,7 +271,7 @@ class _SampleCache:
         """Return the number of member places in these layouts once there are `number` of them."""
         return max(number, len(self._samples)) * self._members
 
-    def first(self, number: int) -> Iterator[_Sample]:
+    def first_samples(self, number: int) -> Iterator[_Sample]:
         """Yield the first layouts. Raises CannotLayOut."""
         for at in range(number):
             if at == len(self._samples):

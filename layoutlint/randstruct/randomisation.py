@@ -38,7 +38,7 @@ class Randomisation(Record, frozen=True):
     notes: tuple[str, ...] = ()
     """Sentences on the sources of these facts."""
 
-    def for_input(self, reading: Reading) -> Randomisation:
+    def settle(self, reading: Reading) -> Randomisation:
         """Return the randomisation with facts from an input. Raises UsageError or ReadError for another
         build's.
         """
@@ -146,7 +146,7 @@ def relay_structs(reading: Reading, context: Iterable[Reading], how: Randomisati
     A struct whose layout cannot be computed has a `problem`. Raises UsageError for the name of a missing
     member.
     """
-    how = how.for_input(reading)
+    how = how.settle(reading)
     is_marked_known, all_redoers = make_redoers(reading, context, how)
     redoer = _RelayoutComparison(how, all_redoers)
     structs = tuple(redoer.relay(struct, is_marked_known) for struct in reading.structs)

@@ -21,7 +21,7 @@ class UnseededInput:
     """The shapes of one input's structs."""
 
     def __init__(self, reading: Reading, context: Iterable[Reading], how: Randomisation) -> None:
-        self.how = how = how.for_input(reading)
+        self.how = how = how.settle(reading)
         self._is_marked_known, self._redoers = make_redoers(reading, context, how)
         self._shapes = [Shapes(redoer) for redoer in self._redoers]
         self._hidden = notes_on_unstated(reading)

@@ -155,7 +155,7 @@ def _read_blob(path: str, wanted: Wanted, options: ReadOptions) -> Reading:
     if reading.is_kernel and reading.kernel is None:  # a file with only debug information has no banner
         from layoutlint.readers.linux import config, version
 
-        reading = config.with_release(reading, version.of_blob(path), None)
+        reading = config.with_release(reading, version.blob_release(path), None)
     note = f"the running kernel's debug information was read from {debug.path}"
     return replace(reading, path=path, notes=(note, *reading.notes))
 
@@ -173,7 +173,7 @@ def _read_elf(path: str, wanted: Wanted, options: ReadOptions) -> Reading:
         try:
             debug_image = debug_files.debug_file(image, reader, options)
         except ReadError:
-            requested = wanted if image.is_kernel else wanted.outside_kernels()
+            requested = wanted if image.is_kernel else wanted.narrow_outside_kernels()
             if not wanted.symbols_suffice and (
                 not requested.near
                 or requested.names
@@ -231,10 +231,10 @@ def _with_build(reading: Reading, image: Image, built: Image, options: ReadOptio
 
     searches_code = reading.is_kernel and (options.with_marks or reading.reader == "btf")
     searches_dwarf = reading.reader == "dwarf"
-    evidence = compiler_marks.of_image(image, built, searches_code, reading.shuffled, searches_dwarf)
+    evidence = compiler_marks.image_evidence(image, built, searches_code, reading.shuffled, searches_dwarf)
     reading = replace(reading, shuffled=evidence, compilers=compiler_marks.compilers(built))
     if not reading.is_kernel:
         return reading
     from layoutlint.readers.linux import config, version
 
-    return config.with_release(reading, version.of_image(built), built)
+    return config.with_release(reading, version.image_release(built), built)

@@ -64,7 +64,7 @@ class FieldUses:
         self._mentions: dict[str, tuple[Function, ...]] = {}
         self._values: dict[str, bool] = {}
 
-    def always_with(self, field: FieldName, other: FieldName) -> bool:
+    def is_always_with(self, field: FieldName, other: FieldName) -> bool:
         """Return whether all code that changes a field changes another as well; false if none changes it.
 
         Code does if a function changes both, or if the functions that call it change the other.

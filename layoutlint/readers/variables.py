@@ -45,7 +45,7 @@ def add(reading: Reading, image: Image, wanted: Wanted, options: ReadOptions) ->
         return reading
     if symbols is not None:
         return _with_symbols(reading, image, symbols, wanted, options)
-    symbol_map = system_map.of_image(image) if reading.is_kernel and not image.is_relocatable else None
+    symbol_map = system_map.image_map(image) if reading.is_kernel and not image.is_relocatable else None
     if symbol_map is None:
         return reading
     note = f"its variables have addresses from {symbol_map.path}, which has no sizes"
@@ -111,7 +111,7 @@ def _with_symbols(
     """Return a reading with the requested variables among some symbols."""
     chosen = _select_symbols(symbols, wanted, image)
     near = sorted(
-        _near(symbols, chosen, wanted.near, not image.is_relocatable),
+        _neighbourhood(symbols, chosen, wanted.near, not image.is_relocatable),
         key=lambda s: (s.section, s.address, s.name),
     )
     fields = _fields(near, image, options)
@@ -160,7 +160,7 @@ def _select_symbols(symbols: list[Symbol], wanted: Wanted, image: Image) -> list
     return [s if s.size else replace(s, size=sizes.get((s.section, s.address), 0)) for s in matches]
 
 
-def _near(symbols: list[Symbol], chosen: list[Symbol], near: int, is_linked: bool) -> set[Symbol]:
+def _neighbourhood(symbols: list[Symbol], chosen: list[Symbol], near: int, is_linked: bool) -> set[Symbol]:
     """Return the chosen variables and those near them; in object files only within the same section."""
     around: dict[int, list[tuple[int, int]]] = {}
     for symbol in sorted(chosen, key=lambda s: s.address):

@@ -80,7 +80,7 @@ def share(verdict: Verdict) -> str:
         return f"in {phrases.percent(orders.share)} of the placements of all orders" if orders.share else ""
     if not verdict.total or not verdict.bases:
         return ""
-    return phrases.in_placements(len(verdict.bases), verdict.total)
+    return phrases.placements_phrase(len(verdict.bases), verdict.total)
 
 
 def rank_reason(rank: Rank) -> str:
@@ -204,11 +204,11 @@ def exit_meaning(report: Report) -> str:
         return "something could not be judged"
     if report.exit_status:
         return "the run failed"
-    ignored = ", ".join(_not_counted(report))
+    ignored = ", ".join(_uncounted_problems(report))
     return f"nothing broken that counts; not counted: {ignored}" if ignored else "nothing broken"
 
 
-def _not_counted(report: Report) -> list[str]:
+def _uncounted_problems(report: Report) -> list[str]:
     """Return the problems that did not fail a run with exit status 0."""
     counts = Counter(outcome(finding) for finding in report.findings)
     words = [f"{counts[word]} {word}" for word in (*(one.value for one in Outcome), UNUSED) if counts[word]]

@@ -8,7 +8,7 @@ from layoutlint.model.randomised import Randomisation
 from layoutlint.phrases import first_few, quantity
 
 
-def found_in(files: Sequence[str]) -> str:
+def defining_files(files: Sequence[str]) -> str:
     """Return the files with a definition: `a.ko`, or `312 files: a.ko, b.ko, c.ko and 309 more`."""
     if len(files) < 2:
         return "".join(files)

@@ -27,12 +27,12 @@ class CommonOrder(Record, frozen=True):
     names: tuple[tuple[str, ...], ...]
     """For each build the names of its fields."""
 
-    def in_build(self, build: int, order: Sequence[int]) -> tuple[int, ...]:
+    def translate(self, build: int, order: Sequence[int]) -> tuple[int, ...]:
         """Return an order of the common units as an order of the units of a build."""
         own = {common: number for number, common in enumerate(self.units[build])}
         return tuple(own[common] for common in order if common in own)
 
-    def declared(self) -> tuple[int, ...]:
+    def declared_order(self) -> tuple[int, ...]:
         """Return the declared order."""
         return tuple(range(len(self.members)))
 

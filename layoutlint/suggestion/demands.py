@@ -181,7 +181,7 @@ def _isolated_demands(kind: Isolated, context: Context) -> Iterator[Demand]:
             yield Apart(a, b, placements.bases, placements.line_size)
     if kind.neighbours is not False:
         for a, b in product(places, _solid(context.remaining_fields(excepted))):
-            yield from _opposed_across(a, b, None, context)
+            yield from _demands_across(a, b, None, context)
     if kind.neighbours:
         for place in places:
             yield Within(place, placements.bases, placements.line_size)
@@ -210,12 +210,12 @@ def _opposed_demands(
         opposed
         for (a, b), (one, other) in expanded
         if with_own_elements or a != b
-        for opposed in _opposed_inside(one, other, context)
+        for opposed in _pairs_inside(one, other, context)
     ]
     for one, other in inside if select is None else select(inside):
         yield Apart(one, other, placements.bases, placements.line_size)
     for _, (a, b) in expanded:
-        yield from _opposed_across(a, b, neighbours, context)
+        yield from _demands_across(a, b, neighbours, context)
 
 
 def _elements(context: Context, place: Place) -> tuple[Place, ...]:
@@ -223,7 +223,7 @@ def _elements(context: Context, place: Place) -> tuple[Place, ...]:
     return _solid(expand_elements(context, (place,)))
 
 
-def _opposed_inside(a: Place, b: Place, context: Context) -> Iterator[tuple[Place, Place]]:
+def _pairs_inside(a: Place, b: Place, context: Context) -> Iterator[tuple[Place, Place]]:
     """Yield a pair of an object; for a field and its own part, the part with the elements around it."""
     if not is_same_or_part(a, b):
         yield a, b
@@ -233,7 +233,7 @@ def _opposed_inside(a: Place, b: Place, context: Context) -> Iterator[tuple[Plac
         yield inner, place
 
 
-def _opposed_across(a: Place, b: Place, neighbours: bool | None, context: Context) -> Iterator[Demand]:
+def _demands_across(a: Place, b: Place, neighbours: bool | None, context: Context) -> Iterator[Demand]:
     for row in context.placements.rows:
         counts = neighbours if neighbours is not None else row.item == ELEMENT
         if row.item != ASSUMED and counts:
@@ -245,7 +245,7 @@ def _opposed_across(a: Place, b: Place, neighbours: bool | None, context: Contex
 
 def _together_demands(kind: Together, context: Context) -> Iterator[Demand]:
     if places := _solid(context.places(kind.fields)):
-        yield OnOneLine(places, *_where(context.placements))
+        yield OnOneLine(places, *_bases_and_line(context.placements))
 
 
 def _no_straddle(kind: NoStraddle, context: Context) -> Iterator[Demand]:
@@ -258,15 +258,15 @@ def _no_straddle(kind: NoStraddle, context: Context) -> Iterator[Demand]:
         if place.field.dims and named not in whole:
             raise CannotState(f"it is about each element of `{place.path}`")
         if not place.is_empty:
-            yield OnOneLine((place,), *_where(context.placements))
+            yield OnOneLine((place,), *_bases_and_line(context.placements))
 
 
 def _line_start(kind: LineStart, context: Context) -> Iterator[Demand]:
     for place in context.places(kind.fields):
-        yield LineBegins(place, *_where(context.placements))
+        yield LineBegins(place, *_bases_and_line(context.placements))
 
 
-def _where(placements: Placements) -> tuple[tuple[int, ...], int]:
+def _bases_and_line(placements: Placements) -> tuple[tuple[int, ...], int]:
     return placements.bases, placements.line_size
 
 
@@ -274,7 +274,7 @@ def _lines(kind: Lines, context: Context) -> Iterator[Demand]:
     places = kind.fields_to_count(context)
     if any(place.is_flexible for place in places):
         raise CannotState("how far a flexible array goes is not known")
-    bases, line = _where(context.placements)
+    bases, line = _bases_and_line(context.placements)
     if context.layout.size > MOST_LINES * line:
         raise CannotState(f"the struct has more than {MOST_LINES:,} lines")
     limit = kind.limit(count_lines(places, 0, 1), line)
@@ -286,7 +286,7 @@ def _offset(kind: Offset, context: Context) -> Iterator[Demand]:
     if kind.at is not None:
         yield Between(place, kind.at, kind.at)
         return
-    bases, line = _where(context.placements)
+    bases, line = _bases_and_line(context.placements)
     begin = (kind.line or 0) * line
     yield Between(place, begin - min(bases), begin + line - 1 - max(bases))
 

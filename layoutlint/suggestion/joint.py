@@ -36,13 +36,13 @@ class JointProgram:
         self._ranks: list[IntVar] = []
         if len(arrangements) > 1:
             last = len(order.members) - 1
-            self._ranks = [self.model.new_int_var(0, last, f"rank{at}") for at in order.declared()]
+            self._ranks = [self.model.new_int_var(0, last, f"rank{at}") for at in order.declared_order()]
             self.model.add_all_different(self._ranks)
         self.programs = [
             Program(each, self.model, partial(self._literal, units))
             for each, units in zip(arrangements, order.units, strict=True)
         ]
-        self.is_kept = [self.model.new_bool_var(f"kept{at}") for at in order.declared()]
+        self.is_kept = [self.model.new_bool_var(f"kept{at}") for at in order.declared_order()]
         self._reached: list[IntVar] = []
         """Where the last of the units that stay ends, of those declared up to each."""
         self._relate_kept()
@@ -102,7 +102,7 @@ class JointProgram:
         model.clear_hints()
         ends = {}
         for build, program in enumerate(self.programs):
-            ends = program.hint(self.order.in_build(build, order))
+            ends = program.hint(self.order.translate(build, order))
         if self._ranks:
             ends = {number: place[number] + 1 for number in order}
         for number, rank in enumerate(self._ranks):
@@ -115,10 +115,12 @@ class JointProgram:
             reached = max(reached, ends[number]) if number in kept else reached
             model.add_hint(self._reached[number], reached)
 
-    def found_order(self, solver: cp_model.CpSolver) -> tuple[int, ...]:
+    def solution_order(self, solver: cp_model.CpSolver) -> tuple[int, ...]:
         """Return the order of the common units in the solution that a solver found."""
         if self._ranks:
-            return tuple(sorted(self.order.declared(), key=lambda number: solver.value(self._ranks[number])))
+            return tuple(
+                sorted(self.order.declared_order(), key=lambda number: solver.value(self._ranks[number]))
+            )
         blocks = self.programs[0].blocks
         begins = [solver.value(block.begin) for block in blocks]
         return order_at(begins, [solver.value(block.end) for block in blocks])

@@ -82,12 +82,12 @@ def _units(arrangement: Arrangement, positions: Sequence[int]) -> tuple[int, ...
     return tuple(dict.fromkeys(arrangement.unit_of(position) for position in positions))
 
 
-def _others(arrangement: Arrangement, units: Sequence[int]) -> tuple[int, ...]:
+def _other_units(arrangement: Arrangement, units: Sequence[int]) -> tuple[int, ...]:
     return tuple(number for number in range(len(arrangement.units)) if number not in units)
 
 
 def _prefix(arrangement: Arrangement, units: tuple[int, ...]) -> Iterator[Limit]:
-    others = _others(arrangement, units)
+    others = _other_units(arrangement, units)
     if others:
         yield Limit("before", units, others)
 
@@ -95,7 +95,7 @@ def _prefix(arrangement: Arrangement, units: tuple[int, ...]) -> Iterator[Limit]
 def _range(arrangement: Arrangement, use: OrderUse, units: tuple[int, ...]) -> Iterator[Limit]:
     """Yield that some units stay side by side, as the use needs them."""
     yield Limit("together", units)
-    others = _others(arrangement, units)
+    others = _other_units(arrangement, units)
     if use.place == "start":
         yield from _prefix(arrangement, units)
     elif use.place == "end" and others:

@@ -88,7 +88,7 @@ class Task(Record, frozen=True):
     def exclude(self, build: int, order: Sequence[int]) -> Task:
         """Return the task without the common orders that give a build the same order as one of them."""
         builds = list(self.builds)
-        mine = self.order.in_build(build, order)
+        mine = self.order.translate(build, order)
         builds[build] = replace(builds[build], excluded=(*builds[build].excluded, mine))
         return replace(self, builds=tuple(builds))
 
@@ -168,7 +168,7 @@ class Search:
         kept: tuple[int, ...] = ()
         reached: list[Reached] = []
         is_proved = True
-        program.hint(self.task.start or self.task.order.declared())
+        program.hint(self.task.start or self.task.order.declared_order())
         for aim in self.task.aims:
             expression = self._expression(program, aim)
             program.model.minimize(expression)
@@ -185,7 +185,7 @@ class Search:
             bound = value if status == cp_model.OPTIMAL else int(-(-solver.best_objective_bound // 1))
             is_proved = is_proved and status == cp_model.OPTIMAL
             reached.append(Reached(aim, value, bound))
-            order = program.found_order(solver)
+            order = program.solution_order(solver)
             kept = tuple(rule for rule, literal in enumerate(literals) if solver.boolean_value(literal))
             program.model.clear_objective()
             program.model.add(expression <= value)

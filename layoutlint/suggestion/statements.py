@@ -37,16 +37,16 @@ def _state_apart(program: Program, demand: Apart, enforced: Enforced) -> None:
     a, b = program.extent(demand.a), program.extent(demand.b)
     if demand.step or demand.step_is_size:
         step = program.size if demand.step_is_size else demand.step
-        _behind(program, a, b, step, demand, enforced)
+        _state_behind(program, a, b, step, demand, enforced)
     elif a.unit == b.unit:
-        _apart_inside(program, demand, enforced)
+        _state_apart_inside(program, demand, enforced)
     else:
         is_first = program.precedes(a.unit, b.unit)
-        _behind(program, a, b, 0, demand, (*enforced, is_first))
-        _behind(program, b, a, 0, demand, (*enforced, is_first.negated()))
+        _state_behind(program, a, b, 0, demand, (*enforced, is_first))
+        _state_behind(program, b, a, 0, demand, (*enforced, is_first.negated()))
 
 
-def _behind(
+def _state_behind(
     program: Program, a: Extent, b: Extent, step: LinearExprT, demand: Apart, enforced: Enforced
 ) -> None:
     """State that `b` begins on a line behind that of the last byte of `a`, at each base."""
@@ -86,7 +86,7 @@ def _table(
     return result
 
 
-def _apart_inside(program: Program, demand: Apart, enforced: Enforced) -> None:
+def _state_apart_inside(program: Program, demand: Apart, enforced: Enforced) -> None:
     """State that parts of one unit are apart: it depends on where on a line the unit starts."""
     line = demand.line
 
@@ -94,10 +94,10 @@ def _apart_inside(program: Program, demand: Apart, enforced: Enforced) -> None:
         (_, low), (high, _) = sorted((start // _BYTE, end // _BYTE) for start, end in places)
         return all((low + base) // line < (high + base) // line for base in demand.bases)
 
-    _where(program, (demand.a, demand.b), line, is_apart, enforced)
+    _restrict_start(program, (demand.a, demand.b), line, is_apart, enforced)
 
 
-def _where(
+def _restrict_start(
     program: Program,
     places: tuple[Place, ...],
     line: int,
@@ -120,7 +120,7 @@ def _where(
     program.model.add_linear_expression_in_domain(residue, domain).only_enforce_if(*enforced)
 
 
-def _on_one_line(program: Program, demand: OnOneLine, enforced: Enforced) -> None:
+def _state_one_line(program: Program, demand: OnOneLine, enforced: Enforced) -> None:
     """State that bytes from the first to the last field are on one line, at each base.
 
     At the base where the first byte is nearest to the end of its line, the fewest bytes fit.
@@ -146,23 +146,23 @@ def _line_begins(program: Program, demand: LineBegins, enforced: Enforced) -> No
     def is_begin(places: tuple[tuple[int, int], ...]) -> bool:
         return all((base * _BYTE + places[0][0]) % line == 0 for base in demand.bases)
 
-    _where(program, (demand.place,), demand.line, is_begin, enforced)
+    _restrict_start(program, (demand.place,), demand.line, is_begin, enforced)
 
 
-def _between(program: Program, demand: Between, enforced: Enforced) -> None:
+def _state_between(program: Program, demand: Between, enforced: Enforced) -> None:
     first = program.extent(demand.place).first
     program.add(first >= demand.low, enforced)
     program.add(first <= demand.high, enforced)
 
 
-def _within(program: Program, demand: Within, enforced: Enforced) -> None:
+def _state_within(program: Program, demand: Within, enforced: Enforced) -> None:
     extent, line = program.extent(demand.place), demand.line
     inside = [line - base for base in demand.bases if base]
     program.add(extent.first >= max(inside, default=0), enforced)
     program.add(extent.last + _rest(program, extent, demand.bases, line) <= program.size, enforced)
 
 
-def _before(program: Program, demand: Before, enforced: Enforced) -> None:
+def _state_before(program: Program, demand: Before, enforced: Enforced) -> None:
     a, b = program.extent(demand.a), program.extent(demand.b)
     if demand.a.is_flexible:
         program.refuse(enforced)
@@ -174,7 +174,7 @@ def _before(program: Program, demand: Before, enforced: Enforced) -> None:
         program.refuse(enforced)
 
 
-def _at_distance(program: Program, demand: AtDistance, enforced: Enforced) -> None:
+def _state_distance(program: Program, demand: AtDistance, enforced: Enforced) -> None:
     a, b = program.extent(demand.a), program.extent(demand.b)
     if a.unit == b.unit:
         pairs = [(a, b, enforced)]
@@ -289,13 +289,13 @@ def _hole_bytes(program: Program, demand: HoleBytes, enforced: Enforced) -> None
 
 _STATE: dict[type, Callable[..., None]] = {
     Apart: _state_apart,
-    AtDistance: _at_distance,
-    Before: _before,
-    Between: _between,
+    AtDistance: _state_distance,
+    Before: _state_before,
+    Between: _state_between,
     FewLines: _few_lines,
     HoleBytes: _hole_bytes,
     LineBegins: _line_begins,
-    OnOneLine: _on_one_line,
+    OnOneLine: _state_one_line,
     SideBySide: _side_by_side,
-    Within: _within,
+    Within: _state_within,
 }

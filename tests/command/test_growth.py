@@ -181,10 +181,10 @@ def test_a_struct_of_many_fields_has_many_rules(tmp_path, kind):
 
 TEXTS: list[tuple[str, Callable[[str], object], str, str]] = [
     # id, what reads a text, how the text begins, what is in it again and again
-    ("a struct and spaces", lambda text: text_search.defined_in(text.encode()), "struct a", " "),
-    ("structs without braces", lambda text: text_search.defined_in(text.encode()), "", "struct a "),
-    ("a long word", lambda text: text_search.defined_in(text.encode()), "_", "union"),
-    ("open parentheses", lambda text: text_search.defined_in(text.encode()), "", "xstruct("),
+    ("a struct and spaces", lambda text: text_search.names_defined(text.encode()), "struct a", " "),
+    ("structs without braces", lambda text: text_search.names_defined(text.encode()), "", "struct a "),
+    ("a long word", lambda text: text_search.names_defined(text.encode()), "_", "union"),
+    ("open parentheses", lambda text: text_search.names_defined(text.encode()), "", "xstruct("),
     ("escaped apostrophes", Text, "", "\\'"),
     ("escaped quotes", Text, "", '\\"'),
     ("quotes and backslashes", Text, "", '"\\'),
@@ -198,7 +198,7 @@ TEXTS: list[tuple[str, Callable[[str], object], str, str]] = [
     ("heads of functions", lambda text: gcc_plugin._function_body(text, "f"), "", "f("),
     ("escaped quotes of TOML", document._tokens, "", '"\\'),
     ("strings of TOML", document._tokens, '"""a', '\\"""\n'),
-    ("spaces in a message", lambda text: document._not_toml(f"{text} (at line 1, column 2)", text, "r.toml"), "", " "),
+    ("spaces in a message", lambda text: document._syntax_message(f"{text} (at line 1, column 2)", text, "r.toml"), "", " "),
     ("structs in structs", lambda text: list(policy._suppressions(text.encode())), "", "struct a {\n"),
     ("suppressions on a line", lambda text: list(policy._suppressions(f"struct a {{\n{text}\n}};\n".encode())), "", 'LAYOUTLINT(ignore[a])"'),
     ("qualifiers", c_types.add_blanks, "", "const a "),

@@ -443,4 +443,4 @@ SPANS = [((0, 8), 1), ((0, 9), 2), ((4, 120), 3), ((7, 8), 1), ((60, 101), 1), (
 @pytest.mark.parametrize(("span", "count"), SPANS)
 def test_candidates_are_counted_before_they_are_compared(span, count):
     ranges = _Spans([(8, 16), (100, 108), (0, 8)])
-    assert (ranges.count_candidates(*span), len(ranges.overlapping(*span))) == (count, count)
+    assert (ranges.count_candidates(*span), len(ranges.overlapping_indices(*span))) == (count, count)

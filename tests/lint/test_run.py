@@ -265,7 +265,7 @@ SPELLINGS = [
 def test_versions_as_they_are_written(version, range_, is_in):
     text = f'[[rule]]\nid = "r"\nstruct = "s"\nkind = "size"\nmax = 8\nwhy = "w"\nwhen = {{ kernel = "{range_}" }}\n'
     (rule,) = rule_file.parse(text, "r.toml").rules
-    assert (linux_version.of_release(version) in rule.when.kernel) == is_in
+    assert (linux_version.release_version(version) in rule.when.kernel) == is_in
 
 
 @pytest.mark.parametrize("first", [(6,), (6, 8), (6, 8, 0)])
@@ -394,7 +394,7 @@ def test_readers_are_told_what_only_kernels_need(monkeypatch):
     assert asked[0].names == {"ring", "lost"}
     assert asked[0].kernel == {"lost", "*_sock"}
     assert asked[0].headers == (("ring", "ring.h"),)
-    assert (asked[0].outside_kernels().names, asked[0].outside_kernels().patterns) == ({"ring"}, ())
+    assert (asked[0].narrow_outside_kernels().names, asked[0].narrow_outside_kernels().patterns) == ({"ring"}, ())
 
 
 def test_placement_on_a_line_and_accesses_come_from_the_pack(monkeypatch):

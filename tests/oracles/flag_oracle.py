@@ -208,7 +208,7 @@ def by_libclang(words: tuple[str, ...], names: tuple[str, ...]) -> dict[str, str
 
 def _messages(lib: Any, words: tuple[str, ...], text: str) -> list[str] | None:
     index, handle = lib.clang_createIndex(0, 0), ctypes.c_void_p()
-    every = [os.fsencode(word) for word in (libclang.driver(lib), "-xc", *flags.for_driver(words))]
+    every = [os.fsencode(word) for word in (libclang.driver(lib), "-xc", *flags.driver_flags(words))]
     unsaved = libclang.UnsavedFile(b"probe.c", text.encode(), len(text.encode()))
     failed = lib.clang_parseTranslationUnit2FullArgv(
         index,

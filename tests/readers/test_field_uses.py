@@ -48,7 +48,7 @@ def test_what_is_changed_only_together(tmp_path, added, b_with_a, a_with_b):
     (tmp_path / "a.c").write_text(LOCKS)
     (tmp_path / "b.c").write_text(added)
     uses = FieldUses((str(tmp_path / "a.c"), str(tmp_path / "b.c")))
-    assert (uses.always_with(B, A), uses.always_with(A, B)) == (b_with_a, a_with_b)
+    assert (uses.is_always_with(B, A), uses.is_always_with(A, B)) == (b_with_a, a_with_b)
 
 
 COUNT, LOCK = FieldName("count", ("q", "queue_t"), False), FieldName("lock", ("q", "queue_t"), False)
@@ -67,21 +67,21 @@ OF_SEVERAL = [
 @pytest.mark.parametrize(("text", "expected"), OF_SEVERAL)
 def test_names_of_fields_of_several_structs(tmp_path, text, expected):
     (tmp_path / "a.c").write_text(text)
-    assert FieldUses((str(tmp_path / "a.c"),)).always_with(COUNT, LOCK) is expected
+    assert FieldUses((str(tmp_path / "a.c"),)).is_always_with(COUNT, LOCK) is expected
 
 
 @pytest.mark.parametrize("text", ["", "void f(struct q *q);", "int x = q->a;"])
 def test_without_code_that_changes_it_nothing_is_known(tmp_path, text):
     (tmp_path / "a.c").write_text(text)
     uses = FieldUses((str(tmp_path / "a.c"), str(tmp_path / "missing.c")))
-    assert not uses.always_with(A, B)
+    assert not uses.is_always_with(A, B)
 
 
 def test_a_static_function_is_called_in_its_own_file(tmp_path):
     """Another file defines a function of that name, so that its calls mean its own."""
     (tmp_path / "a.c").write_text(LOCKS + "static void in(struct q *q) { lock(&q->b); g(); h(); }\nvoid f(q) { in(q); lock(&q->a); x(); }")
     (tmp_path / "b.c").write_text("static void in(int n) { g(); }\nvoid other(void) { in(3); }")
-    assert FieldUses((str(tmp_path / "a.c"), str(tmp_path / "b.c"))).always_with(B, A)
+    assert FieldUses((str(tmp_path / "a.c"), str(tmp_path / "b.c"))).is_always_with(B, A)
 
 
 @pytest.mark.parametrize(

@@ -54,7 +54,7 @@ def layout(path: str, struct: str) -> Layout:
 
 def judged(path: str, name: str, **options: object) -> tuple[Report, dict[str, Finding]]:
     """By the rules of a pack, for whichever target each is."""
-    pack = rule_file.shipped_named(name)
+    pack = rule_file.shipped_pack(name)
     pack = replace(pack, rules=tuple(replace(rule, when=ALWAYS) for rule in pack.rules))
     report = check([path], (pack,), (), Options(**options))
     return report, {finding.rule.id: finding for finding in (*report.findings, *report.kept_findings)}

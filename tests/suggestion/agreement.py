@@ -161,7 +161,7 @@ def _rules(given: Answer) -> Iterator[tuple[str, tuple[Rule, RulePlacements]]]:
         table = PlacementTable(pack, judged.reading, judged.surroundings, line)
         for rule in pack.rules:
             if rule.id in known or given.result.new is None:
-                yield rule.id, (rule, table.for_rule(rule))
+                yield rule.id, (rule, table.select(rule))
 
 
 def rules_kept(result: Suggestion) -> Sequence[str]:

@@ -46,7 +46,7 @@ class Variants:
         text = f"\t{one.text}\n"
         return text if not lacking else f"#ifndef IN_{lacking[0]}\n{text}#endif\n"
 
-    def in_build(self, name: str, order: Order) -> Order:
+    def translate(self, name: str, order: Order) -> Order:
         """Return an order of all units as one of the units of a build."""
         own = [at for at, unit in enumerate(self.base.units) if self._units_of(name, at)]
         return tuple(own.index(at) for at in order if at in own)
@@ -119,12 +119,12 @@ class BuildsComparison:
         self.every = [
             order
             for order in permutations(range(count))
-            if all(given.in_build(name, order) in own for name, own in allowed.items())
+            if all(given.translate(name, order) in own for name, own in allowed.items())
         ]
         self.every = [order for order in self.every if self._keeps_unsearched(order)]
 
     def _keeps(self, pair: Pair, order: Order) -> bool:
-        return self.judges[pair[0]].keeps(*self.rules[pair], self.given.in_build(pair[0], order))
+        return self.judges[pair[0]].keeps(*self.rules[pair], self.given.translate(pair[0], order))
 
     def _keeps_unsearched(self, order: Order) -> bool:
         """Return whether an order keeps what the search only judges, if the declared one does."""
@@ -142,7 +142,7 @@ class BuildsComparison:
         base = self.given.base
         moved = moves(order, tuple(map(len, base.units)))
         compiled = {
-            name: judge.compiled(self.given.in_build(name, order)) for name, judge in self.judges.items()
+            name: judge.compiled(self.given.translate(name, order)) for name, judge in self.judges.items()
         }
         size = sum(each.size for each in compiled.values())
         ends = (size, moved) if base.is_smallest else (moved, size)
@@ -150,7 +150,7 @@ class BuildsComparison:
         return (len(self._broken(order)), *ends, *counted)
 
     def _holes(self, name: str, order: Order) -> int:
-        each, own = self.given.builds[name], self.given.in_build(name, order)
+        each, own = self.given.builds[name], self.given.translate(name, order)
         judge = self.judges[name]
         struct = struct_in_order(judge.struct, each, own, judge.compiled(own))
         return holes(struct, [at for at in own for one in each.units[at] if one.name])
@@ -159,7 +159,7 @@ class BuildsComparison:
         """Return whether the compiler gives an order the promised offsets in all builds."""
         for each in self.result.builds:
             name, new = each.build.name, each.result.new
-            own, judge = self.given.in_build(name, order), self.judges[name]
+            own, judge = self.given.translate(name, order), self.judges[name]
             compiled = struct_in_order(judge.struct, self.given.builds[name], own, judge.compiled(own))
             if new is None or compiled.bit_size != new.bit_size or offsets(compiled) != offsets(new):
                 return False
@@ -239,7 +239,7 @@ def compare(given: Variants, layouts: dict[str, dict[str, Layouts]], folder: Pat
     rules = {
         (name, rule.id): (
             rule,
-            PlacementTable(pack, found.judged.reading, found.judged.surroundings, base.line).for_rule(rule),
+            PlacementTable(pack, found.judged.reading, found.judged.surroundings, base.line).select(rule),
         )
         for name, found in founds.items()
         for pack in found.judged.packs

@@ -30,22 +30,22 @@ _MOST = 1_000
 """The most diagnostics of one file."""
 
 
-def of_document(document: OpenDocument, encoding: str) -> list[types.Diagnostic]:
+def document_diagnostics(document: OpenDocument, encoding: str) -> list[types.Diagnostic]:
     """Return the diagnostics of a C file, in the order of its text."""
-    found = [*_of_structs(document, encoding), *_of_troubles(document, encoding)]
+    found = [*_struct_diagnostics(document, encoding), *_failure_diagnostics(document, encoding)]
     found.sort(key=lambda each: (each.range.start.line, each.range.start.character, str(each.code)))
     return found[:_MOST]
 
 
-def _of_structs(document: OpenDocument, encoding: str) -> Iterator[types.Diagnostic]:
+def _struct_diagnostics(document: OpenDocument, encoding: str) -> Iterator[types.Diagnostic]:
     for kept in document.kept.values():
         for finding in kept.judged.findings:
             if counts(finding):
-                yield _of_finding(document, kept, finding, encoding)
+                yield _diagnostic(document, kept, finding, encoding)
     result = document.result
     for finding in () if result is None else result.others:
         if counts(finding):
-            yield _of_finding(document, None, finding, encoding)
+            yield _diagnostic(document, None, finding, encoding)
 
 
 def counts(finding: Finding) -> bool:
@@ -53,10 +53,10 @@ def counts(finding: Finding) -> bool:
     return finding.verdict.outcome is not Outcome.KEPT and not finding.is_accepted
 
 
-def _of_finding(
+def _diagnostic(
     document: OpenDocument, kept: Kept | None, finding: Finding, encoding: str
 ) -> types.Diagnostic:
-    row = reported.of_finding(finding, ())
+    row = reported.finding_diagnostic(finding, ())
     stale = kept.stale if kept is not None else ""
     texts = [row.message, *row.origins]
     texts += [f"Why: {finding.rule.why}"] if finding.rule.states_why else []
@@ -74,7 +74,7 @@ def _of_finding(
         code_description=_description(finding),
         source=SOURCE,
         tags=[types.DiagnosticTag.Unnecessary] if is_built_in else None,
-        related_information=list(_related(document, kept, finding, encoding)) or None,
+        related_information=list(_related_information(document, kept, finding, encoding)) or None,
         data={"rule": finding.rule.id, "struct": row.struct, "stale": bool(stale)},
     )
 
@@ -97,7 +97,7 @@ def primary_name(finding: Finding) -> str:
 def line_of(document: OpenDocument, kept: Kept | None, source: Source) -> int:
     """Return the line of a place in the document as it is now, from 0."""
     line = (source.line or 1) - 1
-    return line if kept is None else document.map_from(kept.lines).near(line)
+    return line if kept is None else document.map_from(kept.lines).nearest_line(line)
 
 
 def range_of(document: OpenDocument, kept: Kept | None, finding: Finding, encoding: str) -> types.Range:
@@ -113,7 +113,7 @@ def _own_names(document: OpenDocument) -> set[str]:
     return {name for name, path in document.paths.items() if path == document.real_path}
 
 
-def _related(
+def _related_information(
     document: OpenDocument, kept: Kept | None, finding: Finding, encoding: str
 ) -> Iterator[types.DiagnosticRelatedInformation]:
     """Yield the other fields of a finding, and the rule."""
@@ -140,7 +140,7 @@ def _whole_line(source: Source) -> types.Range:
     return types.Range(types.Position(line, 0), types.Position(line + 1, 0))
 
 
-def _of_troubles(document: OpenDocument, encoding: str) -> Iterator[types.Diagnostic]:
+def _failure_diagnostics(document: OpenDocument, encoding: str) -> Iterator[types.Diagnostic]:
     """Yield what could not be read, and mistakes in rule files."""
     failures: tuple[str, ...] = (document.failure,) if document.failure else ()
     if document.result is not None and not failures:
@@ -167,7 +167,7 @@ def _information(document: OpenDocument, line: int, code: str, text: str, encodi
     )
 
 
-def of_rule_file(
+def rule_file_diagnostics(
     document: OpenDocument, rows: tuple[tuple[int, str], ...], encoding: str
 ) -> list[types.Diagnostic]:
     """Return the diagnostics of a rule file."""

@@ -97,7 +97,7 @@ class LineMap:
             return old + self._new - self._old
         return None
 
-    def near(self, old: int) -> int:
+    def nearest_line(self, old: int) -> int:
         """Return the same, or for an edited line the first one of the edit."""
         line = self.line(old)
         return max(0, min(self._head, self._new - 1)) if line is None else line

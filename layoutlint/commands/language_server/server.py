@@ -51,9 +51,9 @@ class Server(LanguageServer):
     def _publish(self, document: OpenDocument) -> None:
         if document.is_rules:
             rows = self.session.rows.get(document.uri, ())
-            found = diagnostics.of_rule_file(document, rows, self.encoding)
+            found = diagnostics.rule_file_diagnostics(document, rows, self.encoding)
         else:
-            found = diagnostics.of_document(document, self.encoding)
+            found = diagnostics.document_diagnostics(document, self.encoding)
         self.text_document_publish_diagnostics(
             types.PublishDiagnosticsParams(document.uri, found, document.version)
         )

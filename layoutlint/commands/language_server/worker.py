@@ -26,7 +26,7 @@ from layoutlint.commands.language_server.requests import (
     Suggest,
     Suggested,
 )
-from layoutlint.errors import LayoutlintError, RuleFileError, not_installed
+from layoutlint.errors import LayoutlintError, RuleFileError, missing_library
 
 if TYPE_CHECKING:
     from layoutlint.judgement.finding import Report
@@ -97,7 +97,7 @@ def _judge(request: Judge) -> tuple[Judged, Report | None]:
     except RuleFileError as error:
         mistakes = error.messages
         packs, kernel_packs = _last_packs.get(rule_paths, ((), ()))
-    name = _near(request.path)
+    name = _short_path(request.path)
     options = _options(request, name)
     given = document.Document(request.path, name, request.text, request.known)
     try:
@@ -128,7 +128,7 @@ def _enter_folder(path: str) -> None:
         os.chdir(os.path.dirname(os.path.abspath(rule_path)))
 
 
-def _near(path: str) -> str:
+def _short_path(path: str) -> str:
     """Return a path as reports show it: relative to the working folder if that is shorter."""
     near = os.path.relpath(path)
     return near if len(near) < len(path) else path
@@ -148,12 +148,12 @@ def _load_packs(
     from layoutlint.intent.toml import document, rule_file
 
     of_editor = {given.path: given.text for given in texts}
-    named = [rule_file.shipped_named(name) for name in dict.fromkeys(settings.pack_names)]
+    named = [rule_file.shipped_pack(name) for name in dict.fromkeys(settings.pack_names)]
     single = [path for path in rule_paths if not files.is_folder(path)]
     rows = []
     for path in single:
         text = of_editor.get(files.real_path(path))
-        rows.append((_near(path), document.read_text(_near(path)) if text is None else text))
+        rows.append((_short_path(path), document.read_text(_short_path(path)) if text is None else text))
     folders = [path for path in rule_paths if files.is_folder(path)]
     packs = (*rule_file.parse_all(rows), *rule_file.load(folders), *named)
     rule_file.refuse_same_ids(packs)
@@ -218,9 +218,9 @@ def _suggest(request: Suggest) -> Suggested:
     try:
         from layoutlint.lint.reordering import fixes
     except ModuleNotFoundError as error:
-        raise not_installed(error) from None
+        raise missing_library(error) from None
     _enter_folder(request.path)
-    name = _near(request.path)
+    name = _short_path(request.path)
     packs, kernel_packs = _load_packs(_rule_paths(request.settings), request.settings, ())
     judged = Judge(request.path, "", True, frozenset(), (), request.settings)
     options = replace(_options(judged, name), only=request.struct)

@@ -81,7 +81,7 @@ class _Reader(Record):
         if not used.isdisjoint(_SUFFERS) and not used.isdisjoint(_DISTURBS):
             first = next(iter(declared.values()))
             self._add_rule(
-                struct, Term(_IMPLIED), first.source or Source(self.origin), {}, _why_access(declared)
+                struct, Term(_IMPLIED), first.source or Source(self.origin), {}, _access_reason(declared)
             )
 
     def _note_mistake(self, struct: Struct, annotation: Annotation, why: str) -> None:
@@ -157,7 +157,7 @@ def _spelling(access: Access) -> str:
     return f"{access.access}, contended" if access.contended else access.access
 
 
-def _why_access(declared: dict[str, Access]) -> str:
+def _access_reason(declared: dict[str, Access]) -> str:
     """Return the reason of the rule that accesses imply."""
     read = [path for path, access in declared.items() if access.access in _SUFFERS]
     written = [path for path, access in declared.items() if access.access in _DISTURBS]

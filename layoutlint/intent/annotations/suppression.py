@@ -35,7 +35,7 @@ def merge_annotations(reading: Reading, packs: tuple[Pack, ...]) -> tuple[tuple[
 
 def _contradictions(reading: Reading, pack: Pack, annotations: Pack) -> Iterator[str]:
     for struct in reading.structs:
-        by_path = {access.path: access for access in _own(annotations, struct)}
+        by_path = {access.path: access for access in _own_accesses(annotations, struct)}
         for access in pack.accesses(struct) if by_path else ():
             declared = by_path.get(access.path)
             if declared is not None and not is_pattern(access.path) and declared.access != access.access:
@@ -44,7 +44,7 @@ def _contradictions(reading: Reading, pack: Pack, annotations: Pack) -> Iterator
                 yield f"{access.source}: {field} is `{access.access}`, and {other}"
 
 
-def _own(annotations: Pack, struct: Struct) -> Iterator[Access]:
+def _own_accesses(annotations: Pack, struct: Struct) -> Iterator[Access]:
     return (
         access
         for intent in annotations.intents_for(struct)

@@ -15,7 +15,7 @@ WHEN_KEYS = ("config", "arch", "kernel")
 _BOUND = re.compile(r"(>=|<)\s*v?(\d{1,4}\.\d{1,4}(?:\.\d{1,4})?)")
 
 
-def when_of(rule: Table) -> When:
+def read_when(rule: Table) -> When:
     """Return the conditions in a table; conditions that can never hold are noted as mistakes."""
     when = rule.table("when", "`when`")
     when.allow_only(WHEN_KEYS)

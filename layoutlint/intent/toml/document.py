@@ -72,7 +72,7 @@ def parse(text: str, path: str, longest: int = _LONGEST) -> Document:
     try:
         data = tomllib.loads(text)
     except ValueError as error:
-        raise RuleFileError((_not_toml(str(error), text, path),)) from None
+        raise RuleFileError((_syntax_message(str(error), text, path),)) from None
     return Document(data, _Walk(tokens).lines)
 
 
@@ -80,14 +80,14 @@ _BARE_WORD = re.compile(r"""^[^"'=]*=\s*(?!true\b|false\b|inf\b|nan\b)[A-Za-z_]"
 _OTHER_SUFFIXES = (".json", ".yaml", ".yml", ".h", ".c")
 
 
-def _not_toml(reason: str, text: str, path: str) -> str:
+def _syntax_message(reason: str, text: str, path: str) -> str:
     place = _AT_LINE.search(reason)
     if place is None:  # int() refuses thousands of digits
         number = _LONG_NUMBER.search(text)
         line = text.count("\n", 0, number.start()) + 1 if number else 1
         return f"{path}:{line}: not TOML: a number is too long"
     line = int(place[1]) if place[1] else text.rstrip("\n").count("\n") + 1
-    message = _KEYS.sub(_as_table, reason[: place.start()])
+    message = _KEYS.sub(_table_name, reason[: place.start()])
     row = text.split("\n")[line - 1] if line <= text.count("\n") + 1 else ""
     hint = ' (strings need quotes: "...")' if _BARE_WORD.search(row) else ""
     if path.endswith(_OTHER_SUFFIXES):
@@ -95,7 +95,7 @@ def _not_toml(reason: str, text: str, path: str) -> str:
     return f"{path}:{line}: not TOML: {message[:1].lower()}{message[1:]}{hint}"
 
 
-def _as_table(keys: re.Match[str]) -> str:
+def _table_name(keys: re.Match[str]) -> str:
     from ast import literal_eval  # mistakes are rare
 
     return f"[{'.'.join(literal_eval(keys[0]))}]"
@@ -151,7 +151,7 @@ class _Walk:
     def _peek(self) -> str:
         return self._tokens[self._at].text if self._at < len(self._tokens) else ""
 
-    def _next(self) -> _Token:
+    def _advance(self) -> _Token:
         self._at += 1
         return self._tokens[self._at - 1]
 
@@ -162,7 +162,7 @@ class _Walk:
 
     def _header(self) -> Path:
         """Read `[a.b]`, or `[[a.b]]`, which starts the next element of an array; return its path."""
-        line = self._next().line
+        line = self._advance().line
         is_element = self._peek() == "["
         self._at += is_element
         *outer, last = self._key()
@@ -191,7 +191,7 @@ class _Walk:
         return keys
 
     def _name(self) -> str:
-        token = self._next()
+        token = self._advance()
         if token.kind == "string":
             return str(tomllib.loads(f"key = {token.text}")["key"])
         return token.text
@@ -208,7 +208,7 @@ class _Walk:
             self.lines.setdefault(path[:end], line)
 
     def _value(self, path: Path) -> None:
-        opening = self._next().text
+        opening = self._advance().text
         if opening == "[":
             self._list(path)
         elif opening == "{":

@@ -226,7 +226,7 @@ class _Reader(Record):
         )
         kernel = None
         if randomised.kernel is not None and not files.is_folder(randomised.kernel):
-            kernel = version.of_release(randomised.kernel.removeprefix("v"))
+            kernel = version.release_version(randomised.kernel.removeprefix("v"))
             if kernel is None:
                 self._report_once(
                     plan,

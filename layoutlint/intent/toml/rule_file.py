@@ -12,11 +12,11 @@ from layoutlint import accesses, files
 from layoutlint.errors import RuleFileError, UsageError, did_you_mean
 from layoutlint.geometry.field_types import TYPE
 from layoutlint.intent.toml import converters, document
-from layoutlint.intent.toml.conditions import when_of
+from layoutlint.intent.toml.conditions import read_when
 from layoutlint.intent.toml.converters import Misfit
 from layoutlint.intent.toml.functions import read_entries, read_functions
 from layoutlint.intent.toml.storage import STORAGE_KEYS, read_allocator, read_storage
-from layoutlint.intent.toml.surroundings import around_of
+from layoutlint.intent.toml.surroundings import read_around
 from layoutlint.intent.toml.table import Notes, Table
 from layoutlint.judgement.context import Access
 from layoutlint.judgement.rule import ACCESSES, VARIABLES, Kind, Override, Pack, Rule, Severity, StructIntent
@@ -135,7 +135,7 @@ def file_of(pack: Pack) -> str:
     return os.path.join(_shipped_folder(), pack.path.removeprefix(_SHIPPED)) if pack.shipped else pack.path
 
 
-def shipped_named(name: str) -> Pack:
+def shipped_pack(name: str) -> Pack:
     """Return the shipped pack with a name; raises UsageError, with the nearest name, if there is none."""
     packs = {pack.name: pack for pack in shipped_packs()}
     if name not in packs:
@@ -312,7 +312,7 @@ class _Reader:
             accesses=tuple(self._fields(name, table)),
             placement=read_storage(table, self._path),
             annotated=table.get("annotated", converters.boolean) or False,
-            when=when_of(table),
+            when=read_when(table),
         )
 
     def _variables(self) -> Iterator[Access]:
@@ -377,9 +377,9 @@ class _Reader:
         why = table.require("why", converters.text)
         evidence = table.get("evidence", converters.words) or ()
         evidence_files = self._evidence_files(table)
-        when = when_of(table)
+        when = read_when(table)
         tolerate = table.get("tolerate", converters.share) or 0.0
-        around = around_of(table, kind, self._accesses)
+        around = read_around(table, kind, self._accesses)
         line_pairs = _line_pairs(table, kind)
         if id_ is None or struct is None or kind is None or why is None:
             return None

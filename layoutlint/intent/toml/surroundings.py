@@ -14,7 +14,7 @@ from layoutlint.kinds import all_kinds
 from layoutlint.phrases import name_hint
 
 
-def around_of(table: Table, kind: Kind | None, accesses: tuple[str, ...]) -> bool:
+def read_around(table: Table, kind: Kind | None, accesses: tuple[str, ...]) -> bool:
     """Return whether a rule is about the surroundings of its struct; note mistakes in `around` and selectors.
 
     `accesses` are the accesses that can be declared.

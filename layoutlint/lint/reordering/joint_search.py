@@ -129,7 +129,7 @@ class JointSearch(Record, frozen=True):
         parts: dict[int, Suggestion] = {}
         status: Status = solution.state
         for at, (group, verdicts) in enumerate(zip(self.groups, after, strict=True)):
-            units = task.order.in_build(at, solution.order)
+            units = task.order.translate(at, solution.order)
             for number, candidate, own in zip(group.numbers, group.candidates, verdicts, strict=True):
                 outcomes = (
                     RuleOutcome(one.rule, one.before, verdict, candidate.reasons.get(index, ""))
@@ -165,14 +165,14 @@ def _part(
         return part
     new = each.arrangement.lay_out(units)
     positions = each.arrangement.field_order(units)
-    if any(_offsets(new) != _offsets(_laid_out(other, positions)) for other in each.others):
+    if any(_offsets(new) != _offsets(_lay_out(other, positions)) for other in each.others):
         doubt = "does not state which types are packed: the offsets are the likeliest ones"
         notes = (*notes, f"{each.subject.path} {doubt}")
     order = tuple(each.names[at] for at in positions)
     return replace(part, new=new, order=order, notes=notes, refusals=tuple(_refusals(each, positions, new)))
 
 
-def _laid_out(arrangement: Arrangement, positions: Sequence[int]) -> Struct:
+def _lay_out(arrangement: Arrangement, positions: Sequence[int]) -> Struct:
     """Return the struct with its fields in an order that keeps the units of the arrangement together."""
     return arrangement.lay_out(tuple(dict.fromkeys(arrangement.unit_of(at) for at in positions)))
 
@@ -195,7 +195,7 @@ def _refusals(each: ArrangedSubject, positions: list[int], new: Struct) -> Itera
 
 
 def _aims(task: Task, solution: Solution) -> Iterator[Aimed]:
-    declared = task.order.declared()
+    declared = task.order.declared_order()
     for reached in solution.reached:
         before, after = (value_of(task, reached.aim, order) for order in (declared, solution.order))
         yield Aimed(reached.aim, before, after, min(reached.bound, after))

@@ -55,7 +55,7 @@ def _read(
     try:
         randomised = options.randomised or randomisation_of(build)
         own = options_of_build(build, replace(options, randomised=randomised))
-        found = list(_in_each_input(build, name, packs, kernel_packs, own))
+        found = list(_read_each_input(build, name, packs, kernel_packs, own))
     except ReadError as error:
         raise ReadError(error.path, f"{error.reason} (build {build.name})") from None
     if len({(each.found.struct.bit_size, each.found.struct.fields) for each in found}) > 1:
@@ -64,7 +64,7 @@ def _read(
     return found[0] if found else None
 
 
-def _in_each_input(
+def _read_each_input(
     build: Build, name: str, packs: tuple[Pack, ...], kernel_packs: tuple[Pack, ...], options: Options
 ) -> Iterator[Subject]:
     """Yield the struct of each input of a build that has it. Raises ReadError."""

@@ -82,7 +82,7 @@ def rules_of(found: Found, options: Options) -> tuple[list[Ruled], tuple[str, ..
             if rule.around:
                 notes.append(f"{rule.id} is about the containers of the struct, and was not judged")
                 continue
-            where = table.for_rule(rule)
+            where = table.select(rule)
             try:
                 one = _judge_rule(rule, where, struct)
             except NotApplicable:

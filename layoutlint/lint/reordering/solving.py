@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from layoutlint.judgement.verdict import Outcome, Verdict
-from layoutlint.lint.reordering.start import count_faults, extended, start_order
+from layoutlint.lint.reordering.start import count_faults, extend, start_order
 from layoutlint.lint.reordering.task import Candidate
 from layoutlint.lint.reordering.values import value_of
 from layoutlint.model.record import replace
@@ -41,7 +41,7 @@ def solve(task: Task, judges: Judges, effort: float) -> tuple[Solution, list[lis
         if not solution.order:
             return solution, []
         after = [
-            [_verdicts(each, task.order.in_build(build, solution.order)) for each in own]
+            [_verdicts(each, task.order.translate(build, solution.order)) for each in own]
             for build, own in enumerate(judges)
         ]
         failing = list(_failing_builds(task, solution, judges, after))
@@ -70,8 +70,8 @@ def _choose_start(task: Task, builds: Sequence[Candidate], effort: float) -> Tas
     if not all(each.order for each in alone):
         return replace(task, start=start)
     bounds = [each.reached[0].bound for each in alone]
-    starts = [start or task.order.declared()]
-    tried = (extended(task.order, number, each.order) for number, each in enumerate(alone))
+    starts = [start or task.order.declared_order()]
+    tried = (extend(task.order, number, each.order) for number, each in enumerate(alone))
     starts += (each for each in tried if _has_ends(task, each))
     best = min(
         starts, key=lambda each: (count_faults(task.order, builds, each), value_of(task, task.aims[0], each))
@@ -83,7 +83,7 @@ def _has_ends(task: Task, order: Sequence[int]) -> bool:
     """Return whether a flexible array is last in each build, and no array without a length becomes one."""
     for number, build in enumerate(task.builds):
         arrangement = build.arrangement
-        with_fields = [unit for unit in task.order.in_build(number, order) if arrangement.units[unit].fields]
+        with_fields = [unit for unit in task.order.translate(number, order) if arrangement.units[unit].fields]
         if arrangement.last not in (None, with_fields[-1]) or with_fields[-1] in arrangement.markers:
             return False
     return True
@@ -104,7 +104,7 @@ def _start_as_solution(task: Task, judges: Judges) -> Solution:
         verdict.outcome is Outcome.KEPT
         for build, own in enumerate(judges)
         for candidate in own
-        for verdict in _verdicts(candidate, task.order.in_build(build, task.start))
+        for verdict in _verdicts(candidate, task.order.translate(build, task.start))
     )
     if not is_kept:
         return Solution("unknown")

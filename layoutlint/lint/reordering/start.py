@@ -25,7 +25,7 @@ def start_order(common: CommonOrder, builds: Sequence[Candidate]) -> Order:
     if all(one.before.outcome is Outcome.KEPT for each in builds for one in each.ruled):
         return ()
     movable = _movable(common, builds)
-    order: Order = common.declared()
+    order: Order = common.declared_order()
     last = _last(common, builds)
     best = count_faults(common, builds, order)
     left = _MOST_JUDGED // sum(len(each.ruled) for each in builds)
@@ -84,11 +84,11 @@ def _orders_by_pushing(last: frozenset[int], order: Order, number: int) -> Itera
             yield (*rest[:at], other, *rest[at:])
 
 
-def extended(common: CommonOrder, build: int, order: Sequence[int]) -> Order:
+def extend(common: CommonOrder, build: int, order: Sequence[int]) -> Order:
     """Return an order of a build's units as a common one: what the build lacks stays behind its neighbour."""
     own = common.units[build]
     result = [own[number] for number in order]
-    for number in common.declared():
+    for number in common.declared_order():
         if number not in own:
             result.insert(result.index(number - 1) + 1 if number else 0, number)
     return tuple(result)
@@ -99,7 +99,7 @@ def count_faults(common: CommonOrder, builds: Sequence[Candidate], order: Order)
     failing = [
         verdict
         for build, each in enumerate(builds)
-        for struct in [each.arrangement.lay_out(common.in_build(build, order))]
+        for struct in [each.arrangement.lay_out(common.translate(build, order))]
         for one in each.ruled
         if (verdict := one.judge(struct)).outcome is not Outcome.KEPT
     ]

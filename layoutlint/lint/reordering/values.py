@@ -14,7 +14,7 @@ def value_of(task: Task, aim: Aim, order: tuple[int, ...]) -> int:
         kept = unmoved_units(order, task.order.weights)
         return sum(weight for number, weight in enumerate(task.order.weights) if number not in kept)
     return sum(
-        build.weight * _value_in(build, aim, task.order.in_build(at, order))
+        build.weight * _value_in(build, aim, task.order.translate(at, order))
         for at, build in enumerate(task.builds)
     )
 

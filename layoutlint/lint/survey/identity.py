@@ -45,10 +45,10 @@ def identify(name: str, by_build_id: bool) -> Identity:
         if files.is_folder(name):
             return _folder_identity(name)
         if not files.exists(name):
-            return _by_name(name)
+            return _name_identity(name)
         return _file_identity(name, by_build_id)
     except OSError:
-        return _by_name(name)
+        return _name_identity(name)
 
 
 def state_of(name: str) -> State | None:
@@ -60,7 +60,7 @@ def state_of(name: str) -> State | None:
     return status.st_size, status.st_mtime_ns
 
 
-def _by_name(name: str) -> Identity:
+def _name_identity(name: str) -> Identity:
     return Identity(_digest_of_text(f"name {name}"), None, None, False)
 
 
@@ -97,7 +97,7 @@ def _folder_identity(name: str) -> Identity:
     """Return the identity of a folder of modules; that of its name for C sources."""
     folder = find.find(name)
     if folder is None or folder.unread:
-        return _by_name(name)
+        return _name_identity(name)
     digest, size = hashlib.sha256(b"folder\n"), 0
     for path in folder.files:
         digest.update(f"{os.path.relpath(path, name)}\0{_digest(path)}\n".encode(errors="surrogateescape"))

@@ -165,13 +165,13 @@ class Filters(Record, frozen=True):
 
 def report(store: Store, filters: Filters) -> StoreReport:
     """Return the report on a store. Raises ReadError for files that are damaged."""
-    with _connected(store) as connection:
+    with _connect(store) as connection:
         return _report(store, connection, filters)
 
 
 def failing_verdicts(store: Store, filters: Filters) -> list[FailingVerdict]:
     """Return the verdicts that are not kept, of the latest run of each input. Raises ReadError."""
-    with _connected(store) as connection:
+    with _connect(store) as connection:
         values = {"rule": filters.rule, "struct": filters.struct}
         return [FailingVerdict(*row) for row in connection.execute(_FAILING, values).fetchall()]
 
@@ -181,7 +181,7 @@ def recorded_builds(store: Store, struct: str, inputs: Sequence[str]) -> tuple[l
 
     Raises ReadError for files that are damaged.
     """
-    with _connected(store) as connection:
+    with _connect(store) as connection:
         if inputs:
             matches = " OR ".join("input GLOB ?" for _ in inputs)
             connection.execute(f"CREATE TABLE chosen_runs AS FROM {RUNS} WHERE {matches}", list(inputs))
@@ -198,7 +198,7 @@ def recorded_builds(store: Store, struct: str, inputs: Sequence[str]) -> tuple[l
 
 def recorded_names(store: Store) -> list[str]:
     """Return the names of all structs of a store. Raises ReadError."""
-    with _connected(store) as connection:
+    with _connect(store) as connection:
         return [name for (name,) in connection.execute("SELECT DISTINCT struct FROM layouts").fetchall()]
 
 
@@ -219,7 +219,7 @@ def _report(store: Store, connection: Any, filters: Filters) -> StoreReport:
             RuleStanding(*[*row[:-1], tuple(row[-1])])
             for row in rows(_STANDINGS, rule=filters.rule, struct=filters.struct)
         ),
-        tuple(_differing(rows)),
+        tuple(_variants(rows)),
         rows("SELECT count(*) FROM differing")[0][0],
         tuple(FailedInput(*row) for row in failures[:_LISTED]),
         len(failures),
@@ -228,7 +228,7 @@ def _report(store: Store, connection: Any, filters: Filters) -> StoreReport:
     )
 
 
-def _differing(rows: Callable[[str], Any]) -> Iterator[StructVariants]:
+def _variants(rows: Callable[[str], Any]) -> Iterator[StructVariants]:
     variants = defaultdict(list)
     for struct, *row in rows(_VARIANTS_OF):
         layout, size, targets, releases, inputs, example = row
@@ -240,7 +240,7 @@ def _differing(rows: Callable[[str], Any]) -> Iterator[StructVariants]:
 
 
 @contextmanager
-def _connected(store: Store) -> Iterator[Any]:
+def _connect(store: Store) -> Iterator[Any]:
     """Yield a connection to a database with the views of a store. Raises ReadError for damaged files."""
     import duckdb
 

@@ -50,7 +50,7 @@ class RowMaker:
 
     def _layouts_of(self, number: int) -> Iterator[Row]:
         reading = self._inputs.unnarrowed[number]
-        surroundings = self._inputs.surroundings.for_input(number)
+        surroundings = self._inputs.surroundings.select(number)
         rows: dict[str, Row] = {}
         for struct in reading.structs:
             if struct.bit_size is None or struct.problem is not None:

@@ -115,7 +115,7 @@ class _Client:
                 continue
             ended[name] = row["ended"]
             self._latest[name] = key
-            known = _as_known(row)
+            known = _known_run(row)
             self._known[key] = records.setdefault(known, known)
 
     def run(self, executor: Executor) -> SurveyResult:
@@ -161,9 +161,9 @@ class _Client:
         work: Assignment = outcome.task.argument
         if isinstance(outcome.value, Summary) and outcome.value.unwritable is not None:
             raise UsageError(outcome.value.unwritable)
-        row = _row(work.name, work.key, work.size, work.plan) | _ran(outcome)
+        row = _row(work.name, work.key, work.size, work.plan) | _outcome_row(outcome)
         key = bytes.fromhex(work.key)
-        self._known[key] = _as_known(row)
+        self._known[key] = _known_run(row)
         self._tally.add(row, is_new=True)
         self._note(row, key)
         for name, content in self._waiting.pop(key):
@@ -236,7 +236,7 @@ class _Tally:
             )
             self._failures.append(failed)
             if len(self._failures) > 2 * _LISTED:
-                self._failures = _first(self._failures)
+                self._failures = _listed_failures(self._failures)
 
     def result(self, request: Request, store: Store, seconds: float) -> SurveyResult:
         """Return what the survey did."""
@@ -250,7 +250,7 @@ class _Tally:
             outcomes={name: self._outcomes[name] for name in (COMPLETE, INCOMPLETE, FAILED)},
             verdicts={each.value: counts[each.value.replace("-", "_")] for each in Verdict},
             structs=counts["structs"],
-            failures=tuple(_first(self._failures)),
+            failures=tuple(_listed_failures(self._failures)),
             unjudged=tuple(sorted(own - self._judged)),
             retried=counts["retried"],
             seconds=seconds,
@@ -265,7 +265,7 @@ class _Tally:
         )
 
 
-def _first(failures: list[FailedTask]) -> list[FailedTask]:
+def _listed_failures(failures: list[FailedTask]) -> list[FailedTask]:
     return heapq.nsmallest(_LISTED, failures, key=lambda failed: failed.input)
 
 
@@ -279,7 +279,7 @@ def _row(name: str, key: str, size: int | None, plan: Plan) -> Row:
     }  # fmt: skip
 
 
-def _ran(outcome: Outcome) -> Row:
+def _outcome_row(outcome: Outcome) -> Row:
     """Return what a row of `runs` says about a task that ran."""
     cost = {
         "seconds": outcome.seconds,
@@ -298,7 +298,7 @@ def _ran(outcome: Outcome) -> Row:
     return cost | counts | ended | {"judged": list(summary.judged)}
 
 
-def _as_known(row: Row) -> Known:
+def _known_run(row: Row) -> Known:
     counts = tuple(row[name] for name in _COUNTS)
     return Known(row["outcome"], row["failure"], row["message"], counts, tuple(row["judged"]))
 

@@ -120,7 +120,7 @@ def _write(work: Assignment, maker: RowMaker | None, failure: Row | None) -> Sum
         numbers[Outcome.BROKEN],
         numbers[Outcome.UNKNOWN],
         len(problems),
-        () if report is None else _judged(report),
+        () if report is None else _judged_rules(report),
         str(problems[0]["reason"]) if problems else None,
         report is None or not report.readings,
     )
@@ -136,7 +136,7 @@ def _numbers(report: Report) -> Counter[Outcome]:
     )
 
 
-def _judged(report: Report) -> tuple[str, ...]:
+def _judged_rules(report: Report) -> tuple[str, ...]:
     findings = (*report.findings, *report.kept_findings)
     return tuple(sorted({finding.rule.id for finding in findings if _is_rule(finding)}))
 

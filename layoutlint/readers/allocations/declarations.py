@@ -107,7 +107,9 @@ class Names:
             return None
         if self._fields is None:
             self._fields = struct_fields.fields_by_tag(self._text)
-        types = self._in_function(names[0], at) or self._file_scope().get(names[0], set()) if names else set()
+        types = (
+            self._function_types(names[0], at) or self._file_scope().get(names[0], set()) if names else set()
+        )
         for sign, name in zip(signs, names[1:], strict=False):
             if len(types) != 1:
                 return None
@@ -120,7 +122,7 @@ class Names:
 
     def _resolve_variable(self, name: str, stars: int, at: int) -> Meaning:
         """Return the type of a variable after some dereferences; an undeclared name stands for itself."""
-        types = self._in_function(name, at) or self._file_scope().get(name, set())
+        types = self._function_types(name, at) or self._file_scope().get(name, set())
         if not types and stars:
             return Unclear(f"what `*{name}` is, no declaration before it tells")
         if not types:
@@ -130,7 +132,7 @@ class Names:
         ((kind, depth),) = types
         return None if depth != stars or _NUMBERS.fullmatch(kind.name) else kind
 
-    def _in_function(self, name: str, at: int) -> set[_Typed]:
+    def _function_types(self, name: str, at: int) -> set[_Typed]:
         """Return the types that the function around an offset declares before it.
 
         A brace in the first column ends a function.

@@ -26,12 +26,12 @@ def _aligned_call(align_at: int, size_at: int, *, count: int | None = None) -> M
         if len(arguments) <= max(align_at, size_at, count or 0):
             return None
         object_size = size(arguments[size_at], None if count is None else arguments[count])
-        return None if object_size is None else aligned(object_size, arguments[align_at])
+        return None if object_size is None else aligned_objects(object_size, arguments[align_at])
 
     return make
 
 
-def aligned(object_size: Size, argument: Tokens, default: str = "malloc") -> Making:
+def aligned_objects(object_size: Size, argument: Tokens, default: str = "malloc") -> Making:
     """Return objects at multiples of an alignment, or at those of `default` if it requests none."""
     argument = strip_parentheses(argument)
     value = number(argument)
@@ -57,7 +57,7 @@ def _jemalloc(size_at: int) -> Maker:
         flags = arguments[size_at + 1]
         if "MALLOCX_ALIGN" in flags:
             start = flags.index("MALLOCX_ALIGN") + 2
-            return aligned(object_size, flags[start : flags.index(")", start)])
+            return aligned_objects(object_size, flags[start : flags.index(")", start)])
         return Making(object_size, "malloc")
 
     return make
@@ -75,7 +75,7 @@ def _dpdk(size_at: int, length: int, count: int | None = None) -> Maker:
         object_size = size(arguments[size_at], None if count is None else arguments[count])
         if object_size is None:
             return None
-        making = aligned(object_size, arguments[size_at + 1], "line")
+        making = aligned_objects(object_size, arguments[size_at + 1], "line")
         is_less = making.word == "aligned" and (making.align or 0) <= _LINE_OF_RTE
         return Making(object_size, "line") if is_less else making
 

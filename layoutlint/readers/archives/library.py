@@ -63,11 +63,11 @@ def _libarchive() -> Any:
 
 def load() -> None:
     """Load the library, which starts programs to find it. Raises Missing."""
-    _built_in_filters()
+    _available_filters()
 
 
 @cache
-def _built_in_filters() -> tuple[str, ...]:
+def _available_filters() -> tuple[str, ...]:
     """Return the filters that need no other program (archive_read_filter(3): ARCHIVE_WARN)."""
     ffi = _libarchive()
     built_in = []
@@ -155,7 +155,7 @@ def _entry(ffi: Any, entry: Any) -> Entry:
 @contextmanager
 def open_descriptor(descriptor: int) -> Iterator[OpenArchive]:
     """Open the archive in an open file. Raises Damage and Missing."""
-    with _opened() as archive:
+    with _open_archive() as archive:
         archive.open_descriptor(descriptor)
         yield archive
 
@@ -163,16 +163,16 @@ def open_descriptor(descriptor: int) -> Iterator[OpenArchive]:
 @contextmanager
 def open_stream(read: Callable[[], bytes]) -> Iterator[OpenArchive]:
     """Open an archive of which `read` returns the next bytes, none at its end; what that raises is raised."""
-    with _opened() as archive:
+    with _open_archive() as archive:
         callback = archive.open_stream(read)
         yield archive
         del callback
 
 
 @contextmanager
-def _opened() -> Iterator[OpenArchive]:
+def _open_archive() -> Iterator[OpenArchive]:
     ffi = _libarchive()
-    filters = _built_in_filters()
+    filters = _available_filters()
     pointer = ffi.read_new()
     try:
         for name in filters:

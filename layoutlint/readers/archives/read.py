@@ -25,7 +25,7 @@ def read(location: Location, wanted: Wanted, options: ReadOptions) -> list[Readi
     """Return one Reading for each target of the files in an archive, or why there is none."""
     options.progress(f"unpacking {location.path}", 0, 1)
     try:
-        unpacked = store.unpacked(location)
+        unpacked = store.unpack_archive(location)
     except ReadError as error:
         return [Unread(error.path, error.reason)]
     names = inputs(location, unpacked.members)
@@ -40,7 +40,7 @@ def read(location: Location, wanted: Wanted, options: ReadOptions) -> list[Readi
 
 def files_of(location: Location) -> tuple[str, ...]:
     """Return the names of the files in an archive that are read. Raises ReadError."""
-    unpacked = store.unpacked(location)
+    unpacked = store.unpack_archive(location)
     if unpacked.failures:
         raise ReadError(unpacked.failures[0].origin, unpacked.failures[0].reason)
     return inputs(location, unpacked.members)

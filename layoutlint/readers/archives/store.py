@@ -32,7 +32,7 @@ class _Kept(Record, frozen=True):
 _kept: dict[tuple[str, str], _Kept] = {}
 
 
-def unpacked(location: Location) -> Unpacked:
+def unpack_archive(location: Location) -> Unpacked:
     """Return the members of an archive, which files are called `ARCHIVE:MEMBER` from now on.
 
     Raises ReadError if it cannot be unpacked.

@@ -150,7 +150,7 @@ class _Unpacker:
                     self._visit(archive, name, depth)
                 elif name is not None and name.removeprefix(prefix).startswith("data.tar"):
                     has_data = True
-                    self._nested(archive, name, prefix, self._piece(archive), depth)
+                    self._unpack_nested(archive, name, prefix, self._piece(archive), depth)
                 while self._piece(archive):  # the rest of it
                     pass
             except Damage as damage:
@@ -214,7 +214,7 @@ class _Unpacker:
         start = self._piece(archive)
         content = formats.content_of(start)
         if content is Content.ARCHIVE:
-            self._nested(archive, name, f"{name}:", start, depth)
+            self._unpack_nested(archive, name, f"{name}:", start, depth)
         elif is_chosen and (content is not Content.OTHER or _COMPANION.match(name)):
             self._keep(archive, name, content, start)
             if name == self._request.member:
@@ -226,7 +226,7 @@ class _Unpacker:
         chosen = self._request.member
         return not chosen or name == chosen or name.startswith((f"{chosen}/", f"{chosen}:"))
 
-    def _nested(self, archive: OpenArchive, name: str, prefix: str, start: bytes, depth: int) -> None:
+    def _unpack_nested(self, archive: OpenArchive, name: str, prefix: str, start: bytes, depth: int) -> None:
         """Unpack an archive in another one; what it holds is called `prefix` and its name."""
         if depth >= self._limits.depth:
             self.fail(name, f"is not read: archives are read up to {self._limits.depth} deep in each other")

@@ -77,7 +77,7 @@ def read(unit: Unit, printed: Messages | None = None) -> UnitFunctions:
     """
     lib = syntax.library()
     parse.refuse_endless(unit)
-    with parse.parsed(lib, unit, printed, _OPTIONS) as handle:
+    with parse.parse_unit(lib, unit, printed, _OPTIONS) as handle:
         if printed is not None:
             lookups.log_unit(lib, handle, unit, printed)
         result = _Reader(lib, handle, unit).read()
@@ -134,12 +134,12 @@ class _Reader:
         for variable in variables:
             walker = Walker(self._lib, self._names)
             self._stored |= walker.initializer(variable)
-            waiting += self._in_headers(self._callee_names(walker))
+            waiting += self._header_cursors(self._callee_names(walker))
         while waiting:
-            waiting += self._in_headers(self._read_function(waiting.pop()))
+            waiting += self._header_cursors(self._read_function(waiting.pop()))
         facts = Facts(self._lib, self._names)
         structs = (facts.struct(self._lib.clang_getCursorType(variable)) for variable in variables)
-        per_cpu = self._per_cpu()
+        per_cpu = self._per_cpu_names()
         shared = (key for key in structs if key and plain_name(key) not in per_cpu)
         return UnitFunctions(
             self._unit.origin, tuple(self._functions.values()), tuple(self._called), tuple(self._stored),
@@ -190,7 +190,7 @@ class _Reader:
         names = (libclang.spelling(self._lib, each) for each in walker.callees.values())
         return tuple(dict.fromkeys(names))
 
-    def _in_headers(self, names: Iterable[str]) -> Iterator[Cursor]:
+    def _header_cursors(self, names: Iterable[str]) -> Iterator[Cursor]:
         return (self._inline[name] for name in names if name in self._inline)
 
     def _first_error(self) -> str | None:
@@ -199,7 +199,7 @@ class _Reader:
         found = diagnostics.read_diagnostics(self._lib, self._handle, self._places, remedies)
         return next((each.text for each in found if ": warning: " not in each.text), None)
 
-    def _per_cpu(self) -> dict[str, None]:
+    def _per_cpu_names(self) -> dict[str, None]:
         """Return the structs of which the text says that each processor or thread has its own."""
         included = (file for file, _ in libclang.inclusions(self._lib, self._handle))
         texts = (self._text(file) for file in dict.fromkeys((self._main, *included)))

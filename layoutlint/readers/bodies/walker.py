@@ -90,12 +90,12 @@ class Walker:
         if walk is not None:
             walk(self, node, weight)
         elif _is_statement(node):
-            self._each(node, weight)
+            self._statements(node, weight)
         else:
             self._line = self._names.file(node.cursor)[1] or self._line
             self._value(node, weight)
 
-    def _each(self, node: Node, weight: float) -> None:
+    def _statements(self, node: Node, weight: float) -> None:
         for child in node.children:
             self._statement(child, weight)
 
@@ -477,7 +477,7 @@ _VALUES: dict[int, _Walk] = {
     syntax.CALL: Walker._call,
     syntax.CONDITIONAL: Walker._choose,
     syntax.DECL_REF: Walker._name,
-    syntax.STATEMENT_EXPRESSION: Walker._each,
+    syntax.STATEMENT_EXPRESSION: Walker._statements,
     syntax.INIT_LIST: Walker._fill,
     syntax.COMPOUND_LITERAL: Walker._fill,
     syntax.CAST: Walker._cast,

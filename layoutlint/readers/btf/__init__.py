@@ -38,13 +38,13 @@ def read(path: str, wanted: Wanted, options: ReadOptions) -> Reading:
     """
     data = _content(path)
     base_path = options.btf_base or _sibling_vmlinux(path)
-    source = _on_base(path, data, base_path)
+    source = _blob_on_base(path, data, base_path)
     target, notes = choose_target(path, source, options.target)
     base = base_path if source.base is not None else None
     notes = (*notes, *_shared_types_note(base))
     is_kernel = _is_kernel(source.base or source)
     reading = _reading(path, source, wanted, target, notes, is_kernel=is_kernel, base=base)
-    release = version.of_blob(path) if is_kernel else None
+    release = version.blob_release(path) if is_kernel else None
     return config.with_release(reading, release, None)
 
 
@@ -61,7 +61,7 @@ def read_elf(image: Image, wanted: Wanted, options: ReadOptions) -> Reading:
         source = _blob(image.path, data, _blob(image.path, distilled, what="BTF in .BTF.base"))
         notes = (*image.notes, _DISTILLED)
     else:
-        source = _on_base(image.path, data, options.btf_base)
+        source = _blob_on_base(image.path, data, options.btf_base)
         base = options.btf_base if source.base is not None else None
         notes = (*image.notes, *_shared_types_note(base))
     # Pahole derives BTF from DWARF in the same file; clang writes it for BPF.
@@ -96,7 +96,7 @@ def _reading(
     )
 
 
-def _on_base(path: str, data: Data, base_path: str | None) -> Blob:
+def _blob_on_base(path: str, data: Data, base_path: str | None) -> Blob:
     """Return a blob, on top of its base if it is split. Raises ReadError."""
     source = _blob(path, data)
     if not source.is_split:

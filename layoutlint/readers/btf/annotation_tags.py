@@ -27,7 +27,7 @@ class Annotations:
         """Read the tags. Raises Damaged."""
         self._blob = source
         self._tags: dict[int, _Texts] = {}
-        for type_id, name in source.own(_TAGS):
+        for type_id, name in source.own_types(_TAGS):
             text = source.text(name, type_id)
             if text.startswith(ANNOTATION):
                 record = source.record(type_id)
@@ -39,7 +39,7 @@ class Annotations:
     def _owners(self) -> frozenset[int]:
         if not self._tags:
             return frozenset()
-        ids = [type_id for type_id, _ in self._blob.own(_AGGREGATES)]
+        ids = [type_id for type_id, _ in self._blob.own_types(_AGGREGATES)]
         return frozenset(type_id for type_id in ids if any(self.annotations_of(self._blob.record(type_id))))
 
     def annotations_of(self, record: TypeEntry, prefix: str = "", depth: int = 0) -> Iterator[Annotation]:

@@ -180,7 +180,7 @@ class Blob:
             raise Damaged(f"type {type_id} has a name of {end - start} bytes")
         return self._strings[start:end].decode(errors="backslashreplace")
 
-    def own(self, kinds: frozenset[int]) -> Iterator[tuple[int, int]]:
+    def own_types(self, kinds: frozenset[int]) -> Iterator[tuple[int, int]]:
         """Yield the ids of its own types of some kinds, each with the offset of its name."""
         words, starts, first = self._words, self._starts, self.first_id
         for number, kind in enumerate(self.kinds):
@@ -196,17 +196,17 @@ class Blob:
         """
         if self.base is not None:
             return False
-        functions = [type_id for type_id, _ in self.own(_FUNCTIONS)]
-        last = max((type_id for type_id, _ in self.own(_TYPES)), default=0)
+        functions = [type_id for type_id, _ in self.own_types(_FUNCTIONS)]
+        last = max((type_id for type_id, _ in self.own_types(_TYPES)), default=0)
         is_after_types = bool(functions) and functions[0] > last
-        return is_after_types or any(True for _ in self.own(_VARIABLES))
+        return is_after_types or any(True for _ in self.own_types(_VARIABLES))
 
     @cached_property
     def keeps_dimensions(self) -> bool:
         """Whether it keeps array dimensions, proved by an array of arrays: pahole merges them to one."""
         if self.base is not None and self.base.keeps_dimensions:
             return True
-        arrays = {type_id for type_id, _ in self.own(_ARRAYS)}
+        arrays = {type_id for type_id, _ in self.own_types(_ARRAYS)}
         return any(
             self._words[self._starts[array_id - self.first_id] + _RECORD] in arrays for array_id in arrays
         )
@@ -214,7 +214,7 @@ class Blob:
     def records_named(self, kinds: frozenset[int], names: Iterable[str]) -> Iterator[TypeEntry]:
         """Yield its own types of some kinds with one of some names. Raises Damaged."""
         offsets = {offset for name in names for offset in self._offsets(name.encode() + b"\0")}
-        return (self.record(type_id) for type_id, name in self.own(kinds) if name in offsets)
+        return (self.record(type_id) for type_id, name in self.own_types(kinds) if name in offsets)
 
     def _offsets(self, needle: bytes) -> Iterator[int]:
         """Yield all offsets by which a name can be referred to, also as the tail of a longer string."""

@@ -29,8 +29,12 @@ class Holders:
 
     def _mark_lookalikes(self, source: Blob) -> None:
         """Mark the structs without a tag that have the size of one that a typedef names."""
-        untagged = [source.record(type_id) for type_id, name in source.own(frozenset(AGGREGATES)) if not name]
-        typedefs = (source.record(type_id).value for type_id, _ in source.own(frozenset((blob.TYPEDEF,))))
+        untagged = [
+            source.record(type_id) for type_id, name in source.own_types(frozenset(AGGREGATES)) if not name
+        ]
+        typedefs = (
+            source.record(type_id).value for type_id, _ in source.own_types(frozenset((blob.TYPEDEF,)))
+        )
         named = set(typedefs)
         sizes = {(record.kind, record.value) for record in untagged if record.id in named}
         lookalikes = (r for r in untagged if r.id not in named and (r.kind, r.value) in sizes)
@@ -54,7 +58,7 @@ class Holders:
         The contained types decide which struct a field's typedef refers to, if several have the same members.
         """
         ids: set[int] = set()
-        pending = [type_id for type_id, _ in self._source.own(_NAMED) if self._holds(type_id)]
+        pending = [type_id for type_id, _ in self._source.own_types(_NAMED) if self._holds(type_id)]
         while pending:
             type_id = pending.pop()
             if type_id not in ids:

@@ -70,8 +70,8 @@ def structs(
 
 def names(source: Blob) -> frozenset[str]:
     """Return the names of the structs of a blob, and of typedefs that refer to one. Raises Damaged."""
-    tags = {source.text(name, type_id) for type_id, name in source.own(frozenset(AGGREGATES)) if name}
-    typedefs = (source.record(type_id) for type_id, _ in source.own(_TYPEDEFS))
+    tags = {source.text(name, type_id) for type_id, name in source.own_types(frozenset(AGGREGATES)) if name}
+    typedefs = (source.record(type_id) for type_id, _ in source.own_types(_TYPEDEFS))
     return frozenset(
         (*tags, *(typedef.name for typedef in typedefs if _follow_typedefs(source, typedef)[1] is not None))
     )
@@ -84,7 +84,7 @@ def _select(source: Blob, wanted: Wanted, annotated: frozenset[int], by_gcc: boo
     if wanted.with_containers:
         holders = Holders(source, wanted.with_containers, by_gcc).ids()
     targets = []
-    for type_id, name in source.own(_NAMING):
+    for type_id, name in source.own_types(_NAMING):
         if name not in matches:
             matches[name] = wanted.matches(source.text(name, type_id))
         is_wanted = matches[name] or (name and type_id in holders)

@@ -52,10 +52,10 @@ def decode(data: bytes) -> list[Result]:
         document = msgspec.json.decode(text, type=_Document)
     except (zlib.error, msgspec.MsgspecError, ValueError, RecursionError) as error:
         raise Malformed(str(error)) from error
-    return [_only(result) for result in document.results]
+    return [_decode_result(result) for result in document.results]
 
 
-def _only(result: _Result) -> Result:
+def _decode_result(result: _Result) -> Result:
     """Return the reading or the failure; raises Malformed for both or none."""
     only = result.reading or result.unread
     if only is None or (result.reading is not None and result.unread is not None):

@@ -64,7 +64,7 @@ def read(path: str, wanted: Wanted, options: ReadOptions) -> Reading:
     outcome = parallel.run(list(dict.fromkeys(parts)), wanted, options)
     if not commands_used:
         notes.append(f"no text of the {len(commands)} units and their headers defines a wanted struct")
-        outcome = outcome.ignoring_failures()
+        outcome = outcome.without_failures()
     outcome = outcome.plus(parallel.Outcome((), tuple(unread)))
     notes += c_units.notes(c_units.command_line_flags(options)) if options.target else ()
     reading = parallel.reading(path, outcome, wanted, notes, is_configured=True)
@@ -77,7 +77,7 @@ def read(path: str, wanted: Wanted, options: ReadOptions) -> Reading:
 
 def _seems_requested(text: bytes, wanted: Wanted) -> bool:
     is_annotated = wanted.annotated and text_search.mentions_annotations(text)
-    return is_annotated or bool(text_search.wanted_in(text, wanted))
+    return is_annotated or bool(text_search.names_in_text(text, wanted))
 
 
 def _missing_sources(commands: tuple[Command, ...]) -> Iterator[Omission]:
@@ -162,7 +162,7 @@ def expand(command: Command) -> Command:
     """Return a command with response files expanded; raises ReadError if its flags cannot be read."""
     reason = _refusal(command)
     words = response_files.expand(command.words, command.directory)
-    reason = reason or flags.too_many(words)
+    reason = reason or flags.count_problem(words)
     if reason is not None:
         raise ReadError(command.file, reason)
     return replace(command, words=words)
@@ -176,7 +176,7 @@ def _expand_commands(commands: tuple[Command, ...]) -> tuple[tuple[Command, ...]
         reason = _refusal(command)
         try:
             words = expansion.expand(command.words, command.directory)
-            reason = reason or flags.too_many(words)
+            reason = reason or flags.count_problem(words)
             complete += [] if reason else [replace(command, words=words)]
         except ReadError as error:
             reason = str(error)

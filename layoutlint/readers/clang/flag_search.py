@@ -68,11 +68,11 @@ class Search(Record):
 
         Raises ReadError for a database, or an entry, that cannot be read.
         """
-        matches = (database.own(path) for database in self.databases)
+        matches = (database.find_own(path) for database in self.databases)
         own = next((match for match in matches if match is not None), None)
         if own is not None:
             return own
-        matches = (database.including(path) for database in self.databases)
+        matches = (database.find_includer(path) for database in self.databases)
         return next((match for match in matches if match is not None), None)
 
     def is_read_by(self, matches: Iterable[Match], path: str) -> bool:
@@ -182,12 +182,12 @@ class Database(Record):
             self._numbers.setdefault(os.path.basename(file), []).append(number)
         self._entries = entries
 
-    def own(self, path: str) -> Match | None:
+    def find_own(self, path: str) -> Match | None:
         """Return the first entry for a file; None if it has none. Raises ReadError."""
         with self._log.recording():
-            return self._own(path)
+            return self._search_own(path)
 
-    def _own(self, path: str) -> Match | None:
+    def _search_own(self, path: str) -> Match | None:
         self._load()
         real = files.real_path(path)
         names = dict.fromkeys(map(os.path.basename, (os.path.abspath(path), real)))
@@ -197,18 +197,18 @@ class Database(Record):
             return None
         command = compdb.command_of(self.path, self.base, numbers[0] + 1, self._entries[numbers[0]])
         try:
-            command = self._for_copy(compdb.expand(command), path)
+            command = self._adapt_to_copy(compdb.expand(command), path)
             return Match(self.path, command, True, numbers[0], len(numbers), self._report_name)
         except ReadError as error:
             reason = f"{error.reason} (--no-compile-commands reads it without these flags)"
             raise ReadError(_from_working_folder(os.path.abspath(path)), reason) from error
 
-    def including(self, path: str) -> Match | None:
+    def find_includer(self, path: str) -> Match | None:
         """Return the nearest unit that seems to include a header; None if none does within the limits."""
         with self._log.recording():
-            return self._find_including(path)
+            return self._search_includer(path)
 
-    def _find_including(self, path: str) -> Match | None:
+    def _search_includer(self, path: str) -> Match | None:
         self._load()
         near = _Nearness(os.path.abspath(path))
         numbers = range(min(len(self._files), _MOST_ENTRIES))
@@ -224,7 +224,7 @@ class Database(Record):
         same = self._numbers[os.path.basename(self._files[number])]
         entries = sum(self._files[other] == self._files[number] for other in same)
         if self.copy is not None:
-            command = self._for_copy(self._raw_command(number), path)
+            command = self._adapt_to_copy(self._raw_command(number), path)
         return Match(self.path, command, False, number, entries, self._report_name)
 
     @property
@@ -232,7 +232,7 @@ class Database(Record):
         """Its path in reports, if that is another one."""
         return "" if self.copy is None else self.copy.display_path(os.path.abspath(self.path))
 
-    def _for_copy(self, command: Command, path: str) -> Command:
+    def _adapt_to_copy(self, command: Command, path: str) -> Command:
         """Return the command for a file of the copy, if one is read."""
         return command if self.copy is None else copied_flags.command_for_copy(self.copy, command, (path,))
 
@@ -271,7 +271,7 @@ class Database(Record):
 
     def _read_command(self, number: int) -> Command | None:
         try:
-            command = self._for_copy(self._raw_command(number), self._files[number])
+            command = self._adapt_to_copy(self._raw_command(number), self._files[number])
             c_units.unit(command.file, command.words, command.directory, ())
         except ReadError:
             return None

@@ -156,7 +156,7 @@ def headers_in_front(words: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(value for option, value in _pairs(words) if option in ("-include", "-imacros"))
 
 
-def too_many(words: Sequence[str]) -> str | None:
+def count_problem(words: Sequence[str]) -> str | None:
     """Return why the words of one file are not read, if there are too many; else None."""
     if len(words) <= _MOST_WORDS:
         return None
@@ -208,7 +208,7 @@ class _Group(Record):
 
     def take(self, words: tuple[str, ...]) -> None:
         """Classify words."""
-        self.refusal = too_many(words)
+        self.refusal = count_problem(words)
         queue = iter(() if self.refusal else words)
         for word in queue:
             if word == "-Xclang" and self.passed_by is None:
@@ -326,7 +326,7 @@ def _pairs(words: tuple[str, ...]) -> Iterator[tuple[str, str]]:
             yield word, next(queue, "")
 
 
-def for_driver(words: Iterable[str]) -> tuple[str, ...]:
+def driver_flags(words: Iterable[str]) -> tuple[str, ...]:
     """Return words for libclang's driver: headers that come first are passed to the compiler proper.
 
     For `-include x.h` the driver would use `x.h.pch` or `x.h.gch` instead if it exists, whatever it contains.

@@ -98,9 +98,9 @@ class GivenFiles(Record):
         else:
             found = self._includers.sources(unit.main)
             sources = {path: self.search.match(path) if self.search else None for path in found}
-        return [self._through(unit, path, source_match) for path, source_match in sources.items()]
+        return [self._unit_of_source(unit, path, source_match) for path, source_match in sources.items()]
 
-    def _through(self, header: Unit, source: str, match: Match | None) -> Unit:
+    def _unit_of_source(self, header: Unit, source: str, match: Match | None) -> Unit:
         unit = self._unit_with(source, match)
         graph = IncludeGraph(lambda text: False, _MOST_TRIED)
         files_read = graph.files(header.main, unit.directory, unit.flags)

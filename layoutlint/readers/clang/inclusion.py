@@ -78,9 +78,9 @@ class Inclusion(Record, dict=True):
             at = os.path.normpath(os.path.join(folder, name))
             if at in self.known or (self.searches_disk and files.is_file(at)):
                 return (at,)
-        return tuple(self._ending_with(name))
+        return tuple(self._paths_ending_with(name))
 
-    def _ending_with(self, name: str) -> Iterator[str]:
+    def _paths_ending_with(self, name: str) -> Iterator[str]:
         tail = os.sep.join(part for part in name.split("/") if part not in ("", ".", ".."))
         for path in self._by_name.get(os.path.basename(tail), ()):
             if path.endswith(f"{os.sep}{tail}"):

@@ -176,12 +176,12 @@ def _load(file: str) -> Any:
     """
     if os.sep in file:
         file = os.path.abspath(file)
-    with _working_in(os.path.dirname(file) or os.sep):
+    with _change_folder(os.path.dirname(file) or os.sep):
         return ctypes.CDLL(file)
 
 
 @contextmanager
-def _working_in(folder: str) -> Iterator[None]:
+def _change_folder(folder: str) -> Iterator[None]:
     """Change the working folder of the process temporarily."""
     previous = os.open(os.curdir, getattr(os, "O_PATH", os.O_RDONLY))
     try:

@@ -57,7 +57,7 @@ class Messages:
         self._file = os.memfd_create("libclang") if hasattr(os, "memfd_create") else None
 
     @contextmanager
-    def captured(self) -> Iterator[None]:
+    def capture(self) -> Iterator[None]:
         """Collect what is written to descriptor 2 in the body of a `with`."""
         if self._file is None:
             yield
@@ -117,7 +117,7 @@ class _Lookups:
         for name in flags.headers_in_front(self._unit.flags):
             self._names.add(name)
             self._look_up(os.path.join(self._unit.directory, name))
-        missing = self._not_found()
+        missing = self._missing_headers()
         self._names.update(missing)
         open_ended = [path for path, content in texts.items() if self._take_names(path, content) or missing]
         places = {*self._folders, *map(os.path.dirname, open_ended)}
@@ -175,7 +175,7 @@ class _Lookups:
             self._log.obstacle = f"{path}: a directive whose files are not known"
         return _UNUSUAL.search(content) is not None
 
-    def _not_found(self) -> list[str]:
+    def _missing_headers(self) -> list[str]:
         """Return the names in the errors on missing headers."""
         names = []
         for index in range(self._lib.clang_getNumDiagnostics(self._handle)):

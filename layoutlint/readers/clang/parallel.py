@@ -45,7 +45,7 @@ class Outcome(Record, frozen=True):
         """Every definition that differs from those before it."""
         return distinct_definitions(struct for unit in self.parsed for struct in unit.structs)
 
-    def ignoring_failures(self) -> Outcome:
+    def without_failures(self) -> Outcome:
         """Return the outcome for alternative units: failures count only if nothing was parsed."""
         return Outcome(self.parsed, ()) if self.parsed else self
 
@@ -135,25 +135,27 @@ def units_with_errors(outcome: Outcome, structs: tuple[Struct, ...], wanted: Wan
             continue
         if errors:
             rest = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
-            why = f"{_missing(structs, wanted)}, with errors: {errors[0]}{rest}"
+            why = f"{_missing_text(structs, wanted)}, with errors: {errors[0]}{rest}"
             failures.append(Unread(parsed.unit.origin, why))
     return tuple(failures)
 
 
 def is_lacking(structs: tuple[Struct, ...], wanted: Wanted) -> bool:
     """Return whether requested structs may be missing."""
-    return bool(missing(structs, wanted)) or wanted.everything or (bool(wanted.patterns) and not structs)
+    return (
+        bool(missing_names(structs, wanted)) or wanted.everything or (bool(wanted.patterns) and not structs)
+    )
 
 
-def missing(structs: Iterable[Struct], wanted: Wanted) -> tuple[str, ...]:
+def missing_names(structs: Iterable[Struct], wanted: Wanted) -> tuple[str, ...]:
     """Return the requested names, sorted, that no struct with a definition matches."""
     defined = (struct for struct in structs if struct.bit_size is not None or struct.problem)
     names = {name for struct in defined for name in (struct.name, *struct.aliases)}
     return tuple(sorted(wanted.names - names))
 
 
-def _missing(structs: tuple[Struct, ...], wanted: Wanted) -> str:
-    names = missing(structs, wanted)
+def _missing_text(structs: tuple[Struct, ...], wanted: Wanted) -> str:
+    names = missing_names(structs, wanted)
     if not names:
         return "not all of it could be read"
     rest = f" and {len(names) - 1} more" if len(names) > 1 else ""

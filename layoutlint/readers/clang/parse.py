@@ -129,7 +129,7 @@ def read(
     if unit.text is None:
         refuse_endless(unit)
     lib = libclang.library()
-    with parsed(lib, unit, printed, libclang.PREFERRED_OPTIONS) as handle:
+    with parse_unit(lib, unit, printed, libclang.PREFERRED_OPTIONS) as handle:
         if printed is not None:
             lookups.log_unit(lib, handle, unit, printed)
         renamed = {unit.main: unit.reported_main} if unit.reported_main is not None else {}
@@ -222,7 +222,7 @@ def _refuse_cplusplus(unit: Unit, main: int, errors: tuple[Diagnostic, ...]) -> 
 
 
 @contextmanager
-def parsed(lib: Any, unit: Unit, printed: Messages | None, parse_options: int) -> Iterator[int]:
+def parse_unit(lib: Any, unit: Unit, printed: Messages | None, parse_options: int) -> Iterator[int]:
     """Parse a unit, and yield its handle for the body of a `with`. Raises ReadError.
 
     `parse_options` are flags of CXTranslationUnit_Flags. `printed` collects what libclang prints.
@@ -230,16 +230,16 @@ def parsed(lib: Any, unit: Unit, printed: Messages | None, parse_options: int) -
     index = lib.clang_createIndex(0, 0)
     handle = ctypes.c_void_p()
     texts = tuple((os.fsencode(path), text.encode(errors="surrogateescape")) for path, text in unit.texts)
-    words = (*flags.for_driver(unit.flags), f"-working-directory={unit.directory}")
+    words = (*flags.driver_flags(unit.flags), f"-working-directory={unit.directory}")
     try:
         if printed is None:
             failed = _translate(lib, index, unit.main, words, texts, handle, parse_options)
         else:
-            with printed.captured():
+            with printed.capture():
                 all_words = (*lookups.FLAGS, *words)
                 failed = _translate(lib, index, unit.main, all_words, texts, handle, parse_options)
         if failed or handle.value is None:
-            raise ReadError(unit.origin, _why(lib, index, failed, words))
+            raise ReadError(unit.origin, _failure_reason(lib, index, failed, words))
         yield handle.value
     finally:
         if handle.value is not None:
@@ -273,7 +273,7 @@ _FAILURES = {1: "it failed", 2: "it crashed", 3: "invalid arguments", 4: "a brok
 _CRASHED = 2
 
 
-def _why(lib: Any, index: int, status: int, words: tuple[str, ...]) -> str:
+def _failure_reason(lib: Any, index: int, status: int, words: tuple[str, ...]) -> str:
     """Return why libclang gave no result for a text, with the flag that it rejects if that is the cause."""
     flag = (
         None if status == _CRASHED else flags.first_rejected(words, lambda some: _accepts(lib, index, some))

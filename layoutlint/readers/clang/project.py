@@ -23,7 +23,7 @@ def folders_around(path: str) -> tuple[str, ...]:
     for number, folder in enumerate(folders):
         if _is_repository(folder):
             return tuple(folders[: number + 1])
-    return tuple(_below_shared(folders))
+    return tuple(_private_folders(folders))
 
 
 def searched_folders(path: str) -> tuple[str, ...]:
@@ -44,7 +44,7 @@ def _ancestors(folder: str) -> Iterator[str]:
         folder = parent
 
 
-def _below_shared(folders: list[str]) -> Iterator[str]:
+def _private_folders(folders: list[str]) -> Iterator[str]:
     """Yield folders up to the home folder, `/`, or one that several users write to."""
     home = files.real_path(os.path.expanduser("~"))
     for folder in folders:

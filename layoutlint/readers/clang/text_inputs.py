@@ -36,7 +36,7 @@ def read_unsaved(given: InputText, wanted: Wanted, options: ReadOptions) -> Read
     folder, words = os.getcwd(), c_units.command_line_flags(options)
     unit = c_units.unit(os.path.abspath(given.path), words, folder, (folder,), options.with_marks)
     unit = replace(unit, text=given.text, origin=given.path, reported_main=given.path)
-    wanted = wanted.outside_kernels()
+    wanted = wanted.narrow_outside_kernels()
     outcome = parallel.run([unit], wanted, options)
     return parallel.reading(given.path, outcome, wanted, c_units.notes(words))
 
@@ -78,7 +78,7 @@ def read_folder(path: str, wanted: Wanted, options: ReadOptions) -> Reading:
     files_read = GivenFiles(wanted, options, flag_search.search(path, options))
     outcome = files_read.read(files_read.leave_out_read(selected))
     if is_empty:
-        outcome = outcome.ignoring_failures()
+        outcome = outcome.without_failures()
     notes = [*_notes_on_files(files_read), *c_units.notes(c_units.command_line_flags(options))]
     reading = _reading(path, files_read, outcome, notes)
     if is_empty:

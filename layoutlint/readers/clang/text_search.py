@@ -63,7 +63,7 @@ _WORD = re.compile(rb"[A-Za-z_]\w*")
 _AGGREGATE = re.compile(rb"\b(?:struct|union)\b")
 
 
-def defined_in(text: bytes) -> set[str]:
+def names_defined(text: bytes) -> set[str]:
     """Return the tags that a text seems to define, and the typedef names that it seems to declare.
 
     Returns too many rather than too few: an attribute after a brace counts as a name.
@@ -108,13 +108,13 @@ def _names(declared: bytes) -> Iterator[str]:
     return (word.decode() for word in _WORD.findall(_NO_NAMES.sub(b" ", declared)))
 
 
-def wanted_in(text: bytes, wanted: Wanted) -> set[str]:
+def names_in_text(text: bytes, wanted: Wanted) -> set[str]:
     """Return the requested names among those that a text seems to define."""
     by_name = not wanted.everything and not wanted.patterns
     # Most files contain none of the names, which is faster to check.
     if by_name and not any(name.encode(errors="surrogateescape") in text for name in wanted.names):
         return set()
-    return {name for name in defined_in(text) if wanted.matches(name)}
+    return {name for name in names_defined(text) if wanted.matches(name)}
 
 
 def files_below(roots: Iterable[str], suffixes: tuple[str, ...]) -> Iterator[str]:
@@ -172,14 +172,14 @@ def _requested_definitions(path: str, wanted: Wanted) -> Iterable[str]:
     A file is read once for each name: the builds of a matrix search the same tree.
     """
     if wanted.everything or wanted.patterns:
-        return wanted_in(content(path), wanted)
+        return names_in_text(content(path), wanted)
     try:
         key = files.content_state(path)
     except OSError:
         return ()
     sought, defined = _searched_names.get(key, (frozenset(), frozenset()))
     if not wanted.names <= sought:
-        new = wanted_in(content(path), Wanted(wanted.names - sought))
+        new = names_in_text(content(path), Wanted(wanted.names - sought))
         sought, defined = _searched_names[key] = (
             _union(sought, wanted.names),
             defined.union(new) if new else defined,

@@ -106,7 +106,7 @@ class Problems(Record, dict=True):
         """Return the problem of a struct that is marked for shuffling, or has only function pointers
         (scripts/gcc-plugins).
         """
-        extent = self._to_semicolon(self._extent(declaration))
+        extent = self._statement_extent(self._extent(declaration))
         if declaration.kind != libclang.STRUCT or extent.file is None:
             return None
         text = self._text(extent.file)[extent.start : extent.end]
@@ -161,7 +161,7 @@ class Problems(Record, dict=True):
 
     def _stretches(self, declaration: Cursor) -> list[Extent]:
         """Return the extents of a declaration up to its semicolon, and of the files included inside it."""
-        extents = [self._to_semicolon(self._extent(declaration))]
+        extents = [self._statement_extent(self._extent(declaration))]
         for stretch in extents:
             for file, directive in self._included_by.get(stretch.file, ()):
                 if stretch.has(directive.file, directive.offset):
@@ -179,7 +179,7 @@ class Problems(Record, dict=True):
                 by_includer.setdefault(directive.file, []).append((file, directive))
         return by_includer
 
-    def _to_semicolon(self, extent: Extent) -> Extent:
+    def _statement_extent(self, extent: Extent) -> Extent:
         is_needed = extent.file in self._by_file or self.shuffled_by is not None
         if not is_needed or extent.file is None or extent.end is None:
             return extent

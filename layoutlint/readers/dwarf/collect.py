@@ -198,7 +198,7 @@ class Collector:
     def _look_at(self, unit: Unit, is_imported: bool = False) -> Sight:
         """Look at a unit: find out its kind, and which of its entries to read."""
         try:
-            mark = compiler_marks.of_text(unit.producer)
+            mark = compiler_marks.text_evidence(unit.producer)
             unit.local = [] if self._options.finds_omissions else None
             classification = self._classify(unit, is_imported)
             return (
@@ -259,7 +259,7 @@ class Collector:
         kind, text, hits, imports, mode, traits = sight
         self._omissions.add(traits)
         if mode:
-            self._add_mark(compiler_marks.of_mode(mode))
+            self._add_mark(compiler_marks.mode_evidence(mode))
         try:
             if kind == _PARTIAL:
                 self._partial.setdefault(unit, False)

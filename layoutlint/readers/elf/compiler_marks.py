@@ -28,7 +28,7 @@ _LONGEST_COMMENT = 1 << 16
 _LONGEST = len("RANDSTRUCT_PLUGIN_") + 64
 
 
-def of_image(
+def image_evidence(
     image: Image, built: Image, searches_code: bool, units: ShufflingEvidence | None, are_read: bool
 ) -> ShufflingEvidence | None:
     """Return how a file was randomised, by the debug information in `image` and the vermagic in `built`.
@@ -37,7 +37,7 @@ def of_image(
     counts if `are_read`; otherwise the entries are searched. With `searches_code` the search includes the
     constants of vmlinux, which hold its vermagic. None without a mark. Raises ReadError for a damaged file.
     """
-    marks = merge(of_strings(image), units if are_read else _of_entries(image))
+    marks = merge(string_evidence(image), units if are_read else _entry_evidence(image))
     seed = _seed(built, ".modinfo")
     if seed is None and (searches_code or marks is not None):
         seed = _seed(built, ".rodata")
@@ -48,19 +48,19 @@ def of_image(
     return ShufflingEvidence(_compiler(built), None, seed, "its vermagic says RANDSTRUCT_")
 
 
-def of_strings(image: Image) -> ShufflingEvidence | None:
+def string_evidence(image: Image) -> ShufflingEvidence | None:
     """Return the mark in the debug strings of one file. Raises ReadError for a damaged file."""
-    return merge(*(of_text(image.span(name)) for name in _STRINGS))
+    return merge(*(text_evidence(image.span(name)) for name in _STRINGS))
 
 
-def of_text(text: Span | bytes) -> ShufflingEvidence | None:
+def text_evidence(text: Span | bytes) -> ShufflingEvidence | None:
     """Return the mark in one DW_AT_producer, or in many; None without one."""
     if text.find(_PLUGIN) < 0:
         return None
-    return of_mode("gcc-performance" if text.find(_PERFORMANCE) >= 0 else "gcc-full")
+    return mode_evidence("gcc-performance" if text.find(_PERFORMANCE) >= 0 else "gcc-full")
 
 
-def of_mode(mode: str) -> ShufflingEvidence:
+def mode_evidence(mode: str) -> ShufflingEvidence:
     """Return the mark of a DW_AT_producer that names a mode of the plugin."""
     return ShufflingEvidence("gcc", mode, None, "DW_AT_producer names randomize_layout_plugin.so")
 
@@ -82,11 +82,11 @@ def compilers(image: Image) -> tuple[str, ...]:
     return tuple(sorted(names))
 
 
-def _of_entries(image: Image) -> ShufflingEvidence | None:
+def _entry_evidence(image: Image) -> ShufflingEvidence | None:
     """Return the mark in the entries. They are large, and rarely hold producers."""
     return merge(
         *(
-            of_text(span)
+            text_evidence(span)
             for abbreviations, entries in _ENTRIES
             if image.span(abbreviations).find(_INLINE) >= 0
             for span in image.spans(entries)

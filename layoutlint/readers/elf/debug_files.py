@@ -60,17 +60,17 @@ def debug_file(image: Image, kind: str | None, options: ReadOptions) -> Image:
         if problem is None:
             return other
         problems.append(f"{place} {problem}")
-    downloaded = _from_servers(image.build_id, options, problems)
+    downloaded = _download_file(image.build_id, options, problems)
     if downloaded is not None:
         other = image.open_related(downloaded)
         problem = _lack(other, kind)
         if problem is None:
             return other
         problems.append(f"{downloaded} of a server {problem}")
-    raise ReadError(image.path, _no_debug_file(kind, places, problems))
+    raise ReadError(image.path, _missing_reason(kind, places, problems))
 
 
-def _from_servers(build_id: str | None, options: ReadOptions, problems: list[str]) -> str | None:
+def _download_file(build_id: str | None, options: ReadOptions, problems: list[str]) -> str | None:
     """Return the name of a debug file that a server has; None if none is asked or has it."""
     if options.servers is None or not build_id:
         return None
@@ -79,7 +79,7 @@ def _from_servers(build_id: str | None, options: ReadOptions, problems: list[str
     return debuginfod.fetch(build_id, debuginfod.DEBUG, options, problems)
 
 
-def _no_debug_file(kind: str | None, places: list[str], problems: list[str]) -> str:
+def _missing_reason(kind: str | None, places: list[str], problems: list[str]) -> str:
     kind_name = kind.upper() if kind else "debug information (neither DWARF nor BTF)"
     if problems:
         return f"has no {kind_name}, and {'; '.join(problems)}"
@@ -97,7 +97,7 @@ def supplement(image: Image, options: ReadOptions) -> Image | None:
         return None
     places = list(_supplement_places(image, link, options.debug_dirs))
     problems: list[str] = []
-    path = _first_file(places, image) or _from_servers(link.build_id, options, problems)
+    path = _first_file(places, image) or _download_file(link.build_id, options, problems)
     if path is None:
         subject = f"part of its types is in the supplementary file {link.name} (dwz), which was not found"
         raise ReadError(image.path, f"{subject}: {'; '.join((_missing_files(places), *problems))}")
@@ -131,12 +131,12 @@ def package(image: Image, options: ReadOptions) -> Image | None:
     """
     names = dict.fromkeys((image.path, files.real_path(image.path)))
     places = [f"{name}.dwp" for name in names]
-    places += [_under(root, f"{name}.dwp") for root in options.debug_dirs for name in names]
+    places += [_move_root(root, f"{name}.dwp") for root in options.debug_dirs for name in names]
     path = _first_file(places, image)
     return image.open_related(path) if path is not None else None
 
 
-def by_build_id(build_id: str, roots: Iterable[str]) -> Iterator[str]:
+def build_id_paths(build_id: str, roots: Iterable[str]) -> Iterator[str]:
     """Yield the paths of a debug file by its build id: .build-id/xx/yyyy.debug under each root."""
     if len(build_id) > 2:
         for root in roots:
@@ -170,21 +170,21 @@ def _debug_link(image: Image) -> _DebugLink | None:
 
 def _debug_places(image: Image, link: _DebugLink | None, roots: tuple[str, ...]) -> Iterator[str]:
     """Yield gdb's places (Separate Debug Files), and those of distributions for kernel modules."""
-    yield from by_build_id(image.build_id or "", roots)
+    yield from build_id_paths(image.build_id or "", roots)
     name = link.name if link else ""
     for directory in _directories(image) if name else ():
         yield os.path.normpath(os.path.join(directory, name))
         yield os.path.normpath(os.path.join(directory, ".debug", name))
-        yield from (_under(root, os.path.join(directory, name)) for root in roots)
-    release = version.of_image(image) if image.is_kernel and not image.is_relocatable else None
+        yield from (_move_root(root, os.path.join(directory, name)) for root in roots)
+    release = version.image_release(image) if image.is_kernel and not image.is_relocatable else None
     if release is not None:
         yield from kernel_places(release.name, roots)
     if image.is_kernel and image.is_relocatable:
         for path in (os.path.abspath(image.path), files.real_path(image.path)):
             _, lib_modules, module = path.rpartition("/lib/modules/")
             for root in roots if lib_modules else ():
-                yield _under(root, f"{lib_modules}{module}")
-                yield _under(root, f"{lib_modules}{module}.debug")
+                yield _move_root(root, f"{lib_modules}{module}")
+                yield _move_root(root, f"{lib_modules}{module}.debug")
 
 
 def _mismatch(image: Image, other: Image, link: _DebugLink | None) -> str | None:
@@ -245,8 +245,8 @@ def _supplement_places(image: Image, link: _Link, roots: tuple[str, ...]) -> Ite
         parts_below = parts[parts.index(_DWZ) :]
         yield from (os.path.join(root, *parts_below) for root in roots)
     else:
-        yield from (_under(root, path) for root in roots for path in paths)
-    yield from by_build_id(link.build_id, roots)
+        yield from (_move_root(root, path) for root in roots for path in paths)
+    yield from build_id_paths(link.build_id, roots)
 
 
 def _split_places(image: Image, directory: str, name: str, roots: tuple[str, ...]) -> Iterator[str]:
@@ -257,7 +257,7 @@ def _split_places(image: Image, directory: str, name: str, roots: tuple[str, ...
         yield os.path.normpath(os.path.join(folder, name))
         yield os.path.join(folder, os.path.basename(name))
     for root in roots:
-        yield _under(root, path)
+        yield _move_root(root, path)
         yield os.path.join(root, os.path.basename(name))
 
 
@@ -269,7 +269,7 @@ def _directories(image: Image) -> list[str]:
     return list(dict.fromkeys(os.path.dirname(path) for path in paths))
 
 
-def _under(root: str, path: str) -> str:
+def _move_root(root: str, path: str) -> str:
     """Return a path moved under another root; that of a member from the root of its archive."""
     return os.path.join(root, stored_files.system_path(path).lstrip("/"))
 

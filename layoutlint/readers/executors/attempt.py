@@ -131,14 +131,14 @@ class _Run:
                     if process is not None:
                         _wait_for_end(process)
                     return None
-                if failure := self._exceeded():
+                if failure := self._exceeded_limit():
                     return failure
 
     def _patience(self) -> float:
         """Return the milliseconds until the next look."""
         return 1000 * max(0.0, min(_LOOK_SECONDS, self._deadline - time.monotonic()))
 
-    def _exceeded(self) -> tuple[FailureKind, bytes] | None:
+    def _exceeded_limit(self) -> tuple[FailureKind, bytes] | None:
         """Return the failure for a limit that is exceeded now."""
         most = self._request.memory
         if time.monotonic() >= self._deadline:

@@ -33,10 +33,10 @@ def adopt_orphans() -> None:
 
 def descendants(process: int) -> set[int]:
     """Return the processes below one, without it; empty if /proc is missing."""
-    return _below({process}, _processes())
+    return _find_descendants({process}, _processes())
 
 
-def _below(tops: set[int], processes: set[int]) -> set[int]:
+def _find_descendants(tops: set[int], processes: set[int]) -> set[int]:
     """Return those of some processes that are below others, through processes of either set."""
     children: dict[int, list[int]] = {}
     for process in processes:
@@ -154,7 +154,7 @@ def kill_descendants() -> None:
     deadline = time.monotonic() + _END_SECONDS
     while time.monotonic() < deadline:
         unseen = _processes() - seen  # only new ones are read: some end within milliseconds
-        new = _below({me, *stopped}, unseen)
+        new = _find_descendants({me, *stopped}, unseen)
         for process in new:
             _signal(process, signal.SIGSTOP)
         seen |= unseen

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from layoutlint import accesses, files
 from layoutlint.model.reading import Reading
 from layoutlint.model.record import Record, replace
-from layoutlint.readers.linux.version import Release, of_release
+from layoutlint.readers.linux.version import Release, release_version
 
 if TYPE_CHECKING:
     from layoutlint.readers.elf.elf_file import Image
@@ -50,7 +50,7 @@ def with_release(reading: Reading, release: Release | None, image: Image | None)
     or of another build is left out, with a note. Raises ReadError if its section is damaged.
     """
     notes: list[str] = []
-    config = None if image is None else _built_in(image, notes)
+    config = None if image is None else _ikconfig(image, notes)
     if config is None and release is not None:
         config = _from_file(reading.path, release, notes)
     if config is not None:
@@ -64,7 +64,7 @@ def with_release(reading: Reading, release: Release | None, image: Image | None)
     )
 
 
-def _built_in(image: Image, notes: list[str]) -> Config | None:
+def _ikconfig(image: Image, notes: list[str]) -> Config | None:
     """Return the configuration that vmlinux contains under CONFIG_IKCONFIG (kernel/configs.c)."""
     span = image.span(".rodata")
     at = span.find(_START)
@@ -106,7 +106,7 @@ def _misfit(text: str, release: Release | None) -> str | None:
         return "it is truncated"
     if release is None:
         return None
-    version, length = of_release(heading[1]) or (), len(release.version)
+    version, length = release_version(heading[1]) or (), len(release.version)
     if version[:length] != release.version:
         return f"it is of Linux {heading[1]}, and the banner says {'.'.join(map(str, release.version))}"
     return _other_build(text, release)

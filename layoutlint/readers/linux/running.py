@@ -47,7 +47,7 @@ def find(options: ReadOptions) -> DebugFile:
 
     release = _content(_RELEASE).decode(errors="replace").strip()
     build_id = elf_file.gnu_build_id(_content(_NOTES), "<" if sys.byteorder == "little" else ">") or ""
-    places = [*debug_files.by_build_id(build_id, options.debug_dirs)]
+    places = [*debug_files.build_id_paths(build_id, options.debug_dirs)]
     places += debug_files.kernel_places(release, options.debug_dirs, ROOT) if release else ()
     problems = []
     for place in dict.fromkeys(places):
@@ -79,7 +79,7 @@ def _problem(path: str, build_id: str) -> str | None:
 
 def _has_banner(image: Image) -> bool:
     banner = _content(_BANNER).decode("latin-1").strip().removeprefix("Linux version ")
-    release = version.of_image(image)
+    release = version.image_release(image)
     return bool(banner) and release is not None and release.banner == banner
 
 

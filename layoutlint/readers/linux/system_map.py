@@ -31,9 +31,9 @@ class SystemMap(Record, frozen=True):
     """Addresses and names of symbols other than code, in the order of the file."""
 
 
-def of_image(image: Image) -> SystemMap | None:
+def image_map(image: Image) -> SystemMap | None:
     """Return the System.map of a vmlinux, if the banner is at the address in that file; else None."""
-    release = version.of_image(image)
+    release = version.image_release(image)
     if release is None or not release.banner or "/" in release.name:
         return None
     # Up to the build number, which init/version.c puts into one of two banners only.

@@ -38,13 +38,13 @@ class Release(Record, frozen=True):
     """The whole banner, which also names the compiler; empty if a module states the release."""
 
 
-def of_release(text: str) -> Version | None:
+def release_version(text: str) -> Version | None:
     """Return the numbers that a release (`6.12.107+deb13-amd64`) starts with; None for another text."""
     numbers = _NUMBERS.match(text)
     return tuple(int(number) for number in numbers.groups(default="0")) if numbers else None
 
 
-def of_image(image: Image) -> Release | None:
+def image_release(image: Image) -> Release | None:
     """Return the release that an ELF file of Linux states: `linux_banner` of vmlinux, or `vermagic` of a
     module.
 
@@ -54,7 +54,7 @@ def of_image(image: Image) -> Release | None:
     return _search_release(image, ".modinfo", _VERMAGIC) or _search_release(image, ".rodata", _BANNER)
 
 
-def of_blob(path: str) -> Release | None:
+def blob_release(path: str) -> Release | None:
     """Return the running kernel's release for its own BTF below /sys; other BTF states none."""
     if not files.real_path(path).startswith(_RUNNING):
         return None
@@ -85,7 +85,7 @@ def _parse_banner(text: str) -> Release | None:
     """Return the release in the text after `Linux version `: release, builder, compiler, and UTS_VERSION
     after `#`.
     """
-    version = of_release(text)
+    version = release_version(text)
     if version is None:
         return None
     name, _, rest = text.partition(" ")
@@ -99,7 +99,7 @@ def _upstream(name: str, version: Version, words: list[str]) -> Version:
     if _PLACEHOLDER.match(name) is None:
         return version
     for word in words:
-        upstream = of_release(word)
+        upstream = release_version(word)
         if upstream is not None and upstream[:2] == version[:2] and word.count(".") > 1:
             return upstream
     return version[:2]
@@ -117,7 +117,7 @@ def _banner_options(words: list[str]) -> frozenset[str]:
 
 def _parse_vermagic(text: str) -> Release | None:
     """Return the release that a module's vermagic states: `6.1.55 SMP preempt mod_unload modversions`."""
-    version = of_release(text)
+    version = release_version(text)
     if version is None:
         return None
     name, *words = text.split()

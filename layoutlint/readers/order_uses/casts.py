@@ -61,11 +61,11 @@ class Cast(NamedTuple):
 
 def find(code: Code, subject: Subject) -> Iterator[OrderUse | Cast | Unresolved]:
     """Yield the casts to and from pointers to a struct whose results depend on the order of its members."""
-    yield from _to(code, subject)
-    yield from _from(code, subject)
+    yield from _casts_to_struct(code, subject)
+    yield from _casts_from_struct(code, subject)
 
 
-def _to(code: Code, subject: Subject) -> Iterator[OrderUse | Cast | Unresolved]:
+def _casts_to_struct(code: Code, subject: Subject) -> Iterator[OrderUse | Cast | Unresolved]:
     text = code.text
     field = subject.struct.fields[0] if subject.struct.fields else None
     first = field.name if field is not None and field.aggregate is not None else None
@@ -74,13 +74,13 @@ def _to(code: Code, subject: Subject) -> Iterator[OrderUse | Cast | Unresolved]:
             continue
         match = _TO.match(text, end)
         if match is not None and match[2].isidentifier() and match[2] not in _NO_OPERANDS:
-            yield from _to_variable(code, subject, match, start)
+            yield from _cast_of_variable(code, subject, match, start)
         member = _TO_MEMBER.match(text, end) if first is not None else None
         if member is not None and re.split(r"->|\.", member[1])[-1] == first:
-            yield _first(code, subject, start, "to the struct from its first member")
+            yield _first_member_use(code, subject, start, "to the struct from its first member")
 
 
-def _to_variable(
+def _cast_of_variable(
     code: Code, subject: Subject, match: re.Match[str], at: int
 ) -> Iterator[OrderUse | Cast | Unresolved]:
     name = match[2]
@@ -89,10 +89,10 @@ def _to_variable(
         if subject.first_types:
             yield Unresolved(code.line(at), f"what `{name}` is in a cast to the struct")
     elif meaning is not None and not subject.is_type(meaning):
-        yield _between(code, subject, meaning, at, "to the struct from its first member")
+        yield _classify(code, subject, meaning, at, "to the struct from its first member")
 
 
-def _from(code: Code, subject: Subject) -> Iterator[OrderUse | Cast | Unresolved]:
+def _casts_from_struct(code: Code, subject: Subject) -> Iterator[OrderUse | Cast | Unresolved]:
     text = code.text
     variables = (_VARIABLE.match(text, end) for _, end in code.types(subject.type_pattern))
     declared = {match[2] for match in variables if match is not None}
@@ -106,11 +106,11 @@ def _from(code: Code, subject: Subject) -> Iterator[OrderUse | Cast | Unresolved
         stars = match[3].count("*")
         if match[1] and stars == 1:
             if target != subject.tag:
-                yield _between(
+                yield _classify(
                     code, subject, TypeName(target), match.start(), "from the struct to its first member"
                 )
         elif stars == 1 and target in subject.first_types:
-            yield _first(code, subject, match.start(), "from the struct to its first member")
+            yield _first_member_use(code, subject, match.start(), "from the struct to its first member")
         elif (stars > 1 and not match[1]) or _WIDE.fullmatch(target):
             yield OrderUse(
                 "scalar-cast", code.path, code.line(match.start()),
@@ -120,13 +120,13 @@ def _from(code: Code, subject: Subject) -> Iterator[OrderUse | Cast | Unresolved
             yield Cast(target, code.line(match.start()), True)
 
 
-def _between(code: Code, subject: Subject, other: TypeName, at: int, direction: str) -> OrderUse | Cast:
+def _classify(code: Code, subject: Subject, other: TypeName, at: int, direction: str) -> OrderUse | Cast:
     if other.name in subject.first_types:
-        return _first(code, subject, at, direction)
+        return _first_member_use(code, subject, at, direction)
     return Cast(other.name, code.line(at), other.is_typedef)
 
 
-def _first(code: Code, subject: Subject, at: int, direction: str) -> OrderUse:
+def _first_member_use(code: Code, subject: Subject, at: int, direction: str) -> OrderUse:
     first = subject.members[:1]
     return OrderUse(
         "first-member-cast",

@@ -97,10 +97,10 @@ def find_uses(
     names = {name for match in _TYPED.finditer(code.text) for name in match.groups() if name in containers}
     for name in sorted(names):
         for value in initialisers.find(code, rf"struct\s+{re.escape(name)}\b"):
-            yield from _in_value(code, containers, judge, name, value)
+            yield from _value_uses(code, containers, judge, name, value)
 
 
-def _in_value(
+def _value_uses(
     code: Code, containers: Mapping[str, tuple[Container, ...]], judge: Judge, name: str, value: Initialiser
 ) -> Iterator[OrderUse | ByMacro]:
     pending = [(name, value)]

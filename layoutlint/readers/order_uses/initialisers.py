@@ -65,7 +65,7 @@ class Element(NamedTuple):
 def find(code: Code, type_pattern: str) -> Iterator[Initialiser]:
     """Yield the initialisers of variables and compound literals of a type."""
     for start, end in code.types(type_pattern):
-        yield from _of_variables(code, end)
+        yield from _variable_initialisers(code, end)
         compound = _COMPOUND.match(code.text, end)
         if compound is not None and _OPENS_COMPOUND.search(code.text, max(0, start - _NEAR), start):
             value = _value(code, compound.end(), compound[1].count("["))
@@ -73,7 +73,7 @@ def find(code: Code, type_pattern: str) -> Iterator[Initialiser]:
                 yield value
 
 
-def _of_variables(code: Code, at: int) -> Iterator[Initialiser]:
+def _variable_initialisers(code: Code, at: int) -> Iterator[Initialiser]:
     """Yield the initialisers in a declaration whose type ends at an offset."""
     tail = _TAIL.match(code.text, at)
     if tail is None or not tail[1].strip(" \t\n*") or tail[1][-1] in _COMPARES:
@@ -181,7 +181,7 @@ class Judge:
             yield self._zero(brace, texts[0])
             return
         if not all(macros):
-            yield from self._by_position(brace, values)
+            yield from self._uses_by_position(brace, values)
 
     def _zero(self, brace: int, text: str) -> OrderUse:
         depth = text.count("{")
@@ -198,7 +198,7 @@ class Judge:
             "first", may_be_first=allowed,
         )  # fmt: skip
 
-    def _by_position(self, brace: int, values: list[Element]) -> Iterator[OrderUse]:
+    def _uses_by_position(self, brace: int, values: list[Element]) -> Iterator[OrderUse]:
         """Yield a use for each run of values by position."""
         places = self._subject.member_at
         at, run_start, run = 0, 0, list[int]()

@@ -113,7 +113,7 @@ def _call(
         return
     count = 2 if not name.endswith(("set", "zero", "chr")) else 1
     for argument in arguments[:count]:
-        use = _over(code, subject, name, at, argument, sizes[-1])
+        use = _sized_use(code, subject, name, at, argument, sizes[-1])
         if use is not None:
             yield use
             return
@@ -130,7 +130,7 @@ def _difference(subject: Subject, text: str) -> tuple[int, int] | None:
     return min(places[0], places[1]), max(places[0], places[1])
 
 
-def _over(
+def _sized_use(
     code: Code, subject: Subject, name: str, at: int, argument: str, size: str
 ) -> OrderUse | Unresolved | None:
     """Return the use of a call with a member's address and a size; None if the size is within the member."""

@@ -110,7 +110,7 @@ def _offsets(
         if place is not None:
             yield Offset(at, path.end(), place, is_end)
         else:
-            for given in _given(path[1], at, subject, macros, users):
+            for given in _argument_members(path[1], at, subject, macros, users):
                 yield Offset(at, path.end(), given, is_end, True)
     if ")0" in code.text or "NULL)" in code.text or ") 0" in code.text:
         for match in re.finditer(_NULL_OFFSET.format(type=subject.type_pattern), code.text):
@@ -119,7 +119,7 @@ def _offsets(
                 yield Offset(match.start(), match.end(), place, False)
 
 
-def _given(
+def _argument_members(
     name: str, at: int, subject: Subject, macros: tuple[Macro, ...], calls: Code | None
 ) -> Iterator[int]:
     """Yield the members that calls of the macro around an offset pass for its parameter."""

@@ -138,7 +138,7 @@ def _search_text(path: str, raw: str, subject: Subject) -> FileUses:
     parts += casts.find(code, subject)
     found.containers = tuple(containers.find(code, raw, subject.type_pattern, ""))
     macro_code, macro_list = _macros(path, raw, code, subject)
-    parts += _in_macros(macro_code, macro_list, code, subject)
+    parts += _macro_uses(macro_code, macro_list, code, subject)
     found.macros = _macro_values(macro_code, macro_list, subject)
     parts += _mentions(raw, code, macro_code, subject)
     _sort(found, parts)
@@ -184,7 +184,7 @@ def _is_source(path: str, subject: Subject) -> bool:
     return f"/{path}".endswith(f"/{file}") or f"/{file}".endswith(f"/{path}")
 
 
-def _in_macros(code: Code, found: tuple[Macro, ...], calls: Code, subject: Subject) -> Iterator[object]:
+def _macro_uses(code: Code, found: tuple[Macro, ...], calls: Code, subject: Subject) -> Iterator[object]:
     """Yield the uses in the bodies of macros."""
     if not found or re.search(subject.type_pattern, code.text) is None:
         return

@@ -123,7 +123,7 @@ class _Run:
             else next((m.random_members for m in marks if m.random_members), ())
         )
         return Search(
-            tuple(_limit_uses(uses)), self._looked_at(),
+            tuple(_limit_uses(uses)), self._search_extent(),
             tuple(dict.fromkeys((*self._sentences, *self._limits()))),
             is_free, free,
         )  # fmt: skip
@@ -268,14 +268,14 @@ class _Run:
                     text = f"struct {each.name}, which {why}, embeds the struct"
                     yield OrderUse("fixed-container", each.file, each.line, text)
 
-    def _looked_at(self) -> LookedAt:
+    def _search_extent(self) -> LookedAt:
         count = sum(path.endswith(".c") for path in self._sources.files)
         mentioning = len({each.path for each in self._files if each.mentions})
         return LookedAt(count, len(self._sources.files) - count, mentioning)
 
     def _limits(self) -> Iterator[str]:
         """Yield sentences on what cannot be seen, or was not."""
-        subject, looked_at = self._subject, self._looked_at()
+        subject, looked_at = self._subject, self._search_extent()
         unread = [each.path for each in self._files if each.unread]
         if not self._sources.files:
             yield "no C source was given: initialisers, casts, offsets and copies of ranges were not searched"

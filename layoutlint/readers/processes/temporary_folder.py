@@ -26,7 +26,7 @@ def temporary_folder() -> Iterator[str]:
 
     Signals that end the process take effect after the removal. Raises OSError if there is no place for it.
     """
-    with _ending_by_exit():
+    with _exit_on_signals():
         with _signals_held():
             folder = tempfile.mkdtemp(prefix="layoutlint-")
         try:
@@ -37,7 +37,7 @@ def temporary_folder() -> Iterator[str]:
 
 
 @contextmanager
-def _ending_by_exit() -> Iterator[None]:
+def _exit_on_signals() -> Iterator[None]:
     """End this process by SystemExit on signals that would end it at once; its forks end as before."""
     owner = os.getpid()
 

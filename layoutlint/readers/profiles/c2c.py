@@ -168,8 +168,8 @@ class Parser(Record):
         if len(words) != len(self.ruler) or not words or not words[0].isdecimal() or len(self.comments) < 1:
             return
         names = [self.comments[-1][start:end].strip() for start, end in self.ruler]
-        local = _first(names, ("LclHitm", "Lcl", "Local"))
-        remote = _first(names, ("RmtHitm", "Rmt", "Remote"))
+        local = _first_index(names, ("LclHitm", "Lcl", "Local"))
+        remote = _first_index(names, ("RmtHitm", "Rmt", "Remote"))
         if "Address" not in names or local is None or remote is None:
             return
         address, numbers = words[names.index("Address")], (words[local], words[remote])
@@ -193,7 +193,7 @@ class Parser(Record):
         return tuple(self.blocks)
 
 
-def _first(names: list[str], wanted: tuple[str, ...]) -> int | None:
+def _first_index(names: list[str], wanted: tuple[str, ...]) -> int | None:
     return next((number for number, name in enumerate(names) if name in wanted), None)
 
 

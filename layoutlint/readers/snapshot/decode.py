@@ -38,7 +38,7 @@ def decode(data: bytes, path: str) -> Reading:
         unstated = _decode_unstated(document.unstated)
     except _Wrong as wrong:
         raise ReadError(path, f"the snapshot: {wrong}") from wrong
-    structs = tuple(_Structs(lines, path, target, unstated).all())
+    structs = tuple(_Structs(lines, path, target, unstated).decode())
     chosen = None
     if document.chosen is not None:
         chosen = Chosen(document.chosen, document.containers_of)
@@ -90,7 +90,7 @@ class _Structs:
         """The structs whose members are being made, outermost first."""
         self._overlaps = Overlaps()
 
-    def all(self) -> Iterator[Struct]:
+    def decode(self) -> Iterator[Struct]:
         """Yield the structs that rules can judge. Raises ReadError."""
         for number, record in enumerate(self._records):
             if record.reference in self._by_reference:

@@ -15,7 +15,7 @@ def render(listing: Listing) -> Iterator[str]:
     for proposed in listing.structs:
         yield escapes.lines((f"struct {proposed.struct}", *_rows(proposed), ""))
     for call in listing.unresolved if not listing.structs else ():
-        yield escapes.lines((_untold(call),))
+        yield escapes.lines((_unresolved_call(call),))
     yield escapes.lines(_end(listing))
 
 
@@ -27,10 +27,10 @@ def _rows(proposed: StructProposals) -> Iterator[str]:
         yield from (f"    {call.source}  {describe_call(call)}" for call in proposal.places)
     if proposed.unresolved:
         yield "  not determined"
-        yield from (f"    {_untold(call)}" for call in proposed.unresolved)
+        yield from (f"    {_unresolved_call(call)}" for call in proposed.unresolved)
 
 
-def _untold(call: Allocation) -> str:
+def _unresolved_call(call: Allocation) -> str:
     return f"{call.source}  {describe_call(call)}: {call.problem}"
 
 

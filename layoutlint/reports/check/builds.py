@@ -24,7 +24,7 @@ def heading(finding: Finding) -> Line:
     return line("  in build ", (name, "bold"), f", {shares}:" if shares else ":")
 
 
-def kept_in(finding: Finding, builds: tuple[Build, ...]) -> str:
+def keeping_builds(finding: Finding, builds: tuple[Build, ...]) -> str:
     """Return the builds of a kept rule: `in 6 builds; not judged in 2`."""
     names = list(worst_by_build(finding.builds))
     unjudged = len(builds) - len(names)

@@ -71,7 +71,7 @@ def diagnostics(report: Report) -> Iterator[Diagnostic]:
     """Yield what counts of a report, in its order: findings that nobody accepts, then failures."""
     for finding in report.findings:
         if not finding.is_accepted:
-            yield of_finding(finding, report.builds)
+            yield finding_diagnostic(finding, report.builds)
     for unread in report.unread:
         yield _failure(unread.origin, unread.sentence, NOT_READ)
     for part in report.coverage.not_covered:
@@ -79,7 +79,7 @@ def diagnostics(report: Report) -> Iterator[Diagnostic]:
             yield _failure(part.origin, part.sentence, NOT_COVERED)
 
 
-def of_finding(finding: Finding, builds: tuple[Build, ...]) -> Diagnostic:
+def finding_diagnostic(finding: Finding, builds: tuple[Build, ...]) -> Diagnostic:
     """Return the diagnostic of one finding; `builds` are those of the matrix."""
     place, word = finding.place, basis(finding)
     return Diagnostic(

@@ -13,7 +13,7 @@ from layoutlint.judgement.verdict import Outcome
 from layoutlint.model.build import Build
 from layoutlint.model.reading import Unread
 from layoutlint.reports.finding_phrases import exit_meaning, order, sentence, tally
-from layoutlint.reports.layout_phrases import found_in
+from layoutlint.reports.layout_phrases import defining_files
 
 _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "notice"}
 
@@ -47,7 +47,7 @@ def _finding_command(finding: Finding, builds: tuple[Build, ...]) -> str:
     properties = {"file": place.file, "line": place.line, "title": f"{rule.id} ({rule.kind.name})"}
     words = [sentence(finding, builds), f"why: {' '.join(rule.why.split())}"]
     if finding.also:
-        words.append(f"in {found_in(finding.files)}")
+        words.append(f"in {defining_files(finding.files)}")
     if order(finding):
         words.append(f"order: {order(finding)}")
     words += origin_sentences(finding)

@@ -239,11 +239,11 @@ def _coverage(coverage: Coverage, builds: tuple[Build, ...]) -> dict[str, Any]:
         "policy": list(coverage.policy),
         "today": coverage.today,
         "overridden": list(coverage.overridden),
-        "not_covered": [_not_covered(part) for part in coverage.not_covered],
+        "not_covered": [_coverage_gap(part) for part in coverage.not_covered],
     }
 
 
-def _not_covered(part: CoverageGap) -> dict[str, Any]:
+def _coverage_gap(part: CoverageGap) -> dict[str, Any]:
     return {
         "origin": part.origin,
         "reason": part.reason,

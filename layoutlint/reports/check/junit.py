@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from layoutlint.judgement.finding import Finding, Report
 from layoutlint.judgement.rule import Severity
 from layoutlint.judgement.verdict import Outcome
-from layoutlint.reports.check.diagnostics import Diagnostic, diagnostics, of_finding
+from layoutlint.reports.check.diagnostics import Diagnostic, diagnostics, finding_diagnostic
 from layoutlint.reports.xml_text import attributes, escape
 
 
@@ -36,7 +36,7 @@ def _lines(
     yield f'<testsuites name="layoutlint"{numbers}>'
     yield f'  <testsuite name="layoutlint"{numbers}>'
     for finding, result in cases:
-        yield from _case(of_finding(finding, report.builds), result, _acceptance(finding))
+        yield from _case(finding_diagnostic(finding, report.builds), result, _acceptance(finding))
     for failure in failures:
         yield from _case(failure, "error", "")
     yield "  </testsuite>"

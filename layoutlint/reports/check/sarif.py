@@ -31,7 +31,7 @@ from layoutlint.reports.finding_phrases import (
     share,
 )
 from layoutlint.reports.json_values import document_text
-from layoutlint.reports.layout_phrases import found_in
+from layoutlint.reports.layout_phrases import defining_files
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 _ROOT = "%SRCROOT%"
@@ -207,7 +207,7 @@ def _notification(level: str, text: str) -> dict[str, Any]:
 
 def _message(finding: Finding, builds: tuple[Build, ...]) -> str:
     lines = [sentence(finding, builds)]
-    lines += [f"In {found_in(finding.files)}"] if finding.also else []
+    lines += [f"In {defining_files(finding.files)}"] if finding.also else []
     lines += [f"Suppression expired: {finding.expired}"] if finding.expired is not None else []
     lines += [f"Order: {order(finding)}"] if order(finding) else []
     lines += origin_lines(finding)

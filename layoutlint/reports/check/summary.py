@@ -117,7 +117,7 @@ def _short(rows: Sequence[T], noun: str, detail: Detail, hidden: list[str]) -> S
     return ()
 
 
-def _first(rows: Sequence[T], noun: str, detail: Detail, hidden: list[str]) -> Sequence[T]:
+def _beginning(rows: Sequence[T], noun: str, detail: Detail, hidden: list[str]) -> Sequence[T]:
     """Return a list that decides the exit status, or its start if it is long; add the rest to `hidden`."""
     if len(rows) <= _MOST_LISTED or detail is Detail.VERBOSE:
         return rows
@@ -134,7 +134,7 @@ def _failures(report: Report, width: int, detail: Detail, hidden: list[str]) -> 
     if detail is Detail.QUIET:
         gaps = [part for part in report.coverage.not_covered if part.rules]
         yield from _section("not covered", _wrap_texts("  ", gaps, width, "magenta"))
-    unread = _first(report.unread, "more unread input", detail, hidden)
+    unread = _beginning(report.unread, "more unread input", detail, hidden)
     yield from _section("not read", _wrap_texts("  ", unread, width, "magenta"))
 
 
@@ -172,7 +172,7 @@ def _kept_line(group: tuple[Finding, ...], report: Report) -> Line:
         return line("  ", (finding.rule.id, "green"), f" ({finding.rule.kind.name}) {summarize_group(group)}")
     places = f" in {quantity(len(finding.files), 'file')}" if finding.also else ""
     if finding.builds:
-        places = f" {builds.kept_in(finding, report.builds)}"
+        places = f" {builds.keeping_builds(finding, report.builds)}"
     return line("  ", (finding.rule.id, "green"), f" ({finding.rule.kind.name}) {subject(finding)}{places}")
 
 
@@ -180,7 +180,7 @@ def _inputs(report: Report, width: int, detail: Detail, hidden: list[str]) -> It
     if report.builds:
         yield from builds.inputs(report, width)
         return
-    for reading in _first(report.readings, "more input", detail, hidden):
+    for reading in _beginning(report.readings, "more input", detail, hidden):
         structs = quantity(len(reading.structs), "struct")
         structs += f" in {quantity(reading.files, 'file')}" if reading.files is not None else ""
         yield from paragraph(
@@ -207,8 +207,8 @@ def _coverage(report: Report, width: int, detail: Detail, hidden: list[str]) -> 
         ("skipped", _short(skipped, "skipped rule", detail, hidden), ""),
         ("policy", coverage.policy, ""),
         ("suppressions", [f"judged on {coverage.today}"] if coverage.today else [], ""),
-        ("overridden", _first(coverage.overridden, "more overridden rule", detail, hidden), ""),
-        ("not covered", _first(gaps, "more uncovered part", detail, hidden), "magenta"),
+        ("overridden", _beginning(coverage.overridden, "more overridden rule", detail, hidden), ""),
+        ("not covered", _beginning(gaps, "more uncovered part", detail, hidden), "magenta"),
         ("not covered", _short(harmless, "harmless uncovered part", detail, hidden), ""),
         ("guessed", coverage.guessed, ""),
         ("not judged", _short(undeclared, "partly judged rule", detail, hidden), ""),

@@ -23,7 +23,7 @@ from layoutlint.reports.check.statistics import statistics_table
 from layoutlint.reports.check.summary import Detail, summary
 from layoutlint.reports.finding_phrases import order, outcome, rank_reason, share, subject
 from layoutlint.reports.grouping import SHOWN, group_findings, summarize_others
-from layoutlint.reports.layout_phrases import found_in
+from layoutlint.reports.layout_phrases import defining_files
 from layoutlint.reports.styled import Line, line, paragraph
 
 WIDTH = 100
@@ -104,7 +104,7 @@ def _finding(finding: Finding, report: Report, is_short: bool, width: int) -> It
     rule, builds = finding.rule, report.builds
     severity = (rule.severity.value, SEVERITY_STYLES[rule.severity])
     yield line(severity, ": ", (rule.id, "bold"), f" ({rule.kind.name})")
-    yield from _where(finding, width)
+    yield from _location(finding, width)
     yield from _outcome(finding, builds, width)
     if finding.suppressed is not None:
         yield from paragraph("  suppressed: ", finding.suppressed, width)
@@ -133,12 +133,12 @@ def _outcome(finding: Finding, builds: tuple[Build, ...], width: int) -> Iterato
             f"  {subject(finding)} is ", summarise_builds(finding.builds, builds), width, style
         )
         return
-    yield line("  ", subject(finding), " is ", (outcome(finding), style), _how_often(verdict))
+    yield line("  ", subject(finding), " is ", (outcome(finding), style), _frequency(verdict))
 
 
-def _where(finding: Finding, width: int) -> Iterator[Line]:
+def _location(finding: Finding, width: int) -> Iterator[Line]:
     """Yield the source, and the inputs in which it was found, in one line if they fit."""
-    place, inputs = str(finding.place), f"in {found_in(finding.files)}" if finding.input else ""
+    place, inputs = str(finding.place), f"in {defining_files(finding.files)}" if finding.input else ""
     if 7 + len(place) + len(inputs) <= width:
         yield line("  --> ", (place, "cyan"), f" {inputs}")
     else:
@@ -146,7 +146,7 @@ def _where(finding: Finding, width: int) -> Iterator[Line]:
         yield line(f"      {inputs}")
 
 
-def _how_often(verdict: Verdict) -> str:
+def _frequency(verdict: Verdict) -> str:
     """Return where a rule fails: ` in 2 of 8 placements (bases 0, 56)`."""
     shares = share(verdict)
     if not shares:

@@ -12,7 +12,7 @@ from layoutlint.geometry.placement import Placements
 from layoutlint.model.structs import Struct
 from layoutlint.phrases import first_few, quantity
 from layoutlint.reports import styled
-from layoutlint.reports.layout_phrases import found_in
+from layoutlint.reports.layout_phrases import defining_files
 from layoutlint.reports.show.options import ShowOptions
 from layoutlint.reports.styled import Line, line, paragraph
 
@@ -37,7 +37,7 @@ def _table(definition: EmbeddedStruct, options: ShowOptions, has_other_targets: 
     source = str(struct.source or "")
     yield line((f"{struct.aggregate} {struct.name}", "bold"), "  ", (source, "cyan"), target)
     if struct.files:
-        yield from paragraph("  in ", found_in(struct.files), options.width)
+        yield from paragraph("  in ", defining_files(struct.files), options.width)
     if struct.problem is not None:
         yield from paragraph("  layout unreliable: ", struct.problem, options.width, "bold magenta")
     size = "??" if struct.bit_size is None or struct.problem else quantity(struct.bit_size // 8, "byte")

@@ -38,7 +38,7 @@ def render(comparison: Comparison) -> str:
         *_likely_sharing_lines(comparison),
         *_structs(comparison),
         *(part for table in variables for part in _variables(table)),
-        *_not_compared(comparison),
+        *_refusals(comparison),
     )
     top = f"{head}{''.join(notes)}\n"
     return top + "".join(_fit_parts(parts, _MOST_CHARACTERS - len(top)))
@@ -108,7 +108,7 @@ def _variables(table: TableComparison) -> Iterator[str]:
             yield _details(block.title, map(text, block.rows))
 
 
-def _not_compared(comparison: Comparison) -> Iterator[str]:
+def _refusals(comparison: Comparison) -> Iterator[str]:
     for number, each in enumerate(comparison.not_compared):
         heading = "" if number else "\n**Not compared:**\n\n"
         yield f"{heading}- {text(f'{each.name}: {each.reason}')}\n"

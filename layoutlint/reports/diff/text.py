@@ -52,13 +52,13 @@ def _lines(comparison: Comparison, width: int, verbose: bool) -> Iterator[Line]:
     yield from _layouts(comparison, width, verbose)
     for table in comparison.variables.tables if comparison.variables is not None else ():
         yield from _variables(table, width, verbose)
-    yield from _not_compared(comparison.not_compared, width, verbose)
+    yield from _refusals(comparison.not_compared, width, verbose)
     yield from paragraph("", phrases.tally(comparison), width, "bold")
     style = "bold red" if comparison.exit_status else "bold green"
     yield line((f"exit {comparison.exit_status}: {phrases.exit_meaning(comparison)}", style))
 
 
-def _not_compared(rows: tuple[NotCompared, ...], width: int, verbose: bool) -> Iterator[Line]:
+def _refusals(rows: tuple[NotCompared, ...], width: int, verbose: bool) -> Iterator[Line]:
     """Yield what could not be compared, and why; names with one reason together."""
     names: dict[str, list[str]] = {}
     for each in rows:

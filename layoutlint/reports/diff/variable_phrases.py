@@ -92,7 +92,7 @@ def _size(change: VariableChange) -> str:
 def _details(change: VariableChange) -> Iterator[str]:
     """Yield what differs on the lines of a variable."""
     if change.presence in (Presence.BOTH, Presence.RENAMED):
-        yield from filter(None, (_straddles(change), _alone_phrase(change)))
+        yield from filter(None, (_straddles(change), _sole_use_phrase(change)))
     if change.gained and change.presence is not Presence.REMOVED:
         yield f"shares a line now with {_neighbours(change.gained, change)}"
     if change.ceased and change.presence is not Presence.ADDED:
@@ -108,7 +108,7 @@ def _straddles(change: VariableChange) -> str:
     return f"is on two lines in {old} of {change.totals[0]} -> {new} of {change.totals[1]} placements"
 
 
-def _alone_phrase(change: VariableChange) -> str:
+def _sole_use_phrase(change: VariableChange) -> str:
     if change.was_alone == change.is_alone:
         return ""
     return "has its lines for itself now" if change.is_alone else "had its lines for itself before"
@@ -164,15 +164,15 @@ def _is_only(change: VariableChange, presence: Presence) -> bool:
     return change.presence is presence and not change.constant_section
 
 
-def _by_name(change: VariableChange) -> tuple[int, str]:
+def _name_key(change: VariableChange) -> tuple[int, str]:
     return 0, change.variable.name
 
 
-def _by_growth(change: VariableChange) -> tuple[int, str]:
+def _growth_key(change: VariableChange) -> tuple[int, str]:
     return -abs(_growth(change)), change.variable.name
 
 
-def _by_size(change: VariableChange) -> tuple[int, str]:
+def _size_key(change: VariableChange) -> tuple[int, str]:
     """Return a key that orders small variables first: one with a line for itself is meant to have it."""
     return change.variable.size, change.variable.name
 
@@ -182,17 +182,17 @@ class _Kind(Record, frozen=True):
 
     title: str
     has: Callable[[VariableChange], bool]
-    order: Callable[[VariableChange], tuple[int, str]] = _by_name
+    order: Callable[[VariableChange], tuple[int, str]] = _name_key
     phrase: Callable[[VariableChange], str] = variable
 
 
 _KINDS = (
-    _Kind("of another size", _is_resized, _by_growth),
-    _Kind("no longer alone on their lines", lambda c: c.lost_its_line, _by_size, _with_gained),
+    _Kind("of another size", _is_resized, _growth_key),
+    _Kind("no longer alone on their lines", lambda c: c.lost_its_line, _size_key, _with_gained),
     _Kind("on two lines now, and on one before", _straddles_now),
     _Kind("renamed", lambda c: c.presence is Presence.RENAMED),
-    _Kind("added", lambda c: _is_only(c, Presence.ADDED), _by_growth),
-    _Kind("removed", lambda c: _is_only(c, Presence.REMOVED), _by_growth),
+    _Kind("added", lambda c: _is_only(c, Presence.ADDED), _growth_key),
+    _Kind("removed", lambda c: _is_only(c, Presence.REMOVED), _growth_key),
 )
 
 

@@ -13,7 +13,7 @@ from layoutlint.judgement.rule import paths_of
 from layoutlint.judgement.verdict import Outcome
 from layoutlint.model.paths import overlap
 from layoutlint.phrases import quantity
-from layoutlint.reports.check.diagnostics import of_finding
+from layoutlint.reports.check.diagnostics import finding_diagnostic
 from layoutlint.reports.escaped_markdown import code, plain, text
 from layoutlint.reports.finding_phrases import outcome
 from layoutlint.reports.show import text as table
@@ -93,9 +93,8 @@ def _rule(finding: Finding) -> str:
     if finding.verdict.outcome is Outcome.KEPT:
         return f"- *kept* {code(rule.id)} ({plain(rule.kind.name)}).{why}"
     accepted = " (accepted)" if finding.is_accepted else ""
-    return (
-        f"- **{outcome(finding)}**{accepted} {code(rule.id)}: {text(of_finding(finding, ()).message)}.{why}"
-    )
+    message = text(finding_diagnostic(finding, ()).message)
+    return f"- **{outcome(finding)}**{accepted} {code(rule.id)}: {message}.{why}"
 
 
 def _is_about(finding: Finding, place: Place) -> bool:

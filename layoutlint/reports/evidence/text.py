@@ -153,15 +153,15 @@ def _touch_row(field: FieldTouch, report: str) -> Line:
     size = "??" if field.size is None else str(field.size)
     places = f"{report}:{touch.lines[0]}" + (f"..{touch.lines[-1]}" if touch.lines[1:] else "")
     return line(
-        f"    {field.offset:>6}  {size:>4}  {_about(touch.counts.contended, touch.has_snoops):>11}  "
-        f"{_about(touch.counts.stores, touch.has_stores):>7}  {records:>7}  {touch.cpus:>4}  "
+        f"    {field.offset:>6}  {size:>4}  {_rounded_count(touch.counts.contended, touch.has_snoops):>11}  "
+        f"{_rounded_count(touch.counts.stores, touch.has_stores):>7}  {records:>7}  {touch.cpus:>4}  "
         f"{field.path}{at}",
         (codes, "dim"),
         (f"  {places}", "cyan"),
     )
 
 
-def _about(number: int, is_some: bool) -> str:
+def _rounded_count(number: int, is_some: bool) -> str:
     """Return a count; perf prints shares, so that a small count can round to 0."""
     return "<1" if is_some and number == 0 else f"{number:,}"
 

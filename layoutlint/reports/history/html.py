@@ -28,7 +28,7 @@ def render(history: History) -> str:
         return tuple(dict.fromkeys(a for pack in packs[id(struct)] for a in pack.accesses(struct)))
 
     data = struct_data(structs, ShowOptions(), declared)
-    judged = list(_judged(history))
+    judged = list(_judged_findings(history))
     for each in judged:
         placements = each["finding"]["placements"]
         if placements["line_size"] is not None and not placements["line_pairs"]:
@@ -47,7 +47,7 @@ def render(history: History) -> str:
     return page(title, data | {"result": result, "report": None, "judged": judged, "history": own})
 
 
-def _judged(history: History) -> Iterator[dict[str, Any]]:
+def _judged_findings(history: History) -> Iterator[dict[str, Any]]:
     """Yield the findings in the rows of the history, with the number of the struct that each judges."""
     shown = {id(finding) for row in history.rules for finding in row.findings}
     known = [build for build in history.builds if build.struct is not None]

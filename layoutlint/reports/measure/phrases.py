@@ -43,7 +43,7 @@ def ratio(each: Ratio) -> str:
     return text if each.is_clear else f"{text}, unclear"
 
 
-def compared(each: Ratio, measurement: Measurement) -> str:
+def comparison(each: Ratio, measurement: Measurement) -> str:
     """Return what a ratio compares."""
     to = _PACKED if each.to == "reference" and measurement.plan.is_sweep else _NAMES[each.to]
     experiment = measurement.plan.experiment

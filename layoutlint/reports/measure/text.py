@@ -90,9 +90,9 @@ def _rows(number: int, core: int, measurement: Measurement) -> Iterator[list[str
 def _ratios(measurement: Measurement, width: int) -> Iterator[Line]:
     yield line(("ratios of rates, median (least..most of the rounds)", "bold"))
     ratios = measurement.ratios()
-    for what in dict.fromkeys(phrases.compared(each, measurement) for each in ratios):
+    for what in dict.fromkeys(phrases.comparison(each, measurement) for each in ratios):
         yield from paragraph("  ", what, width)
-        own = [each for each in ratios if phrases.compared(each, measurement) == what]
+        own = [each for each in ratios if phrases.comparison(each, measurement) == what]
         for core in dict.fromkeys(each.core for each in own):
             texts = (
                 phrases.ratio(each)

@@ -9,7 +9,7 @@ from layoutlint import escapes
 from layoutlint.geometry.layout import Layout
 from layoutlint.model.record import Record
 from layoutlint.model.structs import Field, Struct
-from layoutlint.reports.layout_phrases import found_in, order
+from layoutlint.reports.layout_phrases import defining_files, order
 from layoutlint.reports.show.c_members import Block, Member, block, natural, union_block
 from layoutlint.reports.show.c_types import declaration
 from layoutlint.reports.show.options import ShowOptions
@@ -28,7 +28,7 @@ def render(structs: tuple[Struct, ...], options: ShowOptions) -> Iterator[str]:
 
 def _struct(struct: Struct, options: ShowOptions) -> Iterator[str]:
     if struct.files:
-        yield f"/* in {found_in(struct.files).replace('*/', '* /')} */"
+        yield f"/* in {defining_files(struct.files).replace('*/', '* /')} */"
     if struct.randomised is not None:
         yield f"/* {order(struct.randomised)} */"
     if struct.problem is not None:

@@ -229,7 +229,7 @@ def _piece(piece: Piece, picture: _Picture, styles: dict[str, AccessStyle], y: f
         f"<rect{box}{attributes(**{'class': 'field'})}/>",
     ]
     y += strip.lane * tall
-    shown = declared or _declared_inside(strip.place, picture.accesses)
+    shown = declared or _accesses_inside(strip.place, picture.accesses)
     if shown:
         inside.append(_bars(styles[strongest(shown)], x, width, y, tall, shown))
     label = shorten(strip.place.path, piece, width)
@@ -268,7 +268,7 @@ def shorten(path: str, piece: Piece, width: float) -> str:
     return f"{last[: room - 1]}\N{HORIZONTAL ELLIPSIS}" if room > 2 else ""
 
 
-def _declared_inside(place: Place, accesses: dict[Place, tuple[Access, ...]]) -> tuple[Access, ...]:
+def _accesses_inside(place: Place, accesses: dict[Place, tuple[Access, ...]]) -> tuple[Access, ...]:
     """Return the accesses of the members of a field, or of the field around it."""
     return tuple(
         access

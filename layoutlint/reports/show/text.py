@@ -13,7 +13,7 @@ from layoutlint.model.record import Record, field
 from layoutlint.model.structs import Field, Struct
 from layoutlint.phrases import quantity
 from layoutlint.reports import allocation_phrases, drawing, styled
-from layoutlint.reports.layout_phrases import found_in, order
+from layoutlint.reports.layout_phrases import defining_files, order
 from layoutlint.reports.line_map import drawable
 from layoutlint.reports.show.options import ShowOptions
 from layoutlint.reports.styled import Line, Span, line, paragraph
@@ -34,7 +34,7 @@ def render(structs: tuple[Struct, ...], options: ShowOptions) -> Iterator[str]:
 def _struct(struct: Struct, options: ShowOptions) -> Iterator[Line]:
     yield line((f"{struct.aggregate} {struct.name}", "bold"), "  ", (str(struct.source or ""), "cyan"))
     if struct.files:
-        yield from paragraph("  in ", found_in(struct.files), options.width)
+        yield from paragraph("  in ", defining_files(struct.files), options.width)
     if struct.randomised is not None:
         yield from paragraph("  ", order(struct.randomised), options.width)
     if struct.randomised is not None and struct.randomised.chances is not None:

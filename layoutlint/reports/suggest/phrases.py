@@ -41,17 +41,17 @@ def aim(each: Aimed, is_optimal: bool, builds: int = 0) -> str:
 
 def moves(result: Suggestion) -> list[str]:
     """Return each move in words."""
-    return [f"`{move.member}` {_where(move)}" for move in result.moves]
+    return [f"`{move.member}` {_destination(move)}" for move in result.moves]
 
 
-def _where(move: Move) -> str:
+def _destination(move: Move) -> str:
     return "to the beginning" if move.behind is None else f"behind `{move.behind}`"
 
 
 def alternative(each: Alternative, struct: Struct) -> str:
     """Return what to align and to move, and what it costs."""
     aligned = "the struct" if each.member is None else f"`{each.member}`"
-    moved = "".join(f", move `{move.member}` {_where(move)}" for move in each.moves)
+    moved = "".join(f", move `{move.member}` {_destination(move)}" for move in each.moves)
     cost = f"{each.size} bytes instead of {(struct.bit_size or 0) // 8}"
     if each.allocation and each.allocation != each.allocation_before:
         cost += f", {each.allocation} instead of {each.allocation_before}"

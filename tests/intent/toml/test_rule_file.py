@@ -478,10 +478,10 @@ def test_the_shipped_packs_load_and_are_called_as_their_files():
 
 
 def test_a_shipped_pack_by_name():
-    assert rule_file.shipped_named("kernel/locking").kernel
-    assert not rule_file.shipped_named("kernel/tp-futex").kernel
+    assert rule_file.shipped_pack("kernel/locking").kernel
+    assert not rule_file.shipped_pack("kernel/tp-futex").kernel
     with pytest.raises(UsageError, match=r"no shipped pack is called `kernel/tpfutex` \(did you mean `kernel/tp-futex`\?\)"):
-        rule_file.shipped_named("kernel/tpfutex")
+        rule_file.shipped_pack("kernel/tpfutex")
 
 
 DOCUMENT = (ROOT / "docs" / "rules.md").read_text()

@@ -332,7 +332,7 @@ def test_a_module_map_is_never_used(words, here):
 
 def test_the_headers_that_a_kernel_includes_first_are_texts_too(here):
     """Words of a kernel tree do not come from users, and go the same way to libclang."""
-    assert flags.for_driver(("-DX", "-include", "a.h", "-I", "b")) == (
+    assert flags.driver_flags(("-DX", "-include", "a.h", "-I", "b")) == (
         "-DX", "-Xclang", "-include", "-Xclang", "a.h", "-I", "b",
     )  # fmt: skip
 

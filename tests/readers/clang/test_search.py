@@ -37,7 +37,7 @@ TEXTS = [
 
 @pytest.mark.parametrize(("text", "names", "others"), TEXTS, ids=[text[:40] for text, _, _ in TEXTS])
 def test_what_a_text_seems_to_define(text, names, others):
-    found = text_search.defined_in(text.encode("latin-1"))
+    found = text_search.names_defined(text.encode("latin-1"))
     assert (names - found, others & found) == (set(), set())
 
 
@@ -50,7 +50,7 @@ def test_what_a_text_seems_to_define(text, names, others):
     (Wanted(everything=True), {"ring", "slot"}),
 ])  # fmt: skip
 def test_names_and_patterns_that_a_text_seems_to_define(wanted, names):
-    assert text_search.wanted_in(b"struct ring { int a; };\nstruct slot { int b; };\n", wanted) == names
+    assert text_search.names_in_text(b"struct ring { int a; };\nstruct slot { int b; };\n", wanted) == names
 
 
 @pytest.mark.one_in(3)
@@ -58,7 +58,7 @@ def test_names_and_patterns_that_a_text_seems_to_define(wanted, names):
 def test_odd_text_is_searched_in_linear_time(piece):
     text = (piece * (200_000 // len(piece))).encode()
     with within(5):
-        text_search.defined_in(text)
+        text_search.names_defined(text)
 
 
 def test_builds_of_one_tree_search_each_file_once_for_a_name(tmp_path, monkeypatch):

@@ -82,7 +82,7 @@ def test_the_running_kernel():
     path = Path("/sys/kernel/btf/vmlinux")
     if not path.exists():
         pytest.skip("the running kernel does not show its types")
-    assert version(path) == linux_version.of_release(os.uname().release)
+    assert version(path) == linux_version.release_version(os.uname().release)
 
 
 def test_btf_of_elsewhere_does_not_tell(tmp_path):

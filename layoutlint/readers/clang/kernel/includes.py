@@ -152,18 +152,18 @@ class Includes:
             if word == "include":
                 target = _INCLUDED.match(rest)
                 if target is not None:
-                    holds_around = _all(current for _, current in branches)
+                    holds_around = _conjoin(current for _, current in branches)
                     yield (target[1] + target[2]).decode(errors="surrogateescape"), holds_around
             elif word == "endif":
                 branches = branches[:-1]
             elif word in ("elif", "else"):
                 earlier, current = branches.pop() if branches else (None, None)
-                was_taken = _any((earlier, current))
+                was_taken = _disjoin((earlier, current))
                 condition = True if word == "else" else self._holds(rest)
-                branches.append((was_taken, _all((_not(was_taken), condition))))
+                branches.append((was_taken, _conjoin((_negate(was_taken), condition))))
             else:
                 holds = self._is_defined(rest.decode(errors="replace")) if word != "if" else self._holds(rest)
-                branches.append((False, _not(holds) if word == "ifndef" else holds))
+                branches.append((False, _negate(holds) if word == "ifndef" else holds))
 
     def _is_defined(self, name: str) -> Truth:
         """Return whether a macro is defined, as far as the configuration states it."""
@@ -221,17 +221,17 @@ class _Expression:
         operands = [self._conjunction()]
         while self._accept("||"):
             operands.append(self._conjunction())
-        return _any(operands)
+        return _disjoin(operands)
 
     def _conjunction(self) -> Truth:
         operands = [self._operand()]
         while self._accept("&&"):
             operands.append(self._operand())
-        return _all(operands)
+        return _conjoin(operands)
 
     def _operand(self) -> Truth:
         if self._accept("!"):
-            return _not(self._operand())
+            return _negate(self._operand())
         if self._accept("("):
             value = self._disjunction()
             if not self._accept(")"):
@@ -247,16 +247,16 @@ class _Expression:
         return is_next
 
 
-def _not(truth: Truth) -> Truth:
+def _negate(truth: Truth) -> Truth:
     return None if truth is None else not truth
 
 
-def _all(truths: Iterable[Truth]) -> Truth:
+def _conjoin(truths: Iterable[Truth]) -> Truth:
     values = set(truths)
     return False if False in values else None if None in values else True
 
 
-def _any(truths: Iterable[Truth]) -> Truth:
+def _disjoin(truths: Iterable[Truth]) -> Truth:
     values = set(truths)
     return True if True in values else None if None in values else False
 

@@ -263,7 +263,7 @@ class _KernelReader(Record, dict=True):
                     return source
         return None
 
-    def missing(self, is_sound: bool = False) -> Wanted:
+    def missing_request(self, is_sound: bool = False) -> Wanted:
         """Return the request for what is not read yet, or with `is_sound` not yet without an error that other
         headers may lack.
         """
@@ -275,13 +275,15 @@ class _KernelReader(Record, dict=True):
 
     def search_public(self) -> None:
         """Read headers below include/ and arch/*/include that define missing or unreliable structs."""
-        missing = self.missing(is_sound=True)
+        missing = self.missing_request(is_sound=True)
         if not missing.names and not missing.patterns:
             return
         self.options.progress("searching headers", 0, 1)
         places = text_search.definitions(self._public_files(), missing, stop_when_found=False)
         self.in_no_text = set(missing.names) - places.keys()
-        places = {name: self._drop_unconfigured(self._for_machine(files)) for name, files in places.items()}
+        places = {
+            name: self._drop_unconfigured(self._resolve_generic(files)) for name, files in places.items()
+        }
         self._try(self._settle_unclear(places, missing), every=True)
         self._note_non_structs(places)
 
@@ -295,7 +297,7 @@ class _KernelReader(Record, dict=True):
                     yielded.add(file)
                     yield file
 
-    def _for_machine(self, files: list[str]) -> list[str]:
+    def _resolve_generic(self, files: list[str]) -> list[str]:
         """Return the files with each asm-generic/x.h replaced by this architecture's asm/x.h, if any."""
         resolved = []
         for file in files:
@@ -334,7 +336,7 @@ class _KernelReader(Record, dict=True):
 
     def search_private(self) -> None:
         """Read sources and their private headers that define missing names, in a tree that has them."""
-        missing = replace(self.missing(), patterns=())
+        missing = replace(self.missing_request(), patterns=())
         if not missing.names:
             return
         if not files.is_folder(os.path.join(self.tree.source, "kernel")):
@@ -349,7 +351,7 @@ class _KernelReader(Record, dict=True):
         places = text_search.definitions(candidates, missing)
         self.in_no_text -= places.keys()
         self._try(places)
-        unresolved = self.missing().names - self.no_structs
+        unresolved = self.missing_request().names - self.no_structs
         self.notes += [f"no file of this tree defines struct {name}" for name in sorted(unresolved)]
 
     def _try(self, places: dict[str, list[str]], every: bool = False) -> None:
@@ -358,7 +360,7 @@ class _KernelReader(Record, dict=True):
         With `every` all files are read, and each reliable definition is kept.
         """
         for attempt in range(_MOST_CANDIDATES):
-            still_missing = self.missing()
+            still_missing = self.missing_request()
             wanted = [paths for name, paths in places.items() if every or still_missing.matches(name)]
             candidates = {paths[attempt] for paths in wanted if attempt < len(paths)}
             if not candidates:
@@ -400,7 +402,7 @@ class _KernelReader(Record, dict=True):
         All headers with these names were read without an error.
         """
         parsed_text = "".join(parsed.unit.text or "" for parsed in self.outcome.parsed if not parsed.errors)
-        for name in sorted(self.missing().names.intersection(places)):
+        for name in sorted(self.missing_request().names.intersection(places)):
             if not all(self._directive(header) in parsed_text for header in places[name]):
                 continue
             place = relative_to(self.tree.roots, places[name][0])

@@ -291,7 +291,7 @@ def code_from(text: str, start: int, most: int) -> Iterator[Token]:
             yield Token(token[0], token.start(), token.end())
 
 
-def _after_macro(tokens: tuple[Token, ...] | list[Token], at: int) -> int:
+def _skip_macro(tokens: tuple[Token, ...] | list[Token], at: int) -> int:
     """Return the index behind a macro with or without arguments; 0 if there is none."""
     if at >= len(tokens) or not _may_be_macro(tokens[at].text):
         return 0
@@ -317,7 +317,7 @@ def _macro_lines(lines: Lines, tokens: tuple[Token, ...]) -> list[int]:
     """Return where the code behind each macro begins that is on lines of its own before a declaration."""
     found: list[int] = []
     at = 0
-    while (behind := _after_macro(tokens, at)) and behind < len(tokens):
+    while (behind := _skip_macro(tokens, at)) and behind < len(tokens):
         is_next_line = lines.number(tokens[behind].start) > lines.number(tokens[behind - 1].start)
         if not is_next_line or not _begins_declaration(tokens, behind):
             break
@@ -338,7 +338,7 @@ def _are_macros(lines: Lines, tokens: list[Token]) -> bool:
     """Return whether some code is only macros, each on lines of its own."""
     at = 0
     while at < len(tokens):
-        behind = _after_macro(tokens, at)
+        behind = _skip_macro(tokens, at)
         if not behind:
             return False
         if behind < len(tokens) and lines.number(tokens[behind].start) == lines.number(

@@ -47,11 +47,11 @@ class Restriction(Record, frozen=True):
 
     def refuse_ranks(self, ranks: dict[int, int], order: Sequence[int]) -> None:
         """Raise CannotMove if an order breaks the condition; `ranks` are the places of fields in it."""
-        broken = self._broken(ranks, order)
+        broken = self._violation(ranks, order)
         if broken is not None:
             raise CannotMove(f"{self.reason}: {broken}", self.line)
 
-    def _broken(self, ranks: dict[int, int], order: Sequence[int]) -> str | None:
+    def _violation(self, ranks: dict[int, int], order: Sequence[int]) -> str | None:
         """Return what breaks the condition; None if nothing does."""
         mine = [ranks[number] for number in self.fields]
         if self.kind == "before":
@@ -74,10 +74,14 @@ def ranks_of(order: Sequence[int]) -> dict[int, int]:
 
 def restrictions_of(items: Sequence[Item], shown: Shown) -> tuple[Restriction, ...]:
     """Return what some items forbid to an order of their fields, the outermost items first."""
-    return (*_of_level(items, shown), *_of_types(items, shown), *_of_flexible(items, shown))
+    return (
+        *_level_restrictions(items, shown),
+        *_type_restrictions(items, shown),
+        *_flexible_restrictions(items, shown),
+    )
 
 
-def _of_level(items: Sequence[Item], shown: Shown) -> Iterator[Restriction]:
+def _level_restrictions(items: Sequence[Item], shown: Shown) -> Iterator[Restriction]:
     for item in items:
         if len(item.fields) > 1:
             reason = item.reason or f"`{item.shown}` makes them"
@@ -85,13 +89,13 @@ def _of_level(items: Sequence[Item], shown: Shown) -> Iterator[Restriction]:
         if item.kind == "group" and len(item.all_fields) > 1:
             reason = f"`{item.shown}` moves only with all that belongs to it"
             yield Restriction("group", item.all_fields, (), reason, item.line, shown)
-    yield from _of_fixed(items, shown)
+    yield from _fixed_restrictions(items, shown)
     for item in items:
         if item.items:
-            yield from _of_level(item.items, shown)
+            yield from _level_restrictions(item.items, shown)
 
 
-def _of_fixed(items: Sequence[Item], shown: Shown) -> Iterator[Restriction]:
+def _fixed_restrictions(items: Sequence[Item], shown: Shown) -> Iterator[Restriction]:
     """Yield that nothing moves past fixed items."""
     before: tuple[int, ...] = ()
     section: list[int] = []
@@ -113,7 +117,7 @@ def _reason(fixed: Item) -> str:
     return fixed.reason or f"nothing moves past `{fixed.shown}`"
 
 
-def _of_types(items: Sequence[Item], shown: Shown) -> Iterator[Restriction]:
+def _type_restrictions(items: Sequence[Item], shown: Shown) -> Iterator[Restriction]:
     """Yield that a member with a definition of a type stays before the members that use it."""
     definitions: dict[str, Item] = {}
     for item in _members(items):
@@ -133,7 +137,7 @@ def _mentioned_words(tokens: Sequence[Token]) -> Iterator[str]:
         before = token.text
 
 
-def _of_flexible(items: Sequence[Item], shown: Shown) -> Iterator[Restriction]:
+def _flexible_restrictions(items: Sequence[Item], shown: Shown) -> Iterator[Restriction]:
     """Yield that a flexible array stays last, as C11 6.7.2.1p18 has it."""
     last = len(shown.fields) - 1
     if last > 0 and shown.fields[last].dims[:1] == (None,):

@@ -72,7 +72,7 @@ class Index:
     @property
     def shuffled(self) -> ShufflingEvidence | None:
         """The mark of a compiler that randomises fields, in the strings of this file. Raises ReadError."""
-        return compiler_marks.of_strings(self._image)
+        return compiler_marks.string_evidence(self._image)
 
     @property
     def has_supplement(self) -> bool:

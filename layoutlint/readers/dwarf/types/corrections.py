@@ -12,7 +12,7 @@ _GCC_ROUNDING: Final = 64
 """Bits to which gcc up to 2.96 rounded the positions of `double` and `long long`."""
 
 
-def from_start(fields: tuple[Field, ...]) -> tuple[Field, ...]:
+def move_to_start(fields: tuple[Field, ...]) -> tuple[Field, ...]:
     """Return the members of a union, all at its start.
 
     GCC does not write the byte from which it counts for a bit-field whose type is aligned to less than its

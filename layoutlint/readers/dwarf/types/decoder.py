@@ -184,7 +184,7 @@ class Decoder:
         is_union = plan.tag == _UNION
         fields = members.intern(self._fields)
         if is_union:
-            fields = self._from_start(fields)
+            fields = self._move_to_start(fields)
         if self.unstated & _IS_WHOLE_HIDDEN or (self.hides_atomics and self.is_rounded is not False):
             fields = self._drop_doubtful_sizes(fields, size * 8, is_union)
         key = (size, align, id(fields), is_union)
@@ -202,12 +202,12 @@ class Decoder:
             )
         return body
 
-    def _from_start(self, fields: tuple[Field, ...]) -> tuple[Field, ...]:
+    def _move_to_start(self, fields: tuple[Field, ...]) -> tuple[Field, ...]:
         """Return the members of a union, all at its start."""
         key = (id(fields), "from start")
         moved = self._fields.get(key)
         if moved is None:
-            moved = self._fields[key] = corrections.from_start(fields)
+            moved = self._fields[key] = corrections.move_to_start(fields)
         return moved
 
     def _drop_doubtful_sizes(
