@@ -117,13 +117,13 @@ class Log:
 _log: Log | None = None
 
 
-def active() -> Log | None:
+def active_log() -> Log | None:
     """Return the log of this process; None if nothing is logged."""
     return _log
 
 
 @contextmanager
-def recording() -> Iterator[Log]:
+def log_answers() -> Iterator[Log]:
     """Log the answers in the body of a `with`; at its end an outer log gets them as well."""
     global _log
     outer, log = _log, Log()
@@ -145,7 +145,7 @@ class SharedLog:
         self._is_complete = True
 
     @contextmanager
-    def recording(self) -> Iterator[None]:
+    def log_answers(self) -> Iterator[None]:
         """Log the answers in the body of a `with` here, and for the log that is active."""
         global _log
         outer = _log
@@ -203,7 +203,7 @@ def refuse(obstacle: str) -> None:
         _log.obstacle = _log.obstacle or obstacle
 
 
-def remembered(most: int) -> Callable[[Callable[_P, _R]], Callable[_P, _R]]:
+def remember(most: int) -> Callable[[Callable[_P, _R]], Callable[_P, _R]]:
     """Return a decorator that keeps the last `most` results of a function that reads files.
 
     A call that gets a kept result records the answers that made it.
@@ -235,5 +235,5 @@ def _logged_call(
     """Return the result of a call, with its log if one is active."""
     if _log is None:
         return function(*arguments, **options), None
-    with recording() as log:
+    with log_answers() as log:
         return function(*arguments, **options), log

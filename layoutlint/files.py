@@ -57,7 +57,7 @@ def _excess(size: int, most: int | None) -> str | None:
 def stored_file(path: str) -> StoredFile | None:
     """Return a file that has a content but no place on disk; None for all others."""
     stored = stored_files.find(path)
-    log = accesses.active()
+    log = accesses.active_log()
     if stored is not None and log is not None:  # the content depends on the file that it comes from
         if stored.source is None:
             log.obstacle = f"{path} is a download"
@@ -113,7 +113,7 @@ def real_path(path: str) -> str:
     if stored_file(path) is not None:
         return stored_files.real_path(path)
     real = os.path.realpath(path)
-    log = accesses.active()
+    log = accesses.active_log()
     if log is not None:
         log.real_paths[log.absolute(path)] = real
     return real
@@ -123,7 +123,7 @@ def is_link(path: str) -> bool:
     """Return what os.path.islink returns."""
     if stored_file(path) is not None:
         return False
-    if accesses.active() is not None:
+    if accesses.active_log() is not None:
         real_path(path)  # its answer differs if this one does
     return os.path.islink(path)
 
@@ -139,7 +139,7 @@ def status_of(path: str) -> os.stat_result:
     """Return what os.stat returns, for decisions by times, sizes or permissions; raises OSError."""
     if (stored := stored_file(path)) is not None:
         return os.fstat(stored.store.fileno())
-    log = accesses.active()
+    log = accesses.active_log()
     if log is None:
         return os.stat(path)
     try:
@@ -245,14 +245,14 @@ def _kind(path: str) -> str:
     if stored_file(path) is not None:
         return FILE
     kind = accesses.kind_of(path)
-    log = accesses.active()
+    log = accesses.active_log()
     if log is not None:
         log.add_kind(log.absolute(path), kind)
     return kind
 
 
 def _log_content(path: str, status: os.stat_result) -> None:
-    log = accesses.active()
+    log = accesses.active_log()
     if log is None:
         return
     log.add_content(log.absolute(path), accesses.state_of(status))
@@ -262,7 +262,7 @@ def _log_content(path: str, status: os.stat_result) -> None:
 
 def log_digest(path: str, data: bytes | mmap) -> None:
     """Record the whole content of a file that was opened, if a log is active."""
-    log = accesses.active()
+    log = accesses.active_log()
     if log is not None and stored_files.find(path) is None:
         import hashlib
 
@@ -272,7 +272,7 @@ def log_digest(path: str, data: bytes | mmap) -> None:
 
 def _log_failure(path: str, error: OSError) -> None:
     """Record that a path cannot be opened or listed."""
-    log = accesses.active()
+    log = accesses.active_log()
     if log is not None:
         log.add_kind(log.absolute(path), accesses.kind_of(path))
         if error.errno not in _IS_MISSING:
@@ -281,7 +281,7 @@ def _log_failure(path: str, error: OSError) -> None:
 
 def _log_listing(folder: str, names: list[str], below: list[str], links: set[str]) -> None:
     """Record the entries of a folder, and what its links lead to."""
-    log = accesses.active()
+    log = accesses.active_log()
     if log is not None:
         at = log.absolute(folder)
         log.listings[at] = _digest_of_entries(names, below, links)
@@ -306,7 +306,7 @@ def digest_of_folder(folder: str) -> str:
 def _read_logged(path: str, file: BinaryIO, most: int) -> bytes:
     """Read up to a limit; the content is recorded if that is all of it."""
     data = _read(file, most)
-    if accesses.active() is not None and len(data) < most:
+    if accesses.active_log() is not None and len(data) < most:
         log_digest(path, data)
     return data
 

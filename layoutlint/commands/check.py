@@ -179,7 +179,7 @@ def check(
     if kept is not None:
         terminal.write(kept.text)
         sys.exit(kept.status)
-    with accesses.recording() if memory is not None else nullcontext(None) as log:
+    with accesses.log_answers() if memory is not None else nullcontext(None) as log:
         report = _run(arguments, own, files)
         _write(files, report, own, reading)
         text = _text(report, own, reading)

@@ -88,7 +88,7 @@ class VariableChange(Record, frozen=True):
         return old or self.constant_section, new or self.constant_section
 
     @property
-    def lost_its_line(self) -> bool:
+    def has_lost_its_line(self) -> bool:
         """Whether it was alone, and is not any more."""
         return self.old is not None and self.new is not None and self.was_alone and not self.is_alone
 

@@ -112,13 +112,13 @@ def _link(path: str, target: str) -> None:
 def _rebase(change: Change, root: str) -> Change:
     """Return a change whose paths are below another folder."""
 
-    def below_root(paths: frozenset[str]) -> frozenset[str]:
+    def move_below_root(paths: frozenset[str]) -> frozenset[str]:
         return frozenset(root + path[len(change.top) :] for path in paths)
 
     return Change(
         root,
-        tuple(_rebase_difference(each, root, below_root(each.paths)) for each in change.differences),
-        below_root(change.tracked),
+        tuple(_rebase_difference(each, root, move_below_root(each.paths)) for each in change.differences),
+        move_below_root(change.tracked),
     )
 
 

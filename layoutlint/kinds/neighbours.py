@@ -108,16 +108,16 @@ class Neighbours(Record, frozen=True):
         """Return a violation where a variable is on a line with one that disturbs it."""
         variables = _Variables(context)
         group = self._find_group(variables)
-        mine = {variable.at for variable in group}
+        mine = {variable.position for variable in group}
         allowed = [variable for path in self.except_ for variable in variables.find(path)]
-        wholes = mine | {variable.at for variable in allowed}
+        wholes = mine | {variable.position for variable in allowed}
         others = (
             [*variables.whole_variables(), *variables.unchosen_parts(allowed)]
             if self.alone
             else variables.declared_variables()
         )
         if self.alone:
-            others = [o for o in others if o.at not in (mine if o.is_part else wholes)]
+            others = [o for o in others if o.position not in (mine if o.is_part else wholes)]
         pairs = self._find_pairs(variables, group, others, context.placements.line_size)
         message = _kept_message(len(mine), context.placements.unit) + (
             _describe_unjudged(group) if self.alone else ""
@@ -126,8 +126,8 @@ class Neighbours(Record, frozen=True):
         verdict = judge_apart(pairs, context.placements, kept_verdict, variables.say)
         if verdict is kept_verdict:
             if self.alone:
-                excepted = {variable.at for variable in allowed if not variable.is_part}
-                _refuse_unknown_elements([v for v in group if v.at not in excepted], context.placements)
+                excepted = {variable.position for variable in allowed if not variable.is_part}
+                _refuse_unknown_elements([v for v in group if v.position not in excepted], context.placements)
             return kept_verdict
         written = (place for place in verdict.evidence if variables.has(place, self.writers))
         return replace(verdict, advice=_advice(next(written, verdict.evidence[0]), context.placements))
@@ -147,7 +147,7 @@ class Neighbours(Record, frozen=True):
             if both[0].is_near(both[1], line)
         ]
         for a, b in (*near_pairs, *(self._pairs_inside(variables, group, line) if self.alone else ())):
-            each = frozenset(((a.at, a.place.path), (b.at, b.place.path)))
+            each = frozenset(((a.position, a.place.path), (b.position, b.place.path)))
             pairs.setdefault(each, (a.place, b.place))
         return list(pairs.values())
 
@@ -156,13 +156,13 @@ class Neighbours(Record, frozen=True):
     ) -> Iterator[tuple[_Variable, _Variable]]:
         """Yield pairs inside a variable that must be alone: its parts, or its elements."""
         excepted = [variable for path in self.except_ for variable in variables.find(path)]
-        allowed = {variable.at for variable in excepted if not variable.is_part}
+        allowed = {variable.position for variable in excepted if not variable.is_part}
         own: dict[_At, list[Place]] = {}
         for variable in (*group, *excepted):
-            own.setdefault(variable.at, []).append(variable.place)
+            own.setdefault(variable.position, []).append(variable.place)
         for variable in group:
-            if variable.at not in allowed:
-                for one, other in variables.adjacent_parts(variable, own[variable.at], line):
+            if variable.position not in allowed:
+                for one, other in variables.adjacent_parts(variable, own[variable.position], line):
                     if one.is_near(other, line):
                         yield one, other
 
@@ -182,7 +182,7 @@ class Neighbours(Record, frozen=True):
     def _find_group(self, variables: _Variables) -> list[_Variable]:
         """Return the variables that the rule is about."""
         group = {
-            (variable.at, variable.place.path): variable
+            (variable.position, variable.place.path): variable
             for path in self._paths
             for variable in variables.find(path)
         }
@@ -209,7 +209,7 @@ class _Variable(Record, frozen=True):
     words: frozenset[str]
 
     @property
-    def at(self) -> _At:
+    def position(self) -> _At:
         return self.whole.path, self.whole.bit_offset
 
     @property
@@ -315,7 +315,7 @@ class _Variables:
                 self._add(_Variable(whole, place, own[key]))
 
     def _add(self, variable: _Variable) -> None:
-        self._uses[variable.at, variable.place.path] = variable
+        self._uses[variable.position, variable.place.path] = variable
 
     def whole_variables(self) -> list[_Variable]:
         """Return every variable as a whole."""
@@ -401,20 +401,20 @@ class _Variables:
     def next_elements(self, a: _Variable, b: _Variable) -> Iterator[tuple[_Variable, _Variable]]:
         """Yield a part of a variable with the elements next to the element that contains it."""
         inner, outer = (a, b) if is_within(a.place.path, b.place.path) else (b, a)
-        if a.at == b.at and is_within(inner.place.path, outer.place.path):
+        if a.position == b.position and is_within(inner.place.path, outer.place.path):
             layout = self._layout_of_one(inner.whole, _variable_name(inner.place.path))
             for place in next_elements(layout, inner.place.path, outer.place.path, self._line_size):
                 yield inner, replace(outer, place=place)
 
     def unchosen_parts(self, chosen: list[_Variable]) -> Iterator[_Variable]:
         """Yield the other parts of variables of which only parts are chosen."""
-        wholes = {variable.at for variable in chosen if not variable.is_part}
+        wholes = {variable.position for variable in chosen if not variable.is_part}
         parts: dict[_At, list[_Variable]] = {}
         for variable in chosen:
-            if variable.at not in wholes:
-                parts.setdefault(variable.at, []).append(variable)
+            if variable.position not in wholes:
+                parts.setdefault(variable.position, []).append(variable)
         for *_, variable in parts.values():
-            own = [each.place for each in parts[variable.at]]
+            own = [each.place for each in parts[variable.position]]
             layout = self._layout_of_one(variable.whole, _variable_name(variable.place.path))
             yield from (
                 replace(variable, place=place) for place in layout.remaining_fields(own) if not place.is_empty
@@ -466,14 +466,14 @@ class _Variables:
         )
 
     @cached_property
-    def _by_place(self) -> dict[tuple[str, int, int | None], _Variable]:
+    def _variables_by_place(self) -> dict[tuple[str, int, int | None], _Variable]:
         """The variables with a declared access, by place; the first of several."""
         uses = reversed(self.declared_variables())
         return {(v.place.path, v.place.bit_offset, v.place.bit_size): v for v in uses}
 
     def say(self, place: Place) -> str:
         """Format a variable with its accesses, addresses and section."""
-        variable = self._by_place.get((place.path, place.bit_offset, place.bit_size))
+        variable = self._variables_by_place.get((place.path, place.bit_offset, place.bit_size))
         words = f" ({', '.join(sorted(variable.words))})" if variable is not None and variable.words else ""
         section, start = self._section_of(place), self._layout.struct.address
         if start is None:

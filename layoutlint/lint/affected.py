@@ -89,7 +89,7 @@ class _Search(Record, dict=True):
     options: Options
 
     @cached_property
-    def known(self) -> frozenset[str]:
+    def known_names(self) -> frozenset[str]:
         """The files before and after the change."""
         return self.change.tracked | self.change.paths
 
@@ -109,7 +109,7 @@ class _Search(Record, dict=True):
         return frozenset(rules).union(*map(difference.changed_rules, self.packs))
 
     @cached_property
-    def embedded(self) -> Wanted:
+    def embedded_request(self) -> Wanted:
         """The structs whose verdicts depend on their containers."""
         return Wanted(patterns=tuple(sorted(embedded_names(self.packs + self.kernel_packs))))
 
@@ -128,12 +128,12 @@ class _Search(Record, dict=True):
             kernel = kernel_tree.find(root, build)
             if kernel is not None:
                 packs = self.packs + self.kernel_packs
-                yield definers.kernel_definers(kernel, inside, changed, self.known, packs)
+                yield definers.kernel_definers(kernel, inside, changed, self.known_names, packs)
         below = tuple(f"{root}{os.sep}" for root in roots)
         others = [path for path in self.change.tracked if not path.startswith(below)] if below else None
         if others != []:
             paths = self.change.tracked if others is None else others
-            yield definers.repository_definers(paths, self.known, self.packs, other_words)
+            yield definers.repository_definers(paths, self.known_names, self.packs, other_words)
 
     def _kernel_roots(self) -> set[str]:
         """Return the kernel trees with changed files, and the one that the repository is."""
@@ -282,7 +282,7 @@ class _Part(Record, dict=True):
             used = _WORD.findall(text_search.content(definer))
             rules = self._touched_rules(closure, self.rules_by_file[definer])
             if macros is not None and macros.isdisjoint(used):
-                rules = {rule for rule in rules if self.search.embedded.matches(rule.struct)}
+                rules = {rule for rule in rules if self.search.embedded_request.matches(rule.struct)}
                 rules = {rule for rule in rules if rule.struct.encode() in text}
             if rules:
                 self._add(hits, file, definer, rules)

@@ -42,7 +42,7 @@ def recall_or_find(parts: tuple[object, ...], root: str, find: Callable[[], Base
             return msgspec.json.decode(kept, type=BaseFindings, dec_hook=_decode_value)
         except (msgspec.MsgspecError, ValueError, RecursionError):
             pass
-    with accesses.recording() as log:
+    with accesses.log_answers() as log:
         found = find()
     log.leave_out(files.real_path(root))
     try:

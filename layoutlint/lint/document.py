@@ -75,7 +75,7 @@ def judge(
         structs,
         tuple(finding for finding in others if names.path(finding.place.file) == names.own),
         tuple(str(unread) for unread in (report.unread if report is not None else inputs.unread)),
-        tuple(sorted(names.of_findings(findings).items())),
+        tuple(sorted(names.finding_names(findings).items())),
         any(reading.is_kernel for reading in inputs.readings),
     )
     return result, report
@@ -183,7 +183,7 @@ class _FileNames:
             self._known[name] = self.own if is_own else name if at is None else files.real_path(at)
         return self._known[name]
 
-    def of_findings(self, findings: Iterable[Finding]) -> dict[str, str]:
+    def finding_names(self, findings: Iterable[Finding]) -> dict[str, str]:
         """Return the files that findings name, by these names."""
         names = {finding.place.file for finding in findings} | {f.rule.source.file for f in findings}
         for finding in findings:

@@ -65,7 +65,7 @@ def find(system: BuildSystem, flags: tuple[str, ...], most: int, progress: ReadO
             headers = build_system.kernel_headers(".")
             return _guesses(headers, (), most, progress, quantity(len(headers), "header"))
         if system.is_ready and system.input.endswith(compdb.NAME):
-            return _from_database(system.input, most, progress)
+            return _database_rules(system.input, most, progress)
     except ReadError as error:
         return FirstRules((), f"nothing: {error}")
     chosen, count = build_system.files_with_shared_structs(".")
@@ -74,7 +74,7 @@ def find(system: BuildSystem, flags: tuple[str, ...], most: int, progress: ReadO
     return _guesses(paths, flags, most, progress, sentence)
 
 
-def _from_database(path: str, most: int, progress: ReadOptions) -> FirstRules:
+def _database_rules(path: str, most: int, progress: ReadOptions) -> FirstRules:
     text, number, count = build_system.part_of_database(path)
     with temporary_folder() as folder:
         part = os.path.join(folder, compdb.NAME)

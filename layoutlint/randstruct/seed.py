@@ -48,23 +48,23 @@ def read_seed(text: str, option: str = "--seed") -> Seed:
     with file and line, for an invalid seed.
     """
     if files.exists(text):
-        return _from_file(text)
+        return _read_seed(text)
     if os.sep in text or "." in text:
         raise UsageError(f"{text}: no such file", option)
     return _parse_seed(text, option)
 
 
-def _from_file(path: str) -> Seed:
+def _read_seed(path: str) -> Seed:
     try:
         content = files.read_start(path, _LARGEST + 1, through_pipe=True)
     except OSError as error:
         raise UsageError(files.error_reason(error), path) from error
     if len(content) > _LARGEST:
         raise UsageError(f"is larger than {_LARGEST} bytes: it is not a file with a seed", path)
-    return _from_text(path, content.decode("latin-1"))
+    return _find_seed(path, content.decode("latin-1"))
 
 
-def _from_text(path: str, text: str) -> Seed:
+def _find_seed(path: str, text: str) -> Seed:
     quoted = _QUOTED.search(_COMMENT.sub(_blank_comment, text))
     if quoted:
         return _parse_seed(quoted[1], f"{path}:{_line_number(text, quoted.start(1))}")

@@ -211,7 +211,7 @@ def _read_unit(each: Unit, keeps: bool) -> _Read:
     try:
         if printed is None:
             return _Read(unit.read(each), None)
-        with accesses.recording() as log:
+        with accesses.log_answers() as log:
             outcome = unit.read(each, printed)
         return _Read(outcome, answers.settle(log))
     except ReadError as error:

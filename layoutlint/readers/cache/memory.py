@@ -37,7 +37,7 @@ class Memory:
             check = answers.Check(kept)
             if not check.holds():
                 return None
-            log = accesses.active()
+            log = accesses.active_log()
             if log is not None:
                 answers.log_answers(kept, log)
         except _DAMAGE:

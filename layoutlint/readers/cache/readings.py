@@ -50,7 +50,7 @@ def recall_or_read(
         except record.Malformed:
             pass
     counts.misses += 1
-    with accesses.recording() as log:
+    with accesses.log_answers() as log:
         results = list(read())
     if log.obstacle is None and _size(results) <= _MOST_STRUCTS:
         try:

@@ -20,7 +20,7 @@ _PLACES = (
 )
 
 
-@accesses.remembered(1)
+@accesses.remember(1)
 def flags() -> tuple[str, ...] | None:
     """Return the flags for the system's builtin headers; None if this machine has none.
 

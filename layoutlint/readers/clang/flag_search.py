@@ -184,7 +184,7 @@ class Database(Record):
 
     def find_own(self, path: str) -> Match | None:
         """Return the first entry for a file; None if it has none. Raises ReadError."""
-        with self._log.recording():
+        with self._log.log_answers():
             return self._search_own(path)
 
     def _search_own(self, path: str) -> Match | None:
@@ -205,7 +205,7 @@ class Database(Record):
 
     def find_includer(self, path: str) -> Match | None:
         """Return the nearest unit that seems to include a header; None if none does within the limits."""
-        with self._log.recording():
+        with self._log.log_answers():
             return self._search_includer(path)
 
     def _search_includer(self, path: str) -> Match | None:
@@ -238,7 +238,7 @@ class Database(Record):
 
     def is_reading(self, number: int, path: str) -> bool:
         """Return whether the unit of an entry seems to read a file."""
-        with self._log.recording():
+        with self._log.log_answers():
             return self._is_reading(number, path)
 
     def _is_reading(self, number: int, path: str) -> bool:

@@ -82,12 +82,12 @@ class Inclusion(Record, dict=True):
 
     def _paths_ending_with(self, name: str) -> Iterator[str]:
         tail = os.sep.join(part for part in name.split("/") if part not in ("", ".", ".."))
-        for path in self._by_name.get(os.path.basename(tail), ()):
+        for path in self._paths_by_name.get(os.path.basename(tail), ()):
             if path.endswith(f"{os.sep}{tail}"):
                 yield path
 
     @cached_property
-    def _by_name(self) -> dict[str, list[str]]:
+    def _paths_by_name(self) -> dict[str, list[str]]:
         paths: dict[str, list[str]] = {}
         for path in sorted(self.known):
             paths.setdefault(path.rpartition(os.sep)[2], []).append(path)

@@ -87,7 +87,7 @@ class Messages:
 
 def log_unit(lib: Any, handle: int, unit: Unit, messages: Messages) -> None:
     """Log what libclang read and looked for in a unit."""
-    log = accesses.active()
+    log = accesses.active_log()
     if log is None:
         return
     folders = messages.include_folders()

@@ -75,7 +75,7 @@ def run(units: Sequence[Unit], wanted: Wanted, options: ReadOptions) -> Outcome:
 
 
 def _parse_unit(unit: Unit, wanted: Wanted, looks_for_hidden: bool) -> ParsedUnit | Unread:
-    printed = Messages() if accesses.active() is not None else None
+    printed = Messages() if accesses.active_log() is not None else None
     confine()
     try:
         return parse.read(unit, wanted, looks_for_hidden, printed)

@@ -79,7 +79,7 @@ class Problems(Record, dict=True):
         return any(
             not diagnostic.is_doubt and stretch.has(diagnostic.file, diagnostic.offset)
             for stretch in self._stretches(record)
-            for diagnostic in self._by_file.get(stretch.file, ())
+            for diagnostic in self._diagnostics_by_file.get(stretch.file, ())
         )
 
     def is_marked(self, record: Cursor) -> bool:
@@ -94,7 +94,7 @@ class Problems(Record, dict=True):
     def _find(self, declaration: Cursor) -> str | None:
         """Return the problem inside one declaration; None if there is none."""
         for stretch in self._stretches(declaration):
-            for diagnostic in self._by_file.get(stretch.file, ()):
+            for diagnostic in self._diagnostics_by_file.get(stretch.file, ()):
                 if stretch.has(diagnostic.file, diagnostic.offset):
                     return diagnostic.text
         variable = self._would_be_attributes.get(self._extent(declaration)[:2])
@@ -119,7 +119,7 @@ class Problems(Record, dict=True):
         return f"{self.places.source(declaration)}: its fields are shuffled by {self.shuffled_by}"
 
     @cached_property
-    def _by_file(self) -> dict[int | None, list[Diagnostic]]:
+    def _diagnostics_by_file(self) -> dict[int | None, list[Diagnostic]]:
         by_file: dict[int | None, list[Diagnostic]] = {}
         for diagnostic in self.diagnostics:
             by_file.setdefault(diagnostic.file, []).append(diagnostic)
@@ -163,13 +163,13 @@ class Problems(Record, dict=True):
         """Return the extents of a declaration up to its semicolon, and of the files included inside it."""
         extents = [self._statement_extent(self._extent(declaration))]
         for stretch in extents:
-            for file, directive in self._included_by.get(stretch.file, ()):
+            for file, directive in self._included_files.get(stretch.file, ()):
                 if stretch.has(directive.file, directive.offset):
                     extents.append(Extent(file, 0, None))
         return extents
 
     @cached_property
-    def _included_by(self) -> dict[int | None, list[tuple[int, Spot]]]:
+    def _included_files(self) -> dict[int | None, list[tuple[int, Spot]]]:
         """The files that each file is the first to include."""
         by_includer: dict[int | None, list[tuple[int, Spot]]] = {}
         included: set[int] = set()
@@ -180,7 +180,7 @@ class Problems(Record, dict=True):
         return by_includer
 
     def _statement_extent(self, extent: Extent) -> Extent:
-        is_needed = extent.file in self._by_file or self.shuffled_by is not None
+        is_needed = extent.file in self._diagnostics_by_file or self.shuffled_by is not None
         if not is_needed or extent.file is None or extent.end is None:
             return extent
         semicolon = self._text(extent.file).find(b";", extent.end, extent.end + _TAIL)

@@ -52,7 +52,7 @@ def with_release(reading: Reading, release: Release | None, image: Image | None)
     notes: list[str] = []
     config = None if image is None else _ikconfig(image, notes)
     if config is None and release is not None:
-        config = _from_file(reading.path, release, notes)
+        config = _read_config(reading.path, release, notes)
     if config is not None:
         notes.append(f"its configuration comes from {config.place}")
     return replace(
@@ -124,7 +124,7 @@ def _other_build(text: str, release: Release) -> str | None:
     return f"the banner says {contradicted[0].replace('!', 'no ')}, and it does not" if contradicted else None
 
 
-def _from_file(path: str, release: Release, notes: list[str]) -> Config | None:
+def _read_config(path: str, release: Release, notes: list[str]) -> Config | None:
     """Return the first configuration that fits among the files where packages and builds leave it."""
     for place in _places(files.real_path(path), release.name):
         text = _content(place)
@@ -170,7 +170,7 @@ def _root(path: str) -> str | None:
     return next((path[: path.rindex(home)] for home in _HOMES if home in path), None)
 
 
-@accesses.remembered(64)
+@accesses.remember(64)
 def _content(path: str) -> str | None:
     """Return the text of a file, also of a compressed one; None if it cannot be read."""
     try:

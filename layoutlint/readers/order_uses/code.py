@@ -61,7 +61,7 @@ class Code:
         return Names(self.text)
 
     @cached_property
-    def closing(self) -> dict[int, int]:
+    def closings(self) -> dict[int, int]:
         """The offset of the bracket that closes the one at each offset, if one does.
 
         A brace in the first column closes everything: branches of `#if` can open more than they close.
@@ -88,7 +88,7 @@ class Code:
 
         Yields nothing if nothing closes them. A semicolon also separates.
         """
-        end = self.closing.get(opening)
+        end = self.closings.get(opening)
         if end is None:
             return
         start = at = opening + 1
@@ -98,7 +98,7 @@ class Code:
                 yield start, sign.start()
                 start = at
             else:
-                at = self.closing.get(sign.start(), sign.start()) + 1
+                at = self.closings.get(sign.start(), sign.start()) + 1
         if start > opening + 1 or self.text[start:end].strip():
             yield start, end
 

@@ -62,7 +62,7 @@ def find(code: Code, raw: str, type_pattern: str, inner: str) -> Iterator[Contai
     if not found:
         return
     bodies = sorted(
-        (brace, code.closing.get(brace, brace), name)
+        (brace, code.closings.get(brace, brace), name)
         for name, at in set(text_search.definitions_in(code.text.encode("latin-1")))
         if (brace := code.text.find("{", at)) >= 0
     )
@@ -80,7 +80,7 @@ def find(code: Code, raw: str, type_pattern: str, inner: str) -> Iterator[Contai
 
 def _position(code: Code, raw: str, brace: int, member: str) -> int | None:
     """Return the position of a member in a body; None if directives are between its members."""
-    end = code.closing[brace]
+    end = code.closings[brace]
     if re.search(r"\n[ \t]*#", raw[brace:end]):
         return None
     for position, (start, stop) in enumerate(code.parts(brace)):

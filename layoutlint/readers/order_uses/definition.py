@@ -86,7 +86,7 @@ def definitions(code: Code, subject: Subject) -> Iterator[Definition]:
         starts += [match.start() for match in re.finditer(opened, code.text)]
     for start in sorted(set(starts)):
         brace = code.text.find("{", start)
-        closing = code.closing.get(brace)
+        closing = code.closings.get(brace)
         if brace >= 0 and closing is not None:
             end = code.text.find(";", closing)
             yield Definition(start, brace, end if end >= 0 else closing)
@@ -94,7 +94,7 @@ def definitions(code: Code, subject: Subject) -> Iterator[Definition]:
 
 def marks(code: Code, subject: Subject, definition: Definition) -> Marks:
     """Return the marks of a definition for randomisation."""
-    tail = code.text[code.closing[definition.brace] : definition.end]
+    tail = code.text[code.closings[definition.brace] : definition.end]
     is_marked = re.search(r"(?<!no_)\b_*randomize_layout\b", tail) is not None
     body = code.text[definition.brace : definition.end]
     start, end = body.find(_RANDOM_START), body.find(_RANDOM_END)
@@ -110,7 +110,7 @@ def marks(code: Code, subject: Subject, definition: Definition) -> Marks:
 def uses(code: Code, raw: str, subject: Subject, definition: Definition) -> Iterator[OrderUse]:
     """Yield the uses that a definition itself states; `raw` is the text with its comments."""
     line = code.line(definition.start)
-    closing = code.closing[definition.brace]
+    closing = code.closings[definition.brace]
     around = code.text[definition.start : definition.brace] + code.text[closing : definition.end]
     before = code.text[max(0, definition.start - _HEAD) : definition.start]
     before = before[max(before.rfind(";"), before.rfind("}")) + 1 :]
@@ -128,7 +128,7 @@ def uses(code: Code, raw: str, subject: Subject, definition: Definition) -> Iter
         text = f"`{kabi[0]}` promises a stable layout to modules"
         yield OrderUse("kabi", code.path, code.line(kabi.start()), text)
     for group in _GROUP.finditer(code.text, definition.brace, closing):
-        words = _WORD.findall(code.text[group.start() : code.closing.get(group.end() - 1, group.end())])
+        words = _WORD.findall(code.text[group.start() : code.closings.get(group.end() - 1, group.end())])
         places = sorted({subject.member_at[word] for word in words[1:] if word in subject.member_at})
         if places:
             text = f"`{words[1]}` groups members, which move together"

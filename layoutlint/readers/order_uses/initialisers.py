@@ -85,7 +85,7 @@ def _variable_initialisers(code: Code, at: int) -> Iterator[Initialiser]:
             yield value
         if value is None or value.macro:
             return
-        tail = _NEXT.match(code.text, code.closing.get(value.at, len(code.text)) + 1)
+        tail = _NEXT.match(code.text, code.closings.get(value.at, len(code.text)) + 1)
         declarator = tail[1] if tail is not None else ""
 
 
@@ -117,7 +117,7 @@ def array_values(code: Code, value: Initialiser) -> Iterator[tuple[int, int, int
 
     The dimensions of a value that is not in braces are those that are left.
     """
-    pending = [(value.at, code.closing.get(value.at, -1), value.dims)]
+    pending = [(value.at, code.closings.get(value.at, -1), value.dims)]
     while pending:
         start, end, dims = pending.pop()
         if end < 0:

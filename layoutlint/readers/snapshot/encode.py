@@ -104,10 +104,10 @@ class _Bodies:
             name=name, aggregate=struct.aggregate, embedded=True, file=record.file, fields=record.fields
         )
         bodies = self._by_name[name]
-        if any(_without_lines(body.record) == record for body in bodies):
+        if any(_drop_lines(body.record) == record for body in bodies):
             return
         for body in bodies:
-            if _without_lines(body.record) == only_fields:
+            if _drop_lines(body.record) == only_fields:
                 body.record = replace(record, number=body.record.number)
                 return
         bodies.append(_Body(replace(record, number=len(bodies) + 1)))
@@ -207,7 +207,7 @@ class _Bodies:
         return reference(name, number)
 
 
-def _without_lines(record: StructRecord) -> StructRecord:
+def _drop_lines(record: StructRecord) -> StructRecord:
     return replace(record, number=1)
 
 
@@ -245,12 +245,12 @@ def _decisive_alignments(struct: Struct) -> int:
         return struct.possible
     bare = replace(struct, aliases=())
     _, every = possible_alignments.struct_alignments(bare, struct.bit_size or 0)
-    plain = replace(bare, fields=tuple(map(_without_line, struct.fields)), possible=0)
+    plain = replace(bare, fields=tuple(map(_drop_line, struct.fields)), possible=0)
     _, shown = possible_alignments.struct_alignments(plain, struct.bit_size or 0)
     return 0 if every == shown else every
 
 
-def _without_line(member: Field) -> Field:
+def _drop_line(member: Field) -> Field:
     if member.source is None or member.source.line is None:
         return member
     return replace(member, source=Source(member.source.file))

@@ -188,7 +188,7 @@ class _Kind(Record, frozen=True):
 
 _KINDS = (
     _Kind("of another size", _is_resized, _growth_key),
-    _Kind("no longer alone on their lines", lambda c: c.lost_its_line, _size_key, _with_gained),
+    _Kind("no longer alone on their lines", lambda c: c.has_lost_its_line, _size_key, _with_gained),
     _Kind("on two lines now, and on one before", _straddles_now),
     _Kind("renamed", lambda c: c.presence is Presence.RENAMED),
     _Kind("added", lambda c: _is_only(c, Presence.ADDED), _growth_key),

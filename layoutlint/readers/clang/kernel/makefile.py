@@ -32,7 +32,7 @@ def added_flags(source: str, top: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(words))
 
 
-@accesses.remembered(1 << 16)
+@accesses.remember(1 << 16)
 def _cached_words(folder: str, top: str, is_own: bool) -> tuple[str, ...]:
     return tuple(_words(folder, top, is_own))
 
@@ -50,7 +50,7 @@ def _words(folder: str, top: str, is_own: bool) -> Iterator[str]:
                 yield _resolve(_VARIABLE.sub(lambda match: variables[match[1]], word), top)
 
 
-@accesses.remembered(1 << 16)
+@accesses.remember(1 << 16)
 def _has_makefile(folder: str) -> bool:
     return bool(_makefile(folder))
 
