@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NoReturn
 import click
 
 from layoutlint import reports
-from layoutlint.commands import pictures, standard_input
+from layoutlint.commands import standard_input
 from layoutlint.commands.options import (
     PlacementOptions,
     RandomisingOptions,
@@ -24,10 +24,12 @@ from layoutlint.commands.options import (
 )
 from layoutlint.commands.output import print_listing, show_options
 from layoutlint.commands.struct_names import refuse_swapped, without_keywords
+from layoutlint.phrases import first_few
 
 if TYPE_CHECKING:
     from layoutlint.judgement.rule import Pack
     from layoutlint.lint.struct_listing import StructListing
+    from layoutlint.model.structs import Struct
     from layoutlint.reports.show.options import ShowOptions
 
 _OFFSET = re.compile(r"0[xX][0-9a-fA-F]{1,15}|[0-9]{1,18}")
@@ -133,7 +135,7 @@ def show(
     if is_picture or not everything:
         options = _with_intent(options, input, listing, rule_paths, is_picture)
     if bases is not None or format_ == "svg":
-        options = pictures.with_bases(options, listing.structs, bases, format_ == "svg")
+        options = _add_bases(options, listing.structs, bases, format_ == "svg")
     if html is not None:
         output_files.write_whole(html, "".join(reports.SHOW_FORMATS["html"](listing.structs, options)))
     if offsets:
@@ -180,3 +182,35 @@ def _print_at(
     troubles = [trouble for struct in listing.structs for trouble in at.outside_messages(struct, offsets)]
     listing = replace(listing, troubles=(*listing.troubles, *troubles))
     print_listing(at.render(listing.structs, offsets, options), listing, allow_unknown)
+
+
+def _add_bases(
+    options: ShowOptions, structs: tuple[Struct, ...], bases: tuple[int, ...] | None, is_picture: bool
+) -> ShowOptions:
+    """Return options with the bases to draw; raises UsageError for impossible ones, and for too many objects.
+
+    `bases` is () for all bases of a struct, and None for the first one. `is_picture`: all are in one SVG.
+    """
+    from layoutlint.geometry.layout import Layout
+    from layoutlint.geometry.placement import placements
+    from layoutlint.model.record import replace
+    from layoutlint.reports.show import svg
+
+    drawn = 0
+    options = replace(options, bases=bases)
+    for struct in structs:
+        drawn += len(svg.picture_bases(struct, options))
+        if is_picture and drawn > svg.MOST_PICTURES:
+            raise click.UsageError(
+                f"one SVG has at most {svg.MOST_PICTURES} objects; name fewer structs, or --base N"
+            )
+        if struct.problem is not None or struct.bit_size is None:
+            continue
+        possible = placements(Layout(struct), options.line_size, options.min_align).bases
+        for base in bases or ():
+            if base not in possible:
+                raise click.UsageError(
+                    f"--base {base}: {struct.aggregate} {struct.name} starts at byte "
+                    f"{first_few(tuple(map(str, possible)), 16)} of a line (see --min-align)"
+                )
+    return options

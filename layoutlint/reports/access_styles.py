@@ -1,4 +1,4 @@
-"""The colours and dashes with which pictures show the declared access of a field.
+"""The declared accesses of fields in pictures: which fields have some, with which colours and dashes.
 
 The colours are those of Okabe and Ito, which people with colour blindness tell apart. Dashes say the same.
 """
@@ -7,7 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from layoutlint.geometry.field_types import TYPE, Finder
+from layoutlint.geometry.layout import Layout, Place
 from layoutlint.judgement.context import Access
+from layoutlint.model.paths import is_pattern
 from layoutlint.model.record import Record
 
 
@@ -39,6 +42,25 @@ def access_styles(accesses: Iterable[str]) -> tuple[AccessStyle, ...]:
         *(style for style in _PREDEFINED if style.access in used),
         *(AccessStyle(name, *_FURTHER[number % len(_FURTHER)]) for number, name in enumerate(others)),
     )
+
+
+def declared_fields(layout: Layout, accesses: Iterable[Access]) -> dict[Place, tuple[Access, ...]]:
+    """Return the fields with their declared accesses; a field's own declaration overrides a pattern's.
+
+    Declarations of missing fields are skipped.
+    """
+    finder = Finder()
+    by_side: dict[tuple[Place, str], Access] = {}
+    for access in sorted(accesses, key=lambda access: not is_pattern(access.path)):
+        if not access.access:
+            continue
+        by_type = access.path.startswith(TYPE)
+        places = finder.find_fields(layout, (access.path,)) if by_type else layout.match(access.path)
+        by_side.update(((place, access.side), access) for place in places)
+    fields: dict[Place, tuple[Access, ...]] = {}
+    for (place, _), access in by_side.items():
+        fields[place] = (*fields.get(place, ()), access)
+    return fields
 
 
 def strongest(accesses: Sequence[Access]) -> str:

@@ -9,7 +9,8 @@ from typing import Literal
 from ortools.sat.python import cp_model
 from ortools.sat.python.cp_model import LinearExprT, LiteralT
 
-from layoutlint.geometry.layout import Place
+from layoutlint.geometry.layout import Layout, Place
+from layoutlint.geometry.placement import count_lines
 from layoutlint.model.record import Record, replace
 from layoutlint.suggestion.arrangement import Arrangement
 from layoutlint.suggestion.common_order import CommonOrder, order_of_one
@@ -17,7 +18,7 @@ from layoutlint.suggestion.demands import Demand
 from layoutlint.suggestion.greedy import small_order
 from layoutlint.suggestion.joint import JointProgram
 from layoutlint.suggestion.limits import Limit
-from layoutlint.suggestion.program import Program
+from layoutlint.suggestion.program import Program, unmoved_units
 from layoutlint.suggestion.statements import state
 
 Aim = Literal["lines", "moves", "size", "holes"]
@@ -55,6 +56,16 @@ class BuildTask(Record, frozen=True):
     weight: int = 1
     """The number of builds that are the same."""
 
+    def value(self, aim: Aim, units: tuple[int, ...]) -> int:
+        """Return what an order of the units reaches for an aim other than `moves`."""
+        if aim == "size":
+            return (self.arrangement.lay_out(units).bit_size or 0) // 8
+        if aim == "holes":
+            return self.arrangement.count_holes(units)
+        layout = Layout(self.arrangement.lay_out(units))
+        places = [[layout.find(place.path) or place for place in path] for path in self.paths]
+        return sum(max(count_lines(path, base, self.line) for base in self.bases) for path in places)
+
 
 class Task(Record, frozen=True):
     """What is searched: a common order of some builds.
@@ -79,6 +90,16 @@ class Task(Record, frozen=True):
     def has_excluded(self) -> bool:
         """Whether orders are excluded in some build."""
         return any(build.excluded for build in self.builds)
+
+    def value(self, aim: Aim, order: tuple[int, ...]) -> int:
+        """Return what an order of the common units reaches for an aim, summed over all builds."""
+        if aim == "moves":
+            unmoved = unmoved_units(order, self.order.weights)
+            return sum(weight for number, weight in enumerate(self.order.weights) if number not in unmoved)
+        return sum(
+            build.weight * build.value(aim, self.order.translate(number, order))
+            for number, build in enumerate(self.builds)
+        )
 
     def with_limits(self, limits: Sequence[tuple[Limit, ...]]) -> Task:
         """Return the task with what every order must meet in each build."""

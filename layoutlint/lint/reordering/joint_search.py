@@ -12,7 +12,6 @@ from layoutlint.lint.reordering.builds import ArrangedSubject, Request
 from layoutlint.lint.reordering.merging import merge_builds
 from layoutlint.lint.reordering.solving import moves_of, solve
 from layoutlint.lint.reordering.task import Candidate
-from layoutlint.lint.reordering.values import value_of
 from layoutlint.model.build import Build
 from layoutlint.model.record import Record, replace
 from layoutlint.model.structs import Struct
@@ -197,5 +196,5 @@ def _refusals(each: ArrangedSubject, positions: list[int], new: Struct) -> Itera
 def _aims(task: Task, solution: Solution) -> Iterator[Aimed]:
     declared = task.order.declared_order()
     for reached in solution.reached:
-        before, after = (value_of(task, reached.aim, order) for order in (declared, solution.order))
+        before, after = (task.value(reached.aim, order) for order in (declared, solution.order))
         yield Aimed(reached.aim, before, after, min(reached.bound, after))

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from layoutlint.judgement.verdict import Outcome, Verdict
 from layoutlint.lint.reordering.start import count_faults, extend, start_order
 from layoutlint.lint.reordering.task import Candidate
-from layoutlint.lint.reordering.values import value_of
 from layoutlint.model.record import replace
 from layoutlint.suggestion.common_order import CommonOrder
 from layoutlint.suggestion.program import unmoved_units
@@ -74,7 +73,7 @@ def _choose_start(task: Task, builds: Sequence[Candidate], effort: float) -> Tas
     tried = (extend(task.order, number, each.order) for number, each in enumerate(alone))
     starts += (each for each in tried if _has_ends(task, each))
     best = min(
-        starts, key=lambda each: (count_faults(task.order, builds, each), value_of(task, task.aims[0], each))
+        starts, key=lambda each: (count_faults(task.order, builds, each), task.value(task.aims[0], each))
     )
     return replace(task, start=best, bound=max(bounds) if task.aims[0] == "moves" else sum(bounds))
 
@@ -110,8 +109,7 @@ def _start_as_solution(task: Task, judges: Judges) -> Solution:
         return Solution("unknown")
     bounds = (task.bound, *(0 for _ in task.aims[1:]))
     reached = tuple(
-        Reached(aim, value_of(task, aim, task.start), bound)
-        for aim, bound in zip(task.aims, bounds, strict=True)
+        Reached(aim, task.value(aim, task.start), bound) for aim, bound in zip(task.aims, bounds, strict=True)
     )
     return Solution("feasible", task.start, reached, tuple(range(task.rules)))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from layoutlint.model.record import Record
-from layoutlint.readers.allocations import struct_fields
+from layoutlint.readers.allocations import struct_definitions
 from layoutlint.readers.allocations.expressions import Tokens, spell, strip_parentheses
 
 # Each pattern matches in one way only and has a bounded length, so that no text takes exponential time.
@@ -77,7 +77,7 @@ class Names:
         self._local: dict[tuple[int, str], list[tuple[int, _Typed]]] = {}
         """By the start of a function and a name: offset and type of each declaration."""
         self._top: dict[str, set[_Typed]] | None = None
-        self._fields: dict[str, struct_fields.Fields] | None = None
+        self._fields: dict[str, struct_definitions.Fields] | None = None
 
     def meaning(self, operand: Tokens, at: int) -> Meaning:
         """Return the type of an operand of `sizeof` at an offset of the text."""
@@ -106,7 +106,7 @@ class Names:
         if not all(name.isidentifier() for name in names) or not set(signs) <= {"->", "."}:
             return None
         if self._fields is None:
-            self._fields = struct_fields.fields_by_tag(self._text)
+            self._fields = struct_definitions.fields_by_tag(self._text)
         types = (
             self._function_types(names[0], at) or self._file_scope().get(names[0], set()) if names else set()
         )

@@ -14,7 +14,7 @@ from layoutlint.model.storage import Allocator
 from layoutlint.model.wanted import Wanted
 from layoutlint.readers.allocations.allocation import Allocation
 from layoutlint.readers.allocations.calls import find
-from layoutlint.readers.allocations.typedefs import struct_typedefs
+from layoutlint.readers.allocations.struct_definitions import struct_typedefs
 from layoutlint.readers.processes.child import Lost
 from layoutlint.readers.processes.pool import map_ordered, processors
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from layoutlint import files
 from layoutlint.model.record import Record, field
-from layoutlint.readers.allocations.typedefs import struct_typedefs
+from layoutlint.readers.allocations.struct_definitions import struct_typedefs
 from layoutlint.readers.order_uses import casts, containers, definition, initialisers, memory, offsets
 from layoutlint.readers.order_uses.casts import Cast
 from layoutlint.readers.order_uses.code import Code, Macro, macros, statements

@@ -10,10 +10,9 @@ from layoutlint.geometry.containers import Container, Index, TooManyContainers
 from layoutlint.geometry.layout import Layout, Place
 from layoutlint.geometry.placement import placements
 from layoutlint.judgement.context import Access
-from layoutlint.judgement.declared_fields import declared_fields
 from layoutlint.model.structs import Struct
 from layoutlint.model.target import Target
-from layoutlint.reports.access_styles import access_styles, access_text, strongest
+from layoutlint.reports.access_styles import access_styles, access_text, declared_fields, strongest
 from layoutlint.reports.line_map import strips
 from layoutlint.reports.show import json as show_json
 from layoutlint.reports.show.options import ShowOptions

@@ -10,11 +10,16 @@ from collections.abc import Iterator, Sequence
 from layoutlint.geometry.layout import Layout, Place
 from layoutlint.geometry.placement import Placements, placements
 from layoutlint.judgement.context import Access
-from layoutlint.judgement.declared_fields import declared_fields
 from layoutlint.model.record import Record
 from layoutlint.model.structs import Struct
 from layoutlint.phrases import first_few, quantity
-from layoutlint.reports.access_styles import AccessStyle, access_styles, access_text, strongest
+from layoutlint.reports.access_styles import (
+    AccessStyle,
+    access_styles,
+    access_text,
+    declared_fields,
+    strongest,
+)
 from layoutlint.reports.line_map import Piece, Row, Strip, Strips, line_rows, strips
 from layoutlint.reports.show.options import ShowOptions
 from layoutlint.reports.xml_text import attributes, escape

@@ -1,4 +1,4 @@
-"""The fields of structs that a source defines, if they are structs or pointers to structs."""
+"""Structs that a C source defines: their fields that lead to other structs, and their typedefs."""
 
 from __future__ import annotations
 
@@ -6,10 +6,16 @@ import re
 from collections.abc import Iterator
 
 _BRACE = re.compile(r"\b(?:struct|union)\s+(\w+)\s*\{|[{}]")
+_ANY_BRACE = re.compile(r"[{}]")
 _NO_WORDS = re.compile(r"\b(?:const|volatile|__\w+)\b|\s+")
 _DECLARED = re.compile(r" *(?:struct|union) +(\w+)((?: |\*)[^()]*)")
 _DECLARATOR = re.compile(r"([ *]*)(\w+) *(?:(\[)[^,]*)?")
+_SHORT_TYPEDEF = re.compile(r"\btypedef\s+(?:struct|union)\s+(\w+)\s+(\w+)\s*;")
+_TYPEDEF = re.compile(r"^typedef\s+(?:struct|union)\b([^{};()]{0,200})\{", re.MULTILINE)
+_TAIL = re.compile(r"([^{};]{0,200});")
+_LAST_WORD = re.compile(r"(\w+)\s*$")
 _LONGEST = 1 << 16
+"""The most characters between the braces of a struct."""
 
 Fields = dict[str, set[tuple[str, int]]]
 """By name: the tags of a field in the definitions, each with the dereferences from the field to it."""
@@ -51,9 +57,33 @@ def _outermost(body: str) -> str:
     """Return the text outside of all braces, with a space for each pair of braces."""
     parts: list[str] = []
     depth, at = 0, 0
-    for brace in re.finditer(r"[{}]", body):
+    for brace in _ANY_BRACE.finditer(body):
         if depth == 0:
             parts.append(body[at : brace.start()])
         depth += 1 if brace[0] == "{" else -1
         at = brace.end()
     return " ".join((*parts, body[at:]))
+
+
+def struct_typedefs(text: str) -> dict[str, str]:
+    """Return the typedefs of structs in a text, each with the tag of the struct; empty for one without."""
+    if "typedef" not in text:
+        return {}
+    typedefs = {name: tag for tag, name in _SHORT_TYPEDEF.findall(text)}
+    for head in _TYPEDEF.finditer(text):
+        tail = _TAIL.match(text, _closing_brace(text, head.end()))
+        name = _LAST_WORD.search(tail[1]) if tail is not None else None
+        tag = _LAST_WORD.search(head[1])
+        if name is not None:
+            typedefs[name[1]] = tag[1] if tag is not None else ""
+    return typedefs
+
+
+def _closing_brace(text: str, start: int) -> int:
+    """Return the offset after the brace that closes the one before `start`, or `start` if it is far away."""
+    depth = 1
+    for brace in _ANY_BRACE.finditer(text, start, start + _LONGEST):
+        depth += 1 if brace[0] == "{" else -1
+        if depth == 0:
+            return brace.end()
+    return start
