@@ -29,7 +29,7 @@ def state_of(status: os.stat_result) -> State:
 
 
 def kind_of(path: str) -> str:
-    """Return the kind of a path; `absent` if it cannot be asked for, as os.path.exists has it."""
+    """Return the kind of a path; `absent` if the system refuses to say, as os.path.exists has it."""
     try:
         mode = os.stat(path).st_mode
     except (OSError, ValueError):

@@ -33,6 +33,23 @@ class ReadError(LayoutlintError):
         return f"{self.path}: {self.reason}"
 
 
+class Mistake(str):
+    """A mistake in a rule file, with its line: `file:line: text`."""
+
+    path: str
+    line: int
+    text: str
+
+    def __new__(cls, path: str, line: int, text: str) -> Mistake:
+        """Return the message on a line of a file, from 1."""
+        mistake = super().__new__(cls, f"{path}:{line}: {text}")
+        mistake.path, mistake.line, mistake.text = path, line, text
+        return mistake
+
+    def __reduce__(self) -> tuple[type[Mistake], tuple[str, int, str]]:
+        return Mistake, (self.path, self.line, self.text)
+
+
 class RuleFileError(LayoutlintError):
     """All mistakes in rule files, each `file:line: message`: exit status 2."""
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import nullcontext
+from functools import partial
 from time import strftime, time_ns
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 import click
 
@@ -239,7 +240,7 @@ def _run(arguments: Arguments, own: CheckOptions, files: list[tuple[str, str]]) 
 
 
 def _judge(arguments: Arguments, own: CheckOptions) -> Report:
-    """Return the report on the inputs, compared with a baseline or a revision if that is asked for."""
+    """Return the report on the inputs, compared with a baseline or a revision if one is requested."""
     policy = judging.base_policy(arguments)
     held = None if own.snapshot is None else _read_held_layouts(own.snapshot, arguments, policy)
     scope = Scope(own.fail_on, own.guesses, own.staged, own.since, held, own.uses)
@@ -260,7 +261,7 @@ def _judge(arguments: Arguments, own: CheckOptions) -> Report:
 
 
 def _with_fixes(report: Report, judged: Judged, own: CheckOptions) -> Report:
-    """Return a report whose findings have safe fixes, if they are asked for. Raises ReadError."""
+    """Return a report whose findings have safe fixes, if they are requested. Raises ReadError."""
     if not own.suggest:
         return report
     try:
@@ -305,7 +306,7 @@ def _write(files: list[tuple[str, str]], report: Report, own: CheckOptions, read
     from layoutlint.commands import output_files
 
     for name, path in files:
-        text = reports.FORMATS[name](report, **_format_options(name, own, reading.width))
+        text = _renderer(name, own, reading.width)(report)
         output_files.write_whole(path, text)
 
 
@@ -313,25 +314,26 @@ def _text(report: Report, own: CheckOptions, reading: ReadingOptions) -> str:
     """Return what is printed on stdout."""
     from layoutlint.commands import terminal
 
-    options = _format_options(own.format_, own, terminal.width(reading.width))
-    if own.format_ == "text":
-        options["color"] = terminal.has_color(reading.color)
-    return reports.FORMATS[own.format_](report, **options)
+    color = terminal.has_color(reading.color)
+    return _renderer(own.format_, own, terminal.width(reading.width), color)(report)
 
 
-def _format_options(name: str, own: CheckOptions, width: int | None) -> dict[str, Any]:
-    """Return the options of a format; only those for people have any."""
+def _renderer(
+    name: str, own: CheckOptions, width: int | None, color: bool = False
+) -> Callable[[Report], str]:
+    """Return the function of a format, with its options; only those for people have any."""
+    render = reports.FORMATS[name]
     if name == "concise":
-        return {"summary": not own.quiet}
+        return partial(render, summary=not own.quiet)
     if name in _FROM_TOP:
-        return {"repository": _repository()}
+        return partial(render, repository=_repository())
     if name != "text":
-        return {}
+        return render
     from layoutlint.reports.check.summary import Detail
 
     detail = Detail.QUIET if own.quiet else Detail.VERBOSE if own.verbose else Detail.NORMAL
-    wrapped = {} if width is None else {"width": width}
-    return {"detail": detail, "statistics": own.statistics, **wrapped}
+    render = partial(render, detail=detail, statistics=own.statistics, color=color)
+    return render if width is None else partial(render, width=width)
 
 
 def _repository() -> Repository:

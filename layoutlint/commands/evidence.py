@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import click
@@ -135,7 +137,7 @@ def evidence(
     report = _run(flags, report_paths, own, placement, reading)
     for name, path in files:
         output_files.write_whole(path, reports.EVIDENCE_FORMATS[name](report))
-    terminal.write(reports.EVIDENCE_FORMATS[own.format_](report, **_format_options(own, reading)))
+    terminal.write(_renderer(own, reading)(report))
     sys.stdout.flush()
     sys.exit(report.exit_status)
 
@@ -179,13 +181,16 @@ def _options(
     )
 
 
-def _format_options(own: EvidenceOptions, reading: ReadingOptions) -> dict[str, Any]:
+def _renderer(own: EvidenceOptions, reading: ReadingOptions) -> Callable[[EvidenceReport], str]:
+    """Return the function of a format, with the options that the one for people has."""
     from layoutlint.commands import terminal
 
+    render = reports.EVIDENCE_FORMATS[own.format_]
     if own.format_ != "text":
-        return {}
-    return {
-        "color": terminal.has_color(reading.color),
-        "width": terminal.width(reading.width),
-        "verbose": own.verbose,
-    }
+        return render
+    return partial(
+        render,
+        color=terminal.has_color(reading.color),
+        width=terminal.width(reading.width),
+        verbose=own.verbose,
+    )

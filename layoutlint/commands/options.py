@@ -415,7 +415,7 @@ def read_options(
 
 
 def debug_servers(reading: ReadingOptions) -> DebugServers | None:
-    """Return the servers that are asked for debug information, None without --debuginfod; raise UsageError.
+    """Return the servers to search for debug information, None without --debuginfod; raise UsageError.
 
     The variables are those of elfutils (debuginfod_find_debuginfo(3)).
     """

@@ -170,7 +170,7 @@ def _request(own: SnapshotOptions) -> Request:
 
 
 def _former_request(old: Reading) -> Request:
-    """Return what an older snapshot was asked for."""
+    """Return the request that an older snapshot answered."""
     from layoutlint.lint.recording import Request
 
     before = frozenset(struct.name for struct in old.structs)

@@ -144,7 +144,7 @@ def suggest(
 
 
 def _print(results: Sequence[Suggestion], own: SuggestOptions, reading: ReadingOptions) -> None:
-    """Print the patches or the report; if one that was asked for is missing, the report on stderr."""
+    """Print the patches or the report; if a requested patch is missing, the report on stderr."""
     from layoutlint.commands import terminal
 
     if own.patch and all(result.patch is not None for result in results):

@@ -9,7 +9,7 @@ from layoutlint.model.record import Record, field
 
 
 class Trial(Enum):
-    """What a rule makes of a commit."""
+    """The result of a rule on a commit."""
 
     GOOD = "good"
     BAD = "bad"

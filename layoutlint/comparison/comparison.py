@@ -57,7 +57,7 @@ class Side(Record, frozen=True):
                 reason = "GCC randomised its layouts, and its debug information has the declared order"
                 yield NotCompared(self.label, reason)
         for unread in self.report.unread:
-            yield NotCompared(self.label, unread.sentence if unread.origin == self.label else str(unread))
+            yield NotCompared(self.label, unread.text_for(self.label))
         for part in self.report.coverage.not_covered:
             if part.rules:
                 yield NotCompared(self.label, part.sentence if part.origin == self.label else str(part))

@@ -10,7 +10,7 @@ BISECT_SCHEMA = "layoutlint/bisect/1"
 
 
 class TriedCommit(Record, frozen=True):
-    """A commit, and what a rule makes of it."""
+    """A commit, and the result of a rule on it."""
 
     id: str
     date: str

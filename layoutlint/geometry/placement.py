@@ -70,7 +70,7 @@ class Placements(Record, frozen=True):
 
     @property
     def aligner_outside_linux(self) -> str:
-        """The same in parentheses, for advice that is clear to kernel developers without; empty for Linux."""
+        """`aligner` in parentheses, for advice that needs it only outside Linux; empty for Linux."""
         return "" if self.attribute == LINUX_ATTRIBUTE else f" ({self.aligner})"
 
     def basis(self, violating: tuple[int, ...], failing: Sequence[Placements] | None = None) -> str:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from fnmatch import fnmatchcase
 
 from layoutlint.geometry.groups import Group
 from layoutlint.inference.phases import Phase, phase_of
 from layoutlint.inference.program import FieldUse
 from layoutlint.judgement.rule import Pack
+from layoutlint.model.paths import is_within
 from layoutlint.model.record import Record
 from layoutlint.model.structs import Struct
 from layoutlint.model.uses import plain_name
@@ -40,7 +40,7 @@ def find_contradictions(
 ) -> Iterator[Contradiction]:
     """Yield the declarations of a struct's fields that functions deny, in the order of the fields."""
     for path, declared, reads in _declarations(struct, groups, packs):
-        own = [use for used, some in uses.items() if _is_part(used, path) for use in some]
+        own = [use for used, some in uses.items() if is_within(used, path, any_element=True) for use in some]
         writers = _uses_in_normal_work(own, heat, writes=True)
         if reads and _amount(writers, heat) > _LEAST_SHARE * _amount(
             _uses_in_normal_work(own, heat, writes=False), heat
@@ -64,10 +64,6 @@ def _declarations(
         for access in pack.accesses(struct):
             if access.access in _READS and not any(letter in access.path for letter in "*?["):
                 yield access.path, f"{access.access} ({access.source})", True
-
-
-def _is_part(used: str, path: str) -> bool:
-    return used == path or used.startswith(f"{path}.") or fnmatchcase(used, path)
 
 
 def _amount(uses: Iterable[FieldUse], heat: Mapping[str, float]) -> float:

@@ -89,6 +89,6 @@ def origin_sentences(finding: Finding) -> tuple[str, ...]:
 
 
 def origin_lines(finding: Finding) -> list[str]:
-    """Return the same as sentences that stand alone, each in one line."""
+    """Return the origins of a finding as sentences, each on a line of its own."""
     sentences = (" ".join(text.split()) for text in origin_sentences(finding))
     return [text[:1].upper() + text[1:] for text in sentences]

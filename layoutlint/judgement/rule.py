@@ -87,6 +87,10 @@ class Traits(Record, frozen=True):
     """Whether a verdict depends on the size of the struct."""
     arranges: Literal["apart", "together"] | None = None
     """Whether rules keep fields apart or together; None if neither, or if their parameters decide."""
+    size_only: bool = False
+    """Whether nothing but the size of a struct decides a verdict."""
+    judges_arrays: bool = False
+    """Whether rules on variables are about arrays, which sources show without addresses."""
     in_containers: bool = False
     """Whether a rule with `around` can be of this kind."""
     uses_accesses: bool = False

@@ -38,7 +38,7 @@ class Allocation(Record, frozen=True):
     """An object stays within a class of kmalloc, or a number of pages and objects per slab."""
 
     name: ClassVar[str] = "allocation"
-    traits: ClassVar[Traits] = Traits()
+    traits: ClassVar[Traits] = Traits(size_only=True)
     summary: ClassVar[str] = "an object takes no more of its allocator than the rule allows"
     keys: ClassVar[tuple[Key, ...]] = (
         Key("max_class", "integer", "largest class of kmalloc that may hold it, in bytes"),

@@ -32,7 +32,7 @@ class Size(Record, frozen=True):
     """The size of the struct in bytes, and the lines that an object touches."""
 
     name: ClassVar[str] = "size"
-    traits: ClassVar[Traits] = Traits()
+    traits: ClassVar[Traits] = Traits(size_only=True)
     summary: ClassVar[str] = "the struct has the size that the rule states, in bytes and in cache lines"
     keys: ClassVar[tuple[Key, ...]] = (
         Key("max", "integer", "largest `sizeof`"),

@@ -53,7 +53,9 @@ class Stride(Record, frozen=True):
     """No field of an object shares a line with a field of the next one."""
 
     name: ClassVar[str] = "stride"
-    traits: ClassVar[Traits] = Traits(about="either", line_pairs=True, evidence_key="array")
+    traits: ClassVar[Traits] = Traits(
+        about="either", line_pairs=True, evidence_key="array", judges_arrays=True
+    )
     summary: ClassVar[str] = "objects in a row are far enough apart to share no cache line"
     keys: ClassVar[tuple[Key, ...]] = (
         Key("array", "path", "judge the elements of this array field, instead of objects in a row"),

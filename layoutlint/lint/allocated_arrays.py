@@ -11,6 +11,7 @@ from layoutlint.judgement.rule import VARIABLES
 from layoutlint.lint.allocation_notes import sources_of
 from layoutlint.lint.judged_input import JudgedInput
 from layoutlint.lint.options import Options
+from layoutlint.lint.variables import array_types
 from layoutlint.model.reading import AllocatedArray, Reading, no_progress
 from layoutlint.model.record import replace
 from layoutlint.model.structs import Struct
@@ -29,9 +30,7 @@ def with_allocated_arrays(inputs: list[JudgedInput], options: Options) -> list[J
 
 def _is_about_arrays(judged: JudgedInput) -> bool:
     return any(
-        rule.struct == VARIABLES
-        and getattr(rule.kind, "variable_types", ())
-        and judged.exclusion(rule.when) is None
+        rule.struct == VARIABLES and array_types(rule) and judged.exclusion(rule.when) is None
         for rule in judged.rules
     )
 

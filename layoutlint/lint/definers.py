@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, cast
 
 from layoutlint import files
 from layoutlint.geometry.field_types import TYPE
 from layoutlint.judgement.rule import VARIABLES, Pack, Rule
-from layoutlint.kinds.stride import Stride
 from layoutlint.model.paths import is_pattern
 from layoutlint.model.reading import Unread
 from layoutlint.model.record import Record, field
@@ -17,6 +17,9 @@ from layoutlint.model.wanted import Wanted
 from layoutlint.readers.clang import flags, text_search
 from layoutlint.readers.clang.inclusion import Inclusion
 from layoutlint.readers.clang.kernel.tree import Tree
+
+if TYPE_CHECKING:
+    from layoutlint.lint.variables import ArrayKind
 
 C_SUFFIXES = (".c", ".h")
 _WORD = re.compile(r"\w+")
@@ -117,10 +120,10 @@ def _files_with_variables(paths: Iterable[str], packs: Iterable[Pack]) -> dict[s
     one of their types.
     """
     rules = {
-        rule: [_WORD.findall(path.removeprefix(TYPE)) for path in rule.kind.variables]
+        rule: [_WORD.findall(path.removeprefix(TYPE)) for path in cast("ArrayKind", rule.kind).variables]
         for pack in packs
         for rule in pack.rules
-        if rule.struct == VARIABLES and isinstance(rule.kind, Stride)
+        if rule.struct == VARIABLES and rule.kind.traits.judges_arrays
     }
     rules = {rule: types for rule, types in rules.items() if types}
     named: dict[str, frozenset[Rule]] = {}

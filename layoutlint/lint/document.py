@@ -45,7 +45,7 @@ class Document(Record, frozen=True):
 def judge(
     document: Document, packs: tuple[Pack, ...], kernel_packs: tuple[Pack, ...], options: Options
 ) -> tuple[JudgedDocument, Report | None]:
-    """Return a file with all its structs judged, and the report that `check` makes of them.
+    """Return a file with all its structs judged, and the report of `check` on them.
 
     The texts of editors are in `options.read`. The report is None if there are no rules. Raises RuleFileError
     for mistakes in rule files that only the file shows.

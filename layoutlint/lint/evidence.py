@@ -154,7 +154,7 @@ def _is_wanted(struct: Struct, request: Request) -> bool:
 def _struct_failures(
     request: Request, reading: Reading, kinds: Sequence[ObjectType], options: Options
 ) -> list[Unread]:
-    """Return why the struct that was asked for cannot be used."""
+    """Return why the requested struct cannot be used."""
     name = request.struct
     if name is None or kinds:
         return []

@@ -10,6 +10,7 @@ from layoutlint.geometry.access_masks import field_at
 from layoutlint.geometry.layout import Place
 from layoutlint.judgement.evidence import EventSummary, RefusedTouch, TypedCount
 from layoutlint.lint.evidence_lines import ObjectType, refusal
+from layoutlint.model.paths import is_within
 from layoutlint.model.record import Record, field
 from layoutlint.readers.profiles.records import EventProfile, Profile, TypeRow
 
@@ -166,7 +167,7 @@ def _named_place(kind: ObjectType, row: TypeRow) -> Place | None:
 
 
 def _is_named(own: str, path: str, row: TypeRow) -> bool:
-    return own.startswith(path) if row.is_cut else own == path or own.startswith(f"{path}.")
+    return own.startswith(path) if row.is_cut else is_within(own, path)
 
 
 def _differs(kind: ObjectType, row: TypeRow) -> str:

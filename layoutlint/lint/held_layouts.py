@@ -201,8 +201,7 @@ def _advice(held: Held) -> str:
 
 
 def _difference(held: Held, change: LayoutChange) -> Verdict:
-    figures = phrases.heading(change).partition(": ")[2]
-    parts = [f"differs from {held.reading.path}: {figures}", *_edits(change.edits)]
+    parts = [f"differs from {held.reading.path}: {phrases.sizes(change)}", *_edits(change.edits)]
     if change.root:
         parts.append(f"all because struct {change.root} changed")
     return judge_once(False, "; ".join(parts), tuple(_evidence(change.edits)), _advice(held))

@@ -30,7 +30,7 @@ _MOST_SKIPPED = 100
 
 
 class Verdict(Record, frozen=True):
-    """What a rule makes of a commit."""
+    """The result of a rule on a commit."""
 
     badness: Badness
     outcome: str | None
@@ -118,7 +118,7 @@ class RuleHistory(Record):
         return TriedCommit(commit_id, date, subject, self._trial(commit, before), verdict.outcome, reason)
 
     def judge(self, commit: Commit) -> Verdict:
-        """Return what the rule makes of a commit; the verdict is kept."""
+        """Return the verdict of the rule on a commit, which is kept for the next call."""
         if commit.id not in self.verdicts:
             self.verdicts[commit.id] = self._judge(commit)
         return self.verdicts[commit.id]

@@ -58,7 +58,7 @@ class RulePlacements(Record, frozen=True):
     _finder: Finder = field(default_factory=Finder)
 
     def widen_to_pairs(self, target: Target) -> RulePlacements:
-        """Return the same with aligned pairs of lines instead of lines."""
+        """Return the placements with aligned pairs of lines instead of lines."""
         line_size = placement.pair_size(self.line_size, target)
         return RulePlacements(
             self.pack, self.surroundings, line_size, self.min_align, True, self.attribute, self.companions

@@ -14,7 +14,6 @@ from layoutlint.judgement.finding import Finding, Rank, Report
 from layoutlint.judgement.messages import finding_message
 from layoutlint.judgement.rule import VARIABLES, Pack, Rule, StructIntent
 from layoutlint.judgement.verdict import Outcome, Verdict
-from layoutlint.kinds.stride import Stride
 from layoutlint.model.ctype import CType
 from layoutlint.model.reading import Reading
 from layoutlint.model.record import replace
@@ -129,7 +128,7 @@ def _rank_of(finding: Finding, holders: Mapping[str, set[str]], is_user_space: b
 
 def _element_count(finding: Finding) -> int | None:
     """Return the number of elements of an array, 0 for an unknown one; None for a note on other fields."""
-    if finding.rule.kind.name != Stride.name:
+    if not finding.rule.kind.traits.judges_arrays:
         return None
     if not finding.verdict.evidence:
         return 0 if finding.rule.struct == VARIABLES else None  # an allocated array
@@ -139,7 +138,7 @@ def _element_count(finding: Finding) -> int | None:
 
 def _elements(finding: Finding) -> set[str]:
     """Return the names of the type of the elements of a noted array."""
-    if not finding.rule.guess or finding.rule.kind.name != Stride.name:
+    if not finding.rule.guess or not finding.rule.kind.traits.judges_arrays:
         return set()
     evidence = finding.verdict.evidence
     if finding.rule.struct == VARIABLES and not evidence and finding.struct is not None:  # an allocated array

@@ -15,6 +15,7 @@ from layoutlint.lint.judged_input import JudgedInput
 from layoutlint.lint.options import Options
 from layoutlint.lint.placing import PlacementTable, RulePlacements
 from layoutlint.measurement.arrange import NotNamed, Subject, Uses, named_sides, override
+from layoutlint.model.reading import Unread
 from layoutlint.model.record import Record, replace
 from layoutlint.model.structs import Struct
 from layoutlint.readers import inputs
@@ -106,11 +107,11 @@ def find_struct(
 
 
 def _refuse_missing(
-    source: Source, name: str, judged: list[JudgedInput], unread: Sequence[object], options: Options
+    source: Source, name: str, judged: list[JudgedInput], unread: Sequence[Unread], options: Options
 ) -> None:
     """Raise ReadError for a struct without a definition."""
     if unread:
-        raise ReadError(source.path, str(unread[0]).removeprefix(f"{source.path}: "))
+        raise ReadError(source.path, unread[0].text_for(source.path))
     named = [struct for each in judged for struct in each.structs.find(name)]
     if named:
         reason = named[0].problem

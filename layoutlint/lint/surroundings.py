@@ -94,7 +94,7 @@ class ContainerContext(Context, frozen=True, kw_only=True):
     def remaining_fields_near(
         self, chosen: Sequence[Place], centers: Sequence[Place], shift: int = 0
     ) -> tuple[Place, ...]:
-        """Return the same as `remaining_fields`: all of those are near, also in the next object."""
+        """Return `remaining_fields`: all of them are near, also in the next object."""
         return self.remaining_fields(chosen)
 
     def _raise_nothing_declared(self, access: str) -> NoReturn:

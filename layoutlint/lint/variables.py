@@ -48,6 +48,15 @@ class VariableKind(Kind, Protocol):
         ...
 
 
+class ArrayKind(VariableKind, Protocol):
+    """A kind whose rules on variables are about arrays."""
+
+    @property
+    def variable_types(self) -> tuple[str, ...]:
+        """The types by which a rule chooses variables; none if it names them."""
+        ...
+
+
 JudgePlacements = Callable[[Rule, Callable[[Context], Verdict], Context], Verdict]
 
 
@@ -59,9 +68,9 @@ def add_variables(wanted: Wanted, packs: Iterable[Pack]) -> Wanted:
     whens: dict[When, None] = {}
     for pack in packs:
         rules = [rule for rule in pack.rules if rule.struct == VARIABLES]
-        whens.update((rule.when, None) for rule in rules if _types(rule))
-        in_sources = in_sources or any(isinstance(rule.kind, Stride) for rule in rules)
-        kinds = [rule.kind for rule in rules if not _types(rule)]
+        whens.update((rule.when, None) for rule in rules if array_types(rule))
+        in_sources = in_sources or any(rule.kind.traits.judges_arrays for rule in rules)
+        kinds = [rule.kind for rule in rules if not array_types(rule)]
         names.update(path for kind in kinds for path in _variables_of(cast("VariableKind", kind)))
         names.update(access.path for access in pack.variables if kinds)
         near = NEAR if kinds else near
@@ -73,9 +82,9 @@ def _is_any_applicable(whens: tuple[When, ...], reading: Reading) -> bool:
     return any(exclusion_reason(when, reading) is None for when in whens)
 
 
-def _types(rule: Rule) -> tuple[str, ...]:
+def array_types(rule: Rule) -> tuple[str, ...]:
     """Return the types by which a rule chooses variables; none if it names them."""
-    return rule.kind.variable_types if isinstance(rule.kind, Stride) else ()
+    return cast("ArrayKind", rule.kind).variable_types if rule.kind.traits.judges_arrays else ()
 
 
 def judge_variables(
@@ -91,12 +100,12 @@ def judge_variables(
     `attribute` aligns a declaration to a line in the source.
     """
     kind = cast("VariableKind", rule.kind)
-    if _types(rule):
+    if array_types(rule):
         yield from _judge_arrays(rule, reading, line_size, judge_placements, attribute)
         return
     if rule.shipped and not reading.data:
         return  # the input lacks the variables, as it may lack structs
-    if reading.data is None and reading.reader == "clang" and isinstance(rule.kind, Stride):
+    if reading.data is None and reading.reader == "clang" and rule.kind.traits.judges_arrays:
         yield from _judge_declared_arrays(rule, reading, line_size, judge_placements, attribute)
         return
     if reading.data is None:
@@ -200,7 +209,7 @@ def _judge_allocated(
     attribute: str,
 ) -> Finding | None:
     """Judge the elements of an allocated array; None if they are of other types than the rule is about."""
-    struct, types = array.struct, _types(rule)
+    struct, types = array.struct, array_types(rule)
     chosen: tuple[Place, ...] = ()
     names = struct.name, f"{struct.aggregate} {struct.name}"
     if any(finder.matches(Field(None, CType(name), 0, 0), types) for name in names):

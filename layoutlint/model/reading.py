@@ -31,6 +31,10 @@ class Unread(Record, frozen=True):
     def __str__(self) -> str:
         return f"{self.origin}: {self.sentence}"
 
+    def text_for(self, path: str) -> str:
+        """Return the failure in a message on an input, which names the origin only if it is another one."""
+        return self.sentence if self.origin == path else str(self)
+
     @property
     def sentence(self) -> str:
         """The reason with its files and builds, without the origin."""
@@ -79,7 +83,7 @@ _GLOB = frozenset("*?[")
 
 
 class Chosen(Record, frozen=True, dict=True):
-    """The structs that a snapshot was asked for; about others it says nothing."""
+    """The structs that were requested for a snapshot; about others it states nothing."""
 
     names: tuple[str, ...] = ()
     """Names and patterns, sorted."""
@@ -87,11 +91,11 @@ class Chosen(Record, frozen=True, dict=True):
     """Structs whose containers it has too, because rules need them."""
 
     def has(self, struct: Struct) -> bool:
-        """Return whether a struct was asked for, by its name or a typedef."""
+        """Return whether a struct was requested, by its name or a typedef."""
         return any(map(self.has_name, (struct.name, *struct.aliases)))
 
     def has_name(self, name: str) -> bool:
-        """Return whether a name was asked for."""
+        """Return whether a name was requested."""
         return name in self._own_names or self._pattern.match(name) is not None
 
     @cached_property

@@ -11,7 +11,7 @@ from layoutlint.model.structs import Struct
 
 
 class Wanted(Record, frozen=True):
-    """The structs and variables that a reader is asked for; readers return no others."""
+    """The requested structs and variables; readers return no others."""
 
     names: frozenset[str] = frozenset()
     patterns: tuple[str, ...] = ()

@@ -54,7 +54,7 @@ class FieldName(Record, frozen=True):
 
 
 class FieldUses:
-    """The functions that change fields, by the names of the fields. Files are read when first asked for."""
+    """The functions that change fields, by the names of the fields. Files are read when they are needed."""
 
     def __init__(self, paths: Iterable[str]) -> None:
         self._paths = tuple(paths)

@@ -10,8 +10,10 @@ from collections.abc import Iterable, Sequence
 from layoutlint.geometry.field_types import TYPE, Finder
 from layoutlint.geometry.layout import Layout, Place
 from layoutlint.judgement.context import Access
+from layoutlint.judgement.rule import Pack
 from layoutlint.model.paths import is_pattern
 from layoutlint.model.record import Record
+from layoutlint.model.structs import Struct
 
 
 class AccessStyle(Record, frozen=True):
@@ -42,6 +44,11 @@ def access_styles(accesses: Iterable[str]) -> tuple[AccessStyle, ...]:
         *(style for style in _PREDEFINED if style.access in used),
         *(AccessStyle(name, *_FURTHER[number % len(_FURTHER)]) for number, name in enumerate(others)),
     )
+
+
+def pack_accesses(packs: Iterable[Pack], struct: Struct) -> tuple[Access, ...]:
+    """Return the accesses that some packs declare for a struct, each once."""
+    return tuple(dict.fromkeys(access for pack in packs for access in pack.accesses(struct)))
 
 
 def declared_fields(layout: Layout, accesses: Iterable[Access]) -> dict[Place, tuple[Access, ...]]:

@@ -98,6 +98,6 @@ class LineMap:
         return None
 
     def nearest_line(self, old: int) -> int:
-        """Return the same, or for an edited line the first one of the edit."""
+        """Return the line of the new text for an old line; for an edited line, the first line of the edit."""
         line = self.line(old)
         return max(0, min(self._head, self._new - 1)) if line is None else line

@@ -19,7 +19,7 @@ _KEYWORDS = ("struct", "union")
 
 
 class ViewSettings(Record, frozen=True):
-    """Which views an editor asked for (docs/editors.md)."""
+    """The views that an editor requests (docs/editors.md)."""
 
     inlay_hints: str = "all"
     """`all`, `lines` for the boundaries of cache lines only, or `off`."""

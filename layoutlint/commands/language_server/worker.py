@@ -26,7 +26,7 @@ from layoutlint.commands.language_server.requests import (
     Suggest,
     Suggested,
 )
-from layoutlint.errors import LayoutlintError, RuleFileError, missing_library
+from layoutlint.errors import LayoutlintError, Mistake, RuleFileError, missing_library
 
 if TYPE_CHECKING:
     from layoutlint.judgement.finding import Report
@@ -198,15 +198,13 @@ def _check_rules(request: CheckRules) -> Mistakes:
     try:
         rule_file.parse(request.text, request.path)
     except RuleFileError as error:
-        return Mistakes(tuple(_place_of(message, request.path) for message in error.messages))
+        return Mistakes(tuple(_line_and_text(message) for message in error.messages))
     return Mistakes(())
 
 
-def _place_of(message: str, path: str) -> tuple[int, str]:
+def _line_and_text(message: str) -> tuple[int, str]:
     """Return the line of a message, from 1, and the message without its place."""
-    rest = message.removeprefix(f"{path}:")
-    number, colon, text = rest.partition(": ")
-    return (int(number), text) if colon and number.isdecimal() else (1, rest.strip())
+    return (message.line, message.text) if isinstance(message, Mistake) else (1, message)
 
 
 def _suggest(request: Suggest) -> Suggested:

@@ -6,12 +6,12 @@ import asyncio
 import os
 import pickle
 import signal
-import sys
 from contextlib import suppress
 
 import layoutlint
 from layoutlint.commands.language_server.requests import Failure, Request, Response
 from layoutlint.commands.language_server.worker import LENGTH, frame
+from layoutlint.readers.processes.program import interpreter_command
 
 SECONDS = 150.0
 """The time for one request; libclang has 120 seconds for one unit."""
@@ -65,7 +65,7 @@ class WorkerProcess:
         """Start the process; it imports nothing from the working folder, which can be hostile."""
         folder = os.path.dirname(os.path.dirname(os.path.abspath(layoutlint.__file__)))
         self._process = await asyncio.create_subprocess_exec(
-            sys.executable, "-P", "-c", _PROGRAM.format(folder=folder),
+            *interpreter_command(_PROGRAM.format(folder=folder)),
             stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
         )  # fmt: skip
         return self._process

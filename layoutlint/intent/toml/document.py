@@ -8,7 +8,7 @@ from codecs import getincrementaldecoder
 from typing import NamedTuple
 
 from layoutlint import files
-from layoutlint.errors import RuleFileError
+from layoutlint.errors import Mistake, RuleFileError
 from layoutlint.model.record import Record
 
 Path = tuple[str | int, ...]
@@ -56,7 +56,7 @@ def read_text(path: str, through_pipe: bool = False, most: int = _MOST_BYTES) ->
         raise RuleFileError((f"{path}: {files.error_reason(error)}",)) from None
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        raise RuleFileError((f"{path}:{line}: not UTF-8 (byte {data[error.start]:#04x})",)) from None
+        raise RuleFileError((Mistake(path, line, f"not UTF-8 (byte {data[error.start]:#04x})"),)) from None
 
 
 def parse(text: str, path: str, longest: int = _LONGEST) -> Document:
@@ -66,13 +66,13 @@ def parse(text: str, path: str, longest: int = _LONGEST) -> Document:
     """
     text = text.removeprefix("\ufeff").replace("\r\n", "\n")
     if len(text) > longest:
-        raise RuleFileError((f"{path}:1: longer than {longest} characters, the limit",))
+        raise RuleFileError((Mistake(path, 1, f"longer than {longest} characters, the limit"),))
     tokens = _tokens(text)
     _refuse_outsized(tokens, path)
     try:
         data = tomllib.loads(text)
     except ValueError as error:
-        raise RuleFileError((_syntax_message(str(error), text, path),)) from None
+        raise RuleFileError((_syntax_mistake(str(error), text, path),)) from None
     return Document(data, _Walk(tokens).lines)
 
 
@@ -80,19 +80,19 @@ _BARE_WORD = re.compile(r"""^[^"'=]*=\s*(?!true\b|false\b|inf\b|nan\b)[A-Za-z_]"
 _OTHER_SUFFIXES = (".json", ".yaml", ".yml", ".h", ".c")
 
 
-def _syntax_message(reason: str, text: str, path: str) -> str:
+def _syntax_mistake(reason: str, text: str, path: str) -> Mistake:
     place = _AT_LINE.search(reason)
     if place is None:  # int() refuses thousands of digits
         number = _LONG_NUMBER.search(text)
         line = text.count("\n", 0, number.start()) + 1 if number else 1
-        return f"{path}:{line}: not TOML: a number is too long"
+        return Mistake(path, line, "not TOML: a number is too long")
     line = int(place[1]) if place[1] else text.rstrip("\n").count("\n") + 1
     message = _KEYS.sub(_table_name, reason[: place.start()])
     row = text.split("\n")[line - 1] if line <= text.count("\n") + 1 else ""
     hint = ' (strings need quotes: "...")' if _BARE_WORD.search(row) else ""
     if path.endswith(_OTHER_SUFFIXES):
         hint = " (rule files are TOML, and are named *.toml)"
-    return f"{path}:{line}: not TOML: {message[:1].lower()}{message[1:]}{hint}"
+    return Mistake(path, line, f"not TOML: {message[:1].lower()}{message[1:]}{hint}")
 
 
 def _table_name(keys: re.Match[str]) -> str:
@@ -130,7 +130,7 @@ def _refuse_outsized(tokens: list[_Token], path: str) -> None:
         depth += (token.text in ("[", "{")) - (token.text in ("]", "}"))
         parts = parts + (token.text == ".") if token.kind in ("word", "string") or token.text == "." else 0
         if depth > _DEEPEST or parts > _DEEPEST:
-            raise RuleFileError((f"{path}:{token.line}: nested more than {_DEEPEST} deep",))
+            raise RuleFileError((Mistake(path, token.line, f"nested more than {_DEEPEST} deep"),))
 
 
 class _Walk:

@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import cast
 
 from layoutlint import accesses, files
-from layoutlint.errors import RuleFileError, UsageError, did_you_mean
+from layoutlint.errors import Mistake, RuleFileError, UsageError, did_you_mean
 from layoutlint.geometry.field_types import TYPE
 from layoutlint.intent.toml import converters, document
 from layoutlint.intent.toml.conditions import read_when
@@ -232,7 +232,7 @@ def _part(text: str, path: str, shipped: bool) -> _Part:
     notes = Notes(toml)
     reader = _Reader(Table(toml.data, (), "a rule file", notes), path, shipped)
     pack = reader.pack()
-    mistakes = tuple(f"{path}:{line}: {message}" for line, message in sorted(notes.mistakes))
+    mistakes = tuple(Mistake(path, line, message) for line, message in sorted(notes.mistakes))
     return _Part(path, None if mistakes else pack, mistakes, tuple(reader.ids.items()))
 
 

@@ -6,8 +6,6 @@ from collections.abc import Sequence
 
 from layoutlint.judgement.context import CannotTell
 from layoutlint.judgement.verdict import Outcome
-from layoutlint.kinds.allocation import Allocation
-from layoutlint.kinds.size import Size
 from layoutlint.lint.placing import placements_key
 from layoutlint.lint.reordering.rules import Ruled
 from layoutlint.model.record import Record, replace
@@ -70,13 +68,9 @@ def _key(ruled: Sequence[Ruled], struct: Struct) -> tuple[object, ...]:
             key.append(str(error))
             continue
         key.append(tuple(placements_key(case.placements) for case in cases))
-        if isinstance(one.rule.kind, _SIZE_KINDS):
+        if one.rule.kind.traits.size_only:
             key.append(one.judge(struct).outcome)
     return tuple(key)
-
-
-_SIZE_KINDS = (Size, Allocation)
-"""Kinds that judge nothing but the size of a struct."""
 
 
 def _size_class(
@@ -87,7 +81,7 @@ def _size_class(
     tolerated: dict[int, tuple[tuple[tuple[Demand, ...], ...], int]] = {}
     impossible = set()
     for number, one in enumerate(ruled):
-        if isinstance(one.rule.kind, _SIZE_KINDS):
+        if one.rule.kind.traits.size_only:
             if one.judge(struct).outcome is not Outcome.KEPT:
                 impossible.add(number)
             continue

@@ -12,7 +12,7 @@ from layoutlint.geometry.layout import Place
 from layoutlint.judgement.finding import Finding, Report
 from layoutlint.judgement.messages import finding_message
 from layoutlint.lint.reading import Inputs
-from layoutlint.model.reading import Chosen, Reading
+from layoutlint.model.reading import SNAPSHOT_OF, Chosen, Reading
 from layoutlint.model.record import replace
 from layoutlint.model.structs import Struct
 from layoutlint.readers.snapshot.encode import encode
@@ -110,7 +110,7 @@ def plain_text(text: str) -> str:
 def _record(reading: Reading, struct: Struct) -> str | None:
     """Return a struct as a snapshot; None for a name that is no text."""
     alone = replace(reading, structs=(struct,), config=None, omissions=(), compilers=(), shuffled=None)
-    alone = replace(alone, reader=alone.reader.removeprefix("snapshot of "))
+    alone = replace(alone, reader=alone.reader.removeprefix(SNAPSHOT_OF))
     try:
         return encode(alone, Chosen((struct.name,)), lambda name: name)
     except ReadError:

@@ -112,7 +112,7 @@ def _add(name: str, file: IO[bytes], path: str | None) -> None:
 
 
 def _mismatch(name: str, build_id: str, kind: str) -> str | None:
-    """Return why a download is not what was asked for; None if it is. A section has no build id."""
+    """Return why a download is not the requested file; None if it is. A section has no build id."""
     stored = stored_files.find(name)
     assert stored is not None
     if kind == SECTION:

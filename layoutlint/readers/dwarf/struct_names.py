@@ -85,7 +85,7 @@ class StructNames:
         return []
 
     def held_names(self) -> frozenset[str]:
-        """Return no names: no structs are asked for by name."""
+        """Return no names: no structs are requested by name."""
         return frozenset()
 
     def structs(self) -> tuple[Struct, ...]:

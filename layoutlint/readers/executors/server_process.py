@@ -16,6 +16,7 @@ from layoutlint.model.record import replace
 from layoutlint.readers.executors import messages
 from layoutlint.readers.executors.messages import Reply
 from layoutlint.readers.executors.server import MOST_ATTEMPTS
+from layoutlint.readers.processes.program import start_interpreter
 
 _PROGRAM = "import sys; sys.path[:] = {path!r}; from layoutlint.readers.executors.server import main; main()"
 _END_SECONDS = 15.0
@@ -39,12 +40,8 @@ class TaskServer:
         self._start()
 
     def _start(self) -> None:
-        program = _PROGRAM.format(path=[os.path.abspath(folder) for folder in sys.path if folder])
-        self._process = subprocess.Popen(
-            [sys.executable, "-P", "-c", program],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, bufsize=0,
-            start_new_session=True,
-        )  # fmt: skip
+        path = [os.path.abspath(folder) for folder in sys.path if folder]
+        self._process = start_interpreter(_PROGRAM.format(path=path))
         assert self._process.stdout is not None
         self.source = self._process.stdout.fileno()
         """The descriptor of replies: when it can be read, call `receive`."""

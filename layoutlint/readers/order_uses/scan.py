@@ -198,7 +198,7 @@ def _macro_uses(code: Code, found: tuple[Macro, ...], calls: Code, subject: Subj
 def _macro_values(
     code: Code, found: tuple[Macro, ...], subject: Subject, names: frozenset[str] | None = None
 ) -> dict[str, MacroValue]:
-    """Return the uses in macros that make a value in braces, and None for others, if they are asked for."""
+    """Return the uses in macros that make a value in braces, and None for others, if they are requested."""
     values: dict[str, MacroValue] = {}
     judge = Judge(subject, code)
     for macro in found:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from threading import Timer
@@ -78,6 +79,24 @@ def stream(
         process.stdout.close()
         process.wait()
         deadline.end()
+
+
+def start_interpreter(program: str) -> subprocess.Popen[bytes]:
+    """Start a Python program that talks through stdin and stdout, in a session of its own.
+
+    It imports nothing from the working folder, which can be hostile, and its messages are dropped. Raises
+    OSError if it cannot be started.
+    """
+    return subprocess.Popen(
+        interpreter_command(program),
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, bufsize=0,
+        start_new_session=True,
+    )  # fmt: skip
+
+
+def interpreter_command(program: str) -> tuple[str, ...]:
+    """Return the command that runs a Python program with nothing from the working folder."""
+    return (sys.executable, "-P", "-c", program)
 
 
 class _Deadline:

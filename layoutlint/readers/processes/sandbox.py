@@ -50,7 +50,7 @@ class Patience(Record):
     seconds: float
 
     def spend(self, seconds: float) -> None:
-        """Subtract time that was spent waiting in vain."""
+        """Subtract time that was spent waiting."""
         self.seconds -= seconds
 
 

@@ -54,7 +54,7 @@ def _is_requested(struct: Struct, wanted: Wanted) -> bool:
 
 
 def _with_requested_typedefs(struct: Struct, wanted: Wanted) -> Struct:
-    """Return a struct with the typedefs that were asked for, as from every reader."""
+    """Return a struct with the requested typedefs, as from every reader."""
     if not struct.aliases:
         return struct
     by_name = replace(wanted, everything=False)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from layoutlint.judgement.context import Access
 from layoutlint.judgement.finding import Finding, Report
 from layoutlint.model.structs import Struct
+from layoutlint.reports.access_styles import pack_accesses
 from layoutlint.reports.check import json
 from layoutlint.reports.finding_phrases import exit_meaning, tally
 from layoutlint.reports.page.document import page
@@ -21,10 +21,8 @@ def render(report: Report) -> str:
     structs = {id(struct): struct for finding in findings if (struct := drawn_struct(finding)) is not None}
     numbers = {identity: number for number, identity in enumerate(structs)}
 
-    def declared(struct: Struct) -> tuple[Access, ...]:
-        return tuple(dict.fromkeys(access for pack in report.packs for access in pack.accesses(struct)))
-
-    data = struct_data(tuple(structs.values()), ShowOptions(), declared)
+    accesses = [pack_accesses(report.packs, struct) for struct in structs.values()]
+    data = struct_data(tuple(structs.values()), ShowOptions(), accesses)
     for identity, size in _line_sizes(findings).items():
         data["structs"][numbers[identity]]["line_size"] = size
     judged = [judged_values(finding, numbers.get(id(drawn_struct(finding)))) for finding in findings]

@@ -8,8 +8,8 @@ from typing import Any
 from layoutlint.comparison.comparison import Comparison, Side
 from layoutlint.comparison.layouts import LayoutChange, Presence
 from layoutlint.comparison.standings import Status
-from layoutlint.judgement.context import Access
 from layoutlint.model.structs import Struct
+from layoutlint.reports.access_styles import pack_accesses
 from layoutlint.reports.check.html import drawn_struct, judged_values
 from layoutlint.reports.check.json import document
 from layoutlint.reports.diff import phrases
@@ -27,14 +27,10 @@ def render(comparison: Comparison) -> str:
     shown = [[change.old for change in changes], [change.new for change in changes]]
     structs = [(side, s) for side, column in enumerate(shown) for s in column if s is not None]
     numbers = {(side, _key(struct)): number for number, (side, struct) in enumerate(structs)}
-    packs = {id(struct): sides[side].report.packs for side, struct in structs}
-
-    def declared(struct: Struct) -> tuple[Access, ...]:
-        return tuple(dict.fromkeys(a for pack in packs[id(struct)] for a in pack.accesses(struct)))
-
+    accesses = [pack_accesses(sides[side].report.packs, struct) for side, struct in structs]
     line_size = next(_line_sizes(sides), None)
     drawn = tuple(struct for _, struct in structs)
-    data = struct_data(drawn, ShowOptions(line_size=line_size), declared)
+    data = struct_data(drawn, ShowOptions(line_size=line_size), accesses)
     judged = [each for number, side in enumerate(sides) for each in _findings_of_side(side, number, numbers)]
     meaning = f"Exit status {comparison.exit_status}: {phrases.exit_meaning(comparison)}"
     result = f"{phrases.tally(comparison)}. {meaning}."
@@ -80,7 +76,7 @@ def _rules(comparison: Comparison) -> Iterator[list[str]]:
         for change in comparison.rules:
             if change.status is status:
                 reason = f": {change.reason}" if change.reason else ""
-                yield [status.value, phrases.rule_change(change).partition(": ")[2] + reason]
+                yield [status.value, phrases.rule_states(change) + reason]
 
 
 def _change(

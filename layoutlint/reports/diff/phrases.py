@@ -33,13 +33,16 @@ _IGNORED = "what got worse fails nothing: notes, suppressed findings, or not in 
 
 def rule_change(change: RuleChange) -> str:
     """Return `worse: RULE (KIND) on struct s: kept -> at-risk in 2 of 8 placements`."""
+    return f"{change.status.value}: {rule_states(change)}"
+
+
+def rule_states(change: RuleChange) -> str:
+    """Return `RULE (KIND) on struct s: kept -> at-risk in 2 of 8 placements`."""
     rule = change.rule
     suppressed = " (suppressed)" if change.finding.suppressed is not None else ""
     states = f"{state(change.old)} -> {state(change.new)}"
     note = "" if change.counts or suppressed else " (a note)"
-    return (
-        f"{change.status.value}: {rule.id} ({rule.kind.name}) on {change.struct}: {states}{suppressed}{note}"
-    )
+    return f"{rule.id} ({rule.kind.name}) on {change.struct}: {states}{suppressed}{note}"
 
 
 def state(finding: Finding | None) -> str:
@@ -73,17 +76,21 @@ def likely_pair(each: LikelyPair) -> str:
 
 def heading(change: LayoutChange) -> str:
     """Return the name of a struct, with its size before and now."""
-    name = f"{change.struct.aggregate} {change.name}"
+    return f"{change.struct.aggregate} {change.name}: {sizes(change)}"
+
+
+def sizes(change: LayoutChange) -> str:
+    """Return the size of a struct before and now, or that it was added, removed or renamed."""
     if change.presence is Presence.ADDED:
-        return f"{name}: added, {_sizes(change.new)}"
+        return f"added, {_size(change.new)}"
     if change.presence is Presence.REMOVED:
-        return f"{name}: removed, was {_sizes(change.old)}"
+        return f"removed, was {_size(change.old)}"
     if change.presence is Presence.RENAMED and change.old is not None:
-        return f"{name}: renamed, was {change.old.name}"
-    return f"{name}: {', '.join(_figures(change)) or 'fields moved'}"
+        return f"renamed, was {change.old.name}"
+    return ", ".join(_figures(change)) or "fields moved"
 
 
-def _sizes(struct: Struct | None) -> str:
+def _size(struct: Struct | None) -> str:
     if struct is None or struct.bit_size is None:
         return "of unknown size"
     return f"{quantity(struct.bit_size // 8, 'byte')}, {quantity(line_count(struct), 'line')}"

@@ -16,7 +16,7 @@ _STATUS = {Presence.BOTH: "changed"}
 
 
 def variables(comparison: VariableComparison | None) -> dict[str, Any] | None:
-    """Return how the variables of two inputs compare; None if they were not asked for."""
+    """Return how the variables of two inputs compare; None if they were not requested."""
     if comparison is None:
         return None
     return {

@@ -6,9 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from layoutlint.comparison.history import Build, History, Step
-from layoutlint.judgement.context import Access
-from layoutlint.model.structs import Struct
 from layoutlint.phrases import quantity
+from layoutlint.reports.access_styles import pack_accesses
 from layoutlint.reports.check import json as check_json
 from layoutlint.reports.check.html import judged_values
 from layoutlint.reports.diff import phrases as changes
@@ -22,12 +21,8 @@ def render(history: History) -> str:
     """Return the history as one page. It draws the builds whose layout is known."""
     known = [build for build in history.builds if build.struct is not None]
     structs = tuple(build.struct for build in known if build.struct is not None)
-    packs = {id(build.struct): build.side.report.packs for build in known}
-
-    def declared(struct: Struct) -> tuple[Access, ...]:
-        return tuple(dict.fromkeys(a for pack in packs[id(struct)] for a in pack.accesses(struct)))
-
-    data = struct_data(structs, ShowOptions(), declared)
+    packs = [build.side.report.packs for build in known]
+    data = struct_data(structs, ShowOptions(), list(map(pack_accesses, packs, structs)))
     judged = list(_judged_findings(history))
     for each in judged:
         placements = each["finding"]["placements"]
@@ -101,7 +96,7 @@ def _step(step: Step, history: History) -> dict[str, Any]:
         "rules": [
             [
                 rule.status.value,
-                changes.rule_change(rule).partition(": ")[2],
+                changes.rule_states(rule),
                 *map(changes.pair_change, rule.pairs),
             ]
             for rule in rules

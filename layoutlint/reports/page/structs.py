@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from layoutlint.geometry.containers import Container, Index, TooManyContainers
@@ -23,14 +23,13 @@ MOST_CONTAINERS = 200
 MOST_BASES = 512
 """Places of an object that the slider of a page has: enough for all of a line of 4,096 bytes."""
 
-Declared = Callable[[Struct], tuple[Access, ...]]
 
-
-def struct_data(structs: Sequence[Struct], options: ShowOptions, declared: Declared) -> dict[str, Any]:
-    """Return the values of structs; `declared` returns the declared accesses of one."""
+def struct_data(
+    structs: Sequence[Struct], options: ShowOptions, accesses: Sequence[Sequence[Access]]
+) -> dict[str, Any]:
+    """Return the values of structs, with the declared accesses of each."""
     files = {file: number for number, file in enumerate(sorted({f for s in structs for f in s.files}))}
     stated = json.loads(f"[{show_json.rows(structs, files, options)}]")
-    accesses = [declared(struct) for struct in structs]
     styles = access_styles(access.access for own in accesses for access in own if access.access)
     containers = _containers(structs)
     return {

@@ -13,7 +13,7 @@ from layoutlint.reports.show.options import ShowOptions
 
 def render(structs: tuple[Struct, ...], options: ShowOptions) -> Iterator[str]:
     """Yield one page with all structs."""
-    data = struct_data(structs, options, lambda struct: options.accesses.get(struct.name, ()))
+    data = struct_data(structs, options, [options.accesses.get(struct.name, ()) for struct in structs])
     result = quantity(len(structs), "struct")
     yield page(_title(structs), data | {"result": result, "report": None, "judged": []})
 

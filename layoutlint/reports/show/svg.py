@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from layoutlint.geometry.layout import Layout, Place
 from layoutlint.geometry.placement import Placements, placements
 from layoutlint.judgement.context import Access
+from layoutlint.model.paths import is_within
 from layoutlint.model.record import Record
 from layoutlint.model.structs import Struct
 from layoutlint.phrases import first_few, quantity
@@ -278,10 +279,14 @@ def _accesses_inside(place: Place, accesses: dict[Place, tuple[Access, ...]]) ->
     return tuple(
         access
         for other, declared in accesses.items()
-        if other.path.startswith((f"{place.path}.", f"{place.path}["))
-        or place.path.startswith((f"{other.path}.", f"{other.path}["))
+        if _is_inside(other, place) or _is_inside(place, other)
         for access in declared
     )
+
+
+def _is_inside(inner: Place, outer: Place) -> bool:
+    """Return whether a field is a member or an element of another one."""
+    return inner.path != outer.path and is_within(inner.path, outer.path, any_element=True)
 
 
 def _title(place: Place, declared: Sequence[Access], accesses: dict[Place, tuple[Access, ...]]) -> str:
@@ -293,9 +298,7 @@ def _title(place: Place, declared: Sequence[Access], accesses: dict[Place, tuple
     if declared:
         words.append(access_text(declared))
     inner = [
-        f"{other.path} {access_text(own)}"
-        for other, own in accesses.items()
-        if other.path.startswith((f"{place.path}.", f"{place.path}["))
+        f"{other.path} {access_text(own)}" for other, own in accesses.items() if _is_inside(other, place)
     ]
     return "; ".join((*words, *inner))
 

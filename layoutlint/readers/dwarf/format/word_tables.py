@@ -162,5 +162,5 @@ def _zeros(count: int) -> memoryview:
 
 
 def _double(words: memoryview) -> memoryview:
-    """Return the same words, with room for as many again."""
+    """Return a table of these words, with room for as many again."""
     return memoryview(bytearray(words) + bytes(8 * len(words))).cast("Q")

@@ -223,7 +223,7 @@ class Decoder:
         return checked
 
     def realign(self, body: Body, align: int | None, bit_size: int | None) -> Body:
-        """Return the same struct with the alignment of a typedef, and the size of an atomic type."""
+        """Return a struct with the alignment of a typedef, and the size of an atomic type."""
         size = body.bit_size if bit_size is None else bit_size
         key = (size, align, id(body))
         realign = self._bodies.get(key)
