@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from layoutlint.model.build import Build
     from layoutlint.model.reading import InputText
     from layoutlint.suggestion.result import Suggestion
+    from layoutlint.suggestion.search import Aim
 
 _EFFORT = 4.0
 _MOST_EFFORT = 1000.0
@@ -51,6 +52,7 @@ class SuggestOptions(NamedTuple):
     patch: bool
     write: bool
     force: bool
+    alternative: int | None
     sources: tuple[str, ...]
     effort: float
     outputs: tuple[str, ...]
@@ -70,6 +72,13 @@ _SEARCH = (
     click.option("--patch", is_flag=True, help="Print the change as a patch, with a draft of its message."),
     click.option("--write", is_flag=True, help="Write the change to the file that defines the struct."),
     click.option("--force", is_flag=True, help="Suggest orders that uses in the sources forbid, too."),
+    click.option(
+        "--alternative",
+        type=click.IntRange(1),
+        metavar="N",
+        help="If no order keeps the rules: suggest number N of the alternatives in the report, which add "
+        "alignment or padding.",
+    ),
     click.option(
         "--sources",
         multiple=True,
@@ -263,6 +272,8 @@ def _run(
             question.path, question.builds, request, packs, kernel_packs, options
         )
 
+    if own.alternative and len(question.structs) > 1:
+        raise click.UsageError("--alternative is for one STRUCT")
     request = _request(question.structs[0], own)
     return reordering.suggest_series(question.structs, request, options, suggest_one)
 
@@ -270,11 +281,12 @@ def _run(
 def _request(name: str, own: SuggestOptions) -> Request:
     from layoutlint.lint.reordering import Request
 
+    aims: tuple[Aim, ...] = ("moves", "size", "holes")
     if own.smallest:
-        return Request(name, ("size", "moves", "holes"), own.effort, own.sources, own.force)
-    if own.optimize == "lines":
-        return Request(name, ("lines", "moves", "size", "holes"), own.effort, own.sources, own.force)
-    return Request(name, ("moves", "size", "holes"), own.effort, own.sources, own.force)
+        aims = ("size", "moves", "holes")
+    elif own.optimize == "lines":
+        aims = ("lines", *aims)
+    return Request(name, aims, own.effort, own.sources, own.force, own.alternative or 0)
 
 
 def _write(results: Sequence[Suggestion]) -> None:
@@ -333,5 +345,5 @@ def _status_of(result: Suggestion, own: SuggestOptions) -> int:
         return EXIT_FINDINGS
     if result.status in ("refused", "unknown"):
         return EXIT_UNKNOWN
-    needs_patch = (own.patch or own.write) and bool(result.moves)
+    needs_patch = (own.patch or own.write) and result.is_change
     return EXIT_UNKNOWN if needs_patch and result.patch is None else EXIT_KEPT

@@ -61,19 +61,45 @@ class Refusal(Record, frozen=True):
 
 
 class Alternative(Record, frozen=True):
-    """An order that keeps all rules of a struct that is aligned to a line, as a whole or by a member."""
+    """An order that keeps all rules of a struct that is aligned to a line, by itself or by its members, or
+    that has a new member which only fills bytes."""
 
-    member: str | None
-    """The member that begins a line; None if only the struct does."""
+    aligned: tuple[str, ...]
+    """The members that begin a line."""
+    padding: str | None
+    """The new member, which is a part of the order; None for none."""
     line: int
     """Bytes of a line."""
-    size: int
-    """Bytes of the struct."""
     order: tuple[str, ...]
     moves: tuple[Move, ...]
+    new: Struct
+    rules: tuple[RuleOutcome, ...]
+    status: Status
+    """`optimal` if with the same addition no order is smaller, and none as small moves less."""
     allocation_before: str
     """What an object takes of its allocator; empty if that is not known."""
     allocation: str
+
+    @property
+    def size(self) -> int:
+        """Bytes of the struct."""
+        return (self.new.bit_size or 0) // 8
+
+    @property
+    def is_struct_aligned(self) -> bool:
+        """Whether the struct is aligned, and no member of it."""
+        return not self.aligned and self.padding is None
+
+    @property
+    def padding_bytes(self) -> int:
+        """Bytes of the new member; 0 for none."""
+        sizes = (field.bit_size for field in self.new.fields if field.name == self.padding)
+        return 0 if self.padding is None else (next(sizes) or 0) // 8
+
+    @property
+    def before_padding(self) -> str:
+        """The member behind which the new one stands; empty without a new one."""
+        return "" if self.padding is None else self.order[self.order.index(self.padding) - 1]
 
 
 class Patch(Record, frozen=True):
@@ -127,6 +153,8 @@ class Suggestion(Record, frozen=True):
     """Whether all but any one of them can be kept."""
     alternatives: tuple[Alternative, ...] = ()
     """What keeps the rules that no order keeps, the smallest struct first."""
+    chosen: Alternative | None = None
+    """The alternative that this is; None for an order of the members as they are."""
     refusals: tuple[Refusal, ...] = ()
     """What forbids the order."""
     hints: tuple[OrderUse, ...] = ()
@@ -146,6 +174,11 @@ class Suggestion(Record, frozen=True):
     """What was not searched for uses of the order."""
     builds: tuple[BuildResult, ...] = ()
     """The builds of a matrix that have the struct; empty without one."""
+
+    @property
+    def is_change(self) -> bool:
+        """Whether the struct is to be changed."""
+        return bool(self.moves) or self.chosen is not None
 
     @property
     def not_kept(self) -> tuple[RuleOutcome, ...]:

@@ -33,6 +33,7 @@ from layoutlint.model.record import replace
 from layoutlint.model.structs import Struct
 from layoutlint.randstruct import randomisation
 from layoutlint.readers.order_uses import member_names
+from layoutlint.reports.suggest import phrases
 from layoutlint.suggestion.result import Suggestion
 from tests.real import kernels
 
@@ -113,8 +114,7 @@ class Row:
         core = ", ".join(f"`{rule.id}`" for rule in found.core)
         text = f"{found.status}: {core or found.reason}"
         for each in found.alternatives[:1]:
-            aligned = "struct" if each.member is None else f"`{each.member}`"
-            text += f"; align {aligned}, {len(each.moves)} moved, {_bytes(found.struct)} -> {each.size}"
+            text += f"; {phrases.addition(each)}, {len(each.moves)} moved, {_bytes(found.struct)} -> {each.size}"
         return text
 
 

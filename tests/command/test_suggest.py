@@ -107,20 +107,6 @@ def test_contradicting_rules_are_named(tmp_path):
     assert suggest(tmp_path, RING, rules=CONTRADICTION).returncode == 1
 
 
-def test_alignment_keeps_what_no_order_keeps(tmp_path):
-    made = document(tmp_path, "struct ring { long head;\nlong tail; };\n")
-    assert made["status"] == "infeasible"
-    best = made["alternatives"][0]
-    assert (best["aligned"], best["align"], best["size"]) == ("tail", 64, 128)
-
-
-def test_alignment_does_not_contradict_a_declared_placement(tmp_path):
-    placed = '[struct.ring]\nplacement = "percpu:32"\n' + RULES
-    made = document(tmp_path, "struct ring { long head;\nlong tail; };\n", rules=placed)
-    assert made["status"] == "infeasible"
-    assert made["alternatives"] == []
-
-
 SMALLEST = [
     # the members, the size after
     ("char a;\n long b;\n char c;", 16),

@@ -366,6 +366,7 @@ RUNS = {
         ("suggest", "btf", "gapped"),
         ("suggest", "two.h", "pair", "--rules", "order.toml"),
         ("suggest", "two.h", "pair", "--rules", "two.toml"),
+        ("suggest", "two.h", "pair", "--rules", "two.toml", "--alternative", "1"),
         ("suggest", "two.h", "pair", "--rules", "together.toml"),
         ("suggest", "order.h", "pair", "--rules", "first.toml"),
         ("suggest", "pair", "--rules", "core.toml", "--matrix", "twins.toml"),

@@ -1,128 +1,205 @@
-"""What alignment adds to an order: members that start a line of their own."""
+"""What alignment and padding add to an order."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import combinations
 
 from layoutlint.errors import RuleFileError
 from layoutlint.geometry.allocation_room import allocation_room
 from layoutlint.geometry.layout import Layout
 from layoutlint.judgement.verdict import Outcome
-from layoutlint.lint.options import Options
+from layoutlint.lint.reordering.builds import ArrangedSubject
 from layoutlint.lint.reordering.rules import Ruled, rules_of
 from layoutlint.lint.reordering.solving import moves_of, solve
 from layoutlint.lint.reordering.task import task_of
-from layoutlint.lint.subject import Found
-from layoutlint.model.record import replace
-from layoutlint.model.structs import Struct, Unstated
+from layoutlint.model.record import Record, replace
+from layoutlint.model.structs import Struct
 from layoutlint.readers import order_uses
-from layoutlint.suggestion.arrangement import Arrangement, arrange
+from layoutlint.suggestion import additions
+from layoutlint.suggestion.arrangement import Arrangement
 from layoutlint.suggestion.limits import Limit
-from layoutlint.suggestion.result import Alternative
-from layoutlint.suggestion.search import Aim, task_of_one
+from layoutlint.suggestion.result import Alternative, RuleOutcome
+from layoutlint.suggestion.search import Aim, Task, task_of_one
 
 _EFFORT = 1.0
 """The most work for each aim of each alternative."""
+_SMALL_EFFORT = 0.25
+"""The same where several members are aligned, because there are many choices."""
 _MOST_MEMBERS = 12
 """The most members whose alignment is tried."""
+_MOST_PAIRS = 30
+"""The most pairs of members whose alignment is tried."""
+_MOST_SIZES = 16
+"""The most sizes of padding that are tried."""
 _AIMS: tuple[Aim, ...] = ("size", "moves")
 
 
-def alternatives(
-    found: Found,
-    arrangement: Arrangement,
-    ruled: Sequence[Ruled],
-    limits: tuple[Limit, ...],
-    options: Options,
-) -> tuple[Alternative, ...]:
-    """Return the orders that keep all rules if the struct, or a member, is aligned to a line; smallest first.
+def alternatives(each: ArrangedSubject, is_forced: bool) -> tuple[Alternative, ...]:
+    """Return the orders that keep all rules with more alignment or padding; smallest first.
 
-    The members tried are those of the rules that are not kept. A struct in containers is not aligned: they
-    would change with it.
+    The struct is aligned to a line, or a member of a rule that is not kept, or several if one does not help;
+    or an array is added. A struct in containers stays as it is: they would change with it.
     """
-    if any(one.is_embedded for one in ruled):
+    if any(one.is_embedded for one in each.ruled):
         return ()
-    line = options.line_size or found.struct.target.line_size
-    tried = [_align_unit(arrangement, number, line) for number in (None, *_candidates(arrangement, ruled))]
-    results = [
-        alternative
-        for number, aligned in tried
-        for alternative in _search(found, aligned, number, line, limits, ruled, options)
-    ]
-    return tuple(sorted(results, key=lambda each: (each.size, len(each.moves), each.member or "")))
+    options = each.subject.options
+    line = options.line_size or each.arrangement.struct.target.line_size
+    trial = _Trial(each, is_forced, line)
+    found = [*trial.with_one_aligned(), *trial.with_padding()]
+    if all(alternative.padding for alternative in found):
+        found += trial.with_several_aligned()
+    return tuple(sorted(found, key=lambda one: (one.size, len(one.moves), one.aligned)))
 
 
-def _candidates(arrangement: Arrangement, ruled: Sequence[Ruled]) -> Iterator[int]:
-    """Yield the units with fields of rules that are not kept."""
-    paths = {
-        place.path.split(".")[0].split("[")[0]
-        for one in ruled
-        if one.before.outcome is not Outcome.KEPT
-        for place in one.before.evidence
-    }
-    named = [
-        number
-        for number, unit in enumerate(arrangement.units)
-        if any(arrangement.struct.fields[at].name in paths for at in unit.fields) and unit.is_plain
-    ]
-    yield from named[:_MOST_MEMBERS]
+class _Trial(Record, frozen=True):
+    """Searches orders of one struct with additions."""
+
+    each: ArrangedSubject
+    is_forced: bool
+    line: int
+
+    @property
+    def _candidates(self) -> list[int]:
+        """The units with fields of rules that are not kept, which can be aligned."""
+        arrangement = self.each.arrangement
+        paths = {
+            place.path.split(".")[0].split("[")[0]
+            for one in self.each.ruled
+            if one.before.outcome is not Outcome.KEPT
+            for place in one.before.evidence
+        }
+        fields = arrangement.struct.fields
+        named = [
+            number
+            for number, unit in enumerate(arrangement.units)
+            if unit.is_plain and len(unit.fields) == 1 and fields[unit.fields[0]].name in paths
+        ]
+        return named[:_MOST_MEMBERS]
+
+    def with_one_aligned(self) -> Iterator[Alternative]:
+        """Yield the orders with the struct, or one member, aligned."""
+        for units in ((), *((number,) for number in self._candidates)):
+            yield from self._aligned(units, _EFFORT)
+
+    def with_several_aligned(self) -> list[Alternative]:
+        """Return the orders with two members aligned; if there is none, with as few as were found."""
+        candidates = self._candidates
+        pairs = list(combinations(candidates, 2))[:_MOST_PAIRS]
+        found = [order for pair in pairs for order in self._aligned(pair, _SMALL_EFFORT)]
+        if found or len(candidates) < 3:
+            return found
+        units = tuple(candidates)
+        found = list(self._aligned(units, _SMALL_EFFORT))
+        for number in candidates if found else ():
+            fewer = tuple(each for each in units if each != number)
+            orders = list(self._aligned(fewer, _SMALL_EFFORT)) if len(fewer) > 2 else []
+            if orders:
+                units, found = fewer, orders
+        return found
+
+    def with_padding(self) -> Iterator[Alternative]:
+        """Yield the order with the smallest array that helps."""
+        step = max(self.each.arrangement.align, -(-self.line // _MOST_SIZES))
+        if step >= self.line or not any(self._padded(self.line)):
+            return
+        for size in range(step, self.line + 1, step):
+            if found := list(self._padded(size)):
+                yield from found
+                return
+
+    def _aligned(self, units: Sequence[int], effort: float) -> Iterator[Alternative]:
+        arrangement = additions.align(self.each.arrangement, units, self.line)
+        names = order_uses.member_names(arrangement.struct)
+        aligned = tuple(names[arrangement.units[number].fields[0]] for number in units)
+        yield from self._search(arrangement, aligned, None, self._limits, effort)
+
+    def _padded(self, size: int) -> Iterator[Alternative]:
+        arrangement, number = additions.pad(self.each.arrangement, size)
+        others = tuple(each for each in range(len(arrangement.units)) if each != number)
+        limits = (Limit("first", others), *additions.shift_limits(self._limits, number))
+        name = additions.padding_name(self.each.arrangement.struct)
+        yield from self._search(arrangement, (), name, limits, _SMALL_EFFORT)
+
+    @property
+    def _limits(self) -> tuple[Limit, ...]:
+        return () if self.is_forced else self.each.around.limits
+
+    def _search(
+        self,
+        arrangement: Arrangement,
+        aligned: tuple[str, ...],
+        padding: str | None,
+        limits: tuple[Limit, ...],
+        effort: float,
+    ) -> Iterator[Alternative]:
+        """Yield the best order of a changed struct, if one keeps all rules."""
+        ruled = self._rules_on(arrangement.struct)
+        if ruled is None:
+            return
+        build, candidate = task_of(arrangement, ruled)
+        task = _without_move_of(padding, task_of_one(replace(build, limits=limits), _AIMS))
+        solution, after = solve(task, [[candidate]], effort)
+        if not solution.order:
+            return
+        pairs = zip(self.each.ruled, after[0][0], strict=True)
+        outcomes = tuple(RuleOutcome(one.rule, one.before, verdict) for one, verdict in pairs)
+        if any(each.after.outcome is not Outcome.KEPT for each in outcomes):
+            return
+        names, new = order_uses.member_names(arrangement.struct), arrangement.lay_out(solution.order)
+        one = Alternative(
+            aligned, padding, self.line, tuple(names[at] for at in arrangement.field_order(solution.order)),
+            tuple(move for move in moves_of(task.order, solution.order) if move.member != padding),
+            new, outcomes, solution.state,
+            _allocation(ruled, self.each.arrangement.struct), _allocation(ruled, new),
+        )  # fmt: skip
+        if self.is_forced or not self._is_forbidden(one):
+            yield one
+
+    def _rules_on(self, struct: Struct) -> list[Ruled] | None:
+        """Return the rules on a changed struct; None if they are not those on the struct as it is."""
+        found = replace(self.each.subject.found, struct=struct)
+        try:
+            ruled, _ = rules_of(found, self.each.subject.options)
+        except RuleFileError:  # the declared placement contradicts the alignment
+            return None
+        is_same = [one.rule.id for one in ruled] == [one.rule.id for one in self.each.ruled]
+        return ruled if is_same else None
+
+    def _is_forbidden(self, one: Alternative) -> bool:
+        """Return whether something depends on the order or the offsets that an alternative changes."""
+        names, fields = self.each.names, self.each.arrangement.struct.fields
+        order = [name for name in one.order if name != one.padding]
+        old = {name: field.bit_offset for name, field in zip(names, fields, strict=True)}
+        new = {name: field.bit_offset for name, field in zip(one.order, one.new.fields, strict=True)}
+        new.pop(one.padding or "", None)
+        uses = [use for use in self.each.around.search.uses if not use.is_note]
+        if any(order_uses.forbids(use, names, order, old, new) for use in uses):
+            return True
+        if one.padding is None:
+            return False
+        before = frozenset(one.order[: one.order.index(one.padding)])
+        return any(_is_parted(use, names, before) for use in uses)
 
 
-def _align_unit(arrangement: Arrangement, number: int | None, line: int) -> tuple[int | None, Arrangement]:
-    """Return the arrangement with the struct, or one of its units, aligned to a line."""
-    way, fields = arrangement.way, list(arrangement.struct.fields)
-    if number is None:
-        way = replace(way, rules=replace(way.rules, stated=max(line, way.rules.stated or 1)))
-    else:
-        (member,), (at,) = arrangement.units[number].members, arrangement.units[number].fields
-        old = way.members[member]
-        new = replace(old, requested_align=max(line, old.requested_align or 0))
-        way = replace(way, members=(*way.members[:member], new, *way.members[member + 1 :]))
-        fields[at] = replace(fields[at], requested_align=line, align=max(line, fields[at].align or 1))
-    struct = replace(
-        arrangement.struct, fields=tuple(fields), align=max(line, arrangement.align), possible=0,
-        unstated=Unstated.NOTHING,
-    )  # fmt: skip
-    order = range(len(arrangement.units))
-    declared = replace(arrange(struct, way).lay_out(order), align=struct.align)
-    return number, arrange(declared, way)
+def _without_move_of(padding: str | None, task: Task) -> Task:
+    """Return a task in which a new member moves for nothing: it has no place yet."""
+    pairs = zip(task.order.members, task.order.weights, strict=True)
+    weights = tuple(0 if names == (padding,) else weight for names, weight in pairs)
+    return replace(task, order=replace(task.order, weights=weights))
 
 
-def _search(
-    found: Found,
-    arrangement: Arrangement,
-    number: int | None,
-    line: int,
-    limits: tuple[Limit, ...],
-    all_rules: Sequence[Ruled],
-    options: Options,
-) -> Iterator[Alternative]:
-    """Yield the best order of an aligned struct, if one keeps all rules."""
-    struct = arrangement.struct
-    try:
-        ruled, _ = rules_of(replace(found, struct=struct), options)
-    except RuleFileError:  # the declared placement contradicts the alignment
-        return
-    if [one.rule.id for one in ruled] != [one.rule.id for one in all_rules]:
-        return
-    build, candidate = task_of(arrangement, ruled)
-    task = task_of_one(replace(build, limits=limits), _AIMS)
-    solution, after = solve(task, [[candidate]], _EFFORT)
-    if solution.state not in ("optimal", "feasible"):
-        return
-    if any(verdict.outcome is not Outcome.KEPT for verdict in after[0][0]):
-        return
-    new = arrangement.lay_out(solution.order)
-    names = order_uses.member_names(struct)
-    order = tuple(names[at] for at in arrangement.field_order(solution.order))
-    member = None if number is None else names[arrangement.units[number].fields[0]]
-    yield Alternative(
-        member, line, (new.bit_size or 0) // 8, order, tuple(moves_of(task.order, solution.order)),
-        _allocation(found, ruled, found.struct), _allocation(found, ruled, new),
-    )  # fmt: skip
+def _is_parted(use: order_uses.OrderUse, names: Sequence[str], before: frozenset[str]) -> bool:
+    """Return whether a new member behind some others changes what a use of consecutive members means."""
+    if use.scope == "offset":
+        return False
+    if use.scope == "first":
+        return not before
+    members = frozenset(use.members or names)
+    return not members <= before and (use.place == "start" or not members.isdisjoint(before))
 
 
-def _allocation(found: Found, ruled: Sequence[Ruled], struct: Struct) -> str:
+def _allocation(ruled: Sequence[Ruled], struct: Struct) -> str:
     """Return what an object takes of its allocator, in words; empty if that is not known."""
     for one in ruled:
         storage = one.where.pack.storage(struct)

@@ -38,6 +38,8 @@ class Request(Record, frozen=True):
     """Files and folders that are searched for uses of the order, besides the input."""
     is_forced: bool = False
     """Whether the order may be one that uses forbid."""
+    alternative: int = 0
+    """The number of the alternative that is chosen if no order keeps the rules, from 1; 0 for none."""
 
 
 class Refused(Exception):

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from layoutlint import files
 from layoutlint.lint.reordering.builds import ArrangedSubject, Subject
 from layoutlint.lint.reordering.text import read_text, shown_path
 from layoutlint.model.record import Record, replace
 from layoutlint.model.structs import Struct
+from layoutlint.readers import order_uses
 from layoutlint.readers.clang import members
-from layoutlint.suggestion.result import Patch, Suggestion
+from layoutlint.suggestion.result import Alternative, Patch, Suggestion
 
 
 def with_patch(arranged: Sequence[ArrangedSubject], result: Suggestion) -> Suggestion:
@@ -40,10 +41,19 @@ class _OrderInText(Record, frozen=True):
     order: tuple[int, ...]
     """Numbers of the struct's fields."""
     new: Struct
+    addition: Alternative | None = None
+    """What is added, besides the order; its padding is not in `order`."""
 
-    def text(self, old: str) -> str:
-        """Return the changed text. Raises CannotMove."""
-        return members.reorder_members(old, self.subject.found.struct, self.order)
+    def texts(self, file: str, old: str) -> Iterator[str]:
+        """Yield the changed text, in each way to write an alignment. Raises CannotMove."""
+        struct, options = self.subject.found.struct, self.subject.options
+        text = members.reorder_members(old, struct, self.order)
+        if self.addition is None:
+            yield text
+            return
+        if text != old:
+            struct = members.verify(self.subject.path, struct, file, text, options.read)
+        yield from _texts_with(self.addition, self.subject, struct, text)
 
     def fault(self, file: str, old: str, text: str) -> str:
         """Return why a changed text is not this order as its build reads it; empty if it is."""
@@ -58,11 +68,29 @@ class _OrderInText(Record, frozen=True):
         return "" if is_same else "the changed text has other offsets than the suggested order"
 
 
+def _texts_with(one: Alternative, subject: Subject, struct: Struct, text: str) -> Iterator[str]:
+    """Yield a text with an addition to a struct that it defines. Raises CannotMove."""
+    numbers = {name: number for number, name in enumerate(order_uses.member_names(struct))}
+    if one.padding is not None:
+        declaration = f"char {one.padding}[{one.padding_bytes}];"
+        yield members.add_member(text, struct, numbers[one.before_padding], declaration)
+        return
+    is_kernel = bool(members.kernel_roots(subject.path, subject.options.read))
+    attributes = ("____cacheline_aligned", f"__aligned({one.line})") if is_kernel else ()
+    for attribute in (*attributes, f"__attribute__((aligned({one.line})))"):
+        yield members.add_attribute(text, struct, [numbers[name] for name in one.aligned], attribute)
+
+
 def _patch(arranged: Sequence[ArrangedSubject], result: Suggestion) -> Patch:
     """Return the change of the file, which all builds read with their promised offsets. Raises CannotMove."""
-    parts = [each.result for each in result.builds] or [result]
+    parts, one = [each.result for each in result.builds] or [result], result.chosen
     orders = [
-        _OrderInText(each.subject, tuple(map(each.names.index, part.order)), part.new)
+        _OrderInText(
+            each.subject,
+            tuple(each.names.index(name) for name in part.order if not (one and name == one.padding)),
+            part.new,
+            one,
+        )
         for each, part in zip(arranged, parts, strict=True)
         if part.new is not None
     ]
@@ -95,14 +123,14 @@ def _agreed_text(orders: Sequence[_OrderInText], file: str, old: str) -> str:
     faults: list[str] = []
     tried: set[str] = set()
     for each in sorted(orders, key=lambda one: -len(one.order)):
-        text = each.text(old)
-        if text in tried:
-            continue
-        tried.add(text)
-        fault = next((fault for one in orders if (fault := one.fault(file, old, text))), "")
-        if not fault:
-            return text
-        faults.append(fault)
+        for text in each.texts(file, old):
+            if text in tried:
+                continue
+            tried.add(text)
+            fault = next((fault for one in orders if (fault := one.fault(file, old, text))), "")
+            if not fault:
+                return text
+            faults.append(fault)
     raise members.CannotMove(faults[0])
 
 

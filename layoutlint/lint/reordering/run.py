@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from layoutlint.errors import UsageError
 from layoutlint.judgement.rule import Pack
 from layoutlint.lint.options import Options
 from layoutlint.lint.reordering.alternatives import alternatives
 from layoutlint.lint.reordering.builds import (
-    ArrangedSubject,
     Refused,
     Request,
     Subject,
@@ -20,10 +20,11 @@ from layoutlint.lint.reordering.joint_search import JointSearch, joint_search
 from layoutlint.lint.reordering.patching import with_patch
 from layoutlint.model.record import replace
 from layoutlint.model.structs import Source as StructSource
+from layoutlint.phrases import quantity
 from layoutlint.randstruct.c_abi import CannotLayOut
 from layoutlint.suggestion.arrangement import Arrangement
 from layoutlint.suggestion.common_order import CannotJoin, join
-from layoutlint.suggestion.result import Alternative, Refusal, Suggestion
+from layoutlint.suggestion.result import Aimed, Refusal, Suggestion
 
 
 def suggest(
@@ -46,7 +47,23 @@ def best_order(subjects: Sequence[Subject], label: str, request: Request) -> Sug
     result = search.best(request)
     if result.status == "infeasible" or (result.status == "unknown" and search.has_rules):
         result = _with_alternatives(search, result, request)
+    if request.alternative:
+        result = _choose(result, request.alternative)
     return with_patch(search.arranged, _without_claim(result))
+
+
+def _choose(result: Suggestion, number: int) -> Suggestion:
+    """Return one of the alternatives as the suggestion. Raises UsageError if there are fewer."""
+    count = len(result.alternatives)
+    if number > count:
+        raise UsageError(f"{result.struct.name} has {quantity(count, 'alternative')}, and no number {number}")
+    one = result.alternatives[number - 1]
+    before = (result.struct.bit_size or 0) // 8
+    aims = (Aimed("moves", 0, len(one.moves), 0), Aimed("size", before, one.size, 0))
+    return replace(
+        result, status=one.status, new=one.new, order=one.order, moves=one.moves, aims=aims, rules=one.rules,
+        core=(), alternatives=(), refusals=(), reason="", chosen=one,
+    )  # fmt: skip
 
 
 def _joint_search(subjects: Sequence[Subject], label: str, request: Request) -> JointSearch:
@@ -77,12 +94,7 @@ def _with_alternatives(search: JointSearch, result: Suggestion, request: Request
     if len(search.arranged) > 1:
         note = "alignment is tried for one build, and not for the builds of a matrix together"
         return replace(result, notes=(*result.notes, note))
-    return replace(result, alternatives=_alternatives(search.arranged[0], request))
-
-
-def _alternatives(each: ArrangedSubject, request: Request) -> tuple[Alternative, ...]:
-    limits = () if request.is_forced else each.around.limits
-    return alternatives(each.subject.found, each.arrangement, each.ruled, limits, each.subject.options)
+    return replace(result, alternatives=alternatives(search.arranged[0], request.is_forced))
 
 
 def _without_claim(result: Suggestion) -> Suggestion:

@@ -49,6 +49,7 @@ def _document(result: Suggestion) -> dict[str, Any]:
         "core_rules": [_core(result, number) for number in range(len(result.core))],
         "core_is_minimal": result.is_core_minimal,
         "alternatives": [_alternative(each) for each in result.alternatives],
+        "chosen": None if result.chosen is None else _alternative(result.chosen),
         "refusals": [_refusal(each) for each in result.refusals],
         "forced": result.is_forced,
         "hints": [_use(use) for use in result.hints],
@@ -117,13 +118,19 @@ def _offsets_before(result: Suggestion) -> list[int]:
 
 def _alternative(each: Alternative) -> dict[str, Any]:
     return {
-        "aligned": each.member,
+        "aligned": list(each.aligned),
+        "struct_aligned": each.is_struct_aligned,
         "align": each.line,
+        "padding": None if each.padding is None else _padding(each),
         "size": each.size,
         "order": list(each.order),
         "moves": [{"member": move.member, "behind": move.behind} for move in each.moves],
         "allocation": [each.allocation_before or None, each.allocation or None],
     }
+
+
+def _padding(each: Alternative) -> dict[str, Any]:
+    return {"member": each.padding, "size": each.padding_bytes, "behind": each.before_padding}
 
 
 def _refusal(refusal: Refusal) -> dict[str, Any]:

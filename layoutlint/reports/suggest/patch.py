@@ -43,15 +43,20 @@ def _inert(line: str) -> str:
 def _message(result: Suggestion, prefix: str) -> Iterator[str]:
     name = phrases.title(result.struct)
     moved = ", ".join(move.member for move in result.moves[:3]) + (", ..." if len(result.moves) > 3 else "")
-    yield _cut(f"{prefix}{name}: move {moved}" if moved else f"{prefix}{name}: keep the order")
+    subject = f"move {moved}" if moved else "keep the order"
+    if result.chosen is not None:
+        subject = phrases.addition(result.chosen).replace("`", "")
+    yield _cut(f"{prefix}{name}: {subject}")
     yield ""
     for outcome in result.rules:
         if outcome.before.outcome is not outcome.after.outcome:
             why = outcome.rule.why.rstrip(".")
             yield from _wrap(f"{why[:1].upper()}{why[1:]}: {outcome.before.message}.")
             yield ""
-    if result.moves:
-        yield from _wrap(f"Move {'; '.join(phrases.moves(result))}.")
+    changes = [*_additions(result), *(f"move {text}" for text in phrases.moves(result))]
+    if changes:
+        text = "; ".join(changes)
+        yield from _wrap(f"{text[:1].upper()}{text[1:]}.")
         yield ""
         count = len(result.builds)
         aims = "; ".join(phrases.aim(each, True, count) for each in result.aims if each.aim != "moves")
@@ -62,6 +67,11 @@ def _message(result: Suggestion, prefix: str) -> Iterator[str]:
             yield from _wrap(f"Now {outcome.after.message}.")
             yield ""
     yield from _table_of_builds(result) if result.builds else _table(result)
+
+
+def _additions(result: Suggestion) -> Iterator[str]:
+    if result.chosen is not None:
+        yield phrases.addition(result.chosen)
 
 
 def _table_of_builds(result: Suggestion) -> Iterator[str]:
@@ -84,20 +94,21 @@ def _table_of_builds(result: Suggestion) -> Iterator[str]:
 
 def _table(result: Suggestion) -> Iterator[str]:
     """Yield the offsets of the moved members and those beside them."""
-    if result.new is None or not result.moves:
+    if result.new is None or not result.is_change:
         return
     rows = phrases.layout_rows(result)
     near = {
         at
         for number, row in enumerate(rows)
-        if row[4]
+        if row.mark
         for at in range(number - _CONTEXT, number + _CONTEXT + 1)
     }
     yield "    offset  before  member"
     was_shown = True
-    for at, (offset, before, _, name, is_moved) in enumerate(rows):
+    for at, (offset, before, _, name, mark) in enumerate(rows):
         if at in near:
-            yield _cut(f"    {offset:>6}  {before:>6}  {name}{'  <- moved' if is_moved else ''}")
+            done = f"  <- {'moved' if mark == 'moves' else mark}" if mark else ""
+            yield _cut(f"    {offset:>6}  {before:>6}  {name}{done}")
         elif was_shown:
             yield "       ..."
         was_shown = at in near

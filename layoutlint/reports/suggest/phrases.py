@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from layoutlint.model.structs import Struct
 from layoutlint.phrases import quantity
@@ -24,6 +24,8 @@ def headline(result: Suggestion) -> str:
     if result.status == "infeasible":
         rules = "these rules together" if len(result.core) > 1 else "this rule"
         return f"no order of the members keeps {rules}"
+    if result.chosen is not None:
+        return alternative(result.chosen, result.struct)
     moved = quantity(len(result.moves), "declaration") + " to move" if result.moves else "no member to move"
     if result.status == "unknown":
         return f"unknown: {result.reason}" if result.new is None else f"unknown: {moved}, but {result.reason}"
@@ -49,13 +51,20 @@ def _destination(move: Move) -> str:
 
 
 def alternative(each: Alternative, struct: Struct) -> str:
-    """Return what to align and to move, and what it costs."""
-    aligned = "the struct" if each.member is None else f"`{each.member}`"
+    """Return what to align, to add and to move, and what it costs."""
     moved = "".join(f", move `{move.member}` {_destination(move)}" for move in each.moves)
     cost = f"{each.size} bytes instead of {(struct.bit_size or 0) // 8}"
     if each.allocation and each.allocation != each.allocation_before:
         cost += f", {each.allocation} instead of {each.allocation_before}"
-    return f"align {aligned} to {each.line} bytes{moved}: {cost}"
+    return f"{addition(each)}{moved}: {cost}"
+
+
+def addition(each: Alternative) -> str:
+    """Return what to align or to add."""
+    if each.padding is not None:
+        return f"add {quantity(each.padding_bytes, 'byte')} of padding behind `{each.before_padding}`"
+    aligned = " and ".join(f"`{member}`" for member in each.aligned) or "the struct"
+    return f"align {aligned} to {each.line} bytes"
 
 
 class Row(NamedTuple):
@@ -65,19 +74,28 @@ class Row(NamedTuple):
     before: str
     size: str
     name: str
-    is_moved: bool
+    mark: Literal["", "moves", "aligned", "new"]
+    """What happens to it."""
 
 
 def layout_rows(result: Suggestion) -> list[Row]:
     """Return the members in the new order."""
     assert result.new is not None
     before = bits_before(result)
-    moved = {move.member for move in result.moves}
     rows = []
     for name, field in zip(result.order, result.new.fields, strict=True):
         size = "??" if field.bit_size is None else _place(field.bit_size)
-        rows.append(Row(_place(field.bit_offset), _place(before[name]), size, name, name in moved))
+        place = _place(before[name]) if name in before else "-"
+        rows.append(Row(_place(field.bit_offset), place, size, name, _mark(result, name)))
     return rows
+
+
+def _mark(result: Suggestion, name: str) -> Literal["", "moves", "aligned", "new"]:
+    if any(move.member == name for move in result.moves):
+        return "moves"
+    if result.chosen is None:
+        return ""
+    return "new" if name == result.chosen.padding else "aligned" if name in result.chosen.aligned else ""
 
 
 def bits_before(result: Suggestion) -> dict[str, int]:

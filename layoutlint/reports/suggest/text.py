@@ -31,7 +31,7 @@ def _all_lines(results: Sequence[Suggestion], width: int) -> Iterator[Line]:
 def _lines(result: Suggestion, width: int) -> Iterator[Line]:
     place = "" if result.struct.source is None else f", {result.struct.source}"
     yield from paragraph("", f"{phrases.title(result.struct)}{place}", width, "bold")
-    yield line(phrases.headline(result))
+    yield from paragraph("", phrases.headline(result), width)
     for number, rule in enumerate(result.core):
         place = f"{rule.source}{builds.core_place(result, number)}"
         yield from paragraph(f"  {rule.id}: ", f"{rule.why} ({place})", width)
@@ -43,8 +43,8 @@ def _lines(result: Suggestion, width: int) -> Iterator[Line]:
     for number, alternative in enumerate(result.alternatives[:_MOST_ALTERNATIVES]):
         if not number:
             yield line()
-            yield line("what keeps all rules:")
-        yield from paragraph("  ", phrases.alternative(alternative, result.struct), width)
+            yield line("what keeps all rules (--alternative N makes a patch of it):")
+        yield from paragraph(f"  {number + 1}. ", phrases.alternative(alternative, result.struct), width)
     yield from _notes(result, width)
 
 
@@ -66,7 +66,7 @@ def _order(result: Suggestion, width: int) -> Iterator[Line]:
         else:
             for outcome in result.rules:
                 yield from _rule(outcome, width)
-    if result.moves:
+    if result.is_change:
         yield line()
         yield from builds.table_lines(result, width) if result.builds else _table(result)
 
@@ -87,9 +87,9 @@ def _table(result: Suggestion) -> Iterator[Line]:
     sizes = [max(map(len, column)) for column in columns]
     head = zip(("offset", "before", "size"), sizes, strict=True)
     yield line(("  " + "  ".join(name.rjust(size) for name, size in head) + "  member", "dim"))
-    for *numbers, name, is_moved in rows:
+    for *numbers, name, mark in rows:
         cells = "  ".join(cell.rjust(size) for cell, size in zip(numbers, sizes, strict=True))
-        yield line(f"  {cells}  ", (name, "bold" if is_moved else ""), "  <- moves" if is_moved else "")
+        yield line(f"  {cells}  ", (name, "bold" if mark else ""), f"  <- {mark}" if mark else "")
 
 
 def _refusals(result: Suggestion, width: int) -> Iterator[Line]:
@@ -122,7 +122,7 @@ def _notes(result: Suggestion, width: int) -> Iterator[Line]:
         notes += result.patch.notes
         if result.patch.diff:
             notes.append("--patch prints the change as a patch, --write makes it")
-    elif result.no_patch and result.moves:
+    elif result.no_patch and result.is_change:
         notes.append(f"no patch: {result.no_patch}")
     if notes:
         yield line()

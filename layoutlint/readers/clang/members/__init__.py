@@ -1,5 +1,6 @@
 """Moving the declarations of a struct's members in C text, with their comments and attributes."""
 
+from layoutlint.readers.clang.members.additions import add_attribute, add_member
 from layoutlint.readers.clang.members.patch import unified_diff
 from layoutlint.readers.clang.members.pieces import CannotMove
 from layoutlint.readers.clang.members.reorder import (
@@ -16,6 +17,8 @@ __all__ = [
     "CannotMove",
     "MemberText",
     "Restriction",
+    "add_attribute",
+    "add_member",
     "conditional_lines",
     "kernel_roots",
     "reorder_members",

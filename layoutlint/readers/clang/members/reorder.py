@@ -28,7 +28,7 @@ class MemberText(Record, frozen=True):
     """What a person should know who moves it."""
 
 
-class _ParsedText(Record, frozen=True):
+class ParsedText(Record, frozen=True):
     """A file with the items of a struct's body."""
 
     lines: Lines
@@ -41,7 +41,7 @@ def split_members(text: str, struct: Struct) -> tuple[MemberText, ...]:
 
     Raises CannotMove for a struct whose text shows no members that can move.
     """
-    parsed = _parse(text, struct)
+    parsed = parse_body(text, struct)
     return tuple(
         MemberText(
             tuple(struct.fields[number].name for number in item.fields),
@@ -51,13 +51,13 @@ def split_members(text: str, struct: Struct) -> tuple[MemberText, ...]:
             text[item.start : item.end],
             item.notes,
         )
-        for item in _declarations(parsed.items)
+        for item in declarations(parsed.items)
     )
 
 
 def restrictions(text: str, struct: Struct) -> tuple[Restriction, ...]:
     """Return what the text forbids to an order of the members; raises CannotMove like `split_members`."""
-    return restrictions_of(_parse(text, struct).items, Shown(struct.fields))
+    return restrictions_of(parse_body(text, struct).items, Shown(struct.fields))
 
 
 def conditional_lines(text: str, struct: Struct) -> tuple[int, ...]:
@@ -65,7 +65,7 @@ def conditional_lines(text: str, struct: Struct) -> tuple[int, ...]:
 
     In other configurations the struct can have other members there.
     """
-    parsed = _parse(text, struct)
+    parsed = parse_body(text, struct)
     found = (each for each in parsed.body.pieces if each.kind == "directive" and each.word in CONDITIONS)
     return tuple(parsed.lines.number(each.start) for each in found)
 
@@ -77,7 +77,7 @@ def reorder_members(text: str, struct: Struct, order: Sequence[int]) -> str:
     """
     if sorted(order) != list(range(len(struct.fields))):
         raise ValueError("not an order of all fields of the struct")
-    parsed = _parse(text, struct)
+    parsed = parse_body(text, struct)
     ranks = ranks_of(order)
     for restriction in restrictions_of(parsed.items, Shown(struct.fields)):
         restriction.refuse_ranks(ranks, order)
@@ -87,7 +87,7 @@ def reorder_members(text: str, struct: Struct, order: Sequence[int]) -> str:
     return text[:start] + _Arrangement(text, ranks).text_of(parsed.items, start, end) + text[end:]
 
 
-def _parse(text: str, struct: Struct) -> _ParsedText:
+def parse_body(text: str, struct: Struct) -> ParsedText:
     """Return the items of a struct's body; raises CannotMove."""
     if struct.problem is not None:
         raise CannotMove(struct.problem)
@@ -100,7 +100,7 @@ def _parse(text: str, struct: Struct) -> _ParsedText:
         raise CannotMove("the build puts the members into a random order", line)
     lines = Lines(text)
     body = pieces.scan(lines, _opening(lines, struct, line))
-    return _ParsedText(lines, body, items.items_of(lines, body, struct))
+    return ParsedText(lines, body, items.items_of(lines, body, struct))
 
 
 _FARTHEST = 1 << 16
@@ -132,12 +132,12 @@ def _opening(lines: Lines, struct: Struct, line: int) -> int:
     raise CannotMove(f"no `struct {struct.name} {{` is there: a macro can make it", line)
 
 
-def _declarations(found: Sequence[Item]) -> Iterator[Item]:
+def declarations(found: Sequence[Item]) -> Iterator[Item]:
     """Yield the items that declare fields, in order, also those in groups."""
     for item in found:
         if item.fields:
             yield item
-        yield from _declarations(item.items)
+        yield from declarations(item.items)
 
 
 class _Arrangement(Record):

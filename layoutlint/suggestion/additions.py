@@ -1,0 +1,67 @@
+"""A struct with alignment or padding that its declaration lacks, for when no order keeps its rules."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import count
+
+from layoutlint.model.ctype import CType
+from layoutlint.model.declared import Member
+from layoutlint.model.record import replace
+from layoutlint.model.structs import Field, Struct, Unstated
+from layoutlint.suggestion.arrangement import Arrangement, arrange
+from layoutlint.suggestion.limits import Limit
+
+
+def align(arrangement: Arrangement, units: Sequence[int], line: int) -> Arrangement:
+    """Return the arrangement with some plain units of one member aligned to a line; with none the struct."""
+    way, fields = arrangement.way, list(arrangement.struct.fields)
+    if not units:
+        way = replace(way, rules=replace(way.rules, stated=max(line, way.rules.stated or 1)))
+    members = list(way.members)
+    for number in units:
+        (member,), (at,) = arrangement.units[number].members, arrangement.units[number].fields
+        old = members[member]
+        members[member] = replace(old, requested_align=max(line, old.requested_align or 0))
+        fields[at] = replace(fields[at], requested_align=line, align=max(line, fields[at].align or 1))
+    way = replace(way, members=tuple(members))
+    struct = replace(
+        arrangement.struct, fields=tuple(fields), align=max(line, arrangement.align), possible=0,
+        unstated=Unstated.NOTHING,
+    )  # fmt: skip
+    declared = replace(arrange(struct, way).lay_out(range(len(arrangement.units))), align=struct.align)
+    return arrange(declared, way)
+
+
+def pad(arrangement: Arrangement, size: int) -> tuple[Arrangement, int]:
+    """Return the arrangement with an array of some bytes as its last unit, and the number of that unit.
+
+    It comes before a flexible array.
+    """
+    way, struct, units = arrangement.way, arrangement.struct, arrangement.units
+    if arrangement.last is None:
+        number, at, member_at = len(units), len(struct.fields), len(way.members)
+    else:
+        number, last = arrangement.last, units[arrangement.last]
+        at, member_at = last.fields[0], last.members[0]
+    name = padding_name(struct)
+    field = Field(name, CType("char"), 0, size * 8, dims=(size,), align=1)
+    fields = (*struct.fields[:at], field, *struct.fields[at:])
+    members = (*way.members[:member_at], Member(name, size * 8, 1), *way.members[member_at:])
+    shifted = [None if each is None else each + (each >= at) for each in way.fields]
+    way = replace(way, members=members, fields=(*shifted[:member_at], at, *shifted[member_at:]))
+    struct = replace(struct, fields=fields)
+    return arrange(arrange(struct, way).lay_out(range(len(units) + 1)), way), number
+
+
+def padding_name(struct: Struct) -> str:
+    """Return a name for a new member of a struct."""
+    taken = {field.name for field in struct.fields}
+    return next(name for number in count() if (name := f"_pad{number or ''}") not in taken)
+
+
+def shift_limits(limits: Sequence[Limit], number: int) -> Iterator[Limit]:
+    """Yield limits on the units of an arrangement that has one more, with a number."""
+    for limit in limits:
+        units, after = (tuple(each + (each >= number) for each in own) for own in (limit.units, limit.after))
+        yield replace(limit, units=units, after=after)
