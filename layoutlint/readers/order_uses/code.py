@@ -10,6 +10,7 @@ from functools import cached_property
 from layoutlint.model.record import Record
 from layoutlint.readers.allocations.declarations import Names, TypeName, Unclear
 from layoutlint.readers.c_tokens import blank_comments, blank_out, spaces_for
+from layoutlint.readers.clang import text_search
 
 _MACRO = re.compile(
     r"^[ \t]*#[ \t]*define[ \t]+(\w++)(?:\(([^()\n]{0,400})\))?((?:[^\n\\]++|\\[ \t]*+\r?\n|\\)*+)",
@@ -18,9 +19,16 @@ _MACRO = re.compile(
 _CONTINUED = re.compile(r"\\(?=[ \t]*\r?\n)")
 _BRACKET = re.compile(r"[()\[\]{}]")
 _PAIRS = {")": "(", "]": "[", "}": "{"}
+_MOST_BRACES = 300
 _MOST_POPPED = 8
 """The most brackets that one closing bracket closes: those that another branch of `#if` left open."""
 _PARTS = re.compile(r"[(\[{,;]")
+_NAME = re.compile(
+    r"\(\s*\*+\s*(?:const\s+)?(\w+)|(\w+)\s*(?:\[[^\]]*\]\s*)*(?::\s*\w+\s*)?(?:__\w+(?:\s*\([^()]*\))?\s*)*$"
+)
+_TYPEOF = re.compile(r"\b(?:__)?typeof(?:_unqual)?(?:__)?\s*+\(")
+_INITIALISED = re.compile(r"\s*+(?:\)|[^;{}()]{0,200}?=)\s*+[\w{]")
+_OPERAND = re.compile(r"\s*\(*\s*(\*?)\s*\(*\s*(\w+)\s*\)*\s*")
 
 
 class Macro(Record, frozen=True):
@@ -46,6 +54,47 @@ class Code:
         if pattern not in self._types:
             self._types[pattern] = tuple(match.span() for match in re.finditer(pattern, self.text))
         return self._types[pattern]
+
+    def typeof_operands(self, pattern: str) -> Iterator[tuple[int, int]]:
+        """Yield where `typeof(...)` names a type through a variable or a pointer: begin and end."""
+        for match in _TYPEOF.finditer(self.text) if "typeof" in self.text else ():
+            end = self.closings.get(match.end() - 1)
+            operand = _OPERAND.fullmatch(self.text, match.end(), end) if end is not None else None
+            if end is None or operand is None or not operand[2].isidentifier():
+                continue
+            if _INITIALISED.match(self.text, end + 1) is None:
+                continue
+            read_type = self.pointed_type if operand[1] else self.own_type
+            meaning = read_type(operand[2], match.start())
+            if not isinstance(meaning, TypeName):
+                continue
+            words = ("",) if meaning.is_typedef else ("struct ", "union ")
+            if any(re.fullmatch(pattern, f"{word}{meaning.name}") for word in words):
+                yield match.start(), end + 1
+
+    @cached_property
+    def struct_names(self) -> dict[int, list[TypeName]]:
+        """The tag and the typedefs of each struct and union with a body, by the offset of the brace."""
+        names: dict[int, list[TypeName]] = {}
+        for name, at in sorted(set(text_search.definitions_in(self.text.encode("latin-1")))):
+            if (brace := self.text.find("{", at)) >= 0:
+                is_tag = re.search(rf"\b{name}\b", self.text[at:brace]) is not None
+                names.setdefault(brace, []).append(TypeName(name, not is_tag))
+        return names
+
+    def brace_around(self, at: int) -> int | None:
+        """Return the offset of the innermost brace around an offset; None if many others are between."""
+        opening = at
+        for _ in range(_MOST_BRACES):
+            opening = self.text.rfind("{", 0, opening)
+            if opening < 0 or self.closings.get(opening, opening) > at:
+                break
+        return opening if opening >= 0 and self.closings.get(opening, opening) > at else None
+
+    def declared_name(self, start: int, end: int) -> str:
+        """Return the name that a declaration in a range gives to a member; empty for a member without one."""
+        match = _NAME.search(self.text[start:end].rstrip()[-200:])
+        return (match[1] or match[2]) if match is not None else ""
 
     def line(self, at: int) -> int:
         """Return the number of the line at an offset, from 1."""

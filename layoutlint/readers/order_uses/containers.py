@@ -1,42 +1,45 @@
-"""Structs in C text that embed another by value: the members, and where positional initialisers find them."""
+"""Structs in C text that embed another by value: the members, and what initialisers set in them."""
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from itertools import chain
 
 from layoutlint.model.record import Record
-from layoutlint.readers.clang import text_search
 from layoutlint.readers.order_uses import initialisers
 from layoutlint.readers.order_uses.code import Code
 from layoutlint.readers.order_uses.facts import OrderUse
-from layoutlint.readers.order_uses.initialisers import ByMacro, Initialiser, Judge
+from layoutlint.readers.order_uses.initialisers import ByMacro, Element, Initialiser, Judge
+from layoutlint.readers.order_uses.memory import Unresolved
 
 _EMBEDS = re.compile(
     r"\s++((?:__\w++\s+)?\w++\s*+(?:\[[^\]\n]*+\]\s*+)*+[^;{}()*=]{0,200}+)(?:;|__\w++\s*+\()"
 )
 _DECLARATOR = re.compile(r"\s*(?:__\w+\s+)*(\w+)\s*((?:\[[^\]]*\]\s*)*)")
-_NAME = re.compile(
-    r"\(\s*\*+\s*(?:const\s+)?(\w+)|(\w+)\s*(?:\[[^\]]*\]\s*)*(?::\s*\w+\s*)?(?:__\w+(?:\s*\([^()]*\))?\s*)*$"
+_NEAREST = 8
+_VALUE = rb"\s[^;{}=]{0,200}+=\s*+[{A-Z_]"
+_VALUE_OF_TAG = re.compile(rb"(?:struct|union)\s++(\w++)" + _VALUE)
+_COMPOUND = re.compile(
+    rb"\(\s*+(?:const\s++)?(?:(?:struct|union)\s++)?(\w++)\s*+(?:\[[^\]\n]*+\]\s*+)?\)\s*+\{"
 )
-_TYPE = (
-    r"\bstruct\s+(\w+)\s+(?=[^;{}=]{1,200}=\s*\{)"
-    r"|\(\s*(?:const\s+)?struct\s+(\w+)\s*(?:\[[^\]\n]*\]\s*)?\)\s*(?=\{)"
-)
-_TYPED = re.compile(_TYPE)
 _FIXED = re.compile(r"\b(?:__packed|packed|PACKED)\b")
+_DEEPEST = 8
 
 
 class Container(Record, frozen=True):
     """A struct that embeds the searched one by value."""
 
     name: str
-    """Its tag, or its typedef if it has none."""
+    """Its tag, or a typedef."""
+    is_typedef: bool
     member: str
     dims: int
-    position: int | None
-    """The position of the member among those of the container; None if it depends on the configuration."""
+    members: tuple[str, ...]
+    """The names of its members in order, empty for one without a name; none if the configuration decides
+    which there are, or if the member is inside one without a name."""
     inner: str
     """The struct that the member is: the searched one, or another container."""
     file: str
@@ -51,83 +54,148 @@ def may_embed(text: str, type_pattern: str) -> bool:
 
 
 def find(code: Code, raw: str, type_pattern: str, inner: str) -> Iterator[Container]:
-    """Yield the structs that embed a type by value, each member once."""
-    found = [
+    """Yield the structs that embed a type by value, each member once for each name of the struct."""
+    declared = [
         (start, declarator)
         for start, end in code.types(type_pattern)
         if (match := _EMBEDS.match(code.text, end)) is not None
         for part in match[1].split(",")
         if (declarator := _DECLARATOR.match(part)) is not None
     ]
-    if not found:
-        return
-    bodies = sorted(
-        (brace, code.closings.get(brace, brace), name)
-        for name, at in set(text_search.definitions_in(code.text.encode("latin-1")))
-        if (brace := code.text.find("{", at)) >= 0
-    )
-    starts = [brace for brace, _, _ in bodies]
-    for at, declarator in found:
-        inside = [body for body in bodies[: bisect_right(starts, at)][-8:] if body[1] > at]
-        for brace, end, name in inside[-1:]:
-            tail = code.text[end : code.text.find(";", end)]
-            yield Container(
-                name, declarator[1], declarator[2].count("["),
-                _position(code, raw, brace, declarator[1]), inner,
-                code.path, code.line(at), _FIXED.search(tail) is not None,
-            )  # fmt: skip
+    names = code.struct_names if declared else {}
+    braces = sorted(names)
+    for at, declarator in declared:
+        near = braces[: bisect_right(braces, at)][-_NEAREST:]
+        around = [brace for brace in near if code.closings.get(brace, brace) > at]
+        for brace in around[-1:]:
+            end = code.closings[brace]
+            is_packed = _FIXED.search(code.text[end : code.text.find(";", end)]) is not None
+            members = _members(code, raw, brace, declarator[1])
+            dims, line = declarator[2].count("["), code.line(at)
+            for own in names[brace]:
+                yield Container(
+                    own.name, own.is_typedef, declarator[1], dims, members, inner, code.path, line, is_packed
+                )
 
 
-def _position(code: Code, raw: str, brace: int, member: str) -> int | None:
-    """Return the position of a member in a body; None if directives are between its members."""
-    end = code.closings[brace]
-    if re.search(r"\n[ \t]*#", raw[brace:end]):
-        return None
-    for position, (start, stop) in enumerate(code.parts(brace)):
-        name = _NAME.search(code.text[start:stop].rstrip()[-200:])
-        if name is not None and member in (name[1], name[2]):
-            return position
-    return None
+def _members(code: Code, raw: str, brace: int, member: str) -> tuple[str, ...]:
+    """Return the names of the members in a body; none if directives are between them, or one is not there."""
+    if re.search(r"\n[ \t]*#", raw[brace : code.closings[brace]]):
+        return ()
+    names = tuple(code.declared_name(start, stop) for start, stop in code.parts(brace))
+    return names if member in names else ()
+
+
+def may_initialise(data: bytes, containers: Mapping[str, tuple[Container, ...]]) -> bool:
+    """Return whether a text seems to have initialisers of containers."""
+    return bool(containers) and next(_initialised(data, containers), None) is not None
+
+
+def _initialised(data: bytes, containers: Mapping[str, tuple[Container, ...]]) -> Iterator[str]:
+    """Yield the containers that a text seems to initialise, maybe several times."""
+    typedefs = frozenset(name for name, own in containers.items() if own[0].is_typedef)
+    matches = chain(_VALUE_OF_TAG.finditer(data), _COMPOUND.finditer(data))
+    if typedefs:
+        matches = chain(matches, _value_of_typedef(typedefs).finditer(data))
+    names = (match[1].decode("latin-1") for match in matches)
+    return (name for name in names if name in containers)
+
+
+@cache
+def _value_of_typedef(names: frozenset[str]) -> re.Pattern[bytes]:
+    words = b"|".join(re.escape(name.encode("latin-1", "replace")) for name in sorted(names))
+    return re.compile(rb"\b(" + words + rb")\b" + _VALUE)
 
 
 def find_uses(
     code: Code, containers: Mapping[str, tuple[Container, ...]], judge: Judge
-) -> Iterator[OrderUse | ByMacro]:
+) -> Iterator[OrderUse | ByMacro | Unresolved]:
     """Yield the uses in initialisers of containers."""
-    names = {name for match in _TYPED.finditer(code.text) for name in match.groups() if name in containers}
-    for name in sorted(names):
-        for value in initialisers.find(code, rf"struct\s+{re.escape(name)}\b"):
-            yield from _value_uses(code, containers, judge, name, value)
+    values = _Values(code, containers, judge)
+    for name in sorted(set(_initialised(code.text.encode("latin-1"), containers))):
+        keyword = "" if containers[name][0].is_typedef else r"(?:struct|union)\s+"
+        for value in initialisers.find(code, rf"\b{keyword}{re.escape(name)}\b"):
+            yield from values.uses(name, value)
 
 
-def _value_uses(
-    code: Code, containers: Mapping[str, tuple[Container, ...]], judge: Judge, name: str, value: Initialiser
-) -> Iterator[OrderUse | ByMacro]:
-    pending = [(name, value)]
-    while pending:
-        name, value = pending.pop()
-        if value.macro:
-            continue
-        for start, _, dims in initialisers.array_values(code, value):
-            if code.text[start] != "{" or dims:
+class _Values:
+    """The values that initialisers of containers in a text give to the searched struct."""
+
+    def __init__(self, code: Code, containers: Mapping[str, tuple[Container, ...]], judge: Judge) -> None:
+        self._code = code
+        self._containers = containers
+        self._judge = judge
+
+    def uses(self, name: str, value: Initialiser) -> Iterator[OrderUse | ByMacro | Unresolved]:
+        """Yield the uses in an initialiser of a container, or of an array of it."""
+        pending = [(name, value)]
+        while pending:
+            name, value = pending.pop()
+            if value.macro:
+                yield Unresolved(self._code.line(value.at), f"how `{value.macro}` initialises `{name}`")
                 continue
-            position = 0
-            for element in initialisers.elements(code, start):
-                inner = _inner(containers[name], element, position)
-                position = position + 1 if not element.member else len(code.text)
-                given = initialisers.value_at(code, element, inner.dims) if inner is not None else None
-                if inner is None or given is None:
+            for start, end, dims in initialisers.array_values(self._code, value):
+                if self._code.text[start] == "{" and dims:
                     continue
-                if inner.inner in containers and inner.inner != name:
-                    pending.append((inner.inner, given))
+                if self._code.text[start] == "{":
+                    runs = initialisers.runs(self._code, start)
                 else:
-                    yield from judge.uses(given)
+                    runs = [[Element(start, end, "", False)]]
+                for run in runs:
+                    yield from self._in_run(name, run, pending)
 
+    def _in_run(
+        self, name: str, run: Sequence[Element], pending: list[tuple[str, Initialiser]]
+    ) -> Iterator[OrderUse | ByMacro | Unresolved]:
+        """Yield the uses in values that follow one another; add the values for containers among them."""
+        containers = self._containers[name]
+        members, first = containers[0].members, run[0].member
+        start = members.index(first) if first and first in members else 0
+        is_known = bool(members) and (not first or first in members)
+        for number, element in enumerate(run):
+            rest = run[number:]
+            if not is_known and not element.member:
+                yield self._unresolved(element, f"which member of `{name}` a value is for")
+                return
+            member = element.member or "".join(members[start + number : start + number + 1])
+            inner = next((each for each in containers if each.member == member), None)
+            if element.is_nested:
+                if inner is not None:
+                    yield from self._judge.in_elided_braces(rest[1:])
+                elif len(rest) > 1:
+                    yield self._unresolved(rest[1], f"which member of `{name}` a value is for")
+                return
+            if inner is None:
+                continue
+            value = initialisers.value_at(self._code, element, inner.dims)
+            if value is not None and inner.inner in self._containers and inner.inner != name:
+                pending.append((inner.inner, value))
+            elif value is not None:
+                yield from self._judge.uses(value)
+            elif (gives_parts := self._judge.gives_parts(element)) is not False:
+                yield from self._elided(inner, rest, gives_parts)
+                return
 
-def _inner(members: tuple[Container, ...], element: initialisers.Element, position: int) -> Container | None:
-    """Return the embedded member that a value is for; None if it is for another one."""
-    for each in members:
-        is_named = element.member == each.member and not element.is_nested
-        if is_named or (not element.member and each.position == position):
-            return each
-    return None
+    def _elided(
+        self, inner: Container, rest: Sequence[Element], gives_parts: bool | None
+    ) -> Iterator[OrderUse | Unresolved]:
+        """Yield the use of values for the parts of an embedded struct."""
+        if len(rest) <= self._scalars_before(inner, _DEEPEST):
+            return
+        if gives_parts:
+            yield from self._judge.in_elided_braces(rest)
+        elif len(rest) > 1 or not rest[0].member:
+            text = f"whether a value is for all of `{inner.member}` of `{inner.name}`"
+            yield self._unresolved(rest[0], text)
+
+    def _unresolved(self, value: Element, text: str) -> Unresolved:
+        return Unresolved(self._code.line(value.start), text)
+
+    def _scalars_before(self, member: Container, depth: int) -> int:
+        """Return the least number of values for scalars before the searched struct in an embedded one."""
+        if member.inner not in self._containers or not depth:
+            return 0
+        return min(
+            (each.members.index(each.member) if each.members else 0) + self._scalars_before(each, depth - 1)
+            for each in self._containers[member.inner]
+        )

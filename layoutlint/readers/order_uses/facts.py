@@ -11,7 +11,8 @@ from layoutlint.model.structs import Struct, fields_in_braces
 Kind = Literal[
     "positional-initialiser", "zero-initialiser", "asm-offset", "offset-assertion", "offset-constant",
     "member-range", "member-index", "first-member-cast", "first-member-free", "struct-cast", "scalar-cast",
-    "raw-transfer", "struct-group", "group-marker", "group-assertion", "zero-length-marker", "uapi", "ioctl",
+    "union-overlay", "raw-transfer", "struct-group", "group-marker", "group-assertion",
+    "zero-length-marker", "uapi", "ioctl",
     "packed", "fixed-endian", "fixed-container", "kabi", "no-randomise", "comment", "union", "randomised",
     "bpf-co-re",
     "public-header",

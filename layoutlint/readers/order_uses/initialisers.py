@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from layoutlint.model.structs import Field
+from layoutlint.readers.allocations.declarations import Unclear
 from layoutlint.readers.order_uses.code import Code
 from layoutlint.readers.order_uses.facts import OrderUse
 from layoutlint.readers.order_uses.subject import Subject
@@ -28,6 +29,9 @@ _INDEXED = re.compile(r"\s*+(?:\[[^\]]*+\]\s*+)++(?:=\s*+)?")
 _NUMBER_ZERO = re.compile(r"\(*+(?:0[xX]?0*+[uUlL]*+|false|0\.0*+[fF]?|'\\0')\)*+")
 _MACRO_NAME = re.compile(r"_*[A-Z][A-Z0-9_]*+|_\w++")
 _COMPOUND_VALUE = re.compile(r"\(\s*(?:struct\s+|union\s+|const\s+)*\w+\s*(?:\[[^\]]*\]\s*)*\)\s*\{")
+_COMPOUND_IN_PARENTHESES = re.compile(rf"\s*\(*?\s*{_COMPOUND_VALUE.pattern}")
+_ARITHMETIC = re.compile(r"[\w)\]]\s*(?:[+*/%|^&]|-(?!>)|<<|>>)\s*[\w(]")
+_PARENTHESES = re.compile(r"\([^()]*\)")
 _SCALAR_VALUE = re.compile(r"[-+~!]?\s*(?:\d|'|&)|NULL\b|\(\s*\w[\w\s]*\*+\s*\)")
 
 
@@ -40,6 +44,8 @@ class Initialiser(NamedTuple):
     """The dimensions of the array."""
     macro: str = ""
     """The macro that the value is made by; empty for braces."""
+    is_element: bool = False
+    """Whether it is one of the values in other braces, whose own braces C lets out."""
 
 
 class ByMacro(NamedTuple):
@@ -64,7 +70,7 @@ class Element(NamedTuple):
 
 def find(code: Code, type_pattern: str) -> Iterator[Initialiser]:
     """Yield the initialisers of variables and compound literals of a type."""
-    for start, end in code.types(type_pattern):
+    for start, end in (*code.types(type_pattern), *code.typeof_operands(type_pattern)):
         yield from _variable_initialisers(code, end)
         compound = _COMPOUND.match(code.text, end)
         if compound is not None and _OPENS_COMPOUND.search(code.text, max(0, start - _NEAR), start):
@@ -112,6 +118,16 @@ def elements(code: Code, brace: int) -> Iterator[Element]:
             yield Element(start + designator.end(), end, member, designator[2] is not None)
 
 
+def runs(code: Code, brace: int) -> list[list[Element]]:
+    """Return the values within braces in runs: each begins at a designator, or at the start."""
+    found: list[list[Element]] = []
+    for element in elements(code, brace):
+        if element.member or not found:
+            found.append([])
+        found[-1].append(element)
+    return found
+
+
 def array_values(code: Code, value: Initialiser) -> Iterator[tuple[int, int, int]]:
     """Yield start, end and remaining dimensions of the values for single structs in an initialiser.
 
@@ -144,7 +160,7 @@ class Judge:
     def uses(self, value: Initialiser) -> Iterator[OrderUse | ByMacro]:
         """Yield the uses in an initialiser of the struct, and the macros on which it depends."""
         if value.macro:
-            yield ByMacro(value.macro, self._code.line(value.at), False)
+            yield ByMacro(value.macro, self._code.line(value.at), value.is_element)
             return
         for start, end, dims in array_values(self._code, value):
             sign = self._code.text[start]
@@ -155,15 +171,33 @@ class Judge:
 
     def _bare(self, at: int, end: int) -> Iterator[OrderUse | ByMacro]:
         """Yield the use of a value without braces in an array: a macro, zero, or one of a flat list."""
-        text = self._code.text[at : min(end, at + _LONGEST)].strip()
-        if is_zero(text):
-            yield self._zero(at, text)
-            return
-        call = _CALL.match(text)
-        if call is None or text == "NULL":
-            yield self._use(at, "an initialiser without inner braces sets members by position", ())
-        elif call[2] or _MACRO_NAME.fullmatch(call[1]):
-            yield ByMacro(call[1], self._code.line(at), False)
+        element = Element(at, end, "", False)
+        value = value_at(self._code, element, 0)
+        if value is not None:
+            yield from self.uses(value)
+        elif self.gives_parts(element):
+            yield from self.in_elided_braces([element])
+
+    def in_elided_braces(self, values: Sequence[Element]) -> Iterator[OrderUse]:
+        """Yield the use of values for parts of the struct, whose own braces are left out."""
+        texts = [_text(self._code, value) for value in values]
+        if texts and all(map(is_zero, texts)):
+            yield self._zero(values[0].start, texts[0])
+        elif texts:
+            text = "an initialiser without inner braces sets members by position"
+            yield self._use(values[0].start, text, ())
+
+    def gives_parts(self, value: Element) -> bool | None:
+        """Return whether a value that should be a struct is a scalar, for a part of it; None if unclear."""
+        text = _text(self._code, value)
+        if text[:1] == "{" or _COMPOUND_VALUE.match(text):
+            return False
+        if text[:1] == '"' or _SCALAR_VALUE.match(text) or is_zero(text):
+            return True
+        if text.isidentifier():
+            meaning = self._code.own_type(text, value.start)
+            return None if isinstance(meaning, Unclear) else meaning is None
+        return True if _ARITHMETIC.search(_PARENTHESES.sub("()", text)) else None
 
     def struct_value(self, brace: int) -> Iterator[OrderUse | ByMacro]:
         """Yield the uses in the braces of one struct."""
@@ -263,6 +297,11 @@ def _is_macro(text: str, is_mixed: bool) -> bool:
     return call[2] is not None or (is_mixed and call.end() == len(text))
 
 
+def is_compound(text: str) -> bool:
+    """Return whether a text is a compound literal, maybe in parentheses."""
+    return _COMPOUND_IN_PARENTHESES.match(text) is not None
+
+
 def is_zero(text: str) -> bool:
     """Return whether a value is zero for every type: `0`, `NULL`, `{0}`, `{}`."""
     text = "".join(text.split())
@@ -299,7 +338,10 @@ def _chain(field: Field) -> Chain | None:
 
 def value_at(code: Code, element: Element, dims: int) -> Initialiser | None:
     """Return the initialiser that a value is; None for an expression."""
-    return _value(code, _skip_space(code, element.start), dims)
+    value = _value(code, _skip_space(code, element.start), dims)
+    if value is None or _MACRO_NAME.fullmatch(value.macro) is None:
+        return value
+    return value._replace(is_element=True)
 
 
 def _skip_space(code: Code, at: int) -> int:

@@ -9,7 +9,15 @@ from typing import NamedTuple
 from layoutlint import files
 from layoutlint.model.record import Record, field
 from layoutlint.readers.allocations.struct_definitions import struct_typedefs
-from layoutlint.readers.order_uses import casts, containers, definition, initialisers, memory, offsets
+from layoutlint.readers.order_uses import (
+    casts,
+    containers,
+    definition,
+    initialisers,
+    memory,
+    offsets,
+    overlays,
+)
 from layoutlint.readers.order_uses.casts import Cast
 from layoutlint.readers.order_uses.code import Code, Macro, macros, statements
 from layoutlint.readers.order_uses.containers import Container
@@ -17,6 +25,7 @@ from layoutlint.readers.order_uses.definition import Marks
 from layoutlint.readers.order_uses.facts import OrderUse
 from layoutlint.readers.order_uses.initialisers import ByMacro, Initialiser, Judge
 from layoutlint.readers.order_uses.memory import Unresolved
+from layoutlint.readers.order_uses.overlays import Leading, Overlay
 from layoutlint.readers.order_uses.subject import Subject
 
 LARGEST = 1 << 25
@@ -36,9 +45,6 @@ _FIRST_MEMBER = re.compile(
     rb"struct\s+(\w++)\s*+\{\s*+(?:/\*.{0,400}?\*/\s*+)?(?:struct\s+)?(\w++)\s+(?!\*)\w", re.DOTALL
 )
 _DEFINED = re.compile(rb"define[ \t]+(\w++)")
-_VALUE = re.compile(rb"=\s*+\{")
-_VALUE_TYPE = re.compile(rb"struct\s+(\w++)\s[^;{}=]*+$")
-_COMPOUND = re.compile(rb"struct\s+(\w++)\s*+(?:\[[^\]\n]*+\]\s*+)?\)\s*+\{")
 _NEAR = 200
 _LARGEST_HEADER = 1 << 19
 """The most bytes of a header in which first members of structs are searched."""
@@ -60,6 +66,7 @@ class FileUses(Record):
     marks: tuple[Marks, ...] = ()
     uses: tuple[OrderUse, ...] = ()
     casts: tuple[Cast, ...] = ()
+    overlays: tuple[Overlay, ...] = ()
     unresolved: tuple[Unresolved, ...] = ()
     by_macro: tuple[ByMacro, ...] = ()
     macros: dict[str, MacroValue] = field(default_factory=dict)
@@ -69,6 +76,8 @@ class FileUses(Record):
     containers: tuple[Container, ...] = ()
     first_members: dict[str, str] = field(default_factory=dict)
     """The types of the first members of structs, by tag, as far as asked for."""
+    bodies: dict[str, tuple[Leading, ...]] = field(default_factory=dict)
+    """The first members of structs, by tag or typedef, as far as asked for."""
 
 
 class Question(NamedTuple):
@@ -81,6 +90,8 @@ class Question(NamedTuple):
     """The files with casts, in which first members are searched beside headers."""
     types: Mapping[str, str]
     """Patterns of the types whose containers are searched as well, by name."""
+    overlays: frozenset[str]
+    """Tags and typedefs of structs whose first members are asked for."""
 
 
 def read(path: str) -> bytes:
@@ -136,6 +147,7 @@ def _search_text(path: str, raw: str, subject: Subject) -> FileUses:
     parts += offsets.find(code, subject)
     parts += memory.find(code, subject)
     parts += casts.find(code, subject)
+    parts += overlays.find(code, subject)
     found.containers = tuple(containers.find(code, raw, subject.type_pattern, ""))
     macro_code, macro_list = _macros(path, raw, code, subject)
     parts += _macro_uses(macro_code, macro_list, code, subject)
@@ -163,6 +175,7 @@ def _sort(found: FileUses, parts: list[object]) -> None:
     """Put the results of the searches where they belong."""
     found.uses += tuple(part for part in parts if isinstance(part, OrderUse))
     found.casts += tuple(part for part in parts if isinstance(part, Cast))
+    found.overlays += tuple(part for part in parts if isinstance(part, Overlay))
     found.unresolved += tuple(part for part in parts if isinstance(part, Unresolved))
     found.by_macro += tuple(part for part in parts if isinstance(part, ByMacro))
 
@@ -209,10 +222,10 @@ def _macro_values(
             continue
         if is_braces:
             values[macro.name] = (*(values.get(macro.name) or ()), *judge.uses(Initialiser(start, 0)))
-        elif body.lstrip().startswith("."):
+        elif body.lstrip().startswith(".") or initialisers.is_compound(body):
             values.setdefault(macro.name, ())
         else:
-            other = re.match(r"\s*([A-Za-z_]\w*)\s*\([^;{}]*\)\s*$", body)
+            other = re.match(r"\s*([A-Za-z_]\w*)\s*(?:\([^;{}]*\))?\s*$", body)
             chain = (ByMacro(other[1], code.line(start), False),) if other is not None else None
             values.setdefault(macro.name, chain)
     return values
@@ -250,12 +263,13 @@ def answer(path: str, subject: Subject, question: Question) -> FileUses:
     has_macros = bool(question.macros) and any(
         match[1].decode("latin-1") in question.macros for match in _DEFINED.finditer(data)
     )
-    has_values = bool(question.containers) and _has_values(data, question.containers)
+    has_values = containers.may_initialise(data, question.containers)
     names = [name for name in question.types if name.encode() in data]
     if names:
         text = data.decode("latin-1")
         names = [name for name in names if containers.may_embed(text, question.types[name])]
-    if not (has_macros or has_values or names) or len(data) > _MOST_TEXT:
+    has_bodies = any(name.encode() in data for name in question.overlays)
+    if not (has_macros or has_values or names or has_bodies) or len(data) > _MOST_TEXT:
         return found
     raw = data.decode("latin-1")
     code = statements(path, raw)
@@ -266,16 +280,9 @@ def answer(path: str, subject: Subject, question: Question) -> FileUses:
         found.macros = _macro_values(macro_code, wanted, subject, question.macros)
     if has_values:
         parts += containers.find_uses(code, question.containers, Judge(subject, code))
+    if has_bodies:
+        found.bodies = overlays.bodies(code, question.overlays)
     for name in names:
         found.containers += tuple(containers.find(code, raw, question.types[name], name))
     _sort(found, parts)
     return found
-
-
-def _has_values(data: bytes, names: Mapping[str, object]) -> bool:
-    """Return whether a text has initialisers of structs of some names."""
-    for value in _VALUE.finditer(data):
-        kind = _VALUE_TYPE.search(data, max(0, value.start() - _NEAR), value.start())
-        if kind is not None and kind[1].decode("latin-1") in names:
-            return True
-    return any(kind[1].decode("latin-1") in names for kind in _COMPOUND.finditer(data))

@@ -7,12 +7,14 @@ from functools import partial
 
 from layoutlint.errors import ReadError
 from layoutlint.model.reading import Progress, no_progress
+from layoutlint.model.record import replace
 from layoutlint.model.structs import Struct
 from layoutlint.phrases import first_few, quantity
-from layoutlint.readers.order_uses import definition, scan, sources
+from layoutlint.readers.order_uses import definition, overlays, scan, sources
 from layoutlint.readers.order_uses.containers import Container
 from layoutlint.readers.order_uses.facts import LookedAt, OrderUse, Search
 from layoutlint.readers.order_uses.initialisers import ByMacro
+from layoutlint.readers.order_uses.overlays import Leading
 from layoutlint.readers.order_uses.scan import FileUses, MacroValue, Question
 from layoutlint.readers.order_uses.subject import Subject, with_aliases
 from layoutlint.readers.processes.child import Lost
@@ -25,6 +27,8 @@ _MOST_EQUAL = 20
 """The most uses that are listed of those that forbid the same."""
 _MOST_MACROS = 2000
 """The most macros whose definitions are searched in files that do not name the struct."""
+_MOST_MACRO_SEARCHES = 3
+"""The most further searches for macros that other macros name."""
 _MOST_CONTAINERS = 30
 """The most containers whose own containers are searched."""
 _DEEPEST = 8
@@ -90,6 +94,8 @@ class _Run:
         self._containers: dict[str, tuple[Container, ...]] = {}
         self._first_members: dict[str, str] = {}
         self._typedefs: dict[str, str] = {}
+        self._bodies: dict[str, tuple[Leading, ...]] = {}
+        self._macros_searched: frozenset[str] = frozenset()
         self._sentences: list[str] = list(found.missing)
 
     def search(self, facts: tuple[OrderUse, ...]) -> Search:
@@ -99,6 +105,7 @@ class _Run:
         uses = [*facts, *(use for each in self._files for use in each.uses)]
         uses += self._uses_by_macros()
         uses += self._uses_by_casts()
+        uses += self._uses_by_overlays()
         uses += self._uses_by_containers()
         marks = [mark for each in self._files for mark in each.marks]
         struct = self._subject.struct
@@ -144,41 +151,65 @@ class _Run:
             self._macros.update(each.macros)
             self._typedefs.update(each.typedefs)
             self._add_containers(each.containers)
-        macros = frozenset(self._missing_macros())
-        if len(macros) > _MOST_MACROS:
-            self._sentences.append(
-                f"definitions of {len(macros)} macros that make initialisers: {first_few(sorted(macros))}"
-            )
-            macros = frozenset()
-        cast_files = frozenset(each.path for each in self._files if each.casts)
-        with_first = bool(cast_files)
-        if not (macros or self._containers or with_first):
-            return
+        self._add_containers(self._containers_by_typedef())
         types = {name: rf"struct\s+{name}\b" for name in self._containers if name.isidentifier()}
         if len(types) > _MOST_CONTAINERS:
             text = f"initialisers of structs that embed one of the {len(types):,} structs which embed it"
             self._sentences.append(text)
             types = {}
-        asked = Question(macros, self._containers, with_first, cast_files, types)
-        answers = list(
-            self._spread(partial(scan.answer, subject=self._subject, question=asked), self._sources.files)
-        )
-        for each in answers:
-            self._macros.update(each.macros)
-            self._first_members.update(each.first_members)
+        casts = frozenset(each.path for each in self._files if each.casts)
+        others = frozenset(overlay.other for each in self._files for overlay in each.overlays)
+        others |= {tag for name in others if (tag := self._typedefs.get(name))}
+        macros = self._macros_to_find()
+        answers = self._ask(Question(macros, self._containers, bool(casts), casts, types, others))
         outer = [each for answer in answers for each in answer.containers]
         if outer:
             self._add_containers(outer)
-            again = Question(frozenset(), self._containers, False, frozenset(), {})
-            work = partial(scan.answer, subject=self._subject, question=again)
-            answers = list(self._spread(work, self._sources.files))
-        self._files += [replace_macros(each) for each in answers if each.uses or each.by_macro]
+            answers = self._ask(Question(frozenset(), self._containers, False, frozenset(), {}, frozenset()))
+        has_uses = (each for each in answers if each.uses or each.by_macro or each.unresolved)
+        self._files += map(_container_uses, has_uses)
+        for _ in range(_MOST_MACRO_SEARCHES):
+            missing = self._macros_to_find() - self._macros_searched
+            if not missing:
+                break
+            self._ask(Question(missing, {}, False, frozenset(), {}, frozenset()))
+
+    def _ask(self, question: Question) -> list[FileUses]:
+        """Return what all files say about a question, and note the macros and first members."""
+        self._macros_searched |= question.macros
+        if not (question.macros or question.containers or question.with_first_members or question.overlays):
+            return []
+        work = partial(scan.answer, subject=self._subject, question=question)
+        answers = list(self._spread(work, self._sources.files))
+        for each in answers:
+            self._macros.update(each.macros)
+            self._first_members.update(each.first_members)
+            self._bodies.update(each.bodies)
+        return answers
+
+    def _macros_to_find(self) -> frozenset[str]:
+        """Return the macros that make initialisers and are not defined so far; none if they are too many."""
+        macros = frozenset(self._missing_macros())
+        if len(macros) <= _MOST_MACROS:
+            return macros
+        text = f"definitions of {len(macros)} macros that make initialisers: {first_few(sorted(macros))}"
+        self._sentences.append(text)
+        return frozenset()
 
     def _add_containers(self, found: Iterable[Container]) -> None:
         for each in found:
             known = self._containers.get(each.name, ())
             if each not in known and each.name not in self._subject.names:
                 self._containers[each.name] = (*known, each)
+
+    def _containers_by_typedef(self) -> list[Container]:
+        """Return the containers with a tag once more for each typedef that other declarations give them."""
+        return [
+            replace(container, name=name, is_typedef=True)
+            for name, tag in self._typedefs.items()
+            for container in self._containers.get(tag, ())
+            if name != tag and not container.is_typedef
+        ]
 
     def _missing_macros(self) -> Iterator[str]:
         for each in self._files:
@@ -242,6 +273,15 @@ class _Run:
                 f"casts between the struct and types whose definitions were not found: {shown}{more}"
             )
 
+    def _uses_by_overlays(self) -> Iterator[OrderUse]:
+        """Yield the unions of the struct with structs that begin like it."""
+        for each in self._files:
+            for overlay in each.overlays:
+                name = self._typedefs.get(overlay.other) or overlay.other
+                members = self._bodies.get(overlay.other) or self._bodies.get(name, ())
+                other = f"`{overlay.other}`"
+                yield from overlays.uses(self._subject, members, each.path, overlay.line, other)
+
     def _is_struct(self, name: str) -> bool:
         """Return whether the files show that a typedef is a struct."""
         return name in self._typedefs or name in self._containers
@@ -259,10 +299,12 @@ class _Run:
 
     def _uses_by_containers(self) -> Iterator[OrderUse]:
         """Yield the structs with a fixed layout that embed the struct."""
+        seen: set[tuple[str, int]] = set()
         for members in self._containers.values():
             for each in members:
-                if each.inner:
+                if each.inner or (each.file, each.line) in seen:
                     continue
+                seen.add((each.file, each.line))
                 if "uapi/" in each.file or each.is_packed:
                     why = "is shared with programs" if "uapi/" in each.file else "is packed"
                     text = f"struct {each.name}, which {why}, embeds the struct"
@@ -320,9 +362,9 @@ class _Run:
             yield f"{count} in C++ or Objective-C that may name the struct: {first_few(naming)}"
 
 
-def replace_macros(found: FileUses) -> FileUses:
+def _container_uses(found: FileUses) -> FileUses:
     """Return the uses of containers in a file, which the first pass did not see."""
-    return FileUses(found.path, uses=found.uses, by_macro=found.by_macro)
+    return FileUses(found.path, uses=found.uses, by_macro=found.by_macro, unresolved=found.unresolved)
 
 
 def _limit_uses(uses: Iterable[OrderUse]) -> Iterator[OrderUse]:

@@ -37,6 +37,7 @@ struct mixed { __le16 type; int a; void *p; };
 struct tight { char a; int b; } __attribute__((packed));
 union both { int a; long b; };
 typedef struct { int a; long b; } untagged;
+struct address { unsigned short at_family; int at_port; };
 """
 
 
@@ -104,7 +105,7 @@ USES = [
     ("enum { HEAD };\nstruct ring r = { HEAD, 1 };", "positional-initialiser 2 order start: link head"),
     ("struct list *ring = FIRST_OF(x); int x = ring_size;", None),
     ("#define BOTH(n) (n)\nstruct ring r = { BOTH(3) };", "positional-initialiser 2 order:"),
-    ("#define INNER { { 0, 0 }, 1 }\n#define OUTER() INNER_OF()\n#define INNER_OF() INNER\nstruct ring r = OUTER();", None),
+    ("#define INNER { { 0, 0 }, 1 }\n#define OUTER() INNER_OF()\n#define INNER_OF() INNER\nstruct ring r = OUTER();", "positional-initialiser 1 order start: link head"),
     ("struct outer { int n; struct ring ring; };\nstruct outer o = { .ring = { { 0, 0 }, 1 } };",
      "positional-initialiser 2 order start: link head"),
     ("struct outer { int n; struct ring ring; };\nstruct outer o = { 1, { { 0, 0 }, 1 } };",
@@ -116,6 +117,64 @@ USES = [
     ("/* struct ring r = { { 0, 0 }, 1 }; */ char *s = \"struct ring r = { 1 };\";", None),
     ("#if 0\nstruct ring r = { { 0, 0 }, 1 };\n#endif", None),
     ("struct ring { int x, y; };\nstruct ring r = { 1, 2 };", None),
+    # values for a struct in another one
+    ("struct outer { int n; struct ring ring; int z; };\nstruct outer o = { 1, &o, 0, 2 };", "positional-initialiser 2 order:"),
+    ("struct outer { int n; struct ring ring; int z; };\nstruct outer o = { 1, 2 };", "positional-initialiser 2 order:"),
+    ("struct outer { int n; struct ring ring; int z; };\nstruct outer o = { 1 };", None),
+    ("struct outer { int n; struct ring ring; int z; };\nstruct outer o = { 1, 0 };", "zero-initialiser 2 first: link"),
+    ("struct outer { int n; struct ring ring; int z; };\nstruct outer o = { 1, 0, 0, 0 };", "zero-initialiser 2 first: link"),
+    ("struct outer { int n; struct ring ring; int z; };\nstruct outer o = { 1, 0, 0, 3 };", "positional-initialiser 2 order:"),
+    ("struct outer { int n; struct ring ring; int z; };\nstruct outer o = { .n = 1, { { 0, 0 }, 1 } };", "positional-initialiser 2 order start: link head"),
+    ("struct outer { int n; struct ring ring; int z; };\nstruct outer o = { .n = 1, { .head = 1 } };", None),
+    ("struct outer { int n; struct ring ring; int z; };\nstruct outer o = { .z = 1, 2 };", None),
+    ("struct outer { int n; struct ring ring; int z; };\nstruct outer o = { .ring = 1, 2 };", "positional-initialiser 2 order:"),
+    ("struct outer { int n; struct ring ring; int z; };\nstruct outer o = { .ring.head = 1, 2 };", "positional-initialiser 2 order:"),
+    ("struct outer { int n; struct ring ring; int z; };\nstruct outer o = { .ring.head = 1, .ring.tail = 2 };", None),
+    ("struct outer { int n; struct ring ring; int z; };\nstruct outer o[] = { { 1, { .head = 1 } }, { 1, 2, 3 } };", "positional-initialiser 2 order:"),
+    ("struct outer { int n; struct ring ring; int z; };\nstruct outer o[2] = { 1, { { 0, 0 }, 1 }, 2 };", "positional-initialiser 2 order:"),
+    ("struct outer { int n; struct ring ring; int z; };\nstruct outer o = { 1, { .head = 1 }, 2 };", None),
+    ("#define ONE 1\nstruct outer { int n; struct ring ring; int z; };\nstruct outer o = { 1, ONE, 2 };", "positional-initialiser 3 order:"),
+    ("#define RING { .head = 1 }\nstruct outer { int n; struct ring ring; int z; };\nstruct outer o = { 1, RING, 2 };", None),
+    ("#define RING(n) ((struct ring){ .head = (n) })\nstruct outer { int n; struct ring ring; int z; };\nstruct outer o = { 1, RING(1), 2 };", None),
+    ("int one;\nstruct outer { int n; struct ring ring; int z; };\nvoid f(void) { struct outer o = { 1, one + 1, 2 }; }", "positional-initialiser 3 order:"),
+    ("struct outer { int n; struct ring ring; int z; };\nvoid f(int one) { struct outer o = { 1, one, 2 }; }", "positional-initialiser 2 order:"),
+    ("struct outer { int n; struct ring ring; int z; };\nvoid f(struct ring one) { struct outer o = { 1, one, 2 }; }", None),
+    ("struct outer { int n; struct ring ring; int z; };\nvoid f(struct ring *one) { struct outer o = { 1, *one, 2 }; }", None),
+    ("struct outer { int n; struct ring ring; int z; };\nvoid f(void) { struct outer o = { 1, (struct ring){ .head = 1 }, 2 }; }", None),
+    ("struct outer { int n; struct ring ring; int z; };\nvoid f(void) { g((struct outer){ 1, { { 0, 0 }, 1 } }); }", "positional-initialiser 2 order start: link head"),
+    ("typedef struct { int n; struct ring ring; } outer;\nouter o = { 1, 2, 3 };", "positional-initialiser 2 order:"),
+    ("typedef struct { int n; struct ring ring; } outer;\nouter o = { .n = 1, .ring = { { 0, 0 }, 1 } };", "positional-initialiser 2 order start: link head"),
+    ("struct outer { int n; struct ring ring; };\ntypedef struct outer zoo;\nzoo o = { 1, { { 0, 0 }, 1 } };", "positional-initialiser 3 order start: link head"),
+    ("struct outer { int n; struct ring ring; };\nvoid f(struct list *outer) { struct list *o = LIST(outer), l = { 1, 2 }; }", None),
+    ("typedef struct outer { int n; struct ring ring; } zoo;\nstruct outer o = { 1, { { 0, 0 }, 1 } };", "positional-initialiser 2 order start: link head"),
+    ("struct outer { int n; struct ring ring; int z; };\nstruct top { struct outer outer; };\nstruct top t = { 1, 2, 3 };", "positional-initialiser 3 order:"),
+    ("struct outer { int n; struct ring ring; int z; };\nstruct top { struct outer outer; };\nstruct top t = { 1 };", None),
+    ("struct outer { int n; struct ring ring; int z; };\nstruct top { struct outer outer; };\nstruct top t = { { 1, 2 } };", "positional-initialiser 3 order:"),
+    ("union any { struct ring ring; int n; };\nunion any a = { { { 0, 0 }, 1 } };", "positional-initialiser 2 order start: link head"),
+    ("struct list { int n; struct link link; };\nstruct list l = { 1, 2, 3 };\nstruct ring *r;", None),
+    # unions
+    ("union any { struct ring ring; struct other other; };\nstruct other { struct link link; int head; long other; };", "union-overlay 1 order start: link head"),
+    ("union any { struct ring ring; struct other other; };\nstruct other { struct link o_link; int o_head, o_tail; };", None),
+    ("union any { struct ring ring; struct other other; };\nstruct other { int head; struct link link; };", None),
+    ("union any { struct ring ring; struct other other; };\nstruct other { struct link *link; int head; };", None),
+    ("union any { struct ring *ring; struct other other; };\nstruct other { struct link link; };", None),
+    ("union any { struct ring ring; struct other *other; };\nstruct other { struct link link; };", None),
+    ("struct any { struct ring ring; struct other other; };\nstruct other { struct link link; };", None),
+    ("struct any { union { struct other other; struct ring ring; }; };\nstruct other { struct link link; };", "union-overlay 1 order start: link"),
+    ("union any { struct ring ring; struct { struct link link; int x; } s; };", "union-overlay 1 order start: link"),
+    ("typedef struct { struct link link; int head; } other;\nunion any { struct ring ring; other o; };", "union-overlay 2 order start: link head"),
+    ("union any { struct ring ring; unsigned long raw[7]; };", "union-overlay 1 all:"),
+    ("union any { struct ring ring; u32 raw[sizeof(struct ring) / 4]; };", "union-overlay 1 all:"),
+    ("union any { struct ring ring; unsigned long raw[8]; int n; };", None),
+    ("union any { struct ring ring; char pad[56]; };", None),
+    # types that `typeof` names
+    ("struct ring a;\n__typeof__(a) b = { { 0, 0 }, 1 };", "positional-initialiser 2 order start: link head"),
+    ("struct ring *a;\ntypeof(*a) b = { { 0, 0 }, 1 };", "positional-initialiser 2 order start: link head"),
+    ("struct ring a;\ntypeof_unqual(a) b = { .head = 1 };", None),
+    ("struct ring *a;\ntypeof(a) b = { 0 };", None),
+    ("struct link a;\ntypeof(a) b = { 0, 0 };\nstruct ring *r;", None),
+    ("typeof(struct ring) b = { { 0, 0 }, 1 };", "positional-initialiser 1 order start: link head"),
+    ("struct ring a;\nvoid f(void) { g((typeof(a)){ { 0, 0 }, 1 }); }", "positional-initialiser 2 order start: link head"),
     # zero
     ("struct ring r = { };", None),
     ("struct ring r = { 0 };", "zero-initialiser 1 first: link"),
@@ -249,6 +308,23 @@ def test_names_and_typedefs(tmp_path: Path) -> None:
     assert [shown(use) for use in found.uses] == ["positional-initialiser 1 order start: a b"]
 
 
+OVERLAYS = [
+    # another struct in a union with struct address, the members that both begin with
+    ("unsigned short at_family; int at_port;", "at_family at_port"),
+    ("unsigned short in_family, in_port;", "at_family"),
+    ("short unsigned int in_family; int in_port;", "at_family at_port"),
+    ("unsigned short family; int port;", None),
+    ("short at_family;", None),
+    ("unsigned short at_family[2];", None),
+]
+
+
+@pytest.mark.parametrize(("body", "members"), OVERLAYS)
+def test_overlay(tmp_path: Path, body: str, members: str | None) -> None:
+    found = search(tmp_path, "address", f"union any {{ struct address a; struct in in; }};\nstruct in {{ {body} }};\n")
+    assert [shown(use) for use in found.uses] == ([f"union-overlay 1 order start: {members}"] if members else [])
+
+
 FIRST = [
     # the initialiser, the new first member, forbidden
     ("{ 0 }", "plain", "b", False),
@@ -316,6 +392,9 @@ NOT_LOOKED_AT = [
     ("x.c", "struct ring *r;\0", "1 file could not be searched: x.c (has bytes of value 0"),
     ("x.c", "struct ring { int a; };", "1 file with another struct of this name: x.c"),
     ("x.c", "struct ring *g(where *w)\n{\n\treturn (struct ring *)w;\n}", "casts between the struct and types"),
+    ("x.c", "struct a { int n; struct ring ring; };\nstruct a x = A(1);", "x.c:2: how `A` initialises `a`"),
+    ("x.c", "struct a { int n; struct ring ring; };\nvoid f(void) { struct a x = { 1, *r }; }", "x.c:2: whether a value is for all of `ring` of `a`"),
+    ("x.c", "struct a { int n;\n#if X\nint m;\n#endif\nstruct ring ring; };\nstruct a x = { 1, { { 0 } } };", "x.c:6: which member of `a` a value is for"),
     ("x.c", "struct ring *g(void)\n{\n\treturn (struct ring *)w;\n}", "1 place whose types the text does not show"),
 ]  # fmt: skip
 
@@ -349,6 +428,12 @@ HOSTILE = [
     "struct a { struct ring r; " * 20_000,
     "typedef struct ring " * 20_000,
     "(&r->head)[" * 20_000 + "struct ring",
+    "union { " + "{ } " * 20_000 + "struct ring r; " * 20_000 + "}",
+    "union { struct ring r; " * 20_000 + "}" * 20_000,
+    "struct ring r; " + "typeof(r) " * 50_000,
+    "struct ring r; typeof(" + "(" * 50_000 + "r" + ")" * 50_000,
+    "struct a { int n; struct ring r; }; struct a x = { " + "1, " * 100_000 + "};",
+    "struct a { struct ring r; };" + "struct a x = { 1 };" * 20_000,
 ]
 
 
