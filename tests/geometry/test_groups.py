@@ -87,6 +87,25 @@ def test_every_input_shows_them(name, tmp_path):
     assert [len(found[name].faults) for name in STRUCTS] == [0, 0, 2]
 
 
+FAULTS = [
+    # the members, the faults
+    ("BEGIN long a; END", []),
+    ("long a; BEGIN END long b;", []),
+    ("long a; END long b; BEGIN", ["group `x` begins at 16, behind its end at 8"]),
+    ("long a; BEGIN long b;", ["group `x` begins at 8 and does not end"]),
+    ("long a; END long b;", ["group `x` ends at 8 and does not begin"]),
+]
+
+
+@pytest.mark.parametrize(("members", "faults"), FAULTS, ids=[row[0] for row in FAULTS])
+def test_faults(members, faults, tmp_path):
+    marks = {word: f"unsigned char __cacheline_group_{word.lower()}__x[0];" for word in ("BEGIN", "END")}
+    text = "".join(f"{marks.get(word, word)} " for word in members.split())
+    (tmp_path / "s.h").write_text(f"struct s {{ {text} }};\n")
+    (struct,) = read(str(tmp_path / "s.h"), Wanted(frozenset("s")), ReadOptions()).structs
+    assert list(groups.find_groups(Layout(struct)).faults) == faults
+
+
 @pytest.mark.parametrize(
     ("name", "said"),
     [

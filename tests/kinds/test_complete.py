@@ -22,6 +22,8 @@ GROUP = struct(
     member("z", 8, 8),
 )  # fmt: skip
 """What `struct_group(xy, ...)` makes: each member twice, once in a named struct."""
+INNER_GROUP = struct("s", 24, member("in", 0, 16, *GROUP.fields), member("w", 16, 8))
+"""A group in a member with a name: `in.xy.x` is `in.x`."""
 TIMERS = struct(
     "s", 8, member(None, 0, 8, member("often", 0, 8, member("x", 0, 8)), member("rare", 0, 8, member("x", 0, 8)), aggregate="union"),
 )  # fmt: skip
@@ -49,6 +51,8 @@ CASES = [
     Case("members of a named group", GROUP, {}, KEPT, (), "all 4 fields are declared", declared("x", "y", "z")),
     Case("the group", GROUP, {}, KEPT, (), "all 4 fields are declared", declared("xy", "z")),
     Case("its members by the longer path", GROUP, {}, KEPT, (), "all 4 fields are declared", declared("xy.*", "z")),
+    Case("members of a group in a member", INNER_GROUP, {}, KEPT, (), "all 2 fields are declared", declared("in.x", "in.y", "in.z", "w")),
+    Case("the group in a member", INNER_GROUP, {}, KEPT, (), "all 2 fields are declared", declared("in.xy", "in.z", "w")),
     Case("one of its members", GROUP, {}, BROKEN, (), "2 fields of 4 are not declared: `y`, `xy`", declared("x", "z"), REST),
     Case("another of the same type on the same bits", TIMERS, {}, BROKEN, (), "1 field of 2 is not declared: `rare`", declared("often"), REST),
     Case("another name on the same bits", UNION, {}, BROKEN, (), "1 field of 4 is not declared: `number`", declared("tag", "text", "last"), REST),

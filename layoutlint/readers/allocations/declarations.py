@@ -89,7 +89,7 @@ class Names:
             return None if rest[-1:] == ("*",) else Unclear(f"`{spell(operand)}` is no struct alone")
         if first == ("*",) and len(rest) == 1 and rest[0].isidentifier():
             return self._resolve_variable(rest[0], 1, at)
-        if len(operand) == 4 and operand[1:] == ("[", "0", "]") and operand[0].isidentifier():
+        if operand[1:] == ("[", "0", "]") and operand[0].isidentifier():
             return self._resolve_variable(operand[0], 1, at)
         if len(operand) == 1 and operand[0].isidentifier():
             return None if _NUMBERS.fullmatch(operand[0]) else self._resolve_variable(operand[0], 0, at)

@@ -368,6 +368,27 @@ def test_absolute_values_are_those_of_the_c_library():
     assert seen > 40
 
 
+THREAD_LOCAL = {
+    # the prefix in elf.h: the relocations of the offsets of thread-local variables in debug information
+    "386": ("TLS_LDO_32",), "X86_64": ("DTPOFF64", "DTPOFF32"), "ARM": ("TLS_LDO32",), "PPC": ("DTPREL32",), "PPC64": ("DTPREL64",),
+    "390": ("TLS_LDO32", "TLS_LDO64"), "RISCV": ("TLS_DTPREL32", "TLS_DTPREL64"), "LARCH": ("TLS_DTPREL32", "TLS_DTPREL64"),
+    "MIPS": ("TLS_DTPREL32", "TLS_DTPREL64"), "SPARC": ("TLS_DTPOFF32", "TLS_DTPOFF64"),
+}  # fmt: skip
+
+
+def test_offsets_of_thread_local_variables_are_those_of_the_c_library():
+    header = Path("/usr/include/elf.h")
+    if not header.exists():
+        pytest.skip("there is no elf.h")
+    numbers = dict(re.findall(r"#define\s+R_(\w+)\s+(\d+)\b", header.read_text(errors="replace")))
+    ignored = {
+        f"{prefix}_{name}": relocation._RECIPES[{**WORDS, "MIPS": "EM_MIPS"}[prefix]].get(int(numbers[f"{prefix}_{name}"]))
+        for prefix, names in THREAD_LOCAL.items()
+        for name in names
+    }
+    assert {name: recipe for name, recipe in ignored.items() if recipe != relocation._IGNORED} == {}
+
+
 def test_a_relocation_that_is_not_known_is_named(tmp_path):
     path = object_of("clang", tmp_path, "-target", "bpfel", "-gdwarf-4")
     content = path.read_bytes()
