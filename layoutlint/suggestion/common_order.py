@@ -26,6 +26,12 @@ class CommonOrder(Record, frozen=True):
     """For each build its units, as numbers of the common ones; it lacks the others."""
     names: tuple[tuple[str, ...], ...]
     """For each build the names of its fields."""
+    contradiction: tuple[str, ...] = ()
+    """Members that builds declare in different orders: the first build decides; empty for none."""
+
+    def agrees(self, build: int) -> bool:
+        """Return whether a build declares its members in this order."""
+        return list(self.units[build]) == sorted(self.units[build])
 
     def translate(self, build: int, order: Sequence[int]) -> tuple[int, ...]:
         """Return an order of the common units as an order of the units of a build."""
@@ -52,8 +58,10 @@ def join(arrangements: Sequence[Arrangement]) -> tuple[CommonOrder, tuple[Arrang
     labels = [_labels(each, own) for each, own in zip(arrangements, names, strict=True)]
     _refuse_other_unnamed(labels)
     sequences = [[label for unit in units for label in unit] for units in labels]
-    merged = _merge(sequences, _lines(arrangements, names))
+    merged, contradiction = _merge(sequences, _lines(arrangements, names))
     groups = _groups(merged, labels)
+    if contradiction:
+        _refuse_torn_units(groups, sequences)
     group_of = {label: number for number, group in enumerate(groups) for label in group}
     numbers = [[group_of[unit[0]] for unit in units] for units in labels]
     joined = tuple(_with_units(each, own) for each, own in zip(arrangements, numbers, strict=True))
@@ -62,6 +70,7 @@ def join(arrangements: Sequence[Arrangement]) -> tuple[CommonOrder, tuple[Arrang
         tuple(_weights(groups, joined, numbers)),
         tuple(tuple(dict.fromkeys(own)) for own in numbers),
         names,
+        contradiction,
     )
     return order, joined
 
@@ -114,31 +123,47 @@ def _lines(arrangements: Sequence[Arrangement], names: Sequence[Sequence[str]]) 
     return lines if is_one_text else {}
 
 
-def _merge(sequences: Sequence[Sequence[str]], lines: dict[str, int]) -> list[str]:
-    """Return all names in an order that agrees with each sequence. Raises CannotJoin."""
+def _merge(sequences: Sequence[Sequence[str]], lines: dict[str, int]) -> tuple[list[str], tuple[str, ...]]:
+    """Return all names in an order that agrees with each sequence, or else with those that come first.
+
+    Also returns names that sequences have in different orders.
+    """
     behind: dict[str, set[str]] = {name: set() for sequence in sequences for name in sequence}
     for sequence in sequences:
         for before, after in pairwise(sequence):
             behind[after].add(before)
     merged: dict[str, None] = {}
+    contradiction: tuple[str, ...] = ()
     while len(merged) < len(behind):
         ready = [name for name, before in behind.items() if name not in merged and before <= merged.keys()]
         if not ready:
-            left = [name for name in behind if name not in merged]
-            names = " and ".join(_contradictory_pair(sequences, left))
-            raise CannotJoin(f"its builds declare {names} in different orders")
+            left = [name for sequence in sequences for name in sequence if name not in merged]
+            contradiction = contradiction or _contradictory_names(sequences, list(dict.fromkeys(left)))
+            ready = left[:1]
         merged[min(ready, key=lambda name: lines.get(name, 0))] = None
-    return list(merged)
+    return list(merged), contradiction
 
 
-def _contradictory_pair(sequences: Sequence[Sequence[str]], left: Sequence[str]) -> list[str]:
+def _contradictory_names(sequences: Sequence[Sequence[str]], left: Sequence[str]) -> tuple[str, ...]:
     """Return two of some names that two sequences have in different orders; all if it takes more."""
     places = [{name: at for at, name in enumerate(sequence)} for sequence in sequences]
     for number, a in enumerate(left):
         for b in left[number + 1 :]:
             if len({own[a] < own[b] for own in places if a in own and b in own}) > 1:
-                return [f"`{a}`", f"`{b}`"]
-    return [f"`{name}`" for name in left]
+                return a, b
+    return tuple(left)
+
+
+def _refuse_torn_units(groups: Sequence[Sequence[str]], sequences: Sequence[Sequence[str]]) -> None:
+    """Raise CannotJoin if a build declares what must stay together in another order, or apart."""
+    for group in groups:
+        for sequence in sequences:
+            own = [name for name in group if name in sequence]
+            at = sequence.index(own[0]) if own else 0
+            if list(sequence[at : at + len(own)]) != own:
+                names = " and ".join(f"`{name}`" for name in own[:2])
+                reason = f"its builds declare {names} in different orders, and bit-fields are in between"
+                raise CannotJoin(reason)
 
 
 def _groups(merged: Sequence[str], labels: Sequence[Sequence[tuple[str, ...]]]) -> list[tuple[str, ...]]:
@@ -146,8 +171,9 @@ def _groups(merged: Sequence[str], labels: Sequence[Sequence[tuple[str, ...]]]) 
     place = {name: at for at, name in enumerate(merged)}
     reach = list(range(len(merged)))
     for unit in (unit for units in labels for unit in units):
-        first, last = place[unit[0]], place[unit[-1]]
-        reach[first] = max(reach[first], last)
+        places = [place[name] for name in unit]
+        first = min(places)
+        reach[first] = max(reach[first], *places)
     groups: list[list[str]] = []
     end = -1
     for at, name in enumerate(merged):

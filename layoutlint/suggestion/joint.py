@@ -12,7 +12,7 @@ from functools import partial
 from itertools import combinations
 
 from ortools.sat.python import cp_model
-from ortools.sat.python.cp_model import IntVar, LinearExprT
+from ortools.sat.python.cp_model import IntVar, LinearExprT, LiteralT
 
 from layoutlint.suggestion.arrangement import Arrangement
 from layoutlint.suggestion.common_order import CommonOrder
@@ -31,7 +31,7 @@ class JointProgram:
         self.model = cp_model.CpModel()
         self.order = order
         self._weights = weights or [1] * len(arrangements)
-        self._literals: dict[tuple[int, int], IntVar] = {}
+        self._literals: dict[tuple[int, int], LiteralT] = {}
         """For two common units whether the first stands before the second."""
         self._ranks: list[IntVar] = []
         if len(arrangements) > 1:
@@ -59,9 +59,11 @@ class JointProgram:
         for (a, b), literal in self._literals.items():
             self.model.add_bool_or(self.is_kept[a].negated(), self.is_kept[b].negated(), literal)
 
-    def _literal(self, units: Sequence[int], a: int, b: int) -> IntVar:
+    def _literal(self, units: Sequence[int], a: int, b: int) -> LiteralT:
         """Return the literal for which unit `a` of a build stands before `b`, which is declared behind it."""
         key = units[a], units[b]
+        if key[0] > key[1]:  # the build declares them in another order than the first one
+            return self._literal(units, b, a).negated()
         if key not in self._literals:
             self._literals[key] = literal = self.model.new_bool_var(f"before{key[0]}_{key[1]}")
             if self._ranks:

@@ -56,7 +56,7 @@ class Program:
     """A constraint program whose solutions are the orders of an arrangement."""
 
     def __init__(
-        self, arrangement: Arrangement, model: cp_model.CpModel, literal: Callable[[int, int], IntVar]
+        self, arrangement: Arrangement, model: cp_model.CpModel, literal: Callable[[int, int], LiteralT]
     ) -> None:
         """`literal` returns the variable for which one unit stands before another with a higher number."""
         self.arrangement = arrangement
@@ -65,7 +65,7 @@ class Program:
         units = arrangement.units
         self.horizon = sum(max(map(sum, zip(unit.gaps, unit.lengths, strict=True))) for unit in units)
         self.blocks = [self._block(number, unit) for number, unit in enumerate(units)]
-        self._precedes: dict[tuple[int, int], IntVar] = {}
+        self._precedes: dict[tuple[int, int], LiteralT] = {}
         self._extents: dict[Place, Extent] = {}
         self._lines: dict[tuple[int, bool, int, int], IntVar] = {}
         """Lines of bytes, by the identity of an extent that is kept in `_extents`."""

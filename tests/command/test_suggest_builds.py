@@ -151,17 +151,37 @@ def test_builds_of_different_files_have_no_patch(tmp_path):
 
 
 ORDERS = {
-    "a.h": "struct ring { long head; int tail; char name[70]; };\n",
-    "b.h": "struct ring { int tail; long head; char name[70]; };\n",
+    "a.h": "struct ring {\n long head;\n int tail;\n char name[70];\n};\n",
+    "b.h": "struct ring {\n int tail;\n long head;\n char name[70];\n};\n",
 }
 
 
-def test_builds_that_declare_other_orders_are_refused(tmp_path):
+BITS = {
+    "a.h": "struct ring { long head; int x : 3; int y : 3; int tail; char name[70]; };\n",
+    "b.h": "struct ring { int x : 3; long head; int y : 3; int tail; char name[70]; };\n",
+}
+
+
+def test_builds_that_declare_other_orders_share_one(tmp_path):
     for name, text in ORDERS.items():
+        (tmp_path / name).write_text(text)
+    matrix = '[build.a]\ninput = "a.h"\n[build.b]\ninput = "b.h"\n'
+    made = json.loads(suggest(tmp_path, "ring", "--format", "json", matrix=matrix).stdout)
+    assert made["refusals"] == []
+    assert (made["status"], len(made["moves"])) == ("optimal", 1)
+    assert made["order"] in (["head", "name", "tail"], ["tail", "name", "head"])
+    assert [each["order"] for each in made["builds"]] == [made["order"]] * 2
+    note = "its builds declare `head` and `tail` in different orders: moves count from the order of a"
+    assert note in made["notes"]
+    assert made["no_patch"] == "the builds read different files: a.h and b.h"
+
+
+def test_bit_fields_in_different_orders_are_refused(tmp_path):
+    for name, text in BITS.items():
         (tmp_path / name).write_text(text)
     done = suggest(tmp_path, "ring", matrix='[build.a]\ninput = "a.h"\n[build.b]\ninput = "b.h"\n')
     assert done.returncode == 3
-    assert "refused: its builds declare `head` and `tail` in different orders" in done.stdout
+    assert "in different orders, and bit-fields are in between" in done.stdout
 
 
 def test_a_build_that_shuffles_the_members_is_refused(tmp_path):

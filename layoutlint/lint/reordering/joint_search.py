@@ -85,6 +85,16 @@ class JointSearch(Record, frozen=True):
 
     def best(self, request: Request) -> Suggestion:
         """Return the best order that the text and the uses allow, unless it is forced."""
+        result = self._best_allowed(request)
+        return replace(result, notes=(*result.notes, *self._order_notes()))
+
+    def _order_notes(self) -> Iterator[str]:
+        first, names = self.arranged[0].subject.build, self.task.order.contradiction
+        if names and first is not None:
+            both = " and ".join(f"`{name}`" for name in names[:2])
+            yield f"its builds declare {both} in different orders: moves count from the order of {first.name}"
+
+    def _best_allowed(self, request: Request) -> Suggestion:
         free = self._suggestion(self.task, request)
         if not free.refusals or request.is_forced or free.status == "infeasible":
             return free

@@ -56,8 +56,8 @@ def solve(task: Task, judges: Judges, effort: float) -> tuple[Solution, list[lis
 def _choose_start(task: Task, builds: Sequence[Candidate], effort: float) -> Task:
     """Return a task with the order to start from, and for several builds what none can beat.
 
-    Each build alone is searched faster than all together: no common order moves less than its best order, nor
-    has less of what is added up over the builds.
+    Each build alone is searched faster than all together: no common order moves less than its best order, if
+    it declares the common one, nor has less of what is added up over the builds.
     """
     start = start_order(task.order, builds)
     if len(builds) == 1:
@@ -75,7 +75,10 @@ def _choose_start(task: Task, builds: Sequence[Candidate], effort: float) -> Tas
     best = min(
         starts, key=lambda each: (count_faults(task.order, builds, each), task.value(task.aims[0], each))
     )
-    return replace(task, start=best, bound=max(bounds) if task.aims[0] == "moves" else sum(bounds))
+    if task.aims[0] != "moves":
+        return replace(task, start=best, bound=sum(bounds))
+    valid = (bound for number, bound in enumerate(bounds) if task.order.agrees(number))
+    return replace(task, start=best, bound=max(valid, default=0))
 
 
 def _has_ends(task: Task, order: Sequence[int]) -> bool:
