@@ -225,6 +225,15 @@ def test_drawn_shares_are_near_the_exact_ones(type_, a, b, kind, mode, monkeypat
         assert abs(found.orders.share - share) <= found.orders.error
 
 
+def test_orders_that_are_seldom_drawn_are_constructed(monkeypatch):
+    """Of 500 fields two are on one line in 1.4 % of the placements: in none of the ten orders drawn here."""
+    monkeypatch.setattr(probability, "MOST_STEPS", 0)
+    monkeypatch.setattr(every_order, "_DRAWN", (10, 10))
+    type_ = brute.Type("large", tuple(brute.Member(f"f{n}", 8, 8) for n in range(500)), True)
+    found = verdict(Separate((("f3",), ("f400",))), type_, "gcc-full", "6.12")
+    assert (found.outcome, found.orders.share) == (Outcome.AT_RISK, 0)
+
+
 @pytest.mark.parametrize(("kind", "error"), [
     # fails in half of the orders: Hoeffding's inequality; in all of them: Bernstein's
     (Order(("f0", "f1")), sqrt(log(400) / (2 * 500))),
