@@ -14,30 +14,7 @@ from typing import Any, NoReturn
 import click
 
 from layoutlint import __version__, escapes
-from layoutlint.commands.accesses import accesses
-from layoutlint.commands.allocations import allocations
-from layoutlint.commands.baseline import baseline_group
-from layoutlint.commands.bisect import bisect
-from layoutlint.commands.cache import cache_group
-from layoutlint.commands.check import check
-from layoutlint.commands.completion import VARIABLE, completion
-from layoutlint.commands.containers import containers
-from layoutlint.commands.diff import diff
-from layoutlint.commands.evidence import evidence
-from layoutlint.commands.explain import explain
-from layoutlint.commands.history import history
-from layoutlint.commands.infer import infer
-from layoutlint.commands.init import init
-from layoutlint.commands.lsp import lsp
-from layoutlint.commands.measure import measure
-from layoutlint.commands.rules import rules_group
-from layoutlint.commands.rules_asserts import rules_asserts
-from layoutlint.commands.rules_import import rules_import
-from layoutlint.commands.schema import schema
-from layoutlint.commands.show import show
-from layoutlint.commands.snapshot import snapshot
-from layoutlint.commands.suggest import suggest
-from layoutlint.commands.survey import survey_group
+from layoutlint.commands.group import COMPLETION_VARIABLE, CommandGroup
 from layoutlint.errors import (
     EXIT_BROKEN_PIPE,
     EXIT_INTERNAL,
@@ -118,7 +95,7 @@ def _classify_output_errors() -> Iterator[None]:
         raise _OutputFull((error.strerror or str(error)).lower()) from error
 
 
-class _App(click.Group):
+class _App(CommandGroup):
     """Gives closed output an exit status of its own: click would exit with 1, as for findings."""
 
     def make_context(self, *args: Any, **extra: Any) -> click.Context:
@@ -156,17 +133,6 @@ def app() -> None:
     """
 
 
-_COMMANDS = (
-    check, diff, bisect, history, snapshot, evidence, show, containers, measure, allocations, accesses, infer,
-    suggest, explain, schema, rules_group, init, completion, cache_group, baseline_group, lsp,
-    survey_group,
-)  # fmt: skip
-for command in _COMMANDS:
-    app.add_command(command)
-for command in (rules_import, rules_asserts):
-    rules_group.add_command(command)
-
-
 def _split_flags(arguments: list[str]) -> tuple[list[str], tuple[str, ...]]:
     """Return the arguments of layoutlint, and the compiler flags after `--`."""
     if "--" not in arguments:
@@ -180,7 +146,7 @@ def main() -> NoReturn:
     arguments, flags = _split_flags(sys.argv[1:])
     _open_streams()
     try:
-        if VARIABLE in os.environ:
+        if COMPLETION_VARIABLE in os.environ:
             from layoutlint.commands.completed_values import complete_values
 
             complete_values(app)

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable, Iterator
 import click
 from click.shell_completion import CompletionItem
 
+from layoutlint.commands.group import subcommands
+
 Names = Callable[[], Iterable[str]]
 
 
@@ -25,7 +27,7 @@ def complete_values(command: click.Command) -> None:
 def _parameters(command: click.Command) -> Iterator[click.Parameter]:
     yield from command.params
     if isinstance(command, click.Group):
-        for inner in command.commands.values():
+        for inner in subcommands(command).values():
             yield from _parameters(inner)
 
 

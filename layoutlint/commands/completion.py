@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import click
 
-VARIABLE = "_LAYOUTLINT_COMPLETE"
-"""The variable by which the script asks for completions; click derives it from the name of the program."""
+from layoutlint.commands.group import COMPLETION_VARIABLE
 
 
 @click.command()
@@ -21,4 +20,4 @@ def completion(ctx: click.Context, shell: str) -> None:
 
     kind = get_completion_class(shell)
     assert kind is not None  # click has these three
-    click.echo(kind(ctx.find_root().command, {}, "layoutlint", VARIABLE).source())
+    click.echo(kind(ctx.find_root().command, {}, "layoutlint", COMPLETION_VARIABLE).source())

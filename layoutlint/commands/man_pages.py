@@ -14,6 +14,7 @@ from collections.abc import Iterator
 import click
 
 from layoutlint import __version__
+from layoutlint.commands.group import subcommands
 from layoutlint.errors import EXIT_BROKEN_PIPE, EXIT_INTERRUPTED
 
 _STATUSES = (
@@ -35,7 +36,7 @@ def pages(app: click.Command) -> Iterator[tuple[str, str]]:
 def _pages(command: click.Command, words: tuple[str, ...]) -> Iterator[tuple[str, str]]:
     yield f"{'-'.join(words)}.1", "\n".join(_page(command, words)) + "\n"
     if isinstance(command, click.Group):
-        for name, inner in sorted(command.commands.items()):
+        for name, inner in sorted(subcommands(command).items()):
             yield from _pages(inner, (*words, name))
 
 
@@ -73,7 +74,7 @@ def _exit_status_and_links(command: click.Command, words: tuple[str, ...]) -> It
             yield from (".TP", f".B {status}", meaning)
     related = [words[:-1]] if len(words) > 1 else []
     if isinstance(command, click.Group):
-        related += [(*words, name) for name in sorted(command.commands)]
+        related += [(*words, name) for name in sorted(subcommands(command))]
     yield ".SH SEE ALSO"
     yield ",\n".join(f".BR {_text('-'.join(each))} (1)" for each in related)
 

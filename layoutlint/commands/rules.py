@@ -10,6 +10,8 @@ import click
 from layoutlint import reports
 from layoutlint.commands.options import SingleValueCommand, format_option
 from layoutlint.commands.packs import load_packs
+from layoutlint.commands.rules_asserts import rules_asserts
+from layoutlint.commands.rules_import import rules_import
 
 if TYPE_CHECKING:
     from layoutlint.judgement.rule import Rule
@@ -18,6 +20,10 @@ if TYPE_CHECKING:
 @click.group("rules")
 def rules_group() -> None:
     """List rules, check rule files, and test rules."""
+
+
+rules_group.add_command(rules_import)
+rules_group.add_command(rules_asserts)
 
 
 @rules_group.command("list")

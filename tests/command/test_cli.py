@@ -13,6 +13,7 @@ import pytest
 
 from layoutlint import cli
 from layoutlint.commands import output_files as outputs
+from layoutlint.commands.group import subcommands
 from layoutlint.commands.options import SingleValueCommand, takes_one_value
 from layoutlint.lint import run as run_lint
 from tests.harness.command import ROOT, run
@@ -90,7 +91,7 @@ def test_an_option_with_one_value_drops_none_of_two(project, arguments):
 
 
 def commands(group: click.Group) -> list[click.Command]:
-    found = [commands(each) if isinstance(each, click.Group) else [each] for each in group.commands.values()]
+    found = [commands(each) if isinstance(each, click.Group) else [each] for each in subcommands(group).values()]
     return [command for part in found for command in part]
 
 

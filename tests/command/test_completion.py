@@ -10,6 +10,7 @@ import pytest
 
 from layoutlint.cli import app
 from layoutlint.commands import man_pages
+from layoutlint.commands.group import subcommands
 from tests.harness.command import ROOT, run
 from tests.harness.tools import need
 
@@ -69,7 +70,7 @@ PAGES = dict(man_pages.pages(app))
 
 
 def commands(command: click.Command, name: str = "layoutlint") -> dict[str, click.Command]:
-    inner = command.commands if isinstance(command, click.Group) else {}
+    inner = subcommands(command) if isinstance(command, click.Group) else {}
     return {name: command} | {n: c for key, each in inner.items() for n, c in commands(each, f"{name}-{key}").items()}
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 
 from layoutlint.cli import app
+from layoutlint.commands.group import subcommands
 
 PATH = Path(__file__).resolve().parents[2] / "docs" / "cli.md"
 HEAD = """# The command line
@@ -31,8 +32,8 @@ def commands(command: click.Command, words: tuple[str, ...] = ("layoutlint",)) -
     """Every command with the words that call it, a group before what is in it."""
     yield " ".join(words), command
     if isinstance(command, click.Group):
-        for name in sorted(command.commands):
-            yield from commands(command.commands[name], (*words, name))
+        for name, inner in sorted(subcommands(command).items()):
+            yield from commands(inner, (*words, name))
 
 
 def section(words: str, command: click.Command, shared: frozenset[str]) -> str:

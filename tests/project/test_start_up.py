@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from layoutlint import kinds
+from layoutlint.commands.group import NAMES
 from tests.harness.command import ROOT, WITHOUT_CACHE
 from tests.harness.tools import fault, need
 from tests.readers.btf.btf_blob import INT, STRUCT, blob, record
@@ -49,9 +50,11 @@ RULES = ("--rules", "docs/example", "--struct", "ring", "--no-packs")
 NOTHING = (*READERS, *JUDGEMENT, *TOML, *PROCESSES, "json", "hashlib", "dataclasses", *ON_USE, *NEVER[:-1])
 NO_VERSION = (*NOTHING, "layoutlint.commands.version")
 ONE_FILE = ("--rules", "docs/example/layoutlint.toml", "--no-packs")
+OTHER_COMMANDS = tuple(f"layoutlint.commands.{name}" for name in NAMES if name != "check")
 TABLE = [
     (("--version",), tuple(name for name in NOTHING if name != "pathlib")),
     (("--help",), NO_VERSION),
+    (("check", "ELF", *ONE_FILE), OTHER_COMMANDS),
     (("check", "--help"), NO_VERSION),
     (("check", "--no-such-option"), NO_VERSION),
     (("rules", "check", "docs/example"), (*READERS, *PROCESSES, *NEVER, "layoutlint.lint.run", *kinds_but("separate", "together"))),

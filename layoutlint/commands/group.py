@@ -1,0 +1,51 @@
+"""All commands, each imported when it is called: start-up is most of the time of a run on a small input."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+import click
+
+from layoutlint.errors import did_you_mean
+
+NAMES = (
+    "accesses", "allocations", "baseline", "bisect", "cache", "check", "completion", "containers", "diff",
+    "evidence", "explain", "history", "infer", "init", "lsp", "measure", "rules", "schema", "show",
+    "snapshot", "suggest", "survey",
+)  # fmt: skip
+"""The commands; each is in the module of its name."""
+_GROUPS = ("baseline", "cache", "rules", "survey")
+
+COMPLETION_VARIABLE = "_LAYOUTLINT_COMPLETE"
+"""The variable by which the script of a shell asks for completions; click derives it from the program."""
+
+
+class CommandGroup(click.Group):
+    """A group of all commands."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names of all commands."""
+        return list(NAMES)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import a command; None for another name."""
+        if cmd_name not in NAMES:
+            return None
+        module = import_module(f"layoutlint.commands.{cmd_name}")
+        command: click.Command = getattr(module, f"{cmd_name}_group" if cmd_name in _GROUPS else cmd_name)
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the command that arguments name; fails with the nearest name if there is none."""
+        if args[0] not in NAMES and not args[0].startswith("-"):
+            ctx.fail(f"No such command {args[0]!r}{did_you_mean(args[0], NAMES)}.")
+        return super().resolve_command(ctx, args)
+
+
+def subcommands(group: click.Group) -> dict[str, click.Command]:
+    """Return the commands of a group by name; imports them."""
+    context = click.Context(group)
+    commands = {name: group.get_command(context, name) for name in group.list_commands(context)}
+    return {name: command for name, command in commands.items() if command is not None}
