@@ -68,12 +68,10 @@ def bisect(
     from layoutlint.commands import terminal
 
     result = _search((*flags, *own.build), rule, revisions, path, own, placement, reading)
+    render = reports.BISECT_FORMATS[own.format_]
     if own.format_ == "text":
-        width = {} if reading.width is None else {"width": reading.width}
-        text = reports.BISECT_FORMATS["text"](result, color=terminal.has_color(reading.color), **width)
-    else:
-        text = reports.BISECT_FORMATS[own.format_](result)
-    terminal.write(text)
+        render = terminal.fit(render, reading.color, reading.width)
+    terminal.write(render(result))
     sys.stdout.flush()
     sys.exit(result.exit_status)
 

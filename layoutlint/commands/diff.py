@@ -238,5 +238,4 @@ def _text(comparison: Comparison, own: DiffOptions, reading: ReadingOptions) -> 
     render = reports.DIFF_FORMATS[own.format_]
     if own.format_ != "text":
         return render(comparison)
-    width = {} if reading.width is None else {"width": reading.width}
-    return render(comparison, color=terminal.has_color(reading.color), verbose=own.verbose, **width)
+    return terminal.fit(render, reading.color, reading.width)(comparison, verbose=own.verbose)

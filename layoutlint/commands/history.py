@@ -95,8 +95,7 @@ def history(
         output_files.write_whole(own.html, reports.HISTORY_FORMATS["html"](traced))
     render = reports.HISTORY_FORMATS[own.format_]
     if own.format_ == "text":
-        width = {} if reading.width is None else {"width": reading.width}
-        text = render(traced, color=terminal.has_color(reading.color), verbose=own.verbose, **width)
+        text = terminal.fit(render, reading.color, reading.width)(traced, verbose=own.verbose)
     else:
         text = render(traced)
     terminal.write(text)

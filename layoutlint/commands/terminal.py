@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import sys
 import time
+from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING
 
 from layoutlint import escapes
@@ -84,6 +86,12 @@ def width(choice: int | None = None) -> int:
     if not columns and sys.stdout.isatty():
         columns = os.get_terminal_size(sys.stdout.fileno()).columns
     return min(columns or _WIDTH, _WIDTH)
+
+
+def fit(render: Callable[..., str], color: str, columns: int | None) -> Callable[..., str]:
+    """Return a format for people with the color and the width that options choose."""
+    render = partial(render, color=has_color(color))
+    return render if columns is None else partial(render, width=columns)
 
 
 def write(text: str) -> None:

@@ -112,10 +112,9 @@ class _Run:
             task = next(waiting, None)
             if task is None:
                 return
-            try:
-                message = messages.encode_task(task, self._modules)
-            except messages.Unsendable as error:
-                yield messages.refusal(task, error)
+            message = messages.encode_task(task, self._modules)
+            if isinstance(message, Outcome):
+                yield message
                 continue
             self._submit(_Sent(task, message))
 

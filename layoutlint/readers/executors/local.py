@@ -53,10 +53,9 @@ class LocalExecutor:
             task = next(waiting, None)
             if task is None:
                 return
-            try:
-                message = messages.encode_task(task, self._modules)
-            except messages.Unsendable as error:
-                yield messages.refusal(task, error)
+            message = messages.encode_task(task, self._modules)
+            if isinstance(message, Outcome):
+                yield message
                 continue
             server = idle.pop() if idle else TaskServer()
             busy[server] = task

@@ -37,17 +37,14 @@ class Reply(Record, frozen=True):
     attempts: int
 
 
-class Unsendable(Exception):
-    """A function or an argument that cannot be pickled."""
-
-
-def encode_task(task: Task, modules: tuple[str, ...]) -> bytes:
-    """Return the message for a task. Raises Unsendable."""
+def encode_task(task: Task, modules: tuple[str, ...]) -> bytes | Outcome:
+    """Return the message for a task, or its outcome if it cannot be pickled."""
     try:
         function = pickle.dumps(task.function, pickle.HIGHEST_PROTOCOL)
         argument = pickle.dumps(task.argument, pickle.HIGHEST_PROTOCOL)
     except Exception as error:
-        raise Unsendable(f"cannot be sent to a process: {one_line(error)}") from error
+        failure = Failure("refused", f"cannot be sent to a process: {one_line(error)}")
+        return Outcome(task, None, failure, 0, 0, 0, 0)
     return marshal.dumps((modules, function, argument, float(task.limits.seconds), task.limits.memory))
 
 
@@ -133,7 +130,3 @@ def outcome(task: Task, reply: Reply) -> Outcome:
         task, value, failure, reply.seconds, reply.processor_seconds, reply.memory, reply.attempts
     )
 
-
-def refusal(task: Task, error: Exception) -> Outcome:
-    """Return the outcome of a task that is not begun."""
-    return Outcome(task, None, Failure("refused", str(error)), 0, 0, 0, 0)
