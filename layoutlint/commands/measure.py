@@ -182,7 +182,7 @@ def _measure(
     output_files.refuse(paths, [*(each.path for each in sources), *own.rule_paths])
     for path in paths:
         output_files.refuse_source(path)
-    found, plan, machine = _make_plan(flags, sources, name, own, placement, reading)
+    selection, plan, machine = _make_plan(flags, sources, name, own, placement, reading)
     if own.dry_run:
         from layoutlint.measurement import runner
 
@@ -194,7 +194,7 @@ def _measure(
         terminal.complain(
             f"measuring for about {plan.timing.seconds:.0f} s on {noun} {cores}, with {machine.compiler}"
         )
-    measurement = _result(name, found, plan, machine)
+    measurement = _result(name, selection, plan, machine)
     for format_, path in outputs:
         output_files.write_whole(path, reports.MEASURE_FORMATS[format_](measurement))
     _print(measurement, own.format_, reading)
@@ -277,8 +277,8 @@ def _make_plan(
         min_align=placement.min_align,
         read=read_options(flags, reading),
     )
-    found = subject.find_subjects(sources, request, packs, kernel_packs, options)
-    plan = _plan(found, request, own, second)
+    selection = subject.find_subjects(sources, request, packs, kernel_packs, options)
+    plan = _plan(selection, request, own, second)
     model, is_virtual = this_machine.processor()
     compiler = "" if own.dry_run else this_machine.find_compiler()
     version = "" if own.dry_run else runner.compiler_version(compiler)
@@ -286,7 +286,7 @@ def _make_plan(
     machine = this_machine.Machine(
         model, is_virtual, plan.cores, available, line_size, second, compiler, version
     )
-    return found, plan, machine
+    return selection, plan, machine
 
 
 def _request(name: str, own: MeasureOptions, line_size: int) -> Request:
@@ -317,15 +317,15 @@ def _refuse_ambiguous(named: tuple[str, ...]) -> None:
             raise click.UsageError(f"`{path}` and `{other}` are the same field, or parts of one another")
 
 
-def _plan(found: Subjects, request: Request, own: MeasureOptions, second: int | None) -> Plan:
+def _plan(selection: Subjects, request: Request, own: MeasureOptions, second: int | None) -> Plan:
     """Return the experiment with cores and times. Raises ReadError, UsageError and CannotMeasure."""
     from layoutlint.measurement import arrange, machine
     from layoutlint.measurement.plan import Plan, Timing
     from layoutlint.model.record import replace
 
-    is_sweep = own.sweep or found.arranges == "together"
-    subjects = found.subjects
-    if own.sweep and found.arranges == "apart":  # lines that are apart cost a sweep more
+    is_sweep = own.sweep or selection.arranges == "together"
+    subjects = selection.subjects
+    if own.sweep and selection.arranges == "apart":  # lines that are apart cost a sweep more
         subjects = tuple(replace(each, verdict=None) for each in subjects)
     try:
         experiment = arrange.experiment(
@@ -347,7 +347,7 @@ def _plan(found: Subjects, request: Request, own: MeasureOptions, second: int | 
     return replace(plan, timing=replace(plan.timing, seconds=seconds))
 
 
-def _result(name: str, found: Subjects, plan: Plan, machine: Machine) -> Measurement:
+def _result(name: str, selection: Subjects, plan: Plan, machine: Machine) -> Measurement:
     """Run the program, and return what it measured."""
     from layoutlint.measurement import arrange, result, runner
     from layoutlint.measurement import machine as this_machine
@@ -359,10 +359,10 @@ def _result(name: str, found: Subjects, plan: Plan, machine: Machine) -> Measure
     share = (now[0] - stolen[0]) / passed if passed > 0 else None
     conditions = result.Conditions(load, share, seconds, time.strftime("%Y-%m-%d"))
     total, valid, series = result.series_of_samples(samples, plan)
-    rule = found.rule
+    rule = selection.rule
     return result.Measurement(
         name,
-        found.subjects[0].struct.source,
+        selection.subjects[0].struct.source,
         None if rule is None else rule.id,
         None if rule is None else rule.kind.name,
         plan,
@@ -371,5 +371,5 @@ def _result(name: str, found: Subjects, plan: Plan, machine: Machine) -> Measure
         total,
         valid,
         series,
-        (*found.notes, *arrange.notes(found.subjects, plan.experiment)),
+        (*selection.notes, *arrange.notes(selection.subjects, plan.experiment)),
     )

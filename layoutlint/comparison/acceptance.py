@@ -136,10 +136,10 @@ def _weight(one: Standing) -> tuple[object, ...]:
     return one.rank, one.share, len(one.pairs), one.fields, one.pairs
 
 
-def _status(accepted: Standing, found: Standing) -> Status | None:
+def _status(accepted: Standing, now: Standing) -> Status | None:
     """Return how a failure compares with an accepted one; None if that says nothing about it."""
-    if found.outcome is Outcome.UNKNOWN:
-        same_cause = accepted.outcome is Outcome.UNKNOWN and accepted.cause == found.cause
+    if now.outcome is Outcome.UNKNOWN:
+        same_cause = accepted.outcome is Outcome.UNKNOWN and accepted.cause == now.cause
         return Status.SAME if same_cause else Status.NOT_COMPARED
     # What was unknown was accepted as that, and not as a failure.
-    return None if accepted.outcome is Outcome.UNKNOWN else compare_standings(accepted, found)
+    return None if accepted.outcome is Outcome.UNKNOWN else compare_standings(accepted, now)

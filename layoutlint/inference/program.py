@@ -100,29 +100,29 @@ class Program:
         if function.key in self._expanded:
             return self._expanded[function.key]
         self._expanded[function.key] = {}  # of functions that call one another
-        found: _Uses = defaultdict(lambda: [0.0, 0, 0])
+        uses: _Uses = defaultdict(lambda: [0.0, 0, 0])
         for use in function.uses:
             if isinstance(use.spot.root, str) and use.spot.path and not self.is_new(use.maker):
-                _add(found, (use.spot.root, use.spot.path, use.effect), use.weight, use.in_loop, use.line)
+                _add(uses, (use.spot.root, use.spot.path, use.effect), use.weight, use.in_loop, use.line)
         for call in function.calls:
-            self._add_call(found, function, call)
-        if self._is_in_header(function.key) and len(found) > _MOST_EFFECTS:
-            found = dict(sorted(found.items(), key=lambda item: -item[1][0])[:_MOST_EFFECTS])
-        self._expanded[function.key] = found
-        return found
+            self._add_call(uses, function, call)
+        if self._is_in_header(function.key) and len(uses) > _MOST_EFFECTS:
+            uses = dict(sorted(uses.items(), key=lambda item: -item[1][0])[:_MOST_EFFECTS])
+        self._expanded[function.key] = uses
+        return uses
 
-    def _add_call(self, found: _Uses, function: Function, call: Call) -> None:
+    def _add_call(self, uses: _Uses, function: Function, call: Call) -> None:
         name = plain_name(call.callee)
         if self._is_in_header(call.callee) and not self._known.find(name):
             inner = self._own_uses(self.functions[call.callee])
             for place, (weight, in_loop, _) in inner.items():
-                _add(found, place, weight * call.weight, in_loop, function.line)
+                _add(uses, place, weight * call.weight, in_loop, function.line)
         for position, spot, maker in call.arguments:
             if isinstance(spot.root, str) and spot.path and not self.is_new(maker):
                 for (path, effect), weight in self._effects_on(call, position).items():
                     if spot.path.count(".") + path.count(".") < _LONGEST_PATH:
                         joined = f"{spot.path}.{path}" if path else spot.path
-                        _add(found, (spot.root, joined, effect), weight, 0, function.line)
+                        _add(uses, (spot.root, joined, effect), weight, 0, function.line)
 
     def is_new(self, maker: str) -> bool:
         """Return whether a function returns an object that nobody else sees yet."""
@@ -161,25 +161,25 @@ class Program:
             return {}
         self._running.add(key)
         function = self.functions[key]
-        found: dict[tuple[int, str, Effect], float] = defaultdict(float)
+        effects: dict[tuple[int, str, Effect], float] = defaultdict(float)
         for use in function.uses:
             if isinstance(use.spot.root, int):
-                found[use.spot.root, use.spot.path, use.effect] += use.weight
+                effects[use.spot.root, use.spot.path, use.effect] += use.weight
         for call in function.calls:
             for position, spot, _ in call.arguments:
                 if isinstance(spot.root, int):
                     for (path, effect), weight in self._effects_on(call, position).items():
                         if spot.path.count(".") + path.count(".") < _LONGEST_PATH:
                             joined = ".".join(part for part in (spot.path, path) if part)
-                            found[spot.root, joined, effect] += weight
+                            effects[spot.root, joined, effect] += weight
         self._running.discard(key)
-        kept = dict(sorted(found.items(), key=lambda item: -item[1])[:_MOST_EFFECTS])
+        kept = dict(sorted(effects.items(), key=lambda item: -item[1])[:_MOST_EFFECTS])
         self._effects[key] = kept
         return kept
 
 
-def _add(found: _Uses, spot: tuple[str, str, Effect], weight: float, in_loop: float, line: int) -> None:
-    entry = found[spot]
+def _add(uses: _Uses, spot: tuple[str, str, Effect], weight: float, in_loop: float, line: int) -> None:
+    entry = uses[spot]
     entry[0] += weight
     entry[1] += in_loop
     entry[2] = entry[2] or line

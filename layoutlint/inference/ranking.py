@@ -225,14 +225,14 @@ def shared_bases(first: Part, second: Part, placements: Placements) -> tuple[int
 
 
 def notes(
-    struct: Struct, found: Iterable[Pair], placements: Placements, weight: Callable[[Traffic], float]
+    struct: Struct, pairs: Iterable[Pair], placements: Placements, weight: Callable[[Traffic], float]
 ) -> list[Note]:
     """Return one note for each writer of a struct, with its first victims, best first.
 
     `weight` returns what is left of the score of a written field, if others seldom see the objects.
     """
     by_writer: dict[str, list[Pair]] = defaultdict(list)
-    for pair in found:
+    for pair in pairs:
         by_writer[pair.writer.part.path].append(pair)
     scored = [
         (weight(some[0].writer) * sum(pair.score for pair in some[:_MOST_VICTIMS]), some)

@@ -136,17 +136,17 @@ def place_by_offsets(
                 UnplacedLine(profile.path, block.line, block.address, block.counts, reason)
             )
             continue
-        found: list[tuple[ObjectType, Candidate, int]] = []
+        matches: list[tuple[ObjectType, Candidate, int]] = []
         objections: list[tuple[ObjectType, Candidate, tuple[Code, ...]]] = []
         for kind in kinds:
             candidates, chosen = _search(block, line_size, kind)
-            found += [(kind, each, len(candidates)) for each in chosen]
+            matches += [(kind, each, len(candidates)) for each in chosen]
             if not chosen:
                 objections += [
                     (kind, each, _codes(block, kind, each)[1]) for each in candidates[:_MOST_TRIED]
                 ]
-        if len(found) == 1 and (not names_only or _codes(block, found[0][0], found[0][1])[0]):
-            kind, candidate, number = found[0]
+        if len(matches) == 1 and (not names_only or _codes(block, matches[0][0], matches[0][1])[0]):
+            kind, candidate, number = matches[0]
             is_sole = number == 1 and len(kind.layout.alignments) == 1
             certainty: Certainty = "unique" if is_sole else "likely"
             identity: Identity = "code" if _codes(block, kind, candidate)[0] else "struct"
@@ -154,7 +154,7 @@ def place_by_offsets(
             result.placed.append((kind, replace(line, others=number - 1)))
         elif block.touches:
             result.unplaced.append(
-                _unplaced_line(profile.path, block, line_size, found, objections, names_only)
+                _unplaced_line(profile.path, block, line_size, matches, objections, names_only)
             )
 
 
@@ -250,17 +250,17 @@ def _unplaced_line(
     report: str,
     block: LineBlock,
     line_size: int,
-    found: list[tuple[ObjectType, Candidate, int]],
+    matches: list[tuple[ObjectType, Candidate, int]],
     objections: list[tuple[ObjectType, Candidate, tuple[Code, ...]]],
     names_only: bool,
 ) -> UnplacedLine:
     objections = sorted(objections, key=lambda each: len(each[2]))
-    places = [(kind, each) for kind, each, _ in found] or [(kind, each) for kind, each, _ in objections]
+    places = [(kind, each) for kind, each, _ in matches] or [(kind, each) for kind, each, _ in objections]
     options = tuple(
         Option(kind.struct.name, each.base(line_size), each.shift) for kind, each in places[:_MOST_OPTIONS]
     )
-    if found:
-        reason = _ambiguity(len(found), names_only)
+    if matches:
+        reason = _ambiguity(len(matches), names_only)
     elif objections:
         code = objections[0][2][0]
         where = f"`{code.symbol}`" + (f" ({code.source})" if code.source else "")

@@ -70,7 +70,7 @@ class RuleHistory(Record):
                 "nothing got worse"
             )
         try:
-            found = bisect(
+            bisection = bisect(
                 bad.id,
                 good.id,
                 lambda last, goods: git.halving_commits(bad.top, last, goods),
@@ -84,17 +84,17 @@ class RuleHistory(Record):
                 f"{list(self.verdicts.values())[-1].sentence}; search a smaller range",
             ) from None
         describe = partial(self._describe, top=bad.top, before=before)
-        in_order = git.commits_between(good, bad) if len(found.suspects) > 1 else []
+        in_order = git.commits_between(good, bad) if len(bisection.suspects) > 1 else []
         suspects = tuple(
-            map(describe, sorted(found.suspects, key=in_order.index) if in_order else found.suspects)
+            map(describe, sorted(bisection.suspects, key=in_order.index) if in_order else bisection.suspects)
         )
         return SearchResult(
             self.rule,
             before.sentence,
-            self.verdicts[found.suspects[-1]].sentence,
-            suspects[-1] if found.first_bad is not None else None,
+            self.verdicts[bisection.suspects[-1]].sentence,
+            suspects[-1] if bisection.first_bad is not None else None,
             suspects,
-            tuple(map(describe, found.trials)),
+            tuple(map(describe, bisection.trials)),
             tuple(self.databases),
         )
 

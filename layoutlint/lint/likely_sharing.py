@@ -87,16 +87,16 @@ def likely_pairs(
 
     `storages` are declared placements, by the name of the struct.
     """
-    found: list[LikelyPair] = []
+    pairs: list[LikelyPair] = []
     for change in changes:
         keys = analysis.struct_keys(change.struct)
         if len(keys) == 1 and change.old is not None and change.new is not None:
             storage = next(iter(storages.get(change.name, ())), None)
             before, after = (_Side(struct, storage, options) for struct in (change.old, change.new))
             traffic = analysis.traffic(keys[0], change.new)
-            found += _find(before, after, traffic, _former_paths(change.edits.edits))
-    found.sort(key=lambda each: (-each.score, each.struct.name, each.change.first, each.change.second))
-    return list(_with_ranks(found))
+            pairs += _find(before, after, traffic, _former_paths(change.edits.edits))
+    pairs.sort(key=lambda each: (-each.score, each.struct.name, each.change.first, each.change.second))
+    return list(_with_ranks(pairs))
 
 
 def _with_ranks(pairs: Iterable[LikelyPair]) -> Iterator[LikelyPair]:

@@ -121,10 +121,10 @@ def _read(paths: tuple[str, ...], wanted: Wanted, embedded: frozenset[str], opti
 
 
 def _narrow_alignments(
-    reading: Reading, found: Inputs, number: int, request: Request, embedded: frozenset[str]
+    reading: Reading, inputs: Inputs, number: int, request: Request, embedded: frozenset[str]
 ) -> Reading:
     """Return a reading with the alignments that the uses of structs leave possible."""
-    surroundings = found.surroundings.select(number)
+    surroundings = inputs.surroundings.select(number)
     structs = reading.structs
     if not request.everything and not request.packs and not request.kernel_packs and not embedded:
         structs = tuple(filter(Chosen(request.globs).has, structs))

@@ -145,9 +145,9 @@ def _base_path(path: str, copy: TreeCopy | None) -> str | None:
     return database if files.is_file(database) else None
 
 
-def _unknown_in_base(findings: Iterable[Finding], found: BaseFindings, label: str) -> tuple[Unread, ...]:
+def _unknown_in_base(findings: Iterable[Finding], base: BaseFindings, label: str) -> tuple[Unread, ...]:
     """Return the findings that are new only as far as is known: the base could not be judged."""
-    unknown = {entry.key for entry in found.entries if entry.standing.outcome is Outcome.UNKNOWN}
+    unknown = {entry.key for entry in base.entries if entry.standing.outcome is Outcome.UNKNOWN}
     new = (finding for finding in findings if finding.state is State.NEW)
     return tuple(
         Unread(f"{label}:{finding.place.file}", f"{finding.rule.id} on {key[1]} could not be judged there")

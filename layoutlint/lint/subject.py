@@ -32,7 +32,7 @@ class NoStruct(ReadError):
     """Raised for an input that was read, and does not have the struct."""
 
 
-class Found(Record, frozen=True):
+class InputStruct(Record, frozen=True):
     """A struct of an input, with the rules on it that can be measured."""
 
     source: Source
@@ -87,7 +87,7 @@ def find_struct(
     packs: tuple[Pack, ...],
     kernel_packs: tuple[Pack, ...],
     options: Options,
-) -> Found:
+) -> InputStruct:
     """Return the one definition of a struct in an input, with the rules on it. Raises ReadError."""
     own = replace(options, only=name, annotations=True)
     read = run.read((source.path,), packs, kernel_packs, own)
@@ -103,7 +103,7 @@ def find_struct(
             f"has {len(distinct)} different definitions of struct {name}; give an input with one",
         )
     each, struct = next(iter(distinct.values()))
-    return Found(source, each, struct, tuple(_measurable_rules(each, struct)))
+    return InputStruct(source, each, struct, tuple(_measurable_rules(each, struct)))
 
 
 def _refuse_missing(
@@ -144,48 +144,50 @@ def _refusal(rule: Rule, judged: JudgedInput) -> str | None:
     return f"it does not apply: {reason}" if reason else None
 
 
-def _choose_rule(found: Found, request: Request, packs: tuple[Pack, ...]) -> tuple[Rule, Pack] | None:
+def _choose_rule(
+    input_struct: InputStruct, request: Request, packs: tuple[Pack, ...]
+) -> tuple[Rule, Pack] | None:
     """Return the rule to measure, with its pack; None if the caller names fields instead."""
-    names = [rule.id for rule, _ in found.rules]
+    names = [rule.id for rule, _ in input_struct.rules]
     if request.rule is None:
         if request.uses.operations():
             return None
         if len(names) == 1:
-            return found.rules[0]
+            return input_struct.rules[0]
         hint = f"choose a rule by --rule: {', '.join(names)}" if names else "no rule on it can be measured"
         raise UsageError(f"struct {request.struct}: {hint}; or name fields with --write, --read, --lock")
-    for rule, pack in found.rules:
+    for rule, pack in input_struct.rules:
         if rule.id == request.rule:
             return rule, pack
-    every = [rule for pack in (*found.judged.packs, *packs) for rule in pack.rules]
+    every = [rule for pack in (*input_struct.judged.packs, *packs) for rule in pack.rules]
     named = next((rule for rule in every if rule.id == request.rule), None)
     if named is None:
         known = names or [rule.id for rule in every]
         raise UsageError(f"no rule is called {request.rule!r}{did_you_mean(request.rule, known)}")
-    if not _is_about(named, found.struct):
+    if not _is_about(named, input_struct.struct):
         raise UsageError(f"the rule {named.id} is about {named.subject}, and not struct {request.struct}")
-    reason = _refusal(named, found.judged) or "the input does not have it"
+    reason = _refusal(named, input_struct.judged) or "the input does not have it"
     raise UsageError(f"the rule {named.id} cannot be measured: {reason}; name fields with --write, --read")
 
 
 def _subject(
-    found: Found, request: Request, chosen: tuple[Rule, Pack] | None, options: Options
+    input_struct: InputStruct, request: Request, chosen: tuple[Rule, Pack] | None, options: Options
 ) -> tuple[Subject, str, tuple[str, ...]]:
     """Return the subject, how its rule arranges the fields, and notes."""
-    struct, path = found.struct, found.source.path
+    struct, path = input_struct.struct, input_struct.source.path
     try:
-        where = _placements(found, chosen, options)
+        where = _placements(input_struct, chosen, options)
         context, notes = _context(struct, where)
         _refuse_other_lines(context, chosen, request, path)
         if chosen is None:
-            subject = _subject_of(found, context, None)
+            subject = _subject_of(input_struct, context, None)
             return replace(subject, sides=named_sides(context, request.uses)), "apart", notes
         rule = chosen[0]
         assert isinstance(rule.kind, HasSides)
         verdict = judge_placements(rule, rule.kind.check, context)
         sides = rule.kind.sides(context)
         own = _used_sides(sides, context, request.uses)
-        return replace(_subject_of(found, context, verdict), sides=own.sides), own.arranges, notes
+        return replace(_subject_of(input_struct, context, verdict), sides=own.sides), own.arranges, notes
     except CannotTell as error:
         raise ReadError(path, str(error)) from None
 
@@ -197,23 +199,27 @@ def _used_sides(sides: Sides, context: Context, uses: Uses) -> Sides:
         raise UsageError(f"{error}; without --rule, fields are measured as named") from None
 
 
-def _subject_of(found: Found, context: Context, verdict: object) -> Subject:
+def _subject_of(input_struct: InputStruct, context: Context, verdict: object) -> Subject:
     from layoutlint.judgement.verdict import Verdict
 
     own = verdict if isinstance(verdict, Verdict) else None
     placements = context.placements
     why = placements.basis(own.bases if own is not None else ())
-    return Subject(found.source.label, found.source.path, found.struct, context, own, (), why)
+    return Subject(
+        input_struct.source.label, input_struct.source.path, input_struct.struct, context, own, (), why
+    )
 
 
-def _placements(found: Found, chosen: tuple[Rule, Pack] | None, options: Options) -> RulePlacements:
+def _placements(
+    input_struct: InputStruct, chosen: tuple[Rule, Pack] | None, options: Options
+) -> RulePlacements:
     """Return the placements of the rule's pack; without a rule, of the first pack that declares one."""
-    judged, size, align = found.judged, options.line_size, options.min_align
+    judged, size, align = input_struct.judged, options.line_size, options.min_align
     if chosen is not None:
         rule, pack = chosen
         return PlacementTable(pack, judged.reading, judged.surroundings, size, align).select(rule)
     packs = [pack.select_for(judged.reading) for pack in judged.packs]
-    declaring = [pack for pack in packs if pack.storage(found.struct) is not None]
+    declaring = [pack for pack in packs if pack.storage(input_struct.struct) is not None]
     return RulePlacements((declaring or [Pack("", "", ())])[0], judged.surroundings, size, align)
 
 

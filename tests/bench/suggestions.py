@@ -26,7 +26,7 @@ from layoutlint.judgement.verdict import Outcome
 from layoutlint.lint.cases import TARGET
 from layoutlint.lint.options import Options
 from layoutlint.lint.run import check
-from layoutlint.lint.subject import Found, Source, find_struct
+from layoutlint.lint.subject import InputStruct, Source, find_struct
 from layoutlint.model.paths import is_pattern
 from layoutlint.model.reading import ReadOptions
 from layoutlint.model.record import replace
@@ -154,7 +154,7 @@ def common(a: Sequence[str], b: Sequence[str]) -> Counter[str]:
     return kept
 
 
-def change_of(before: Found, after: Found, broken: tuple[str, ...]) -> Change:
+def change_of(before: InputStruct, after: InputStruct, broken: tuple[str, ...]) -> Change:
     """Return what was done to a struct, which still breaks some rules."""
     a, b = words(before.struct), words(after.struct)
     kept, both = common(a, b), Counter(a) & Counter(b)
@@ -177,7 +177,7 @@ def change_of(before: Found, after: Found, broken: tuple[str, ...]) -> Change:
     )
 
 
-def _alignments(found: Found) -> Iterator[tuple[str, int]]:
+def _alignments(found: InputStruct) -> Iterator[tuple[str, int]]:
     """Yield the members with an alignment of their own, in bytes, and the struct if it has one."""
     names = member_names(found.struct)
     way = next(iter(randomisation.declared_ways(found.judged.reading, (), found.struct)))
@@ -254,7 +254,7 @@ def _case_rows(
 
 
 def _upstream(
-    before: Found, failing: set[str], cases: tuple[Case, ...], pack: Pack, folder: Path
+    before: InputStruct, failing: set[str], cases: tuple[Case, ...], pack: Pack, folder: Path
 ) -> Change | None:
     """Return the change that made a struct keep what it breaks; None if no case has it."""
     for case in cases:

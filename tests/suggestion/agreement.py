@@ -12,7 +12,7 @@ from layoutlint.judgement.rule import Pack, Rule
 from layoutlint.judgement.verdict import Outcome
 from layoutlint.lint.options import Options
 from layoutlint.lint.placing import PlacementTable, RulePlacements
-from layoutlint.lint.subject import Found, Source, find_struct
+from layoutlint.lint.subject import InputStruct, Source, find_struct
 from layoutlint.model.reading import ReadOptions
 from layoutlint.model.structs import Struct
 from layoutlint.suggestion.result import Suggestion
@@ -35,7 +35,7 @@ class Answer:
     """What `suggest` says of a struct, with all that its rules are judged by."""
 
     specimen: Specimen
-    found: Found
+    found: InputStruct
     result: Suggestion
 
 

@@ -46,10 +46,10 @@ def alternatives(each: ArrangedSubject, is_forced: bool) -> tuple[Alternative, .
     options = each.subject.options
     line = options.line_size or each.arrangement.struct.target.line_size
     trial = _Trial(each, is_forced, line)
-    found = [*trial.with_one_aligned(), *trial.with_padding()]
-    if all(alternative.padding for alternative in found):
-        found += trial.with_several_aligned()
-    return tuple(sorted(found, key=lambda one: (one.size, len(one.moves), one.aligned)))
+    input_struct = [*trial.with_one_aligned(), *trial.with_padding()]
+    if all(alternative.padding for alternative in input_struct):
+        input_struct += trial.with_several_aligned()
+    return tuple(sorted(input_struct, key=lambda one: (one.size, len(one.moves), one.aligned)))
 
 
 class _Trial(Record, frozen=True):
@@ -86,17 +86,17 @@ class _Trial(Record, frozen=True):
         """Return the orders with two members aligned; if there is none, with as few as were found."""
         candidates = self._candidates
         pairs = list(combinations(candidates, 2))[:_MOST_PAIRS]
-        found = [order for pair in pairs for order in self._aligned(pair, _SMALL_EFFORT)]
-        if found or len(candidates) < 3:
-            return found
+        input_struct = [order for pair in pairs for order in self._aligned(pair, _SMALL_EFFORT)]
+        if input_struct or len(candidates) < 3:
+            return input_struct
         units = tuple(candidates)
-        found = list(self._aligned(units, _SMALL_EFFORT))
-        for number in candidates if found else ():
+        input_struct = list(self._aligned(units, _SMALL_EFFORT))
+        for number in candidates if input_struct else ():
             fewer = tuple(each for each in units if each != number)
             orders = list(self._aligned(fewer, _SMALL_EFFORT)) if len(fewer) > 2 else []
             if orders:
-                units, found = fewer, orders
-        return found
+                units, input_struct = fewer, orders
+        return input_struct
 
     def with_padding(self) -> Iterator[Alternative]:
         """Yield the order with the smallest array that helps."""
@@ -104,8 +104,8 @@ class _Trial(Record, frozen=True):
         if step >= self.line or not any(self._padded(self.line)):
             return
         for size in range(step, self.line + 1, step):
-            if found := list(self._padded(size)):
-                yield from found
+            if input_struct := list(self._padded(size)):
+                yield from input_struct
                 return
 
     def _aligned(self, units: Sequence[int], effort: float) -> Iterator[Alternative]:
@@ -158,9 +158,9 @@ class _Trial(Record, frozen=True):
 
     def _rules_on(self, struct: Struct) -> list[Ruled] | None:
         """Return the rules on a changed struct; None if they are not those on the struct as it is."""
-        found = replace(self.each.subject.found, struct=struct)
+        input_struct = replace(self.each.subject.input_struct, struct=struct)
         try:
-            ruled, _ = rules_of(found, self.each.subject.options)
+            ruled, _ = rules_of(input_struct, self.each.subject.options)
         except RuleFileError:  # the declared placement contradicts the alignment
             return None
         is_same = [one.rule.id for one in ruled] == [one.rule.id for one in self.each.ruled]

@@ -13,7 +13,7 @@ from layoutlint.lint.options import Options
 from layoutlint.lint.reordering.rules import Ruled, declared_paths, rules_of
 from layoutlint.lint.reordering.task import Candidate, task_of
 from layoutlint.lint.reordering.text import Surroundings, surroundings_of
-from layoutlint.lint.subject import Found, Source, find_struct
+from layoutlint.lint.subject import InputStruct, Source, find_struct
 from layoutlint.model.build import Build
 from layoutlint.model.record import Record, replace
 from layoutlint.model.wanted import Wanted
@@ -52,7 +52,7 @@ class Subject(Record, frozen=True):
     build: Build | None
     """None without a matrix."""
     path: str
-    found: Found
+    input_struct: InputStruct
     options: Options
 
 
@@ -87,8 +87,8 @@ def read_subject(
 ) -> Subject:
     """Return the struct of an input. Raises ReadError if the input states too little."""
     options = replace(options, read=replace(options.read, with_marks=True))
-    found = find_struct(Source("", path), name, packs, kernel_packs, options)
-    return Subject(build, path, found, options)
+    input_struct = find_struct(Source("", path), name, packs, kernel_packs, options)
+    return Subject(build, path, input_struct, options)
 
 
 def arrangements(subject: Subject) -> list[Arrangement]:
@@ -96,11 +96,11 @@ def arrangements(subject: Subject) -> list[Arrangement]:
 
     Raises Refused and CannotLayOut.
     """
-    struct, reading = subject.found.struct, subject.found.judged.reading
+    struct, reading = subject.input_struct.struct, subject.input_struct.judged.reading
     if struct.aggregate == "union":
         raise Refused("it is a union, whose members all begin at 0")
     is_random = struct.randomised is not None and struct.randomised.is_own
-    if is_random or subject.found.judged.surroundings.shape(struct) is not None:
+    if is_random or subject.input_struct.judged.surroundings.shape(struct) is not None:
         raise Refused("the build puts its fields into a random order, so the declared one decides nothing")
     if len(struct.fields) > MOST_MEMBERS:
         raise Refused(f"it has {len(struct.fields)} members, and at most {MOST_MEMBERS} are searched")
@@ -109,11 +109,11 @@ def arrangements(subject: Subject) -> list[Arrangement]:
     names = randomisation.embedded_names((struct,))
     context = inputs.read((subject.path,), Wanted(names), subject.options.read)[0] if names else []
     ways = randomisation.declared_ways(reading, context, struct)
-    found = [arrange(struct, way) for way in ways]
-    declared = found[0].lay_out(range(len(found[0].units)))
+    arrangements = [arrange(struct, way) for way in ways]
+    declared = arrangements[0].lay_out(range(len(arrangements[0].units)))
     if [(f.name, f.bit_offset) for f in declared.fields] != [(f.name, f.bit_offset) for f in struct.fields]:
         raise Refused("its offsets are not those that its members give in their declared order")
-    return found
+    return arrangements
 
 
 def arranged_subject(
@@ -124,9 +124,11 @@ def arranged_subject(
     request: Request,
 ) -> ArrangedSubject:
     """Return a struct with its rules, and what its text and its uses leave of the orders."""
-    ruled, notes = rules_of(subject.found, subject.options)
+    ruled, notes = rules_of(subject.input_struct, subject.options)
     keeps_padding = request.aims[0] != "moves"
-    around = surroundings_of(subject.found, arrangement, request.sources, keeps_padding, subject.options)
+    around = surroundings_of(
+        subject.input_struct, arrangement, request.sources, keeps_padding, subject.options
+    )
     return ArrangedSubject(
         subject, arrangement, tuple(others), tuple(ruled), around, (*notes, *around.notes), names
     )
@@ -134,14 +136,14 @@ def arranged_subject(
 
 def _with_paths(task: BuildTask, subject: Subject, needs_paths: bool) -> BuildTask:
     """Return a task with the fields whose lines count. Raises UsageError if they are needed and missing."""
-    found, options = subject.found, subject.options
+    input_struct, options = subject.input_struct, subject.options
     try:
-        paths = declared_paths(found, options)
+        paths = declared_paths(input_struct, options)
     except CannotTell as error:
         if not needs_paths:
             return task
         raise UsageError(f"--optimize lines counts the lines of declared accesses: {error}") from None
-    where = placements(Layout(found.struct), options.line_size, options.min_align)
-    if (found.struct.bit_size or 0) // 8 > MOST_LINES * where.line_size:
+    where = placements(Layout(input_struct.struct), options.line_size, options.min_align)
+    if (input_struct.struct.bit_size or 0) // 8 > MOST_LINES * where.line_size:
         raise UsageError(f"--optimize lines is for structs of at most {MOST_LINES:,} lines")
     return replace(task, paths=paths, bases=where.bases, line=where.line_size)

@@ -55,13 +55,13 @@ def _read(
     try:
         randomised = options.randomised or randomisation_of(build)
         own = options_of_build(build, replace(options, randomised=randomised))
-        found = list(_read_each_input(build, name, packs, kernel_packs, own))
+        subjects = list(_read_each_input(build, name, packs, kernel_packs, own))
     except ReadError as error:
         raise ReadError(error.path, f"{error.reason} (build {build.name})") from None
-    if len({(each.found.struct.bit_size, each.found.struct.fields) for each in found}) > 1:
-        paths = " and ".join(each.path for each in found)
+    if len({(each.input_struct.struct.bit_size, each.input_struct.struct.fields) for each in subjects}) > 1:
+        paths = " and ".join(each.path for each in subjects)
         raise ReadError(paths, f"define struct {name} differently (build {build.name})")
-    return found[0] if found else None
+    return subjects[0] if subjects else None
 
 
 def _read_each_input(

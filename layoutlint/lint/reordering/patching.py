@@ -23,7 +23,7 @@ def with_patch(arranged: Sequence[ArrangedSubject], result: Suggestion) -> Sugge
     if result.status == "unknown":
         return replace(result, no_patch=result.reason)
     for subject in (each.subject for each in arranged):
-        if subject.found.judged.reading.reader != "clang":
+        if subject.input_struct.judged.reading.reader != "clang":
             place = "" if subject.build is None else f" (build {subject.build.name})"
             reason = f"{subject.path} is no C text{place}: give the header or source that defines the struct"
             return replace(result, no_patch=reason)
@@ -46,7 +46,7 @@ class _OrderInText(Record, frozen=True):
 
     def texts(self, file: str, old: str) -> Iterator[str]:
         """Yield the changed text, in each way to write an alignment. Raises CannotMove."""
-        struct, options = self.subject.found.struct, self.subject.options
+        struct, options = self.subject.input_struct.struct, self.subject.options
         text = members.reorder_members(old, struct, self.order)
         if self.addition is None:
             yield text
@@ -59,9 +59,9 @@ class _OrderInText(Record, frozen=True):
         """Return why a changed text is not this order as its build reads it; empty if it is."""
         if text == old:
             return "" if list(self.order) == sorted(self.order) else "the text does not show the order"
-        found, options = self.subject.found, self.subject.options
+        input_struct, options = self.subject.input_struct, self.subject.options
         try:
-            read = members.verify(self.subject.path, found.struct, file, text, options.read)
+            read = members.verify(self.subject.path, input_struct.struct, file, text, options.read)
         except members.CannotMove as error:
             return error.reason
         is_same = _offsets(read) == _offsets(self.new)
@@ -95,22 +95,22 @@ def _patch(arranged: Sequence[ArrangedSubject], result: Suggestion) -> Patch:
         if part.new is not None
     ]
     first, *others = (each.subject for each in arranged)
-    file, old = read_text(first.found, first.options)
+    file, old = read_text(first.input_struct, first.options)
     for subject in others:
-        other, text = read_text(subject.found, subject.options)
+        other, text = read_text(subject.input_struct, subject.options)
         if files.real_path(other) != files.real_path(file) or text != old:
-            names = shown_path(first.found.struct, file), shown_path(subject.found.struct, other)
+            names = shown_path(first.input_struct.struct, file), shown_path(subject.input_struct.struct, other)
             raise members.CannotMove(f"the builds read different files: {' and '.join(dict.fromkeys(names))}")
     text = _agreed_text(orders, file, old)
     moved = {move.member for move in result.moves}
     notes = dict.fromkeys(
         note
         for each in arranged
-        for member in members.split_members(old, each.subject.found.struct)
+        for member in members.split_members(old, each.subject.input_struct.struct)
         if any(each.names[number] in moved for number in member.fields)
         for note in member.notes
     )
-    diff = members.unified_diff(old, text, shown_path(first.found.struct, file))
+    diff = members.unified_diff(old, text, shown_path(first.input_struct.struct, file))
     return Patch(file, old, text, diff, tuple(notes))
 
 

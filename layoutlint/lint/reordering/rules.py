@@ -12,7 +12,7 @@ from layoutlint.judgement.verdict import Outcome, Verdict, unknown
 from layoutlint.lint.judge import judge_placements
 from layoutlint.lint.options import Options
 from layoutlint.lint.placing import Case, PlacementTable, RulePlacements
-from layoutlint.lint.subject import Found
+from layoutlint.lint.subject import InputStruct
 from layoutlint.model.paths import is_pattern
 from layoutlint.model.record import Record, replace
 from layoutlint.model.storage import EMBEDDED
@@ -68,9 +68,9 @@ class Ruled(Record, frozen=True):
 _RANK = {Outcome.KEPT: 0, Outcome.AT_RISK: 1, Outcome.BROKEN: 2, Outcome.UNKNOWN: 3}
 
 
-def rules_of(found: Found, options: Options) -> tuple[list[Ruled], tuple[str, ...]]:
+def rules_of(input_struct: InputStruct, options: Options) -> tuple[list[Ruled], tuple[str, ...]]:
     """Return the rules that can be judged on the struct, and notes on the others."""
-    judged, struct = found.judged, found.struct
+    judged, struct = input_struct.judged, input_struct.struct
     ruled, notes = [], []
     for pack in judged.packs:
         table = PlacementTable(
@@ -107,12 +107,12 @@ def _judge_rule(rule: Rule, where: RulePlacements, struct: Struct) -> Ruled:
     return replace(one, before=one.judge(struct))
 
 
-def declared_paths(found: Found, options: Options) -> tuple[tuple[Place, ...], ...]:
+def declared_paths(input_struct: InputStruct, options: Options) -> tuple[tuple[Place, ...], ...]:
     """Return the fields that each side uses in the declared accesses, or without sides all code.
 
     Cold fields do not count. Raises CannotTell if no access is declared.
     """
-    judged, struct = found.judged, found.struct
+    judged, struct = input_struct.judged, input_struct.struct
     by_side: dict[str, dict[Place, None]] = {}
     for pack in judged.packs:
         where = RulePlacements(

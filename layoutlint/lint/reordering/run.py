@@ -106,7 +106,7 @@ def _without_claim(result: Suggestion) -> Suggestion:
 
 
 def _refusal(subject: Subject, label: str, reason: str) -> Suggestion:
-    struct = subject.found.struct
+    struct = subject.input_struct.struct
     source = struct.source or StructSource(subject.path)
     refusal = Refusal("struct", reason, source.file, source.line)
     return Suggestion(label, struct, "refused", None, reason=reason, refusals=(refusal,))

@@ -54,17 +54,17 @@ def _last(common: CommonOrder, builds: Sequence[Candidate]) -> frozenset[int]:
 
 def _movable(common: CommonOrder, builds: Sequence[Candidate]) -> list[int]:
     """Return the units with fields of rules that are not kept."""
-    found = set()
+    movable = set()
     for each, units in zip(builds, common.units, strict=True):
         arrangement, fields = each.arrangement, each.arrangement.struct.fields
         failing = [one for one in each.ruled if one.before.outcome is not Outcome.KEPT]
         paths = {place.path.split(".")[0].split("[")[0] for one in failing for place in one.before.evidence}
-        found |= {
+        movable |= {
             units[number]
             for number, unit in enumerate(arrangement.units)
             if number != arrangement.last and any(fields[at].name in paths for at in unit.fields)
         }
-    return sorted(found - _last(common, builds))
+    return sorted(movable - _last(common, builds))
 
 
 def _orders_by_moving(last: frozenset[int], order: Order, number: int) -> Iterator[Order]:

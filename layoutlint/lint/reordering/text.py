@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from layoutlint import files
 from layoutlint.lint.options import Options
-from layoutlint.lint.subject import Found
+from layoutlint.lint.subject import InputStruct
 from layoutlint.model.record import Record
 from layoutlint.model.structs import Source, Struct
 from layoutlint.phrases import first_few
@@ -49,15 +49,15 @@ class Surroundings(Record, frozen=True):
 
 
 def surroundings_of(
-    found: Found,
+    input_struct: InputStruct,
     arrangement: Arrangement,
     sources: tuple[str, ...],
     keeps_padding: bool,
     options: Options,
 ) -> Surroundings:
     """Return what the text of the struct and its uses leave of the orders."""
-    struct, path = found.struct, found.source.path
-    is_source = found.judged.reading.reader == "clang"
+    struct, path = input_struct.struct, input_struct.source.path
+    is_source = input_struct.judged.reading.reader == "clang"
     own = (members.kernel_roots(path, options.read) or (path,)) if is_source else ()
     paths = tuple(dict.fromkeys((*sources, *own)))
     search = order_uses.find_order_uses(struct, paths, options.read.jobs, options.read.progress)
@@ -65,7 +65,7 @@ def surroundings_of(
     notes: list[str] = []
     if is_source:
         try:
-            path_of_text, text = read_text(found, options)
+            path_of_text, text = read_text(input_struct, options)
             file = shown_path(struct, path_of_text)
             restrictions = members.restrictions(text, struct)
             notes += _configuration_notes(
@@ -90,12 +90,12 @@ def _configuration_notes(is_matrix: bool, file: str, lines: tuple[int, ...]) -> 
         yield f"judged in {judged} only; others have other members at `#if`: {file}, line {places}"
 
 
-def read_text(found: Found, options: Options) -> tuple[str, str]:
+def read_text(input_struct: InputStruct, options: Options) -> tuple[str, str]:
     """Return the path and the text of the file that defines the struct, with the changes before it.
 
     Raises CannotMove.
     """
-    file = members.source_path(found.source.path, found.struct, options.read)
+    file = members.source_path(input_struct.source.path, input_struct.struct, options.read)
     if file is None:
         raise members.CannotMove("the file that defines the struct was not found")
     real_path = files.real_path(file)

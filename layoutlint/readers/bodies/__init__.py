@@ -60,19 +60,21 @@ def read(paths: tuple[str, ...], options: ReadOptions) -> Bodies:
     units are kept in the cache, so a run that was ended goes on where it was.
     """
     syntax.library()
-    found = sources.find(paths, options)
+    source_units = sources.find(paths, options)
     results: dict[int, _Outcome] = {}
     recalled = 0
-    for number, result, is_recalled in _read_units(found.units, options):
+    for number, result, is_recalled in _read_units(source_units.units, options):
         recalled += is_recalled
         results[number] = result
-        options.progress("reading functions", len(results), len(found.units))
-    in_order = [results[number] for number in range(len(found.units))]
-    unread = (*found.unread, *(failure for result in in_order for failure in _failures(result)))
-    parts = [(found.units[n], each) for n, each in enumerate(in_order) if isinstance(each, UnitFunctions)]
+        options.progress("reading functions", len(results), len(source_units.units))
+    in_order = [results[number] for number in range(len(source_units.units))]
+    unread = (*source_units.unread, *(failure for result in in_order for failure in _failures(result)))
+    parts = [
+        (source_units.units[n], each) for n, each in enumerate(in_order) if isinstance(each, UnitFunctions)
+    ]
     structs = {unit.key_of(struct): struct for _, part in parts[::-1] for struct in part.structs}
     structs |= _missing_structs(parts, structs.keys(), options)
-    return _merge([part for _, part in parts], structs, found, recalled, unread)
+    return _merge([part for _, part in parts], structs, source_units, recalled, unread)
 
 
 def _missing_structs(
@@ -105,7 +107,7 @@ def _failures(result: UnitFunctions | Unread) -> Iterator[Unread]:
 def _merge(
     units: list[UnitFunctions],
     structs: Mapping[str, Struct],
-    found: sources.Sources,
+    source_units: sources.Sources,
     recalled: int,
     unread: tuple[Unread, ...],
 ) -> Bodies:
@@ -124,8 +126,8 @@ def _merge(
         len(units),
         recalled,
         unread,
-        tuple(found.notes),
-        found.is_kernel,
+        tuple(source_units.notes),
+        source_units.is_kernel,
     )
 
 

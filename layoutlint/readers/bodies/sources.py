@@ -44,19 +44,19 @@ def find(paths: tuple[str, ...], options: ReadOptions) -> Sources:
     """Return the units of inputs, each once; raises ReadError for an input without C sources."""
     build, words = kernel.build_folder(response_files.expand(options.flags, os.getcwd()))
     options = replace(options, flags=words)
-    found = Sources()
+    result = Sources()
     for path in paths:
         if not files.exists(path):
             raise ReadError(path, "no such file or directory")
-        before = len(found.units), len(found.unread)
-        _add(found, path, build, options)
-        if before == (len(found.units), len(found.unread)):
+        before = len(result.units), len(result.unread)
+        _add(result, path, build, options)
+        if before == (len(result.units), len(result.unread)):
             raise ReadError(path, "has no C source that is built")
-    found.units = list({(unit.main, unit.flags): unit for unit in found.units}.values())
-    return found
+    result.units = list({(unit.main, unit.flags): unit for unit in result.units}.values())
+    return result
 
 
-def _add(found: Sources, path: str, build: str | None, options: ReadOptions) -> None:
+def _add(result: Sources, path: str, build: str | None, options: ReadOptions) -> None:
     is_folder = files.is_folder(path)
     enclosing = tree.enclosing_tree(os.path.join(path, "Makefile") if is_folder else path)
     kernel_tree = None
@@ -65,14 +65,14 @@ def _add(found: Sources, path: str, build: str | None, options: ReadOptions) -> 
     database = os.path.join(path, compdb.NAME) if is_folder else path
     has_database = is_folder and options.finds_flags and files.is_file(database)
     if kernel_tree is not None:
-        _add_kernel(found, kernel_tree, path, options)
+        _add_kernel(result, kernel_tree, path, options)
     elif path.endswith(".json") or has_database:
-        _add_database(found, database, options)
+        _add_database(result, database, options)
     else:
-        _add_files(found, path, is_folder, options)
+        _add_files(result, path, is_folder, options)
 
 
-def _add_kernel(found: Sources, kernel_tree: tree.Tree, path: str, options: ReadOptions) -> None:
+def _add_kernel(result: Sources, kernel_tree: tree.Tree, path: str, options: ReadOptions) -> None:
     place = os.path.abspath(path)
     if not files.is_folder(place):
         sources = [place]
@@ -81,30 +81,30 @@ def _add_kernel(found: Sources, kernel_tree: tree.Tree, path: str, options: Read
     else:
         sources = built.sources(kernel_tree, os.path.relpath(place, kernel_tree.source))
     for unit in kernel.units_of(kernel_tree, sources, options):
-        found.units.append(replace(unit, flags=(*unit.flags, *_KERNEL_FLAGS)))
+        result.units.append(replace(unit, flags=(*unit.flags, *_KERNEL_FLAGS)))
 
 
-def _add_database(found: Sources, database: str, options: ReadOptions) -> None:
+def _add_database(result: Sources, database: str, options: ReadOptions) -> None:
     roots = (os.path.dirname(os.path.abspath(database)), os.getcwd())
     for command in compdb.load(database):
-        _add_unit(found, partial(_unit_of, command, options, roots))
+        _add_unit(result, partial(_unit_of, command, options, roots))
 
 
 def _unit_of(command: compdb.Command, options: ReadOptions, roots: tuple[str, ...]) -> Unit:
     return compdb.unit_of(compdb.expand(command), options, roots)
 
 
-def _add_files(found: Sources, path: str, is_folder: bool, options: ReadOptions) -> None:
+def _add_files(result: Sources, path: str, is_folder: bool, options: ReadOptions) -> None:
     given = GivenFiles(Wanted(), options, flag_search.search(path, options))
     for source in text_search.files_below([path], c_units.SOURCES) if is_folder else (path,):
-        _add_unit(found, partial(given.unit, source))
+        _add_unit(result, partial(given.unit, source))
 
 
-def _add_unit(found: Sources, make: Callable[[], Unit]) -> None:
+def _add_unit(result: Sources, make: Callable[[], Unit]) -> None:
     try:
         unit = make()
-        found.units.append(replace(unit, flags=(*unit.flags, "-w")))
+        result.units.append(replace(unit, flags=(*unit.flags, "-w")))
     except c_units.NotC as error:
-        found.notes.append(str(error))
+        result.notes.append(str(error))
     except ReadError as error:
-        found.unread.append(Unread(error.path, error.reason))
+        result.unread.append(Unread(error.path, error.reason))

@@ -186,12 +186,12 @@ def structs_in(lib: Any, handle: int, unit: Unit, wanted: Wanted) -> tuple[Struc
 
 
 def _taker(
-    lib: Any, handle: int, unit: Unit, listing: Listing, places: Places, found: tuple[Diagnostic, ...]
+    lib: Any, handle: int, unit: Unit, listing: Listing, places: Places, errors: tuple[Diagnostic, ...]
 ) -> _Taker:
     """Return what makes the structs of a unit, with its declarations listed."""
     libclang.visit(lib, lib.clang_getTranslationUnitCursor(handle), listing.take)
-    types = Types(lib, handle, places, unit.with_marks, bool(found))
-    problems = Problems(lib, handle, places, types, found, tuple(listing.variables), unit.shuffled_by)
+    types = Types(lib, handle, places, unit.with_marks, bool(errors))
+    problems = Problems(lib, handle, places, types, errors, tuple(listing.variables), unit.shuffled_by)
     return _Taker(listing, types, problems, unit, _target(lib, handle, unit))
 
 

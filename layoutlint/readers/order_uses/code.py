@@ -173,7 +173,7 @@ def macros(path: str, text: str) -> tuple[Code, tuple[Macro, ...]]:
         return Code(path, ""), ()
     blanked = blank_comments(text)
     parts: list[str] = []
-    found: list[Macro] = []
+    macros: list[Macro] = []
     at = 0
     for macro in _MACRO.finditer(blanked):
         head = spaces_for(blanked[at : macro.start(3)])
@@ -185,6 +185,6 @@ def macros(path: str, text: str) -> tuple[Code, tuple[Macro, ...]]:
         )
         at = macro.end()
         parameters = tuple(word.strip() for word in (macro[2] or "").split(","))
-        found.append(Macro(macro[1], parameters, macro.start(3), macro.end()))
+        macros.append(Macro(macro[1], parameters, macro.start(3), macro.end()))
     parts.append(spaces_for(blanked[at:]))
-    return Code(path, "".join(parts)), tuple(found)
+    return Code(path, "".join(parts)), tuple(macros)

@@ -127,19 +127,19 @@ def _names(text: str, subject: Subject) -> bool:
 
 def _search_text(path: str, raw: str, subject: Subject) -> FileUses:
     code = statements(path, raw)
-    found = FileUses(path, mentions=True)
-    found.typedefs = struct_typedefs(raw)
-    found.aliases = _aliases(found.typedefs, subject)
+    uses = FileUses(path, mentions=True)
+    uses.typedefs = struct_typedefs(raw)
+    uses.aliases = _aliases(uses.typedefs, subject)
     definitions = list(definition.definitions(code, subject))
     is_own = bool(definitions) and _is_source(path, subject)
     if definitions and not is_own and path.endswith(".c"):
-        found.is_other = True
-        return found
+        uses.is_other = True
+        return uses
     judge = Judge(subject, code)
     parts: list[object] = []
     if is_own or (definitions and subject.struct.source is None):
-        found.defines = True
-        found.marks = tuple(definition.marks(code, subject, each) for each in definitions)
+        uses.defines = True
+        uses.marks = tuple(definition.marks(code, subject, each) for each in definitions)
         for each in definitions:
             parts += definition.uses(code, raw, subject, each)
     for value in initialisers.find(code, subject.type_pattern):
@@ -148,13 +148,13 @@ def _search_text(path: str, raw: str, subject: Subject) -> FileUses:
     parts += memory.find(code, subject)
     parts += casts.find(code, subject)
     parts += overlays.find(code, subject)
-    found.containers = tuple(containers.find(code, raw, subject.type_pattern, ""))
+    uses.containers = tuple(containers.find(code, raw, subject.type_pattern, ""))
     macro_code, macro_list = _macros(path, raw, code, subject)
     parts += _macro_uses(macro_code, macro_list, code, subject)
-    found.macros = _macro_values(macro_code, macro_list, subject)
+    uses.macros = _macro_values(macro_code, macro_list, subject)
     parts += _mentions(raw, code, macro_code, subject)
-    _sort(found, parts)
-    return found
+    _sort(uses, parts)
+    return uses
 
 
 def _macros(path: str, raw: str, code: Code, subject: Subject) -> tuple[Code, tuple[Macro, ...]]:
@@ -171,13 +171,13 @@ def _macros(path: str, raw: str, code: Code, subject: Subject) -> tuple[Code, tu
     return macros(path, raw)
 
 
-def _sort(found: FileUses, parts: list[object]) -> None:
+def _sort(uses: FileUses, parts: list[object]) -> None:
     """Put the results of the searches where they belong."""
-    found.uses += tuple(part for part in parts if isinstance(part, OrderUse))
-    found.casts += tuple(part for part in parts if isinstance(part, Cast))
-    found.overlays += tuple(part for part in parts if isinstance(part, Overlay))
-    found.unresolved += tuple(part for part in parts if isinstance(part, Unresolved))
-    found.by_macro += tuple(part for part in parts if isinstance(part, ByMacro))
+    uses.uses += tuple(part for part in parts if isinstance(part, OrderUse))
+    uses.casts += tuple(part for part in parts if isinstance(part, Cast))
+    uses.overlays += tuple(part for part in parts if isinstance(part, Overlay))
+    uses.unresolved += tuple(part for part in parts if isinstance(part, Unresolved))
+    uses.by_macro += tuple(part for part in parts if isinstance(part, ByMacro))
 
 
 def _aliases(typedefs: dict[str, str], subject: Subject) -> frozenset[str]:
@@ -197,24 +197,24 @@ def _is_source(path: str, subject: Subject) -> bool:
     return f"/{path}".endswith(f"/{file}") or f"/{file}".endswith(f"/{path}")
 
 
-def _macro_uses(code: Code, found: tuple[Macro, ...], calls: Code, subject: Subject) -> Iterator[object]:
+def _macro_uses(code: Code, macros: tuple[Macro, ...], calls: Code, subject: Subject) -> Iterator[object]:
     """Yield the uses in the bodies of macros."""
-    if not found or re.search(subject.type_pattern, code.text) is None:
+    if not macros or re.search(subject.type_pattern, code.text) is None:
         return
     judge = Judge(subject, code)
     for value in initialisers.find(code, subject.type_pattern):
         yield from judge.uses(value)
-    yield from offsets.find(code, subject, found, calls)
+    yield from offsets.find(code, subject, macros, calls)
     yield from memory.find(code, subject)
 
 
 def _macro_values(
-    code: Code, found: tuple[Macro, ...], subject: Subject, names: frozenset[str] | None = None
+    code: Code, macros: tuple[Macro, ...], subject: Subject, names: frozenset[str] | None = None
 ) -> dict[str, MacroValue]:
     """Return the uses in macros that make a value in braces, and None for others, if they are requested."""
     values: dict[str, MacroValue] = {}
     judge = Judge(subject, code)
-    for macro in found:
+    for macro in macros:
         body = code.text[macro.start : macro.end]
         start = macro.start + len(body) - len(body.lstrip(" \t\r\n("))
         is_braces = code.text[start : start + 1] == "{"
@@ -250,14 +250,14 @@ def _mentions(raw: str, code: Code, macro_code: Code, subject: Subject) -> Itera
 
 def answer(path: str, subject: Subject, question: Question) -> FileUses:
     """Return what a file says about macros, containers and other structs on which uses depend."""
-    found = FileUses(path)
+    uses = FileUses(path)
     try:
         data = read(path)
     except OSError:
-        return found  # the first pass reported it
+        return uses  # the first pass reported it
     has_first = path.endswith(".h") and len(data) <= _LARGEST_HEADER
     if question.with_first_members and (has_first or path in question.cast_files):
-        found.first_members = {
+        uses.first_members = {
             match[1].decode("latin-1"): match[2].decode("latin-1") for match in _FIRST_MEMBER.finditer(data)
         }
     has_macros = bool(question.macros) and any(
@@ -270,19 +270,19 @@ def answer(path: str, subject: Subject, question: Question) -> FileUses:
         names = [name for name in names if containers.may_embed(text, question.types[name])]
     has_bodies = any(name.encode() in data for name in question.overlays)
     if not (has_macros or has_values or names or has_bodies) or len(data) > _MOST_TEXT:
-        return found
+        return uses
     raw = data.decode("latin-1")
     code = statements(path, raw)
     parts: list[object] = []
     if has_macros:
         macro_code, macro_list = macros(path, raw)
         wanted = tuple(macro for macro in macro_list if macro.name in question.macros)
-        found.macros = _macro_values(macro_code, wanted, subject, question.macros)
+        uses.macros = _macro_values(macro_code, wanted, subject, question.macros)
     if has_values:
         parts += containers.find_uses(code, question.containers, Judge(subject, code))
     if has_bodies:
-        found.bodies = overlays.bodies(code, question.overlays)
+        uses.bodies = overlays.bodies(code, question.overlays)
     for name in names:
-        found.containers += tuple(containers.find(code, raw, question.types[name], name))
-    _sort(found, parts)
-    return found
+        uses.containers += tuple(containers.find(code, raw, question.types[name], name))
+    _sort(uses, parts)
+    return uses

@@ -45,12 +45,12 @@ def find_order_uses(
     ReadError if a process that reads dies.
     """
     subject = Subject(struct, _typedef_names(struct))
-    found = sources.find(paths)
+    c_sources = sources.find(paths)
     facts = tuple(definition.facts(subject))
     if not subject.names:
         sentences = ("no file was searched: the struct has no name in C",)
-        return Search(facts, LookedAt(), (*found.missing, *sentences))
-    return _Run(subject, found, partial(_spread, jobs=jobs, progress=progress)).search(facts)
+        return Search(facts, LookedAt(), (*c_sources.missing, *sentences))
+    return _Run(subject, c_sources, partial(_spread, jobs=jobs, progress=progress)).search(facts)
 
 
 def _typedef_names(struct: Struct) -> tuple[str, ...]:
@@ -79,15 +79,15 @@ def _spread(
 
 
 def _search_chunk(work: Callable[[str], FileUses], paths: Sequence[str]) -> list[FileUses]:
-    return [found for found in map(work, paths) if found != FileUses(found.path)]
+    return [uses for uses in map(work, paths) if uses != FileUses(uses.path)]
 
 
 class _Run:
     """One search."""
 
-    def __init__(self, subject: Subject, found: sources.Sources, spread: Spread) -> None:
+    def __init__(self, subject: Subject, c_sources: sources.Sources, spread: Spread) -> None:
         self._subject = subject
-        self._sources = found
+        self._sources = c_sources
         self._spread = spread
         self._files: list[FileUses] = []
         self._macros: dict[str, MacroValue] = {}
@@ -96,7 +96,7 @@ class _Run:
         self._typedefs: dict[str, str] = {}
         self._bodies: dict[str, tuple[Leading, ...]] = {}
         self._macros_searched: frozenset[str] = frozenset()
-        self._sentences: list[str] = list(found.missing)
+        self._sentences: list[str] = list(c_sources.missing)
 
     def search(self, facts: tuple[OrderUse, ...]) -> Search:
         """Return the result."""
@@ -196,8 +196,8 @@ class _Run:
         self._sentences.append(text)
         return frozenset()
 
-    def _add_containers(self, found: Iterable[Container]) -> None:
-        for each in found:
+    def _add_containers(self, containers: Iterable[Container]) -> None:
+        for each in containers:
             known = self._containers.get(each.name, ())
             if each not in known and each.name not in self._subject.names:
                 self._containers[each.name] = (*known, each)
@@ -362,9 +362,9 @@ class _Run:
             yield f"{count} in C++ or Objective-C that may name the struct: {first_few(naming)}"
 
 
-def _container_uses(found: FileUses) -> FileUses:
+def _container_uses(uses: FileUses) -> FileUses:
     """Return the uses of containers in a file, which the first pass did not see."""
-    return FileUses(found.path, uses=found.uses, by_macro=found.by_macro, unresolved=found.unresolved)
+    return FileUses(uses.path, uses=uses.uses, by_macro=uses.by_macro, unresolved=uses.unresolved)
 
 
 def _limit_uses(uses: Iterable[OrderUse]) -> Iterator[OrderUse]:

@@ -48,46 +48,46 @@ class Sources(Record):
 
 def find(paths: Sequence[str]) -> Sources:
     """Return the C files among some paths and below folders, each once and in order of their paths."""
-    found = Sources()
+    sources = Sources()
     for path in paths:
         if files.is_folder(path):
-            _add_folder(found, path)
+            _add_folder(sources, path)
         elif os.path.basename(path) == _DATABASE:
-            _add_database(found, path)
+            _add_database(sources, path)
         elif path.endswith(_CPLUSPLUS):
-            found.other_language.append(path)
+            sources.other_language.append(path)
         elif path.endswith(_C):
-            found.files.append(path)
+            sources.files.append(path)
         else:
-            found.missing.append(f"{path} is no C source: what depends on the order cannot be seen in it")
-    found.files = list(dict.fromkeys(map(os.path.normpath, found.files)))
-    found.other_language = list(dict.fromkeys(map(os.path.normpath, found.other_language)))
-    if len(found.files) > MOST_FILES:
-        found.missing.append(
-            f"{len(found.files) - MOST_FILES:,} of {len(found.files):,} files were not searched: "
+            sources.missing.append(f"{path} is no C source: what depends on the order cannot be seen in it")
+    sources.files = list(dict.fromkeys(map(os.path.normpath, sources.files)))
+    sources.other_language = list(dict.fromkeys(map(os.path.normpath, sources.other_language)))
+    if len(sources.files) > MOST_FILES:
+        sources.missing.append(
+            f"{len(sources.files) - MOST_FILES:,} of {len(sources.files):,} files were not searched: "
             f"at most {MOST_FILES:,} are"
         )
-        del found.files[MOST_FILES:]
-    return found
+        del sources.files[MOST_FILES:]
+    return sources
 
 
-def _add_folder(found: Sources, path: str) -> None:
+def _add_folder(sources: Sources, path: str) -> None:
     unlisted: list[str] = []
     hidden = 0
     for folder, below, names in files.walk(path, onerror=lambda error: unlisted.append(str(error.filename))):
         hidden += sum(name.startswith(".") for name in below)
         below[:] = sorted(name for name in below if not name.startswith("."))
-        found.files += (os.path.join(folder, name) for name in sorted(names) if name.endswith(_C))
-        found.other_language += (os.path.join(folder, name) for name in names if name.endswith(_CPLUSPLUS))
+        sources.files += (os.path.join(folder, name) for name in sorted(names) if name.endswith(_C))
+        sources.other_language += (os.path.join(folder, name) for name in names if name.endswith(_CPLUSPLUS))
     if unlisted:
-        found.missing.append(f"folders that cannot be listed: {first_few(unlisted)}")
+        sources.missing.append(f"folders that cannot be listed: {first_few(unlisted)}")
 
 
-def _add_database(found: Sources, path: str) -> None:
+def _add_database(sources: Sources, path: str) -> None:
     try:
         units = source_files((path,))
     except ReadError as error:
-        found.missing.append(f"{error.path} {error.reason}")
+        sources.missing.append(f"{error.path} {error.reason}")
         return
     for unit in units:
-        (found.other_language if unit.endswith(_CPLUSPLUS) else found.files).append(unit)
+        (sources.other_language if unit.endswith(_CPLUSPLUS) else sources.files).append(unit)

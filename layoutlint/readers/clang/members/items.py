@@ -102,16 +102,16 @@ class _Cluster(Record, frozen=True):
 def clusters(lines: Lines, body: Body) -> Iterator[_Cluster]:
     """Yield the pieces of a body by the lines that they share."""
     first, last = lines.number(body.start), lines.number(body.end)
-    found: list[Piece] = []
+    pieces: list[Piece] = []
     for piece in (*body.pieces, None):
-        if found and (piece is None or lines.number(piece.start) > lines.number(found[-1].end)):
-            top, bottom = lines.number(found[0].start), lines.number(found[-1].end)
+        if pieces and (piece is None or lines.number(piece.start) > lines.number(pieces[-1].end)):
+            top, bottom = lines.number(pieces[0].start), lines.number(pieces[-1].end)
             start = body.start if top == first else lines.start(top)
             end = body.end if bottom == last else lines.start(bottom + 1)
-            yield _Cluster(tuple(found), start, end, top, bottom, first == top or last == bottom)
-            found = []
+            yield _Cluster(tuple(pieces), start, end, top, bottom, first == top or last == bottom)
+            pieces = []
         if piece is not None:
-            found.append(piece)
+            pieces.append(piece)
 
 
 def items_of(lines: Lines, body: Body, struct: Struct) -> tuple[Item, ...]:
@@ -120,34 +120,34 @@ def items_of(lines: Lines, body: Body, struct: Struct) -> tuple[Item, ...]:
     return tuple(_Builder(lines, body, struct, located).build())
 
 
-def _locate_fields(lines: Lines, found: list[_Cluster], struct: Struct) -> list[_Cluster]:
+def _locate_fields(lines: Lines, clusters: list[_Cluster], struct: Struct) -> list[_Cluster]:
     """Return the clusters with the fields that each declares, by the lines of the fields."""
-    fields: list[list[int]] = [[] for _ in found]
-    by_line = {line: at for at, each in enumerate(found) for line in each.lines}
+    fields: list[list[int]] = [[] for _ in clusters]
+    by_line = {line: at for at, each in enumerate(clusters) for line in each.lines}
     lines_of = {each.name: each.source.line for each in struct.fields if each.source is not None}
-    words = [{token.text for token in each.tokens} for each in found]
+    words = [{token.text for token in each.tokens} for each in clusters]
     last = 0
     for number, member in enumerate(struct.fields):
-        at = _cluster_of(member, struct, found, by_line, last)
-        if at is None or at < last or not _may_declare(words[at], member.name, found[at].lines, lines_of):
+        at = _cluster_of(member, struct, clusters, by_line, last)
+        if at is None or at < last or not _may_declare(words[at], member.name, clusters[at].lines, lines_of):
             line = None if member.source is None else member.source.line
             reason = f"the text of the struct does not declare {_shown_name(member)} there"
             raise CannotMove(reason, line)
         fields[at].append(number)
         last = at
-    return [replace(each, fields=tuple(numbers)) for each, numbers in zip(found, fields, strict=True)]
+    return [replace(each, fields=tuple(numbers)) for each, numbers in zip(clusters, fields, strict=True)]
 
 
 def _cluster_of(
-    member: Field, struct: Struct, found: list[_Cluster], by_line: dict[int, int], last: int
+    member: Field, struct: Struct, clusters: list[_Cluster], by_line: dict[int, int], last: int
 ) -> int | None:
     """Return the cluster at the line of a field, or what includes its file; None if there is none."""
     if member.source is None or struct.source is None:
         return None
     if member.source.file != struct.source.file:
-        return next((at for at in range(last, len(found)) if _includes(found[at])), None)
+        return next((at for at in range(last, len(clusters)) if _includes(clusters[at])), None)
     at = by_line.get(member.source.line or 0)
-    return at if at is not None and (found[at].code or _includes(found[at])) else None
+    return at if at is not None and (clusters[at].code or _includes(clusters[at])) else None
 
 
 def _includes(cluster: _Cluster) -> bool:

@@ -132,9 +132,9 @@ def _opening(lines: Lines, struct: Struct, line: int) -> int:
     raise CannotMove(f"no `struct {struct.name} {{` is there: a macro can make it", line)
 
 
-def declarations(found: Sequence[Item]) -> Iterator[Item]:
+def declarations(items: Sequence[Item]) -> Iterator[Item]:
     """Yield the items that declare fields, in order, also those in groups."""
-    for item in found:
+    for item in items:
         if item.fields:
             yield item
         yield from declarations(item.items)
@@ -146,12 +146,12 @@ class _Arrangement(Record):
     text: str
     ranks: dict[int, int]
 
-    def text_of(self, found: Sequence[Item], start: int, end: int) -> str:
+    def text_of(self, items: Sequence[Item], start: int, end: int) -> str:
         """Return the items between two offsets; those between fixed ones are put into their order."""
         parts: list[str] = []
         section: list[Item] = []
         position = start
-        for item in found:
+        for item in items:
             if item.kind == "fixed":
                 parts += (self._section(section, position), self.text[_end(section, position) : item.end])
                 section, position = [], item.end
