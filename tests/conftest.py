@@ -83,15 +83,15 @@ def _is_exhaustive(item: pytest.Item) -> bool:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_setup(item: pytest.Item) -> Generator[None, None, None]:
-    return (yield from _skipping())
+    return (yield from _skip_missing_tools())
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
-    return (yield from _skipping())
+    return (yield from _skip_missing_tools())
 
 
-def _skipping() -> Generator[None, None, None]:
+def _skip_missing_tools() -> Generator[None, None, None]:
     """Skip a test that fails because a tool it compares with is missing or broken."""
     try:
         return (yield)

@@ -92,10 +92,10 @@ def cases(inputs: Inputs) -> tuple[Case, ...]:
 def layoutlint(*arguments: str, shows: str, folder: Path = ROOT) -> Command:
     """The command line of the package in a folder, by the interpreter that runs the bench."""
     statuses = FINDINGS if arguments[0] in ("check", "diff") else (0,)
-    return Command((sys.executable, "-m", "layoutlint", *_uncached(arguments)), shows, statuses, folder)
+    return Command((sys.executable, "-m", "layoutlint", *_cold_arguments(arguments)), shows, statuses, folder)
 
 
-def _uncached(arguments: tuple[str, ...]) -> tuple[str, ...]:
+def _cold_arguments(arguments: tuple[str, ...]) -> tuple[str, ...]:
     """The arguments of a run that reads its input, whatever ran before; only commands with inputs have the option."""
     return arguments if arguments[0].startswith("-") else (arguments[0], "--no-cache", *arguments[1:])
 

@@ -61,7 +61,7 @@ def limits(results: Results) -> str:
         against = f"{theirs.tool} `{theirs.what}`" if theirs else one.limit.theirs or ""
         found = [one.reason, "", f"{one.limit.limit:.3g}", "not measured"]
         if one.found is not None:
-            found = [f"{one.found.median:.3f}", _between(one.found), f"{one.limit.limit:.3g}", "holds" if one.holds else "**missed**"]
+            found = [f"{one.found.median:.3f}", _spread_text(one.found), f"{one.limit.limit:.3g}", "holds" if one.holds else "**missed**"]
         quantity = {"wall": "wall time", "private": "private memory"}[one.limit.quantity]
         rows.append([f"`{ours.what}`", quantity, against, one.limit.demand, *found])
     return _table("what | figure | against | demand | >share or s | least to greatest | >limit | verdict", rows)
@@ -77,7 +77,7 @@ def commands(measured: Iterable[Measured]) -> str:
             continue
         wall, cpu = one.spread("wall"), one.spread("cpu")
         memory = [f"{one.spread(quantity).median:,.0f}" for quantity in ("private", "resident")]
-        rows.append([case.job, case.tool, f"`{case.what}`", f"{wall.median:.3f}", _between(wall), f"{cpu.median:.3f}", *memory])
+        rows.append([case.job, case.tool, f"`{case.what}`", f"{wall.median:.3f}", _spread_text(wall), f"{cpu.median:.3f}", *memory])
     return _table("job | tool | command | >wall s | least to greatest | >cpu s | >private MB | >resident MB", rows)
 
 
@@ -88,12 +88,12 @@ def growth(results: Results) -> str:
     rows = []
     for line in results.lines:
         for quantity, unit in (("wall", "s"), ("private", "MB")):
-            figures = [_at(line, times, quantity) for times in TIMES]
+            figures = [_quantity_text(line, times, quantity) for times in TIMES]
             rows.append([line.growing.tool, f"`{line.growing.what}`", f"{quantity} {unit}", *figures])
     return _table("tool | command | figure | " + " | ".join(f">{times} x" for times in TIMES), rows)
 
 
-def _at(line: Line, times: int, quantity: str) -> str:
+def _quantity_text(line: Line, times: int, quantity: str) -> str:
     one = line.at.get(times)
     if one is None:
         return ""
@@ -102,7 +102,7 @@ def _at(line: Line, times: int, quantity: str) -> str:
     return f"{one.spread(quantity).median:,.{2 if quantity == 'wall' else 0}f}"
 
 
-def _between(spread: Spread) -> str:
+def _spread_text(spread: Spread) -> str:
     return f"{spread.least:.3f} to {spread.greatest:.3f}"
 
 
@@ -124,10 +124,10 @@ def _head(setting: Setting) -> str:
         "the number of processors, other programs affect wall time.",
         f"Rounds: {setting.rounds}. Each figure is their median, with the least and the greatest value beside it.",
     )
-    return _HEAD + "\n".join(_wrapped(point) for point in points)
+    return _HEAD + "\n".join(_wrap(point) for point in points)
 
 
-def _wrapped(point: str) -> str:
+def _wrap(point: str) -> str:
     return fill(point, 120, initial_indent="- ", subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
 
 

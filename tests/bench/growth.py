@@ -39,11 +39,11 @@ class Growing:
 class Line:
     """One command's figures, one for each size of the input, by how many times the units are in it."""
 
-    growing: Growing
+    growing_cases: Growing
     at: dict[int, Measured]
 
 
-def growing(struct: str) -> tuple[Growing, ...]:
+def growing_cases(struct: str) -> tuple[Growing, ...]:
     """What is measured on larger inputs: peers only as far as their time and memory allow."""
     return (
         Growing("grow-check", "layoutlint", "check -v", 8, cases.check),
@@ -56,17 +56,17 @@ def growing(struct: str) -> tuple[Growing, ...]:
 
 def lines(inputs: Inputs, wanted: Callable[[str], object], rounds: int, say: Say) -> list[Line]:
     """Measure all that is wanted on all sizes, in turn; raises NoRoom, and ValueError for an input that cannot grow."""
-    chosen = [one for one in growing(inputs.struct) if wanted(one.key)]
+    chosen = [one for one in growing_cases(inputs.struct) if wanted(one.key)]
     if not chosen:
         return []
     with _files(inputs.vmlinux, max(one.most for one in chosen), say) as files:
-        several = {one.key: _on(one, files, inputs) for one in chosen}
+        several = {one.key: _cases_for_files(one, files, inputs) for one in chosen}
         measured = measure([case for cases in several.values() for case in cases.values()], rounds, say)
     by_key = {one.case.key: one for one in measured}
     return [Line(one, {times: by_key[case.key] for times, case in several[one.key].items()}) for one in chosen]
 
 
-def _on(one: Growing, files: dict[int, Path], inputs: Inputs) -> dict[int, Case]:
+def _cases_for_files(one: Growing, files: dict[int, Path], inputs: Inputs) -> dict[int, Case]:
     """A case for every file that is not too large for the command."""
     return {
         times: Case(f"{one.key}-{times}", one.tool, f"{one.what}, {times} x the units", "growth",

@@ -42,7 +42,7 @@ def main(words: list[str]) -> int:
     copy = interpreted.package() if _scanner() == "compiled" else None
     results = _results(Inputs(vmlinux, options.struct, copy), re.compile(options.only).search, options.rounds)
     output = options.output or (OUTPUT if options.only == "" else None)
-    setting = _setting(vmlinux, load, options.rounds)
+    setting = _measure_setting(vmlinux, load, options.rounds)
     if output is None:
         print(document(results, setting, None))
         return 0
@@ -89,7 +89,7 @@ def _plot(results: Results, output: Path) -> str | None:
     return output.name
 
 
-def _setting(vmlinux: Path, load: float, rounds: int) -> Setting:
+def _measure_setting(vmlinux: Path, load: float, rounds: int) -> Setting:
     versions = []
     for peer in (peers.pahole, peers.layout_audit, peers.padlock, peers.drgn):
         try:

@@ -59,7 +59,7 @@ def drgn() -> Peer:
     """A Python that has drgn, in a virtual environment of its own; raises Unavailable."""
     root = home() / f"drgn-{DRGN}"
     if not root.exists():
-        with _building(root) as part:
+        with _build_folder(root) as part:
             _run(sys.executable, "-m", "venv", str(part))
             _run(str(part / "bin/python"), "-m", "pip", "install", "-q", f"drgn=={DRGN}")
     return Peer((str(root / "bin/python"),), f"drgn {DRGN}")
@@ -70,18 +70,18 @@ def pahole() -> Peer:
     root = home() / f"pahole-{PAHOLE_RELEASE}"
     try:
         if not root.exists():
-            with _building(root) as part:
+            with _build_folder(root) as part:
                 kernels.unpack(PAHOLE_RELEASE, PAHOLE_PACKAGES, part)
     except kernels.Unavailable as reason:
         if shutil.which("pahole") is None:
             raise Unavailable(str(reason)) from reason
-        return _versioned("pahole")
+        return _version_of("pahole")
     libraries = root / "usr/lib/x86_64-linux-gnu"
     loader = (str(libraries / "ld-linux-x86-64.so.2"), "--library-path", str(libraries))
-    return _versioned(*loader, str(root / "usr/bin/pahole"))
+    return _version_of(*loader, str(root / "usr/bin/pahole"))
 
 
-def _versioned(*words: str) -> Peer:
+def _version_of(*words: str) -> Peer:
     return Peer(words, f"pahole {_run(*words, '--version').strip().removeprefix('v')}")
 
 
@@ -90,13 +90,13 @@ def _crate(crate: str, version: str, binary: str) -> Peer:
     if not root.exists():
         if shutil.which("cargo") is None:
             raise Unavailable(f"{crate}: this machine has no cargo to build it with")
-        with _building(root) as part:
+        with _build_folder(root) as part:
             _run("cargo", "install", "--quiet", "--locked", "--root", str(part), f"{crate}@{version}")
     return Peer((str(root / "bin" / binary),), f"{binary} {version}")
 
 
 @contextmanager
-def _building(root: Path) -> Iterator[Path]:
+def _build_folder(root: Path) -> Iterator[Path]:
     """A folder that takes its final name when all of it is there; raises Unavailable where nothing may be installed."""
     if os.environ.get("LAYOUTLINT_OFFLINE"):
         raise Unavailable(f"{root.name}: not installed yet, and LAYOUTLINT_OFFLINE is set")

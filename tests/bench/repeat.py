@@ -39,7 +39,7 @@ def repeat(path: Path, times: int, output: Path) -> None:
         grown.seek(0, 2)
         _place(table, info.number, grown.tell(), len(info.data) * times)
         for copy in range(times):
-            grown.write(_moved(info.data, len(abbreviations.data) * copy))
+            grown.write(_move(info.data, len(abbreviations.data) * copy))
         _place(table, abbreviations.number, grown.tell(), len(abbreviations.data) * times)
         for _ in range(times):
             grown.write(abbreviations.data)
@@ -65,7 +65,7 @@ def _place(table: bytearray, number: int, at: int, size: int) -> None:
     struct.pack_into("<QQ", table, entry + 24, at, size)
 
 
-def _moved(info: bytes, by: int) -> bytearray:
+def _move(info: bytes, by: int) -> bytearray:
     """.debug_info whose units find their abbreviations `by` bytes further on."""
     moved, at = bytearray(info), 0
     while at < len(info):

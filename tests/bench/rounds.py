@@ -68,7 +68,7 @@ def to_stderr(text: str) -> None:
 
 def measure(cases: Iterable[Case], rounds: int, say: Say = to_stderr) -> list[Measured]:
     """Watch the memory of every case first, which also warms the page cache and shows that it works; then the clock."""
-    measured = [_prepared(case) for case in cases]
+    measured = [_prepare(case) for case in cases]
     for number in range(min(rounds, WATCHED)):
         _round(measured, f"memory {number + 1}", _watch, say)
     for number in range(rounds):
@@ -95,7 +95,7 @@ def _spread(figures: list[float]) -> Spread:
     return Spread(median(figures), min(figures), max(figures))
 
 
-def _prepared(case: Case) -> Measured:
+def _prepare(case: Case) -> Measured:
     try:
         return Measured(case, command=case.command())
     except (peers.Unavailable, kernels.Unavailable) as reason:

@@ -209,14 +209,14 @@ def _kind(name: str) -> Kind:
     return "kernel" if name.startswith("linux-image-") else "debug"
 
 
-def chosen(index: dict[str, Package], number: int) -> list[Package]:
+def choose(index: dict[str, Package], number: int) -> list[Package]:
     """Return so many packages in the order of names: those with debug information first, then -dev, then others."""
     rank = {name: (one.kind == "other", not name.endswith("-dev"), name) for name, one in index.items()}
     names = sorted(index, key=rank.__getitem__)[:number]
     return [index[name] for name in sorted(names)]
 
 
-def repeated(values: Iterable[_T], number: int) -> list[_T]:
+def repeat(values: Iterable[_T], number: int) -> list[_T]:
     """Return so many values, from the start again where they end."""
     return list(islice(cycle(values), number))
 
@@ -284,10 +284,10 @@ def main(words: Sequence[str] | None = None) -> int:
 
 
 def _print_tables(index: dict[str, Package], number: int, threads: int) -> None:
-    cases = {"as in the index": chosen(index, number)}
+    cases = {"as in the index": choose(index, number)}
     with_debug = [index[name] for name in sorted(index) if index[name].kind != "other"]
     if with_debug:
-        cases["all with the sizes of debug packages"] = repeated(with_debug, number)
+        cases["all with the sizes of debug packages"] = repeat(with_debug, number)
     for title, several in cases.items():
         print(f"## {title}\n\n{summary(several)}\n")
         works = [one.work for one in several]

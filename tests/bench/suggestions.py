@@ -296,7 +296,7 @@ def seed_rows() -> Iterator[Row]:
 
     packs = rule_file.kernel_packs_beside(())
     for seed in SEEDS:
-        path = kernels.found(seed.kernel)
+        path = kernels.find_kernel(seed.kernel)
         if path is None:
             raise SystemExit(f"python -m tests.real.kernels fetch {seed.kernel}")
         request = Request(seed.name, effort=EFFORT)

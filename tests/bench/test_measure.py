@@ -134,7 +134,7 @@ def test_what_was_not_measured_does_not_hold(measured, reason):
     assert (judged.found, judged.reason, judged.holds) == (None, reason, False)
 
 
-def shown(path: Path) -> object:
+def show(path: Path) -> object:
     """What layoutlint says of all structs of a file, but for the file's name."""
     done = command.run("show", "--all", "--format", "json", path)
     assert done.returncode == 0, done.stderr
@@ -144,7 +144,7 @@ def shown(path: Path) -> object:
 def test_a_repeated_program_has_the_same_structs_in_more_units(program, tmp_path):
     larger = tmp_path / "larger"
     repeat(program, 3, larger)
-    assert shown(larger) == shown(program)
+    assert show(larger) == show(program)
     need("readelf")
     for section, text in (("info", "Compilation Unit @"), ("info", "DW_TAG_member"), ("info", ": used\n"), ("abbrev", "DW_TAG_member")):
         assert _readelf(section, larger).count(text) == 3 * _readelf(section, program).count(text) > 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.bench.scale import Package, Site, Work, chosen, main, packages, repeated, schedule
+from tests.bench.scale import Package, Site, Work, choose, main, packages, repeat, schedule
 
 FAST = 1e30
 
@@ -98,11 +98,11 @@ def test_packages_of_an_index():
     ],
 )
 def test_debug_packages_are_chosen_first(number, names):
-    assert chosen(FOUND, number) == [FOUND[name] for name in names]
+    assert choose(FOUND, number) == [FOUND[name] for name in names]
 
 
 def test_too_few_values_are_repeated():
-    assert repeated("ab", 5) == list("ababa")
+    assert repeat("ab", 5) == list("ababa")
 
 
 def test_the_tables(tmp_path, capsys):

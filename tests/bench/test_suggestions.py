@@ -41,7 +41,7 @@ SEEDS = [
 @pytest.mark.parametrize(("name", "state", "size"), SEEDS)
 def test_a_real_struct_needs_no_more_than_the_patch_of_upstream(name, state, size):
     seed = next(seed for seed in suggestions.SEEDS if seed.name == name)
-    if kernels.found(seed.kernel) is None:
+    if kernels.find_kernel(seed.kernel) is None:
         pytest.skip(f"python -m tests.real.kernels fetch {seed.kernel}")
     row = next(row for row in suggestions.seed_rows() if row.name == name)
     best = min(row.found.alternatives, key=lambda each: len(each.moves), default=None)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.comparison.test_random_edits import declared, edited, shapes
+from tests.comparison.test_random_edits import declare, edit_fields, shapes
 from tests.harness import tools
 from tests.harness.command import run
 from tests.readers.btf.btf_blob import INT, STRUCT, Strings, blob, record
@@ -31,7 +31,7 @@ def outcomes(folder: Path, header: str) -> dict[str, str]:
     return {each["rule"]: each["outcome"] for each in (*report["findings"], *report["kept"])}
 
 
-def failed(folder: Path, header: str, text: str) -> set[str]:
+def failures(folder: Path, header: str, text: str) -> set[str]:
     """The rules whose assertions a compiler rejects."""
     (folder / "asserts.c").write_text(f'#include "{header}"\n{text}')
     words = [tools.need("gcc"), "-std=c11", "-fsyntax-only", "-fmax-errors=0", "-Wno-trigraphs", "asserts.c"]
@@ -48,9 +48,9 @@ def test_assertions_fail_where_rules_do(tmp_path, seed):
     """Also for the next version of the structs: the assertions are those of the first."""
     chance = random.Random(seed)
     old = {f"s{n}": {f"f{k}": shape for k, shape in enumerate(shapes(chance))} for n in range(40)}
-    new = {name: edited(fields, chance) for name, fields in old.items()}
+    new = {name: edit_fields(fields, chance) for name, fields in old.items()}
     for side, structs in (("old", old), ("new", new)):
-        (tmp_path / f"{side}.h").write_text("\n".join(declared(name, fields) for name, fields in structs.items()) + "\n")
+        (tmp_path / f"{side}.h").write_text("\n".join(declare(name, fields) for name, fields in structs.items()) + "\n")
     (tmp_path / "r.toml").write_text("".join(rule(kind, name, keys) for name in old for kind, keys in RULES.items()))
     text = run("rules", "asserts", "--c11", "r.toml", "--in", "old.h", cwd=tmp_path).stdout
     asserted = set(re.findall(r'"layoutlint ([\w-]+):', text))
@@ -62,7 +62,7 @@ def test_assertions_fail_where_rules_do(tmp_path, seed):
         aligned = {n for n in structs if max(f.align for f in structs[n].values()) == max(f.align for f in old[n].values())}
         judged = {each: outcome for each, outcome in outcomes(tmp_path, header).items() if each.rpartition("-")[2] in aligned}
         expected = {each for each, outcome in judged.items() if outcome != "kept" and each in asserted}
-        assert {each for each in failed(tmp_path, header, text) if each in judged} == expected
+        assert {each for each in failures(tmp_path, header, text) if each in judged} == expected
         assert expected
 
 
@@ -95,7 +95,7 @@ def test_the_reason_is_in_the_message_and_cannot_leave_it(tmp_path):
     why = 'q\\"q \\\\ ??/ \\u00e9 */ \\n x'
     (tmp_path / "r.toml").write_text(f'[[rule]]\nid = "r"\nstruct = "s"\nkind = "size"\nmax = 8\nwhy = "{why}"\n')
     text = run("rules", "asserts", "--c11", "r.toml", "--in", "s.h", cwd=tmp_path).stdout
-    assert failed(tmp_path, "s.h", text) == {"r"}
+    assert failures(tmp_path, "s.h", text) == {"r"}
 
 
 def test_names_of_an_object_are_no_code(tmp_path):

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.harness.command import run
-from tests.harness.damaged import ARRAY, INT, PTR, TYPEDEF, btf, btf_type, compiled, patched, ring_of
+from tests.harness.damaged import ARRAY, INT, PTR, TYPEDEF, btf, btf_type, compile_object, patch, ring_of
 
 RULES = """
 [[rule]]
@@ -30,26 +30,26 @@ def raw(data: bytes | str) -> Callable[[Path], None]:
     return lambda folder: (folder / "input").write_bytes(content) and None
 
 
-def truncated(folder: Path) -> None:
-    whole = compiled(folder, "-g").read_bytes()
+def truncate(folder: Path) -> None:
+    whole = compile_object(folder, "-g").read_bytes()
     (folder / "input").write_bytes(whole[: len(whole) // 2])
 
 
 def short_header(folder: Path) -> None:
-    (folder / "input").write_bytes(compiled(folder, "-g").read_bytes()[:20])
+    (folder / "input").write_bytes(compile_object(folder, "-g").read_bytes()[:20])
 
 
 def no_debug(folder: Path) -> None:
-    compiled(folder, "-g0").rename(folder / "input")
+    compile_object(folder, "-g0").rename(folder / "input")
 
 
 def bad_abbreviation(folder: Path) -> None:
     # In DWARF 5 the first entry of a compile unit starts at 12 (section 7.5.1.1): its code has no abbreviation.
-    patched(compiled(folder, "-gdwarf-5", "-gz=none"), ".debug_info", 12, b"\x7d").rename(folder / "input")
+    patch(compile_object(folder, "-gdwarf-5", "-gz=none"), ".debug_info", 12, b"\x7d").rename(folder / "input")
 
 
 def bad_version(folder: Path) -> None:
-    patched(compiled(folder, "-gdwarf-5", "-gz=none"), ".debug_info", 4, b"\x63\0").rename(folder / "input")
+    patch(compile_object(folder, "-gdwarf-5", "-gz=none"), ".debug_info", 4, b"\x63\0").rename(folder / "input")
 
 
 def no_c(folder: Path) -> None:
@@ -81,7 +81,7 @@ CASES: list[tuple[str, Callable[[Path], object], list[str]]] = [
      ["input: holds no C headers or sources, no compile_commands.json, and is no configured kernel tree"]),
     ("ELF without debug info", no_debug,
      ["input: has no debug information (neither DWARF nor BTF); build it with `-g`, or give its vmlinux or debug file"]),
-    ("truncated ELF", truncated, ["input: damaged or truncated ELF file: *"]),
+    ("truncated ELF", truncate, ["input: damaged or truncated ELF file: *"]),
     ("ELF header alone", short_header, ["input: damaged or truncated ELF file: *"]),
     ("DWARF with a wrong abbreviation", bad_abbreviation,
      ["input: .debug_info+0xc: abbreviation code 125 is not in the table", "[unknown] struct ring is in none of the inputs"]),
@@ -137,7 +137,7 @@ CASES: list[tuple[str, Callable[[Path], object], list[str]]] = [
 ]  # fmt: skip
 
 
-def told(report: dict[str, Any]) -> list[str]:
+def describe(report: dict[str, Any]) -> list[str]:
     """What a report in JSON says of what it could not tell."""
     unread = [f"{entry['origin']}: {entry['reason']}" for entry in report["unread"]]
     return unread + [f"[{f['outcome']}] {f['message']}" for f in report["findings"] + report["kept"]]
@@ -150,7 +150,7 @@ def test_check_tells_what_and_why(tmp_path, make, expected):
     (tmp_path / ".git").mkdir()  # missing headers are searched in no other test's folder
     (tmp_path / "layoutlint.toml").write_text(RULES)
     done = run("check", "input", "--format", "json", cwd=tmp_path)
-    said = told(json.loads(done.stdout))
+    said = describe(json.loads(done.stdout))
     assert len(said) == len(expected), said
     assert [pair for pair in zip(said, expected, strict=True) if not is_like(*pair)] == []
     assert (done.returncode, done.stderr) == (3, "")

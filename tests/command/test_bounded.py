@@ -13,7 +13,7 @@ import pytest
 
 from layoutlint import files
 from tests.harness.command import run
-from tests.harness.damaged import compiled
+from tests.harness.damaged import compile_object
 
 SECONDS = 20
 """Far more than any of these take on a busy machine, and far less than for ever."""
@@ -39,7 +39,7 @@ def folder(path: Path) -> None:
     path.mkdir()
 
 
-def missing(path: Path) -> None:
+def leave_missing(path: Path) -> None:
     pass
 
 
@@ -50,12 +50,12 @@ def unreadable(path: Path) -> None:
         pytest.skip("this user may read everything")
 
 
-def listening(path: Path) -> None:
+def listen(path: Path) -> None:
     with socket.socket(socket.AF_UNIX) as one:
         one.bind(os.path.relpath(path))  # an address has at most 108 bytes
 
 
-EVERY = (fifo, zero, folder, missing, unreadable)
+EVERY = (fifo, zero, folder, leave_missing, unreadable)
 NAMED = [
     # the command line, in which `x` is the file, its exit status, and the reasons by what the file is
     (("check", "x", "--rules", "good.toml"), 3, ("is a pipe or a device", "is a pipe or a device",
@@ -90,7 +90,7 @@ def text_of(told: subprocess.CompletedProcess[str]) -> str:
 
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    compiled(tmp_path, "-g").rename(tmp_path / "in.o")
+    compile_object(tmp_path, "-g").rename(tmp_path / "in.o")
     (tmp_path / "good.toml").write_text(RULES)
     monkeypatch.chdir(tmp_path)
     return tmp_path
@@ -206,7 +206,7 @@ def test_what_has_more_than_is_read_says_so(project: Path) -> None:
 @pytest.mark.parametrize(
     ("make", "why"),
     [(fifo, "is a pipe or a device"), (zero, "is a pipe or a device"), (folder, "is a directory"),
-     (listening, "is a socket or a device"), (missing, "no such file or directory")],
+     (listen, "is a socket or a device"), (leave_missing, "no such file or directory")],
 )  # fmt: skip
 def test_only_regular_files_are_opened(make: Callable[[Path], None], why: str, project: Path) -> None:
     make(project / "x")

@@ -40,7 +40,7 @@ def write(folder: Path, files: dict[str, str]) -> Path:
     return folder
 
 
-def shared(folder: Path, name: str = "ring.so", *flags: str) -> Path:
+def share(folder: Path, name: str = "ring.so", *flags: str) -> Path:
     """A shared object with the project's struct."""
     (folder / "ring.c").write_text('#include "ring.h"\nstruct ring ring;\n')
     need("gcc", "-g", "-c")
@@ -48,7 +48,7 @@ def shared(folder: Path, name: str = "ring.so", *flags: str) -> Path:
     return folder / name
 
 
-def same(first: Run, second: Run) -> None:
+def assert_same(first: Run, second: Run) -> None:
     assert (second.status, second.stdout, second.stderr) == (first.status, first.stdout, first.stderr)
 
 
@@ -61,15 +61,15 @@ def test_a_second_run_reads_nothing_and_prints_the_same(project, cache):
     assert (first.status, first.read, first.recalled) == (1, 1, False)
     second = check(project, cache, "ring.h")
     assert (second.read, second.recalled) == (0, True)
-    same(first, second)
-    same(first, check(project, cache, "ring.h", "--no-cache"))
+    assert_same(first, second)
+    assert_same(first, check(project, cache, "ring.h", "--no-cache"))
 
 
 def test_another_rule_or_format_judges_anew_without_reading(project, cache):
     check(project, cache, "ring.h")
     other = check(project, cache, "ring.h", "--format", "json")
     assert (other.read, other.recalled) == (0, False)
-    same(check(project, cache, "ring.h", "--format", "json", "--no-cache"), other)
+    assert_same(check(project, cache, "ring.h", "--format", "json", "--no-cache"), other)
     write(project, {"layoutlint.toml": RULES.format(id="other-id")})
     changed = check(project, cache, "ring.h")
     assert (changed.read, changed.recalled) == (0, False)
@@ -145,7 +145,7 @@ def test_a_change_is_seen(change, trusts, project, cache):
     before = check(project, cache, "ring.h", trusts=trusts)
     change(project)
     after = check(project, cache, "ring.h", trusts=trusts)
-    same(check(project, cache, "ring.h", "--no-cache", trusts=trusts), after)
+    assert_same(check(project, cache, "ring.h", "--no-cache", trusts=trusts), after)
     assert after.recalled == (change in HARMLESS)
     assert change in HARMLESS or before.stdout != after.stdout or before.stderr != after.stderr
 
@@ -174,7 +174,7 @@ def test_a_new_file_where_libclang_looked_in_vain_is_seen(text, place, project, 
     kept = check(project, cache, "ring.h")
     write(project, {place: "#undef PAD\n#define PAD 64\n"})
     after = check(project, cache, "ring.h")
-    same(check(project, cache, "ring.h", "--no-cache"), after)
+    assert_same(check(project, cache, "ring.h", "--no-cache"), after)
     assert not after.recalled
     assert kept.recalled
 
@@ -194,8 +194,8 @@ def test_what_cannot_be_followed_is_not_kept(text, project, cache):
 
 
 COMPANIONS = {
-    "the file": lambda folder: shared(folder, "ring.so", "-DPAD=64"),
-    "its debug file": lambda folder: subprocess.run(["objcopy", "--only-keep-debug", shared(folder, "new.so", "-DPAD=64", "-Wl,--build-id=0x1234"), "ring.debug"], cwd=folder, check=True),
+    "the file": lambda folder: share(folder, "ring.so", "-DPAD=64"),
+    "its debug file": lambda folder: subprocess.run(["objcopy", "--only-keep-debug", share(folder, "new.so", "-DPAD=64", "-Wl,--build-id=0x1234"), "ring.debug"], cwd=folder, check=True),
     "the debug file goes": lambda folder: (folder / "ring.debug").unlink(),
 }
 
@@ -204,7 +204,7 @@ COMPANIONS = {
 @pytest.mark.parametrize("change", COMPANIONS.values(), ids=COMPANIONS)
 def test_a_change_of_a_binary_or_its_companions_is_seen(change, project, cache):
     need("objcopy")
-    program = shared(project, "ring.so", "-Wl,--build-id=0x1234")
+    program = share(project, "ring.so", "-Wl,--build-id=0x1234")
     for words in (["--only-keep-debug", "ring.so", "ring.debug"], ["--strip-debug", "--add-gnu-debuglink=ring.debug", "ring.so"]):
         subprocess.run(["objcopy", *words], cwd=project, check=True)
     check(project, cache, program, flags=())
@@ -212,20 +212,20 @@ def test_a_change_of_a_binary_or_its_companions_is_seen(change, project, cache):
     assert kept.recalled
     change(project)
     after = check(project, cache, program, flags=())
-    same(check(project, cache, program, "--no-cache", flags=()), after)
+    assert_same(check(project, cache, program, "--no-cache", flags=()), after)
     assert after.stdout != kept.stdout or after.stderr != kept.stderr
 
 
 def test_several_inputs_and_a_folder_of_them(project, cache):
-    shared(project)
+    share(project)
     for words in (("ring.so", "ring.h"), (".",), ("ring.so", "ring.h", "--jobs", "2")):
         first = check(project, cache, *words)
         second = check(project, cache, *words)
         assert (second.recalled, second.read) == (True, 0)
-        same(first, second)
+        assert_same(first, second)
     write(project, {"added.h": "struct ring { char head, tail; };\n"})
     after = check(project, cache, ".")
-    same(check(project, cache, ".", "--no-cache"), after)
+    assert_same(check(project, cache, ".", "--no-cache"), after)
     assert not after.recalled
 
 
@@ -236,7 +236,7 @@ def test_other_commands_use_what_was_read(words, project, cache):
     second = run(project, cache, *words, *FLAGS)
     assert first.read > 0
     assert second.read == 0
-    same(first, second)
+    assert_same(first, second)
 
 
 def test_nothing_is_kept_inside_a_checkout(project, cache):
@@ -290,7 +290,7 @@ def test_damaged_entries_are_read_anew(damage, project, cache):
     for path in entries(cache):
         path.write_bytes(damage(path.read_bytes()))
     second = check(project, cache, "ring.h")
-    same(first, second)
+    assert_same(first, second)
     assert not second.recalled
     assert check(project, cache, "ring.h").recalled
 
@@ -368,7 +368,7 @@ def test_several_processes_at_once(project, cache):
             status = 1
             try:
                 for _ in range(3):
-                    same(first, check(project, cache, "ring.h"))
+                    assert_same(first, check(project, cache, "ring.h"))
                     run(project, cache, "cache", "clear") if number == 0 else None
                 status = 0
             finally:

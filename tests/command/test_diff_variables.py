@@ -94,7 +94,7 @@ def places(path: Path) -> dict[str, tuple[int, int]]:
     return {name: (start, start + size - 1) for name, (start, size) in found.items()}
 
 
-def shared(path: Path, renamed: dict[str, str]) -> set[frozenset[str]]:
+def sharing_pairs(path: Path, renamed: dict[str, str]) -> set[frozenset[str]]:
     """Return the pairs of variables on one line, by brute force."""
     table = {renamed.get(name, name): place for name, place in places(path).items()}
     lines = {name: set(range(first // LINE, last // LINE + 1)) for name, (first, last) in table.items()}
@@ -102,7 +102,7 @@ def shared(path: Path, renamed: dict[str, str]) -> set[frozenset[str]]:
 
 
 def compare_with_nm(folder: Path, found: dict[str, Any], renamed: dict[str, str]) -> None:
-    old, new = shared(folder / "old.elf", renamed), shared(folder / "new.elf", {})
+    old, new = sharing_pairs(folder / "old.elf", renamed), sharing_pairs(folder / "new.elf", {})
     expected: dict[str, tuple[set[str], set[str]]] = {}
     for number, pairs in enumerate((new - old, old - new)):
         for pair in pairs:

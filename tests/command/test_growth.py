@@ -25,7 +25,7 @@ from layoutlint.readers.clang.parse import Unit
 from layoutlint.reports.check import text as as_text
 from layoutlint.reports.show import c_types
 from tests.harness.command import ROOT
-from tests.harness.pace import within
+from tests.harness.pace import limit_time
 from tests.readers.elf.test_elf import tool
 
 RULE = '[[rule]]\nid = "r"\n{struct}kind = "{kind}"\nwhy = "w"\n{keys}\n'
@@ -42,15 +42,15 @@ def chain(n: int) -> str:
     )
 
 
-def annotated(n: int) -> str:
+def annotated_text(n: int) -> str:
     return "struct q {\n" + "".join(f"int f{i}; /* layoutlint: hot-read */\n" for i in range(n)) + "} v;\n"
 
 
 def one_line(n: int) -> str:
-    return annotated(n).replace("\n", " ")
+    return annotated_text(n).replace("\n", " ")
 
 
-def tagged(n: int) -> str:
+def tag(n: int) -> str:
     return "struct q {\n" + "".join(f"int f{i} {TAG};\n" for i in range(n)) + "} v;\n"
 
 
@@ -62,12 +62,12 @@ def variables(n: int) -> str:
     return "".join(f"long v{i} = 1;\n" for i in range(n))
 
 
-def overlapping(n: int) -> str:
+def overlap(n: int) -> str:
     """Variables of one address."""
     return "long v = 1;\n" + "".join(f'extern long v{i} __attribute__((alias("v")));\n' for i in range(n))
 
 
-def declared(n: int) -> str:
+def declare(n: int) -> str:
     return "[variables]\n" + "".join(
         f'v{i} = {{ access = "hot-{"read" if i % 2 else "write"}" }}\n' for i in range(n)
     )
@@ -76,10 +76,10 @@ def declared(n: int) -> str:
 GROWING = [
     # id, text, size, compiler (None: as C), kind, keys, what a refusal says (None: it is judged)
     ("typedefs, C", chain, 10_000, None, "no-straddle", 'fields = ["*"]', "leads through more than 256 typedefs"),
-    ("comments", annotated, 2_000, None, "no-straddle", 'fields = ["*"]', None),
+    ("comments", annotated_text, 2_000, None, "no-straddle", 'fields = ["*"]', None),
     ("comments on one line", one_line, 2_000, None, "no-straddle", 'fields = ["*"]', None),
-    ("comments, many", annotated, 20_000, None, "no-straddle", 'fields = ["*"]', "more than 10,000 fields"),
-    ("tags in DWARF", tagged, 4_000, "clang", "no-straddle", 'fields = ["*"]', None),
+    ("comments, many", annotated_text, 20_000, None, "no-straddle", 'fields = ["*"]', "more than 10,000 fields"),
+    ("tags in DWARF", tag, 4_000, "clang", "no-straddle", 'fields = ["*"]', None),
     ("stride", wide, 5_000, "gcc", "stride", "", None),
     ("fields of a stride", wide, 5_000, "gcc", "stride", 'fields = ["f*"]\nagainst = ["*"]', None),
     ("separate", wide, 2_000, "gcc", "separate", 'fields = [["f?[02468]*"], ["f?[13579]*"]]', "pairs of fields"),
@@ -87,8 +87,8 @@ GROWING = [
     ("order", wide, 3_000, "gcc", "order", 'fields = ["f?[02468]*", "f?[13579]*"]', "pairs of fields"),
     ("neighbours, alone", variables, 4_000, "gcc", "neighbours", 'variables = ["v1"]\nalone = true\nexcept = ["v*"]', None),
     ("neighbours, all alone", variables, 4_000, "gcc", "neighbours", 'variables = ["v*"]\nalone = true', None),
-    ("neighbours, declared", variables, 500, "gcc", "neighbours", declared(1_000), None),
-    ("neighbours of one address", overlapping, 4_000, "gcc", "neighbours", 'variables = ["v*"]\nalone = true', None),
+    ("neighbours, declared", variables, 500, "gcc", "neighbours", declare(1_000), None),
+    ("neighbours of one address", overlap, 4_000, "gcc", "neighbours", 'variables = ["v*"]\nalone = true', None),
     ("isolated", wide, 2_000, "gcc", "isolated", 'fields = ["f?[02468]*"]', "pairs of fields"),
 ]  # fmt: skip
 
@@ -173,7 +173,7 @@ def test_a_struct_of_many_fields_has_many_rules(tmp_path, kind):
     )
     (tmp_path / "r.toml").write_text("".join(rule.replace('"r"', f'"r{n}"') for n, rule in enumerate(rules)))
     (tmp_path / "q.h").write_text(wide(count))
-    with within(6):
+    with limit_time(6):
         report = check([str(tmp_path / "q.h")], rule_file.load([str(tmp_path / "r.toml")]), (), Options())
         assert as_text.render(report)
     assert len(report.findings) + len(report.kept_findings) == count
@@ -234,7 +234,7 @@ FLAGS = (
 def test_flags_take_time_by_their_number(spelled):
     read = normalise(tuple(spelled.format(number) for number in range(20_000)))
     unit = Unit("/q.c", read.passed[:100], "/", ("/",), "q.c", "struct q { int a; };", doubts=read.doubts)
-    with within(1):
+    with limit_time(1):
         normalise(tuple(spelled.format(number) for number in range(20_000)))
         assert parse.read(unit, Wanted(frozenset(("q",)))).structs
 
@@ -252,5 +252,5 @@ def test_a_database_of_many_small_values_is_refused(tmp_path, value, number, sai
     """Python's objects take many times as much memory as their text."""
     path = tmp_path / "compile_commands.json"
     path.write_text("[" + f"{value}," * (number - 1) + f"{value}]")
-    with within(1), pytest.raises(ReadError, match=f"{said}, more than the"):
+    with limit_time(1), pytest.raises(ReadError, match=f"{said}, more than the"):
         compdb.load(str(path))

@@ -44,7 +44,7 @@ def state(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-def killed(folder: Path, words: tuple[str, ...], number: int, delay: float, temporary: Path) -> int:
+def kill(folder: Path, words: tuple[str, ...], number: int, delay: float, temporary: Path) -> int:
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "LAYOUTLINT_NO_CACHE": "1", "TMPDIR": str(temporary)}
     process = subprocess.Popen(
         [sys.executable, "-m", "layoutlint", *words], cwd=folder, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
@@ -64,7 +64,7 @@ def test_killed_at_any_time(project, tmp_path, name, number):
     before = state(project)
     statuses = set()
     for _ in range(3):
-        statuses.add(killed(project, COMMANDS[name], number, moments.uniform(0.1, 1.5), tmp_path))
+        statuses.add(kill(project, COMMANDS[name], number, moments.uniform(0.1, 1.5), tmp_path))
         if number != signal.SIGKILL:
             assert list(tmp_path.iterdir()) == []
     assert state(project) == before
@@ -73,5 +73,5 @@ def test_killed_at_any_time(project, tmp_path, name, number):
 
 def test_killed_once(project, tmp_path):
     before = state(project)
-    assert killed(project, COMMANDS["diff"], signal.SIGTERM, 0.4, tmp_path) in (1, -signal.SIGTERM, 128 + signal.SIGTERM)
+    assert kill(project, COMMANDS["diff"], signal.SIGTERM, 0.4, tmp_path) in (1, -signal.SIGTERM, 128 + signal.SIGTERM)
     assert (state(project), list(tmp_path.iterdir())) == (before, [])

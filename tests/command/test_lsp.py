@@ -194,7 +194,7 @@ def titles(editor: Editor, name: str, line: int) -> dict[str, CodeAction]:
     return {action.title: action for action in editor.wait(editor.client.text_document_code_action_async(params)) or []}
 
 
-def inserted(text: str, edit: TextEdit) -> str:
+def insert(text: str, edit: TextEdit) -> str:
     """A text of ASCII after an edit within it."""
     rows = text.split("\n")
     first, last = edit.range.start, edit.range.end
@@ -210,7 +210,7 @@ def test_a_finding_is_suppressed_and_accepted(editor: Editor, folder: Path):
     found = titles(editor, name, 1)
     assert list(found) == ["Suppress apart", "Accept apart in the baseline", "Search an order of members of ring that keeps apart"]
     (edit,) = found["Suppress apart"].edit.changes[name]
-    suppressed = inserted(RING, edit)
+    suppressed = insert(RING, edit)
     assert f"to accept it: {edit.new_text.strip()}" in run("check", folder / "acts.h", cwd=folder).stdout
     assert editor.changed(name, suppressed.replace("REASON", "measured")) == []
     editor.changed(name, RING)

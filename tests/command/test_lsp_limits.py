@@ -22,7 +22,7 @@ from lsprotocol.types import (
 )
 from pygls.exceptions import JsonRpcException
 
-from tests.command.test_lsp import APART, NOTED, RING, RULES, inserted, rows
+from tests.command.test_lsp import APART, NOTED, RING, RULES, insert, rows
 from tests.harness.editor import Editor
 
 pytestmark = pytest.mark.exhaustive
@@ -122,7 +122,7 @@ def test_an_order_that_keeps_the_rule_is_applied(folder: Path):
     editor.quiet(0.2)
     assert editor.messages == []
     (edit,) = editor.asked[0].changes[name]
-    assert editor.changed(name, inserted(text, edit)) == []
+    assert editor.changed(name, insert(text, edit)) == []
     assert editor.end() == (0, "")
 
 

@@ -194,7 +194,7 @@ def test_a_compiler_that_fails(folder, tmp_path):
     assert f"cannot measure: {tmp_path}/cc fails to compile the program: cc: error: \\x1b[31m no libc" in done.stderr
 
 
-def children(marker: str) -> list[int]:
+def child_processes(marker: str) -> list[int]:
     """The processes whose environment or folder has a marker: none if all have ended."""
     found = []
     for entry in Path("/proc").iterdir():
@@ -222,19 +222,19 @@ def test_an_interrupted_run_leaves_nothing(folder, tmp_path, number, status):
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),  # what runs in the background may ignore it
     ) as process:  # fmt: skip
         deadline = time.monotonic() + 60
-        while not children(str(tmp_path)) and process.poll() is None and time.monotonic() < deadline:
+        while not child_processes(str(tmp_path)) and process.poll() is None and time.monotonic() < deadline:
             time.sleep(0.02)
-        assert children(str(tmp_path))
+        assert child_processes(str(tmp_path))
         os.kill(process.pid, number)
         process.communicate(timeout=60)
     assert process.returncode == status
     deadline = time.monotonic() + 20
-    while children(str(tmp_path)) and time.monotonic() < deadline:
+    while child_processes(str(tmp_path)) and time.monotonic() < deadline:
         time.sleep(0.02)
-    assert (children(str(tmp_path)), list(tmp_path.iterdir())) == ([], [])
+    assert (child_processes(str(tmp_path)), list(tmp_path.iterdir())) == ([], [])
 
 
-def measured(folder: Path, *words: str) -> dict[str, object]:
+def measure(folder: Path, *words: str) -> dict[str, object]:
     """The JSON of a run; skip where this machine, at this moment, cannot tell."""
     if "PYTEST_XDIST_WORKER" in os.environ or os.getloadavg()[0] > 0.7:
         pytest.skip("other processes would disturb what is measured: run this file alone, with `--exhaustive -n 0`")
@@ -264,7 +264,7 @@ def test_a_short_run(folder, tmp_path):
 class TestThisMachine:
     def test_a_shared_line_is_slow_and_lines_apart_are_not(self, folder):
         need_two_cores()
-        document = measured(folder, "--before", "s.h", "--after", "apart.h", "s", "--write", "hits", "--write", "limit", "--seconds", "8", "--intervals", "0")
+        document = measure(folder, "--before", "s.h", "--after", "apart.h", "s", "--write", "hits", "--write", "limit", "--seconds", "8", "--intervals", "0")
         ratios = {(each["layout"], each["of"], each["core"]): each for each in document["ratios"]}
         for core in document["machine"]["cores"]:
             assert ratios["before", "affected", core]["ratio"]["most"] < 0.7
@@ -273,12 +273,12 @@ class TestThisMachine:
 
     def test_rarer_writes_cost_less(self, folder):
         need_two_cores()
-        document = measured(folder, "s.h", "s", *W, *R, "--seconds", "8", "--intervals", "0,10000")
+        document = measure(folder, "s.h", "s", *W, *R, "--seconds", "8", "--intervals", "0,10000")
         reader = document["machine"]["cores"][1]
         by_interval = {each["interval"]: each["ratio"]["median"] for each in document["ratios"] if each["core"] == reader}
         assert by_interval[0] < 0.7
         assert by_interval[10000] > 0.85
 
     def test_a_second_line_slows_a_sweep(self, folder):
-        document = measured(folder, "--before", "apart.h", "--after", "s.h", "s", *W, "--write", "limit", "--sweep", "--seconds", "8")
+        document = measure(folder, "--before", "apart.h", "--after", "s.h", "s", *W, "--write", "limit", "--sweep", "--seconds", "8")
         assert [each["ratio"]["median"] > 1.05 for each in document["ratios"] if each["of"] == "after"] == [True]

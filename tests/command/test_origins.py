@@ -62,11 +62,11 @@ def folder(tmp_path, profile, layouts):
     (tmp_path / "layouts.json").write_text(layouts)
     size = profile["structs"][0]["size"]
     (tmp_path / "c2c.json").write_text(json.dumps(profile))
-    (tmp_path / "measured.json").write_text(json.dumps(edited(MEASURED, "layouts.0.size", size)))
+    (tmp_path / "measured.json").write_text(json.dumps(edit(MEASURED, "layouts.0.size", size)))
     return tmp_path
 
 
-def edited(document: dict, path: str = "", value: object = None) -> dict:
+def edit(document: dict, path: str = "", value: object = None) -> dict:
     """A copy of a document with another value at a path."""
     copy = json.loads(json.dumps(document))
     *steps, last = path.split(".")
@@ -77,7 +77,7 @@ def edited(document: dict, path: str = "", value: object = None) -> dict:
     return copy
 
 
-def finding(*words: str, cwd: Path) -> dict:
+def make_finding(*words: str, cwd: Path) -> dict:
     done = run(*CHECK, *words, "--format", "json", cwd=cwd)
     assert done.returncode == 1, done.stderr
     (found,) = json.loads(done.stdout)["findings"]
@@ -93,7 +93,7 @@ def test_the_schemas_are_those_of_the_commands():
 
 
 def test_a_finding_without_evidence_is_declared_by_its_rule(folder):
-    found = finding(cwd=folder)
+    found = make_finding(cwd=folder)
     assert found["origin"] == "declared"
     assert found["origins"] == [{
         "origin": "declared", "support": "supports", "text": "rule file", "file": str(P / "address-space.toml"), "line": 1,
@@ -102,7 +102,7 @@ def test_a_finding_without_evidence_is_declared_by_its_rule(folder):
 
 
 def test_a_profile_and_a_measurement_support_a_finding(folder):
-    found = finding("--evidence", "c2c.json", "--evidence", "measured.json", cwd=folder)
+    found = make_finding("--evidence", "c2c.json", "--evidence", "measured.json", cwd=folder)
     assert found["origin"] == "measured"
     first, _, last = found["origins"][1:]
     assert (first["origin"], first["text"], first["date"]) == ("profiled", STORES, "Mon Nov 23 10:00:00 2026")
@@ -125,7 +125,7 @@ FORMATS = [
 ]
 
 
-def formatted(folder: Path) -> dict[str, str]:
+def format_all(folder: Path) -> dict[str, str]:
     """What each format prints, of one run."""
     outputs = [word for name in dict(FORMATS) for word in ("--output", f"{name}=out.{name}")]
     done = run(*CHECK, "--evidence", "c2c.json", *outputs, "--width", "1000", cwd=folder)
@@ -134,7 +134,7 @@ def formatted(folder: Path) -> dict[str, str]:
 
 
 def test_formats(folder):
-    shown = formatted(folder)
+    shown = format_all(folder)
     assert [row for row in FORMATS if row[1] not in shown[row[0]]] == []
 
 
@@ -160,11 +160,11 @@ PROFILES = [
 @pytest.mark.one_in(5)
 @pytest.mark.parametrize(("path", "value", "origin", "support", "text"), PROFILES)
 def test_profiles(folder, profile, path, value, origin, support, text):
-    document = edited(profile, path, value)
+    document = edit(profile, path, value)
     if value == 128:
-        document = edited(document, f"{LINE}.base", -document["structs"][0]["lines"][0]["first_byte"] % 128)
+        document = edit(document, f"{LINE}.base", -document["structs"][0]["lines"][0]["first_byte"] % 128)
     (folder / "c2c.json").write_text(json.dumps(document))
-    found = finding("--evidence", "c2c.json", cwd=folder)
+    found = make_finding("--evidence", "c2c.json", cwd=folder)
     assert found["origin"] == origin
     assert {each[1] for each in own(found)} == ({support} if support else set())
     assert text in "".join(each[2] for each in own(found))
@@ -193,8 +193,8 @@ MEASUREMENTS = [
 @pytest.mark.parametrize(("path", "value", "origin", "support"), MEASUREMENTS)
 def test_measurements(folder, path, value, origin, support):
     document = json.loads((folder / "measured.json").read_text())
-    (folder / "m.json").write_text(json.dumps(edited(document, path, value)))
-    found = finding("--evidence", "m.json", cwd=folder)
+    (folder / "m.json").write_text(json.dumps(edit(document, path, value)))
+    found = make_finding("--evidence", "m.json", cwd=folder)
     assert found["origin"] == origin
     assert [each[1] for each in own(found)] == ([support] if support else [])
 
@@ -232,7 +232,7 @@ DAMAGED = [
 def test_damaged_files(folder, profile, text, status, message):
     path, is_edit, value = text.partition("=")
     if is_edit:
-        document = edited(profile, path, json.loads(value) if value[0] in "[-0123456789n" and value != "0xg" else value)
+        document = edit(profile, path, json.loads(value) if value[0] in "[-0123456789n" and value != "0xg" else value)
         text = json.dumps(document)
     (folder / "bad.json").write_text(text)
     done = run(*CHECK, "--evidence", "bad.json", cwd=folder)
@@ -249,9 +249,9 @@ def test_files_that_cannot_be_read(folder, name):
 
 
 def test_control_characters_reach_no_terminal(folder, profile):
-    document = edited(edited(profile, f"{LINE}.report", "\x1b[2J::error::\n"), "reports.0.captured", "\x1b]0;x\x07\n")
+    document = edit(edit(profile, f"{LINE}.report", "\x1b[2J::error::\n"), "reports.0.captured", "\x1b]0;x\x07\n")
     (folder / "c2c.json").write_text(json.dumps(document))
-    for shown in formatted(folder).values():
+    for shown in format_all(folder).values():
         assert "\x1b" not in shown
         assert "\n::error::" not in shown
 
@@ -308,7 +308,7 @@ def test_evidence_of_another_build_does_not_count(folder, profile, theirs, origi
     (folder / "a.c").write_text(f'#include "{HEADER}"\nstruct address_space it;\n')
     words = [need("gcc"), "-g", "-shared", "-fPIC", "-Wl,--build-id=0x12ab", "a.c", "-o", "a.so"]
     subprocess.run(words, cwd=folder, check=True)
-    (folder / "c2c.json").write_text(json.dumps(edited(profile, "inputs.0.build_id", theirs)))
+    (folder / "c2c.json").write_text(json.dumps(edit(profile, "inputs.0.build_id", theirs)))
     rules = ("--rules", P / "address-space.toml")
     done = run("check", "a.so", *rules, "--evidence", "c2c.json", "--format", "json", cwd=folder)
     (found,) = json.loads(done.stdout)["findings"]

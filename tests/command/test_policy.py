@@ -45,7 +45,7 @@ def project(tmp_path: Path) -> Path:
     return folder
 
 
-def committed(folder: Path, files: dict[str, str]) -> Path:
+def commit_files(folder: Path, files: dict[str, str]) -> Path:
     write(folder, files)
     git(folder, "add", "-A")
     git(folder, "commit", "-qm", "base")
@@ -90,7 +90,7 @@ CHANGES = {
 @pytest.mark.one_in(5)
 @pytest.mark.parametrize(("base", "change", "words", "without", "status"), CHANGES.values(), ids=CHANGES)
 def test_changes(project, base, change, words, without, status):
-    write(committed(project, base), change)
+    write(commit_files(project, base), change)
     assert check(project, *words)[0] == without
     code, report, _ = check(project, *words, "--policy-from", "HEAD")
     assert code == status
@@ -100,13 +100,13 @@ def test_changes(project, base, change, words, without, status):
 def test_placement_is_the_base_s(project):
     rules = RULES.replace('"separate"', '"no-straddle"').replace('[["a"], ["b"]]', '["a"]')
     wide = "struct q { char pad[52]; char a[8]; };\n"
-    write(committed(project, {"layoutlint.toml": rules, "q.h": wide}), {"layoutlint.toml": rules + '[struct.q]\nplacement = "line"\n'})
+    write(commit_files(project, {"layoutlint.toml": rules, "q.h": wide}), {"layoutlint.toml": rules + '[struct.q]\nplacement = "line"\n'})
     assert check(project)[0] == 0
     assert check(project, "--policy-from", "HEAD")[0] == 1
 
 
 def test_the_report_says_whose_policy_it_is(project):
-    write(committed(project, BASE), {"layoutlint.toml": None, "new.toml": NONE, "q.h": IGNORED})
+    write(commit_files(project, BASE), {"layoutlint.toml": None, "new.toml": NONE, "q.h": IGNORED})
     commit = git(project, "rev-parse", "HEAD").strip()
     for form in ("text", "json", "github", "sarif"):
         words = ("--rules", "layoutlint.toml", "--rules", "new.toml", "--policy-from", "main", "--format", form)
@@ -117,19 +117,19 @@ def test_the_report_says_whose_policy_it_is(project):
 
 
 def test_from_a_folder_below(project):
-    write(committed(project, BASE | {"sub/q.h": BROKEN}), {"layoutlint.toml": NONE})
+    write(commit_files(project, BASE | {"sub/q.h": BROKEN}), {"layoutlint.toml": NONE})
     assert check(project / "sub", "--policy-from", "HEAD")[0] == 1
     assert check(project / "sub", "--rules", "../layoutlint.toml", "--policy-from", "HEAD")[0] == 1
 
 
 def test_rule_files_outside_of_the_repository_are_no_part_of_a_change(project, tmp_path):
-    committed(project, {"q.h": BROKEN})
+    commit_files(project, {"q.h": BROKEN})
     (tmp_path / "rules.toml").write_text(RULES)
     assert check(project, "--rules", "../rules.toml", "--policy-from", "HEAD")[0] == 1
 
 
 def test_a_link_in_the_place_of_a_rule_file(project, tmp_path):
-    committed(project, BASE)
+    commit_files(project, BASE)
     (tmp_path / "rules.toml").write_text(NONE)
     (project / "layoutlint.toml").unlink()
     (project / "layoutlint.toml").symlink_to(tmp_path / "rules.toml")
@@ -139,7 +139,7 @@ def test_a_link_in_the_place_of_a_rule_file(project, tmp_path):
 def test_a_link_in_the_base_is_refused(project, tmp_path):
     (tmp_path / "rules.toml").write_text(NONE)
     (project / "layoutlint.toml").symlink_to(tmp_path / "rules.toml")
-    committed(project, {"q.h": BROKEN})
+    commit_files(project, {"q.h": BROKEN})
     code, _, said = check(project, "--policy-from", "HEAD")
     assert code == 2
     assert "is a link" in said
@@ -147,7 +147,7 @@ def test_a_link_in_the_base_is_refused(project, tmp_path):
 
 def test_a_matrix(project):
     matrix = "[build.one]\ninput = ['q.h']\n"
-    write(committed(project, BASE | {"m.toml": matrix}), {"m.toml": matrix.replace("q.h", "r.h"), "r.h": OTHER.replace("other", "q")})
+    write(commit_files(project, BASE | {"m.toml": matrix}), {"m.toml": matrix.replace("q.h", "r.h"), "r.h": OTHER.replace("other", "q")})
     assert run("check", "--matrix", "m.toml", cwd=project).returncode != 1
     assert run("check", "--matrix", "m.toml", "--policy-from", "HEAD", cwd=project).returncode == 1
 
@@ -155,7 +155,7 @@ def test_a_matrix(project):
 @pytest.mark.one_in(3)
 @pytest.mark.parametrize("revision", ["", "-x", "--upload-pack=x", "--output=x", "nowhere", "HEAD:q.h", "a\nb", "HEAD^{tree}"])
 def test_no_revision(project, revision):
-    committed(project, BASE)
+    commit_files(project, BASE)
     code, _, said = check(project, f"--policy-from={revision}")
     assert code == 2
     assert "policy-from" in said
@@ -214,7 +214,7 @@ def configure_to_run(project: Path, configuration: str) -> None:
 @pytest.mark.parametrize("lacks_object", [False, True], ids=["whole", "partial"])
 @pytest.mark.parametrize("configuration", CONFIGURATION.values(), ids=CONFIGURATION)
 def test_a_hostile_repository_runs_nothing(project, tmp_path, configuration, lacks_object):
-    committed(project, BASE | {".gitattributes": "* filter=x diff=x\n"})
+    commit_files(project, BASE | {".gitattributes": "* filter=x diff=x\n"})
     id_ = git(project, "rev-parse", "HEAD:layoutlint.toml").strip()
     if lacks_object:
         (project / ".git" / "objects" / id_[:2] / id_[2:]).unlink()
@@ -226,7 +226,7 @@ def test_a_hostile_repository_runs_nothing(project, tmp_path, configuration, lac
 @pytest.mark.parametrize("tree", ["/", "../..", "../../empty", "../b"])
 def test_a_repository_that_puts_its_working_tree_elsewhere(project, tree):
     """Its rule files would be outside of it, and so no part of the change."""
-    committed(project, BASE)
+    commit_files(project, BASE)
     write(project, {"b/x": "", "layoutlint.toml": NONE})
     (project.parent / "empty").mkdir(exist_ok=True)
     git(project, "config", "core.worktree", tree)
@@ -235,7 +235,7 @@ def test_a_repository_that_puts_its_working_tree_elsewhere(project, tree):
 
 
 def test_a_replaced_object_is_the_first_one(project):
-    committed(project, BASE)
+    commit_files(project, BASE)
     good = git(project, "rev-parse", "HEAD:layoutlint.toml").strip()
     write(project, {"layoutlint.toml": NONE})
     bad = git(project, "hash-object", "-w", "layoutlint.toml").strip()
@@ -244,7 +244,7 @@ def test_a_replaced_object_is_the_first_one(project):
 
 
 def test_no_git_of_the_checkout(project):
-    committed(project, BASE)
+    commit_files(project, BASE)
     (project / "git").write_text("#!/bin/sh\ntouch ran\n")
     (project / "git").chmod(0o755)
     for path in ("", ".", "./"):
@@ -253,11 +253,11 @@ def test_no_git_of_the_checkout(project):
 
 
 def test_no_environment_of_another_repository(project, tmp_path):
-    committed(project, BASE)
+    commit_files(project, BASE)
     other = tmp_path / "other"
     other.mkdir()
     git(other, "init", "-q")
-    committed(other, {"layoutlint.toml": NONE, "q.h": BROKEN})
+    commit_files(other, {"layoutlint.toml": NONE, "q.h": BROKEN})
     code, report, _ = check(project, "--policy-from", "HEAD", GIT_DIR=str(other / ".git"), GIT_EXTERNAL_DIFF="false")
     assert (code, len(report["findings"])) == (1, 1)
 

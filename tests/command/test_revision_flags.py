@@ -35,7 +35,7 @@ def repository(top: Path, flags: str = "-ITOP/include -I../made -DPAD=56", place
     return top
 
 
-def compared(top: Path, *words: str, cwd: Path | None = None) -> tuple[int, dict[str, list[int]], list[str]]:
+def compare(top: Path, *words: str, cwd: Path | None = None) -> tuple[int, dict[str, list[int]], list[str]]:
     done = run("diff", *words, "--format", "json", cwd=cwd or top)
     assert done.stdout, done.stderr
     found = json.loads(done.stdout)
@@ -52,23 +52,23 @@ def test_diff(tmp_path, flags):
     """The folder of the repository is that of the revision, one that git does not track stays."""
     top = repository(tmp_path, flags)
     for path in ("src/s.h", "src/a.c"):
-        code, sizes, notes = compared(top, "--git", "HEAD~2..HEAD~1", path)
+        code, sizes, notes = compare(top, "--git", "HEAD~2..HEAD~1", path)
         assert (code, sizes["s"]) == (1, [80, 24]), notes
         assert "HEAD~2: flags from build/compile_commands.json" in notes
-    assert compared(top, "--git", "HEAD~2..HEAD", "src/s.h")[:2] == (0, {})
+    assert compare(top, "--git", "HEAD~2..HEAD", "src/s.h")[:2] == (0, {})
 
 
 @pytest.mark.exhaustive
 def test_without_them_nothing_is_found(tmp_path):
     top = repository(tmp_path)
-    code, _, notes = compared(top, "--git", "HEAD~2..HEAD~1", "src/s.h", "--no-compile-commands")
+    code, _, notes = compare(top, "--git", "HEAD~2..HEAD~1", "src/s.h", "--no-compile-commands")
     assert (code, any("'inner.h' file not found" in note for note in notes)) == (3, True), notes
 
 
 @pytest.mark.exhaustive
 def test_a_named_database(tmp_path):
     top = repository(tmp_path, place="out/flags.json")
-    code, sizes, notes = compared(top, "--git", "HEAD~2..HEAD~1", "s.h", "--compile-commands", "../out/flags.json", cwd=top / "src")
+    code, sizes, notes = compare(top, "--git", "HEAD~2..HEAD~1", "s.h", "--compile-commands", "../out/flags.json", cwd=top / "src")
     assert (code, sizes["s"]) == (1, [80, 24]), notes
     assert "HEAD~1: flags from ../out/flags.json" in notes
 
@@ -78,7 +78,7 @@ def test_a_database_of_the_revision_comes_first(tmp_path):
     for pad in (56, 48):
         words = ["cc", "-Iinclude", "-Imade", f"-DPAD={pad}", "src/a.c"]
         commit(top, str(pad), {"compile_commands.json": json.dumps([{"file": "src/a.c", "directory": ".", "arguments": words}])})
-    code, sizes, notes = compared(top, "--git", "HEAD~1..HEAD", "src/s.h")
+    code, sizes, notes = compare(top, "--git", "HEAD~1..HEAD", "src/s.h")
     assert (code, sizes["s"]) == (0, [80, 72]), notes
     assert {"HEAD~1: flags from compile_commands.json", "HEAD: flags from compile_commands.json"} <= set(notes)
 
@@ -87,7 +87,7 @@ def test_a_database_of_the_revision_comes_first(tmp_path):
 def test_the_whole_tree_and_the_database_as_input(tmp_path):
     top = repository(tmp_path)
     for words in ((), ("src",), ("build/compile_commands.json",)):
-        code, sizes, notes = compared(top, "--git", "HEAD~2..HEAD~1", *words)
+        code, sizes, notes = compare(top, "--git", "HEAD~2..HEAD~1", *words)
         assert (code, sizes.get("s")) == (1, [80, 24]), (words, notes)
 
 
@@ -119,4 +119,4 @@ def test_since_and_staged(tmp_path, unstaged):
 @pytest.mark.parametrize(("word", "status"), [("-fplugin=TOP/evil.so", 3), ("@TOP/gone", 3), ("-include-pch TOP/x.pch", 3)])
 def test_flags_of_a_revision_load_nothing(tmp_path, word, status):
     top = repository(tmp_path, f"-ITOP/include -I../made -DPAD=56 {word}")
-    assert compared(top, "--git", "HEAD~2..HEAD~1", "src/s.h")[0] == status
+    assert compare(top, "--git", "HEAD~2..HEAD~1", "src/s.h")[0] == status

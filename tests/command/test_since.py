@@ -36,7 +36,7 @@ CASES: dict[str, tuple[dict[str, str | None], dict[str, str | None], int, list[s
 }  # fmt: skip
 
 
-def since(folder: Path, *words: str, cwd: Path | None = None):
+def check_since(folder: Path, *words: str, cwd: Path | None = None):
     done = run("check", "--since", *words, "--format", "json", cwd=cwd or folder)
     report = json.loads(done.stdout) if done.stdout.startswith("{") else {"findings": []}
     return done.returncode, report, done.stderr
@@ -48,12 +48,12 @@ def test_changes(tmp_path, name):
     before, change, status, states = CASES[name]
     commit(tmp_path, "before", before)
     commit(tmp_path, "change", change)
-    code, report, text = since(tmp_path, "HEAD~1")
+    code, report, text = check_since(tmp_path, "HEAD~1")
     found = [each["state"] for each in report["findings"] if each["severity"] != "note"]
     assert (code, sorted(map(str, found))) == (status, sorted(map(str, states))), text
 
 
-def staged(folder: Path, *words: str, **environment: str):
+def check_staged(folder: Path, *words: str, **environment: str):
     done = run("check", "--staged", *words, "--format", "json", cwd=folder, **environment)
     report = json.loads(done.stdout) if done.stdout.startswith("{") else {"findings": []}
     return done.returncode, [each["state"] for each in report["findings"] if each["severity"] != "note"], done.stderr
@@ -66,9 +66,9 @@ def test_staged_changes_are_compared_with_the_last_commit(tmp_path, name):
     commit(tmp_path, "before", before)
     write(tmp_path, change)
     git(tmp_path, "add", "-A")
-    code, found, text = staged(tmp_path)
+    code, found, text = check_staged(tmp_path)
     assert (code, sorted(map(str, found))) == (status, sorted(map(str, states))), text
-    code, found, text = staged(tmp_path, "--all-findings")
+    code, found, text = check_staged(tmp_path, "--all-findings")
     assert (code, found) == (status or int("known" in states), [None] * len(states)), text
 
 
@@ -100,14 +100,14 @@ def test_a_merge_makes_nothing_new_that_one_side_has(tmp_path, name):
     git(tmp_path, "checkout", "-q", "main")
     commit(tmp_path, "ours", ours)
     git(tmp_path, "merge", "-q", "--no-commit", "theirs")
-    assert staged(tmp_path)[:2] == (status, states)
+    assert check_staged(tmp_path)[:2] == (status, states)
 
 
 def test_staged_changes_count_as_well(tmp_path):
     commit(tmp_path, "before", BASE)
     write(tmp_path, {"pad.h": NEAR})
     git(tmp_path, "add", "-A")
-    assert since(tmp_path, "HEAD")[0] == 1
+    assert check_since(tmp_path, "HEAD")[0] == 1
 
 
 def test_what_the_base_branch_got_meanwhile_is_no_change(tmp_path):
@@ -117,13 +117,13 @@ def test_what_the_base_branch_got_meanwhile_is_no_change(tmp_path):
     git(tmp_path, "checkout", "-q", "main")
     commit(tmp_path, "theirs", {"pad.h": NEARER})
     git(tmp_path, "checkout", "-q", "mine")
-    assert since(tmp_path, "main")[0] == 0
+    assert check_since(tmp_path, "main")[0] == 0
 
 
 def test_from_a_folder_of_the_repository(tmp_path):
     commit(tmp_path, "before", {"layoutlint.toml": RULES, "sub/pad.h": NEAR, "sub/q.h": Q})
     commit(tmp_path, "change", {"sub/q.h": f"/* more */\n{Q}"})
-    code, report, _ = since(tmp_path, "HEAD~1", cwd=tmp_path / "sub")
+    code, report, _ = check_since(tmp_path, "HEAD~1", cwd=tmp_path / "sub")
     assert (code, [each["state"] for each in report["findings"]]) == (0, ["known"])
 
 
@@ -131,7 +131,7 @@ def test_a_base_that_cannot_be_judged_is_named(tmp_path):
     """Its findings may have been there: the report says that this is not known."""
     commit(tmp_path, "before", {**BASE, "q.h": Q.replace("long a;", "gone_t a;")})
     commit(tmp_path, "change", {"q.h": Q, "pad.h": NEAR})
-    code, report, _ = since(tmp_path, "HEAD~1")
+    code, report, _ = check_since(tmp_path, "HEAD~1")
     assert (code, [each["state"] for each in report["findings"]]) == (1, ["new"])
     assert [(each["origin"], each["reason"]) for each in report["unread"]] == [("HEAD~1:q.h", "q-apart on q could not be judged there")]
 
@@ -143,5 +143,5 @@ def test_a_base_that_cannot_be_judged_is_named(tmp_path):
 ])  # fmt: skip
 def test_what_is_refused(tmp_path, words, message):
     commit(tmp_path, "before", BASE)
-    code, _, text = since(tmp_path, *words)
+    code, _, text = check_since(tmp_path, *words)
     assert (code, message in text) == (2, True), text

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.command.test_policy import CONFIGURATION, committed, configure_to_run, git, project, write  # noqa: F401
+from tests.command.test_policy import CONFIGURATION, commit_files, configure_to_run, git, project, write  # noqa: F401
 from tests.harness.command import run
 
 RULE = """[[rule]]
@@ -105,7 +105,7 @@ CASES: dict[str, tuple[dict[str, str | None], dict[str, str | None], int, str]] 
 }  # fmt: skip
 
 
-def staged(folder: Path, *words: str, **environment: str) -> tuple[int, dict, str]:
+def check_staged(folder: Path, *words: str, **environment: str) -> tuple[int, dict, str]:
     done = run("check", "--staged", "--format", "json", *words, cwd=folder, **environment)
     return done.returncode, json.loads(done.stdout) if done.stdout.startswith("{") else {}, done.stdout + done.stderr
 
@@ -120,90 +120,90 @@ def change(folder: Path, files: dict[str, str | None]) -> None:
 def test_changes(project, before, changed, status, said):  # noqa: F811
     if "link.h" in (before.get("q.h") or ""):
         (project / "link.h").symlink_to("base.h")
-    committed(project, before)
+    commit_files(project, before)
     change(project, changed)
-    code, _, text = staged(project)
+    code, _, text = check_staged(project)
     assert (code, said in text) == (status, True), text
 
 
 @pytest.mark.one_in(3)
 @pytest.mark.parametrize("flags", ["-Iinclude", "-isystem include -DX", "-I include"])
 def test_flags_find_headers(project, flags):  # noqa: F811
-    committed(project, {**BASE, "include/base.h": PAD, "q.h": QH.replace('"base.h"', "<base.h>")})
+    commit_files(project, {**BASE, "include/base.h": PAD, "q.h": QH.replace('"base.h"', "<base.h>")})
     change(project, {"base.h": SMALL})
-    assert staged(project, "--flags", flags)[0] == 0
+    assert check_staged(project, "--flags", flags)[0] == 0
     change(project, {"include/base.h": SMALL})
-    assert staged(project, "--flags", flags)[0] == 1
+    assert check_staged(project, "--flags", flags)[0] == 1
 
 
 def test_forced_headers_are_included_by_every_file(project):  # noqa: F811
-    committed(project, {**BASE, "config.h": "#define PAD 64\n", "q.h": MACRO})
+    commit_files(project, {**BASE, "config.h": "#define PAD 64\n", "q.h": MACRO})
     change(project, {"config.h": "#define PAD 8\n"})
-    assert staged(project, "--flags", "-include config.h")[0] == 1
+    assert check_staged(project, "--flags", "-include config.h")[0] == 1
 
 
 def test_the_first_commit(project):  # noqa: F811
     change(project, {**BASE, "base.h": SMALL})
-    assert staged(project)[0] == 1
+    assert check_staged(project)[0] == 1
 
 
 def test_from_a_folder_below(project):  # noqa: F811
-    committed(project, BASE)
+    commit_files(project, BASE)
     change(project, {"base.h": SMALL, "sub/x": ""})
-    code, report, _ = staged(project / "sub")
+    code, report, _ = check_staged(project / "sub")
     assert (code, report["findings"][0]["input"]) == (1, "../q.h")
 
 
 def test_names_count_as_changed(project):  # noqa: F811
     """As `pre-commit run --all-files` passes them."""
-    committed(project, {**BASE, "base.h": SMALL})
-    assert staged(project)[0] == 0
-    assert staged(project, "base.h")[0] == 1
-    assert staged(project, "layoutlint.toml")[0] == 1
+    commit_files(project, {**BASE, "base.h": SMALL})
+    assert check_staged(project)[0] == 0
+    assert check_staged(project, "base.h")[0] == 1
+    assert check_staged(project, "layoutlint.toml")[0] == 1
 
 
 def test_names_are_judged_or_refused(project):  # noqa: F811
     """Of a file that git does not track, of none, and of one that the change deletes."""
-    committed(project, {**BASE, "gone.h": PAD})
+    commit_files(project, {**BASE, "gone.h": PAD})
     change(project, {"gone.h": None})
     write(project, {"new.h": BROKEN_Q})
-    code, report, _ = staged(project, "new.h", "gone.h", "misspelt.h")
+    code, report, _ = check_staged(project, "new.h", "gone.h", "misspelt.h")
     assert (code, [each["file"] for finding in report["findings"] for each in finding["fields"]]) == (1, ["new.h"] * 2)
     assert [(each["origin"], each["reason"]) for each in report["unread"]] == [("misspelt.h", "no such file or directory")]
-    code, report, _ = staged(project, "misspelt.o")
+    code, report, _ = check_staged(project, "misspelt.o")
     assert (code, [each["origin"] for each in report["unread"]]) == (3, ["misspelt.o"])
 
 
 def test_all_files_do_not_make_rules_new(project):  # noqa: F811
     """`pre-commit run --all-files` passes over rules on structs of other repositories; a commit that adds one does not."""
-    committed(project, {**BASE, "layoutlint.toml": WITH_R})
+    commit_files(project, {**BASE, "layoutlint.toml": WITH_R})
     names = ["layoutlint.toml", "q.h", "base.h"]
-    assert staged(project, *names)[0] == 0
+    assert check_staged(project, *names)[0] == 0
     change(project, {"layoutlint.toml": WITH_R.replace("r-apart", "r-apart-2")})
-    assert staged(project, *names)[0] == 3
+    assert check_staged(project, *names)[0] == 3
 
 
 def test_files_that_a_filter_of_pre_commit_leaves_out(project):  # noqa: F811
-    committed(project, {**BASE, "layoutlint.toml": WITH_R, "r.h": BROKEN_R})
+    commit_files(project, {**BASE, "layoutlint.toml": WITH_R, "r.h": BROKEN_R})
     change(project, {"r.h": BROKEN_R.replace("long a;", "long a, c;"), "base.h": PAD + "\n"})
-    assert staged(project, "--all-findings")[0] == 1
-    assert staged(project, "base.h")[0] == 0
-    assert staged(project, PRE_COMMIT="1")[0] == 0
+    assert check_staged(project, "--all-findings")[0] == 1
+    assert check_staged(project, "base.h")[0] == 0
+    assert check_staged(project, PRE_COMMIT="1")[0] == 0
     change(project, {"base.h": SMALL})
-    assert staged(project, PRE_COMMIT="1")[0] == 1
+    assert check_staged(project, PRE_COMMIT="1")[0] == 1
 
 
 def test_other_inputs_are_judged_whole(project):  # noqa: F811
-    committed(project, {**BASE, "layoutlint.toml": WITH_R, "r.h": BROKEN_R, "src/x.h": "int x;\n"})
+    commit_files(project, {**BASE, "layoutlint.toml": WITH_R, "r.h": BROKEN_R, "src/x.h": "int x;\n"})
     change(project, {"src/x.h": "int y;\n"})
-    assert [staged(project, ".", *words)[0] for words in ((), ("--all-findings",))] == [0, 1]
+    assert [check_staged(project, ".", *words)[0] for words in ((), ("--all-findings",))] == [0, 1]
 
 
 def test_an_input_that_the_change_changes_is_judged(project):  # noqa: F811
     database = '[{"directory": ".", "file": "a.c", "arguments": ["cc", "-DPAD=64", "a.c"]}]'
-    committed(project, {"layoutlint.toml": RULES, "q.h": MACRO, "a.c": '#include "q.h"\nstruct q q;\n', "compile_commands.json": database})
+    commit_files(project, {"layoutlint.toml": RULES, "q.h": MACRO, "a.c": '#include "q.h"\nstruct q q;\n', "compile_commands.json": database})
     change(project, {"compile_commands.json": database.replace("64", "8")})
-    assert staged(project, "compile_commands.json")[0] == 1
+    assert check_staged(project, "compile_commands.json")[0] == 1
 
 
 MERGES: dict[str, tuple[dict[str, str | None], dict[str, str | None], int]] = {
@@ -221,57 +221,57 @@ MERGES: dict[str, tuple[dict[str, str | None], dict[str, str | None], int]] = {
 @pytest.mark.parametrize(("ours", "theirs", "status"), MERGES.values(), ids=MERGES)
 def test_merges(project, ours, theirs, status):  # noqa: F811
     """A merge is judged where it differs from both sides."""
-    committed(project, {**BASE, "more.toml": RULE.format(id="none", struct="pad").replace('fields = [["a"], ["b"]]', "max = 256").replace("separate", "size")})
+    commit_files(project, {**BASE, "more.toml": RULE.format(id="none", struct="pad").replace('fields = [["a"], ["b"]]', "max = 256").replace("separate", "size")})
     git(project, "switch", "-qc", "theirs")
-    committed(project, {name: text for name, text in theirs.items() if text is not None})
+    commit_files(project, {name: text for name, text in theirs.items() if text is not None})
     git(project, "switch", "-q", "main")
     change(project, ours)
     git(project, "commit", "-qm", "ours")
     git(project, "merge", "-q", "--no-commit", "--no-ff", "theirs")
     words = ("--rules", "more.toml") if (project / "layoutlint.toml").exists() is False or "more.toml" in theirs else ()
-    code, _, text = staged(project, *words)
+    code, _, text = check_staged(project, *words)
     assert code == status, text
 
 
 @pytest.mark.parametrize(("ours", "status"), [({"notes": "ours"}, 0), ({"layoutlint.toml": WITH_R, "r.h": BROKEN_R}, 1)])
 def test_a_merge_of_several_branches(project, ours, status):  # noqa: F811
     """Each branch is a side of its own: what the second one brings differs from HEAD and the first one."""
-    committed(project, BASE)
+    commit_files(project, BASE)
     for branch, files in {"first": {"one.h": "struct one { int x; };\n"}, "second": {"base.h": SMALL}}.items():
         git(project, "switch", "-qc", branch, "main")
-        committed(project, files)
+        commit_files(project, files)
     git(project, "switch", "-q", "main")
-    committed(project, {"main.h": "struct main { int x; };\n"})
+    commit_files(project, {"main.h": "struct main { int x; };\n"})
     git(project, "merge", "-q", "--no-commit", "first", "second")
     assert len((project / ".git/MERGE_HEAD").read_text().split()) == 2
     change(project, ours)
-    code, _, text = staged(project)
+    code, _, text = check_staged(project)
     assert code == status, text
 
 
 def test_the_commits_that_pre_commit_compares(project):  # noqa: F811
-    committed(project, BASE)
+    commit_files(project, BASE)
     git(project, "switch", "-qc", "change")
-    committed(project, {"base.h": SMALL})
+    commit_files(project, {"base.h": SMALL})
     git(project, "switch", "-q", "main")
-    committed(project, {"notes": "more"})
+    commit_files(project, {"notes": "more"})
     git(project, "switch", "-q", "change")
-    assert staged(project)[0] == 0
-    assert staged(project, PRE_COMMIT_FROM_REF="main", PRE_COMMIT_TO_REF="HEAD")[0] == 1
+    assert check_staged(project)[0] == 0
+    assert check_staged(project, PRE_COMMIT_FROM_REF="main", PRE_COMMIT_TO_REF="HEAD")[0] == 1
     git(project, "switch", "-q", "main")
-    assert staged(project, PRE_COMMIT_FROM_REF="HEAD~", PRE_COMMIT_TO_REF="HEAD")[0] == 0
+    assert check_staged(project, PRE_COMMIT_FROM_REF="HEAD~", PRE_COMMIT_TO_REF="HEAD")[0] == 0
 
 
 def test_the_index_of_the_commit_that_git_makes(project):  # noqa: F811
     """`git commit FILE` and `git commit -a` have an index of their own."""
-    committed(project, BASE)
+    commit_files(project, BASE)
     write(project, {"base.h": SMALL})
     index = project / ".git" / "other"
     index.write_bytes((project / ".git" / "index").read_bytes())
-    assert staged(project, GIT_INDEX_FILE=".git/other")[0] == 0
+    assert check_staged(project, GIT_INDEX_FILE=".git/other")[0] == 0
     git(project, "add", "base.h", GIT_INDEX_FILE=str(index))
-    assert staged(project)[0] == 0
-    assert staged(project, GIT_INDEX_FILE=".git/other")[0] == 1
+    assert check_staged(project)[0] == 0
+    assert check_staged(project, GIT_INDEX_FILE=".git/other")[0] == 1
 
 
 @pytest.mark.one_in(2)
@@ -280,33 +280,33 @@ def test_the_index_of_the_commit_that_git_makes(project):  # noqa: F811
     [(("--matrix", "m.toml"), 2, "--staged"), (("--ignore-missing",), 0, ""), (("--allow-unknown",), 0, "defined struct q before")],
 )
 def test_options_beside_it(project, options, status, said):  # noqa: F811
-    committed(project, BASE)
+    commit_files(project, BASE)
     change(project, {"q.h": None})
-    code, _, text = staged(project, *options)
+    code, _, text = check_staged(project, *options)
     assert (code, said in text) == (status, True), text
 
 
 def test_no_repository(tmp_path):
     write(tmp_path, BASE)
-    assert staged(tmp_path, GIT_CEILING_DIRECTORIES=str(tmp_path.parent))[0] == 2
+    assert check_staged(tmp_path, GIT_CEILING_DIRECTORIES=str(tmp_path.parent))[0] == 2
 
 
 @pytest.mark.one_in(6)
 @pytest.mark.parametrize("configuration", CONFIGURATION.values(), ids=CONFIGURATION)
 def test_a_hostile_repository_runs_nothing(project, tmp_path, configuration):  # noqa: F811
-    committed(project, {**BASE, ".gitattributes": "* filter=x diff=x\n"})
+    commit_files(project, {**BASE, ".gitattributes": "* filter=x diff=x\n"})
     change(project, {"base.h": SMALL})
     configure_to_run(project, configuration)
     os.utime(project / "q.h", (1, 1))
-    assert staged(project)[0] == 1
+    assert check_staged(project)[0] == 1
     assert not (tmp_path / "ran").exists()
 
 
 def test_no_output_is_kept(project, tmp_path):  # noqa: F811
     """The index decides, which the cache does not ask about."""
-    committed(project, BASE)
+    commit_files(project, BASE)
     write(project, {"base.h": SMALL})
     kept = {"XDG_CACHE_HOME": str(tmp_path / "kept"), "LAYOUTLINT_NO_CACHE": ""}
-    assert [staged(project, **kept)[0] for _ in range(2)] == [0, 0]
+    assert [check_staged(project, **kept)[0] for _ in range(2)] == [0, 0]
     git(project, "add", "-A")
-    assert staged(project, **kept)[0] == 1
+    assert check_staged(project, **kept)[0] == 1

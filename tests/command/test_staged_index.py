@@ -18,7 +18,7 @@ BASE: dict[str, str | None] = {"layoutlint.toml": RULES, "pad.h": FAR, "q.h": Q}
 DATABASE = '[{"file": "a.c", "directory": "TOP", "arguments": ["cc", "-ITOP/include", "-DFROM_DATABASE", "a.c"]}]'
 
 
-def staged(folder: Path, *words: str, cwd: Path | None = None, **environment: str) -> tuple[int, list[str], str]:
+def check_staged(folder: Path, *words: str, cwd: Path | None = None, **environment: str) -> tuple[int, list[str], str]:
     done = run("check", "--staged", "--format", "json", *words, cwd=cwd or folder, **environment)
     report = json.loads(done.stdout) if done.stdout.startswith("{") else {"findings": [], "unread": []}
     found = [f"{each['rule']} {each['state']}" for each in report["findings"] if each["severity"] != "note"]
@@ -51,7 +51,7 @@ def test_the_index_is_judged(tmp_path, name):
     write(tmp_path, change)
     git(tmp_path, "add", "-A")
     write(tmp_path, unstaged)
-    code, found, text = staged(tmp_path)
+    code, found, text = check_staged(tmp_path)
     assert (code, found) == (status, findings), text
     assert "layoutlint-" not in text
 
@@ -63,7 +63,7 @@ def test_from_a_folder_below_and_with_names(tmp_path):
     git(tmp_path, "add", "-A")
     write(tmp_path, {"sub/pad.h": FAR, "sub/r.h": "struct r { int x; };\n"})
     for words in ((), ("pad.h",), (str(tmp_path / "sub/pad.h"),)):
-        assert staged(tmp_path, *words, cwd=tmp_path / "sub")[:2] == (1, ["q-apart new"]), words
+        assert check_staged(tmp_path, *words, cwd=tmp_path / "sub")[:2] == (1, ["q-apart new"]), words
 
 
 def test_the_lines_of_a_file_may_end_otherwise(tmp_path):
@@ -72,7 +72,7 @@ def test_the_lines_of_a_file_may_end_otherwise(tmp_path):
     write(tmp_path, {"pad.h": NEAR.replace("\n", "\r\n")})
     git(tmp_path, "add", "-A")
     assert git(tmp_path, "show", ":pad.h") + "\n" == NEAR
-    assert staged(tmp_path)[:2] == (1, ["q-apart new"])
+    assert check_staged(tmp_path)[:2] == (1, ["q-apart new"])
 
 
 @pytest.mark.exhaustive
@@ -83,7 +83,7 @@ def test_a_sparse_checkout(tmp_path):
     write(tmp_path, {"pad.h": NEAR})
     git(tmp_path, "add", "pad.h")
     write(tmp_path, {"pad.h": FAR})
-    assert staged(tmp_path)[:2] == (1, ["q-apart new"])
+    assert check_staged(tmp_path)[:2] == (1, ["q-apart new"])
 
 
 @pytest.mark.exhaustive
@@ -100,7 +100,7 @@ def test_a_worktree_and_a_submodule(tmp_path):
         write(folder, {"pad.h": NEAR})
         git(folder, "add", "-A")
         write(folder, {"pad.h": FAR})
-        assert staged(folder)[:2] == (1, ["q-apart new"]), folder
+        assert check_staged(folder)[:2] == (1, ["q-apart new"]), folder
 
 
 @pytest.mark.exhaustive

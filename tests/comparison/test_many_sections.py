@@ -5,7 +5,7 @@ from __future__ import annotations
 from layoutlint.comparison.variables import VariableQuery, compare_variables
 from layoutlint.model.variables import DataSection, Variable, VariableTable
 from tests.harness.build import X86_64
-from tests.harness.pace import within
+from tests.harness.pace import limit_time
 
 COUNT = 20_000
 
@@ -20,7 +20,7 @@ def table(last_name: str, size: int) -> VariableTable:
 
 def test_sections_by_the_thousand_take_little_time_each():
     old, new = table("queue_head", 8), table("queue_first", 16)
-    with within(3):  # about 0.5; 12 with a pass over all variables for each section
+    with limit_time(3):  # about 0.5; 12 with a pass over all variables for each section
         compared = compare_variables((old,), (new,), VariableQuery(lambda name: False, lambda name: True))
     (file,) = compared.tables
     assert {(each.old.name, each.new.name, each.new.size) for each in file.changes} == {

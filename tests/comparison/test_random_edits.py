@@ -28,12 +28,12 @@ def shapes(chance: random.Random) -> list[Shape]:
     return [Shape(*chance.choice(SHAPES[:-1] if chance.random() < 0.98 else SHAPES)) for _ in range(chance.randint(3, 24))]
 
 
-def declared(name: str, fields: dict[str, Shape]) -> str:
+def declare(name: str, fields: dict[str, Shape]) -> str:
     rows = [f"  char {path}[{shape.size}] __attribute__((aligned({shape.align})));" for path, shape in fields.items()]
     return "\n".join([f"struct {name} {{", *rows, f"}} __attribute__((aligned({ALIGN})));"])
 
 
-def edited(fields: dict[str, Shape], chance: random.Random) -> dict[str, Shape]:
+def edit_fields(fields: dict[str, Shape], chance: random.Random) -> dict[str, Shape]:
     """One to three edits; the fields of the rule stay."""
     rows = list(fields.items())
     for number in range(chance.randint(1, 3)):
@@ -58,12 +58,12 @@ def rules(names: list[str]) -> str:
     )
 
 
-def shown(folder: Path, side: str) -> dict[str, dict[str, Any]]:
+def show(folder: Path, side: str) -> dict[str, dict[str, Any]]:
     found = json.loads(run("show", f"{side}.h", "--all", "--format", "json", cwd=folder).stdout)
     return {each["name"]: each for each in found["structs"]}
 
 
-def judged(folder: Path, side: str) -> dict[str, dict[str, Any]]:
+def judge(folder: Path, side: str) -> dict[str, dict[str, Any]]:
     report = json.loads(run("check", f"{side}.h", "--rules", "r.toml", "--format", "json", cwd=folder).stdout)
     return {each["rule"]: each for each in (*report["findings"], *report["kept"])}
 
@@ -72,7 +72,7 @@ def offsets(struct: dict[str, Any]) -> dict[str, int]:
     return {field["path"]: field["offset"] for field in struct["fields"]}
 
 
-def shared(struct: dict[str, Any], first: str, second: str) -> list[int]:
+def sharing_bases(struct: dict[str, Any], first: str, second: str) -> list[int]:
     """The bases at which two fields touch a common line, by the definition."""
     places = {field["path"]: (field["offset"], field["offset"] + field["size"] - 1) for field in struct["fields"]}
     align = struct["align"] or ALIGN
@@ -88,13 +88,13 @@ def shared(struct: dict[str, Any], first: str, second: str) -> list[int]:
 def test_diff_says_what_two_runs_say(tmp_path, seed):
     chance = random.Random(seed)
     old = {f"s{n}": {f"f{k}": shape for k, shape in enumerate(shapes(chance))} for n in range(100)}
-    new = {name: edited(fields, chance) for name, fields in old.items()}
+    new = {name: edit_fields(fields, chance) for name, fields in old.items()}
     for side, structs in (("old", old), ("new", new)):
-        (tmp_path / f"{side}.h").write_text("\n".join(declared(name, fields) for name, fields in structs.items()) + "\n")
+        (tmp_path / f"{side}.h").write_text("\n".join(declare(name, fields) for name, fields in structs.items()) + "\n")
     (tmp_path / "r.toml").write_text(rules(list(old)))
     found = json.loads(run("diff", "old.h", "new.h", "--rules", "r.toml", "--format", "json", cwd=tmp_path).stdout)
-    before, after = shown(tmp_path, "old"), shown(tmp_path, "new")
-    checks = judged(tmp_path, "old"), judged(tmp_path, "new")
+    before, after = show(tmp_path, "old"), show(tmp_path, "new")
+    checks = judge(tmp_path, "old"), judge(tmp_path, "new")
     changed = {each["name"]: each for each in found["structs"]}
     statuses = {each["rule"]: each for each in found["rules"]}
     assert found["not_compared"] == []
@@ -113,7 +113,7 @@ def test_diff_says_what_two_runs_say(tmp_path, seed):
         assert all(each["cause"] for each in changed[name]["moved"])
         pairs = {frozenset(each["fields"]): each["bases"] for each in changed[name]["pairs"]}
         for first, second in combinations(("f0", "f1", "f2"), 2):
-            bases = [shared(side[name], first, second) for side in (before, after)]
+            bases = [sharing_bases(side[name], first, second) for side in (before, after)]
             assert pairs.get(frozenset((first, second)), bases) == bases
             share = [len(each) / (LINE // min(side[name]["align"], LINE)) for each, side in zip(bases, (before, after), strict=True)]
             assert (frozenset((first, second)) in pairs) == (share[0] != share[1])

@@ -18,7 +18,7 @@ from layoutlint.model.wanted import Wanted
 from layoutlint.readers.dispatch import read
 from tests.oracles import agreement, pahole
 from tests.oracles.c_probe import Facts, ask, ask_object, compile_c, need
-from tests.oracles.c_structs import INT128, CStruct, leaves, programs, settled, source
+from tests.oracles.c_structs import INT128, CStruct, leaves, programs, settle, source
 
 EXAMPLES = int(os.environ.get("LAYOUTLINT_EXAMPLES", "10"))
 """Programs per test, of about six structs each; more find more."""
@@ -116,7 +116,7 @@ def test_libclang_says_what_the_program_says(tmp_path, structs):
 @given(structs=programs())
 def test_libclang_says_what_gcc_compiles(tmp_path, structs):
     facts = ask("gcc", structs, tmp_path)
-    alike = settled(structs)
+    alike = settle(structs)
     path = tmp_path / "structs.h"
     path.write_text(source(structs))
     agree(tuple(struct for struct in structs if struct.name in alike), path, facts)
@@ -180,7 +180,7 @@ def test_readers_say_the_same(tmp_path, structs):
         {s.name: s for s in read(str(at), names(structs), ReadOptions()).structs} for at in (built, path)
     )
     assert len(dwarf) == len(clang) == len(structs)
-    alike = sorted(settled(structs))
+    alike = sorted(settle(structs))
     found = [line for name in alike for line in agreement.differences(dwarf[name], clang[name], "dwarf", "clang")]
     assert found == []
 
@@ -193,7 +193,7 @@ def test_pahole_says_what_the_program_says(tmp_path, structs):
     facts = ask("gcc", structs, tmp_path)
     built = compile_c("gcc", source(structs), tmp_path / "structs", "-c", "-g")
     need("pahole")
-    for shape in pahole.listing(built, "-F", "dwarf"):
+    for shape in pahole.list_output(built, "-F", "dwarf"):
         told = facts.get(shape.name)
         if told is not None:
             assert shape.size in (None, told.size)

@@ -53,7 +53,7 @@ def builds(request, tmp_path_factory) -> Iterator[dict[str, Future[Built]]]:
         pool.shutdown(cancel_futures=True)
 
 
-def built(builds: dict[str, Future[Built]], name: str) -> tuple[Variant, Built]:
+def build(builds: dict[str, Future[Built]], name: str) -> tuple[Variant, Built]:
     try:
         return NAMED[name], builds[name].result()
     except Unavailable as reason:
@@ -93,12 +93,12 @@ def test_a_difference_is_seen(change, key):
 
 @pytest.mark.parametrize("name", EACH)
 def test_what_is_read_is_what_was_compiled(builds, name):
-    variant, made = built(builds, name)
+    variant, made = build(builds, name)
     found = readings(variant, made)
     assert [unread for reading in found for unread in reading.unread] == []
     result = with_compiler(found, made.facts)
     assert result.structs > 75
-    shall = explained.expected(explained.FROM_COMPILER, variant, made)
+    shall = explained.expectation(explained.FROM_COMPILER, variant, made)
     hidden = {key for key, said in result.differences.items() if explained.hides(variant, said)}
     assert len(hidden) < result.structs // 2
     assert {key: said for key, said in result.differences.items() if key not in shall | hidden} == {}
@@ -107,14 +107,14 @@ def test_what_is_read_is_what_was_compiled(builds, name):
 
 @pytest.mark.parametrize("name", EACH)
 def test_what_is_read_is_what_pahole_reads(builds, name):
-    variant, made = built(builds, name)
-    reason = explained.unlisted(variant, made)
+    variant, made = build(builds, name)
+    reason = explained.unlisted_reason(variant, made)
     if reason is not None:
         pytest.skip(f"pahole {reason}")
-    shapes = [shape for path in made.files for shape in pahole.listing(path, "-F", variant.reader)]
+    shapes = [shape for path in made.files for shape in pahole.list_output(path, "-F", variant.reader)]
     result = with_pahole(readings(variant, made), shapes)
     assert result.structs > 70
-    shall = explained.expected(explained.FROM_PAHOLE, variant, made)
+    shall = explained.expectation(explained.FROM_PAHOLE, variant, made)
     assert {key: said for key, said in result.differences.items() if key not in shall} == {}
     assert shall - result.differences.keys() == set(), "explained, and no longer there"
 
@@ -122,24 +122,24 @@ def test_what_is_read_is_what_pahole_reads(builds, name):
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("name", WITH_BTF)
 def test_dwarf_and_btf_of_one_build_say_the_same(builds, name):
-    variant, made = built(builds, name)
+    variant, made = build(builds, name)
     dwarf, btf = ([s for each in readings(variant, made, reader) for s in each.structs] for reader in ("dwarf", "btf"))
     several = {struct.name: [other for other in btf if other.name == struct.name] for struct in dwarf}
     apart = [
         line
         for struct in dwarf
         if struct.problem is None and struct.bit_size is not None and several[struct.name]
-        for line in agreement.agreeing(struct, several[struct.name], "dwarf", "btf")
+        for line in agreement.agreements(struct, several[struct.name], "dwarf", "btf")
     ]
     assert apart == []
     missing = {name for name, found in several.items() if not found}
-    assert missing <= explained.expected(explained.FROM_COMPILER, variant, made)
+    assert missing <= explained.expectation(explained.FROM_COMPILER, variant, made)
 
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("name", BY_COMMAND)
 def test_the_command_says_what_was_compiled(builds, name):
-    _, made = built(builds, name)
+    _, made = build(builds, name)
     sizes = {(each.name, each.size) for each in made.facts}
     for path in made.files:
         told = command.run("show", path, "--all", "--format", "json")
@@ -152,7 +152,7 @@ def test_the_command_says_what_was_compiled(builds, name):
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("name", ["gcc -gdwarf-4 in C++", "gcc -gdwarf-5 in C++", "gcc -gdwarf-4 in Rust", "gcc -gdwarf-5 in Rust"])
 def test_units_in_other_languages_are_counted(builds, name):
-    variant, made = built(builds, name)
+    variant, made = build(builds, name)
     (reading,) = readings(variant, made)
     assert any(note.startswith(f"skipped 1 unit in {name.split()[-1]}") for note in reading.notes)
 

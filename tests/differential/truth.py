@@ -163,12 +163,12 @@ def straddles(of: Bytes, stands: Sequence[Stand], line: int) -> set[int]:
     return {base for base in bases(stands, line) if len(of.lines(base, line)) > 1}
 
 
-def inside(of: Bytes, stands: Sequence[Stand], line: int) -> set[int]:
+def bases_inside(of: Bytes, stands: Sequence[Stand], line: int) -> set[int]:
     """The bases at which a field does not begin a line."""
     return {base for base in bases(stands, line) if (base * 8 + of.bit) % (line * 8)}
 
 
-def sharing(a: Bytes, b: Bytes, stands: Sequence[Stand], line: int) -> set[int]:
+def sharing_bases(a: Bytes, b: Bytes, stands: Sequence[Stand], line: int) -> set[int]:
     """The bases of objects of which a field shares a line with another of the same, or of the next in a row."""
     found: set[int] = set()
     for one in stands:

@@ -12,7 +12,17 @@ from pathlib import Path
 from typing import Any
 
 from tests.differential.structs import Record, Unit
-from tests.differential.truth import Bytes, Facts, Stand, bases, inside, sharing, spread, straddles, ways
+from tests.differential.truth import (
+    Bytes,
+    Facts,
+    Stand,
+    bases,
+    bases_inside,
+    sharing_bases,
+    spread,
+    straddles,
+    ways,
+)
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 SECONDS = 600
@@ -214,9 +224,9 @@ def _against(exam: Exam, question: Question, verdict: dict[str, Any]) -> str | N
     spots = exam.facts[question.record.name].spots
     a, *more = (Bytes.of(*spots[path]) for path in question.paths)
     if question.kind == "separate":
-        wrong = sharing(a, more[0], stands, exam.line)
+        wrong = sharing_bases(a, more[0], stands, exam.line)
     else:
-        wrong = (straddles if question.kind == "no-straddle" else inside)(a, stands, exam.line)
+        wrong = (straddles if question.kind == "no-straddle" else bases_inside)(a, stands, exam.line)
     every = bases(stands, exam.line)
     truth = "kept" if not wrong else "broken" if wrong == every else "at-risk"
     said = verdict["outcome"]

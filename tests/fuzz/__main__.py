@@ -37,7 +37,7 @@ class _Keeper:
         self.seen[violation.signature] += 1
         if self.seen[violation.signature] > _KEPT_PER_SIGNATURE:
             return True
-        tried = inputs.of(violation.number, self._asked.seed, self._asked.format)
+        tried = inputs.input_of(violation.number, self._asked.seed, self._asked.format)
         print(f"input {violation.number}, from {tried.seed.name}: {'; '.join(violation.problems)}")
         print(f"    in a process of its own: {trial.as_users_do(tried)}", flush=True)
         if self._asked.keep is not None:
@@ -59,9 +59,9 @@ def _say(summary: Summary, seen: Counter[str]) -> None:
 
 
 def _one(number: int, asked: argparse.Namespace) -> list[str]:
-    tried = inputs.of(number, asked.seed, asked.format)
+    tried = inputs.input_of(number, asked.seed, asked.format)
     print(f"seed {tried.seed.name}, {tried.damaged} is damaged: {'; '.join(tried.log)}\nlayoutlint {' '.join(tried.words)}")
-    found = trial.alone(tried)
+    found = trial.run_alone(tried)
     print("\n".join(found) or "nothing is wrong")
     if asked.keep is not None:
         cases.save(asked.keep, tried, found[0] if found else "nothing is wrong")

@@ -79,7 +79,7 @@ _MACHINES: Final = (0, 2, 3, 8, 18, 20, 21, 22, 40, 43, 62, 183, 243, 247, 258)
 _TYPES: Final = (0, 1, 2, 3, 4, 7, 8, 9, 11, 17, 0x6FFFFFFF)
 
 
-def of_elf(data: bytes) -> tuple[Order, tuple[Section, ...], list[Place]]:
+def elf_anatomy(data: bytes) -> tuple[Order, tuple[Section, ...], list[Place]]:
     """Byte order, sections, and the places of the headers, relocations and symbols."""
     order: Order = "little" if data[5] == 1 else "big"
     header = _EHDR_64 if data[4] == 2 else _EHDR_32
@@ -88,8 +88,8 @@ def of_elf(data: bytes) -> tuple[Order, tuple[Section, ...], list[Place]]:
               for name, (at, size) in header.items()]  # fmt: skip
     places += [Place(at, 1, "elf-ident", (0, 1, 2, 3)) for at in range(4, 8)]
     for section in sections:
-        places += _of_header(section, sections, len(data))
-        places += _of_table(section, data[4] == 2)
+        places += _header_places(section, sections, len(data))
+        places += _table_places(section, data[4] == 2)
     return order, sections, places
 
 
@@ -110,7 +110,7 @@ def _sections(data: bytes, order: Order, header: dict[str, tuple[int, int]]) -> 
     )
 
 
-def _of_header(section: Section, sections: tuple[Section, ...], length: int) -> list[Place]:
+def _header_places(section: Section, sections: tuple[Section, ...], length: int) -> list[Place]:
     """The fields of a section's header, and of the header of its compressed contents."""
     others = [other for other in sections if other is not section]
     choices = (
@@ -131,7 +131,7 @@ def _of_header(section: Section, sections: tuple[Section, ...], length: int) -> 
     return found
 
 
-def _of_table(section: Section, wide: bool) -> list[Place]:
+def _table_places(section: Section, wide: bool) -> list[Place]:
     """The fields of relocations and symbols, by their section's type."""
     shapes = {
         2: ((0, 4), (4, 1), (5, 1), (6, 2), (8, 8), (16, 8)) if wide else ((0, 4), (4, 4), (8, 4), (12, 1), (13, 1), (14, 2)),
@@ -147,7 +147,7 @@ def _of_table(section: Section, wide: bool) -> list[Place]:
             for start in range(section.offset, section.end - step + 1, step) for at, size in shape]  # fmt: skip
 
 
-def of(data: bytes) -> Anatomy:
+def anatomy_of(data: bytes) -> Anatomy:
     """The anatomy of a seed's file."""
     from tests.fuzz import btf_anatomy, dwarf_anatomy
 
@@ -155,12 +155,12 @@ def of(data: bytes) -> Anatomy:
         order: Order = "little" if struct.unpack_from("<H", data)[0] == btf_anatomy.MAGIC else "big"
         if struct.unpack_from("<H" if order == "little" else ">H", data)[0] != btf_anatomy.MAGIC:
             return Anatomy("little", (), (), (), ())  # compressed as a whole: bytes and no more
-        return Anatomy(order, (), *map(tuple, btf_anatomy.of(data, 0, len(data), order)))
-    order, sections, places = of_elf(data)
+        return Anatomy(order, (), *map(tuple, btf_anatomy.anatomy_of(data, 0, len(data), order)))
+    order, sections, places = elf_anatomy(data)
     units: list[Extent] = []
     pieces: list[Extent] = []
-    for found in (*dwarf_anatomy.of(data, sections, order),
-                  *(btf_anatomy.of(data, s.offset, s.end, order) for s in sections if s.name in (".BTF", ".BTF.base"))):  # fmt: skip
+    for found in (*dwarf_anatomy.anatomy_of(data, sections, order),
+                  *(btf_anatomy.anatomy_of(data, s.offset, s.end, order) for s in sections if s.name in (".BTF", ".BTF.base"))):  # fmt: skip
         places += found[0]
         units += found[1]
         pieces += found[2]

@@ -14,7 +14,7 @@ _EACH: Final = {4: ("name", "id", "place"), 5: ("name", "id", "place"), 6: ("nam
 _REFER: Final = frozenset((2, 8, 9, 10, 11, 12, 13, 14, 17, 18))
 
 
-def of(data: bytes, start: int, end: int, order: Order) -> tuple[list[Place], list[Extent], list[Extent]]:
+def anatomy_of(data: bytes, start: int, end: int, order: Order) -> tuple[list[Place], list[Extent], list[Extent]]:
     """Places, what says its length, and types of the blob at `start`."""
     def word(at: int) -> int:
         return int.from_bytes(data[at : at + 4], order)
@@ -34,7 +34,7 @@ def of(data: bytes, start: int, end: int, order: Order) -> tuple[list[Place], li
         pieces.append(Extent(at, piece))
         at = piece
     for number, (at, info) in enumerate(heads, 1):
-        places += _of_type(at, info, number, len(heads), strings)
+        places += _type_places(at, info, number, len(heads), strings)
     units = [Extent(types, behind, Place(start + 12, 4, "btf-length")),
              Extent(behind, behind + strings, Place(start + 20, 4, "btf-length"))]  # fmt: skip
     return places, units, pieces
@@ -45,7 +45,7 @@ def _words(info: int) -> tuple[int, int]:
     return len(_ONCE.get(kind, ())), count * len(_EACH.get(kind, ()))
 
 
-def _of_type(at: int, info: int, number: int, last: int, strings: int) -> list[Place]:
+def _type_places(at: int, info: int, number: int, last: int, strings: int) -> list[Place]:
     kind, count = info >> 24 & 0x7F, info & 0xFFFF
     low, high = info & 0xFFFF, info & ~0xFFFF
     choices = {

@@ -61,7 +61,7 @@ class Entry:
     end: int = 0
 
 
-def of(data: bytes, sections: tuple[Section, ...], order: Order) -> Iterator[Found]:
+def anatomy_of(data: bytes, sections: tuple[Section, ...], order: Order) -> Iterator[Found]:
     """Places, what says its length, and pieces of each section of DWARF that is not compressed."""
     plain = [s for s in sections if not s.values[2] & 0x800 and s.size]
     tables: dict[tuple[bool, int], dict[int, Abbreviation]] = {}

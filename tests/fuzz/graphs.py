@@ -42,7 +42,7 @@ class Node:
 Graph = list[Node]
 
 
-def anything(rng: random.Random) -> Graph:
+def any_graph(rng: random.Random) -> Graph:
     """Types that refer to any other in any order."""
     count = rng.choice((2, 5, 10, 30, 60))
 
@@ -60,7 +60,7 @@ def anything(rng: random.Random) -> Graph:
     return graph
 
 
-def doubling(rng: random.Random) -> Graph:
+def doubling_graph(rng: random.Random) -> Graph:
     """Each struct holds the one below twice or more: as many fields at all depths as there are atoms."""
     depth, width, atom = rng.choice((5, 12, 19, 20, 21, 30, 60, 98, 101)), rng.choice((2, 2, 3, 10)), rng.choice((0, 1, 4))
     named = rng.random() < 0.7
@@ -73,7 +73,7 @@ def doubling(rng: random.Random) -> Graph:
     return graph
 
 
-def in_circles(rng: random.Random) -> Graph:
+def circular_graph(rng: random.Random) -> Graph:
     """A chain of one kind or several that ends where it began, or in itself."""
     length = rng.choice((1, 1, 2, 3, 10, 99, 100, 101, 1000))
     kinds = rng.choice((("typedef",), ("const", "volatile"), ("array",), ("pointer",), ("struct",), ("function",), _KINDS[3:]))
@@ -106,7 +106,7 @@ def wide(rng: random.Random) -> Graph:
     return [atom, *structs]
 
 
-def of_arrays(rng: random.Random) -> Graph:
+def array_graph(rng: random.Random) -> Graph:
     """Arrays of arrays, whose lengths multiply beyond every number."""
     depth = rng.choice((1, 2, 5, 30, 99, 101))
     graph = [Node("base", "int", size=rng.choice((0, 1, 4, 8)))]
@@ -115,7 +115,7 @@ def of_arrays(rng: random.Random) -> Graph:
 
 
 SHAPES: Final[tuple[tuple[Callable[[random.Random], Graph], int], ...]] = (
-    (anything, 60), (doubling, 10), (in_circles, 12), (deep, 6), (wide, 2), (of_arrays, 10),
+    (any_graph, 60), (doubling_graph, 10), (circular_graph, 12), (deep, 6), (wide, 2), (array_graph, 10),
 )  # fmt: skip
 
 
@@ -253,7 +253,7 @@ def _write_member(unit: _Unit, node: Node, member: Member) -> None:
         unit.entry(0x0D, False, *name, *of, (_OFFSET, _UDATA, member.bit_offset // 8))
 
 
-def of(rng: random.Random, what: str) -> tuple[str, bytes]:
+def make_graph(rng: random.Random, what: str) -> tuple[str, bytes]:
     """A graph as BTF or DWARF, and what its shape is."""
     shapes, weights = zip(*SHAPES, strict=True)
     shape = rng.choices(shapes, weights)[0]

@@ -63,7 +63,7 @@ def _parts(format_: str) -> tuple[tuple[Seed, str, bytes, anatomy.Anatomy, Roles
     for seed in seeds():
         if format_ in seed.recipe.formats.split():
             for name, data in seed.files:
-                known = anatomy.of(data)
+                known = anatomy.anatomy_of(data)
                 found.append((seed, name, data, known, Roles(known)))
     return tuple(found)
 
@@ -75,15 +75,15 @@ def _donors(format_: str) -> tuple[Donor, ...]:
 
 @cache
 def _mutators(format_: str, part: int) -> tuple[tuple[mutators.Mutator, int], ...]:
-    return mutators.of(format_, _parts(format_)[part][4])
+    return mutators.mutators_for(format_, _parts(format_)[part][4])
 
 
-def of(number: int, seed: int, format_: str = "all") -> Input:
+def input_of(number: int, seed: int, format_: str = "all") -> Input:
     """The input of a number, in a run with this seed and format."""
     rng = random.Random(f"{seed}/{number}")
     what = rng.choices(FORMATS, _WEIGHTS)[0] if format_ == "all" else format_
     if rng.random() < _SHARE[what]:
-        shape, data = graphs.of(rng, what)
+        shape, data = graphs.make_graph(rng, what)
         return Input(number, GRAPHS[what], "input", data, _command(rng, GRAPHS[what]), (shape,))
     parts = _parts(what)
     index = rng.randrange(len(parts))

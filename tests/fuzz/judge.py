@@ -18,14 +18,14 @@ def problems(command: Command, done: Done) -> list[str]:
     """What does not hold, as sentences; empty when all is well."""
     stderr = done.stderr.decode()
     if b"Traceback" in done.stderr:
-        return [f"a traceback: {_raised(stderr)}"]
+        return [f"a traceback: {_exception_of(stderr)}"]
     if done.status not in _STATUSES:
         return [f"exit status {done.status}: {stderr.strip()[-300:]}"]
     if command.words[0] == "check":
-        return list(_of_check(command, done))
+        return list(_check_faults(command, done))
     if command.words[0] == "containers":
-        return list(_of_containers(command, done, stderr))
-    return list(_of_show(command, done, stderr))
+        return list(_container_faults(command, done, stderr))
+    return list(_show_faults(command, done, stderr))
 
 
 def signature(problem: str) -> str:
@@ -33,7 +33,7 @@ def signature(problem: str) -> str:
     return re.sub(r"0x[0-9a-f]+|\d+|'[^']*'|`[^`]*`", "#", problem)[:240]
 
 
-def _raised(stderr: str) -> str:
+def _exception_of(stderr: str) -> str:
     """The exception, and the place in the project that raised it or called what did."""
     lines = stderr.splitlines()
     places = [line.strip() for line in lines if line.startswith("  File ") and "layoutlint" in line]
@@ -43,7 +43,7 @@ def _raised(stderr: str) -> str:
     return f"{end[:200]} in {where}"
 
 
-def _of_check(command: Command, done: Done) -> Iterator[str]:
+def _check_faults(command: Command, done: Done) -> Iterator[str]:
     """A status that fits the report; 0 only where every rule has been judged on a struct that was read."""
     if done.stderr:
         yield f"check says on stderr: {done.stderr[:200]!r}"
@@ -56,7 +56,7 @@ def _of_check(command: Command, done: Done) -> Iterator[str]:
         yield f"the report says exit {report['exit']}, the command {done.status}"
     outcomes = {finding["outcome"] for finding in report["findings"]}
     if done.status == 0:
-        yield from _vouched(command, report, outcomes)
+        yield from _vouch(command, report, outcomes)
     elif done.status == 1 and not outcomes & {"broken", "at-risk"}:
         yield "exit 1 without a finding"
     elif done.status == 3:
@@ -69,7 +69,7 @@ def _of_check(command: Command, done: Done) -> Iterator[str]:
                 yield f"{finding['rule']} is about a field at {field['offset']} of size {field['size']}"
 
 
-def _vouched(command: Command, report: dict[str, Any], outcomes: set[str]) -> Iterator[str]:
+def _vouch(command: Command, report: dict[str, Any], outcomes: set[str]) -> Iterator[str]:
     if report["unread"] or outcomes:
         yield f"exit 0 with {len(report['unread'])} unread and {sorted(outcomes)}"
     if not any(entry["structs"] for entry in report["inputs"]):
@@ -83,7 +83,7 @@ def _vouched(command: Command, report: dict[str, Any], outcomes: set[str]) -> It
         yield f"exit 0, and the coverage is {coverage}"
 
 
-def _of_show(command: Command, done: Done, stderr: str) -> Iterator[str]:
+def _show_faults(command: Command, done: Done, stderr: str) -> Iterator[str]:
     """A reason for 3; for 0 the structs that were asked for, with nothing outside their size."""
     if done.status == 1:
         yield "show exits with 1"
@@ -101,12 +101,12 @@ def _of_show(command: Command, done: Done, stderr: str) -> Iterator[str]:
             yield f"the output is no JSON: {error}"
             return
     if done.status == 0:
-        yield from _shown(command, structs, stderr)
+        yield from _show_rows(command, structs, stderr)
     for struct in structs:
         yield from _geometry(struct)
 
 
-def _of_containers(command: Command, done: Done, stderr: str) -> Iterator[str]:
+def _container_faults(command: Command, done: Done, stderr: str) -> Iterator[str]:
     """A reason for 3; for 0 a definition with a size, and every place within its container."""
     if done.status == 1:
         yield "containers exits with 1"
@@ -132,7 +132,7 @@ def _of_containers(command: Command, done: Done, stderr: str) -> Iterator[str]:
                 yield f"{way['name']} of {way['size']} bytes holds it at {way['offset']}"
 
 
-def _shown(command: Command, structs: list[dict[str, Any]], stderr: str) -> Iterator[str]:
+def _show_rows(command: Command, structs: list[dict[str, Any]], stderr: str) -> Iterator[str]:
     if not structs and "layoutlint: note: " not in stderr:
         yield "exit 0, and no struct was shown or said to be missing"
     for name in command.names:

@@ -28,9 +28,9 @@ def smaller(differing: list[int], still: Callable[[list[int]], bool]) -> list[in
     return differing
 
 
-def minimised(tried: Input, whole: bytes) -> Input:
+def minimise(tried: Input, whole: bytes) -> Input:
     """The input with as many bytes as in the seed's file as the first problem allows."""
-    wanted = {judge.signature(problem) for problem in trial.alone(tried)}
+    wanted = {judge.signature(problem) for problem in trial.run_alone(tried)}
     damaged = tried.data
 
     def with_only(places: list[int]) -> Input:
@@ -40,7 +40,7 @@ def minimised(tried: Input, whole: bytes) -> Input:
         return replace(tried, data=bytes(data))
 
     def still(places: list[int]) -> bool:
-        return bool(wanted & {judge.signature(problem) for problem in trial.alone(with_only(places))})
+        return bool(wanted & {judge.signature(problem) for problem in trial.run_alone(with_only(places))})
 
     common = min(len(whole), len(damaged))
     differing = [at for at in range(common) if whole[at] != damaged[at]]
@@ -55,7 +55,7 @@ def main() -> None:
         whole = dict(seed.files)
         damaged = next((file for file, data in kept.files.items() if whole.get(file) != data), "input")
         tried = replace(kept, damaged=damaged, data=kept.files[damaged])
-        less = minimised(tried, whole[damaged])
+        less = minimise(tried, whole[damaged])
         count = sum(a != b for a, b in zip(less.data, whole[damaged], strict=False)) + abs(len(less.data) - len(whole[damaged]))
         cases.save(folder, replace(less, log=()), cases.what(folder))
         print(f"{name}: {count} bytes of {damaged} differ from the seed {seed.name}")

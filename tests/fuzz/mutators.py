@@ -177,7 +177,7 @@ def exchange_sections(rng: random.Random, file: File) -> None:
     return None
 
 
-def _resized(rng: random.Random, file: File, piece: Extent) -> bytes:
+def _resize(rng: random.Random, file: File, piece: Extent) -> bytes:
     """What comes in place of a piece: nothing, it many times, it inside itself, other bytes and it."""
     content = bytes(file.data[piece.start : piece.end])
     how = rng.randrange(6)
@@ -200,7 +200,7 @@ def resize(rng: random.Random, file: File) -> None:
     if file.has_moved or not file.anatomy.pieces:
         return flip_bits(rng, file)
     piece = rng.choice(file.anatomy.pieces)
-    new = _resized(rng, file, piece)
+    new = _resize(rng, file, piece)
     grown = len(new) - (piece.end - piece.start)
     if rng.random() < 0.7:
         for unit in file.anatomy.units:
@@ -277,7 +277,7 @@ def splice(rng: random.Random, file: File) -> None:
     return None
 
 
-def of(what: str, roles: Roles) -> tuple[tuple[Mutator, int], ...]:
+def mutators_for(what: str, roles: Roles) -> tuple[tuple[Mutator, int], ...]:
     """The mutators for one kind of damage (dwarf, btf, elf), with how often each is taken."""
     def place(rng: random.Random, file: File) -> None:
         write_place(rng, file, roles, what)

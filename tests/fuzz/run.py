@@ -116,7 +116,7 @@ class _Job:
         return _REACHED_ITS_END
 
     def _try(self, number: int, ready: set[str]) -> list[str]:
-        tried = inputs.of(number, self.plan.seed, self.plan.format)
+        tried = inputs.input_of(number, self.plan.seed, self.plan.format)
         folder = self.folder / tried.seed.name
         if tried.seed.name not in ready:
             folder.mkdir(exist_ok=True)
@@ -155,7 +155,7 @@ class _Job:
         if self.other is not None:
             self.other.stop()
         self.shared[_DONE] += 1
-        return Violation(current, tuple(trial.ended(status, self.trace)))
+        return Violation(current, tuple(trial.end_reasons(status, self.trace)))
 
 
 def many(plan: Plan, keep: Callable[[Violation], bool], with_other: bool = True) -> Summary:
@@ -164,7 +164,7 @@ def many(plan: Plan, keep: Callable[[Violation], bool], with_other: bool = True)
     undo = command.prepare()
     _warm()
     for number in range(200):  # what is made once, before the workers inherit it
-        inputs.of(number, plan.seed, plan.format)
+        inputs.input_of(number, plan.seed, plan.format)
     gc.collect()
     gc.freeze()
     scratch = Path(tempfile.mkdtemp(prefix="fuzz-"))

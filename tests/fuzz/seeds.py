@@ -47,39 +47,39 @@ class Recipe:
     """What the command is given."""
 
 
-def _of(name: str, formats: str, *commands: str, **more: object) -> Recipe:
+def _recipe_of(name: str, formats: str, *commands: str, **more: object) -> Recipe:
     return Recipe(name, formats, commands, **more)  # type: ignore[arg-type]
 
 
 def _gcc(name: str, flags: str, *then: str, formats: str = "dwarf", **more: object) -> Recipe:
-    return _of(name, formats, f"{GCC} {flags} -o input", *then, **more)
+    return _recipe_of(name, formats, f"{GCC} {flags} -o input", *then, **more)
 
 
 _RAW = "objcopy -O binary --only-section=.BTF --set-section-flags .BTF=alloc"
 RECIPES: Final = (
     # DWARF of each version, linked, of two units
     *(_gcc(f"gcc-dwarf{n}", f"-gdwarf-{n} {_LINK} one.c two.c") for n in (2, 3, 4, 5)),
-    *(_of(f"clang-dwarf{n}", "dwarf", f"{CLANG} -gdwarf-{n} {_LINK} one.c two.c -o input") for n in (2, 3, 4, 5)),
+    *(_recipe_of(f"clang-dwarf{n}", "dwarf", f"{CLANG} -gdwarf-{n} {_LINK} one.c two.c -o input") for n in (2, 3, 4, 5)),
     _gcc("gcc-dwarf4-types", f"-gdwarf-4 -fdebug-types-section {_LINK} one.c two.c"),
     _gcc("gcc-dwarf5-types", f"-gdwarf-5 -fdebug-types-section {_LINK} one.c two.c"),
     _gcc("gcc-dwarf5-64", f"-gdwarf-5 -gdwarf64 {_LINK} one.c two.c"),
-    _of("clang-dwarf5-64", "dwarf", f"{CLANG} -gdwarf-5 -gdwarf64 -c one.c -o input"),
+    _recipe_of("clang-dwarf5-64", "dwarf", f"{CLANG} -gdwarf-5 -gdwarf64 -c one.c -o input"),
     _gcc("gcc-strict", "-gdwarf-3 -gstrict-dwarf -c one.c"),
     _gcc("gcc-lto", f"-gdwarf-5 -flto -fno-fat-lto-objects {_LINK} one.c two.c"),
-    _of("mixed-languages", "dwarf", f"{GCC} -g -c one.c -o one.o", f"g++ {_MAP} -gno-record-gcc-switches -g -c plus.cc -o plus.o",
+    _recipe_of("mixed-languages", "dwarf", f"{GCC} -g -c one.c -o one.o", f"g++ {_MAP} -gno-record-gcc-switches -g -c plus.cc -o plus.o",
         "ld -r one.o plus.o -o input", status=3),  # the C++ unit has a `ring` of its own, which is not judged
     # Object files: relocations, groups
     _gcc("gcc-object", "-gdwarf-5 -c one.c", formats="dwarf elf"),
     _gcc("gcc-object-types", "-gdwarf-4 -fdebug-types-section -c one.c", formats="dwarf elf"),
-    _of("gcc-merged-objects", "dwarf elf", f"{GCC} -gdwarf-4 -c one.c", f"{GCC} -gdwarf-5 -c two.c", "ld -r one.o two.o -o input"),
-    *(_of(f"clang-{target}", "dwarf elf", f"{FOREIGN}{target}-linux-gnu")
+    _recipe_of("gcc-merged-objects", "dwarf elf", f"{GCC} -gdwarf-4 -c one.c", f"{GCC} -gdwarf-5 -c two.c", "ld -r one.o two.o -o input"),
+    *(_recipe_of(f"clang-{target}", "dwarf elf", f"{FOREIGN}{target}-linux-gnu")
       for target in ("powerpc64", "s390x", "mips", "mips64", "arm", "armeb", "i386", "riscv64")),
     # Split units
     _gcc("gcc-split", f"-gdwarf-5 -gsplit-dwarf {_LINK} one.c", more=("input-one.dwo",)),
     _gcc("gcc-split-object", "-gdwarf-4 -gsplit-dwarf -c one.c", more=("input.dwo",)),
-    _of("clang-split", "dwarf", f"{CLANG} -gdwarf-5 -gsplit-dwarf -c one.c -o input", more=("input.dwo",)),
+    _recipe_of("clang-split", "dwarf", f"{CLANG} -gdwarf-5 -gsplit-dwarf -c one.c -o input", more=("input.dwo",)),
     _gcc("gcc-dwp", f"-gdwarf-4 -gsplit-dwarf {_LINK} one.c two.c", "dwp -o input.dwp input-one.dwo input-two.dwo", more=("input.dwp",)),
-    _of("clang-dwp", "dwarf", f"{CLANG} -gdwarf-5 -gsplit-dwarf -c one.c -o input", "llvm-dwp input.dwo -o input.dwp", more=("input.dwp",)),
+    _recipe_of("clang-dwp", "dwarf", f"{CLANG} -gdwarf-5 -gsplit-dwarf -c one.c -o input", "llvm-dwp input.dwo -o input.dwp", more=("input.dwp",)),
     _gcc("gcc-dwo", "-gdwarf-5 -gsplit-dwarf -c one.c", "mv input.dwo input"),
     # Separate files
     _gcc("dwz", f"-gdwarf-4 {_LINK} one.c two.c", "cp input other", "dwz -m shared -r input other", more=("shared",)),
@@ -92,24 +92,24 @@ RECIPES: Final = (
     _gcc("gcc-zdebug", f"-gdwarf-4 {_LINK} one.c two.c", "objcopy --compress-debug-sections=zlib-gnu input", formats="dwarf elf"),
     _gcc("gcc-zstd", f"-gdwarf-5 {_LINK} one.c two.c", "objcopy --compress-debug-sections=zstd input", formats="dwarf elf"),
     # BTF
-    _of("btf-elf", "btf elf", BPF, "llvm-strip -g bpf.o -o input"),
-    _of("btf-raw", "btf", BPF, "llvm-objcopy --dump-section .BTF=input bpf.o"),
-    _of("btf-raw-big-endian", "btf", BPF + "eb", "llvm-objcopy --dump-section .BTF=input bpf.o"),
-    _of("btf-pahole", "btf elf", f"{GCC} -gdwarf-4 {_LINK} one.c two.c -o input", "pahole -J input", "strip -g input"),
-    _of("btf-split", "btf", f"{GCC} -gdwarf-4 {_LINK} one.c -o base", "pahole --btf_encode_detached=vmlinux base",
+    _recipe_of("btf-elf", "btf elf", BPF, "llvm-strip -g bpf.o -o input"),
+    _recipe_of("btf-raw", "btf", BPF, "llvm-objcopy --dump-section .BTF=input bpf.o"),
+    _recipe_of("btf-raw-big-endian", "btf", BPF + "eb", "llvm-objcopy --dump-section .BTF=input bpf.o"),
+    _recipe_of("btf-pahole", "btf elf", f"{GCC} -gdwarf-4 {_LINK} one.c two.c -o input", "pahole -J input", "strip -g input"),
+    _recipe_of("btf-split", "btf", f"{GCC} -gdwarf-4 {_LINK} one.c -o base", "pahole --btf_encode_detached=vmlinux base",
         f"{GCC} -gdwarf-4 {_LINK} one.c two.c -o module", "pahole --btf_base vmlinux --btf_encode_detached=input module",
         more=("vmlinux",), rules="split.toml"),
-    _of("btf-split-elf", "btf", f"{GCC} -gdwarf-4 {_LINK} one.c -o base", "pahole --btf_encode_detached=vmlinux base",
+    _recipe_of("btf-split-elf", "btf", f"{GCC} -gdwarf-4 {_LINK} one.c -o base", "pahole --btf_encode_detached=vmlinux base",
         f"{GCC} -gdwarf-4 {_LINK} one.c two.c -o input", "pahole --btf_base vmlinux -J input", "strip -g input",
         more=("vmlinux",), options=("--btf-base", "vmlinux"), rules="split.toml"),
-    _of("btf-distilled", "btf", f"{GCC} -gdwarf-4 {_LINK} one.c -o base", "pahole --btf_encode_detached=vmlinux base",
+    _recipe_of("btf-distilled", "btf", f"{GCC} -gdwarf-4 {_LINK} one.c -o base", "pahole --btf_encode_detached=vmlinux base",
         f"{GCC} -gdwarf-4 {_LINK} one.c two.c -o input", "pahole --btf_base vmlinux -J input", "strip -g input",
         "objcopy --add-section .BTF.base=vmlinux input", rules="split.toml"),
-    _of("modules", "btf elf dwarf", f"{GCC} -gdwarf-4 {_LINK} one.c -o base", "pahole --btf_encode_detached=vmlinux base",
+    _recipe_of("modules", "btf elf dwarf", f"{GCC} -gdwarf-4 {_LINK} one.c -o base", "pahole --btf_encode_detached=vmlinux base",
         f"{GCC} -gdwarf-4 {_LINK} one.c two.c -o one.ko", "pahole --btf_base vmlinux -J one.ko", "strip -g one.ko", "cp one.ko two.ko",
         f"{GCC} -gdwarf-5 -c two.c -o three.ko", opened=".", more=("one.ko", "two.ko", "three.ko", "vmlinux"), options=("--jobs", "1"), rules="split.toml"),
     *(_gcc(f"module-{how.split()[0]}", "-gdwarf-5 -c one.c", f"{how} -c input > packed", "mv packed input", formats="elf") for how in ("gzip -9n", "xz", "zstd -19q")),
-    _of("btf-and-dwarf", "btf dwarf elf", f"{GCC} -gdwarf-4 {_LINK} one.c -o input", "pahole -J input"),
+    _recipe_of("btf-and-dwarf", "btf dwarf elf", f"{GCC} -gdwarf-4 {_LINK} one.c -o input", "pahole -J input"),
 )  # fmt: skip
 
 

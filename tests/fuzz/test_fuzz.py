@@ -25,14 +25,14 @@ SECONDS = 45
 SEEDS = {seed.name: seed for seed in seeds()}
 
 
-def undamaged(seed: Seed) -> Input:
+def undamaged_input(seed: Seed) -> Input:
     return Input(0, seed, seed.files[0][0], seed.files[0][1], inputs.check(seed.recipe.rules), ())
 
 
 @pytest.mark.parametrize("name", SEEDS)
 def test_a_seed_is_read(name, tmp_path, monkeypatch):
-    tried = undamaged(SEEDS[name])
-    assert trial.alone(tried) == []
+    tried = undamaged_input(SEEDS[name])
+    assert trial.run_alone(tried) == []
     command.put(tmp_path, tried.files)
     monkeypatch.chdir(tmp_path)
     done = command.run(tried.words)
@@ -56,16 +56,16 @@ FOUND = sorted(path.parent for path in cases.FOUND.glob("*/case.toml"))
 
 @pytest.mark.parametrize("folder", FOUND, ids=lambda folder: folder.name)
 def test_what_was_found_stays_fixed(folder):
-    assert trial.alone(cases.load(folder)) == [], cases.what(folder)
+    assert trial.run_alone(cases.load(folder)) == [], cases.what(folder)
 
 
 @pytest.mark.exhaustive
 def test_a_number_means_the_same_input_everywhere():
     program = ("import hashlib; from tests.fuzz import inputs; "
-               "print(hashlib.sha256(repr([inputs.of(n, 7) for n in range(150)]).encode()).hexdigest())")  # fmt: skip
+               "print(hashlib.sha256(repr([inputs.input_of(n, 7) for n in range(150)]).encode()).hexdigest())")  # fmt: skip
     given = {subprocess.run([sys.executable, "-c", program], cwd=ROOT, env={**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": str(ROOT)},
                             capture_output=True, text=True, check=True).stdout.strip() for seed in "01"}  # fmt: skip
-    assert given == {hashlib.sha256(repr([inputs.of(n, 7) for n in range(150)]).encode()).hexdigest()}
+    assert given == {hashlib.sha256(repr([inputs.input_of(n, 7) for n in range(150)]).encode()).hexdigest()}
 
 
 def hang() -> None:
@@ -113,7 +113,7 @@ FAULTS = [
 def test_the_harness_sees_faults_of_the_program(fault, said, monkeypatch):
     monkeypatch.setattr(cli, "main", fault)
     monkeypatch.setattr(trial, "SECONDS", 0.5)
-    assert [problem[: len(said)] for problem in trial.alone(undamaged(SEEDS["btf-raw"]))[:1]] == [said]
+    assert [problem[: len(said)] for problem in trial.run_alone(undamaged_input(SEEDS["btf-raw"]))[:1]] == [said]
 
 
 CHECK = Command(("check", "input"), rules=("mine",))
@@ -170,6 +170,6 @@ def test_minimising_an_input_undoes_other_damage(monkeypatch):
     data = bytearray(whole)
     for at in (2, 40, 44, 100, 200, 300):
         data[at] ^= 0x55
-    monkeypatch.setattr(trial, "alone", lambda tried: ["both"] if tried.data[44] != whole[44] and tried.data[200] != whole[200] else [])
-    less = minimise.minimised(Input(0, seed, "input", bytes(data), CHECK, ()), whole).data
+    monkeypatch.setattr(trial, "run_alone", lambda tried: ["both"] if tried.data[44] != whole[44] and tried.data[200] != whole[200] else [])
+    less = minimise.minimise(Input(0, seed, "input", bytes(data), CHECK, ()), whole).data
     assert [at for at in range(len(whole)) if less[at] != whole[at]] == [44, 200]

@@ -42,7 +42,7 @@ def limit(trace: Path) -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
-def timed(words: tuple[str, ...]) -> Done:
+def run_timed(words: tuple[str, ...]) -> Done:
     """Runs the command; the process ends when it takes too long."""
     signal.setitimer(signal.ITIMER_PROF, SECONDS)
     signal.setitimer(signal.ITIMER_REAL, _WAITS * SECONDS)
@@ -57,14 +57,14 @@ def examine(tried: Input, twice: bool = False, other: Other | None = None) -> tu
     """Everything that does not hold of an input whose files lie in this folder, and the exit status."""
     before = peak()
     try:
-        done = timed(tried.words)
+        done = run_timed(tried.words)
     except BaseException as error:
         return [f"{type(error).__name__} escapes from main: {error}"], None
     found = judge.problems(tried.command, done)
     grown = peak() - before
     if grown > BYTES:
         found.append(f"memory grew by {grown >> 20} MiB")
-    if twice and timed(tried.words) != done:
+    if twice and run_timed(tried.words) != done:
         found.append("a second run gives something else")
     if other is not None and (they := other(tried.words)) != done:
         found.append(f"compiled and interpreted differ: {_difference(done, they)}")
@@ -86,7 +86,7 @@ def peak() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
-def ended(status: int, trace: Path) -> list[str]:
+def end_reasons(status: int, trace: Path) -> list[str]:
     """What to say of a process that did not end by itself."""
     text = trace.read_text() if trace.exists() else ""
     places = [line.strip() for line in text.splitlines() if line.startswith("  File ") and "layoutlint" in line and "tests" not in line]
@@ -99,7 +99,7 @@ def ended(status: int, trace: Path) -> list[str]:
     return [f"killed by {signal.Signals(number).name} in {where}"]
 
 
-def alone(tried: Input) -> list[str]:
+def run_alone(tried: Input) -> list[str]:
     """Examines an input in a process of its own, with all limits."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -117,7 +117,7 @@ def alone(tried: Input) -> list[str]:
             finally:
                 os._exit(status)
         _, status = os.waitpid(child, 0)
-        return list(json.loads(told.read_text())) if told.exists() else ended(status, trace)
+        return list(json.loads(told.read_text())) if told.exists() else end_reasons(status, trace)
 
 
 def as_users_do(tried: Input) -> str:

@@ -99,7 +99,7 @@ why = "w"
 """
 
 
-def _built(folder: Path, compiler: str, code: str, *flags: str, is_linked: bool) -> Path:
+def _build(folder: Path, compiler: str, code: str, *flags: str, is_linked: bool) -> Path:
     if not shutil.which(compiler):
         pytest.skip(f"needs {compiler}")
     source, made = folder / "x.c", folder / "x.o"
@@ -128,11 +128,11 @@ def _outcome(made: Path, placement: str = "static", *options: str, rules: str = 
 @pytest.mark.parametrize("name", CASES)
 def test_uses_settle_what_is_not_stated(name: str, compiler: str, is_linked: bool, tmp_path: Path) -> None:
     case = CASES[name]
-    made = _built(tmp_path, compiler, case.code, is_linked=is_linked)
-    program = made if is_linked else _built(tmp_path, compiler, case.code, is_linked=True)
+    made = _build(tmp_path, compiler, case.code, is_linked=is_linked)
+    program = made if is_linked else _build(tmp_path, compiler, case.code, is_linked=True)
     is_aligned = subprocess.run([program]).returncode
     if not is_linked:
-        made = _built(tmp_path, compiler, case.code, is_linked=False)
+        made = _build(tmp_path, compiler, case.code, is_linked=False)
     truth = "kept" if is_aligned else "at-risk"
     expected = truth if case.known[COMPILERS.index(compiler)] == "=" else "unknown"
     assert _outcome(made)[0] == expected
@@ -143,14 +143,14 @@ def test_uses_settle_what_is_not_stated(name: str, compiler: str, is_linked: boo
 def test_verdicts_on_other_orders_hold_for_each_alignment(
     placement: str, outcome: str, seed: tuple[str, ...], tmp_path: Path
 ) -> None:
-    made = _built(tmp_path, "gcc-12", PLAIN, is_linked=False)
+    made = _build(tmp_path, "gcc-12", PLAIN, is_linked=False)
     shuffled = ("--randstruct", "gcc-full", "--kernel-version", "6.12", "--randomized", "s", *seed)
     assert _outcome(made, placement, *shuffled)[0] == outcome
 
 
 def test_a_hole_before_what_may_be_atomic_proves_nothing(tmp_path: Path) -> None:
     """DWARF 4 of gcc does not state `_Atomic`, which aligns 16 bytes to 16: a hole of 7 is no proof of 8."""
-    made = _built(tmp_path, "gcc-12", PACKED + "struct c {\n char x[9];\n _Atomic struct s s;\n} c;", "-gdwarf-4", is_linked=False)
+    made = _build(tmp_path, "gcc-12", PACKED + "struct c {\n char x[9];\n _Atomic struct s s;\n} c;", "-gdwarf-4", is_linked=False)
     assert _outcome(made)[0] == "unknown"
 
 
@@ -177,14 +177,14 @@ why = "w"
 
 @pytest.mark.parametrize(("between", "outcome"), [("", "kept"), (" int : 8;", "unknown")], ids=["proved", "open"])
 def test_uses_of_containers_settle_where_an_embedded_struct_can_start(between: str, outcome: str, tmp_path: Path) -> None:
-    made = _built(tmp_path, "gcc-12", IN_A_CONTAINER % f"{between}\n struct c c;".lstrip("\n"), is_linked=False)
+    made = _build(tmp_path, "gcc-12", IN_A_CONTAINER % f"{between}\n struct c c;".lstrip("\n"), is_linked=False)
     rules = RULES.replace("[[rule]]", '[struct.c]\nplacement = "static"\n[[rule]]')
     assert _outcome(made, "embedded", rules=rules)[0] == outcome
 
 
 def test_what_is_declared_in_a_container_counts_for_each_of_its_alignments(tmp_path: Path) -> None:
     code = PLAIN + "struct t {\n long far;\n};\nstruct c {\n struct s s;\n long gap[4];\n struct t t;\n} c;\n"
-    made = _built(tmp_path, "gcc-12", code, is_linked=False)
+    made = _build(tmp_path, "gcc-12", code, is_linked=False)
     outcome, message = _outcome(made, rules=AROUND)
     assert (outcome, "t.far" in message) == ("at-risk", True)
 

@@ -82,7 +82,7 @@ class Memory:
 MEMORY = Memory()
 
 
-def padded(size: int, align: int) -> int:
+def pad(size: int, align: int) -> int:
     while size % align:
         size += 1
     return size
@@ -133,11 +133,11 @@ class TestAgainstMemory:
 
     @pytest.mark.parametrize(("size", "line"), list(product(SIZES, LINES)))
     def test_slab(self, size, line):
-        judged_as(size, 8, set(MEMORY.slab(padded(size, 8))), line, storage("slab"))
+        judged_as(size, 8, set(MEMORY.slab(pad(size, 8))), line, storage("slab"))
 
     @pytest.mark.parametrize(("size", "align"), list(product(SIZES, (8, 16, 32, 64, 128))))
     def test_slab_that_asks_for_an_alignment(self, size, align):
-        judged_as(size, 8, set(MEMORY.slab(padded(size, align))), 64, storage(f"slab:{align}"))
+        judged_as(size, 8, set(MEMORY.slab(pad(size, align))), 64, storage(f"slab:{align}"))
 
     @pytest.mark.parametrize(("size", "behind"), list(product(SIZES, (8, 16, 40))))
     def test_slab_whose_objects_have_something_behind_them(self, size, behind):
@@ -147,8 +147,8 @@ class TestAgainstMemory:
     @pytest.mark.parametrize("track", [0, 48])
     def test_slab_with_red_zones(self, size, align, track):
         """slab_debug=Z, and ZU with two records of who was there: fixup_red_left() moves what begins a slot."""
-        before = padded(8, align)
-        slot = padded(size + 8 + track + 8 + before, align)
+        before = pad(8, align)
+        slot = pad(size + 8 + track + 8 + before, align)
         addresses = {start + before for start in MEMORY.slab(slot)}
         judged_as(size, 8, addresses, 64, storage(f"slab:{align}", stride=slot, red_zone=True))
 
@@ -156,7 +156,7 @@ class TestAgainstMemory:
     def test_slab_whose_free_pointer_stands_behind_the_object(self, size, align):
         if size % align:
             return
-        stride = padded(padded(size, 8) + 8, max(8, align))
+        stride = pad(pad(size, 8) + 8, max(8, align))
         judged_as(size, align, set(MEMORY.slab(stride)), 64, storage("slab", constructor=True))
 
     @pytest.mark.parametrize("word", ["static", "percpu"])
@@ -171,7 +171,7 @@ class TestAgainstMemory:
         said = storage(word, array=count)
         blocks = {
             "kmalloc": lambda: MEMORY.kmalloc(size * count),
-            "slab": lambda: MEMORY.slab(padded(size * count, 8)),
+            "slab": lambda: MEMORY.slab(pad(size * count, 8)),
             "static:32": lambda: MEMORY.variables(32),
         }.get(word, lambda: MEMORY.variables(64))()
         judged_as(size, 8, set(elements(blocks, size, count)), 64, said)
@@ -198,7 +198,7 @@ class TestAgainstMemory:
         found = placement.embedded_placements(Container(holder, "x", "x", offset * 8, arrays, ()), 64, None, storage(word))
         blocks = {
             "kmalloc": lambda: MEMORY.kmalloc(size), "slab": lambda: MEMORY.slab(size),
-            "slab:64": lambda: MEMORY.slab(padded(size, 64)), "line": lambda: MEMORY.variables(64),
+            "slab:64": lambda: MEMORY.slab(pad(size, 64)), "line": lambda: MEMORY.variables(64),
         }[word]()  # fmt: skip
         inner = elements((block + offset for block in blocks), *((array[1], array[0]) if array else (0, 1)))
         assert found is not None
@@ -207,8 +207,8 @@ class TestAgainstMemory:
 
 ALLOCATED = {
     "kmalloc": lambda size, align: MEMORY.kmalloc(size),
-    "slab": lambda size, align: MEMORY.slab(padded(size, max(align, 8))),
-    "slab:32": lambda size, align: MEMORY.slab(padded(size, max(align, 32))),
+    "slab": lambda size, align: MEMORY.slab(pad(size, max(align, 8))),
+    "slab:32": lambda size, align: MEMORY.slab(pad(size, max(align, 32))),
     "line": lambda size, align: MEMORY.variables(max(align, 64)),
     "malloc": lambda size, align: MEMORY.variables(16),
     "aligned:16": lambda size, align: MEMORY.variables(16),

@@ -18,7 +18,7 @@ from layoutlint.model.structs import Field, Struct
 from layoutlint.model.wanted import Wanted
 from layoutlint.readers.dispatch import read
 from tests.harness.build import X86_64, member, struct
-from tests.harness.pace import within
+from tests.harness.pace import limit_time
 from tests.oracles.c_probe import compile_c, need
 
 SOURCE = """
@@ -166,12 +166,12 @@ def expected(request, tmp_path_factory) -> dict[tuple[str, str], tuple[int, tupl
     return found
 
 
-def used() -> str:
+def use() -> str:
     return SOURCE + "".join(f"{of} *use{number};\n" for number, of in enumerate(USED))
 
 
 def dwarf(compiler: str, *flags: str) -> Callable[[Path], Path]:
-    return lambda folder: compile_c(compiler, used(), folder / "object.o", "-g", "-c", *flags)
+    return lambda folder: compile_c(compiler, use(), folder / "object.o", "-g", "-c", *flags)
 
 
 def pahole_btf(compiler: str) -> Callable[[Path], Path]:
@@ -207,7 +207,7 @@ def structs(request, tmp_path_factory) -> tuple[Struct, ...]:
     return read(str(path), Wanted(names, everything=True), ReadOptions(reader=reader)).structs
 
 
-def told(index: Index, name: str, is_direct: bool = False) -> list[Told]:
+def describe(index: Index, name: str, is_direct: bool = False) -> list[Told]:
     definitions = index.definitions(name)
     assert len(definitions) == 1, f"{name} is {definitions}"
     return [Told.by(way) for way in index.containers(name, definitions[0], is_direct)]
@@ -221,7 +221,7 @@ class TestEveryReader:
             Told(top.split(" ")[-1], re.sub(r"\[\d*\]", "", written), *expected[top, written], through)
             for top, written, through in ways
         ]
-        found = told(index, name)
+        found = describe(index, name)
         assert sorted(found, key=str) == sorted(wanted, key=str)
         assert [(way.container, way.offset, way.path) for way in found] == sorted(
             (way.container, way.offset, way.path) for way in found
@@ -229,19 +229,19 @@ class TestEveryReader:
         assert index.ambiguous_typedefs(name) == set()
 
     def test_direct_ones_lead_through_no_other(self, structs, name, ways):
-        found = told(Index(structs), name, is_direct=True)
+        found = describe(Index(structs), name, is_direct=True)
         assert sorted((way.container, way.path) for way in found) == sorted(
             (top.split(" ")[-1], re.sub(r"\[\d*\]", "", written)) for top, written, through in ways if not through
         )
 
     def test_shapes_tell_what_identity_does_not(self, structs, name, ways):
         """Structs that come from several files or processes are equal without being the same objects."""
-        copies = tuple(_copied(struct) for struct in structs)
-        assert told(Index(copies), name) == told(Index(structs), name)
-        assert told(Index((*structs, *copies)), name) == told(Index(structs), name)
+        copies = tuple(_copy_of(struct) for struct in structs)
+        assert describe(Index(copies), name) == describe(Index(structs), name)
+        assert describe(Index((*structs, *copies)), name) == describe(Index(structs), name)
 
 
-def _copied(of: Struct) -> Struct:
+def _copy_of(of: Struct) -> Struct:
     def fields(members: tuple[Field, ...]) -> tuple[Field, ...]:
         return tuple(
             Field(f.name, f.type, f.bit_offset, f.bit_size, f.is_bitfield, f.aggregate, f.dims, fields(f.members),
@@ -252,7 +252,7 @@ def _copied(of: Struct) -> Struct:
     return Struct(of.name, of.aggregate, of.bit_size, of.align, fields(of.fields), of.target, of.source, of.origin, of.aliases)
 
 
-def embedded(name: str | None, spelled: str, offset: int, of: Struct, *dims: int | None) -> Field:
+def embed(name: str | None, spelled: str, offset: int, of: Struct, *dims: int | None) -> Field:
     """A field that holds a struct, or an array of them."""
     size = of.bit_size or 0
     for count in dims:
@@ -264,7 +264,7 @@ def embedded(name: str | None, spelled: str, offset: int, of: Struct, *dims: int
 LOCK = struct("lock", 8, member("word", 0, 8))
 
 
-def listed(index: Index, name: str) -> list[list[tuple[str, str, int]]]:
+def list_rows(index: Index, name: str) -> list[list[tuple[str, str, int]]]:
     """For each definition of a name, its containers with written paths and offsets."""
     return [
         [(way.struct.name, way.written, way.offset) for way in index.containers(name, of)]
@@ -275,14 +275,14 @@ def listed(index: Index, name: str) -> list[list[tuple[str, str, int]]]:
 class TestDefinitions:
     def test_different_ones_of_a_name_are_kept_apart(self):
         small, large = struct("s", 8, member("a", 0, 8)), struct("s", 16, member("b", 0, 8), member("c", 8, 8))
-        one = struct("one", 8, embedded("x", "struct s", 0, small))
-        two = struct("two", 24, member("a", 0, 8), embedded("x", "struct s", 8, large))
-        assert listed(Index((small, large, one, two)), "s") == [[("one", "x", 0)], [("two", "x", 8)]]
+        one = struct("one", 8, embed("x", "struct s", 0, small))
+        two = struct("two", 24, member("a", 0, 8), embed("x", "struct s", 8, large))
+        assert list_rows(Index((small, large, one, two)), "s") == [[("one", "x", 0)], [("two", "x", 8)]]
 
     def test_containers_of_one_name_are_kept_apart(self):
-        one = struct("c", 8, embedded("x", "struct lock", 0, LOCK))
-        two = struct("c", 16, member("a", 0, 8), embedded("x", "struct lock", 8, LOCK))
-        assert listed(Index((LOCK, one, two)), "lock") == [[("c", "x", 0), ("c", "x", 8)]]
+        one = struct("c", 8, embed("x", "struct lock", 0, LOCK))
+        two = struct("c", 16, member("a", 0, 8), embed("x", "struct lock", 8, LOCK))
+        assert list_rows(Index((LOCK, one, two)), "lock") == [[("c", "x", 0), ("c", "x", 8)]]
 
     def test_those_that_differ_in_size_alone_are_kept_apart(self):
         again = struct("lock", 64, member("word", 0, 8), align=64)
@@ -290,41 +290,41 @@ class TestDefinitions:
 
     def test_equal_ones_are_one(self):
         again = struct("lock", 8, member("word", 0, 8))
-        holder = struct("c", 8, embedded("x", "struct lock", 0, again))
-        assert listed(Index((LOCK, again, holder)), "lock") == [[("c", "x", 0)]]
+        holder = struct("c", 8, embed("x", "struct lock", 0, again))
+        assert list_rows(Index((LOCK, again, holder)), "lock") == [[("c", "x", 0)]]
 
     def test_a_tag_is_no_typedef_of_the_same_name(self):
         other = struct("other", 16, member("a", 0, 8), member("b", 8, 8))
-        holder = struct("c", 24, embedded("x", "struct lock", 0, LOCK), embedded("y", "lock", 8, other))
-        assert listed(Index((LOCK, other, holder)), "lock") == [[("c", "x", 0)], [("c", "y", 8)]]
+        holder = struct("c", 24, embed("x", "struct lock", 0, LOCK), embed("y", "lock", 8, other))
+        assert list_rows(Index((LOCK, other, holder)), "lock") == [[("c", "x", 0)], [("c", "y", 8)]]
 
     def test_a_definition_that_only_a_field_tells_of(self):
-        holder = struct("c", 16, member("a", 0, 8), embedded("x", "struct lock", 8, LOCK))
-        other = struct("d", 16, embedded("y", "const struct lock", 0, LOCK), embedded("z", "struct lock", 8, LOCK))
-        copy = struct("e", 8, embedded("w", "struct lock", 0, struct("lock", 8, member("word", 0, 8))))
-        assert listed(Index((holder, other, copy)), "lock") == [[("c", "x", 8), ("d", "y", 0), ("d", "z", 8), ("e", "w", 0)]]
+        holder = struct("c", 16, member("a", 0, 8), embed("x", "struct lock", 8, LOCK))
+        other = struct("d", 16, embed("y", "const struct lock", 0, LOCK), embed("z", "struct lock", 8, LOCK))
+        copy = struct("e", 8, embed("w", "struct lock", 0, struct("lock", 8, member("word", 0, 8))))
+        assert list_rows(Index((holder, other, copy)), "lock") == [[("c", "x", 8), ("d", "y", 0), ("d", "z", 8), ("e", "w", 0)]]
 
     def test_a_typedef_that_fits_two_structs_is_not_guessed(self):
         """Structs without members look alike; a reader that is asked for the typedef tells."""
         one, two = struct("one", 0), struct("two", 0)
-        holder = struct("c", 8, embedded("x", "either_t", 0, one), member("a", 0, 8))
+        holder = struct("c", 8, embed("x", "either_t", 0, one), member("a", 0, 8))
         index = Index((one, two, holder))
         assert index.ambiguous_typedefs("one") == index.ambiguous_typedefs("two") == {"either_t"}
         assert index.ambiguous_typedefs("c") == set()  # which is neither, and in neither
-        assert listed(index, "one") == listed(index, "two") == [[]]
+        assert list_rows(index, "one") == list_rows(index, "two") == [[]]
         asked = Struct("two", "struct", 0, 1, (), X86_64, aliases=("either_t",))
         settled = Index((one, asked, holder))
         assert settled.ambiguous_typedefs("one") == settled.ambiguous_typedefs("two") == set()
-        assert (listed(settled, "one"), listed(settled, "two")) == ([[]], [[("c", "x", 0)]])
+        assert (list_rows(settled, "one"), list_rows(settled, "two")) == ([[]], [[("c", "x", 0)]])
 
     def test_an_unnamed_member_with_a_tag(self):
         """-fms-extensions: the members of `struct lock;` are the container's own."""
-        holder = struct("c", 16, member("a", 0, 8), embedded(None, "struct lock", 8, LOCK))
-        top = struct("top", 16, embedded("c", "struct c", 0, holder))
-        assert listed(Index((LOCK, holder, top)), "lock") == [[("c", "", 8), ("top", "c", 8)]]
+        holder = struct("c", 16, member("a", 0, 8), embed(None, "struct lock", 8, LOCK))
+        top = struct("top", 16, embed("c", "struct c", 0, holder))
+        assert list_rows(Index((LOCK, holder, top)), "lock") == [[("c", "", 8), ("top", "c", 8)]]
 
     def test_an_element_whose_size_nothing_tells(self):
-        inner = Field("x", CType("struct {...}", "[]"), 64, 0, False, "struct", (None,), (embedded("l", "struct lock", 0, LOCK),))
+        inner = Field("x", CType("struct {...}", "[]"), 64, 0, False, "struct", (None,), (embed("l", "struct lock", 0, LOCK),))
         (way,) = Index((LOCK, holder := struct("c", 8, inner))).containers("lock", LOCK)
         assert way.struct is holder
         assert [(array.path, array.count, array.bit_stride) for array in way.arrays] == [("x", None, None)]
@@ -338,18 +338,18 @@ class TestDefinitions:
         assert Index((holder, held)).field_without_type("s", held) == name
 
     def test_the_names_that_can_be_asked_for(self):
-        holder = struct("c", 8, embedded("x", "lock_t", 0, LOCK))
+        holder = struct("c", 8, embed("x", "lock_t", 0, LOCK))
         assert Index((LOCK, holder)).names == ["c", "lock", "lock_t"]
         assert Index((LOCK, holder)).definitions("nothing") == ()
 
 
-def doubled(levels: int) -> list[Struct]:
+def double(levels: int) -> list[Struct]:
     """Structs each of which holds the one before it twice: 2^levels ways to the first from the last."""
     made = [LOCK]
     for level in range(levels):
         inner = made[-1]
         size = (inner.bit_size or 0) // 8
-        fields = (embedded("a", f"struct {inner.name}", 0, inner), embedded("b", f"struct {inner.name}", size, inner))
+        fields = (embed("a", f"struct {inner.name}", 0, inner), embed("b", f"struct {inner.name}", size, inner))
         made.append(struct(f"l{level:03}", size * 2, *fields))
     return made
 
@@ -358,7 +358,7 @@ def doubled(levels: int) -> list[Struct]:
 class TestGrowth:
     @pytest.mark.parametrize("levels", [18, 40, 300])
     def test_more_ways_than_anything_can_hold_are_counted_and_refused(self, levels):
-        index = Index(doubled(levels))
+        index = Index(double(levels))
         with pytest.raises(TooManyContainers) as caught:
             index.containers("lock", LOCK)
         assert caught.value.ways == 2 ** (levels + 1) - 2
@@ -367,7 +367,7 @@ class TestGrowth:
 
     def test_as_many_as_are_listed_are_listed(self):
         levels = MOST_CONTAINERS.bit_length() - 2
-        ways = Index(doubled(levels)).containers("lock", LOCK)
+        ways = Index(double(levels)).containers("lock", LOCK)
         assert len(ways) == 2 ** (levels + 1) - 2 <= MOST_CONTAINERS
         assert [way.offset for way in ways[-(2**levels) :]] == [8 * number for number in range(2**levels)]
 
@@ -375,10 +375,10 @@ class TestGrowth:
         """`typeof` of an unnamed member uses its type again."""
         inner = LOCK
         for _ in range(200):
-            fields = (embedded("a", "struct {...}", 0, inner), embedded("b", "struct {...}", 8, inner))
+            fields = (embed("a", "struct {...}", 0, inner), embed("b", "struct {...}", 8, inner))
             inner = struct("unnamed", 16, *fields)
-        top = struct("top", 16, embedded("x", "struct lock", 0, LOCK), embedded("y", "struct {...}", 8, inner))
-        assert listed(Index((LOCK, top)), "lock") == [[("top", "x", 0)]]
+        top = struct("top", 16, embed("x", "struct lock", 0, LOCK), embed("y", "struct {...}", 8, inner))
+        assert list_rows(Index((LOCK, top)), "lock") == [[("top", "x", 0)]]
 
     @pytest.mark.parametrize("count", [20_000])
     def test_many_of_one_name_or_without_members_take_time_in_proportion(self, count):
@@ -386,10 +386,10 @@ class TestGrowth:
         made = []
         for number in range(count):
             inner = struct("same", 16, member(f"a{number}", 0, 8), member("b", 8, 8))
-            fields = (embedded("x", "struct same", 0, inner), embedded("y", f"none{number}_t", 16, struct("none", 0)))
+            fields = (embed("x", "struct same", 0, inner), embed("y", f"none{number}_t", 16, struct("none", 0)))
             made += [inner, struct(f"none{number}", 0), struct(f"holder{number}", 16, *fields)]
-        with within(10):
+        with limit_time(10):
             index = Index(made)
             assert len(index.definitions("same")) == count
-            assert listed(index, "none7") == [[]]
+            assert list_rows(index, "none7") == [[]]
             assert len(index.ambiguous_typedefs("none7")) == count

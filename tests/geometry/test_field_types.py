@@ -13,7 +13,7 @@ from layoutlint.model.reading import ReadOptions
 from layoutlint.model.structs import Struct
 from layoutlint.model.wanted import Wanted
 from layoutlint.readers.dispatch import read
-from tests.intent.annotations.test_vehicles import made
+from tests.intent.annotations.test_vehicles import make
 from tests.oracles.c_probe import need
 
 SOURCE = """
@@ -114,7 +114,7 @@ def struct(request, text, tmp_path) -> Struct:
     path = str(text)
     if command:
         need(command[0])
-        path = made(tmp_path / "a.o", *command, str(text))
+        path = make(tmp_path / "a.o", *command, str(text))
     if request.param == "BTF of pahole":
         need("pahole")
         subprocess.run(["pahole", "-J", path], check=True)
@@ -122,7 +122,7 @@ def struct(request, text, tmp_path) -> Struct:
     return found
 
 
-def typed(patterns: list[str]) -> tuple[str, ...]:
+def type_names(patterns: list[str]) -> tuple[str, ...]:
     return tuple(f"{TYPE}{pattern}" for pattern in patterns)
 
 
@@ -141,25 +141,25 @@ def test_types_without_typedefs_are_those_that_a_compiler_finds_compatible(struc
     for of in TYPES:
         expected = {f.partition("[")[0] for (f, t), yes in zip(asked, told, strict=True) if t == of and yes == "1"}
         pattern = {"long": "long int"}.get(of, of).replace("*", "[*]")
-        outermost = {place.path for place in Finder().find_fields(Layout(struct), typed([pattern]))}
+        outermost = {place.path for place in Finder().find_fields(Layout(struct), type_names([pattern]))}
         assert {path for path in outermost if path in {f.partition("[")[0] for f in FIELDS.split()}} == expected, of
 
 
 @pytest.mark.parametrize(("patterns", "fields"), FOUND, ids=[" ".join(case[0]) for case in FOUND])
 def test_fields(struct, patterns, fields):
-    found = [place.path for place in Finder().find_fields(Layout(struct), typed(patterns))]
+    found = [place.path for place in Finder().find_fields(Layout(struct), type_names(patterns))]
     assert sorted(found) == fields.split()
     assert found == [p.path for p in Layout(struct).walk_fields() if p.path in found], "in declared order"
 
 
 @pytest.mark.parametrize(("patterns", "own", "arrays"), ARRAYS)
 def test_arrays(struct, patterns, own, arrays):
-    assert sorted(place.path for place in Finder().find_arrays(Layout(struct), typed(patterns), own)) == arrays.split()
+    assert sorted(place.path for place in Finder().find_arrays(Layout(struct), type_names(patterns), own)) == arrays.split()
 
 
 def test_places_are_those_of_paths(struct):
     layout, finder = Layout(struct), Finder()
     for patterns, _ in FOUND:
-        for place in finder.find_fields(layout, typed(patterns)):
+        for place in finder.find_fields(layout, type_names(patterns)):
             known = next(p for p in layout.walk_fields() if p.path == place.path)
             assert (place.bit_offset, place.bit_size, place.field) == (known.bit_offset, known.bit_size, known.field)

@@ -28,7 +28,7 @@ MEMBERS = {
 STRUCTS = ("crowded", "tidy", "unfinished")
 
 
-def built(compiler: str, *flags: str, btf: bool = False):
+def build(compiler: str, *flags: str, btf: bool = False):
     def make(folder: Path) -> Path:
         used = "".join(f"struct {name} {name};\n" for name in STRUCTS)
         made = compile_c(compiler, SOURCE + used, folder / "object.o", "-g", "-c", *flags)
@@ -46,14 +46,14 @@ def source(folder: Path) -> Path:
 
 INPUTS = {
     "header": (source, None),
-    "gcc, DWARF": (built("gcc"), "dwarf"),
-    "clang, DWARF": (built("clang"), "dwarf"),
-    "gcc, BTF of pahole": (built("gcc", btf=True), "btf"),
-    "clang, BTF": (built("clang", "--target=bpf"), "btf"),
+    "gcc, DWARF": (build("gcc"), "dwarf"),
+    "clang, DWARF": (build("clang"), "dwarf"),
+    "gcc, BTF of pahole": (build("gcc", btf=True), "btf"),
+    "clang, BTF": (build("clang", "--target=bpf"), "btf"),
 }
 
 
-def told(folder: Path) -> dict[tuple[str, str], tuple[int, int, tuple[str, ...]]]:
+def describe(folder: Path) -> dict[tuple[str, str], tuple[int, int, tuple[str, ...]]]:
     """Each group's begin and end as gcc says, with the members that it says are between them."""
     asked = "".join(
         f'\tprintf("%zu %zu", offsetof(struct {struct}, __cacheline_group_begin__{group}),\n'
@@ -82,8 +82,8 @@ def test_every_input_shows_them(name, tmp_path):
     assert {
         (name, group.name): (group.begin.offset, group.end.offset, tuple(place.path for place in group.members))
         for name, marked in found.items() for group in marked.complete
-    } == told(tmp_path)  # fmt: skip
-    assert {key: members for key, (_, _, members) in told(tmp_path).items()} == MEMBERS
+    } == describe(tmp_path)  # fmt: skip
+    assert {key: members for key, (_, _, members) in describe(tmp_path).items()} == MEMBERS
     assert [len(found[name].faults) for name in STRUCTS] == [0, 0, 2]
 
 

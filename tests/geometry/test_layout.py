@@ -205,7 +205,7 @@ class TestTiling:
     @settings(max_examples=80)
     def test_every_field_is_found_where_it_is(self, judged):
         layout = Layout(judged)
-        for path, node in slow.named(judged).items():
+        for path, node in slow.nodes_by_path(judged).items():
             place = layout.find(path)
             assert (place.bit_offset, place.bit_size) == (node.bits.start, len(node.bits))
             if node.bytes:

@@ -54,7 +54,7 @@ def test_the_field_at_a_byte(layout, byte, path):
     assert (place and place.path) == path
 
 
-def tried(starts: set[int], offsets: tuple[int, ...], size: int, align: int, line: int) -> list[int]:
+def attempts(starts: set[int], offsets: tuple[int, ...], size: int, align: int, line: int) -> list[int]:
     return [
         shift
         for shift in range(-line + 1, size)
@@ -68,8 +68,8 @@ def test_the_search_finds_what_trying_finds(layout, seed):
     masks, align = access_masks(layout), generator.choice([1, 2, 8])
     offsets = tuple(sorted(generator.sample(range(0, 64, generator.choice([1, 4, 8])), generator.randrange(1, 4))))
     found = Search(64, layout.size, align, offsets).candidates(masks)
-    assert [each.shift for each in found] == tried(set(INSIDE), offsets, layout.size, align, 64)
-    assert [each.shift for each in found if each.is_exact] == tried(set(STARTS), offsets, layout.size, align, 64)
+    assert [each.shift for each in found] == attempts(set(INSIDE), offsets, layout.size, align, 64)
+    assert [each.shift for each in found if each.is_exact] == attempts(set(STARTS), offsets, layout.size, align, 64)
 
 
 def test_expectations_choose_among_places(layout):

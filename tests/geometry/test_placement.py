@@ -87,7 +87,7 @@ SLOW = {"before": 16_000, "after": 14_000}
 """Between the two plateaus of each column."""
 
 
-def inside(size: int, align: int, offset: int, *arrays: tuple[int | None, int | None]) -> Container:
+def container_inside(size: int, align: int, offset: int, *arrays: tuple[int | None, int | None]) -> Container:
     """A struct at an offset of another, in arrays of so many elements, so many bytes apart."""
     holder = struct("holder", size, member("a", 0, 1), align=align)
     strides = ((count, None if stride is None else stride * 8) for count, stride in arrays)
@@ -120,22 +120,22 @@ class TestInside:
             for elements in product(*counts):
                 steps = sum(element * stride for element, (_, stride) in zip(elements, arrays, strict=True))
                 starts.add((base + offset + steps) % line_size)
-        found = placement.embedded_placements(inside(4096, align, offset, *arrays), line_size, min_align)
+        found = placement.embedded_placements(container_inside(4096, align, offset, *arrays), line_size, min_align)
         assert found is not None
         assert (found.line_size, found.bases) == (line_size, tuple(sorted(starts)))
 
     def test_is_not_known_where_a_size_is_not(self):
-        assert placement.embedded_placements(inside(64, 8, 0, (None, None))) is None
-        incomplete = replace(inside(64, 8, 0).struct, bit_size=None)
-        assert placement.embedded_placements(replace(inside(64, 8, 0), struct=incomplete)) is None
+        assert placement.embedded_placements(container_inside(64, 8, 0, (None, None))) is None
+        incomplete = replace(container_inside(64, 8, 0).struct, bit_size=None)
+        assert placement.embedded_placements(replace(container_inside(64, 8, 0), struct=incomplete)) is None
 
     def test_says_why(self):
-        found = placement.embedded_placements(inside(4096, 64, 360))
+        found = placement.embedded_placements(container_inside(4096, 64, 360))
         assert found is not None
         assert found.why == "at 360 of holder, which is aligned to 64 (stated by the input)"
 
     def test_no_size_that_an_input_can_claim_takes_long(self):
-        far = inside(1 << 40, 1, (1 << 39) + 1, (1 << 38, 3), (1 << 37, 5), (None, 1 << 30))
+        far = container_inside(1 << 40, 1, (1 << 39) + 1, (1 << 38, 3), (1 << 37, 5), (None, 1 << 30))
         start = process_time()
         found = placement.embedded_placements(far, 1 << 12, 1)
         assert found is not None
@@ -245,7 +245,7 @@ class World:
 
     def __init__(self, data, judged, line_size):
         self.data, self.line_size = data, line_size
-        self.tops, self.named = slow.nodes(judged), slow.named(judged)
+        self.tops, self.named = slow.nodes(judged), slow.nodes_by_path(judged)
         self.size = judged.bit_size // 8
         self.is_open = any(node.goes_on for node in self.named.values())
 
@@ -268,7 +268,7 @@ class World:
         return frozenset().union(*(self.lines(path, base) for path in paths))
 
     def others(self, chosen):
-        return list(slow.others(self.tops, set(chosen)))
+        return list(slow.other_nodes(self.tops, set(chosen)))
 
 
 def separate(world):
@@ -279,12 +279,12 @@ def separate(world):
     return Separate(groups), lambda base: world.all_lines(groups[0], base) & world.all_lines(groups[1], base)
 
 
-def together(world):
+def together_rule(world):
     fields = world.fields(2)
     return Together(fields), lambda base: len(world.all_lines(fields, base)) > 1
 
 
-def isolated(world):
+def isolated_rule(world):
     chosen, but = world.fields(1, 3), world.fields(0, 2)
     assume(not set(chosen) & set(but))
     others = world.others((*chosen, *but))
@@ -361,7 +361,7 @@ def guards(world):
 
 
 WITH_BASES = [
-    separate, together, isolated, isolated_from_all, line_start, no_straddle, lines, size_in_lines, access, guards,
+    separate, together_rule, isolated_rule, isolated_from_all, line_start, no_straddle, lines, size_in_lines, access, guards,
 ]  # fmt: skip
 
 

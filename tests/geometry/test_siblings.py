@@ -24,7 +24,7 @@ from layoutlint.kinds.separate import Separate
 from layoutlint.kinds.stride import Stride
 from layoutlint.model.storage import Storage
 from layoutlint.model.structs import Struct
-from tests.geometry.test_allocators import MEMORY, padded, storage
+from tests.geometry.test_allocators import MEMORY, pad, storage
 from tests.harness.build import flexible, member, struct
 from tests.oracles import slow_model as slow
 from tests.oracles.random_structs import structs
@@ -38,11 +38,11 @@ def arrays(blocks: Iterable[int], size: int, count: int) -> Rows:
     return [[block + element * size for element in range(count)] for block in blocks]
 
 
-def of_word(word: str, size: int, align: int) -> Iterator[int]:
+def block_starts(word: str, size: int, align: int) -> Iterator[int]:
     """Blocks of a size in memory, by the words for their allocator."""
     return {
         "kmalloc": lambda: MEMORY.kmalloc(size),
-        "slab": lambda: MEMORY.slab(padded(size, max(align, 8))),
+        "slab": lambda: MEMORY.slab(pad(size, max(align, 8))),
         "line": lambda: MEMORY.variables(max(align, 64)),
         "malloc": lambda: MEMORY.variables(16),
         "static": lambda: MEMORY.variables(align),
@@ -74,7 +74,7 @@ def agrees(kind: Kind, context: Context, rows: Rows, line: int, fails: Fails) ->
 
 
 def pairs_of(struct_: Struct, data: st.DataObject, *, most: int = 3) -> tuple[list[str], list[str], dict[str, slow.Node]]:
-    named = slow.named(struct_)
+    named = slow.nodes_by_path(struct_)
     assume(len(named) > 1)
     fields = data.draw(st.lists(st.sampled_from(sorted(named)), min_size=2, max_size=most + 1, unique=True))
     ours, theirs = fields[:1], fields[1:]
@@ -96,7 +96,7 @@ def rules(held: Struct, data: st.DataObject, line: int, **more: object) -> Itera
     if named[ours[0]].bytes:
         yield Guards(ours[0], tuple(theirs), True, **more), (), pairwise_fails
     if not more:
-        others = list(slow.others(tops, set(ours)))
+        others = list(slow.other_nodes(tops, set(ours)))
 
         def alone_fails(at: int, other: int) -> bool:
             theirs_there = others if at == other else tops
@@ -114,7 +114,7 @@ def rules(held: Struct, data: st.DataObject, line: int, **more: object) -> Itera
 def test_elements_of_arrays(data, held, word, count, line):
     layout = Layout(held)
     assume(layout.open_end is None and layout.size)
-    rows = arrays(of_word(word, layout.size * count, layout.align.value), layout.size, count)
+    rows = arrays(block_starts(word, layout.size * count, layout.align.value), layout.size, count)
     found = placement.placements(layout, line, None, storage(word, array=count))
     for kind, accesses, fails in rules(held, data, line):
         agrees(kind, Context(layout, found, accesses), rows, line, fails)
@@ -128,7 +128,7 @@ def test_objects_of_a_cache_when_asked(data, held, word, line):
     assume(layout.open_end is None and layout.size)
     found = placement.placements(layout, line, None, storage(word))
     (known,) = found.rows
-    at = next(of_word(word, layout.size, layout.align.value))
+    at = next(block_starts(word, layout.size, layout.align.value))
     # variables start on any line, two of 64 are one of 128
     starts = (at, at + 64) if word == "line" and layout.align.value <= 64 else (at,)
     rows = [[start + number * known.step for number in range(4 * line)] for start in starts]
@@ -163,7 +163,7 @@ def must_part(named: dict[str, slow.Node], a: slow.Node, b: slow.Node) -> list[t
 @settings(max_examples=60)
 def test_access_in_elements(data, held, word, count, line):
     """Fields of one element against those of the others, their own parts and themselves among them."""
-    layout, named = Layout(held), slow.named(held)
+    layout, named = Layout(held), slow.nodes_by_path(held)
     assume(layout.open_end is None and layout.size and named)
     somewhere = sorted(path for path, node in named.items() if not node.goes_on)
     paths = {re.sub(r"\[\d+\]", "", path) if data.draw(st.booleans()) else path
@@ -179,7 +179,7 @@ def test_access_in_elements(data, held, word, count, line):
         apart = [two for a, b in pairs for two in must_part(named, a, b)] if at == other else pairs
         return any(meets(a, at, b, other, line) for a, b in apart)
 
-    rows = arrays(of_word(word, layout.size * count, layout.align.value), layout.size, count)
+    rows = arrays(block_starts(word, layout.size * count, layout.align.value), layout.size, count)
     found = placement.placements(layout, line, None, storage(word, array=count))
     agrees(AccessApart(readers=readers), Context(layout, found, accesses), rows, line, fails)
 
@@ -198,7 +198,7 @@ def test_the_next_object_stands_where_the_allocator_puts_it(said, size, align, s
     (row,) = placement.placements(held, 64, None, storage(said)).rows
     assert row.step == step
     addresses = {
-        "slab": lambda: MEMORY.slab(padded(size, max(align, 8))), "slab:64": lambda: MEMORY.slab(padded(size, 64)),
+        "slab": lambda: MEMORY.slab(pad(size, max(align, 8))), "slab:64": lambda: MEMORY.slab(pad(size, 64)),
         "kmalloc": lambda: MEMORY.kmalloc(size),
     }.get(said)  # fmt: skip
     if addresses and step <= 4096:
@@ -229,7 +229,7 @@ def test_what_ends_with_a_flexible_array_is_in_no_row():
     assert [placement.placements(held, 64, None, storage(said)).rows for said in ("slab", "kmalloc", "line", "percpu")] == [()] * 4
 
 
-def inside(size: int, said: Storage | None, offset: int, *strides: tuple[int | None, int]) -> Placements:
+def placements_inside(size: int, said: Storage | None, offset: int, *strides: tuple[int | None, int]) -> Placements:
     holder = struct("holder", size, member("x", 0, 1))
     on_way = tuple(Array("x", count, stride * 8) for count, stride in strides)
     found = placement.embedded_placements(Container(holder, "x", "x", offset * 8, on_way, ()), 64, None, said)
@@ -244,8 +244,8 @@ def inside(size: int, said: Storage | None, offset: int, *strides: tuple[int | N
 def test_rows_inside_of_containers(strides, said):
     """Bytes of two embedded structs on one line, by the addresses of all of them in containers one behind the other."""
     size, offset = 328, 12
-    found = inside(size, None if said is None else storage(said), offset, *strides)
-    starts = [0] if said is None else list(of_word("slab" if said == "slab:64" else said, size, 64 if said == "slab:64" else 8))
+    found = placements_inside(size, None if said is None else storage(said), offset, *strides)
+    starts = [0] if said is None else list(block_starts("slab" if said == "slab:64" else said, size, 64 if said == "slab:64" else 8))
     if said in ("slab", "slab:64", "kmalloc"):  # from one slab or page to the next there is nothing to tell
         step = {"slab": 328, "slab:64": 384, "kmalloc": 512}[said]
         starts = [8 * 4096 + number * step for number in range(64)]
@@ -261,12 +261,12 @@ def test_rows_inside_of_containers(strides, said):
 
 
 def test_of_flexible_arrays_of_containers_every_element_has_a_next():
-    (row,) = inside(328, storage("slab"), 16, (None, 24)).rows
+    (row,) = placements_inside(328, storage("slab"), 16, (None, 24)).rows
     assert (row.step, row.bases) == (24, tuple(range(0, 64, 8)))
 
 
 def test_containers_that_nothing_is_said_of_have_no_neighbours():
-    assert inside(328, None, 16).rows == ()
+    assert placements_inside(328, None, 16).rows == ()
     assert placement.placements(Layout(struct("s", 40, member("a", 0, 8)))).rows[0].item == ASSUMED
 
 

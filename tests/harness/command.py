@@ -37,7 +37,7 @@ def run(
     words = [os.fsdecode(argument) for argument in arguments]
     is_own = any(name.startswith(("PYTHON", "LC_", "LANG")) for name in environment)  # what Python itself obeys when it starts
     if is_own or given is not None:
-        return _valid(_started(words, cwd, {**kept, **environment}, seconds, given))
+        return _valid(_start(words, cwd, {**kept, **environment}, seconds, given))
     command = words[0] if words and words[0] in LARGE else ""
     ended = _forks(os.getpid(), command).run(words, str(cwd), {**kept, **environment}, seconds)
     return _valid(subprocess.CompletedProcess(words, ended.status, ended.stdout.decode(), ended.stderr.decode()))
@@ -59,7 +59,7 @@ def _forks(process: int, command: str) -> Forks:
     return Forks(ROOT, command)
 
 
-def _started(
+def _start(
     words: list[str], cwd: Path, environment: dict[str, str], seconds: float, given: bytes | None
 ) -> subprocess.CompletedProcess[str]:
     ended = subprocess.run(

@@ -29,7 +29,7 @@ def ring_of(type_id: int) -> bytes:
     return btf_type(1, STRUCT, 8, 6, type_id, 0, members=1)
 
 
-def compiled(tmp_path: Path, *flags: str, text: str = "struct ring { long head, tail; } r;\n") -> Path:
+def compile_object(tmp_path: Path, *flags: str, text: str = "struct ring { long head, tail; } r;\n") -> Path:
     """An object file; skips where there is no gcc."""
     need("gcc")
     source = tmp_path / "ring.c"
@@ -38,7 +38,7 @@ def compiled(tmp_path: Path, *flags: str, text: str = "struct ring { long head, 
     return tmp_path / "ring.o"
 
 
-def patched(path: Path, section: str, at: int, data: bytes) -> Path:
+def patch(path: Path, section: str, at: int, data: bytes) -> Path:
     """Overwrites bytes of a section, counted from its start; skips where there is no readelf."""
     need("readelf")
     listed = subprocess.run(["readelf", "-SW", path], capture_output=True, text=True, check=True).stdout

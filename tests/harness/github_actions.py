@@ -35,7 +35,7 @@ def layoutlint_script(folder: Path) -> Path:
     return script
 
 
-def named(steps: list[dict[str, Any]], name: str) -> dict[str, Any]:
+def find_step(steps: list[dict[str, Any]], name: str) -> dict[str, Any]:
     """Return the step with a name."""
     return next(step for step in steps if step.get("name") == name)
 

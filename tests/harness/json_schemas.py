@@ -76,14 +76,14 @@ def _rows(schema: Any, path: str, definitions: Any, known: dict[str, str]) -> It
     if schema.get("additionalProperties", False):
         entries[f"{path}.NAME"] = schema["additionalProperties"]
     for key, value in entries.items():
-        meant, is_null = _meant(value)
-        yield Row(key, _type(meant, is_null, definitions), _meaning(value, meant, definitions, known))
-        yield from _inside(meant, key, definitions, known)
+        meant, is_null = _meaning_of(value)
+        yield Row(key, _type(meant, is_null, definitions), _meaning_text(value, meant, definitions, known))
+        yield from _inner_rows(meant, key, definitions, known)
 
 
-def _inside(value: Any, path: str, definitions: Any, known: dict[str, str]) -> Iterator[Row]:
+def _inner_rows(value: Any, path: str, definitions: Any, known: dict[str, str]) -> Iterator[Row]:
     if "items" in value:
-        yield from _inside(value["items"], f"{path}[]", definitions, known)
+        yield from _inner_rows(value["items"], f"{path}[]", definitions, known)
     elif "$ref" in value:
         if value["$ref"] not in known:
             known[value["$ref"]] = path
@@ -96,7 +96,7 @@ def _definition(value: Any, definitions: Any) -> Any:
     return definitions[value["$ref"].removeprefix("#/$defs/")]
 
 
-def _meaning(value: Any, meant: Any, definitions: Any, known: dict[str, str]) -> str:
+def _meaning_text(value: Any, meant: Any, definitions: Any, known: dict[str, str]) -> str:
     """Return the description of a value, with its values if they are few."""
     if meant.get("$ref") in known:
         return f"As `{known[meant['$ref']]}`."
@@ -107,7 +107,7 @@ def _meaning(value: Any, meant: Any, definitions: Any, known: dict[str, str]) ->
     return text if is_listed else f"{text} {'One of' if few[1:] else 'Always'} {', '.join(few)}."
 
 
-def _meant(value: Any) -> tuple[Any, bool]:
+def _meaning_of(value: Any) -> tuple[Any, bool]:
     """What a value is when it is not null, and whether it can be null."""
     if "anyOf" in value:
         return value["anyOf"][0], True

@@ -26,7 +26,7 @@ def slowness() -> float:
 
 
 @contextmanager
-def within(seconds: float) -> Iterator[None]:
+def limit_time(seconds: float) -> Iterator[None]:
     """Holds the processor time of the block against `seconds`, more of them where the processor is slower than usual before or after it."""
     before = slowness()
     start = process_time()

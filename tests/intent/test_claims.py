@@ -54,7 +54,7 @@ RULES = ("--no-packs", "--comments", "--format", "json")
 FLAGS = ("--", "--target=x86_64-linux-gnu")
 
 
-def judged(report: dict) -> list[tuple[str, str]]:
+def judge(report: dict) -> list[tuple[str, str]]:
     return [(f["rule"].removeprefix("comment/ended/"), f["outcome"]) for f in (*report["findings"], *report["kept"])]
 
 
@@ -68,7 +68,7 @@ def test_claims(comments, align, expected, tmp_path):
         assert "no rules apply to these inputs" in done.stderr
         return
     report = json.loads(done.stdout)
-    assert sorted(judged(report)) == expected
+    assert sorted(judge(report)) == expected
     assert done.returncode == ("broken" in dict(expected).values())
 
 
@@ -91,7 +91,7 @@ def test_a_compiled_input_with_its_sources(compiler, tmp_path):
     (sources / "ended.h").write_text(STALE)
     compile_c(compiler, f'#include "{sources}/ended.h"\nstruct ended ended;\n', tmp_path / "ended.o", "-g", "-c")
     done = run("check", tmp_path / "ended.o", "--sources", sources, *RULES)
-    assert (done.returncode, judged(json.loads(done.stdout))) == (1, [("b", "broken")])
+    assert (done.returncode, judge(json.loads(done.stdout))) == (1, [("b", "broken")])
     moved = STALE.replace("long a[8];\n", "long a[8];\n\t/* one more */\n\n\n")
     (sources / "ended.h").write_text(moved)
     done = run("check", tmp_path / "ended.o", "--sources", sources, *RULES[:-2], "--rules", _rule(tmp_path))
@@ -131,14 +131,14 @@ BOTH = [("b", "broken"), ("c", "kept")]
 def test_each_input_has_its_own_text(turn, tmp_path):
     trees = two_trees(tmp_path)
     done = run("check", *trees[::turn], *RULES, *FLAGS)
-    assert (done.returncode, sorted(judged(json.loads(done.stdout)))) == (1, BOTH)
+    assert (done.returncode, sorted(judge(json.loads(done.stdout)))) == (1, BOTH)
 
 
 def test_each_build_has_its_own_text(tmp_path):
     two_trees(tmp_path)
     (tmp_path / "m.toml").write_text('[build.old]\ninput = "old"\n[build.new]\ninput = "new"\n')
     done = run("check", "--matrix", tmp_path / "m.toml", *RULES, *FLAGS)
-    assert (done.returncode, sorted(judged(json.loads(done.stdout)))) == (1, BOTH)
+    assert (done.returncode, sorted(judge(json.loads(done.stdout)))) == (1, BOTH)
 
 
 def test_a_matrix_needs_text_in_one_of_its_builds(tmp_path):

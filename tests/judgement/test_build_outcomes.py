@@ -8,7 +8,7 @@ import pytest
 
 from layoutlint.model.build import Build, short_name
 from layoutlint.model.structs import Source
-from tests.harness.pace import within
+from tests.harness.pace import limit_time
 
 
 def build(name: str, *values: str) -> Build:
@@ -55,6 +55,6 @@ MANY = tuple(build("-".join(values), *values) for values in product("abcdefghij"
 
 
 def test_a_thousand_builds_are_named_at_once():
-    with within(2):
+    with limit_time(2):
         said = short_name([one.name for one in MANY if one.values[0] != one.values[1]], MANY)
     assert said == "a-b-*, a-c-*, a-d-*, a-e-*, a-f-*, a-g-* and 840 more (900)"

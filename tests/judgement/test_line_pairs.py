@@ -18,7 +18,7 @@ from layoutlint.lint.judged_input import JudgedInput
 from layoutlint.lint.options import Options
 from layoutlint.model.reading import Reading
 from layoutlint.model.target import TARGETS, target_named
-from tests.geometry.test_allocators import MEMORY, padded
+from tests.geometry.test_allocators import MEMORY, pad
 from tests.harness.build import X86_64, member, struct
 from tests.harness.command import run
 from tests.oracles.c_probe import need
@@ -37,7 +37,7 @@ why = "one of the two is written"
 SEPARATE = 'fields = [["a"], ["b"]]'
 
 
-def judged(tmp_path, code: str, *options: str, about: str = "", kind: str = "separate", keys: str = SEPARATE, of: str = "s"):
+def judge(tmp_path, code: str, *options: str, about: str = "", kind: str = "separate", keys: str = SEPARATE, of: str = "s"):
     """The outcome, the placements and the message of the rule on a header."""
     header, rules = tmp_path / "s.h", tmp_path / "my.toml"
     header.write_text(code)
@@ -51,7 +51,7 @@ def judged(tmp_path, code: str, *options: str, about: str = "", kind: str = "sep
     return finding["outcome"], finding["placements"], finding["message"]
 
 
-def failing(addresses: Iterable[int], gap: int, pair: int) -> set[int]:
+def failures(addresses: Iterable[int], gap: int, pair: int) -> set[int]:
     """The bases, modulo a pair, of objects whose `a` and `b` are on one pair by their addresses."""
     return {at % pair for at in addresses if (at + 7) // pair == (at + 8 + gap) // pair}
 
@@ -64,9 +64,9 @@ GAPS = (48, 56, 64)
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize(("said", "addresses"), [
     ("kmalloc", lambda size: MEMORY.kmalloc(size)),
-    ("slab", lambda size: MEMORY.slab(padded(size, 8))),
-    ("slab:64", lambda size: MEMORY.slab(padded(size, 64))),
-    ("slab:128", lambda size: MEMORY.slab(padded(size, 128))),
+    ("slab", lambda size: MEMORY.slab(pad(size, 8))),
+    ("slab:64", lambda size: MEMORY.slab(pad(size, 64))),
+    ("slab:128", lambda size: MEMORY.slab(pad(size, 128))),
     ("percpu:32", lambda size: MEMORY.variables(32)),
     ("static:64", lambda size: MEMORY.variables(64)),
     ("line", lambda size: MEMORY.variables(64)),
@@ -77,7 +77,7 @@ def test_is_what_the_addresses_of_objects_say(said, addresses, size, gap):
     pack = rule_file.parse(RULE.format(about=about, kind="separate", keys=SEPARATE, struct="s"), "my.toml")
     (finding,) = judge_input(JudgedInput(Reading("s.o", "dwarf", X86_64, (held,)), (pack,)), Options())
     every = {at % 128 for at in addresses(size)}
-    wrong = failing(addresses(size), gap, 128)
+    wrong = failures(addresses(size), gap, 128)
     verdict = finding.verdict
     assert verdict.outcome.value == ("kept" if not wrong else "broken" if wrong == every else "at-risk")
     assert (verdict.line_size, verdict.in_pairs, verdict.total) == (128, True, len(every))
@@ -99,7 +99,7 @@ def test_in_a_container(tmp_path, align, offset, outcome, bases):
         WORDS.format(gap=56, rest=48, attribute="")
         + f"struct outer {{ {before} struct s x; }} __attribute__((aligned({align})));\n"
     )
-    found = judged(tmp_path, code, about='[struct.s]\nplacement = "embedded"')
+    found = judge(tmp_path, code, about='[struct.s]\nplacement = "embedded"')
     assert (found[0], found[1] and found[1]["bases"]) == (outcome, bases)
 
 
@@ -124,7 +124,7 @@ KIND_CASES = [
 @pytest.mark.parametrize(("kind", "keys", "code", "message"), KIND_CASES, ids=[case[0] for case in KIND_CASES])
 def test_every_kind_says_so(tmp_path, kind, keys, code, message):
     about = '[struct.s.fields]\na = { access = "hot-write" }\nb = { access = "hot-read" }' if kind == "access" else ""
-    outcome, found, said = judged(tmp_path, code, about=about, kind=kind, keys=keys)
+    outcome, found, said = judge(tmp_path, code, about=about, kind=kind, keys=keys)
     assert (outcome, found["line_size"], said) == ("broken", 128, message)
 
 
@@ -132,7 +132,7 @@ def test_around(tmp_path):
     code = "struct lock { long count; }; struct s { struct lock l; char x[56]; long b; } __attribute__((aligned(128)));"
     about = '[struct.lock.fields]\ncount = { access = "hot-write" }\n[struct.s.fields]\nb = { access = "hot-read" }'
     keys = 'fields = [["count"], ["@hot-read"]]\naround = true'
-    outcome, _, message = judged(tmp_path, code, about=about, keys=keys, of="lock")
+    outcome, _, message = judge(tmp_path, code, about=about, keys=keys, of="lock")
     assert (outcome, message) == (
         "broken", "`l.count` at 0..7 shares a pair of lines with `b` at 64..71 in its only placement",
     )  # fmt: skip
@@ -157,7 +157,7 @@ def test_a_pair_is_two_lines_of_every_target(target):
 ])  # fmt: skip
 def test_with_line_size(tmp_path, line, size, outcome):
     code = WORDS.format(gap=56, rest=184, attribute="__attribute__((aligned(256)))")
-    found = judged(tmp_path, code, "--line-size", line)
+    found = judge(tmp_path, code, "--line-size", line)
     assert (found[0], found[1] and found[1]["line_size"]) == (outcome, None if outcome == "kept" else size)
 
 

@@ -49,7 +49,7 @@ class Refusal(NamedTuple):
     reason: str
 
 
-def refused(kind: type[Kind], refusal: Refusal) -> None:
+def assert_refused(kind: type[Kind], refusal: Refusal) -> None:
     with pytest.raises(ValueError) as caught:  # noqa: PT011 - the whole text is compared
         kind(**refusal.keys)
     assert str(caught.value) == refusal.reason

@@ -18,7 +18,7 @@ def marker(name: str, offset: int) -> Field:
     return Field(name, CType("unsigned char", "[0]"), offset * 8, 0, dims=(0,), align=1)
 
 
-def unsized(name: str, offset: int) -> Field:
+def unsized_field(name: str, offset: int) -> Field:
     """A field of which the input tells no size."""
     return Field(name, CType("struct hidden"), offset * 8, None)
 
@@ -40,7 +40,7 @@ LOCK = member("lock", 8, 40, member("count", 0, 8), member("owner", 8, 8), membe
 NESTED = struct("guarded", 56, member("a", 0, 8), LOCK, member("z", 48, 8))
 EMPTY = struct("quiet", 16, member("a", 0, 8), empty("lock", 8), member("b", 8, 8))
 RING = struct("ring", 136, member("size", 0, 8), array("slot", 8, 4, 32, member("head", 0, 8), member("tail", 8, 8)))
-HIDDEN = struct("secret", 16, member("a", 0, 8), unsized("b", 8))
+HIDDEN = struct("secret", 16, member("a", 0, 8), unsized_field("b", 8))
 GROUPED = struct(
     "grouped", 128, member("a", 0, 64), marker("begin", 64), member("b", 64, 8), member("c", 72, 56), align=64
 )  # fmt: skip

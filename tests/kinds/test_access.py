@@ -18,9 +18,9 @@ from tests.kinds.cases import (
     Case,
     Refusal,
     Untold,
+    assert_refused,
     cannot_tell,
     check,
-    refused,
     table,
 )
 from tests.kinds.structs import EMPTY, LINES, NESTED, TAIL, WORDS
@@ -30,7 +30,7 @@ def says(**accesses: str) -> tuple[Access, ...]:
     return tuple(Access(path.replace("__", "."), access.replace("_", "-")) for path, access in accesses.items())
 
 
-def sided(**accesses: str) -> tuple[Access, ...]:
+def sides(**accesses: str) -> tuple[Access, ...]:
     """`a="tx read-mostly, rx hot-write"`."""
     each = [(path, said.split(" ")) for path, several in accesses.items() for said in several.split(", ")]
     return tuple(Access(path, word, side=side) for path, (side, word) in each)
@@ -69,19 +69,19 @@ CASES = [
          (Access("a", "hot-write"), Access("*", "hot-read"))),
     Case("what one side reads and another one writes", LINES, {}, BROKEN, ONCE,
          "`a` (tx read-mostly) at 0..7 shares a line with `b` (rx hot-write) at 8..15 in its only placement",
-         sided(a="tx read-mostly", b="rx hot-write")),
+         sides(a="tx read-mostly", b="rx hot-write")),
     Case("what one side reads and writes", LINES, {}, KEPT, (), "1 read and 1 written fields share no line in any placement",
-         sided(a="tx read-mostly", b="tx hot-write")),
+         sides(a="tx read-mostly", b="tx hot-write")),
     Case("what both read and one writes", LINES, {}, BROKEN, ONCE,
          "`a` (tx read-mostly, rx read-mostly) at 0..7 shares a line with `b` (tx hot-write) at 8..15 in its only placement",
-         sided(a="tx read-mostly, rx read-mostly", b="tx hot-write")),
+         sides(a="tx read-mostly, rx read-mostly", b="tx hot-write")),
     Case("what is written suffers anyway", LINES, {}, KEPT, (), "1 read and 2 written fields share no line in any placement",
-         sided(a="tx read-mostly, rx hot-write", b="tx hot-write")),
+         sides(a="tx read-mostly, rx hot-write", b="tx hot-write")),
     Case("what another side writes anyway", LINES, {}, KEPT, (), "1 read and 2 written fields share no line in any placement",
-         sided(a="tx read-mostly, rx hot-write", b="rx hot-write")),
+         sides(a="tx read-mostly, rx hot-write", b="rx hot-write")),
     Case("a side beside any code", LINES, {}, BROKEN, ONCE,
          "`a` (tx read-mostly) at 0..7 shares a line with `b` (hot-write) at 8..15 in its only placement",
-         (*sided(a="tx read-mostly"), *says(b="hot_write"))),
+         (*sides(a="tx read-mostly"), *says(b="hot_write"))),
     Case("a name stands above a pattern on each side", LINES, {}, BROKEN, ONCE,
          "`b` (tx read-mostly) at 8..15 shares a line with `a` (tx cold, rx hot-write) at 0..7 in its only placement",
          (Access("*", "read-mostly", side="tx"), Access("a", "hot-write", side="rx"), Access("a", "cold", side="tx"))),
@@ -113,7 +113,7 @@ def test_access(case):
 
 @table(REFUSALS)
 def test_parameters_that_make_no_sense(case):
-    refused(AccessApart, case)
+    assert_refused(AccessApart, case)
 
 
 @table(UNTOLD)

@@ -10,9 +10,9 @@ from tests.kinds.cases import (
     Case,
     Refusal,
     Untold,
+    assert_refused,
     cannot_tell,
     check,
-    refused,
     table,
 )  # fmt: skip
 from tests.kinds.structs import (
@@ -95,7 +95,7 @@ def test_adjacent(case):
 
 @table(REFUSALS)
 def test_parameters_that_make_no_sense(case):
-    refused(Adjacent, case)
+    assert_refused(Adjacent, case)
 
 
 @table(UNTOLD)

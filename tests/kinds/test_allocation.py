@@ -20,7 +20,7 @@ from layoutlint.model.structs import Source
 from layoutlint.model.target import target_named
 from tests.geometry.test_allocators import CLASSES
 from tests.harness.build import flexible, member, struct
-from tests.kinds.cases import Refusal, refused, table
+from tests.kinds.cases import Refusal, assert_refused, table
 
 
 def judge(size: int, said: str | None, array: int | None = None, *, target: str = "x86_64", min_align: int | None = None,
@@ -101,7 +101,7 @@ class TestClasses:
         assert judge(72, "kmalloc", min_align=64, max_class=96).outcome is Outcome.BROKEN
 
 
-def filled(stride: int, pages: int) -> int:
+def fill(stride: int, pages: int) -> int:
     at = objects = 0
     while at + stride <= pages * PAGE:
         at, objects = at + stride, objects + 1
@@ -111,11 +111,11 @@ def filled(stride: int, pages: int) -> int:
 @given(st.integers(1, 3000), st.sampled_from([1, 2, 4, 16, 64, 4096]))
 def test_a_slab_holds_as_many_as_fit_and_wastes_no_more_than_is_allowed(words, cpus):
     slab = slabs.compute_slab(words * 8, cpus)
-    assert slab.objects == filled(slab.stride, 1 << slab.order) >= 1
+    assert slab.objects == fill(slab.stride, 1 << slab.order) >= 1
     if slab.order <= 3:
         assert (PAGE << slab.order) - slab.objects * slab.stride <= (PAGE << slab.order) // 2
     else:  # one object, in the fewest pages
-        assert filled(slab.stride, 1 << (slab.order - 1)) == 0
+        assert fill(slab.stride, 1 << (slab.order - 1)) == 0
 
 
 @given(st.integers(8, 400), st.integers(0, 3), st.integers(1, 400))
@@ -123,13 +123,13 @@ def test_what_is_taken_away_or_left_is_the_boundary(words, order, least):
     """Growing and shrinking word by word, until another number of objects fits."""
     size = words * 8
     verdict = judge(size, "slab", min_per_slab=least, order=order)
-    now = filled(size, 1 << order)
+    now = fill(size, 1 << order)
     assert (verdict.outcome is Outcome.KEPT) is (now >= least)
     if now >= least:
-        grown = next(more for more in range(8, 1 << 16, 8) if filled(size + more, 1 << order) < now)
+        grown = next(more for more in range(8, 1 << 16, 8) if fill(size + more, 1 << order) < now)
         assert verdict.message.endswith(f"; that changes once it grows by {grown}")
     else:
-        less = next((by for by in range(8, size, 8) if filled(size - by, 1 << order) >= least), None)
+        less = next((by for by in range(8, size, 8) if fill(size - by, 1 << order) >= least), None)
         assert verdict.advice == (f"take away at least {less} bytes" if less else "raise the limit: no size keeps to it")
 
 
@@ -149,7 +149,7 @@ REFUSALS = [
 
 @table(REFUSALS)
 def test_parameters_that_make_no_sense(case):
-    refused(Allocation, case)
+    assert_refused(Allocation, case)
 
 
 @pytest.mark.parametrize(("said", "array", "keys", "reason"), [

@@ -9,9 +9,9 @@ from tests.kinds.cases import (
     Case,
     Refusal,
     Untold,
+    assert_refused,
     cannot_tell,
     check,
-    refused,
     table,
 )  # fmt: skip
 from tests.kinds.structs import (
@@ -68,7 +68,7 @@ def test_distance(case):
 
 @table(REFUSALS)
 def test_parameters_that_make_no_sense(case):
-    refused(Distance, case)
+    assert_refused(Distance, case)
 
 
 @table(UNTOLD)

@@ -25,12 +25,12 @@ from tests.kinds.cases import (
     Case,
     Refusal,
     Untold,
+    assert_refused,
     cannot_tell,
     check,
-    refused,
     table,
 )  # fmt: skip
-from tests.kinds.structs import WORDS, empty, marker, unsized
+from tests.kinds.structs import WORDS, empty, marker, unsized_field
 
 
 def begin(group, offset):
@@ -56,7 +56,7 @@ def shares(first, second, often="7 of 8 placements"):
     return f"`a` at 0..7 (`{first}`) shares a line with `b` at 8..15 (`{second}`) in {often}"
 
 
-def held(first, second, at="8..15"):
+def hold(first, second, at="8..15"):
     return f"groups `{first}` at 0..7, `{second}` at {at}: no read one shares a line with a written one in any placement"
 
 
@@ -97,10 +97,10 @@ CASES = [
     *(Case(f"{first} beside {second}", two(first, second), {}, AT_RISK if apart else KEPT, NEAR if apart else (),
            message, advice=None)
       for first, second, apart in NAMES
-      for message in [held(first, second) if not apart else
+      for message in [hold(first, second) if not apart else
                       shares(first, second) if "read" in first and "write" not in first else
                       f"`b` at 8..15 (`{second}`) shares a line with `a` at 0..7 (`{first}`) in 7 of 8 placements"]),
-    Case("on lines of their own", two("read_mostly", "read_write", 64, 64), {}, KEPT, (), held("read_mostly", "read_write", "64..71")),
+    Case("on lines of their own", two("read_mostly", "read_write", 64, 64), {}, KEPT, (), hold("read_mostly", "read_write", "64..71")),
     Case("on one, always", two("read_mostly", "read_write", 8, 64), {}, BROKEN, ONCE, shares("read_mostly", "read_write", "its only placement"),
          advice="move `b` at least 56 bytes further from `a`, or start it on a line of its own (`____cacheline_aligned`)"),
     Case("the one that is asked for, against the others", two("read_mostly", "read_write"), {"group": "read_write"}, AT_RISK, NEAR,
@@ -137,7 +137,7 @@ CASES = [
 ]  # fmt: skip
 
 
-def on(path, **sides):
+def access_on(path, **sides):
     """`on("a", tx="hot-write")`; without a side, declared and not hot."""
     return [Access(path, word, side=side) for side, word in sides.items()] or [Access(path, "")]
 
@@ -150,25 +150,25 @@ FITS = ("groups `s_read_txrx` at 0..7, `s_write_tx` at 64..79, `s_write_txrx` at
         "no read one shares a line with a written one in any placement")  # fmt: skip
 ACCESSES = [
     # What is declared, and what is said of it: that all fits, when nothing.
-    ("both read", on("a", tx="read-mostly", rx="read-mostly"), ""),
-    ("one writes", on("b", tx="hot-write"), ""),
-    ("one of two writes", on("d", tx="read-mostly", rx="hot-write"), ""),
-    ("a group without sides", on("e", tx="read-mostly", rx="hot-write"), ""),
-    ("cold", on("f", tx="cold"), ""),
-    ("not hot, and in no group", on("f"), ""),
-    ("of no side", [Access("a", "hot-write"), *on("f")], "`a` is in `s_read_txrx` and by its declared access belongs in none"),
-    ("hot, and no group for it", on("f", rx="hot-write"), ""),
-    ("written among the read", on("a", tx="hot-write"), "`a` is in `s_read_txrx` and by its declared access belongs in `s_write_tx`"),
-    ("two of them", [*on("b", tx="read-mostly", rx="read-mostly"), *on("c", tx="read-mostly", rx="read-mostly")],
+    ("both read", access_on("a", tx="read-mostly", rx="read-mostly"), ""),
+    ("one writes", access_on("b", tx="hot-write"), ""),
+    ("one of two writes", access_on("d", tx="read-mostly", rx="hot-write"), ""),
+    ("a group without sides", access_on("e", tx="read-mostly", rx="hot-write"), ""),
+    ("cold", access_on("f", tx="cold"), ""),
+    ("not hot, and in no group", access_on("f"), ""),
+    ("of no side", [Access("a", "hot-write"), *access_on("f")], "`a` is in `s_read_txrx` and by its declared access belongs in none"),
+    ("hot, and no group for it", access_on("f", rx="hot-write"), ""),
+    ("written among the read", access_on("a", tx="hot-write"), "`a` is in `s_read_txrx` and by its declared access belongs in `s_write_tx`"),
+    ("two of them", [*access_on("b", tx="read-mostly", rx="read-mostly"), *access_on("c", tx="read-mostly", rx="read-mostly")],
      "`b`, `c` are in `s_write_tx` and by their declared access belong in `s_read_txrx`"),
-    ("outside", on("f", tx="hot-write", rx="hot-write"), "`f` is in no group and by its declared access belongs in `s_write_txrx`"),
-    ("slow among the hot", on("b"), "`b` is in `s_write_tx` and by its declared access belongs in none"),
-    ("no such group", on("b", tx="read-mostly"), "`b` is in `s_write_tx` and by its declared access belongs in another group, which does not exist"),
-    ("not there", [replace(access, is_optional=True) for access in on("x", tx="read-mostly")], ""),
+    ("outside", access_on("f", tx="hot-write", rx="hot-write"), "`f` is in no group and by its declared access belongs in `s_write_txrx`"),
+    ("slow among the hot", access_on("b"), "`b` is in `s_write_tx` and by its declared access belongs in none"),
+    ("no such group", access_on("b", tx="read-mostly"), "`b` is in `s_write_tx` and by its declared access belongs in another group, which does not exist"),
+    ("not there", [replace(access, is_optional=True) for access in access_on("x", tx="read-mostly")], ""),
 ]  # fmt: skip
 CASES += [
     Case(f"by access: {name}", PATHS, {}, BROKEN if says else KEPT, ONCE if says else (), says or FITS,
-         (*accesses, *(on("e", tx="read-mostly") if name in ("of no side", "slow among the hot") else ())))
+         (*accesses, *(access_on("e", tx="read-mostly") if name in ("of no side", "slow among the hot") else ())))
     for name, accesses, says in ACCESSES
 ]  # fmt: skip
 REFUSALS = [
@@ -183,7 +183,7 @@ UNTOLD = [
     Untold("no such group", ONE, {"group": "gg"}, "struct s has no group `gg` (did you mean `g`?)"),
     Untold("half a group", UNPAIRED, {"group": "g"}, "struct s has no group `g`; group `g` begins at 0 and does not end"),
     Untold("no such member", ONE, {"group": "g", "members": ("aa",)}, "struct s has no field `aa` (did you mean `a`?)"),
-    Untold("a member of unknown size", struct("s", 16, begin("g", 0), unsized("a", 0), end("g", 8), member("b", 8, 8)), {},
+    Untold("a member of unknown size", struct("s", 16, begin("g", 0), unsized_field("a", 0), end("g", 8), member("b", 8, 8)), {},
            "the size of `a` is not known"),
     Untold("a random order", replace(ONE, randomised=SHUFFLED), {},
            "the marks of groups are in a random order, as all of struct s"),
@@ -197,7 +197,7 @@ def test_group(case):
 
 @table(REFUSALS)
 def test_parameters_that_make_no_sense(case):
-    refused(MarkedGroup, case)
+    assert_refused(MarkedGroup, case)
 
 
 @table(UNTOLD)

@@ -13,9 +13,9 @@ from tests.kinds.cases import (
     Case,
     Refusal,
     Untold,
+    assert_refused,
     cannot_tell,
     check,
-    refused,
     table,
 )  # fmt: skip
 from tests.kinds.structs import EMPTY, HIDDEN, LINES, NESTED, TAIL, WORDS
@@ -100,7 +100,7 @@ def test_guards(case):
 
 @table(REFUSALS)
 def test_parameters_that_make_no_sense(case):
-    refused(Guards, case)
+    assert_refused(Guards, case)
 
 
 @table(UNTOLD)

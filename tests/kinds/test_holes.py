@@ -10,9 +10,9 @@ from tests.kinds.cases import (
     Case,
     Refusal,
     Untold,
+    assert_refused,
     cannot_tell,
     check,
-    refused,
     table,
 )  # fmt: skip
 from tests.kinds.structs import (
@@ -55,7 +55,7 @@ def test_holes(case):
 
 @table(REFUSALS)
 def test_parameters_that_make_no_sense(case):
-    refused(Holes, case)
+    assert_refused(Holes, case)
 
 
 @table(UNTOLD)

@@ -13,9 +13,9 @@ from tests.kinds.cases import (
     Case,
     Refusal,
     Untold,
+    assert_refused,
     cannot_tell,
     check,
-    refused,
     table,
 )  # fmt: skip
 from tests.kinds.structs import (
@@ -91,7 +91,7 @@ def test_isolated(case):
 
 @table(REFUSALS)
 def test_parameters_that_make_no_sense(case):
-    refused(Isolated, case)
+    assert_refused(Isolated, case)
 
 
 @table(UNTOLD)

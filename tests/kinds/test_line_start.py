@@ -13,9 +13,9 @@ from tests.kinds.cases import (
     Case,
     Refusal,
     Untold,
+    assert_refused,
     cannot_tell,
     check,
-    refused,
     table,
 )  # fmt: skip
 from tests.kinds.structs import (
@@ -66,7 +66,7 @@ def test_line_start(case):
 
 @table(REFUSALS)
 def test_parameters_that_make_no_sense(case):
-    refused(LineStart, case)
+    assert_refused(LineStart, case)
 
 
 @table(UNTOLD)

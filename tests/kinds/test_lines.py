@@ -13,9 +13,9 @@ from tests.kinds.cases import (
     Case,
     Refusal,
     Untold,
+    assert_refused,
     cannot_tell,
     check,
-    refused,
     table,
 )  # fmt: skip
 from tests.kinds.structs import (
@@ -82,7 +82,7 @@ def test_lines(case):
 
 @table(REFUSALS)
 def test_parameters_that_make_no_sense(case):
-    refused(Lines, case)
+    assert_refused(Lines, case)
 
 
 @table(UNTOLD)

@@ -21,14 +21,14 @@ from layoutlint.lint.options import Options
 from layoutlint.lint.run import check
 from layoutlint.model.record import replace
 from tests.harness.command import run
-from tests.kinds.cases import Refusal, refused, table
+from tests.kinds.cases import Refusal, assert_refused, table
 from tests.oracles.c_probe import need
 
 RULE = '[[rule]]\nid = "r"\nkind = "neighbours"\nwhy = "a test"\n'
 LINE = 64
 
 
-def built(folder: Path, code: str, *flags: str) -> Path:
+def build(folder: Path, code: str, *flags: str) -> Path:
     """What gcc makes of some C: a program, or with `-c` an object file."""
     need("gcc")
     (folder / "a.c").write_text(code)
@@ -36,7 +36,7 @@ def built(folder: Path, code: str, *flags: str) -> Path:
     return folder / "a"
 
 
-def judged(made: Path, rules: str, **options: object) -> Report:
+def judge(made: Path, rules: str, **options: object) -> Report:
     return check([str(made)], (rule_file.parse(rules, "r.toml"),), (), Options(**options))
 
 
@@ -62,7 +62,7 @@ def program(seed: int) -> tuple[str, dict[str, str]]:
 @pytest.mark.parametrize("seed", range(3))
 def test_it_says_what_a_running_program_says(tmp_path, seed, flags):
     code, words = program(seed)
-    made = built(tmp_path, code, *flags)
+    made = build(tmp_path, code, *flags)
     told = [line.split() for line in subprocess.run([made], capture_output=True, text=True, check=True).stdout.splitlines()]
     lines = {name: range(int(at) // LINE, (int(at) + int(size) - 1) // LINE + 1) for name, at, size in told}
     shared = {
@@ -70,13 +70,13 @@ def test_it_says_what_a_running_program_says(tmp_path, seed, flags):
         if words[a] in ("hot-read", "read-mostly") and words[b] == "hot-write" and set(lines[a]) & set(lines[b])
     }  # fmt: skip
     declared = "[variables]\n" + "".join(f'{name} = {{ access = "{word}" }}\n' for name, word in words.items())
-    report = judged(made, declared + RULE)
+    report = judge(made, declared + RULE)
     found = {place.path for finding in report.findings for place in finding.verdict.evidence}
     assert shared
     assert found == {name for pair in shared for name in pair}
     assert {finding.verdict.outcome for finding in report.findings} == {Outcome.BROKEN}
     for name in ("v3", "v7"):
-        alone = judged(made, f'{RULE}variables = ["{name}"]\nalone = true\n')
+        alone = judge(made, f'{RULE}variables = ["{name}"]\nalone = true\n')
         company = {p.path for f in alone.findings for p in f.verdict.evidence} - {name}
         assert company & words.keys() == {other for other in words if other != name and set(lines[name]) & set(lines[other])}
 
@@ -118,24 +118,24 @@ VERDICTS = [
 
 @pytest.mark.parametrize(("declared", "keys", "outcomes", "message"), [c[1:] for c in VERDICTS], ids=[c[0] for c in VERDICTS])
 def test_verdicts(tmp_path, declared, keys, outcomes, message):
-    report = judged(built(tmp_path, CODE), f"[variables]\n{declared}{RULE}{keys}\n")
+    report = judge(build(tmp_path, CODE), f"[variables]\n{declared}{RULE}{keys}\n")
     every = [f for f in (*report.findings, *report.kept_findings) if "quiet" not in f.verdict.message or "section" in message or "quiet" in message]
     assert message in " ".join(f.verdict.message for f in every)
     assert sorted({f.verdict.outcome.value for f in every}) == outcomes
 
 
 def test_a_part_of_what_is_not_known_is_unknown(tmp_path):
-    made = built(tmp_path, CODE, "-g0")
-    report = judged(made, RULE + 'variables = ["pair.b"]\nalone = true\n')
+    made = build(tmp_path, CODE, "-g0")
+    report = judge(made, RULE + 'variables = ["pair.b"]\nalone = true\n')
     assert [f.verdict.message for f in report.findings] == ["the type of `pair` is unknown"]
-    report = judged(made, f'[variables]\n"pair.b" = {WRITTEN}\nlimit = {READ}\n{RULE}')
+    report = judge(made, f'[variables]\n"pair.b" = {WRITTEN}\nlimit = {READ}\n{RULE}')
     assert {f.verdict.message for f in report.findings} == {"the type of `pair` is unknown"}
 
 
 def test_the_examples_of_the_manual(tmp_path):
     declared = f"[variables]\nlimit = {READ}\npackets = {WRITTEN}\n"
     for example in (Neighbours.manual.breaks, Neighbours.manual.keeps):
-        report = judged(built(tmp_path, example.code, "-c"), declared + RULE)
+        report = judge(build(tmp_path, example.code, "-c"), declared + RULE)
         (verdict,) = [f.verdict for f in (*report.findings, *report.kept_findings)]
         assert (verdict.outcome, verdict.message) == (example.outcome, example.message)
 
@@ -146,7 +146,7 @@ def test_an_input_without_symbols_is_unknown(tmp_path, name):
         (tmp_path / name).write_text("struct s { long a; };\n")
     else:
         need("pahole")
-        made = built(tmp_path, CODE, "-c")
+        made = build(tmp_path, CODE, "-c")
         subprocess.run(["pahole", "-J", made], check=True)
         subprocess.run(["objcopy", "-O", "binary", "--only-section=.BTF", "--set-section-flags", ".BTF=alloc", made, tmp_path / name],
                        check=True)  # fmt: skip
@@ -158,25 +158,25 @@ def test_an_input_without_symbols_is_unknown(tmp_path, name):
 
 
 def test_a_stripped_program_with_a_debug_file_is_not(tmp_path):
-    made = built(tmp_path, CODE)
+    made = build(tmp_path, CODE)
     subprocess.run(["objcopy", "--only-keep-debug", made, tmp_path / "a.debug"], check=True)
     subprocess.run(["strip", made], check=True)
     subprocess.run(["objcopy", "--add-gnu-debuglink", tmp_path / "a.debug", made], check=True)
-    report = judged(made, f"[variables]\nlimit = {READ}\npackets = {WRITTEN}\n{RULE}")
+    report = judge(made, f"[variables]\nlimit = {READ}\npackets = {WRITTEN}\n{RULE}")
     assert [(f.verdict.outcome, f.input) for f in report.findings] == [(Outcome.BROKEN, str(made))]
     assert report.findings[0].place.line == 1
 
 
 def test_a_stripped_program_is_unknown(tmp_path):
-    made = built(tmp_path, CODE)
+    made = build(tmp_path, CODE)
     subprocess.run(["strip", made], check=True)
-    report = judged(made, RULE + 'variables = ["limit"]\nalone = true\n')
+    report = judge(made, RULE + 'variables = ["limit"]\nalone = true\n')
     assert [f.verdict.message.partition(": ")[2][:27] for f in report.findings] == ["it has no symbol table, so "]
     assert report.exit_status == 3
 
 
 def test_the_text_shows_the_lines(tmp_path):
-    made = built(tmp_path, CODE)
+    made = build(tmp_path, CODE)
     (tmp_path / "r.toml").write_text(f"[variables]\nlimit = {READ}\npackets = {WRITTEN}\n{RULE}")
     done = run("check", made, "--rules", tmp_path / "r.toml")
     assert done.returncode == 1
@@ -190,16 +190,16 @@ def test_a_folder_of_modules_is_judged_file_by_file(tmp_path):
     folder = tmp_path / "modules"
     folder.mkdir()
     for name, code in (("a.ko", "long limit = 1, packets = 1;"), ("b.ko", "long limit = 1;"), ("c.ko", "long other = 1;")):
-        built(tmp_path, code, "-c").rename(folder / name)
-    report = judged(folder, f'[variables]\npackets = {WRITTEN}\nlimit = {READ}\ngone = {READ}\n{RULE}variables = ["limit"]\n')
+        build(tmp_path, code, "-c").rename(folder / name)
+    report = judge(folder, f'[variables]\npackets = {WRITTEN}\nlimit = {READ}\ngone = {READ}\n{RULE}variables = ["limit"]\n')
     assert [Path(f.input).name for f in report.findings] == ["a.ko"]
     assert [Path(f.input).name for f in report.kept_findings] == ["b.ko"]
-    report = judged(folder, RULE + 'variables = ["gone"]\nalone = true\n')
+    report = judge(folder, RULE + 'variables = ["gone"]\nalone = true\n')
     assert [f.verdict.message.rpartition(": ")[2] for f in report.findings] == ["no variable is called `gone`"]
 
 
 def test_lines_longer_than_what_is_read_are_unknown(tmp_path):
-    report = judged(built(tmp_path, CODE), RULE + 'variables = ["limit"]\nalone = true\n', line_size=1024)
+    report = judge(build(tmp_path, CODE), RULE + 'variables = ["limit"]\nalone = true\n', line_size=1024)
     assert [f.verdict.outcome for f in report.findings] == [Outcome.UNKNOWN]
 
 
@@ -227,14 +227,14 @@ REFUSALS = [
 
 @table(REFUSALS)
 def test_parameters_that_make_no_sense(case):
-    refused(Neighbours, case)
+    assert_refused(Neighbours, case)
 
 
 def test_a_shipped_rule_passes_over_what_an_input_lacks(tmp_path):
     pack = rule_file.parse(RULE + 'variables = ["gone"]\nalone = true\n', "r.toml")
     shipped = replace(pack, shipped=True, rules=tuple(replace(rule, shipped=True) for rule in pack.rules))
     (tmp_path / "a.h").write_text("struct s { long a; };\n")
-    for made in (built(tmp_path, CODE), tmp_path / "a.h"):
+    for made in (build(tmp_path, CODE), tmp_path / "a.h"):
         report = check([str(made)], (shipped,), (), Options())
         assert (report.findings, report.kept_findings) == ((), ())
 
@@ -276,7 +276,7 @@ ALONE = [
 
 @pytest.mark.parametrize(("names", "keys", "outcome", "message"), [c[1:] for c in ALONE], ids=[c[0] for c in ALONE])
 def test_alone(tmp_path, names, keys, outcome, message):
-    report = judged(built(tmp_path, LOCKS), f'{RULE}variables = ["{names}"]\nalone = true\n{keys}\n')
+    report = judge(build(tmp_path, LOCKS), f'{RULE}variables = ["{names}"]\nalone = true\n{keys}\n')
     (found,) = (*report.findings, *report.kept_findings)
     assert found.verdict.outcome.value == outcome
     assert message in found.verdict.message
@@ -284,9 +284,9 @@ def test_alone(tmp_path, names, keys, outcome, message):
 
 def test_only_the_parts_that_are_excepted_may_be_there(tmp_path):
     code = "long lone __attribute__((aligned(64))) = 1;\nstruct { long a, b; } pair = { 1, 1 };\nint main(void) { return 0; }\n"
-    made = built(tmp_path, code, "-c", "-fno-toplevel-reorder")
+    made = build(tmp_path, code, "-c", "-fno-toplevel-reorder")
     for excepted, outcome in (("pair.a", Outcome.BROKEN), ('pair.a", "pair.b', Outcome.KEPT), ("pair", Outcome.KEPT)):
-        report = judged(made, f'{RULE}variables = ["lone"]\nalone = true\nexcept = ["{excepted}"]\n')
+        report = judge(made, f'{RULE}variables = ["lone"]\nalone = true\nexcept = ["{excepted}"]\n')
         assert [f.verdict.outcome for f in (*report.findings, *report.kept_findings)] == [outcome]
 
 
@@ -303,9 +303,9 @@ IN_ELEMENTS = [
 
 @pytest.mark.parametrize(("declared", "keys", "outcome"), IN_ELEMENTS)
 def test_parts_in_elements_of_arrays(tmp_path, declared, keys, outcome):
-    report = judged(built(tmp_path, LOCKS), f"[variables]\n{declared}{RULE}{keys}\n")
+    report = judge(build(tmp_path, LOCKS), f"[variables]\n{declared}{RULE}{keys}\n")
     assert [f.verdict.outcome.value for f in (*report.findings, *report.kept_findings)] == [outcome]
-    report = judged(built(tmp_path, LOCKS, "-c"), f"[variables]\n{declared}{RULE}{keys}\n")
+    report = judge(build(tmp_path, LOCKS, "-c"), f"[variables]\n{declared}{RULE}{keys}\n")
     assert [f.verdict.outcome.value for f in (*report.findings, *report.kept_findings)] == [outcome]
 
 
@@ -323,7 +323,7 @@ def test_elements_are_where_a_running_program_has_them(tmp_path, seed, flags):
         names.append(f"v{number}")
         says.append(f'for (int i = 0; i < {count}; i++) printf("v{number} %lu %lu %lu\\n", (unsigned long)&v{number}[i].head, '
                     f"(unsigned long)&v{number}[i].tail, sizeof v{number}[0]);")  # fmt: skip
-    made = built(tmp_path, "\n".join([*lines, f"int main(void) {{ {''.join(says)} return 0; }}\n"]), *flags)
+    made = build(tmp_path, "\n".join([*lines, f"int main(void) {{ {''.join(says)} return 0; }}\n"]), *flags)
     printed = subprocess.run([made], capture_output=True, text=True, check=True).stdout.splitlines()
     at: dict[str, list[tuple[int, int, int]]] = {}
     for line in printed:
@@ -333,8 +333,8 @@ def test_elements_are_where_a_running_program_has_them(tmp_path, seed, flags):
         wholes = [set(range(head // LINE, (head + size - 1) // LINE + 1)) for head, _, size in at[name]]
         meets = any(one & other for one, other in pairwise(wholes))
         ends = any(tail // LINE <= next_head // LINE <= (tail + 7) // LINE for (_, tail, _), (next_head, _, _) in pairwise(at[name]))
-        own = judged(made, f'{RULE}variables = ["{name}"]\nalone = true\nexcept = ["gap*"]\n')
-        stride = judged(made, f'{STRIDE}variables = ["{name}"]\nfields = ["tail"]\nagainst = ["head"]\n')
+        own = judge(made, f'{RULE}variables = ["{name}"]\nalone = true\nexcept = ["gap*"]\n')
+        stride = judge(made, f'{STRIDE}variables = ["{name}"]\nfields = ["tail"]\nagainst = ["head"]\n')
         assert [f.verdict.outcome is Outcome.KEPT for f in (*own.findings, *own.kept_findings)] == [not meets]
         assert [f.verdict.outcome is Outcome.KEPT for f in (*stride.findings, *stride.kept_findings)] == [not ends]
 
@@ -359,7 +359,7 @@ ALONE = [
 @pytest.mark.parametrize(("flags", "keys", "outcome", "message"), ALONE, ids=[f"{c[0][0]} {c[1]}" for c in ALONE])
 def test_an_array_of_locks_that_fills_its_lines(tmp_path, flags, keys, outcome, message):
     """Eight locks of 40 bytes: five lines, on which nothing else is, and of which each has parts of two locks."""
-    report = judged(built(tmp_path, FULL, *flags), f"{RULE}{keys}\nalone = true\n")
+    report = judge(build(tmp_path, FULL, *flags), f"{RULE}{keys}\nalone = true\n")
     (found,) = (*report.findings, *report.kept_findings)
     assert (found.verdict.outcome.value, message in found.verdict.message) == (outcome, True)
 
@@ -384,14 +384,14 @@ STRIDES = [
 
 @pytest.mark.parametrize(("keys", "outcome", "message"), STRIDES, ids=[case[0] for case in STRIDES])
 def test_stride(tmp_path, keys, outcome, message):
-    report = judged(built(tmp_path, LOCKS), f"{STRIDE}{keys}\n")
+    report = judge(build(tmp_path, LOCKS), f"{STRIDE}{keys}\n")
     (found,) = (*report.findings, *report.kept_findings)
     assert found.verdict.outcome.value == outcome
     assert message in found.verdict.message or outcome == "unknown"
 
 
 def test_stride_without_types_is_unknown(tmp_path):
-    report = judged(built(tmp_path, LOCKS, "-g0"), f'{STRIDE}variables = ["locks"]\n')
+    report = judge(build(tmp_path, LOCKS, "-g0"), f'{STRIDE}variables = ["locks"]\n')
     assert [f.verdict.message for f in report.findings] == ["the type of `locks` is unknown"]
 
 
@@ -411,7 +411,7 @@ def test_mistakes_of_stride(keys, message):
 
 def test_a_program_without_debug_information_is_judged_by_its_symbols(tmp_path):
     """The shipped packs name structs in Linux alone, and so ask for none of its debug information."""
-    made = built(tmp_path, CODE)
+    made = build(tmp_path, CODE)
     subprocess.run(["strip", "--strip-debug", made], check=True)
     (tmp_path / "r.toml").write_text(RULE + 'variables = ["limit"]\nalone = true\n')
     done = run("check", made, "--rules", tmp_path / "r.toml", "--format", "json")
@@ -424,12 +424,12 @@ def test_a_program_without_debug_information_is_judged_by_its_symbols(tmp_path):
     ('variables = ["@hot-*", "limit", "@read-mostly"]', f"limit = {READ}\npackets = {WRITTEN}\nquiet = {READ}\nlast = {READ}\n"),
 ])  # fmt: skip
 def test_comparisons_with_patterns_are_bounded(tmp_path, monkeypatch, keys, declared):
-    made = built(tmp_path, CODE)
+    made = build(tmp_path, CODE)
     text = f"[variables]\n{declared}{RULE}{keys}\nalone = true\n"
     outcomes = []
     for most in (10_000, 5):
         monkeypatch.setattr(neighbours, "_MOST_MATCHES", most)
-        report = judged(made, text)
+        report = judge(made, text)
         outcomes.append([finding.verdict.outcome for finding in report.findings])
     assert Outcome.UNKNOWN not in outcomes[0]
     assert outcomes[1] == [Outcome.UNKNOWN]

@@ -17,9 +17,9 @@ from tests.kinds.cases import (
     Case,
     Refusal,
     Untold,
+    assert_refused,
     cannot_tell,
     check,
-    refused,
     table,
 )  # fmt: skip
 from tests.kinds.structs import (
@@ -93,7 +93,7 @@ def test_no_straddle(case):
 
 @table(REFUSALS)
 def test_parameters_that_make_no_sense(case):
-    refused(NoStraddle, case)
+    assert_refused(NoStraddle, case)
 
 
 @table(UNTOLD)

@@ -12,9 +12,9 @@ from tests.kinds.cases import (
     Case,
     Refusal,
     Untold,
+    assert_refused,
     cannot_tell,
     check,
-    refused,
     table,
 )  # fmt: skip
 from tests.kinds.structs import (
@@ -68,7 +68,7 @@ def test_offset(case):
 
 @table(REFUSALS)
 def test_parameters_that_make_no_sense(case):
-    refused(Offset, case)
+    assert_refused(Offset, case)
 
 
 @table(UNTOLD)

@@ -9,9 +9,9 @@ from tests.kinds.cases import (
     Case,
     Refusal,
     Untold,
+    assert_refused,
     cannot_tell,
     check,
-    refused,
     table,
 )  # fmt: skip
 from tests.kinds.structs import (
@@ -67,7 +67,7 @@ def test_order(case):
 
 @table(REFUSALS)
 def test_parameters_that_make_no_sense(case):
-    refused(Order, case)
+    assert_refused(Order, case)
 
 
 @table(UNTOLD)

@@ -13,9 +13,9 @@ from tests.kinds.cases import (
     Case,
     Refusal,
     Untold,
+    assert_refused,
     cannot_tell,
     check,
-    refused,
     table,
 )  # fmt: skip
 from tests.kinds.structs import (
@@ -78,7 +78,7 @@ def test_size(case):
 
 @table(REFUSALS)
 def test_parameters_that_make_no_sense(case):
-    refused(Size, case)
+    assert_refused(Size, case)
 
 
 @table(UNTOLD)

@@ -27,9 +27,9 @@ from tests.kinds.cases import (
     Case,
     Refusal,
     Untold,
+    assert_refused,
     cannot_tell,
     check,
-    refused,
     table,
 )  # fmt: skip
 from tests.kinds.structs import HIDDEN, RING, TAIL, UNION, WORDS, array
@@ -110,7 +110,7 @@ def test_stride(case):
 
 @table(REFUSALS)
 def test_parameters_that_make_no_sense(case):
-    refused(Stride, case)
+    assert_refused(Stride, case)
 
 
 @table(UNTOLD)
@@ -118,7 +118,7 @@ def test_cannot_tell(case):
     cannot_tell(Stride, case)
 
 
-def stored(said: str, array: int | None = None) -> Storage:
+def storage(said: str, array: int | None = None) -> Storage:
     word, _, align = said.partition(":")
     return Storage(word, Source("my.toml", 1), int(align) if align else None, None, array)
 
@@ -138,7 +138,7 @@ def stored(said: str, array: int | None = None) -> Storage:
 ])  # fmt: skip
 def test_the_rule_file_says_how_far_the_next_one_is(said, array, outcome, bases, message):
     layout = Layout(SLOT)
-    found = placement.placements(layout, 64, None, stored(said, array))
+    found = placement.placements(layout, 64, None, storage(said, array))
     verdict = Stride(fields=("limit",), against=("used",)).check(Context(layout, found))
     assert (verdict.outcome.value, verdict.bases, verdict.message) == (outcome, bases, message)
 
@@ -147,7 +147,7 @@ def test_the_rule_file_says_how_far_the_next_one_is(said, array, outcome, bases,
 def test_what_stands_behind_a_variable_is_not_known(said):
     layout = Layout(SLOT)
     with pytest.raises(CannotTell, match="the distance to the next object is unknown"):
-        Stride().check(Context(layout, placement.placements(layout, 64, None, stored(said))))
+        Stride().check(Context(layout, placement.placements(layout, 64, None, storage(said))))
 
 
 def shares(ours: list[slow.Node], theirs: list[slow.Node], at: int, behind: int, line: int) -> bool:
@@ -161,8 +161,8 @@ def outcome_of(failing: set[int], bases: set[int]) -> Outcome:
     return Outcome.KEPT if not failing else Outcome.BROKEN if failing == bases else Outcome.AT_RISK
 
 
-def chosen(data: st.DataObject, held: Struct) -> tuple[Stride, list[slow.Node], list[slow.Node]]:
-    named, tops = slow.named(held), list(slow.nodes(held))
+def choose(data: st.DataObject, held: Struct) -> tuple[Stride, list[slow.Node], list[slow.Node]]:
+    named, tops = slow.nodes_by_path(held), list(slow.nodes(held))
     paths = [data.draw(st.lists(st.sampled_from(sorted(named)), max_size=2, unique=True)) for _ in "ab"]
     ours, theirs = ([named[path] for path in some] or tops for some in paths)
     return Stride(None, tuple(paths[0]), tuple(paths[1])), ours, theirs
@@ -177,14 +177,14 @@ def chosen(data: st.DataObject, held: Struct) -> tuple[Stride, list[slow.Node], 
 def test_every_two_elements_side_by_side(data, held, line, first, count):
     layout = Layout(held)
     assume(layout.open_end is None and layout.size and layout.places)
-    kind, ours, theirs = chosen(data, held)
+    kind, ours, theirs = choose(data, held)
     failing, bases = set(), set()
     for block in range(0, 128 * first, first):
         for at in range(block, block + (count - 1) * layout.size, layout.size):
             bases.add(at % line)
             if shares(ours, theirs, at, at + layout.size, line):
                 failing.add(at % line)
-    found = placement.placements(layout, line, None, stored(f"aligned:{first}", count))
+    found = placement.placements(layout, line, None, storage(f"aligned:{first}", count))
     verdict = kind.check(Context(layout, found))
     assert (verdict.outcome, set(verdict.bases), verdict.total) == (outcome_of(failing, bases), failing, len(bases))
 
@@ -198,7 +198,7 @@ def test_every_two_elements_side_by_side(data, held, line, first, count):
 def test_every_two_elements_of_an_array_in_a_struct(data, held, line, offset, count):
     size = held.bit_size // 8
     assume(Layout(held).open_end is None and size and Layout(held).places)
-    kind, ours, theirs = chosen(data, held)
+    kind, ours, theirs = choose(data, held)
     start = offset * 8
     field = replace(
         member("x", start, size * count, *held.fields, dims=(count,)), aggregate=held.aggregate
@@ -235,7 +235,7 @@ def test_padding_as_advised_parts_the_elements(words, ours, theirs, line):
 def test_aligning_as_advised_parts_the_elements(data, held, line):
     layout = Layout(held)
     assume(layout.open_end is None and layout.size and layout.places)
-    kind, _, _ = chosen(data, held)
+    kind, _, _ = choose(data, held)
     aligned = replace(held, align=max(line, held.align or 1), bit_size=-(-layout.size // line) * line * 8)
     assert kind.check(context(aligned, line_size=line)).outcome is Outcome.KEPT
 

@@ -13,9 +13,9 @@ from tests.kinds.cases import (
     Case,
     Refusal,
     Untold,
+    assert_refused,
     cannot_tell,
     check,
-    refused,
     table,
 )  # fmt: skip
 from tests.kinds.structs import BITS, EMPTY, HIDDEN, LINES, NESTED, TAIL, UNION, WORDS
@@ -75,7 +75,7 @@ def test_together(case):
 
 @table(REFUSALS)
 def test_parameters_that_make_no_sense(case):
-    refused(Together, case)
+    assert_refused(Together, case)
 
 
 @table(UNTOLD)

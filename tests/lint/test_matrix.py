@@ -16,7 +16,7 @@ from layoutlint.lint import matrix
 from layoutlint.lint.options import Options
 from layoutlint.readers.clang import parallel
 from tests.harness.command import ROOT, run
-from tests.harness.damaged import compiled
+from tests.harness.damaged import compile_object
 from tests.harness.tools import fault
 from tests.oracles.c_probe import compile_c
 from tests.readers.clang.test_inputs import CONFIGURED, KERNEL, lay
@@ -72,7 +72,7 @@ class Layout:
         return [base for base in self.bases if len(set().union(*(self.lines(field, base) for field in fields))) > 1]
 
 
-def expected(structs: dict[str, Layout], is_smp: bool) -> dict[str, tuple[str, list[int]] | None]:
+def expectation(structs: dict[str, Layout], is_smp: bool) -> dict[str, tuple[str, list[int]] | None]:
     """For each rule of fixtures/matrix its outcome and the bases at which it fails; None where it is not asked."""
     ring, lock, mapping, request = (structs[f"struct {name}"] for name in ("ring", "rw_semaphore", "mapping", "request"))
 
@@ -99,7 +99,7 @@ def expected(structs: dict[str, Layout], is_smp: bool) -> dict[str, tuple[str, l
     }
 
 
-def asked(folder: Path, compiler: tuple[str, ...], build: str) -> dict[str, Layout]:
+def ask(folder: Path, compiler: tuple[str, ...], build: str) -> dict[str, Layout]:
     """Every struct as a compiler lays it out for a build."""
     machine, *config = build.split("-")
     numbers = [
@@ -148,7 +148,7 @@ def test_every_verdict_is_that_of_compilers_and_of_objects_at_every_address(repo
     told = {rule: found and (found["outcome"], found["placements"]["bases"]) for rule, found in judged.items()}
     known = compilers(machine) or pytest.skip(f"no compiler for {machine}")
     for compiler in known:
-        assert told == expected(asked(tmp_path, compiler, build), cpus == "smp"), compiler
+        assert told == expectation(ask(tmp_path, compiler, build), cpus == "smp"), compiler
 
 
 def test_the_report_is_about_every_build_once(report):
@@ -221,7 +221,7 @@ def project(tmp_path):
     return tmp_path
 
 
-def checked(folder: Path, inputs: list[str], *more: str, rules: str = "rules.toml"):
+def check(folder: Path, inputs: list[str], *more: str, rules: str = "rules.toml"):
     """The report on builds called after their inputs, and the exit status."""
     (folder / "matrix.toml").write_text("".join(f'[build."{name}"]\ninput = "{name}"\n' for name in inputs))
     done = run("check", "--matrix", "matrix.toml", "--rules", rules, "--format", "json", *more, cwd=folder)
@@ -247,7 +247,7 @@ STATUS = [
 @pytest.mark.one_in(3)
 @pytest.mark.parametrize(("inputs", "options", "status", "outcome", "message"), STATUS)
 def test_status(project, inputs, options, status, outcome, message):
-    found, report = checked(project, inputs, *options)
+    found, report = check(project, inputs, *options)
     [finding] = (*report["findings"], *report["kept"])
     start, star, end = message.partition("*")
     assert (found, report["exit"], finding["outcome"]) == (status, status, outcome)
@@ -258,7 +258,7 @@ def test_status(project, inputs, options, status, outcome, message):
 
 
 def elf(folder: Path) -> None:
-    compiled(folder, "-g").rename(folder / "ring.elf")
+    compile_object(folder, "-g").rename(folder / "ring.elf")
 
 
 BAD = [
@@ -334,7 +334,7 @@ def test_a_struct_with_several_definitions_counts_with_the_worst(project):
 def test_a_pattern_is_a_finding_for_each_struct(project):
     (project / "two.h").write_text(BREAKS + BREAKS.replace("ring", "ring2"))
     (project / "pattern.toml").write_text(RING.replace('"ring"', '"ring*"'))
-    _, report = checked(project, ["two.h", "breaks.h"], rules="pattern.toml")
+    _, report = check(project, ["two.h", "breaks.h"], rules="pattern.toml")
     assert [(finding["struct"], list(finding["builds"])) for finding in report["findings"]] == [
         ("ring", ["two.h", "breaks.h"]), ("ring2", ["two.h"]),
     ]  # fmt: skip
@@ -396,7 +396,7 @@ def test_what_a_struct_says_itself_is_one_rule_wherever_it_stands(project):
     (project / "old.h").write_text(MARKS.format(more=""))
     (project / "new.h").write_text("\n" + MARKS.format(more="long mask[7];"))
     (project / "ring.toml").write_text("[struct.ring]\nannotated = true\n")
-    status, report = checked(project, ["old.h", "new.h"], rules="ring.toml")
+    status, report = check(project, ["old.h", "new.h"], rules="ring.toml")
     [finding] = report["findings"]
     assert (status, {name: of["outcome"] for name, of in finding["builds"].items()}) == (1, {"old.h": "broken", "new.h": "kept"})
     assert (finding["rule"], report["coverage"]["rules"], report["coverage"]["applied"]) == ("marks/ring", 1, 1)

@@ -42,7 +42,7 @@ def project(tmp_path):
     return tmp_path
 
 
-def judged(folder, *words: str):
+def judge(folder, *words: str):
     done = run("check", *words, "--rules", "rules.toml", "--format", "json", cwd=folder)
     report = json.loads(done.stdout)
     assert report["unread"] == [], done.stderr
@@ -55,8 +55,8 @@ def test_each_build_comes_out_as_alone(project):
     (project / "matrix.toml").write_text(
         '[defaults]\ninput = "structs.c"\n' + "".join(f"[build.{name}]\n{keys}\n" for name, (keys, _) in BUILDS.items())
     )
-    together = judged(project, "--matrix", "matrix.toml")["builds"]
-    alone = {name: judged(project, "structs.c", *words) for name, (_, words) in BUILDS.items()}
+    together = judge(project, "--matrix", "matrix.toml")["builds"]
+    alone = {name: judge(project, "structs.c", *words) for name, (_, words) in BUILDS.items()}
     assert {name: (of["outcome"], of["message"], of["placements"]) for name, of in together.items()} == {
         name: (of["outcome"], of["message"], of["placements"]) for name, of in alone.items()
     }
@@ -118,7 +118,7 @@ def test_builds_with_other_lines_are_weighed_by_their_own_where_the_command_line
     sizes = {"short": 64, "long": 256}
     (tmp_path / "matrix.toml").write_text("".join(f"[build.{name}]\nline_size = {size}\n" for name, size in sizes.items()))
     how = ("--randstruct", "gcc-full", "--kernel-version", "6.12")
-    together = judged(tmp_path, "held.h", "--matrix", "matrix.toml", *how)["builds"]
+    together = judge(tmp_path, "held.h", "--matrix", "matrix.toml", *how)["builds"]
     for name, size in sizes.items():
-        alone = judged(tmp_path, "held.h", "--line-size", str(size), *how)
+        alone = judge(tmp_path, "held.h", "--line-size", str(size), *how)
         assert together[name]["placements"] == alone["placements"]

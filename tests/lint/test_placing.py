@@ -39,13 +39,13 @@ def field(name: str, offset: int, of: Struct, *dims: int | None) -> Field:
                  dims=dims, members=of.fields, align=of.align)  # fmt: skip
 
 
-def said(name: str, placement: str, line: int = 1, **more: int) -> StructIntent:
+def struct_intent(name: str, placement: str, line: int = 1, **more: int) -> StructIntent:
     word, _, align = placement.partition(":")
     storage = Storage(word, Source("m.toml", line), int(align) if align else None, more.get("stride"), more.get("array"))
     return StructIntent(name, Source("m.toml", line), placement=storage)
 
 
-def judged(monkeypatch, structs: tuple[Struct, ...], *intents: StructIntent, rule: Rule = RULE, **options: object) -> Verdict:
+def judge(monkeypatch, structs: tuple[Struct, ...], *intents: StructIntent, rule: Rule = RULE, **options: object) -> Verdict:
     asked = []
 
     def read(path, wanted, options):
@@ -71,17 +71,17 @@ class TestEmbedded:
         ([holder("inode", 128, 56)], [], Outcome.BROKEN, (56,)),
         ([holder("inode", 128, 40), holder("page", 64, 120)], [], Outcome.AT_RISK, (56,)),
         ([holder("inode", 128, 40, align=8)], [], Outcome.AT_RISK, (56,)),
-        ([holder("inode", 128, 40, align=8)], [said("inode", "slab")], Outcome.KEPT, ()),
-        ([holder("inode", 128, 40, align=8)], [said("inode", "line")], Outcome.KEPT, ()),
-        ([holder("inode", 128, 40, align=8)], [said("inode", "malloc")], Outcome.AT_RISK, (56,)),
-        ([holder("inode", 128, 48, align=8)], [said("inode", "aligned:16")], Outcome.KEPT, ()),
-        ([holder("inode", 96, 24, align=8)], [said("inode", "kmalloc")], Outcome.AT_RISK, (56,)),
-        ([holder("inode", 96, 16, align=8)], [said("inode", "kmalloc")], Outcome.KEPT, ()),
+        ([holder("inode", 128, 40, align=8)], [struct_intent("inode", "slab")], Outcome.KEPT, ()),
+        ([holder("inode", 128, 40, align=8)], [struct_intent("inode", "line")], Outcome.KEPT, ()),
+        ([holder("inode", 128, 40, align=8)], [struct_intent("inode", "malloc")], Outcome.AT_RISK, (56,)),
+        ([holder("inode", 128, 48, align=8)], [struct_intent("inode", "aligned:16")], Outcome.KEPT, ()),
+        ([holder("inode", 96, 24, align=8)], [struct_intent("inode", "kmalloc")], Outcome.AT_RISK, (56,)),
+        ([holder("inode", 96, 16, align=8)], [struct_intent("inode", "kmalloc")], Outcome.KEPT, ()),
         ([holder("ring", 192, 8, 4)], [], Outcome.AT_RISK, (56,)),
         ([holder("ring", 192, 0, 4)], [], Outcome.KEPT, ()),
     ])  # fmt: skip
     def test_is_judged_where_the_containers_are(self, monkeypatch, containers, intents, outcome, bases):
-        verdict = judged(monkeypatch, (LOCK, *containers), said("lock", "embedded"), *intents)
+        verdict = judge(monkeypatch, (LOCK, *containers), struct_intent("lock", "embedded"), *intents)
         assert (verdict.outcome, verdict.bases) == (outcome, bases)
 
     INODE = holder("inode", 64, 40, align=8)
@@ -90,22 +90,22 @@ class TestEmbedded:
     def test_goes_through_containers_that_are_embedded_themselves(self, monkeypatch):
         """At 56 of every ext_inode; an inode by itself could be anywhere, and is nowhere."""
         structs = (LOCK, self.INODE, self.OUTER)
-        alone = judged(monkeypatch, structs, said("lock", "embedded"))
+        alone = judge(monkeypatch, structs, struct_intent("lock", "embedded"))
         assert (alone.outcome, alone.total) == (Outcome.AT_RISK, 8)
-        chained = judged(monkeypatch, structs, said("lock", "embedded"), said("inode", "embedded"))
+        chained = judge(monkeypatch, structs, struct_intent("lock", "embedded"), struct_intent("inode", "embedded"))
         assert (chained.outcome, chained.bases, chained.total) == (Outcome.BROKEN, (56,), 1)
         assert chained.basis == "fails in its only place: at 56 of ext_inode, which is aligned to 64 (stated by the input)"
 
     def test_names_the_first_containers(self, monkeypatch):
         many = tuple(holder(f"h{number}", 64, 8) for number in range(5))
-        verdict = judged(monkeypatch, (LOCK, *many), said("lock", "embedded"))
+        verdict = judge(monkeypatch, (LOCK, *many), struct_intent("lock", "embedded"))
         assert verdict.basis == "; ".join(
             f"at 8 of h{number}, which is aligned to 64 (stated by the input)" for number in range(3)
         ) + "; and 2 more"  # fmt: skip
 
     def test_names_those_in_which_it_fails(self, monkeypatch):
         containers = [holder("a", 128, 8), holder("b", 128, 56), holder("c", 128, 16), holder("d", 128, 120)]
-        verdict = judged(monkeypatch, (LOCK, *containers), said("lock", "embedded"))
+        verdict = judge(monkeypatch, (LOCK, *containers), struct_intent("lock", "embedded"))
         assert verdict.basis == (
             "fails in 2 of 4 places: at 56 of b, which is aligned to 64 (stated by the input); "
             "at 120 of d, which is aligned to 64 (stated by the input)"
@@ -144,18 +144,18 @@ class TestEmbedded:
          "the layout of struct bad is unreliable: overlaps"),
     ])  # fmt: skip
     def test_is_unknown_where_it_cannot_be_told(self, monkeypatch, structs, message):
-        verdict = judged(monkeypatch, structs, said("lock", "embedded"))
+        verdict = judge(monkeypatch, structs, struct_intent("lock", "embedded"))
         assert (verdict.outcome, verdict.message) == (Outcome.UNKNOWN, message)
 
     def test_is_unknown_where_nothing_is_but_in_itself_embedded(self, monkeypatch):
-        verdict = judged(monkeypatch, (LOCK, self.INODE), said("lock", "embedded"), said("inode", "embedded"))
+        verdict = judge(monkeypatch, (LOCK, self.INODE), struct_intent("lock", "embedded"), struct_intent("inode", "embedded"))
         assert verdict.message == "all containers of struct lock are declared as embedded themselves: inode"
 
     @pytest.mark.parametrize(("size", "offset"), [(128, 64), (64, 24)])
     def test_the_alignment_of_a_container_that_is_not_stated_can_decide(self, monkeypatch, size, offset):
         gap = struct("gap", size, member("a", 0, 8, align=8), field("x", offset, LOCK), align=None)
         gap = replace(gap, unstated=Unstated.PACKED | Unstated.ALIGNED)
-        verdict = judged(monkeypatch, (LOCK, gap), said("lock", "embedded"))
+        verdict = judge(monkeypatch, (LOCK, gap), struct_intent("lock", "embedded"))
         assert verdict.outcome is Outcome.UNKNOWN
         assert verdict.message == (
             "The alignment of what embeds struct lock (gap) is not in the debug information. If it is what its members "
@@ -166,41 +166,41 @@ class TestEmbedded:
     def test_readings_keep_what_was_asked_for(self, monkeypatch):
         structs = (LOCK, holder("inode", 128, 40))
         monkeypatch.setattr(dispatch, "read", lambda path, wanted, options: Reading(path, "dwarf", X86_64, structs))
-        pack = Pack("m", "m.toml", (RULE,), (said("lock", "embedded"),))
+        pack = Pack("m", "m.toml", (RULE,), (struct_intent("lock", "embedded"),))
         report = lint.check(("a",), (pack,), (), Options())
         assert [s.name for s in report.readings[0].structs] == ["lock"]
 
 
 class TestWhatIsSaidTwice:
     def test_a_name_goes_before_a_pattern(self, monkeypatch):
-        verdict = judged(monkeypatch, (LOCK,), said("l*", "line"), said("lock", "malloc"))
+        verdict = judge(monkeypatch, (LOCK,), struct_intent("l*", "line"), struct_intent("lock", "malloc"))
         assert verdict.total == 4
 
     def test_two_patterns_contradict(self, monkeypatch):
         with pytest.raises(RuleFileError) as caught:
-            judged(monkeypatch, (LOCK,), said("l*", "line", 3), said("*ck", "slab:32", 7))
+            judge(monkeypatch, (LOCK,), struct_intent("l*", "line", 3), struct_intent("*ck", "slab:32", 7))
         assert caught.value.messages == ("m.toml:7: `placement` `slab:32` of lock contradicts `line` at m.toml:3",)
 
     def test_the_same_twice_does_not(self, monkeypatch):
-        assert judged(monkeypatch, (LOCK,), said("l*", "line", 3), said("*ck", "line", 7)).total == 1
+        assert judge(monkeypatch, (LOCK,), struct_intent("l*", "line", 3), struct_intent("*ck", "line", 7)).total == 1
 
 
 @pytest.mark.parametrize(("held", "intent", "message"), [
-    (replace(LOCK, align=64, bit_size=512), said("lock", "aligned:16"),
+    (replace(LOCK, align=64, bit_size=512), struct_intent("lock", "aligned:16"),
      "m.toml:1: `placement` `aligned:16` contradicts struct lock, which is aligned to 64"),
-    (LOCK, said("lock", "slab", stride=8), "m.toml:1: `stride` 8 contradicts struct lock: objects of 16 bytes do not fit"),
-    (replace(LOCK, fields=(*LOCK.fields, flexible("more", 16))), said("lock", "kmalloc", array=4),
+    (LOCK, struct_intent("lock", "slab", stride=8), "m.toml:1: `stride` 8 contradicts struct lock: objects of 16 bytes do not fit"),
+    (replace(LOCK, fields=(*LOCK.fields, flexible("more", 16))), struct_intent("lock", "kmalloc", array=4),
      "m.toml:1: `array`: struct lock ends with a flexible array, and is no element of an array"),
 ])  # fmt: skip
 def test_a_placement_that_the_struct_cannot_have_is_a_mistake_of_the_file(monkeypatch, held, intent, message):
     with pytest.raises(RuleFileError) as caught:
-        judged(monkeypatch, (held,), intent)
+        judge(monkeypatch, (held,), intent)
     assert caught.value.messages == (message,)
 
 
 def test_a_container_with_a_placement_that_it_cannot_have_too(monkeypatch):
     with pytest.raises(RuleFileError, match="contradicts struct inode, which is aligned to 64"):
-        judged(monkeypatch, (LOCK, holder("inode", 128, 40)), said("lock", "embedded"), said("inode", "slab:8"))
+        judge(monkeypatch, (LOCK, holder("inode", 128, 40)), struct_intent("lock", "embedded"), struct_intent("inode", "slab:8"))
 
 
 def test_the_constants_are_those_of_the_target(monkeypatch):
@@ -208,7 +208,7 @@ def test_the_constants_are_those_of_the_target(monkeypatch):
     bases = {}
     for name in ("x86_64", "arm", "s390x"):
         on = replace(LOCK, target=target_named(name))
-        bases[name] = judged(monkeypatch, (on,), said("lock", "kmalloc"), rule=rule).total
+        bases[name] = judge(monkeypatch, (on,), struct_intent("lock", "kmalloc"), rule=rule).total
     assert bases == {"x86_64": 4, "arm": 1, "s390x": 16}
 
 

@@ -11,7 +11,7 @@ import pytest
 from layoutlint.errors import RuleFileError
 from layoutlint.intent.toml import rule_file
 from tests.harness.command import run
-from tests.intent.annotations.test_vehicles import made
+from tests.intent.annotations.test_vehicles import make
 from tests.oracles.c_probe import need
 
 TYPES = """
@@ -53,7 +53,7 @@ def text(tmp_path_factory) -> Path:
     return path
 
 
-def told(*arguments: str | Path) -> dict:
+def describe(*arguments: str | Path) -> dict:
     done = run("check", "--format", "json", *arguments)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
@@ -68,15 +68,15 @@ def notes(report: dict) -> list[tuple]:
 
 READERS = {
     "C text": lambda text, at: (text,),
-    "DWARF of gcc": lambda text, at: (made(at, "gcc", "-g", "-c", str(text)),),
-    "DWARF of clang": lambda text, at: (made(at, "clang", "-g", "-c", str(text)),),
+    "DWARF of gcc": lambda text, at: (make(at, "gcc", "-g", "-c", str(text)),),
+    "DWARF of clang": lambda text, at: (make(at, "clang", "-g", "-c", str(text)),),
     "BTF": lambda text, at: (with_btf(text, at), "--reader", "btf"),
 }
 
 
 def with_btf(text: Path, at: Path) -> str:
     need("pahole")
-    path = made(at, "gcc", "-g", "-c", str(text))
+    path = make(at, "gcc", "-g", "-c", str(text))
     subprocess.run(["pahole", "-J", path], check=True)
     return path
 
@@ -84,7 +84,7 @@ def with_btf(text: Path, at: Path) -> str:
 @pytest.mark.parametrize("reader", READERS)
 def test_the_notes_and_their_order(text, tmp_path, reader):
     need("gcc")
-    report = told(*READERS[reader](text, tmp_path / "a.o"), "--pack", "generic")
+    report = describe(*READERS[reader](text, tmp_path / "a.o"), "--pack", "generic")
     found = notes(report)
     # To BTF, the room behind the array may be that of elements that a typedef aligns to more than their size (clang).
     hidden = {"row"} if reader == "BTF" else set()
@@ -100,7 +100,7 @@ def test_the_notes_and_their_order(text, tmp_path, reader):
 
 @pytest.mark.parametrize(("most", "shown"), [(0, 0), (1, 1), (3, 3), (100, 4)])
 def test_how_many_notes(text, most, shown):
-    report = told(text, "--pack", "generic", "--guesses", str(most))
+    report = describe(text, "--pack", "generic", "--guesses", str(most))
     assert [note[0] for note in notes(report)] == HIGHEST[:shown]
     rest = "" if shown == 4 else f", the {shown} highest of which are here (`--guesses N` shows more)"
     assert report["coverage"]["guessed"] == [f"generic: 4 notes on 6 structs with fields that it judges{rest}"]
@@ -108,7 +108,7 @@ def test_how_many_notes(text, most, shown):
 
 def test_code_without_locks_is_fine(tmp_path):
     (tmp_path / "a.h").write_text("struct plain { long a, b; };\n")
-    report = told(tmp_path / "a.h", "--pack", "generic")
+    report = describe(tmp_path / "a.h", "--pack", "generic")
     assert (report["findings"], report["unread"], report["coverage"]["structs"]) == ([], [], 1)
 
 
@@ -125,7 +125,7 @@ CERTAIN = {
 
 
 def test_what_makes_a_note_certain(text):
-    advice = {f["struct"]: f["advice"] for f in told(text, "--pack", "generic")["findings"]}
+    advice = {f["struct"]: f["advice"] for f in describe(text, "--pack", "generic")["findings"]}
     assert {name: advice[name] for name in CERTAIN} == CERTAIN
 
 
@@ -144,7 +144,7 @@ def test_what_it_asks_for_makes_it_certain(tmp_path):
 def test_a_guess_can_be_ignored(tmp_path):
     ignored = SOURCE.replace("struct often {", "/* layoutlint: ignore[generic-*] both are used at once */\nstruct often {", 1)
     (tmp_path / "a.c").write_text(ignored)
-    report = told(tmp_path / "a.c", "--pack", "generic")
+    report = describe(tmp_path / "a.c", "--pack", "generic")
     assert [(f["struct"], f["suppressed"] is not None, f["rank"] is None) for f in report["findings"]] == [
         ("often", True, True), *((name, False, False) for name in HIGHEST if name != "often"),
     ]  # fmt: skip
@@ -154,8 +154,8 @@ def test_an_alignment_that_btf_does_not_tell(tmp_path):
     """Were the 128 bytes aligned to a line, the lock would be on the first one, and the table on the second."""
     text, middle = tmp_path / "a.c", "spinlock_t lock; const struct file_operations *f_op;"
     text.write_text(f"{TYPES}struct s {{ long a[7]; int x; {middle} long b[7]; }} s;\n")
-    assert [note[0] for note in notes(told(text, "--pack", "generic"))] == ["s"]
-    report = told(with_btf(text, tmp_path / "a.o"), "--reader", "btf", "--pack", "generic")
+    assert [note[0] for note in notes(describe(text, "--pack", "generic"))] == ["s"]
+    report = describe(with_btf(text, tmp_path / "a.o"), "--reader", "btf", "--pack", "generic")
     assert notes(report) == []
     assert report["coverage"]["guessed"] == ["generic: 0 notes on 1 struct with fields that it judges; could not judge s"]
 
@@ -168,7 +168,7 @@ def test_without_being_asked_nothing_is_guessed(text):
 def test_what_structs_say_themselves_is_not_asked_for(tmp_path):
     marks = "struct s { char __cacheline_group_begin__a[0]; long x; char __cacheline_group_end__b[0]; spinlock_t lock; };"
     (tmp_path / "a.h").write_text(TYPES + marks)
-    assert told(tmp_path / "a.h", "--pack", "generic")["findings"] == []
+    assert describe(tmp_path / "a.h", "--pack", "generic")["findings"] == []
     assert run("check", tmp_path / "a.h", "--pack", "generic", "--struct", "s").returncode == 1
 
 
@@ -186,7 +186,7 @@ why = "a test"
 
 def test_a_pack_of_ones_own(text, tmp_path):
     (tmp_path / "mine.toml").write_text(MINE)
-    report = told(text, "--rules", tmp_path / "mine.toml", "--guesses", "2")
+    report = describe(text, "--rules", tmp_path / "mine.toml", "--guesses", "2")
     assert [(f["struct"], f["severity"], f["rank"]["score"]) for f in report["findings"]] == [
         ("cut", "note", 4.0), ("seldom", "note", 3.0),
     ]  # fmt: skip
@@ -194,7 +194,7 @@ def test_a_pack_of_ones_own(text, tmp_path):
 
 def test_placements_that_a_rule_file_states_count(text, tmp_path):
     (tmp_path / "mine.toml").write_text('[struct.seldom]\nplacement = "line"\n[struct.often]\nplacement = "embedded"\n')
-    report = told(text, "--pack", "generic", "--rules", tmp_path / "mine.toml")
+    report = describe(text, "--pack", "generic", "--rules", tmp_path / "mine.toml")
     assert notes(report)[1] == ("seldom", "generic-locks-apart-from-tables", 4, 1, 1)
     others = [note for note in notes(report) if note[0] != "seldom"]
     assert others == [note for name in ("row", "often", "cut") for note in NOTES if note[0] == name]
@@ -203,7 +203,7 @@ def test_placements_that_a_rule_file_states_count(text, tmp_path):
 def test_of_two_rule_files_the_first_counts(text, tmp_path):
     for name, placement in (("a", "line"), ("b", "aligned:8")):
         (tmp_path / f"{name}.toml").write_text(f'[struct.seldom]\nplacement = "{placement}"\n')
-    report = told(text, "--pack", "generic", "--rules", tmp_path / "a.toml", "--rules", tmp_path / "b.toml")
+    report = describe(text, "--pack", "generic", "--rules", tmp_path / "a.toml", "--rules", tmp_path / "b.toml")
     assert [note[3:] for note in notes(report) if note[0] == "seldom"] == [(1, 1)]  # a share of one base: those of `line`
 
 
@@ -250,7 +250,7 @@ PADDING = {
 def test_arrays_of_what_is_padded_elsewhere_are_so_by_choice(tmp_path, form):
     text, count = PADDING[form]
     (tmp_path / "a.c").write_text(PADDED.replace("lock_t", "slock_t") + text.replace("lock_t", "slock_t"))
-    assert len(notes(told(tmp_path / "a.c", "--pack", "generic"))) == count
+    assert len(notes(describe(tmp_path / "a.c", "--pack", "generic"))) == count
 
 
 QUEUE = """
@@ -271,8 +271,8 @@ def test_what_code_changes_only_together_is_not_noted(tmp_path, form, apart, is_
     if form != "C text":
         need("gcc")
         sources = ("--sources", tmp_path) if "sources" in form else ()
-        arguments = (made(tmp_path / "a.o", "gcc", "-g", "-c", str(tmp_path / "a.c")), *sources)
-    found = notes(told(*arguments, "--pack", "generic"))
+        arguments = (make(tmp_path / "a.o", "gcc", "-g", "-c", str(tmp_path / "a.c")), *sources)
+    found = notes(describe(*arguments, "--pack", "generic"))
     assert bool(found) is (is_noted or form == "program")
 
 

@@ -42,7 +42,7 @@ SHIPPED = replace(LOST, id="shipped", shipped=True)
 UNFIELDED = replace(APART, id="unfielded", kind=Separate((("haed",), ("tail",))))
 
 
-def when(*config: str, arch: tuple[str, ...] = ()) -> Rule:
+def rule_when(*config: str, arch: tuple[str, ...] = ()) -> Rule:
     return replace(APART, when=When(config, arch))
 
 
@@ -100,7 +100,7 @@ CASES = [
     ("one struct of a pattern", [replace(APART, struct="*")], {"a": (FAR, OTHER)}, {"only": "ring"}, [], 0),
     ("rules for other structs", [APART, LOST], {"a": (FAR,)}, {"only": "ring"}, [], 0),
     ("other architecture", [APART, replace(LOST, when=When((), ("s390x",)))], {"a": (FAR,)}, {}, [], 0),
-    ("this architecture", [when(arch=("s390x", "x86*"))], {"a": (NEAR,)}, {}, [("apart", "at-risk")], 1),
+    ("this architecture", [rule_when(arch=("s390x", "x86*"))], {"a": (NEAR,)}, {}, [("apart", "at-risk")], 1),
 ]  # fmt: skip
 
 
@@ -118,7 +118,7 @@ NOTHING = [
     ("shipped rules, no such struct", [SHIPPED], {}, "rules: nothing was judged: no input has a struct that the rules name (lost)"),
     ("a note on no struct", [replace(LOST, severity=Severity.NOTE)], {}, "rules: nothing was judged: no input has a struct that the rules name (lost)"),
     ("other struct asked for", [APART], {"only": "other"}, "--struct: nothing was judged: no input has a struct other"),
-    ("other architecture", [when(arch=("s390x",))], {}, "rules: nothing was judged: they are for other targets, versions or configurations"),
+    ("other architecture", [rule_when(arch=("s390x",))], {}, "rules: nothing was judged: they are for other targets, versions or configurations"),
 ]  # fmt: skip
 
 
@@ -199,7 +199,7 @@ def test_an_input_that_names_no_machine(arch, target, is_left_out, is_assumed):
 
 
 def test_the_report_says_what_was_taken_to_hold():
-    rules = (replace(when("SMP"), id="a"), replace(when("!SMP"), id="b"), replace(when("MEMCG"), id="c", struct="gone"))
+    rules = (replace(rule_when("SMP"), id="a"), replace(rule_when("!SMP"), id="b"), replace(rule_when("MEMCG"), id="c", struct="gone"))
     reading = Reading("vmlinux", "dwarf", X86_64, (FAR,))
     found = run.report(run.Inputs([reading], [], Surroundings()), (Pack("p", "p.toml", rules),), (), Options())
     assert found.readings[0].notes == ("conditions that it does not state, taken to hold: `!SMP` (1 rule), `SMP` (1 rule)",)
@@ -217,7 +217,7 @@ def test_the_command_line_adds_to_the_version_that_is_stated(stated, given, expe
 def test_when_configured(wanted, configured, judges):
     config = None if configured is None else frozenset(configured)
     reading = Reading("tree", "clang", X86_64, (FAR,), config=config)
-    found = list(judge_input(JudgedInput(reading, (Pack("p", "p.toml", (when(*wanted),)),)), Options()))
+    found = list(judge_input(JudgedInput(reading, (Pack("p", "p.toml", (rule_when(*wanted),)),)), Options()))
     assert bool(found) == judges
 
 

@@ -12,7 +12,7 @@ from layoutlint.judgement.verdict import Outcome
 from layoutlint.lint.options import Options
 from layoutlint.lint.run import check
 from tests.harness.command import run
-from tests.harness.pace import within
+from tests.harness.pace import limit_time
 from tests.oracles import address_oracle, around_oracle
 from tests.oracles.c_probe import need
 
@@ -40,7 +40,7 @@ why = "a test"
 def test_verdicts_are_what_real_addresses_say(tmp_path, seed):
     need("gcc")
     made = address_oracle.records(seed)
-    expected = address_oracle.sharing(made, tmp_path)
+    expected = address_oracle.sharing_bases(made, tmp_path)
     assert expected
     (tmp_path / "a.c").write_text(address_oracle.source(made))
     subprocess.run(["gcc", "-w", "-g", "-c", "-o", tmp_path / "a.o", tmp_path / "a.c"], check=True)
@@ -62,7 +62,7 @@ def test_verdicts_are_what_real_addresses_say(tmp_path, seed):
 def test_the_addresses_say_something(tmp_path):
     """Some ways share at no base, some at a few, some at all."""
     need("gcc")
-    told = [bases for seed in range(3) for pair in address_oracle.sharing(address_oracle.records(seed), tmp_path).values()
+    told = [bases for seed in range(3) for pair in address_oracle.sharing_bases(address_oracle.records(seed), tmp_path).values()
             for bases in pair]  # fmt: skip
     assert {0, 8} < {len(bases) for bases in told}
 
@@ -265,7 +265,7 @@ def test_of_long_arrays_only_what_is_near_is_looked_at(tmp_path):
     (tmp_path / "a.c").write_text(HELD + code)
     subprocess.run([need("gcc"), "-g", "-c", "-o", tmp_path / "a.o", tmp_path / "a.c"], check=True, timeout=60)
     rules = rule_file.parse(table("c", "slab", op="cold") + rule("isolated", fields=f"[{OWNER}]", neighbours="true"), "r.toml")
-    with within(5):
+    with limit_time(5):
         report = check((str(tmp_path / "a.o"),), (rules,), (), Options())
     assert {finding.verdict.outcome for finding in report.findings} == {Outcome.BROKEN}
 
@@ -334,12 +334,12 @@ def agrees_with_bytes(seed: int, one: around_oracle.Made, folder) -> None:
             ".".join(part.partition("[")[0] for part in found.around.path.split(".")): frozenset(found.verdict.bases)
             for found in (*report.findings, *report.kept_findings) if found.around is not None
         }  # fmt: skip
-        expected = around_oracle.failing(one, kind)
+        expected = around_oracle.failures(one, kind)
         assert told == {path: bases for path, bases in expected.items() if bases is not None}, (seed, kind)
 
 
 @pytest.mark.parametrize("seeds", [range(10), pytest.param(range(10, 300), marks=pytest.mark.exhaustive)], ids=["few", "many"])
 def test_verdicts_beside_arrays_and_in_rows(tmp_path, seeds):
     need("gcc")
-    for seed, one in zip(seeds, around_oracle.made(seeds, tmp_path), strict=True):
+    for seed, one in zip(seeds, around_oracle.make(seeds, tmp_path), strict=True):
         agrees_with_bytes(seed, one, tmp_path)

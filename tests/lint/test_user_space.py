@@ -49,14 +49,14 @@ LOCKS = {"locks": (0, 40), "words": (0, 4), "cells": (0, 8), "wides": (64, 68), 
 """The bytes of an element that are written: those of its lock or atomic."""
 
 
-def built(folder: Path, *flags: str) -> Path:
+def build(folder: Path, *flags: str) -> Path:
     need("gcc")
     (folder / "a.c").write_text(SOURCE)
     subprocess.run(["gcc", "-g", "-O0", SAY, *flags, "-o", folder / "a", folder / "a.c", "-pthread"], check=True)
     return folder / "a"
 
 
-def guessed(*arguments: str | Path) -> dict[str, dict]:
+def guesses(*arguments: str | Path) -> dict[str, dict]:
     """The notes on arrays, by their first word."""
     done = run("check", "--pack", "generic", "--format", "json", "--guesses", "100", *arguments)
     assert done.returncode == 0, done.stderr
@@ -78,7 +78,7 @@ def shares(address: int, size: int, count: int, start: int, end: int) -> bool:
 @pytest.mark.one_in(3)
 @pytest.mark.parametrize("flags", [(), ("-no-pie",), ("-gdwarf-4",)], ids=lambda flags: " ".join(flags) or "pie")
 def test_arrays_are_noted_where_a_running_program_shows_that_they_share_lines(tmp_path, flags):
-    program = built(tmp_path, *flags)
+    program = build(tmp_path, *flags)
     told = [line.split() for line in subprocess.run([program], capture_output=True, text=True, check=True).stdout.splitlines()]
     expected = {
         name for address, size, count, name in told
@@ -88,7 +88,7 @@ def test_arrays_are_noted_where_a_running_program_shows_that_they_share_lines(tm
     assert "cells" not in expected
     if "-gdwarf-4" in flags:  # it has no `_Atomic`
         expected -= {"counters", "wides"}
-    found = guessed(program)
+    found = guesses(program)
     assert set(found) == expected
     assert {f["outcome"] for f in found.values()} == {"broken"}
     assert found["locks"]["rank"] | {"place": 0} == {"place": 0, "of": len(expected), "score": 16.0, "holders": 0, "elements": 16, "uses": None}
@@ -101,14 +101,14 @@ ANYWHERE = {"locks": "broken", "words": "broken", "counters": "broken", "pages":
 @pytest.mark.one_in(3)
 @pytest.mark.parametrize("form", ["object file", "C text", "compile_commands.json"])
 def test_before_linking(tmp_path, form):
-    built(tmp_path)
+    build(tmp_path)
     path = tmp_path / {"object file": "a.o", "C text": "a.c"}.get(form, form)
     if form == "object file":
         subprocess.run(["gcc", "-g", "-c", SAY, "-o", path, tmp_path / "a.c"], check=True)
     elif form == "compile_commands.json":
         entry = {"directory": str(tmp_path), "file": "a.c", "arguments": ["gcc", SAY, "-c", "a.c"]}
         path.write_text(json.dumps([entry]))
-    found = guessed(path, *(("--", SAY) if form == "C text" else ()))
+    found = guesses(path, *(("--", SAY) if form == "C text" else ()))
     assert ANYWHERE.items() <= {name: f["outcome"] for name, f in found.items()}.items()
     assert set(found) - set(ANYWHERE) <= {"wides"}
 
@@ -155,7 +155,7 @@ def test_allocated_arrays(tmp_path, form):
     if form != "C text":
         subprocess.run(["gcc", "-g", "-c", "-o", tmp_path / "a.o", tmp_path / "a.c"], check=True)
         arguments = [tmp_path / "a.o", "--sources", tmp_path]
-    found = guessed(*arguments)
+    found = guesses(*arguments)
     assert {name: (f["outcome"], f["placements"]["basis"], f["definition"]["line"]) for name, f in found.items()} == {
         "worker": ("at-risk", f"{MALLOC}, 112 bytes from one element of an array to the next", 9),
         "pthread_mutex_t": ("at-risk", f"{MALLOC}, 40 bytes from one element of an array to the next", 12),
@@ -171,8 +171,8 @@ def test_functions_of_the_project_allocate_arrays_as_well(tmp_path):
     (tmp_path / "l.toml").write_text("[allocators.ring_alloc]\ncount = 1\nsize = 2\n")
     text = ALLOCATING.replace("calloc(n, sizeof(worker_t))", "ring_alloc(n, sizeof(worker_t))")
     (tmp_path / "a.c").write_text(text)
-    assert set(guessed(tmp_path / "a.c")) == {"pthread_mutex_t"}
-    assert set(guessed(tmp_path / "a.c", "--rules", tmp_path / "l.toml")) == {"worker", "pthread_mutex_t"}
+    assert set(guesses(tmp_path / "a.c")) == {"pthread_mutex_t"}
+    assert set(guesses(tmp_path / "a.c", "--rules", tmp_path / "l.toml")) == {"worker", "pthread_mutex_t"}
     listed = run("allocations", tmp_path / "a.c", "--rules", tmp_path / "l.toml", "--struct", "job").stdout
     assert re.search(r'placement = "malloc", array = true\n +\S+a\.c:15  ring_alloc\n', listed)
 
@@ -195,16 +195,16 @@ def test_advice_is_in_the_words_of_the_project(tmp_path, header, other, words):
     (tmp_path / "cache.h").write_text(f"{header}\n")
     (tmp_path / "other.h").write_text(f'#include "cache.h"\n{other}\n')
     (tmp_path / "a.c").write_text(f'#include "other.h"\n{ROW}')
-    assert f"align the elements to 64 bytes ({words}), so that" in guessed(tmp_path / "a.c")["slots"]["advice"]
+    assert f"align the elements to 64 bytes ({words}), so that" in guesses(tmp_path / "a.c")["slots"]["advice"]
 
 
 def test_an_aligned_type_does_not_help_what_malloc_makes(tmp_path):
     (tmp_path / "a.c").write_text(ALLOCATING)
-    advice = {name: finding["advice"] for name, finding in guessed(tmp_path / "a.c").items()}
+    advice = {name: finding["advice"] for name, finding in guesses(tmp_path / "a.c").items()}
     assert "malloc heeds no alignment of types, so allocate with `aligned_alloc(64, ...)`" in advice["worker"]
     assert "put each element into a struct aligned to 64 bytes (`alignas(64)`)" in advice["pthread_mutex_t"]
     (tmp_path / "a.c").write_text(ALLOCATING.replace("calloc(n, sizeof(worker_t))", "aligned_alloc(16, n * sizeof(worker_t))"))
-    assert "malloc heeds" not in guessed(tmp_path / "a.c")["worker"]["advice"]
+    assert "malloc heeds" not in guesses(tmp_path / "a.c")["worker"]["advice"]
 
 
 RUNNING = """

@@ -172,10 +172,10 @@ def _object(folder: Path, build: str, source: Path) -> Path:
 
 
 def _outcome(path: Path, folder: Path, case: Case, *options: str) -> str:
-    return _finding(path, folder, case, *options)["outcome"]
+    return _make_finding(path, folder, case, *options)["outcome"]
 
 
-def _finding(path: Path, folder: Path, case: Case, *options: str) -> dict[str, str]:
+def _make_finding(path: Path, folder: Path, case: Case, *options: str) -> dict[str, str]:
     rules = folder / "rules.toml"
     head = f"[struct.{case.struct}]\n{case.placement}\n" if case.placement else ""
     rules.write_text(f'[pack]\nname = "p"\n{head}[[rule]]\nid = "r"\nstruct = "{case.struct}"\n{case.rule}\nwhy = "w"\nseverity = "error"\n')
@@ -254,7 +254,7 @@ def test_what_the_message_says_to_state_gives_the_verdict_that_it_says(build: st
     case = CASES[name]
     made = _object(tmp_path, build, _source(tmp_path, case))
     reader = ("--reader", "btf") if build == "btf" else ()
-    told = TOLD.search(_finding(made, tmp_path, case, *reader)["message"])
+    told = TOLD.search(_make_finding(made, tmp_path, case, *reader)["message"])
     assert told is not None
     said = {align: outcome.replace(" ", "-") for outcome, aligns in OUTCOMES.findall(told[1]) for align in re.findall(r"\d+", aligns)}
     settled = case._replace(placement=f'placement = "aligned:{told[2]}"')
@@ -362,7 +362,7 @@ SHAPES = {
 }  # fmt: skip
 
 
-def _shown(folder: Path, words: tuple[str, ...], code: str, name: str) -> dict[str, Any]:
+def _show(folder: Path, words: tuple[str, ...], code: str, name: str) -> dict[str, Any]:
     """A struct of compiled code, as `show` has it."""
     compiler, *flags = (word for word in words if word != "pahole")
     if {compiler, *words} & {"gcc-12", "clang-14", "clang-22", "mips-linux-gnu-gcc", "pahole"} - _tools():
@@ -381,7 +381,7 @@ def _shown(folder: Path, words: tuple[str, ...], code: str, name: str) -> dict[s
 def test_the_alignment_is_one_of_those_that_are_possible(name: str, tmp_path: Path) -> None:
     words, of, align, code = SHAPES[name]
     code += f'\n_Static_assert(_Alignof({of}) == {align}, "");\n{of} object;'
-    struct = _shown(tmp_path, words, code, of.split()[-1])
+    struct = _show(tmp_path, words, code, of.split()[-1])
     assert align in struct["align_possible"] or struct["align"] == align
 
 
@@ -415,5 +415,5 @@ def test_a_size_that_the_input_does_not_tell_is_unknown(name: str, tmp_path: Pat
     words, size, start, read, code = FIELDS[name]
     if size is not None:
         code += f'\n_Static_assert(sizeof object.a == {size} && __builtin_offsetof(struct s, a) == {start}, "");'
-    field = _shown(tmp_path, words, code, "s")["fields"][0]
+    field = _show(tmp_path, words, code, "s")["fields"][0]
     assert (field["size"], field["bit_offset"] or field["offset"]) == read

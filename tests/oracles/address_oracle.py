@@ -45,7 +45,7 @@ class Record:
 
     def text(self) -> str:
         word = "union" if self.is_union else "struct"
-        parts = " ".join(_declared(member) for member in self.members)
+        parts = " ".join(_declare(member) for member in self.members)
         return f"{word} {self.tag or ''} {{ {parts} }}"
 
 
@@ -63,7 +63,7 @@ class Way:
     """Everything beside it, as wholes."""
 
 
-def _declared(member: Member) -> str:
+def _declare(member: Member) -> str:
     of = member.inner.text() if member.inner is not None and member.inner.tag is None else member.type
     name = member.name if not member.name.startswith("?") else ""
     return f"{of} {name}{'' if member.count is None else f'[{member.count}]'};"
@@ -174,7 +174,7 @@ def _own_read(record: Record, at: str) -> Iterator[str]:
             yield from _own_read(member.inner, on)
 
 
-def sharing(made: list[Record], folder: Path) -> dict[tuple[str, str], tuple[frozenset[int], frozenset[int]]]:
+def sharing_bases(made: list[Record], folder: Path) -> dict[tuple[str, str], tuple[frozenset[int], frozenset[int]]]:
     """Of each way, the bases at which `owner` is on a line with what is read beside it, and with anything."""
     result: dict[tuple[str, str], tuple[set[int], set[int]]] = {}
     for record in made:

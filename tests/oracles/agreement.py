@@ -83,7 +83,7 @@ def differences(a: Struct, b: Struct, reader_a: str, reader_b: str) -> list[str]
     return found + [f"{line} ({reader_a}, {reader_b})" for line in _members(a.name, a.fields, b.fields, eyes)]
 
 
-def agreeing(a: Struct, several: list[Struct], reader_a: str, reader_b: str) -> list[str]:
+def agreements(a: Struct, several: list[Struct], reader_a: str, reader_b: str) -> list[str]:
     """The differences of `a` from the definition of its name that is nearest to it; empty when one agrees."""
     return min((differences(a, b, reader_a, reader_b) for b in several), key=len)
 

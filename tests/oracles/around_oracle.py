@@ -36,15 +36,15 @@ class Made:
     """Of every element, where it begins and how many bytes it has."""
 
 
-def made(seeds: Iterable[int], folder: Path) -> list[Made]:
+def make(seeds: Iterable[int], folder: Path) -> list[Made]:
     """Return containers by chance, of which one program prints the offsets."""
-    containers = [_drawn(seed) for seed in seeds]
+    containers = [_draw(seed) for seed in seeds]
     for one, offsets in zip(containers, _offsets(containers, folder), strict=True):
         one.offsets.update(offsets)
     return containers
 
 
-def _drawn(seed: int) -> Made:
+def _draw(seed: int) -> Made:
     chance = random.Random(seed)
     members = []
     for number in range(chance.randint(2, 6)):
@@ -115,11 +115,11 @@ def _paths(name: str, sort: str, lengths: tuple[int, ...]) -> Iterator[str]:
                 yield from (f"{here}.{part}" for part in (*PARTS.get(sort, ()), *(["s"] if sort == "box" else [])))
 
 
-def _within(path: str, outer: str) -> bool:
+def _limit_time(path: str, outer: str) -> bool:
     return path == outer or path.startswith((f"{outer}.", f"{outer}["))
 
 
-def _meant(one: Made, path: str) -> list[str]:
+def _meaning_of(one: Made, path: str) -> list[str]:
     """The elements that a path means, each where its way leads through arrays without an index."""
     pattern = r"(\[\d+\])*\.".join(map(re.escape, path.split(".")))
     return [known for known in one.offsets if re.fullmatch(pattern, known)]
@@ -141,7 +141,7 @@ def _bytes(one: Made, path: str) -> Bytes:
     return set(range(start, start + size))
 
 
-def _declared(one: Made) -> dict[str, tuple[str, str]]:
+def _declare(one: Made) -> dict[str, tuple[str, str]]:
     """Every declared element with its access, and the struct whose table says so; the container's word goes first."""
     found = {}
     for name, sort, lengths in one.members:
@@ -151,22 +151,22 @@ def _declared(one: Made) -> dict[str, tuple[str, str]]:
                     here = name + "".join(f"[{index}]" for index in indices) + (".s" if sort == "box" else "")
                     found.update({f"{here}.{path}": (word, struct) for path, word in said.items()})
     for path, word in sorted(one.own.items(), key=lambda said: "[" in said[0]):
-        found.update(dict.fromkeys(_meant(one, path), (word, "many")))
+        found.update(dict.fromkeys(_meaning_of(one, path), (word, "many")))
     return found
 
 
-def _beside(one: Made, spot: str) -> list[tuple[Bytes, str]]:
+def _neighbours(one: Made, spot: str) -> list[tuple[Bytes, str]]:
     """What is declared beside a spot; of what holds the spot all but the spot."""
     found = []
-    for path, (word, _) in _declared(one).items():
-        if not _within(path, spot):
-            left = _bytes(one, path) - (_bytes(one, spot) if _within(spot, path) else set())
+    for path, (word, _) in _declare(one).items():
+        if not _limit_time(path, spot):
+            left = _bytes(one, path) - (_bytes(one, spot) if _limit_time(spot, path) else set())
             if left:
                 found.append((left, word))
     return found
 
 
-def failing(one: Made, kind: str) -> dict[str, frozenset[int] | None]:
+def failures(one: Made, kind: str) -> dict[str, frozenset[int] | None]:
     """By the path of the embedded struct, the bases at which it fails; None where nothing is declared beside it."""
     result: dict[str, frozenset[int] | None] = {}
     for spot, path in spots(one):
@@ -174,20 +174,20 @@ def failing(one: Made, kind: str) -> dict[str, frozenset[int] | None]:
         if pairs is None:
             result.setdefault(path, None)
             continue
-        bases = {base % LINE for run in _runs(one) for base in _failing(run, pairs, across)}
+        bases = {base % LINE for run in _runs(one) for base in _failures(run, pairs, across)}
         result[path] = frozenset(bases | (result.get(path) or frozenset()))
     return result
 
 
 def _pairs(one: Made, spot: str, kind: str) -> tuple[list[tuple[Bytes, Bytes]] | None, list[tuple[Bytes, Bytes]]]:
     """What must keep apart in one object, and of an object and the next; None where the rule has nothing to say."""
-    beside = _beside(one, spot)
+    beside = _neighbours(one, spot)
     if kind == "separate":
         owner = _bytes(one, f"{spot}.owner")
         pairs = [(owner, other) for other, word in beside if word == "hot-read"]
         return pairs or None, pairs
-    declared = _declared(one)
-    inside = [(_bytes(one, path), word) for path, (word, _) in declared.items() if _within(path, spot) and path != spot]
+    declared = _declare(one)
+    inside = [(_bytes(one, path), word) for path, (word, _) in declared.items() if _limit_time(path, spot) and path != spot]
     pairs = [(a, b) for (a, x), (b, y) in product(inside, beside) if {x, y} == {"hot-read", "hot-write"}]
     own = [(a, b) for (a, x), (b, y) in product(inside, inside) if {x, y} == {"hot-read", "hot-write"}]
     return pairs or None, pairs + own
@@ -200,7 +200,7 @@ def _runs(one: Made) -> list[list[int]]:
     return [[number * one.offsets[""][1] for number in range(one.count)]]
 
 
-def _failing(run: list[int], pairs: list[tuple[Bytes, Bytes]], across: list[tuple[Bytes, Bytes]]) -> Iterator[int]:
+def _failures(run: list[int], pairs: list[tuple[Bytes, Bytes]], across: list[tuple[Bytes, Bytes]]) -> Iterator[int]:
     for number, at in enumerate(run):
         if any(_meet(a, at, b, at) for a, b in pairs):
             yield at

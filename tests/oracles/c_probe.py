@@ -54,7 +54,7 @@ def _questions(structs: tuple[CStruct, ...]) -> Iterator[str]:
     for struct in structs:
         tag = struct.tag
         yield f'printf("%zu %zu\\n", sizeof({tag}), _Alignof({tag}));'
-        for leaf in _asked(struct):
+        for leaf in _ask(struct):
             if leaf.is_bitfield:
                 yield f"BITS({tag}, {leaf.expression});"
             elif leaf.has_size:
@@ -63,7 +63,7 @@ def _questions(structs: tuple[CStruct, ...]) -> Iterator[str]:
                 yield f"AT({tag}, {leaf.expression}); puts(\"-1\");"
 
 
-def _asked(struct: CStruct) -> Iterator[Leaf]:
+def _ask(struct: CStruct) -> Iterator[Leaf]:
     return (leaf for leaf in leaves(struct.members) if leaf.has_storage or not leaf.is_bitfield)
 
 
@@ -90,7 +90,7 @@ def _answers(structs: tuple[CStruct, ...], lines: Iterator[str]) -> dict[str, Fa
     for struct in structs:
         size, align = map(int, next(lines).split())
         facts[struct.name] = told = Facts(size, align)
-        for leaf in _asked(struct):
+        for leaf in _ask(struct):
             numbers = [int(word) for word in next(lines).split()]
             if leaf.is_bitfield:
                 first, last, count = numbers
@@ -114,7 +114,7 @@ def ask_object(compiler: str, structs: tuple[CStruct, ...], folder: Path, *flags
             if symbol.name.startswith(("fact_", "bits_"))
         }
         order = "little" if elf.little_endian else "big"
-    return {struct.name: _decoded(struct, data, order) for struct in structs}
+    return {struct.name: _decode(struct, data, order) for struct in structs}
 
 
 def _constants(struct: CStruct) -> str:
@@ -122,7 +122,7 @@ def _constants(struct: CStruct) -> str:
     tag = struct.tag
     numbers = [f"sizeof({tag})", f"_Alignof({tag})"]
     objects = []
-    for number, leaf in enumerate(_asked(struct)):
+    for number, leaf in enumerate(_ask(struct)):
         if leaf.is_bitfield:
             objects.append(f"{tag} bits_{struct.name}_{number} = {{ .{leaf.expression} = -1 }};\n")
         else:
@@ -131,11 +131,11 @@ def _constants(struct: CStruct) -> str:
     return f"long long fact_{struct.name}[] = {{ {', '.join(numbers)} }};\n" + "".join(objects)
 
 
-def _decoded(struct: CStruct, data: dict[str, bytes], order: str) -> Facts:
+def _decode(struct: CStruct, data: dict[str, bytes], order: str) -> Facts:
     words = data[f"fact_{struct.name}"]
     numbers = iter([int.from_bytes(words[at : at + 8], order, signed=True) for at in range(0, len(words), 8)])
     facts = Facts(next(numbers), next(numbers))
-    for number, leaf in enumerate(_asked(struct)):
+    for number, leaf in enumerate(_ask(struct)):
         if leaf.is_bitfield:
             facts.spots[leaf.path] = _run(data[f"bits_{struct.name}_{number}"], order)
         else:

@@ -119,7 +119,7 @@ def _all(members: tuple[Member, ...]) -> Iterator[Member]:
         yield from _all(member.body if member.is_inline else ())
 
 
-def settled(structs: tuple[CStruct, ...]) -> frozenset[str]:
+def settle(structs: tuple[CStruct, ...]) -> frozenset[str]:
     """The structs on whose layout gcc and clang agree: they differ on `aligned` bit-fields under `#pragma pack`."""
     apart: set[str] = set()
     for struct in structs:
@@ -197,7 +197,7 @@ def _bitfield(draw: st.DrawFn, names: _Names, words: Words) -> Member:
 
 
 @st.composite
-def _nested(draw: st.DrawFn, names: _Names, words: Words, depth: int) -> Member:
+def _nest(draw: st.DrawFn, names: _Names, words: Words, depth: int) -> Member:
     aggregate = draw(st.sampled_from(("struct", "union")))
     body = tuple(draw(st.lists(_member(names, words, depth - 1, ()), min_size=1, max_size=4)))
     attributes = draw(TYPE_ATTRIBUTES)
@@ -208,7 +208,7 @@ def _nested(draw: st.DrawFn, names: _Names, words: Words, depth: int) -> Member:
 
 
 @st.composite
-def _embedded(draw: st.DrawFn, names: _Names, earlier: tuple[CStruct, ...]) -> Member:
+def _embed(draw: st.DrawFn, names: _Names, earlier: tuple[CStruct, ...]) -> Member:
     of = draw(st.sampled_from(earlier))
     dims = draw(st.one_of(st.just(()), DIMS))
     return Member(names.fresh(), of.tag, "{}", dims, None, draw(MEMBER_ATTRIBUTES), of.members)
@@ -219,9 +219,9 @@ def _member(
 ) -> st.SearchStrategy[Member]:
     choices = [_scalar(names, words), _bitfield(names, words), _bitfield(names, words)]
     if depth:
-        choices.append(_nested(names, words, depth))
+        choices.append(_nest(names, words, depth))
     if earlier:
-        choices.append(_embedded(names, earlier))
+        choices.append(_embed(names, earlier))
     return st.one_of(choices)
 
 

@@ -87,7 +87,7 @@ class Effect:
     """Whether sizes or offsets differ."""
 
 
-def installed(names: tuple[str, ...]) -> list[str]:
+def installed_compilers(names: tuple[str, ...]) -> list[str]:
     """Those of some compilers that can be used."""
     return [
         name
@@ -113,24 +113,26 @@ def _run(words: list[str], text: str = "", folder: str | None = None) -> subproc
 
 def options(compiler: str, target_only: bool = False) -> list[str]:
     """The options that a compiler lists, joined to one of the values that it lists for them."""
-    return list(dict.fromkeys(_of_gcc(compiler, target_only) if "gcc" in compiler else _of_clang(compiler)))
+    return list(
+        dict.fromkeys(_gcc_flags(compiler, target_only) if "gcc" in compiler else _clang_flags(compiler))
+    )
 
 
-def _of_gcc(compiler: str, target_only: bool) -> Iterator[str]:
+def _gcc_flags(compiler: str, target_only: bool) -> Iterator[str]:
     for prefix in ("-m",) if target_only else _PREFIXES:
         for word in _run([compiler, f"--completion={prefix}"]).stdout.split():
-            yield from _valued(word)
+            yield from _option_values(word)
 
 
-def _of_clang(compiler: str) -> Iterator[str]:
+def _clang_flags(compiler: str) -> Iterator[str]:
     for line in _run([compiler, "--autocomplete=-"]).stdout.splitlines():
         word = line.split("\t")[0]
-        yield from _valued(word)
+        yield from _option_values(word)
         if word.endswith("="):
             yield from (word + value for value in _run([compiler, f"--autocomplete={word},"]).stdout.split())
 
 
-def _valued(word: str) -> Iterator[str]:
+def _option_values(word: str) -> Iterator[str]:
     """An option that lacks a value with some."""
     yield from (word + value for value in ("1", "8", "none", "x86-64")) if word.endswith("=") else (word,)
 
@@ -194,7 +196,7 @@ def effects(compiler: str, target_only: bool = False, jobs: int = 2, share: int 
         return dict(zip(words, pool.map(lambda word: effect(compiler, word), words), strict=True))
 
 
-def by_libclang(words: tuple[str, ...], names: tuple[str, ...]) -> dict[str, str] | None:
+def libclang_meanings(words: tuple[str, ...], names: tuple[str, ...]) -> dict[str, str] | None:
     """What libclang has some macros as under some words; None where it does not take them."""
     lib = libclang.library()
     text = "".join(f'#ifdef {name}\n#pragma message("@@{name} " S({name}))\n#endif\n' for name in names)
@@ -263,7 +265,7 @@ class Judge:
         changed = {name for effect in self.effects.values() for name, _ in effect.macros}
         self.names = tuple(sorted(name for name in changed if "(" not in name))
         self.target = f"--target={triple(self.compiler)}"
-        self.before = by_libclang((self.target,), self.names) or {}
+        self.before = libclang_meanings((self.target,), self.names) or {}
 
     def mistakes(self) -> Iterator[str]:
         """What is believed of an option, and is not so."""
@@ -277,7 +279,7 @@ class Judge:
             self.unknown += bool(effect.macros or effect.layouts)
             self.idle += not (effect.macros or effect.layouts)
             return
-        after = by_libclang(read.passed, self.names)
+        after = libclang_meanings(read.passed, self.names)
         if after is None:
             return  # libclang does not take it, and the unit is not read
         doubts = [re.compile(rf"(?<!\w)(?:{doubt.names})(?!\w)") for doubt in read.doubts]

@@ -45,7 +45,7 @@ class Shape:
     """Unnamed members with a tag (`-fms-extensions`): the path before their fields, the tag, the first bit."""
 
 
-def listing(path: Path | str, *options: str) -> list[Shape]:
+def list_output(path: Path | str, *options: str) -> list[Shape]:
     """What `pahole OPTIONS PATH` prints; skips the test where pahole is missing."""
     need("pahole")
     with subprocess.Popen(
@@ -57,20 +57,20 @@ def listing(path: Path | str, *options: str) -> list[Shape]:
 
 def shapes(lines: Iterable[str]) -> list[Shape]:
     """The structs of a listing."""
-    found = list(_parsed(lines))
+    found = list(_parse(lines))
     tagged = {shape.name: shape for shape in found}
-    return [replace(shape, spots=tuple(_opened(shape, tagged))) if shape.unnamed else shape for shape in found]
+    return [replace(shape, spots=tuple(_openings(shape, tagged))) if shape.unnamed else shape for shape in found]
 
 
-def _opened(shape: Shape, tagged: dict[str, Shape]) -> Iterator[tuple[str, Spot]]:
+def _openings(shape: Shape, tagged: dict[str, Shape]) -> Iterator[tuple[str, Spot]]:
     """The fields of a struct with those of its unnamed members, of which the listing shows the tag alone."""
     yield from shape.spots
     for prefix, tag, first in shape.unnamed:
-        for path, spot in _opened(tagged[tag], tagged):
+        for path, spot in _openings(tagged[tag], tagged):
             yield prefix + path, replace(spot, bit_offset=spot.bit_offset + first)
 
 
-def _parsed(lines: Iterable[str]) -> Iterator[Shape]:
+def _parse(lines: Iterable[str]) -> Iterator[Shape]:
     stream = (line.strip() for line in lines)
     for line in stream:
         head = _HEAD.match(line)
@@ -103,13 +103,13 @@ def _block(stream: Iterator[str]) -> _Block:
         if size:
             block.size = int(size[1])
         elif _OPEN.match(line):
-            _nested(block, _block(stream))
+            _nest(block, _block(stream))
         elif not line.startswith("/*"):
             _member(block, line)
     raise ValueError("the listing ends inside a struct")
 
 
-def _nested(block: _Block, inner: _Block) -> None:
+def _nest(block: _Block, inner: _Block) -> None:
     """A member whose type is defined in place; behind a pointer, its rows are not the outer struct's."""
     spot, text = _spot(inner.tail)
     if spot is None:

@@ -51,10 +51,10 @@ def _nodes(fields: tuple[Field, ...], prefix: str, start: int, is_union: bool, i
         if member.dims in ((None,), (0,)):
             yield Node(path, range(at, at), (), ends_here)
         else:
-            yield Node(path, range(at, at + member.bit_size), tuple(_inside(member, path, at)))
+            yield Node(path, range(at, at + member.bit_size), tuple(_inner_nodes(member, path, at)))
 
 
-def _inside(member: Field, path: str, at: int) -> Iterator[Node]:
+def _inner_nodes(member: Field, path: str, at: int) -> Iterator[Node]:
     if not member.dims:
         yield from _nodes(member.members, f"{path}.", at, member.aggregate == "union", True)
         return
@@ -64,10 +64,10 @@ def _inside(member: Field, path: str, at: int) -> Iterator[Node]:
     for index in range(count):
         spelled = f"{path}[{index}]"
         yield Node(spelled, range(at + index * size, at + (index + 1) * size),
-                   tuple(_inside(element, spelled, at + index * size)))  # fmt: skip
+                   tuple(_inner_nodes(element, spelled, at + index * size)))  # fmt: skip
 
 
-def named(struct: Struct) -> dict[str, Node]:
+def nodes_by_path(struct: Struct) -> dict[str, Node]:
     """Every field and element at every depth by its path."""
     return {node.path: node for top in nodes(struct) for node in top.all()}
 
@@ -77,13 +77,13 @@ def lines(node: Node, base: int, line_size: int) -> frozenset[int]:
     return frozenset((base + byte) // line_size for byte in node.bytes)
 
 
-def others(tops: tuple[Node, ...], chosen: set[str]) -> Iterator[Node]:
+def other_nodes(tops: tuple[Node, ...], chosen: set[str]) -> Iterator[Node]:
     """The largest fields and elements that have no part in the chosen ones."""
     for node in tops:
         if node.path in chosen:
             continue
         if any(below.path in chosen for below in node.all()):
-            yield from others(node.children, chosen)
+            yield from other_nodes(node.children, chosen)
         else:
             yield node
 

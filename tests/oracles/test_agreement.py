@@ -9,7 +9,7 @@ from layoutlint.model.record import replace
 from layoutlint.model.structs import Field, Source
 from layoutlint.readers.losses import LOSSES
 from tests.harness.build import struct
-from tests.oracles.agreement import agreeing, differences
+from tests.oracles.agreement import agreements, differences
 
 INNER = Field("lock", CType("int"), 0, 32)
 FIELD = Field("inner", CType("struct in"), 64, 64, False, "struct", (), (INNER,), 8, Source("a.h", 1))
@@ -68,5 +68,5 @@ def test_a_bit_field_that_is_not_as_wide_as_a_type_stays_one():
 
 def test_one_of_several_definitions_agrees():
     others = [replace(ONE, bit_size=64), ONE]
-    assert agreeing(ONE, others, "dwarf", "btf") == []
-    assert agreeing(ONE, others[:1], "dwarf", "btf") == ["s: bit_size 256 in dwarf, 64 in btf"]
+    assert agreements(ONE, others, "dwarf", "btf") == []
+    assert agreements(ONE, others[:1], "dwarf", "btf") == ["s: bit_size 256 in dwarf, 64 in btf"]

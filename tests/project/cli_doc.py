@@ -50,14 +50,14 @@ def section(words: str, command: click.Command, shared: frozenset[str]) -> str:
 def _rows(command: click.Command) -> dict[str, str]:
     """Return the table row of each option with its name."""
     options = [option for option in command.params if isinstance(option, click.Option)]
-    return {f"| `{_spelled(option)}` | {option.help} |": option.opts[0] for option in options}
+    return {f"| `{_spell(option)}` | {option.help} |": option.opts[0] for option in options}
 
 
 def _table(rows: list[str]) -> str:
     return "\n".join(["", "| option | |", "|---|---|", *rows, ""]) if rows else ""
 
 
-def _spelled(option: click.Option) -> str:
+def _spell(option: click.Option) -> str:
     names = [*option.opts, *option.secondary_opts]
     if isinstance(option.type, click.Choice):
         names[-1] += f" {'/'.join(option.type.choices)}"

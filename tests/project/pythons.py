@@ -102,7 +102,7 @@ def runner(target: Target, found: list[Interpreter], scratch: Path) -> Interpret
         program = _unpack(target, root)
     except (kernels.Unavailable, Missing) as error:
         raise Missing(f"no CPython {target.version} for {target.machine}: {error}") from error
-    unpacked = ask((*emulator, *_loaded(program, root, target.machine)))
+    unpacked = ask((*emulator, *_load(program, root, target.machine)))
     if unpacked is None or unpacked.target != target:
         raise Missing(f"the unpacked CPython {target.version} for {target.machine} does not run here")
     return unpacked
@@ -146,7 +146,7 @@ def _emulator(machine: str) -> tuple[str, ...]:
     return (path,)
 
 
-def _loaded(program: Path, root: Path, machine: str) -> tuple[str, ...]:
+def _load(program: Path, root: Path, machine: str) -> tuple[str, ...]:
     """Return the command that runs a program of unpacked packages with their own C library."""
     loaders = sorted(root.rglob(f"ld-linux-{machine.replace('_', '-')}.so.*"))
     if not loaders:

@@ -147,14 +147,14 @@ def build_wheel(
         for compilation in compilations:
             compilation.result()
         (description,) = root.glob("*.dist-info/WHEEL")
-        description.write_text(retagged(description.read_text(), target.tag))
+        description.write_text(retag(description.read_text(), target.tag))
         for path in root.rglob("*"):
             path.chmod(0o755 if path.is_dir() else 0o644)
         run(sys.executable, "-m", "wheel", "pack", "--dest-dir", out, root)
     return next(out.glob(f"*-{target.tag}.whl"))
 
 
-def retagged(description: str, tag: str) -> str:
+def retag(description: str, tag: str) -> str:
     """Return a WHEEL file for compiled modules."""
     python, abi, platforms = tag.split("-")
     kept = [line for line in description.splitlines() if line and not line.startswith(("Tag:", "Root-Is-Purelib:"))]
@@ -165,7 +165,7 @@ def retagged(description: str, tag: str) -> str:
 # All of it
 
 
-def wanted(only: str) -> list[Target]:
+def select_targets(only: str) -> list[Target]:
     """Return the targets whose tag contains a text; raises UsageError if none does."""
     targets = [Target(version, machine) for version in VERSIONS for machine in MACHINES]
     chosen = [target for target in targets if only in target.tag]
@@ -191,7 +191,7 @@ def new_folder(folder: Path) -> Iterator[Path]:
 
 def release(options: Options, found: list[Interpreter]) -> None:
     """Build and check the files of a release in a new folder."""
-    targets = wanted(options.only)
+    targets = select_targets(options.only)
     os.umask(0o022)
     with new_folder(options.folder) as out, tempfile.TemporaryDirectory(prefix="layoutlint-release.") as folder:
         scratch = Path(folder)
@@ -213,7 +213,7 @@ def release(options: Options, found: list[Interpreter]) -> None:
 def native(found: list[Interpreter]) -> Interpreter:
     """Return an interpreter that needs nothing else to run."""
     for interpreter in found:
-        if len(interpreter.command) == 1 and interpreter.target in wanted(""):
+        if len(interpreter.command) == 1 and interpreter.target in select_targets(""):
             return interpreter
     raise Missing(f"no CPython {' or '.join(VERSIONS)} for {' or '.join(MACHINES)} on PATH: give --python COMMAND")
 
@@ -252,7 +252,7 @@ def build_compiled(
             try_wheel(wheel, interpreter, "compiled", house, inputs[target.machine])
 
 
-def parsed(words: list[str]) -> Options:
+def parse(words: list[str]) -> Options:
     """Return the options of a command line; exits with status 2 if they are wrong."""
     parser = argparse.ArgumentParser(prog=".ci/release", description="Build and check the files of a release.")
     parser.add_argument("revision", help="the tag vVERSION, or a commit to try how it builds")
@@ -269,7 +269,7 @@ def parsed(words: list[str]) -> Options:
 
 def main(words: list[str]) -> int:
     """Run the command line; return the exit status: 1 if a check failed, 2 for wrong arguments, 3 if a tool is missing."""
-    options = parsed(words)
+    options = parse(words)
     os.environ.pop("PYTHONPATH", None)  # .ci/release's; what is tried must not see it
     signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))  # so that nothing unfinished remains
     try:

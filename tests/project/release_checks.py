@@ -120,7 +120,7 @@ def try_wheel(wheel: Path, interpreter: Interpreter, state: str, house: Path, in
             done = finish(*command, "check", "--no-cache", name, cwd=inputs, environment=environment)
             if done.returncode != status:
                 raise ReleaseError(f"{wheel.name}: check {name}: exit status {done.returncode}, not {status}\n{done.stderr}")
-    print(f"{wheel.name}: {state}, runs on {_described(interpreter)}, installed in {seconds:.1f} s", flush=True)
+    print(f"{wheel.name}: {state}, runs on {_describe(interpreter)}, installed in {seconds:.1f} s", flush=True)
 
 
 def install(wheel: Path, interpreter: Interpreter, house: Path, root: Path) -> tuple[tuple[str, ...], dict[str, str]]:
@@ -139,7 +139,7 @@ def install(wheel: Path, interpreter: Interpreter, house: Path, root: Path) -> t
     return (*interpreter.command, "-m", "layoutlint"), environment
 
 
-def _described(interpreter: Interpreter) -> str:
+def _describe(interpreter: Interpreter) -> str:
     emulated = interpreter.machine != os.uname().machine
     return f"CPython {interpreter.version} for {interpreter.machine}{', emulated' if emulated else ''}"
 

@@ -118,9 +118,9 @@ def rule_page(rule: Rule, pack: Pack, history: History) -> Iterator[str]:
     """Yield the lines of the page of a rule: its reason, where it comes from, and its struct over versions."""
     yield f"# {rule.id}\n"
     yield f"A rule of the kind [{rule.kind.name}](../docs/kinds.md#{rule.kind.name}) on struct `{rule.struct}`, of pack {pack.name}.\n"
-    yield f"**Severity**: {rule.severity.value}\n\n**Why**: {escaped(rule.why)}\n"
+    yield f"**Severity**: {rule.severity.value}\n\n**Why**: {escape(rule.why)}\n"
     if rule.evidence:
-        yield "\n".join(["## Evidence\n", *(f"- {escaped(text)}" for text in rule.evidence), ""])
+        yield "\n".join(["## Evidence\n", *(f"- {escape(text)}" for text in rule.evidence), ""])
     yield "\n".join(["## Over versions of Linux\n", *version_table(rule, history), ""])
     if any(build.struct is not None for build in history.builds):
         moved = [row for row in history.fields if row.has_moved(history.builds)]
@@ -139,7 +139,7 @@ def version_table(rule: Rule, history: History) -> Iterator[str]:
     yield f"| verdict | {' | '.join(map(phrases.outcome, findings))} |"
 
 
-def escaped(text: str) -> str:
+def escape(text: str) -> str:
     """Return text of a rule as Markdown: its code stays code."""
     parts = re.split(r"(`[^`]*`)", text)
     return "".join(part if part.startswith("`") else re.sub(r"([\\*_<>\[\]#|])", r"\\\1", part) for part in parts)
@@ -158,10 +158,10 @@ def write_gallery(folder: Path) -> None:
     for before in sorted(FIXES.glob("*-before.c")):
         struct = before.name.removesuffix("-before.c")
         after = before.with_name(f"{struct}-after.c")
-        history = fixed(struct, before, after)
+        history = fix(struct, before, after)
         (folder / f"fixed-{struct}.svg").write_text(HISTORY_FORMATS["svg"](history))
         story = " ".join(line.strip(" */\n") for line in before.read_text().split("*/")[0].splitlines())
-        lines += [f"## {struct}\n", f"{escaped(story.strip())}\n", *verdict_table(history)]
+        lines += [f"## {struct}\n", f"{escape(story.strip())}\n", *verdict_table(history)]
         lines.append(f"![struct {struct} before and after](fixed-{struct}.svg)\n")
     (folder / "fixed.md").write_text("\n".join(lines))
 
@@ -176,7 +176,7 @@ def verdict_table(history: History) -> Iterator[str]:
         yield ""
 
 
-def fixed(struct: str, before: Path, after: Path) -> History:
+def fix(struct: str, before: Path, after: Path) -> History:
     """Return a struct before and after upstream's change."""
     inputs = [sides.SideInput("before", (str(before),)), sides.SideInput("after", (str(after),))]
     return trace_struct(struct, sides.read_sides(inputs, kernel_packs(), (), Options(only=struct)))

@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from tests.harness.command import ROOT
-from tests.harness.github_actions import StepRun, layoutlint_script, named, run_step
+from tests.harness.github_actions import StepRun, find_step, layoutlint_script, run_step
 from tests.harness.rendered_markdown import misuse
 from tests.harness.repository import commit, git
 
@@ -44,7 +44,7 @@ class Runner:
             "github.event.pull_request.base.sha": self.base, "github.event.pull_request.head.sha": self.head,
             "github.event.pull_request.number": "12",
         }  # fmt: skip
-        return run_step(named(STEPS, name), self.top, self.temporary, expressions, GITHUB_SHA=self.head)
+        return run_step(find_step(STEPS, name), self.top, self.temporary, expressions, GITHUB_SHA=self.head)
 
     def check(self, **inputs: str) -> StepRun:
         return self.step("Judge the structs", **{"inputs": "ring.h", **inputs})
@@ -159,7 +159,7 @@ def test_the_key_of_the_cache_stands_for_the_source(runner):
     digests = []
     for content in ("1", "1", "2"):
         (source / "rules/x.toml").write_text(content)
-        done = run_step(named(STEPS, "Name the cache"), runner.top, runner.temporary, DEFAULTS, GITHUB_ACTION_PATH=str(source))
+        done = run_step(find_step(STEPS, "Name the cache"), runner.top, runner.temporary, DEFAULTS, GITHUB_ACTION_PATH=str(source))
         assert (Path(done.outputs["key"]).parent, Path(done.outputs["key"]).read_text()) == (runner.top, f"{done.outputs['digest']}\n")
         digests.append(done.outputs["digest"])
     assert (digests[0] == digests[1], digests[1] == digests[2]) == (True, False)
@@ -178,11 +178,11 @@ def test_an_installation_reads_nothing_of_the_checkout(runner):
         (runner.top / name / "__init__.py").write_text("raise SystemExit('planted')\n")
     places = {"GITHUB_ACTION_PATH": str(source), "PIP_CACHE_DIR": str(runner.temporary / "cache"), "LAYOUTLINT_COMPILE": "never"}
     for is_first in (True, False):
-        named_cache = run_step(named(STEPS, "Name the cache"), runner.top, runner.temporary, DEFAULTS, **places).outputs
+        named_cache = run_step(find_step(STEPS, "Name the cache"), runner.top, runner.temporary, DEFAULTS, **places).outputs
         expressions = {**DEFAULTS, **{f"steps.source.outputs.{name}": value for name, value in named_cache.items()}}
         if not is_first:
             (source / "setup.py").write_text("raise SystemExit('built again')\n")
-        done = run_step(named(STEPS, "Install layoutlint"), runner.temporary, runner.temporary, expressions, **places)
+        done = run_step(find_step(STEPS, "Install layoutlint"), runner.temporary, runner.temporary, expressions, **places)
         assert (done.status, "interpreted" in done.log) == (0, True), done.log
         assert not Path(named_cache["key"]).exists()
         shutil.rmtree(runner.temporary / "layoutlint-venv")

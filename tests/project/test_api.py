@@ -73,9 +73,9 @@ def test_the_report_is_that_of_the_command(monkeypatch):
         (lambda: layoutlint.check(["ring.h"]), layoutlint.UsageError, "no rules apply"),
         (lambda: layoutlint.check(["ring.h"], packs=["generics"]), layoutlint.UsageError, "did you mean `generic`"),
         (lambda: layoutlint.check(["ring.h"], ["none.toml"]), layoutlint.RuleFileError, "none.toml"),
-        (lambda: layoutlint.placements(ring(), line_size=48), layoutlint.UsageError, "48 is not a power of two"),
+        (lambda: layoutlint.placements(ring_layout(), line_size=48), layoutlint.UsageError, "48 is not a power of two"),
         (lambda: layoutlint.placements(several()), layoutlint.ReadError, "alignment of struct q is 1 or"),
-        (lambda: layoutlint.format_report(kept(), "yaml"), layoutlint.UsageError, "known: checkstyle, concise"),
+        (lambda: layoutlint.format_report(kept_report(), "yaml"), layoutlint.UsageError, "known: checkstyle, concise"),
         (lambda: layoutlint.nothing, AttributeError, "no attribute 'nothing'"),
     ],
 )
@@ -93,11 +93,11 @@ def test_what_cannot_be_judged_is_left_out_only_if_asked_for(tmp_path):
     assert [layout.struct.name for layout in layoutlint.read(str(path), allow_unknown=True)] == ["a"]
 
 
-def ring() -> layoutlint.Layout:
+def ring_layout() -> layoutlint.Layout:
     return layoutlint.read("ring.h", ["ring"])[0]
 
 
-def kept() -> layoutlint.Report:
+def kept_report() -> layoutlint.Report:
     return layoutlint.check(["ring-fixed.h"], ["layoutlint.toml"])
 
 

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.command.test_policy import committed, git
+from tests.command.test_policy import commit_files, git
 from tests.harness.command import ROOT, WITHOUT_CACHE
 from tests.harness.github_actions import layoutlint_script
 
@@ -117,7 +117,7 @@ class Pipeline:
         shutil.copytree(EXAMPLE, folder / "project")
         self.top = folder / "project"
         git(self.top, "init", "-q")
-        committed(self.top, {})
+        commit_files(self.top, {})
         self.commands = layoutlint_script(folder / "bin").parent
         (self.commands / "pip").write_text("#!/bin/sh\n")
         (self.commands / "python").write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n')
@@ -144,7 +144,7 @@ class TestGitLab:
     def test_a_finding_fails_and_is_reported(self, pipeline):
         variables = pipeline.merge_request()
         rules = (pipeline.top / "layoutlint.toml").read_text()  # the change does not edit its own judge
-        committed(pipeline.top, {"layoutlint.toml": rules.replace('"error"', '"note"').replace('"warning"', '"note"')})
+        commit_files(pipeline.top, {"layoutlint.toml": rules.replace('"error"', '"note"').replace('"warning"', '"note"')})
         done = pipeline.run("layoutlint", **variables)
         assert done.returncode == 1, done.stdout + done.stderr
         assert json.loads((pipeline.top / "layoutlint.sarif").read_text())["version"] == "2.1.0"
@@ -154,7 +154,7 @@ class TestGitLab:
 
     def test_nothing_to_find(self, pipeline):
         variables = pipeline.merge_request()
-        committed(pipeline.top, {"ring.h": (pipeline.top / "ring-fixed.h").read_text()})
+        commit_files(pipeline.top, {"ring.h": (pipeline.top / "ring-fixed.h").read_text()})
         (pipeline.top / "layoutlint-comment.md").symlink_to("ring.h")
         done = pipeline.run("layoutlint", **variables)
         assert done.returncode == 0, done.stdout

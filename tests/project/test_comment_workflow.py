@@ -111,15 +111,15 @@ def test_a_difference_that_is_gone(api):
     assert api.calls == [["PATCH", "repos/o/p/issues/comments/5", f"{MARKER}\n### layoutlint: nothing differs any more\n"]]
 
 
-def skipped(**changed: Any) -> dict[str, Any]:
+def skip(**changed: Any) -> dict[str, Any]:
     return {"pull": PULL, "comment": COMMENT, "artifacts": True, **changed}
 
 
 SKIPPED = {
-    "no difference, no comment": skipped(comment=""),
-    "no artifact": skipped(artifacts=False),
-    "closed": skipped(pull={**PULL, "state": "closed"}),
-    "a newer commit": skipped(pull={**PULL, "head": {**PULL["head"], "sha": "b" * 40}}),
+    "no difference, no comment": skip(comment=""),
+    "no artifact": skip(artifacts=False),
+    "closed": skip(pull={**PULL, "state": "closed"}),
+    "a newer commit": skip(pull={**PULL, "head": {**PULL["head"], "sha": "b" * 40}}),
 }
 
 

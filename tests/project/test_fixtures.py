@@ -39,7 +39,7 @@ def packs(path: str, text: str) -> tuple[Pack, ...]:
     return (*shipped, rule_file.parse(rules, path)) if rules else shipped
 
 
-def compiled(path: str, folder: Path) -> Path:
+def compile_object(path: str, folder: Path) -> Path:
     """An object file of a fixture that is about more than its text."""
     need("gcc")
     made = folder / "fixture.o"
@@ -51,7 +51,7 @@ def compiled(path: str, folder: Path) -> Path:
 def test_what_it_says_is_found(path, monkeypatch, tmp_path):
     monkeypatch.chdir(ROOT)
     text = Path(path).read_text()
-    given = str(compiled(path, tmp_path)) if "check-compiled" in text else path
+    given = str(compile_object(path, tmp_path)) if "check-compiled" in text else path
     report = check([given], packs(path, text), (), Options(read=ReadOptions(flags=("--target=x86_64-linux-gnu",))))
     found = [
         f"{finding.rule.id} {finding.verdict.outcome.value} {finding_message(finding)}"

@@ -34,7 +34,7 @@ def test_a_target_has_the_names_that_its_python_uses():
 
 
 def test_a_compiled_wheel_describes_itself():
-    assert release.retagged(PURE, Target("3.12", "aarch64").tag).splitlines()[2:] == [
+    assert release.retag(PURE, Target("3.12", "aarch64").tag).splitlines()[2:] == [
         "Root-Is-Purelib: false",
         "Tag: cp312-cp312-manylinux2014_aarch64",
         "Tag: cp312-cp312-manylinux_2_17_aarch64",
@@ -263,7 +263,7 @@ EMULATED = pythons.Interpreter(*HERE, ("/usr/bin/env", sys.executable), Path())
 
 @pytest.mark.one_in(3)
 @pytest.mark.skipif(importlib.util.find_spec("pip") is None, reason="this Python has no pip")
-@pytest.mark.skipif(HERE not in release.wanted(""), reason="there are no wheels for this Python")
+@pytest.mark.skipif(HERE not in release.select_targets(""), reason="there are no wheels for this Python")
 @pytest.mark.parametrize(("state", "fixed", "fault"), TRIED)
 def test_a_wheel_that_does_not_do_what_it_should_is_found(state: str, fixed: str, fault: str | None, tmp_path: Path):
     trial = (fake_wheel(tmp_path, fixed), EMULATED, state, tmp_path / "house", tmp_path)

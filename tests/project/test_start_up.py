@@ -87,7 +87,7 @@ finally:
 """
 
 
-def imported(code: str, **settings: str) -> tuple[str, set[str]]:
+def imports(code: str, **settings: str) -> tuple[str, set[str]]:
     """What some Python says on stderr, and the modules that it names in the last line of it."""
     environment = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ} | (settings or WITHOUT_CACHE)
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=environment, capture_output=True, text=True)
@@ -98,7 +98,7 @@ def imported(code: str, **settings: str) -> tuple[str, set[str]]:
 @pytest.fixture(scope="module")
 def ever() -> set[str]:
     """What an interpreter imports here before it does anything (the `.pth` files of an environment)."""
-    return imported("import sys; print('modules:', *sys.modules, file=sys.stderr)")[1]
+    return imports("import sys; print('modules:', *sys.modules, file=sys.stderr)")[1]
 
 
 def elf(folder: Path, *flags: str) -> Path:
@@ -108,7 +108,7 @@ def elf(folder: Path, *flags: str) -> Path:
     return folder / "ring.elf"
 
 
-def linked(folder: Path) -> Path:
+def link(folder: Path) -> Path:
     return elf(folder, "-shared", "-fPIC", "-nostdlib")
 
 
@@ -119,7 +119,7 @@ def raw_btf(folder: Path) -> Path:
     return folder / "btf"
 
 
-MAKERS = {"ELF": elf, "LINKED": linked, "BTF": raw_btf}
+MAKERS = {"ELF": elf, "LINKED": link, "BTF": raw_btf}
 
 
 def test_every_module_of_ours_in_the_table_exists():
@@ -132,7 +132,7 @@ def test_every_module_of_ours_in_the_table_exists():
 @pytest.mark.parametrize(("command", "unused"), TABLE, ids=[" ".join(command) for command, _ in TABLE])
 def test_a_run_imports_nothing_that_it_does_not_use(command, unused, ever, tmp_path):
     words = [str(MAKERS[word](tmp_path)) if word in MAKERS else word for word in command]
-    said, names = imported(RUN.format(words=words))
+    said, names = imports(RUN.format(words=words))
     assert "layoutlint.cli" in names
     assert "internal error" not in said
     modules = names - ever
@@ -140,9 +140,9 @@ def test_a_run_imports_nothing_that_it_does_not_use(command, unused, ever, tmp_p
 
 
 def test_a_run_whose_output_was_kept_reads_and_judges_nothing(ever, tmp_path):
-    code = RUN.format(words=["check", str(linked(tmp_path)), *ONE_FILE])
+    code = RUN.format(words=["check", str(link(tmp_path)), *ONE_FILE])
     unused = (*READERS, *JUDGEMENT, *TOML, *PROCESSES, "msgspec", "layoutlint.reports.check", *NEVER)
-    runs = [imported(code, XDG_CACHE_HOME=str(tmp_path))[1] - ever for _ in range(2)]
+    runs = [imports(code, XDG_CACHE_HOME=str(tmp_path))[1] - ever for _ in range(2)]
     used = [sorted(m for m in modules if any(f"{m}.".startswith(f"{name}.") for name in unused)) for modules in runs]
     assert "layoutlint.lint.run" in used[0]
     assert used[1] == []

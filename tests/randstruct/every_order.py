@@ -76,24 +76,24 @@ def place(members: list[Member], narrow: bool) -> tuple[list[int], int, int]:
     return starts, end // 8, largest
 
 
-def declared(type_: Type) -> Struct:
-    fields, size, align = _declared(type_)
+def declare(type_: Type) -> Struct:
+    fields, size, align = _declare(type_)
     return Struct(type_.name, "struct", size * 8, align, fields, X86_64, None, "random.c")
 
 
-def _declared(type_: Type) -> tuple[tuple[Field, ...], int, int]:
+def _declare(type_: Type) -> tuple[tuple[Field, ...], int, int]:
     starts, size, align = place(list(type_.members), False)
     fields = tuple(
         Field(
-            member.name, _spelled(member), start, member.width, bool(member.bits), "struct" if member.inner else None,
-            member.dims, _declared(member.inner)[0] if member.inner else (), member.align,
+            member.name, _spell(member), start, member.width, bool(member.bits), "struct" if member.inner else None,
+            member.dims, _declare(member.inner)[0] if member.inner else (), member.align,
         )
         for member, start in zip(type_.members, starts, strict=True)
     )  # fmt: skip
     return fields, size, align
 
 
-def _spelled(member: Member) -> CType:
+def _spell(member: Member) -> CType:
     if member.inner:
         return CType(f"struct {member.inner.name}")
     names = {1: "unsigned char", 2: "short unsigned int", 4: "unsigned int"}
@@ -103,7 +103,7 @@ def _spelled(member: Member) -> CType:
 def reading(type_: Type) -> tuple[Reading, Struct, str]:
     """What a reader of DWARF gives of a type, and of all inside it; and the names of those that are marked."""
     types = list(_types(type_))
-    structs = {one.name: declared(one) for one in types}
+    structs = {one.name: declare(one) for one in types}
     names = ",".join(one.name for one in types if one.marked)
     return Reading("random.o", "dwarf", X86_64, tuple(structs.values())), structs[type_.name], names
 
@@ -140,7 +140,7 @@ def orders(members: tuple[Member, ...], mode: str) -> Orders:
         count -= 1
     if mode == "gcc-full":
         steps = [(at, 0) for at in range(count - 1, 0, -1)]
-        return _swapped(members, steps, False)
+        return _swap(members, steps, False)
     groups, start, total = [], 0, 0
     for at in range(count):
         total += _type_size(members[at])
@@ -153,7 +153,7 @@ def orders(members: tuple[Member, ...], mode: str) -> Orders:
     turns = list(permutations(groups))
     for turn in turns:
         steps = [(at, first if mode == "gcc-performance" else 0) for first, end in turn for at in range(end - 1, first, -1)]
-        for order, chance in _swapped(members, steps, True):
+        for order, chance in _swap(members, steps, True):
             found[order] = found.get(order, Fraction(0)) + chance / len(turns)
     return list(found.items())
 
@@ -162,7 +162,7 @@ def _type_size(member: Member) -> int:
     return next(s for s in (1, 2, 4, 8) if s * 8 >= member.bits) if member.bits else member.size
 
 
-def _swapped(members: tuple[Member, ...], steps: list[tuple[int, int]], keeps_bits: bool) -> Orders:
+def _swap(members: tuple[Member, ...], steps: list[tuple[int, int]], keeps_bits: bool) -> Orders:
     """Every number that can be drawn at every step: `lowest + draw % (at - lowest + 1)`."""
     found = {tuple(range(len(members))): Fraction(1)}
     for at, lowest in steps:

@@ -36,12 +36,12 @@ INPUTS = {
 }
 
 
-def named(build: dict[str, Any]) -> str:
+def name_of(build: dict[str, Any]) -> str:
     """What a build is called in test names."""
     return f"{build['source']}-{build['mode']}-{(build['seed'] or '')[:4]}"
 
 
-def placed(struct: dict[str, Any], wanted: dict[str, Any]) -> dict[str, Any]:
+def place(struct: dict[str, Any], wanted: dict[str, Any]) -> dict[str, Any]:
     """The size of a struct, and where the fields start that are wanted."""
     found = bits(struct)
     return {"size": struct["size"], "bit_offsets": {path: found.get(path) for path in wanted["bit_offsets"]}}
@@ -60,7 +60,7 @@ def _folder() -> Path:
 
 
 @functools.cache
-def compiled(source: str, compiler: str, *flags: str) -> Path:
+def compile_object(source: str, compiler: str, *flags: str) -> Path:
     """An object of a source, compiled by a compiler that does not randomise unless `flags` say so."""
     compiler = newest_clang() if compiler == "clang" else compiler
     path = _folder() / f"{source}{len(list(_folder().iterdir()))}.o"
@@ -76,13 +76,13 @@ def input_of(kind: str, source: str) -> Path:
     """The input of a kind that has the structs of a source."""
     if kind == "BTF":
         return _with_btf(source)
-    return compiled(source, *INPUTS[kind]) if INPUTS[kind] else FOLDER / source
+    return compile_object(source, *INPUTS[kind]) if INPUTS[kind] else FOLDER / source
 
 
 @functools.cache
 def _with_btf(source: str) -> Path:
     """An object with pahole's BTF alone: gcc's own misplaces first members."""
-    plain = compiled(source, *INPUTS["BTF"])
+    plain = compile_object(source, *INPUTS["BTF"])
     path = plain.with_suffix(".btf.o")
     path.write_bytes(plain.read_bytes())
     subprocess.run([need("pahole"), "-J", path], check=True, capture_output=True)

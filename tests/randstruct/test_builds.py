@@ -39,7 +39,7 @@ def write(tree, name, text):
     path.write_text(text)
 
 
-def shown(tree, *options, struct="marked"):
+def show(tree, *options, struct="marked"):
     return run("show", tree / "drivers/here/structs.c", struct, *options)
 
 
@@ -47,7 +47,7 @@ def fields(done):
     return [line for line in done.stdout.splitlines() if line.startswith("   ")]
 
 
-def expected(tree, *options, struct="marked"):
+def expectation(tree, *options, struct="marked"):
     """What the options alone give, for the same source elsewhere."""
     away = tree.parent / "away"
     away.mkdir(exist_ok=True)
@@ -70,51 +70,51 @@ def test_mode_and_seed_are_found(config, file, mode, tree):
     write(tree, "include/config/auto.conf", config)
     (tree / SEEDS[0]).unlink()
     write(tree, file, f'const char *randstruct_seed = "{SEED}";\n' if file.endswith(".h") else SEED)
-    done = shown(tree)
+    done = show(tree)
     assert done.returncode == 0
     assert f"fields are in the order of {tree / file}" in done.stderr
-    assert fields(done) == expected(tree, "--randstruct", mode, "--seed", SEED, "--kernel-version", "6.12.40")
+    assert fields(done) == expectation(tree, "--randstruct", mode, "--seed", SEED, "--kernel-version", "6.12.40")
 
 
 def test_a_seed_that_is_given_overrides(tree):
-    done = shown(tree, "--seed", OTHER)
-    assert (done.returncode, fields(done)) == (0, expected(tree, "--randstruct", "gcc-full", "--seed", OTHER))
+    done = show(tree, "--seed", OTHER)
+    assert (done.returncode, fields(done)) == (0, expectation(tree, "--randstruct", "gcc-full", "--seed", OTHER))
 
 
 def test_two_files_that_contradict_each_other(tree):
     """Which one the plugin was built with cannot be told; clang has no plugin."""
     write(tree, SEEDS[1], f'const char *randstruct_seed = "{SEED.upper()}";\n')
-    assert shown(tree).returncode == 0
+    assert show(tree).returncode == 0
     write(tree, SEEDS[1], f'const char *randstruct_seed = "{OTHER}";\n')
-    done = shown(tree)
+    done = show(tree)
     assert (done.returncode, done.stdout) == (2, "")
     assert f"{tree / SEEDS[0]} and {tree / SEEDS[1]} have different seeds: give that of the build with --seed" in done.stderr
-    assert shown(tree, "--seed", OTHER).returncode == 0
+    assert show(tree, "--seed", OTHER).returncode == 0
     write(tree, "include/config/auto.conf", FULL + CLANG)
-    assert fields(shown(tree)) == expected(tree, "--randstruct", "clang", "--seed", SEED)
+    assert fields(show(tree)) == expectation(tree, "--randstruct", "clang", "--seed", SEED)
 
 
 def test_a_build_that_does_not_randomise(tree):
     write(tree, "include/config/auto.conf", "CONFIG_RANDSTRUCT_NONE=y\n")
-    done = shown(tree)
+    done = show(tree)
     assert (done.returncode, done.stderr) == (0, "")
-    assert fields(done) == expected(tree)
+    assert fields(done) == expectation(tree)
 
 
 def test_the_source_tells_what_the_plugin_does(tree):
     version = ("--randstruct", "gcc-full", "--seed", SEED, "--kernel-version")
-    assert fields(shown(tree, struct="tail")) == expected(tree, *version, "6.12.40", struct="tail")
+    assert fields(show(tree, struct="tail")) == expectation(tree, *version, "6.12.40", struct="tail")
     write(tree, PLUGIN, OLD)
-    assert fields(shown(tree, struct="tail")) == expected(tree, *version, "4.14.1", struct="tail")
-    folder = expected(tree, *version, str(tree), struct="tail")
-    assert folder == expected(tree, *version, "4.14.1", struct="tail") != expected(tree, *version, "6.12", struct="tail")
+    assert fields(show(tree, struct="tail")) == expectation(tree, *version, "4.14.1", struct="tail")
+    folder = expectation(tree, *version, str(tree), struct="tail")
+    assert folder == expectation(tree, *version, "4.14.1", struct="tail") != expectation(tree, *version, "6.12", struct="tail")
 
 
 @pytest.mark.parametrize("header", ["randstruct_hash.h", "randomize_layout_hash.h"])
 def test_the_hash_in_a_generated_header(header, tree):
     write(tree, f"include/generated/{header}", f'#define RANDSTRUCT_HASHED_SEED "{HASH}"\n')
-    assert shown(tree).returncode == 0
-    done = shown(tree, "--seed", OTHER)
+    assert show(tree).returncode == 0
+    done = show(tree, "--seed", OTHER)
     assert done.returncode == 3
     assert HASH in done.stderr
     assert sha256(OTHER.encode()).hexdigest() in done.stderr

@@ -31,14 +31,14 @@ def source(tmp_path):
     return path
 
 
-def shown(source, *names: str, mode: str = "gcc-full", options: tuple[str, ...] = ()) -> dict[str, dict]:
+def show(source, *names: str, mode: str = "gcc-full", options: tuple[str, ...] = ()) -> dict[str, dict]:
     done = run("show", source, *names, "--randstruct", mode, "--kernel-version", "6.12", "--format", "json", *options)
     assert done.returncode == 0, done.stderr
     return {struct["name"]: struct for struct in json.loads(done.stdout)["structs"]}
 
 
 def test_equal_members_land_everywhere_alike(source):
-    chances = shown(source, "even")["even"]["randomised"]["chances"]
+    chances = show(source, "even")["even"]["randomised"]["chances"]
     assert (chances["orders"], chances["step"], chances["size"]) == (2_000, 8, [32, 32])
     assert [each["name"] for each in chances["members"]] == ["a", "b", "c", "d"]
     for each in chances["members"]:
@@ -47,7 +47,7 @@ def test_equal_members_land_everywhere_alike(source):
 
 @pytest.mark.parametrize("mode", MODES)
 def test_each_seed_lays_members_where_they_can_land(source, mode):
-    random = shown(source, "ring", mode=mode)["ring"]
+    random = show(source, "ring", mode=mode)["ring"]
     chances = random["randomised"]["chances"]
     assert (random["size"], random["randomised"]["seed_sha256"]) == (None, None)
     assert {field["offset"] for field in random["fields"]} == {None}
@@ -55,7 +55,7 @@ def test_each_seed_lays_members_where_they_can_land(source, mode):
     starts = {each["name"]: each["starts"] for each in chances["members"]}
     assert [name for name in starts if "{" in name] == ["union {x, y}"]
     for seed in range(3):
-        seeded = shown(source, "ring", mode=mode, options=("--seed", f"{seed:x}" * 64))["ring"]
+        seeded = show(source, "ring", mode=mode, options=("--seed", f"{seed:x}" * 64))["ring"]
         assert chances["size"][0] <= seeded["size"] <= chances["size"][1]
         offsets = {field["path"]: field["offset"] for field in seeded["fields"]}
         offsets["union {x, y}"] = offsets.pop("x")
@@ -63,7 +63,7 @@ def test_each_seed_lays_members_where_they_can_land(source, mode):
 
 
 def test_what_is_not_random_is_shown_as_it_is(source):
-    structs = shown(source, "plain", "keeps", "ends")
+    structs = show(source, "plain", "keeps", "ends")
     assert (structs["plain"]["randomised"], structs["plain"]["size"]) == (None, 16)
     keeps = structs["keeps"]["randomised"]
     assert (keeps["own"], [sum(own["starts"][:1]) for own in keeps["chances"]["members"]]) == (False, [2_000, 0])

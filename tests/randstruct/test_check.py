@@ -36,7 +36,7 @@ def check(path, rule_file, *options, status=(0,)):
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.one_in(3)
-@pytest.mark.parametrize("build", SHUFFLED, ids=golden.named)
+@pytest.mark.parametrize("build", SHUFFLED, ids=golden.name_of)
 def test_every_field_is_judged_where_the_compiler_put_it(build, kind, tmp_path):
     fields = [
         (f"{struct}-{path.replace('.', '-')}", struct, "offset", f'fields = ["{path}"]\nat = {bits // 8}')

@@ -17,7 +17,7 @@ SEEDS = [sha256(bytes([number])).hexdigest() for number in range(4)]
 @pytest.mark.parametrize("source", golden.MARKED)
 def test_clang(source, seed):
     """Clang's debug information has the order in which it lays out."""
-    built = golden.compiled(source, golden.newest_clang(), "-g", f"-frandomize-layout-seed={seed}")
+    built = golden.compile_object(source, golden.newest_clang(), "-g", f"-frandomize-layout-seed={seed}")
     names = list(golden.BUILDS[0 if source == "structs.c" else 7]["layouts"])
     theirs, _, _ = golden.show(built, names)
     ours, said, status = golden.show(golden.FOLDER / source, names, "--randstruct", "clang", "--seed", seed)

@@ -67,11 +67,11 @@ class Look:
         return max(self.bytes(path)) + 1
 
 
-def _apart(look, a, b, base):
+def _is_apart(look, a, b, base):
     return bool(look.lines(a, base) & look.lines(b, base))
 
 
-def _between(look, a, b):
+def _is_between(look, a, b):
     low, high = sorted((a, b), key=look.start)
     gap = range(look.end(low), min(look.bytes(high)))
     held = any(set(gap) & look.bytes(other) for other in look.others(a, b))
@@ -80,18 +80,18 @@ def _between(look, a, b):
 
 # name: rule on the fields a and b, and whether it fails in a layout at a base (None: whatever the base)
 KINDS = {
-    "separate": (lambda a, b: Separate(((a,), (b,))), _apart),
+    "separate": (lambda a, b: Separate(((a,), (b,))), _is_apart),
     "together": (lambda a, b: Together((a, b)), lambda o, a, b, base: len(o.lines(a, base) | o.lines(b, base)) > 1),
     "no-straddle": (lambda a, b: NoStraddle((a,)), lambda o, a, b, base: len(o.lines(a, base)) > 1),
     "line-start": (lambda a, b: LineStart((b,)), lambda o, a, b, base: bool((base * 8 + o.start(b)) % 512)),
     "lines": (lambda a, b: Lines((a, b), 1), lambda o, a, b, base: len(o.lines(a, base) | o.lines(b, base)) > 1),
-    "isolated": (lambda a, b: Isolated((a,)), lambda o, a, b, base: any(_apart(o, a, c, base) for c in o.others(a))),
+    "isolated": (lambda a, b: Isolated((a,)), lambda o, a, b, base: any(_is_apart(o, a, c, base) for c in o.others(a))),
     "size": (lambda a, b: Size(max_lines=1), lambda o, a, b, base: (base + o.placed.size - 1) // 64 > 0),
     "order": (lambda a, b: Order((a, b)), lambda o, a, b, base: o.start(b) < o.start(a)),
     "distance": (lambda a, b: Distance((a, b), max=16), lambda o, a, b, base: abs(o.start(a) // 8 - o.start(b) // 8) > 16),
     "offset": (lambda a, b: Offset((a,), 0), lambda o, a, b, base: o.start(a) // 8 != 0),
-    "adjacent": (lambda a, b: Adjacent((a, b), max_gap=64), lambda o, a, b, base: _between(o, a, b)),
-    "guards": (lambda a, b: Guards(a, (b,), True), _apart),
+    "adjacent": (lambda a, b: Adjacent((a, b), max_gap=64), lambda o, a, b, base: _is_between(o, a, b)),
+    "guards": (lambda a, b: Guards(a, (b,), True), _is_apart),
     "guards that is not contended": (
         lambda a, b: Guards(a, (b,), False), lambda o, a, b, base: len(o.lines(a, base) | o.lines(b, base)) > 1
     ),
@@ -113,7 +113,7 @@ def verdict(kind, type_, mode, version, where=None):
     return every_order.judge_every_order(rule, struct, free.shape_of(struct), where)
 
 
-def expected(fails, a, b, type_, mode, align):
+def expectation(fails, a, b, type_, mode, align):
     """The share of the placements in which a rule fails, over every order."""
     bases = range(0, 64, max(align, 8))
     share = Fraction(0)
@@ -142,10 +142,10 @@ def cases(number, kinds, sizes, has_bits):
 
 def holds_as_expected(type_, a, b, kind, mode):
     make, fails = KINDS[kind]
-    declared = brute.declared(type_)
+    declared = brute.declare(type_)
     name, version = MODES[mode]
     found = verdict(make(a, b), type_, name, version)
-    share = expected(fails, a, b, type_, oracle_mode(mode), declared.align)
+    share = expectation(fails, a, b, type_, oracle_mode(mode), declared.align)
     outcome = Outcome.KEPT if not share else Outcome.BROKEN if share == 1 else Outcome.AT_RISK
     assert found.orders.counted == "exact"
     assert (found.outcome, found.orders.share) == (outcome, float(share))
@@ -200,7 +200,7 @@ def test_drawn_shares_are_near_those_of_many_more_orders(kind, count, monkeypatc
     make, fails = KINDS[kind]
     found = verdict(make(a, b), type_, "gcc-full", "6.12")
     assert found.orders.counted == "sampled"
-    align, number = brute.declared(type_).align, 10_000
+    align, number = brute.declare(type_).align, 10_000
     bases = range(0, 64, max(align, 8))
     looks = (Look(type_, one_by_chance(type_, "gcc-full", chance), align) for _ in range(number))
     share = sum(fails(look, a, b, chance.choice(bases)) for look in looks) / number
@@ -214,7 +214,7 @@ def test_drawn_shares_are_near_those_of_many_more_orders(kind, count, monkeypatc
 def test_drawn_shares_are_near_the_exact_ones(type_, a, b, kind, mode, monkeypatch):
     """By the compilers' own algorithms with random numbers; a rule that cannot fail is unknown then, or proved."""
     make, fails = KINDS[kind]
-    share = expected(fails, a, b, type_, mode, brute.declared(type_).align)
+    share = expectation(fails, a, b, type_, mode, brute.declare(type_).align)
     monkeypatch.setattr(probability, "MOST_STEPS", 0)
     found = verdict(make(a, b), type_, *MODES[mode])
     if share == 0:

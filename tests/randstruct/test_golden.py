@@ -9,7 +9,7 @@ import pytest
 from tests.randstruct import golden
 from tests.randstruct.golden import BUILDS, INPUTS
 
-BUILD = pytest.mark.parametrize("build", BUILDS, ids=golden.named)
+BUILD = pytest.mark.parametrize("build", BUILDS, ids=golden.name_of)
 TELLING = [kind for kind in INPUTS if kind != "BTF"]
 PACKED = {"packed", "packed_marked"}
 """Debug information does not state that their alignment is 1."""
@@ -31,7 +31,7 @@ def test_every_struct(build, kind):
 
 
 @pytest.mark.one_in(4)
-@pytest.mark.parametrize("build", golden.DRAWN, ids=golden.named)
+@pytest.mark.parametrize("build", golden.DRAWN, ids=golden.name_of)
 def test_every_drawn_struct_in_c_text(build):
     """With bit-fields without a name, `packed` and `aligned` members, and `#pragma pack`."""
     path = golden.input_of("C", build["source"])
@@ -39,7 +39,7 @@ def test_every_drawn_struct_in_c_text(build):
     assert (status, said) == (0, "")
     for name, wanted in build["layouts"].items():
         wanted = {"size": wanted["size"], "bit_offsets": wanted["bit_offsets"]}
-        assert golden.placed(shown[name], wanted) == wanted, name
+        assert golden.place(shown[name], wanted) == wanted, name
 
 
 def _vectors(shown):
@@ -53,7 +53,7 @@ SEEN = [build for build in golden.DRAWN if build["source"] == "drawn.c"]
 
 @pytest.mark.one_in(7)
 @pytest.mark.parametrize("kind", [kind for kind in INPUTS if kind != "C"])
-@pytest.mark.parametrize("build", SEEN, ids=golden.named)
+@pytest.mark.parametrize("build", SEEN, ids=golden.name_of)
 def test_drawn_structs_of_which_debug_information_hides_nothing(build, kind):
     """What it does not tell is unknown, and nothing that it tells is wrong; what is assumed is said."""
     path = golden.input_of(kind, build["source"])
@@ -61,7 +61,7 @@ def test_drawn_structs_of_which_debug_information_hides_nothing(build, kind):
     told = {name: one for name, one in shown.items() if one["problem"] is None}
     for name, one in told.items():
         wanted = {key: build["layouts"][name][key] for key in ("size", "bit_offsets")}
-        assert golden.placed(one, wanted) == wanted, name
+        assert golden.place(one, wanted) == wanted, name
     vectors = _vectors(shown) if kind == "BTF" else set()
     assert len(vectors) * 3 <= len(shown)
     assert (len(told) + len(vectors)) * 10 >= len(shown) * (7 if kind == "BTF" else 10)
@@ -102,7 +102,7 @@ def test_btf_tells_the_same_or_nothing(build):
 
 
 @pytest.mark.one_in(3)
-@pytest.mark.parametrize("build", [build for build in BUILDS if build["mode"]], ids=golden.named)
+@pytest.mark.parametrize("build", [build for build in BUILDS if build["mode"]], ids=golden.name_of)
 def test_what_is_said_of_it(build):
     """Structs whose fields moved, at any depth, are shown as randomised, and those that are left alone are not."""
     path = golden.FOLDER / build["source"]

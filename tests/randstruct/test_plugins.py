@@ -40,7 +40,7 @@ VERSIONS = [
 ]
 
 
-def told(plugin: gcc_plugin.Plugin) -> str:
+def describe(plugin: gcc_plugin.Plugin) -> str:
     """For each of FLAGS what all behaviours agree on, else `?`."""
     found = [{getattr(one, flag) for one in plugin.behaviours} for flag in FLAGS]
     return "".join("?" if len(values) > 1 else "01"[values.pop()] for values in found)
@@ -49,7 +49,7 @@ def told(plugin: gcc_plugin.Plugin) -> str:
 @pytest.mark.parametrize(("version", "expected"), VERSIONS)
 def test_versions(version, expected):
     """What releases never had together is not among what is possible: a `?` there may be known all the same."""
-    found = told(gcc_plugin.plugin_of_version(version))
+    found = describe(gcc_plugin.plugin_of_version(version))
     assert all(a == b or b == "?" for a, b in zip(found, expected, strict=True)), found
 
 
@@ -133,7 +133,7 @@ def test_sources(text, expected, tmp_path):
     path.write_text(text)
     found = gcc_plugin.plugin_of_source(str(tmp_path))
     assert found is not None
-    assert told(found) == expected
+    assert describe(found) == expected
 
 
 def test_every_behaviour_is_told():

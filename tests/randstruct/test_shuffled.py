@@ -89,11 +89,11 @@ def test_declared_order_is_not_taken_for_that_of_a_shuffled_build(build, request
     assert [found[name]["outcome"] for name in STRUCTS] == OUTCOMES[build]
 
 
-def alone(path):
+def compile_alone(path):
     return [path]
 
 
-def packaged(path):
+def compile_package(path):
     """With the .dwo files in a package."""
     subprocess.run([need("dwp"), "-e", str(path), "-o", f"{path}.dwp"], check=True)
     for part in path.parent.glob("*.dwo"):
@@ -101,7 +101,7 @@ def packaged(path):
     return [path]
 
 
-def shared(path):
+def compile_shared(path):
     """With what two files have in common in a third one."""
     copy = path.with_name("copy")
     shutil.copy(path, copy)
@@ -111,14 +111,14 @@ def shared(path):
 
 ELSEWHERE = [
     # id, flags, what becomes of the program
-    ("a .dwo file", ("-g", "-gsplit-dwarf", "-c"), alone),
-    ("a .dwo file of a program", ("-g", "-gsplit-dwarf", "-DMAIN"), alone),
-    ("a package of them", ("-gsplit-dwarf", "-gdwarf-4", "-DMAIN"), packaged),
-    ("a supplementary file", ("-g", "-DMAIN"), shared),
-    ("among the entries", ("-g", "-c", "-fno-merge-debug-strings"), alone),
-    ("among those of a .dwo file", ("-g", "-c", "-fno-merge-debug-strings", "-gsplit-dwarf"), alone),
-    ("behind sections of types", ("-gdwarf-5", "-c", "-fno-merge-debug-strings", "-fdebug-types-section"), alone),
-    ("in a compressed section", ("-g", "-c", "-fno-merge-debug-strings", "-gz"), alone),
+    ("a .dwo file", ("-g", "-gsplit-dwarf", "-c"), compile_alone),
+    ("a .dwo file of a program", ("-g", "-gsplit-dwarf", "-DMAIN"), compile_alone),
+    ("a package of them", ("-gsplit-dwarf", "-gdwarf-4", "-DMAIN"), compile_package),
+    ("a supplementary file", ("-g", "-DMAIN"), compile_shared),
+    ("among the entries", ("-g", "-c", "-fno-merge-debug-strings"), compile_alone),
+    ("among those of a .dwo file", ("-g", "-c", "-fno-merge-debug-strings", "-gsplit-dwarf"), compile_alone),
+    ("behind sections of types", ("-gdwarf-5", "-c", "-fno-merge-debug-strings", "-fdebug-types-section"), compile_alone),
+    ("in a compressed section", ("-g", "-c", "-fno-merge-debug-strings", "-gz"), compile_alone),
 ]  # fmt: skip
 
 
@@ -171,17 +171,17 @@ def test_the_reason_says_what_to_do(build, said, request, tmp_path):
     assert "the layout of a container is unreliable" in found["inner"]["message"]
 
 
-def seeded(mode, seed):
+def seed_words(mode, seed):
     return ("--randstruct", mode, "--seed", seed, "--kernel-version", "6.12")
 
 
 CONTRADICTIONS = [
     # build, options, exit status, what is said
-    ("module", seeded("gcc-full", OTHER), 3, "a seed that has the SHA-256 " + sha256(SEED.encode()).hexdigest()),
-    ("module", seeded("clang", SEED), 2, "--randstruct clang: "),
-    ("module_of_clang", seeded("clang", SEED), 2, "clang's debug information has the order of its build: leave --randstruct out"),
+    ("module", seed_words("gcc-full", OTHER), 3, "a seed that has the SHA-256 " + sha256(SEED.encode()).hexdigest()),
+    ("module", seed_words("clang", SEED), 2, "--randstruct clang: "),
+    ("module_of_clang", seed_words("clang", SEED), 2, "clang's debug information has the order of its build: leave --randstruct out"),
     ("full", ("--randstruct", "gcc-performance", "--kernel-version", "6.12"), 2, "was built with gcc-full"),
-    ("performance", seeded("gcc-full", SEED), 2, "was built with gcc-performance"),
+    ("performance", seed_words("gcc-full", SEED), 2, "was built with gcc-performance"),
 ]  # fmt: skip
 
 

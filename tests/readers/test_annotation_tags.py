@@ -43,7 +43,7 @@ WAYS = [
 ]
 
 
-def made(way: tuple[str, ...], path: Path) -> str:
+def make(way: tuple[str, ...], path: Path) -> str:
     """The file that a compiler makes of the fixture; skips where there is none."""
     compiler, *options = way
     after = options.pop() if options[-1].startswith("pahole") else None
@@ -59,7 +59,7 @@ def made(way: tuple[str, ...], path: Path) -> str:
     return str(path)
 
 
-def annotated(structs: tuple[Struct, ...], with_lines: bool) -> dict[str, list[tuple[str, str, int | None]]]:
+def annotations_of(structs: tuple[Struct, ...], with_lines: bool) -> dict[str, list[tuple[str, str, int | None]]]:
     return {
         struct.name: [
             (a.path, a.text, a.source.line if with_lines and a.source else None) for a in struct.annotations
@@ -74,24 +74,24 @@ def lineless(found: dict) -> dict:
 
 @pytest.mark.parametrize(("way", "reader", "found", "has_lines"), WAYS, ids=[" ".join(way[0]) for way in WAYS])
 def test_what_compilers_keep(way, reader, found, has_lines, tmp_path):
-    path = made(way, tmp_path / "made.o")
+    path = make(way, tmp_path / "made.o")
     reading = dispatch.read(path, Wanted(annotated=True), ReadOptions(reader=reader))
     assert reading.reader == reader
-    assert annotated(reading.structs, has_lines) == (found if has_lines else lineless(found))
+    assert annotations_of(reading.structs, has_lines) == (found if has_lines else lineless(found))
 
 
 def test_what_libclang_shows():
     reading = dispatch.read(str(SOURCE), Wanted(annotated=True), ReadOptions(flags=(HEADER,)))
-    assert annotated(reading.structs, True) == EVERYWHERE
+    assert annotations_of(reading.structs, True) == EVERYWHERE
     assert all(a.source.file.endswith("everywhere.c") for s in reading.structs for a in s.annotations)
 
 
 @pytest.mark.parametrize("reader", ["clang", "dwarf", "btf"])
 def test_they_come_with_what_is_asked_for_by_name(reader, tmp_path):
-    path = str(SOURCE) if reader == "clang" else made(("clang", "-g", "-c", "pahole -J"), tmp_path / "made.o")
+    path = str(SOURCE) if reader == "clang" else make(("clang", "-g", "-c", "pahole -J"), tmp_path / "made.o")
     flags = (HEADER,) if reader == "clang" else ()
     options = ReadOptions(flags=flags, reader=None if reader == "clang" else reader)
     reading = dispatch.read(path, Wanted(frozenset({"outer"}), annotated=True), options)
-    assert set(annotated(reading.structs, False)) == {"outer", "counter", "untagged_t"}
+    assert set(annotations_of(reading.structs, False)) == {"outer", "counter", "untagged_t"}
     reading = dispatch.read(path, Wanted(frozenset({"outer"})), options)
-    assert set(annotated(reading.structs, False)) == {"outer"}
+    assert set(annotations_of(reading.structs, False)) == {"outer"}

@@ -57,15 +57,15 @@ struct user { struct seen seen; };
 """
 
 
-def used(text: str, names: tuple[str, ...]) -> str:
+def use(text: str, names: tuple[str, ...]) -> str:
     return text + "".join(f"struct {name} use_{name};\n" for name in names)
 
 
 SOURCES = {
-    "all kinds of holders": used(
+    "all kinds of holders": use(
         SOURCE, ("outer", "named", "unnamed", "packed", "tail", "zero", "marked", "aligned", "holds_nothing", "of_titled", "nobody")
     ),
-    "the same members": used(ALIKE, ALIKE_USED),
+    "the same members": use(ALIKE, ALIKE_USED),
 }
 
 
@@ -74,7 +74,7 @@ def way(container: Container) -> tuple[object, ...]:
     return container.struct, container.written, container.bit_offset, arrays, container.through
 
 
-def told(index: Index, name: str) -> list[tuple[Struct, list[tuple[object, ...]]]]:
+def describe(index: Index, name: str) -> list[tuple[Struct, list[tuple[object, ...]]]]:
     return [(each, [way(found) for found in index.containers(name, each)]) for each in index.definitions(name)]
 
 
@@ -96,10 +96,10 @@ def test_every_struct_has_the_containers_that_it_has_among_everything(tmp_path, 
         unsettled = everything.ambiguous_typedefs(name)
         if unsettled:
             everything = index(path, Wanted(unsettled | {name}, everything=True))
-        expected = told(everything, name)
+        expected = describe(everything, name)
         narrow = index(path, Wanted(with_containers=frozenset((name,))))
         assert narrow.ambiguous_typedefs(name) == unsettled
-        assert told(index(path, Wanted(frozenset(unsettled), with_containers=frozenset((name,)))), name) == expected
+        assert describe(index(path, Wanted(frozenset(unsettled), with_containers=frozenset((name,)))), name) == expected
         held += sum(len(ways) for _, ways in expected)
     assert held > 8
 
@@ -125,7 +125,7 @@ def test_a_typedef_that_only_one_unit_has_stands_for_the_struct_in_all(tmp_path)
 
 @pytest.mark.parametrize("flag", ["-g", "-gbtf"])
 def test_nothing_else_is_read(tmp_path, flag):
-    text = used(SOURCE, ("outer", "node"))
+    text = use(SOURCE, ("outer", "node"))
     path = compile_c("gcc", text, tmp_path / "all.o", "-c", flag)
     found = read(str(path), Wanted(with_containers=frozenset(("middle",))), ReadOptions()).structs
     assert {struct.name for struct in found} == {

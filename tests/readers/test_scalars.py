@@ -71,7 +71,7 @@ def _cases() -> Iterator[object]:
                 yield pytest.param(name, compiler, form, marks=marks)
 
 
-def _built(case: Case, compiler: str, form: str, folder: Path) -> Path:
+def _build(case: Case, compiler: str, form: str, folder: Path) -> Path:
     try:
         command = compilers.command(compiler)
     except kernels.Unavailable as why:
@@ -102,7 +102,7 @@ def _truth(made: Path) -> tuple[int, ...]:
 @pytest.mark.parametrize(("name", "compiler", "form"), _cases())
 def test_what_is_known_is_true(name: str, compiler: str, form: str, tmp_path: Path) -> None:
     case = CASES[name]
-    made = _built(case, compiler, form, tmp_path)
+    made = _build(case, compiler, form, tmp_path)
     size, align, *places = _truth(made)
     reader = ("--reader", "btf" if form == "BTF" else "dwarf")
     ((shown),) = json.loads(run("show", made, "s", *reader, "--format", "json").stdout)["structs"]

@@ -30,14 +30,14 @@ def variables(path: Path, *names: str) -> Reading:
     return read(str(path), Wanted(variables=names, near=64), ReadOptions())
 
 
-def built(folder: Path, *command: str, code: str = CODE) -> Path:
+def build(folder: Path, *command: str, code: str = CODE) -> Path:
     need(command[0])
     (folder / "a.c").write_text(code)
     subprocess.run([*command, "-g", "-O0", "-fno-common", "-c", "-o", folder / "a.o", folder / "a.c"], check=True)
     return folder / "a.o"
 
 
-def told(reading: Reading) -> dict[str, tuple[str, int | None, str, int | None]]:
+def describe(reading: Reading) -> dict[str, tuple[str, int | None, str, int | None]]:
     """Of each variable its section, its size in bytes, its type, and the line at which it is declared."""
     assert reading.data is not None
     return {
@@ -62,7 +62,7 @@ BUILDS = [
 
 @pytest.mark.parametrize(("command", "word"), BUILDS, ids=[" ".join(command) for command, _ in BUILDS])
 def test_variables_of_any_machine(tmp_path, command, word):
-    found = told(variables(built(tmp_path, *command), "count", "zero", "pairs", "where", "fixed", "own", "inner*"))
+    found = describe(variables(build(tmp_path, *command), "count", "zero", "pairs", "where", "fixed", "own", "inner*"))
     pair = 2 * word if word == 8 else word + 4
     numbered = {name: of for name, of in found.items() if name.startswith(("use.inner", "inner."))}
     assert {name: of for name, of in found.items() if name not in numbered} == {
@@ -73,19 +73,19 @@ def test_variables_of_any_machine(tmp_path, command, word):
 
 
 def test_a_name_that_is_not_there_has_the_nearest(tmp_path):
-    reading = variables(built(tmp_path, "gcc"), "cuont", "zero", "pairs[1].a", "no_such*")
+    reading = variables(build(tmp_path, "gcc"), "cuont", "zero", "pairs[1].a", "no_such*")
     assert reading.missing_variables == (MissingVariable("cuont", " (did you mean `count`?)"),)
 
 
 def test_without_debug_information_types_are_not_known(tmp_path):
-    made = built(tmp_path, "gcc")
+    made = build(tmp_path, "gcc")
     subprocess.run(["strip", "--strip-debug", made], check=True)
-    found = told(variables(made, "count"))
+    found = describe(variables(made, "count"))
     assert found["count"] == (".data", 8, "??", None)
 
 
 def test_a_stripped_file_tells_of_none(tmp_path):
-    made = built(tmp_path, "gcc", "-fPIC")
+    made = build(tmp_path, "gcc", "-fPIC")
     linked = tmp_path / "linked"
     subprocess.run(["gcc", "-shared", "-nostdlib", "-o", linked, made], check=True)
     subprocess.run(["strip", linked], check=True)
@@ -112,7 +112,7 @@ DAMAGES = [
 
 @pytest.mark.parametrize(("where", "at", "form", "value", "message"), [d[1:] for d in DAMAGES], ids=[d[0] for d in DAMAGES])
 def test_a_damaged_symbol_table(tmp_path, where, at, form, value, message):
-    made = built(tmp_path, "gcc", code=CODE)
+    made = build(tmp_path, "gcc", code=CODE)
     subprocess.run(["strip", "--strip-debug", made], check=True)
     data = bytearray(made.read_bytes())
     struct.pack_into(form, data, _symbol_table(data)[0] + at, value)
@@ -126,7 +126,7 @@ def test_a_damaged_symbol_table(tmp_path, where, at, form, value, message):
 
 @pytest.mark.parametrize(("field", "form", "value"), [(8, "<Q", 1 << 62), (16, "<Q", 1 << 62), (0, "<I", 1 << 30), (6, "<H", 0xFFF2)])
 def test_symbols_that_lie_anywhere_are_left_out(tmp_path, field, form, value):
-    made = built(tmp_path, "gcc")
+    made = build(tmp_path, "gcc")
     subprocess.run(["strip", "--strip-debug", made], check=True)
     data = bytearray(made.read_bytes())
     _, entries = _symbol_table(data)

@@ -47,7 +47,7 @@ def compare(path: Path) -> Result:
         made = shape_of(struct)
         for name in {struct["name"], *struct["aliases"]}:
             ours[name].append(made)
-    for shape in pahole.listing(path, "-F", "dwarf"):
+    for shape in pahole.list_output(path, "-F", "dwarf"):
         if shape.name in ours:
             result.count.add(shape, ours[shape.name])
         else:
@@ -55,7 +55,7 @@ def compare(path: Path) -> Result:
     return result
 
 
-def told(result: Result) -> Iterator[str]:
+def describe(result: Result) -> Iterator[str]:
     """What is worth saying of one module."""
     if result.error:
         yield f"{result.path}: {result.error}"
@@ -80,7 +80,7 @@ def main(words: list[str]) -> int:
             total.structs += result.count.structs
             total.fields += result.count.fields
             total.bitfields += result.count.bitfields
-            for line in told(result):
+            for line in describe(result):
                 wrong += 1
                 print(line, flush=True)
             if sys.stderr.isatty():

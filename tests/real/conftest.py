@@ -32,7 +32,7 @@ def kernel():
     return _kernel
 
 
-def _measured(name: str) -> Path:
+def _measure(name: str) -> Path:
     at = _kernel(name)
     wanted, release = kernels.MEASURED[kernels.KERNELS[name].release], kernels.release(at)
     if release != wanted:
@@ -43,7 +43,7 @@ def _measured(name: str) -> Path:
 @pytest.fixture(scope="session")
 def measured():
     """The path of a kernel by its name, for tests that compare it with figures: skips when Debian has moved on."""
-    return _measured
+    return _measure
 
 
 @pytest.fixture(scope="session")

@@ -82,7 +82,7 @@ def home() -> Path:
     return Path(told) if told else Path.home() / ".cache" / "layoutlint-kernels"
 
 
-def found(name: str) -> Path | None:
+def find_kernel(name: str) -> Path | None:
     """Where a kernel already is: its vmlinux, the configured part of its header tree, or its sources."""
     root = home() / name
     if KERNELS[name].is_source:
@@ -98,17 +98,17 @@ def found(name: str) -> Path | None:
 def fetch(name: str) -> Path:
     """The path of a kernel, downloaded when it is not here yet; raises Unavailable with the reason."""
     kernel = KERNELS[name]
-    at = found(name)
+    at = find_kernel(name)
     if at is not None:
         return at
     _require_tools(f"kernel {name}")
     try:
-        with _alone(name):
-            if found(name) is None:
+        with _lock(name):
+            if find_kernel(name) is None:
                 _unpack(kernel)
     except OSError as error:
         raise Unavailable(f"kernel {name}: {error}") from error
-    at = found(name)
+    at = find_kernel(name)
     if at is None:
         raise Unavailable(f"kernel {name}: its packages hold no vmlinux, header tree or sources")
     return at
@@ -142,7 +142,7 @@ def unpack(release: str, packages: tuple[str, ...], root: Path, architecture: st
     _require_tools(packages[0])
     options = _apt_options(release, architecture)
     root.mkdir(parents=True, exist_ok=True)
-    with _alone(f"apt-{release}-{architecture}"), tempfile.TemporaryDirectory(prefix="unpack.", dir=home()) as into:
+    with _lock(f"apt-{release}-{architecture}"), tempfile.TemporaryDirectory(prefix="unpack.", dir=home()) as into:
         _run(["apt-get", *options, "-o", "APT::Update::Error-Mode=any", "update", "-qq"], packages[0])
         _run(["apt-get", *options, "download", "-qq", *packages], packages[0], cwd=into)
         for package in sorted(Path(into).glob("*.deb")):
@@ -158,7 +158,7 @@ def _require_tools(what: str) -> None:
 
 
 @contextmanager
-def _alone(name: str) -> Iterator[None]:
+def _lock(name: str) -> Iterator[None]:
     """One download of a name at a time on a machine."""
     home().mkdir(parents=True, exist_ok=True)
     with open(home() / f".{name}.lock", "w") as lock:
@@ -284,7 +284,7 @@ def main(words: list[str]) -> int:
         return 0
     for name in names:
         try:
-            at = fetch(name) if command == "fetch" else found(name)
+            at = fetch(name) if command == "fetch" else find_kernel(name)
         except Unavailable as reason:
             print(reason, file=sys.stderr)
             return 1

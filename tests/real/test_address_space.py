@@ -28,14 +28,14 @@ def said(request):
     """The findings of one run for each input and rule file, by rule."""
     runs: dict[tuple[str, ...], dict[str, dict]] = {}
 
-    def of(path: str, options: list[str]) -> dict[str, dict]:
+    def findings_by_rule(path: str, options: list[str]) -> dict[str, dict]:
         key = (path, *options)
         if key not in runs:
             report = json.loads(run("check", path, *options, "--format", "json", seconds=600).stdout)
             runs[key] = {f["rule"]: f for f in report["findings"] + report["kept"]}
         return runs[key]
 
-    return of
+    return findings_by_rule
 
 
 def input_of(state: str, place: str, measured) -> str:
@@ -45,7 +45,7 @@ def input_of(state: str, place: str, measured) -> str:
     return str(measured(name))
 
 
-def sharing(base: int, first: dict, second: dict) -> bool:
+def sharing_bases(base: int, first: dict, second: dict) -> bool:
     """Whether any byte of one field is on the line of any byte of the other."""
     a, b = ({(base + at) // 64 for at in range(f["offset"], f["offset"] + f["size"])} for f in (first, second))
     return bool(a & b)
@@ -66,7 +66,7 @@ def test_a_cell(state, place, measured, said):
     placements = finding["placements"]
     assert (finding["outcome"], tuple(placements["bases"]), placements["total"]) == (cell.outcome, cell.failing, cell.bases)
     first, second = sorted(finding["fields"][:2], key=lambda f: f["offset"])
-    assert {base % 64 for base in starts(cell) if sharing(base, first, second)} == set(cell.failing)
+    assert {base % 64 for base in starts(cell) if sharing_bases(base, first, second)} == set(cell.failing)
     assert {base % 64 for base in starts(cell)} == {base % 64 for base in range(0, 4096, 64 // cell.bases)}
 
 
@@ -92,7 +92,7 @@ def test_a_randomised_cell(state, place, mode, is_seeded, measured, said):
         return
     assert (finding["outcome"], tuple(placements["bases"]), placements["total"]) == (cell.outcome, cell.failing, cell.bases)
     first, second = sorted(finding["fields"][:2], key=lambda f: f["offset"])
-    assert {base % 64 for base in starts(cell) if sharing(base, first, second)} == set(cell.failing)
+    assert {base % 64 for base in starts(cell) if sharing_bases(base, first, second)} == set(cell.failing)
 
 
 SIZES = {"after": [8, 16, 40, 4, 4, 16, 8, 8, 8, 8, 4, 4, 16, 40, 8], "7.2": [8, 16, 32, 4, 4, 16, 8, 8, 8, 4, 4, 32, 8]}
@@ -112,7 +112,7 @@ def test_the_share_is_that_of_orders_drawn_otherwise(state):
             at[field] = -(-end // step) * step
             end = at[field] + sizes[field]
         a, b = ({"offset": at[f], "size": sizes[f]} for f in (TREE, LOCK[state]))
-        fails += sum(sharing(base, a, b) for base in range(0, 64, 8)) / 8
+        fails += sum(sharing_bases(base, a, b) for base in range(0, 64, 8)) / 8
     assert abs(fails / total - page.SHUFFLED[state, "alone", "gcc-full"][0].share) < 0.01
 
 

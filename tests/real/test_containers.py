@@ -70,7 +70,7 @@ def ways(found: Iterable[Container]) -> Counter[Way]:
 
 
 @cache
-def shown(path: Path, reader: str) -> tuple[tuple[str, str, str, int], ...]:
+def show(path: Path, reader: str) -> tuple[tuple[str, str, str, int], ...]:
     """Every struct and every field at every depth: its name, the path, the element type unqualified, the byte."""
     done = run("show", path, "--all", "--expand", "--format", "json", "--reader", reader, seconds=SECONDS)
     assert done.returncode == 0, done.stderr[-2000:]
@@ -87,7 +87,7 @@ def test_every_field_of_the_type_at_every_depth(next, reader, name, spelled, lea
     found = ways(containers(next, reader, name))
     assert found == Counter(
         (struct, path, offset)
-        for struct, path, type_, offset in shown(next, reader)
+        for struct, path, type_, offset in show(next, reader)
         if type_ in (spelled, f"struct {name}")
     )
     assert found.total() >= least
@@ -105,7 +105,7 @@ ARRAYS_BY_TYPEDEF = {
 def test_every_struct_of_the_kernel(next, reader):
     expected: dict[int, Counter[Way]] = defaultdict(Counter)
     of_type: dict[str, Counter[Way]] = defaultdict(Counter)
-    for struct, path, type_, offset in shown(next, reader):
+    for struct, path, type_, offset in show(next, reader):
         of_type[type_][struct, path, offset] += 1
     for type_, found in of_type.items():
         keyword, _, tag = type_.rpartition(" ")
@@ -151,7 +151,7 @@ class _Block:
     """The names of a type in it, its path and its byte."""
 
 
-def expanded(lines: Iterable[str]) -> Iterator[tuple[str, frozenset[str], str, int]]:
+def expand(lines: Iterable[str]) -> Iterator[tuple[str, frozenset[str], str, int]]:
     """Every embedded struct of `pahole --expand_types`: the outermost struct, names of its type, path and byte."""
     open_: list[_Block] = []
     for line in map(str.strip, lines):
@@ -172,8 +172,8 @@ def expanded(lines: Iterable[str]) -> Iterator[tuple[str, frozenset[str], str, i
 
 
 @cache
-def of_pahole(path: Path) -> tuple[tuple[str, frozenset[str], str, int], ...]:
-    return tuple(expanded(_pahole(path, "--expand_types")))
+def pahole_structs(path: Path) -> tuple[tuple[str, frozenset[str], str, int], ...]:
+    return tuple(expand(_pahole(path, "--expand_types")))
 
 
 def _pahole(path: Path, *options: str) -> list[str]:
@@ -195,7 +195,7 @@ APART = [
 def test_every_difference_from_pahole_is_explained(next, name, reader, ours, theirs):
     spelled = {row[0]: row[1] for row in ASKED}[name]
     here = set(ways(containers(next, reader, name)))
-    there = {(top, path, offset) for top, names, path, offset in of_pahole(next) if names & {name, spelled}}
+    there = {(top, path, offset) for top, names, path, offset in pahole_structs(next) if names & {name, spelled}}
     assert ({way[0] for way in here - there}, {way[0] for way in there - here}) == (set(ours), set(theirs))
     assert len(here & there) >= 11
 
@@ -204,10 +204,10 @@ def test_every_difference_from_pahole_is_explained(next, name, reader, ours, the
 @pytest.mark.parametrize(("name", "spelled"), [row[:2] for row in ASKED], ids=IDS)
 def test_every_place_that_pahole_writes_out(next, reader, name, spelled):
     ours = set(ways(containers(next, reader, name)))
-    theirs = {(top, path, offset) for top, names, path, offset in of_pahole(next) if names & {name, spelled}}
+    theirs = {(top, path, offset) for top, names, path, offset in pahole_structs(next) if names & {name, spelled}}
     ours_only, theirs_only = ours - theirs, theirs - ours
-    tagged = {top for top, _, _, _ in of_pahole(next)}
-    known = {struct for struct, _, _, _ in shown(next, reader)}
+    tagged = {top for top, _, _, _ in pahole_structs(next)}
+    known = {struct for struct, _, _, _ in show(next, reader)}
     assert {way for way in ours_only if way[0] in tagged} == set()
     assert {way for way in theirs_only if way[0] in known} == set()
     assert len(theirs) > 10 * len(ours_only)
@@ -222,6 +222,6 @@ def test_what_pahole_says_contains_it(next, name, spelled):
     direct = {way.struct.name for way in containers(next, "btf", name, is_direct=True)}
     assert listed <= direct
     just = {of.name for of in structs(next, "btf") if any(str(f.type) == spelled and f.name for f in of.fields)}
-    tagged = {top for top, _, _, _ in of_pahole(next)}
+    tagged = {top for top, _, _, _ in pahole_structs(next)}
     assert listed == just & tagged
     assert listed

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.real
 
 
 @cache
-def compared(old: Path, new: Path, *words: str) -> dict[str, Any]:
+def compare(old: Path, new: Path, *words: str) -> dict[str, Any]:
     return json.loads(run("diff", old, new, *words, "--format", "json", seconds=600).stdout)
 
 
@@ -28,7 +28,7 @@ def struct(found: dict[str, Any], name: str) -> dict[str, Any]:
 
 @pytest.fixture
 def found(kernel):
-    return compared(kernel("next"), kernel("newest"))
+    return compare(kernel("next"), kernel("newest"))
 
 
 class TestTwoKernels:
@@ -71,7 +71,7 @@ def test_less_is_stated_and_nothing_changed(kernel, tmp_path):
     objcopy = tools.need("objcopy")
     blob = tmp_path / "kernel.btf"
     subprocess.run([objcopy, "--dump-section", f".BTF={blob}", kernel("next"), tmp_path / "copy"], check=True)
-    found = compared(kernel("next"), blob)
+    found = compare(kernel("next"), blob)
     assert [each["name"] for each in found["structs"] if each["status"] != "added"] == []
     assert [each["rule"] for each in found["rules"] if each["status"] in ("worse", "better")] == []
     assert {each["reason"].partition(" `")[0] for each in found["not_compared"]} == {"BTF does not state the dimensions of"}
@@ -79,7 +79,7 @@ def test_less_is_stated_and_nothing_changed(kernel, tmp_path):
 
 
 def test_header_trees(kernel):
-    found = compared(kernel("next-headers"), kernel("newest-headers"), "--struct", "address_space")
+    found = compare(kernel("next-headers"), kernel("newest-headers"), "--struct", "address_space")
     changed = struct(found, "address_space")
     assert [each["path"] for each in changed["moved"] if each["path"] == "i_mmap_rwsem"] == ["i_mmap_rwsem"]
     assert {each["rule"] for each in found["rules"] if each["status"] == "worse"} == {"address-space-i-mmap-apart-from-rwsem"}

@@ -16,7 +16,7 @@ ROWS = re.findall(r"^\| (\d+) \| `(\w+)` \|[^|]*\| ([\d.]+) \|", DOCUMENT, re.M)
 
 
 @cache
-def guessed(path: str, reader: str) -> dict:
+def guesses(path: str, reader: str) -> dict:
     """Return the report with all notes on a kernel."""
     done = run("check", "--pack", "generic", "--format", "json", "--reader", reader, "--guesses", "100000", path, seconds=600)
     report = json.loads(done.stdout)
@@ -26,7 +26,7 @@ def guessed(path: str, reader: str) -> dict:
 
 
 def test_the_ten_highest_are_those_of_the_document(measured):
-    report = guessed(str(measured("next")), "dwarf")
+    report = guesses(str(measured("next")), "dwarf")
     found = [(str(f["rank"]["place"]), f["struct"], f"{f['rank']['score']:.1f}") for f in report["findings"]]
     assert found[:10] == ROWS
     (said,) = report["coverage"]["guessed"]
@@ -36,7 +36,7 @@ def test_the_ten_highest_are_those_of_the_document(measured):
 
 def test_dwarf_and_btf_say_the_same(kernel):
     """But for the structs that the report names: what it says depends on an alignment that BTF does not tell."""
-    ours, theirs = (guessed(str(kernel("next")), reader) for reader in ("dwarf", "btf"))
+    ours, theirs = (guesses(str(kernel("next")), reader) for reader in ("dwarf", "btf"))
     a, b = ({(f["rule"], f["struct"]) for f in report["findings"]} for report in (ours, theirs))
     untold = re.search(r"could not judge (.*)$", theirs["coverage"]["guessed"][0])[1]
     assert b <= a

@@ -46,14 +46,14 @@ HERE = [
 def test_what_is_here_is_found(name, path, is_found, tmp_path):
     at = tmp_path / name / path
     at.mkdir(parents=True)
-    assert kernels.found(name) == (at if is_found else None)
+    assert kernels.find_kernel(name) == (at if is_found else None)
 
 
 def test_a_link_to_nothing_is_no_kernel(tmp_path):
     boot = tmp_path / "newest/usr/lib/debug/boot"
     boot.mkdir(parents=True)
     (boot / "vmlinux-7.2").symlink_to("../lib/modules/7.2/vmlinux")
-    assert kernels.found("newest") is None
+    assert kernels.find_kernel("newest") is None
 
 
 def test_versions():

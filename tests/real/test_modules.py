@@ -51,10 +51,10 @@ def test_every_struct_as_pahole_has_it(shipped, some):
     for struct in document["structs"]:
         for number in struct["files"]:
             ours[document["files"][number]][struct["name"]].append(shape_of(struct))
-    base = set(pahole.listing(shipped[0], "-F", "btf"))
+    base = set(pahole.list_output(shipped[0], "-F", "btf"))
     count, alone = Count(), set()
     for path in sorted(some.glob("*.ko")):
-        for shape in pahole.listing(path, "-F", "btf", f"--btf_base={shipped[0]}"):
+        for shape in pahole.list_output(path, "-F", "btf", f"--btf_base={shipped[0]}"):
             if shape in base:
                 continue
             if shape.name in ours[str(path)]:

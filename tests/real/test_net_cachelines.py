@@ -27,7 +27,7 @@ MARKED = {
 
 
 @cache
-def _checked(at: Path, tables: str, folder: Path) -> dict[str, dict]:
+def _check(at: Path, tables: str, folder: Path) -> dict[str, dict]:
     """What the imported tables of a version find in a kernel, by rule."""
     for struct, file in FILES.items():
         done = run("rules", "import", "net_cachelines", f"fixtures/net_cachelines/{tables}/{file}.rst", "--output", folder / f"{struct}.toml")
@@ -45,7 +45,7 @@ def folder(tmp_path_factory):
 @pytest.fixture
 def found(measured, folder):
     def find(version: str) -> dict[str, dict]:
-        return _checked(measured(KERNELS[version]), TABLES[version], folder(version))
+        return _check(measured(KERNELS[version]), TABLES[version], folder(version))
 
     return find
 

@@ -82,7 +82,7 @@ def differences(shape: Shape, struct: Shown) -> Iterator[str]:
             yield f"{path} {struct.spots[path]}, which pahole has not"
 
 
-def shown(path: Path) -> dict[str, list[Shown]]:
+def show(path: Path) -> dict[str, list[Shown]]:
     """Every definition that the command shows, by name and typedef."""
     done = run("show", path, "--all", "--expand", "--format", "json", seconds=SECONDS)
     assert done.returncode == 0, done.stderr[-2000:]
@@ -109,8 +109,8 @@ def _spot(field: dict[str, Any]) -> Spot:
 @pytest.mark.parametrize(("name", "structs", "fields", "bitfields"), KERNELS, ids=[row[0] for row in KERNELS])
 def test_every_struct_as_pahole_has_it(kernel, name, structs, fields, bitfields):
     at = kernel(name)
-    listed = pahole.listing(at, "-F", "dwarf")
-    ours = shown(at)
+    listed = pahole.list_output(at, "-F", "dwarf")
+    ours = show(at)
     count = Count()
     for shape in listed:
         if shape.name in ours:

@@ -12,7 +12,7 @@ from layoutlint.model.reading import ReadOptions
 from layoutlint.model.structs import Struct
 from layoutlint.model.wanted import Wanted
 from layoutlint.readers.dispatch import read
-from tests.oracles.agreement import agreeing
+from tests.oracles.agreement import agreements
 
 pytestmark = pytest.mark.real
 
@@ -58,7 +58,7 @@ def disagreements(ours: Definitions, theirs: Definitions, reader: str, other: st
     """By name, in what the definitions of one reader differ from the nearest that the other has."""
     found = {}
     for name in sorted(ours.keys() & theirs.keys()):
-        nearest = [agreeing(struct, theirs[name], reader, other) for struct in ours[name]]
+        nearest = [agreements(struct, theirs[name], reader, other) for struct in ours[name]]
         if all(nearest):
             found[name] = min(nearest, key=len)
     return found

@@ -33,7 +33,7 @@ _PLACE = re.compile(r" +(?=/\*)")
 _FLEXIBLE = re.compile(r"\[0?\]")
 
 
-def settled(text: str) -> str:
+def settle(text: str) -> str:
     """A listing without what cannot agree.
 
     An `aligned` that asks for what the type has anyway leaves no trace in a layout; pahole 1.24 prints `[]` or
@@ -52,7 +52,7 @@ def test_like_pahole(next):
         struct.name
         for struct in reading.structs
         if struct.aggregate == "struct"
-        if settled("".join(SHOW_FORMATS["c"]((struct,), ShowOptions()))) != settled(blocks[struct.name])
+        if settle("".join(SHOW_FORMATS["c"]((struct,), ShowOptions()))) != settle(blocks[struct.name])
     ]
     assert len(blocks) >= 45
     # An enum without a name is written out by pahole; net_device has one.

@@ -32,7 +32,7 @@ def caches() -> list[Path]:
     return [cache for cache in sorted(CACHES.iterdir()) if not any(number(cache, what) for what in DEBUGGED)]
 
 
-def assumed(cache: Path, has_constructor: bool) -> int:
+def assumed_alignment(cache: Path, has_constructor: bool) -> int:
     """The largest power of two, up to a page, at whose multiples objects are assumed to start."""
     said = Storage("slab", Source("r.toml", 1), number(cache, "align"), has_constructor=has_constructor)
     (step,) = blocks(said, AllocationRequest(number(cache, "object_size"), 1, target_named("x86_64"))).steps
@@ -47,7 +47,7 @@ def test_objects_start_where_the_kernel_puts_them():
         stride = number(cache, "slab_size")
         step = min(stride & -stride, PAGE)
         behind = bool((cache / "ctor").read_text().strip()) or number(cache, "destroy_by_rcu") == 1
-        allowed = {assumed(cache, behind), assumed(cache, False)} if behind else {assumed(cache, False)}
+        allowed = {assumed_alignment(cache, behind), assumed_alignment(cache, False)} if behind else {assumed_alignment(cache, False)}
         if step not in allowed:
             found[cache.name] = (stride, allowed)
         pointers += behind and stride > number(cache, "object_size")

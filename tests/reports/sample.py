@@ -31,7 +31,7 @@ def rule(name: str, of_struct: str, kind: Kind, severity: Severity = Severity.ER
     )  # fmt: skip
 
 
-def finding(of_rule: Rule, of_struct: Struct | None, verdict: Verdict | None = None, **more: Any) -> Finding:
+def make_finding(of_rule: Rule, of_struct: Struct | None, verdict: Verdict | None = None, **more: Any) -> Finding:
     if verdict is None:
         assert of_struct is not None
         verdict = of_rule.kind.check(context(of_struct))
@@ -49,10 +49,10 @@ SKIPPED = rule("smp-only", "node", Separate((("cpu",), ("prev",))), line=33)
 PLACED = replace(AT_RISK.kind.check(context(MAPPING)), basis="a static variable, aligned to 8", is_placed=True)
 
 FINDINGS = (
-    finding(APART, NODE),
-    finding(AT_RISK, MAPPING, PLACED, input=MODULES[0], also=MODULES[1:]),
-    finding(MISSING, None, unknown("struct gone is in none of the inputs")),
-    finding(SUPPRESSED, CHUNK, suppressed="known since 2023"),
+    make_finding(APART, NODE),
+    make_finding(AT_RISK, MAPPING, PLACED, input=MODULES[0], also=MODULES[1:]),
+    make_finding(MISSING, None, unknown("struct gone is in none of the inputs")),
+    make_finding(SUPPRESSED, CHUNK, suppressed="known since 2023"),
 )
 
 REPORT = Report(
@@ -61,7 +61,7 @@ REPORT = Report(
         Reading(FOLDER, "dwarf", X86_64, (MAPPING,), files=312),
     ),
     findings=FINDINGS,
-    kept_findings=(finding(KEPT, CHUNK),),
+    kept_findings=(make_finding(KEPT, CHUNK),),
     coverage=Coverage(
         rules=6,
         applied=4,
@@ -84,7 +84,7 @@ REPORT = Report(
 CLEAN = Report(
     readings=(Reading(INPUT, "btf", X86_64, (CHUNK,)),),
     findings=(),
-    kept_findings=(finding(KEPT, CHUNK),),
+    kept_findings=(make_finding(KEPT, CHUNK),),
     coverage=Coverage(rules=1, applied=1, structs=1),
     exit_status=0,
     rules=(KEPT,),
@@ -100,26 +100,26 @@ BUILDS = (*COMBINED, PAIRS, GONE)
 SMALL = struct("mapping", 72, member("i_mmap", 0, 8), member("flags", 8, 8), member("rwsem", 48, 16))
 
 
-def _over(*found: tuple[str, Finding]) -> Finding:
+def _finding_over_builds(*found: tuple[str, Finding]) -> Finding:
     """The finding on a rule and struct over builds, of which the worst comes first."""
     return replace(found[0][1], builds=found)
 
 
-_WIDE = finding(AT_RISK, MAPPING, AT_RISK.kind.check(context(MAPPING, line_size=128)))
+_WIDE = make_finding(AT_RISK, MAPPING, AT_RISK.kind.check(context(MAPPING, line_size=128)))
 MATRIX = Report(
     readings=(
         *(Reading("all.h", "clang", X86_64, (NODE, SMALL), notes=("no stddef.h was found",), build=one.name) for one in COMBINED),
         Reading(INPUT, "dwarf", X86_64, (MAPPING,), build_id="1f2e", build="pairs"),
     ),
     findings=(
-        _over(*((build.name, finding(AT_RISK, SMALL, input="all.h")) for build in COMBINED), ("pairs", _WIDE)),
-        _over(
-            ("x86-smp", finding(APART, NODE, input="all.h")),
-            ("arm-smp", finding(APART, NODE, unknown("struct node is declared but not defined"), input="all.h")),
-            ("arm-up", finding(APART, NODE, replace(KEPT.kind.check(context(CHUNK))), input="all.h")),
+        _finding_over_builds(*((build.name, make_finding(AT_RISK, SMALL, input="all.h")) for build in COMBINED), ("pairs", _WIDE)),
+        _finding_over_builds(
+            ("x86-smp", make_finding(APART, NODE, input="all.h")),
+            ("arm-smp", make_finding(APART, NODE, unknown("struct node is declared but not defined"), input="all.h")),
+            ("arm-up", make_finding(APART, NODE, replace(KEPT.kind.check(context(CHUNK))), input="all.h")),
         ),
     ),
-    kept_findings=(_over(("pairs", finding(KEPT, CHUNK))),),
+    kept_findings=(_finding_over_builds(("pairs", make_finding(KEPT, CHUNK))),),
     coverage=Coverage(
         rules=4, applied=3, structs=6, unresolved=(Unresolved("gone-apart", "struct gone is in none of the inputs", ("pairs",)),),
         skipped=(SkippedRule("node-cpu-apart", "for a configuration with SMP, which all.h has not", ("arm-up", "x86-up")),),

@@ -52,7 +52,7 @@ def layout(path: str, struct: str) -> Layout:
     return Layout(found)
 
 
-def judged(path: str, name: str, **options: object) -> tuple[Report, dict[str, Finding]]:
+def judge(path: str, name: str, **options: object) -> tuple[Report, dict[str, Finding]]:
     """By the rules of a pack, for whichever target each is."""
     pack = rule_file.shipped_pack(name)
     pack = replace(pack, rules=tuple(replace(rule, when=ALWAYS) for rule in pack.rules))
@@ -130,14 +130,14 @@ VERDICTS = [
     [pytest.param(*case, id=f"{case[0]}: {case[2]}") for case in VERDICTS],
 )
 def test_verdicts(as_input, fixture, pack, rule, outcome, bases, total, status):
-    report, findings = judged(as_input(fixture), pack)
+    report, findings = judge(as_input(fixture), pack)
     verdict = findings[rule].verdict
     assert (verdict.outcome.value, verdict.bases, verdict.total) == (outcome, bases, total)
     assert report.exit_status == status
 
 
 def test_cpu_shares_with_all_three_links(as_input):
-    _, findings = judged(as_input("optimistic_spin_node-before"), LOCKING)
+    _, findings = judge(as_input("optimistic_spin_node-before"), LOCKING)
     message = findings["osq-node-cpu-apart-from-links"].verdict.message
     assert [name for name in ("next", "prev", "locked") if f"shares a line with `{name}` at " in message] == [
         "next", "prev", "locked",
@@ -146,8 +146,8 @@ def test_cpu_shares_with_all_three_links(as_input):
 
 def test_pairs_of_lines_part_the_nodes_fields_at_one_of_two_bases(as_input):
     """With lines of 128, as the prefetcher of neighbouring lines sees them, a start on a line of 64 is 0 or 64."""
-    _, before = judged(as_input("optimistic_spin_node-before"), LOCKING, line_size=128)
-    _, after = judged(as_input("optimistic_spin_node-after"), LOCKING, line_size=128)
+    _, before = judge(as_input("optimistic_spin_node-before"), LOCKING, line_size=128)
+    _, after = judge(as_input("optimistic_spin_node-after"), LOCKING, line_size=128)
     found = [f["osq-node-cpu-apart-from-links"].verdict for f in (before, after)]
     assert [(v.outcome.value, v.bases, v.total) for v in found] == [("broken", (0, 64), 2), ("at-risk", (0,), 2)]
 
@@ -157,7 +157,7 @@ def test_a_missing_macro_makes_the_layout_unknown(flags):
     """The build robot's error on arm, 2023-12-21: no header defines ____cacheline_aligned."""
     path = FIXES / "optimistic_spin_node-arm.c"
     (line,) = [n for n, text in enumerate(path.read_text().splitlines(), 1) if "cpu ____cacheline_aligned" in text]
-    report, findings = judged(str(path), LOCKING, read=ReadOptions(flags=flags))
+    report, findings = judge(str(path), LOCKING, read=ReadOptions(flags=flags))
     verdict = findings["osq-node-cpu-apart-from-links"].verdict
     assert (verdict.outcome.value, report.exit_status) == ("unknown", 3)
     assert f"{path.name}:{line}:9: error: expected ';' at end of declaration list" in verdict.message

@@ -96,7 +96,7 @@ def _compile(some: Sequence[_Ordered], folder: Path, layouts: dict[str, Layouts]
     data = _symbols(target)
     numbers = iter(unpack(f"<{len(values)}H", data("values")))
     for number, each in enumerate(some):
-        layouts[each.specimen.name][each.shape] = _compiled(each.specimen, each.order, f"o{number}", numbers, data)
+        layouts[each.specimen.name][each.shape] = _compile_object(each.specimen, each.order, f"o{number}", numbers, data)
 
 
 def _probe(specimen: Specimen, order: Order, name: str, values: list[str]) -> Iterator[str]:
@@ -125,7 +125,7 @@ def _symbols(target: Path) -> Callable[[str], bytes]:
     return lambda name: bytes(data[places[name] : ends[places[name]]])
 
 
-def _compiled(
+def _compile_object(
     specimen: Specimen, order: Order, name: str, numbers: Iterator[int], data: Callable[[str], bytes]
 ) -> Compiled:
     named = [[(at, one) for one in specimen.units[at] if one.name] for at in order]

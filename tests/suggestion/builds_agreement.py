@@ -21,7 +21,7 @@ from layoutlint.model.structs import Struct
 from layoutlint.suggestion.result import Suggestion
 from tests.suggestion.agreement import offsets
 from tests.suggestion.brute_force import Judge, Layouts, Order, holes, moves, orders, struct_in_order
-from tests.suggestion.specimens import PRELUDE, Declaration, Specimen, specimen
+from tests.suggestion.specimens import PRELUDE, Declaration, Specimen, make_specimen
 
 Pair = tuple[str, str]
 """A build and a rule."""
@@ -58,7 +58,7 @@ class Variants:
 
 def variants(seed: int, fewest: int, most: int) -> Variants | None:
     """Return a struct with two or three builds; None if the chosen builds would have no struct."""
-    base, chance = specimen(seed, fewest, most), random.Random(seed + 1)
+    base, chance = make_specimen(seed, fewest, most), random.Random(seed + 1)
     every = [one for unit in base.units for one in unit]
     named = [one for one in every if one.name]
     kept: dict[str, list[Declaration]] = {"wide": every}
@@ -67,9 +67,9 @@ def variants(seed: int, fewest: int, most: int) -> Variants | None:
     if chance.random() < 0.4:
         kept["third"] = [one for one in every if one not in lacking[1:]]
     bits = {"wide": 64, "narrow": chance.choice((32, 32, 64)), "third": chance.choice((32, 64))}
-    groups = _glued(every, kept.values())
+    groups = _glue(every, kept.values())
     builds = {
-        name: replace(base, bits=bits[name], units=_restricted(groups, own)) for name, own in kept.items()
+        name: replace(base, bits=bits[name], units=_restrict(groups, own)) for name, own in kept.items()
     }
     if any(len(each.units) < 2 or not _is_sound(each) for each in builds.values()):
         return None
@@ -81,12 +81,12 @@ def _is_sound(each: Specimen) -> bool:
     return any(one.name and not one.is_last for unit in each.units for one in unit)
 
 
-def _restricted(groups: Sequence[Sequence[Declaration]], own: Sequence[Declaration]):
+def _restrict(groups: Sequence[Sequence[Declaration]], own: Sequence[Declaration]):
     units = (tuple(one for one in group if one in own) for group in groups)
     return tuple(unit for unit in units if unit)
 
 
-def _glued(every: Sequence[Declaration], builds) -> list[list[Declaration]]:
+def _glue(every: Sequence[Declaration], builds) -> list[list[Declaration]]:
     """Return the declarations in groups: bit-fields in a row in some build, with what other builds have between."""
     glued = set()
     for own in builds:

@@ -86,7 +86,7 @@ class Specimen:
         return any(not one.name for unit in self.units for one in unit)
 
 
-def specimen(seed: int, fewest: int, most: int) -> Specimen:
+def make_specimen(seed: int, fewest: int, most: int) -> Specimen:
     """Return a struct with `fewest` to `most` declarations."""
     chance = random.Random(seed)
     units = _random_units(chance, chance.randint(fewest, most))

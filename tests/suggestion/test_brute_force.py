@@ -12,7 +12,7 @@ import pytest
 from tests.harness.tools import NEEDS_SOLVER, fault, need
 from tests.suggestion.agreement import Answer, Comparison, answer
 from tests.suggestion.brute_force import compile_orders
-from tests.suggestion.specimens import PRELUDE, Specimen, specimen
+from tests.suggestion.specimens import PRELUDE, Specimen, make_specimen
 
 pytestmark = NEEDS_SOLVER
 
@@ -73,12 +73,12 @@ def _assertions(given: Answer) -> Iterable[str]:
 
 
 def test_suggestions_are_the_best_of_all_orders(tmp_path):
-    assert faults([specimen(seed, 2, 5) for seed in range(6)], tmp_path) == []
+    assert faults([make_specimen(seed, 2, 5) for seed in range(6)], tmp_path) == []
 
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize(("first", "count", "fewest", "most"), [(1000, 480, 2, 7), (5000, 20, 8, 9)])
 def test_suggestions_are_the_best_of_all_orders_of_more_structs(tmp_path, first, count, fewest, most):
-    every = (specimen(seed, fewest, most) for seed in itertools.count(first))
+    every = (make_specimen(seed, fewest, most) for seed in itertools.count(first))
     few = (one for one in every if len(one.units) - one.is_open <= 7)  # of 7 units there are 5,040 orders
     assert faults(list(itertools.islice(few, count)), tmp_path) == []

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests.compilers.variants import compilers
-from tests.compilers.variants.facts import Definition, told
+from tests.compilers.variants.facts import Definition, definitions_of
 from tests.harness import tools
 from tests.real.kernels import Unavailable
 
@@ -158,7 +158,7 @@ def _build_id(bench: Bench) -> tuple[Path, ...]:
     return (program,)
 
 
-def _compressed(how: str) -> Callable[[Bench], tuple[Path, ...]]:
+def _compress(how: str) -> Callable[[Bench], tuple[Path, ...]]:
     def step(bench: Bench) -> tuple[Path, ...]:
         program = bench.link()
         bench.run("objcopy", f"--compress-debug-sections={how}", program)
@@ -167,13 +167,13 @@ def _compressed(how: str) -> Callable[[Bench], tuple[Path, ...]]:
     return step
 
 
-def _in_cpp(bench: Bench) -> tuple[Path, ...]:
+def _build_cpp(bench: Bench) -> tuple[Path, ...]:
     bench.flags = ("-DWITHOUT_MAIN",)
     bench.run("g++", *bench.variant.flags, "-o", "program", FIXTURES / "other.cpp", *bench.compile())
     return (bench.folder / "program",)
 
 
-def _in_rust(bench: Bench) -> tuple[Path, ...]:
+def _build_rust(bench: Bench) -> tuple[Path, ...]:
     rust = FIXTURES / "other.rs"
     bench.run("rustc", "-A", "warnings", "-g", "-C", "panic=abort", "--emit=obj", "-o", "rust.o", rust)
     bench.run(bench.variant.compiler, "-nostdlib", "-static", "-Wl,-e,main", "-o", "program", "rust.o", *bench.compile())
@@ -190,8 +190,8 @@ def _with_btf(bench: Bench) -> tuple[Path, ...]:
 STEPS: dict[str, Callable[[Bench], tuple[Path, ...]]] = {
     "objects": _objects, "program": _program, "library": _library, "relocatable": _relocatable, "lto": _lto,
     "package": _package, "dwz": _dwz, "dwz shared": _dwz_shared, "dwz sup": _dwz_sup, "debuglink": _debuglink,
-    "build id": _build_id, "zlib": _compressed("zlib"), "zlib-gnu": _compressed("zlib-gnu"), "zstd": _compressed("zstd"),
-    "in C++": _in_cpp, "in Rust": _in_rust, "pahole -J": _with_btf,
+    "build id": _build_id, "zlib": _compress("zlib"), "zlib-gnu": _compress("zlib-gnu"), "zstd": _compress("zstd"),
+    "in C++": _build_cpp, "in Rust": _build_rust, "pahole -J": _with_btf,
 }  # fmt: skip
 
 
@@ -234,4 +234,4 @@ class Workshop:
         plain = Variant(f"asked {number} of {variant.compiler}", variant.compiler, variant.target_flags)
         bench = Bench(plain, self.folder / f"asked-{number}-{variant.compiler}")
         bench.folder.mkdir()
-        return told(bench.compile("-DPROBE"))
+        return definitions_of(bench.compile("-DPROBE"))

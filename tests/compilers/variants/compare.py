@@ -25,7 +25,7 @@ class Result:
 
 def with_compiler(readings: Iterable[Reading], facts: tuple[Definition, ...]) -> Result:
     """Every definition of the compiler has its struct among the readings, and every struct its definition."""
-    read = _by_name(struct for reading in readings for struct in reading.structs)
+    read = _group_by_name(struct for reading in readings for struct in reading.structs)
     result = Result()
     told: dict[str, list[Definition]] = defaultdict(list)
     for definition in facts:
@@ -33,25 +33,25 @@ def with_compiler(readings: Iterable[Reading], facts: tuple[Definition, ...]) ->
         result.structs += 1
         result.fields += len(definition.spots) - definition.bit_fields
         result.bit_fields += definition.bit_fields
-        found = [dict(_apart(definition, struct)) for struct in read.get(definition.name, ())]
+        found = [dict(_differences(definition, struct)) for struct in read.get(definition.name, ())]
         result.differences |= min(found, key=len, default={definition.name: "not read"})
     for name, structs in read.items():
         if name not in told:
             result.differences[name] = "read, and in no table"
             continue
         for struct in structs:
-            result.differences |= min((dict(_apart(each, struct)) for each in told[name]), key=len)
+            result.differences |= min((dict(_differences(each, struct)) for each in told[name]), key=len)
     return result
 
 
-def _by_name(structs: Iterable[Struct]) -> dict[str, list[Struct]]:
+def _group_by_name(structs: Iterable[Struct]) -> dict[str, list[Struct]]:
     found: dict[str, list[Struct]] = defaultdict(list)
     for struct in structs:
         found[struct.name].append(struct)
     return found
 
 
-def _apart(definition: Definition, struct: Struct) -> Iterator[tuple[str, str]]:
+def _differences(definition: Definition, struct: Struct) -> Iterator[tuple[str, str]]:
     name = definition.name
     if struct.problem is not None or struct.bit_size is None:
         yield name, f"unknown: {struct.problem}"
@@ -72,7 +72,7 @@ def _apart(definition: Definition, struct: Struct) -> Iterator[tuple[str, str]]:
         if place.bit_size is None and place.bit_offset == spot.offset and _may_be_padded(struct, place.field):
             continue  # a size that is not known is not wrong
         if got != spot:
-            yield f"{name}.{path}", f"{_spelled(got)}, compiled {_spelled(spot)}"
+            yield f"{name}.{path}", f"{_spell(got)}, compiled {_spell(spot)}"
 
 
 def _may_be_padded(struct: Struct, member: Field) -> bool:
@@ -84,13 +84,13 @@ def _may_be_padded(struct: Struct, member: Field) -> bool:
     return (in_btf and bool(member.dims)) or (bool(struct.unstated & (Unstated.ALIGNED | Unstated.ATOMIC)) and member.aggregate is not None)
 
 
-def _spelled(spot: Spot) -> str:
+def _spell(spot: Spot) -> str:
     return f"{'bit-field' if spot.is_bitfield else 'field'} at bit {spot.offset} of {spot.size} bits"
 
 
 def with_pahole(readings: Iterable[Reading], shapes: Iterable[pahole.Shape]) -> Result:
     """Every struct of a listing has its struct among the readings; what the listing leaves out is not compared."""
-    read = _by_name(struct for reading in readings for struct in reading.structs)
+    read = _group_by_name(struct for reading in readings for struct in reading.structs)
     result = Result()
     for shape in dict.fromkeys(shapes):
         result.structs += 1
@@ -114,5 +114,5 @@ def _unlike(shape: pahole.Shape, struct: Struct) -> Iterator[tuple[str, str]]:
         if place is None:
             yield f"{shape.name}.{path}", "not read"
         elif (place.bit_offset, place.bit_size, place.field.is_bitfield) != (spot.bit_offset, spot.bit_size, spot.is_bitfield):
-            ours = _spelled(Spot(place.bit_offset, place.bit_size, place.field.is_bitfield))
-            yield f"{shape.name}.{path}", f"{ours}, in pahole {_spelled(Spot(spot.bit_offset, spot.bit_size, spot.is_bitfield))}"
+            ours = _spell(Spot(place.bit_offset, place.bit_size, place.field.is_bitfield))
+            yield f"{shape.name}.{path}", f"{ours}, in pahole {_spell(Spot(spot.bit_offset, spot.bit_size, spot.is_bitfield))}"

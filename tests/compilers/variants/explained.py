@@ -22,7 +22,7 @@ class Explained:
     why: str
 
 
-def _by(family: str, since: int = 0, until: int = 99, *readers: str) -> _Concerned:
+def _compiler_versions(family: str, since: int = 0, until: int = 99, *readers: str) -> _Concerned:
     """Versions of a compiler, both ends included, read as DWARF where no other reader is named."""
 
     def concerns(variant: Variant, built: Built) -> bool:
@@ -32,7 +32,7 @@ def _by(family: str, since: int = 0, until: int = 99, *readers: str) -> _Concern
     return concerns
 
 
-def _named(*names: str) -> _Concerned:
+def _naming(*names: str) -> _Concerned:
     return lambda variant, _: variant.name in names
 
 
@@ -53,7 +53,7 @@ def _flag(flag: str, family: str = "", step: str = "") -> _Concerned:
     return lambda variant, _: flag in variant.flags and family in variant.family and step in variant.step
 
 
-def _unlinked(*machines: str) -> _Concerned:
+def _unlinked_case(*machines: str) -> _Concerned:
     def concerns(variant: Variant, _: Built) -> bool:
         words = (variant.compiler, *variant.flags)
         return variant.step == "objects" and any(word.startswith(machines) for word in words)
@@ -70,46 +70,46 @@ def _places_bits_from_above(variant: Variant, built: Built) -> bool:
 
 FROM_COMPILER = (
     Explained(
-        _by("gcc"), ("transparent_t", "transparent.b.i", "transparent.b.v"),
+        _compiler_versions("gcc"), ("transparent_t", "transparent.b.i", "transparent.b.v"),
         "gcc writes a union that a typedef makes transparent as a DW_TAG_union_type with DW_AT_byte_size (8) and no children",
     ),
     Explained(
-        _by("gcc", 0, 99, "btf"), ("transparent_t.i", "transparent_t.v"),
+        _compiler_versions("gcc", 0, 99, "btf"), ("transparent_t.i", "transparent_t.v"),
         "the same in BTF: `UNION 'transparent_t' size=8 vlen=0`",
     ),
-    Explained(_named("gcc pahole -J"), ("transparent.b.i", "transparent.b.v"), "the same, in a struct"),
+    Explained(_naming("gcc pahole -J"), ("transparent.b.i", "transparent.b.v"), "the same, in a struct"),
     Explained(
-        _by("clang", 0, 15), ("atomic_odd.b",),
+        _compiler_versions("clang", 0, 15), ("atomic_odd.b",),
         "clang up to 15 pads the atomic struct of 3 bytes to 4, and writes the ordinary member as a bit-field: "
         "DW_AT_byte_size (3), DW_AT_bit_size (0x20), DW_AT_bit_offset (-24), DW_AT_data_member_location (2)",
     ),
     Explained(
-        _by("clang", 0, 15, "dwarf", "btf"), tuple(f"bits_whole.{name}" for name in "abcd"),
+        _compiler_versions("clang", 0, 15, "dwarf", "btf"), tuple(f"bits_whole.{name}" for name in "abcd"),
         "clang up to 15 writes a bit-field as wide as its type without DW_AT_bit_size, with DW_AT_data_member_location alone",
     ),
     Explained(
-        _by("clang", 0, 15), ("bits_whole_packed",),
+        _compiler_versions("clang", 0, 15), ("bits_whole_packed",),
         "such a bit-field in a packed struct: DW_AT_data_member_location (0), and its bits start at 3; the struct is unknown",
     ),
     Explained(
-        _by("clang", 0, 99, "dwarf", "btf"), ("in_parameters",),
+        _compiler_versions("clang", 0, 99, "dwarf", "btf"), ("in_parameters",),
         "clang places the struct of a parameter list at the top of the unit, where it is read",
     ),
     Explained(
-        _by("gcc", 14), ("in_parameters",),
+        _compiler_versions("gcc", 14), ("in_parameters",),
         "gcc from 14 on places the struct of a parameter list at the top of the unit, where it is read",
     ),
     Explained(
-        _by("gcc", 0, 99, "btf"), ("in_parameters",),
+        _compiler_versions("gcc", 0, 99, "btf"), ("in_parameters",),
         "BTF has no scopes: `STRUCT 'in_parameters'` stands beside all others",
     ),
-    Explained(_named("gcc pahole -J", "clang pahole -J"), ("only_local",), "BTF has no scopes: `STRUCT 'only_local'`"),
+    Explained(_naming("gcc pahole -J", "clang pahole -J"), ("only_local",), "BTF has no scopes: `STRUCT 'only_local'`"),
     Explained(
-        _named("clang pahole -J"), ("bits_whole_packed",),
+        _naming("clang pahole -J"), ("bits_whole_packed",),
         "pahole hands on what clang writes of a bit-field as wide as its type: `'b' type_id=5 bits_offset=0`; the struct is unknown",
     ),
     Explained(
-        _named("clang-19 bpf BTF"), ("only_behind_pointer",),
+        _naming("clang-19 bpf BTF"), ("only_behind_pointer",),
         "clang writes what stands behind a member's pointer as `FWD 'only_behind_pointer' fwd_kind=struct`",
     ),
 )  # fmt: skip
@@ -147,7 +147,7 @@ FROM_PAHOLE = (
         "pahole lists the struct of this name in the DW_LANG_C_plus_plus_14 unit as well, which is not for a reader of C",
     ),
     Explained(
-        _named("gcc type units dwz"), ("holds_aligned.b", "holds_aligned.d"),
+        _naming("gcc type units dwz"), ("holds_aligned.b", "holds_aligned.d"),
         "the member's type is a DW_TAG_structure_type with DW_AT_declaration and DW_AT_signature; pahole takes it for 0 bytes",
     ),
 )  # fmt: skip
@@ -160,7 +160,7 @@ WITHOUT_PAHOLE = (
     Explained(_step("zstd"), (), "says that there is no DWARF: its libdw was built without zstd"),
     Explained(_step("build id"), (), "says that there is no DWARF: it looks in /usr/lib/debug alone"),
     Explained(
-        _unlinked("mips64-", "--target=mips", "--target=loongarch64"), (),
+        _unlinked_case("mips64-", "--target=mips", "--target=loongarch64"), (),
         "takes DW_AT_producer's string for every name: its libdw knows no relocations of this machine",
     ),
 )  # fmt: skip
@@ -171,11 +171,11 @@ def hides(variant: Variant, said: str) -> bool:
     return variant.name == "gcc -gbtf" and said.startswith("unknown: BTF of gcc does not state")
 
 
-def unlisted(variant: Variant, built: Built) -> str | None:
+def unlisted_reason(variant: Variant, built: Built) -> str | None:
     """Why pahole cannot be asked about a variant; None where it can."""
     return next((row.why for row in WITHOUT_PAHOLE if row.concerns(variant, built)), None)
 
 
-def expected(rows: tuple[Explained, ...], variant: Variant, built: Built) -> set[str]:
+def expectation(rows: tuple[Explained, ...], variant: Variant, built: Built) -> set[str]:
     """The differences that a variant shall have."""
     return {key for row in rows if row.concerns(variant, built) for key in row.keys}

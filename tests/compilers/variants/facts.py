@@ -36,7 +36,7 @@ class Definition:
         return sum(spot.is_bitfield for _, spot in self.spots)
 
 
-def told(objects: Iterable[Path]) -> tuple[Definition, ...]:
+def definitions_of(objects: Iterable[Path]) -> tuple[Definition, ...]:
     """The definitions that objects hold constants of, each once."""
     return tuple(dict.fromkeys(found for path in objects for found in _definitions(path)))
 

@@ -15,7 +15,7 @@ from layoutlint.model.wanted import Wanted
 from layoutlint.readers.dispatch import read
 from tests.compilers.variants.build import Built, Variant, Workshop
 from tests.compilers.variants.compare import Result, with_compiler, with_pahole
-from tests.compilers.variants.explained import FROM_COMPILER, FROM_PAHOLE, expected, unlisted
+from tests.compilers.variants.explained import FROM_COMPILER, FROM_PAHOLE, expectation, unlisted_reason
 from tests.compilers.variants.table import VARIANTS
 from tests.oracles import pahole
 from tests.real.kernels import Unavailable
@@ -27,10 +27,10 @@ def _line(variant: Variant, made: Built) -> tuple[str, int]:
     options = ReadOptions(reader=variant.reader, debug_dirs=made.debug_dirs)
     readings = [read(str(path), Wanted(everything=True), options) for path in made.files]
     ours, theirs, shall = with_compiler(readings, made.facts), Result(), set[str]()
-    if unlisted(variant, made) is None:
-        shapes = [shape for path in made.files for shape in pahole.listing(path, "-F", variant.reader)]
-        theirs, shall = with_pahole(readings, shapes), expected(FROM_PAHOLE, variant, made)
-    here = expected(FROM_COMPILER, variant, made)
+    if unlisted_reason(variant, made) is None:
+        shapes = [shape for path in made.files for shape in pahole.list_output(path, "-F", variant.reader)]
+        theirs, shall = with_pahole(readings, shapes), expectation(FROM_PAHOLE, variant, made)
+    here = expectation(FROM_COMPILER, variant, made)
     apart = len(here ^ ours.differences.keys()) + len(shall ^ theirs.differences.keys())
     numbers = (ours.structs, ours.fields, ours.bit_fields, len(here), theirs.structs or "-", len(shall), apart)
     return " | ".join(map(str, (variant.name, *numbers))), apart

@@ -48,7 +48,7 @@ def _forms() -> Iterator[Variant]:
     yield Variant("clang thin lto", "clang", ("-g", "-flto=thin"), "lto")
 
 
-def _apart() -> Iterator[Variant]:
+def _split_variants() -> Iterator[Variant]:
     """Debug information in several files."""
     yield Variant("gcc debuglink", "gcc", ("-g",), "debuglink")
     yield Variant("clang build id", "clang", ("-g",), "build id")
@@ -103,4 +103,4 @@ def _machines() -> Iterator[Variant]:
             yield Variant(f"clang-19 {machine} program", "clang-19", ("-g", target, "-fuse-ld=lld"), "program")
 
 
-VARIANTS = (*_versions(), *_forms(), *_apart(), *_files(), *_btf(), *_machines())
+VARIANTS = (*_versions(), *_forms(), *_split_variants(), *_files(), *_btf(), *_machines())

@@ -57,27 +57,27 @@ AT = {
 }
 
 
-def named(names: str, words: frozenset[str]) -> str:
+def names_text(names: str, words: frozenset[str]) -> str:
     return names if names in words else "".join(name for name in names if name in words)
 
 
-def attached(code: str, line: int) -> dict[str, str]:
+def attachments(code: str, line: int) -> dict[str, str]:
     found = Text(code).comments_of_struct(line)
     assert found is not None
     told = {}
     for each in found[1]:
         names = "".join(FIELDS.get(line, "") for line in each.lines or ())
-        at = "struct" if each.lines is None else named(names, each.words)
+        at = "struct" if each.lines is None else names_text(names, each.words)
         told[each.comment.text] = at
     return told
 
 
 def test_comments_and_their_declarations():
-    assert attached(CODE, 4) == AT
+    assert attachments(CODE, 4) == AT
 
 
 def test_the_next_struct_has_its_own():
-    assert attached(CODE, 24) == {"u": "u"}
+    assert attachments(CODE, 24) == {"u": "u"}
 
 
 def test_lines_end_with_the_brace():

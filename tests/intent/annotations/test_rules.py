@@ -96,19 +96,19 @@ BARE = struct("s", 8, mark("begin", 0), member("a", 0, 8), mark("end", 8))
 LINE, SLAB = '[struct.s]\nplacement = "line"\n', '[struct."[s]"]\nplacement = "slab"\n[struct.s.fields]\na = { access = "cold" }\n'
 
 
-def spoken(*rules: str) -> tuple[Pack, ...]:
+def annotated_packs(*rules: str) -> tuple[Pack, ...]:
     packs = [rule_file.parse(text, f"{number}.toml") for number, text in enumerate(rules)]
     return group_marks.group_mark_packs(Reading("vmlinux", "btf", X86_64, (BARE,)), packs)
 
 
 def test_where_a_mark_has_no_place_it_is_the_struct_s():
-    (pack,) = spoken()
+    (pack,) = annotated_packs()
     assert [rule.source for rule in pack.rules] == [BARE.source]
 
 
 def test_the_first_pack_that_says_where_objects_start_is_heard_and_all_are_on_accesses():
     for rules, word in (((LINE, SLAB), "line"), ((SLAB, LINE), "slab")):
-        (pack,) = spoken(*rules)
+        (pack,) = annotated_packs(*rules)
         storage = pack.storage(BARE)
         assert storage is not None
         assert storage.word == word

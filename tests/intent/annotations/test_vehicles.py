@@ -20,7 +20,7 @@ FIXTURES = ROOT / "fixtures" / "annotations"
 HEADER = f"-I{ROOT / 'layoutlint' / 'include'}"
 
 
-def made(path: Path, *command: str) -> str:
+def make(path: Path, *command: str) -> str:
     """What a compiler makes; skips where there is none."""
     if "pahole" in command:
         need("pahole")
@@ -38,17 +38,17 @@ def made(path: Path, *command: str) -> str:
 MACROS, COMMENTS, BARE = (str(FIXTURES / f"ring-{name}.c") for name in ("macros", "comments", "bare"))
 VEHICLES = {
     "comments": lambda at: (COMMENTS,),
-    "comments beside DWARF": lambda at: (made(at, "gcc", "-g", "-c", COMMENTS), "--sources", str(FIXTURES)),
+    "comments beside DWARF": lambda at: (make(at, "gcc", "-g", "-c", COMMENTS), "--sources", str(FIXTURES)),
     "macros in libclang": lambda at: (MACROS, "--", HEADER),
-    "DWARF of clang": lambda at: (made(at, newest_clang(), "-g", HEADER, "-c", MACROS), "--reader", "dwarf"),
+    "DWARF of clang": lambda at: (make(at, newest_clang(), "-g", HEADER, "-c", MACROS), "--reader", "dwarf"),
     "BTF of pahole": lambda at: (with_btf(at), "--reader", "btf"),
-    "BTF of clang": lambda at: (made(at, "clang", "-g", "-target", "bpf", HEADER, "-c", MACROS), "--reader", "btf"),
+    "BTF of clang": lambda at: (make(at, "clang", "-g", "-target", "bpf", HEADER, "-c", MACROS), "--reader", "btf"),
     "rule file": lambda at: (BARE, "--rules", str(FIXTURES / "ring.toml")),
 }
 
 
 def with_btf(at: Path) -> str:
-    path = made(at, "clang", "-g", HEADER, "-c", MACROS)
+    path = make(at, "clang", "-g", HEADER, "-c", MACROS)
     need("pahole")
     subprocess.run(["pahole", "-J", path], check=True)
     return path
@@ -87,7 +87,7 @@ def test_btf_yields_the_same_findings_where_the_alignment_decides_nothing(vehicl
 
 
 def test_gcc_16_keeps_what_fields_say(tmp_path):
-    told = findings(made(tmp_path / "made.o", "gcc-16", "-g", HEADER, "-c", MACROS))
+    told = findings(make(tmp_path / "made.o", "gcc-16", "-g", HEADER, "-c", MACROS))
     by_rule = [finding for finding in findings(BARE, "--rules", str(FIXTURES / "ring.toml")) if "size" not in finding[0]]
     assert told == by_rule
 
@@ -193,7 +193,7 @@ def test_what_matches_nothing_is_a_note_of_its_own(at, line, rule, said, compile
     text = IGNORED.format(at=at).replace("} s;", "#endif\n} s;" if at.endswith("NONE") else "} s;")
     (tmp_path / "made.c").write_text(text)
     if compiled:
-        made(tmp_path / "made.o", "gcc", "-g", f"-fdebug-prefix-map={tmp_path}=.", "-c", str(tmp_path / "made.c"))
+        make(tmp_path / "made.o", "gcc", "-g", f"-fdebug-prefix-map={tmp_path}=.", "-c", str(tmp_path / "made.c"))
     done = run("check", *(compiled or ("made.c",)), "--format", "json", cwd=tmp_path)
     first, *found = sorted(json.loads(done.stdout)["findings"], key=lambda f: f["kind"])
     assert (done.returncode, first["rule"], first["suppressed"]) == (1, "s/access", None)

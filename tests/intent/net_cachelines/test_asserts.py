@@ -35,7 +35,7 @@ CHANGES = [
 ]  # fmt: skip
 
 
-def compiled(text: str, folder: Path) -> subprocess.CompletedProcess[str]:
+def compile_object(text: str, folder: Path) -> subprocess.CompletedProcess[str]:
     (folder / "asserted.c").write_text(text)
     return subprocess.run([need("gcc"), "-c", "-o", "/dev/null", "asserted.c"], cwd=folder, capture_output=True, text=True)
 
@@ -45,7 +45,7 @@ def test_a_compiler_holds_the_struct_to_them(old, new, fails, tmp_path):
     done = run("rules", "asserts", *STRUCTS, "--in", "fixtures/kinds/group.c", "--", "--target=x86_64-linux-gnu")
     assert (done.returncode, done.stderr) == (0, "")
     assert old in SOURCE
-    result = compiled(f"{SOURCE.replace(old, new, 1)}{ASSERTS}{done.stdout}}}\n", tmp_path)
+    result = compile_object(f"{SOURCE.replace(old, new, 1)}{ASSERTS}{done.stdout}}}\n", tmp_path)
     if fails is None:
         assert result.returncode == 0, result.stderr
     else:

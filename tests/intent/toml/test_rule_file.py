@@ -408,7 +408,7 @@ def test_other_editors_files_are_read(newline, mark):
     assert rule_file.parse(mark + FULL.replace("\n", newline), "my.toml") == rule_file.parse(FULL, "my.toml")
 
 
-def said(text: str) -> tuple[str, ...] | None:
+def mistakes_of(text: str) -> tuple[str, ...] | None:
     """The mistakes of a text, None when it is a pack."""
     try:
         rule_file.parse(text, "my.toml")
@@ -419,7 +419,7 @@ def said(text: str) -> tuple[str, ...] | None:
 
 @given(st.text(st.sampled_from("[]{}=.,\"'\\\n #arule1")))
 def test_any_text_is_a_pack_or_a_list_of_mistakes(text):
-    messages = said(text)
+    messages = mistakes_of(text)
     assert messages is None or (messages and all(message.startswith("my.toml:") for message in messages))
 
 

@@ -13,19 +13,19 @@ from layoutlint.model.storage import ANY, Allocator
 from layoutlint.readers.allocations.allocation import Allocation
 from layoutlint.readers.allocations.calls import find
 from layoutlint.readers.allocations.proposals import keys
-from tests.harness.pace import within
+from tests.harness.pace import limit_time
 from tests.oracles.c_probe import need
 
 
-def told(call: Allocation) -> str:
+def describe(call: Allocation) -> str:
     """A call in short: `ring: placement = "kmalloc", array = true`, or why it cannot be told."""
     said = ", ".join(keys(call.storage)) if call.storage is not None else f"?? {call.problem}"
     details = f" ({', '.join(call.details)})" if call.details else ""
     return f"{call.struct}: {said}{details}"
 
 
-def in_function(body: str) -> list[str]:
-    return [told(call) for call in find(f"int f(struct ring *given, int n)\n{{\n{body}\n}}\n", "f.c")]
+def function_text(body: str) -> list[str]:
+    return [describe(call) for call in find(f"int f(struct ring *given, int n)\n{{\n{body}\n}}\n", "f.c")]
 
 
 CALLS = [
@@ -188,7 +188,7 @@ CALLS = [
 
 @pytest.mark.parametrize(("body", "expected"), CALLS)
 def test_a_call(body, expected):
-    assert in_function(body) == ([] if expected is None else [expected])
+    assert function_text(body) == ([] if expected is None else [expected])
 
 
 TOP = [
@@ -221,7 +221,7 @@ TOP = [
 
 @pytest.mark.parametrize(("text", "expected"), TOP)
 def test_outside_of_functions(text, expected):
-    assert [told(call) for call in find(f"{text}\n", "f.c")] == expected
+    assert [describe(call) for call in find(f"{text}\n", "f.c")] == expected
 
 
 def test_a_word_can_be_a_typedef():
@@ -244,7 +244,7 @@ DECLARED = [
 @pytest.mark.parametrize(("declared", "body", "expected"), DECLARED)
 def test_functions_of_the_project(declared, body, expected):
     text = f"int f(struct ring *given, int n)\n{{\n{body};\n}}\n"
-    assert [told(call) for call in find(text, "f.c", None, (declared,))] == expected
+    assert [describe(call) for call in find(text, "f.c", None, (declared,))] == expected
 
 
 def test_lines_are_counted_from_the_beginning():
@@ -302,7 +302,7 @@ struct kmem_cache *two(void) {
 _SIZED = re.compile(r"UnaryExprOrTypeTraitExpr 0x\w+ <([^>]*)> '[^']*'(?::'[^']*')? sizeof(?: '([^']*)'(?::'([^']*)')?)?")
 
 
-def by_clang(tmp_path) -> list[str | None]:
+def clang_meanings(tmp_path) -> list[str | None]:
     """What every `sizeof` of the source means to clang, in order: a tag, or None for what is no struct."""
     (tmp_path / "s.c").write_text(SOURCE)
     tree = subprocess.run(
@@ -327,7 +327,7 @@ def by_clang(tmp_path) -> list[str | None]:
 
 def test_sizes_mean_what_clang_says(tmp_path):
     """Each call as clang has it, unless it cannot be told; and what is left out is no struct."""
-    sizes = by_clang(tmp_path)
+    sizes = clang_meanings(tmp_path)
     starts = [found.start() for found in re.finditer(r"\bk[a-z_]+\((?=[^;{]*\bsizeof)", SOURCE)]
     assert len(starts) == len(sizes) > 15
     lines = {SOURCE.count("\n", 0, at) + 1: [] for at in starts}
@@ -370,7 +370,7 @@ def test_no_text_is_too_strange(pieces):
 ])  # fmt: skip
 def test_no_text_takes_long(piece):
     text = "".join(piece.replace("NN", str(number)) for number in range(200_000 // len(piece)))
-    with within(10):
+    with limit_time(10):
         find(f"int f(void)\n{{\nstruct s *p;\nkmalloc(sizeof(*p), 0);\n{text}", "f.c")
 
 
@@ -384,7 +384,7 @@ def test_no_text_takes_long(piece):
 ])  # fmt: skip
 def test_no_declaration_takes_long(before, piece, behind):
     many = "".join(piece.replace("NN", str(number)) for number in range(200_000 // len(piece)))
-    with within(10):
+    with limit_time(10):
         find(f"a = kmalloc(sizeof(*q), 0);\nb = kmalloc(sizeof(q->r), 0);\n{before}{many}{behind}", "f.c")
 
 

@@ -90,39 +90,39 @@ def project(tmp_path) -> Path:
     return tmp_path
 
 
-def listed(project: Path, *arguments: str) -> tuple[str, str, int]:
+def list_rows(project: Path, *arguments: str) -> tuple[str, str, int]:
     """What the command prints of the project's sources, with paths from its top."""
     done = run("allocations", *(f"{project}/{argument}" if argument in ("src", "gone.c") else argument for argument in arguments))
     return done.stdout.replace(f"{project}/", ""), done.stderr.replace(f"{project}/", ""), done.returncode
 
 
 def test_text(project):
-    assert listed(project, "src") == (TEXT, "", 0)
+    assert list_rows(project, "src") == (TEXT, "", 0)
 
 
 def test_toml_is_a_rule_file(project):
-    assert listed(project, "src", "--format", "toml") == (TOML, "", 0)
+    assert list_rows(project, "src", "--format", "toml") == (TOML, "", 0)
     said = {intent.struct: intent.placement for intent in rule_file.parse(TOML, "r.toml").structs}
     assert {name: storage and storage.spelling for name, storage in said.items()} == {"lock": "line", "ring": None, "slot": "kmalloc"}
 
 
 def test_only_one_struct(project):
-    rows = json.loads(listed(project, "src", "--struct", "slot*", "--format", "json")[0])["allocations"]
+    rows = json.loads(list_rows(project, "src", "--struct", "slot*", "--format", "json")[0])["allocations"]
     assert [(row["struct"], row["line"], row["array"]) for row in rows] == [("slot", 4, 8), ("slot_t", 7, None)]
 
 
 def test_a_struct_that_nothing_allocates(project):
-    _, error, status = listed(project, "src", "--struct", "rong")
+    _, error, status = list_rows(project, "src", "--struct", "rong")
     assert (error, status) == ("layoutlint: no allocation of a struct rong was found in these sources\n", 3)
 
 
 def test_a_path_that_is_not_there(project):
-    assert listed(project, "src", "gone.c") == ("", "layoutlint: gone.c: no such file or directory\n", 3)
+    assert list_rows(project, "src", "gone.c") == ("", "layoutlint: gone.c: no such file or directory\n", 3)
 
 
 def test_a_file_that_cannot_be_read(project):
     (project / "src/dangling.c").symlink_to("nowhere.c")
-    assert listed(project, "src") == (TEXT, "layoutlint: src/dangling.c: no such file or directory\n", 3)
+    assert list_rows(project, "src") == (TEXT, "layoutlint: src/dangling.c: no such file or directory\n", 3)
 
 
 def test_a_file_that_never_ends(project):
@@ -136,12 +136,12 @@ def test_a_file_that_never_ends(project):
         "layoutlint: src/z.c: has 1,099,511,627,776 bytes, more than the 134,217,728 that are read\n"
         "layoutlint: src/zero.c: is a pipe or a device\n"
     )
-    assert listed(project, "src") == (TEXT, errors, 3)
+    assert list_rows(project, "src") == (TEXT, errors, 3)
 
 
 def test_what_has_no_sources_is_not_looked_at(project):
     (project / "src/a.c").write_bytes(b"\x7fELF\0\0alloc")
-    assert listed(project, "src") == (TEXT, "layoutlint: src/a.c: has bytes of value 0: it is not C text\n", 3)
+    assert list_rows(project, "src") == (TEXT, "layoutlint: src/a.c: has bytes of value 0: it is not C text\n", 3)
     (project / "empty").mkdir()
     done = run("allocations", project / "empty")
     assert (done.stderr, done.returncode) == (f"layoutlint: {project}/empty: holds no C headers or sources\n", 3)
@@ -149,7 +149,7 @@ def test_what_has_no_sources_is_not_looked_at(project):
 
 def test_bytes_that_are_no_text(project):
     (project / "src/a/ring.c").write_bytes(b"\xff\xfe\0" + RING.encode() + b"\0\x80")
-    assert listed(project, "src")[0] == TEXT
+    assert list_rows(project, "src")[0] == TEXT
 
 
 def test_any_number_of_processes_finds_the_same(tmp_path):

@@ -68,7 +68,7 @@ def apk(members: Members) -> bytes:
     return gzip.compress(control) + gzip.compress(tar(members))
 
 
-def zipped(members: Members) -> bytes:
+def zip_members(members: Members) -> bytes:
     output = io.BytesIO()
     with zipfile.ZipFile(output, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in members:

@@ -25,7 +25,7 @@ from tests.readers.btf.btf_blob import BASE
 C = "struct shared {{ long a; char b; }} s; struct own_{0} {{ int n[{0}]; struct shared s; }} o;\n"
 
 
-def compiled(folder: Path, number: int, *flags: str) -> bytes:
+def compile_object(folder: Path, number: int, *flags: str) -> bytes:
     """An object file with two structs, one of them in all objects."""
     path = folder / f"{number}.o"
     source = f'#line 1 "shared.h"\n{C.format(number)}'
@@ -36,10 +36,10 @@ def compiled(folder: Path, number: int, *flags: str) -> bytes:
 @pytest.fixture(scope="module")
 def objects(tmp_path_factory) -> tuple[bytes, bytes]:
     folder = tmp_path_factory.mktemp("objects")
-    return compiled(folder, 1), compiled(folder, 2)
+    return compile_object(folder, 1), compile_object(folder, 2)
 
 
-def shown(path: Path | str, struct: str = "shared", *options: str, **environment: str) -> dict:
+def show(path: Path | str, struct: str = "shared", *options: str, **environment: str) -> dict:
     done = run("show", path, struct, "--format", "json", *options, **environment)
     assert done.stderr == ""
     return json.loads(done.stdout)
@@ -58,7 +58,7 @@ def archives(objects, tmp_path_factory) -> Path:
         "a.deb": made.deb(members),
         "a.rpm": made.rpm(members),
         "a.apk": made.apk(members),
-        "a.zip": made.zipped(members),
+        "a.zip": made.zip_members(members),
         "a.cpio": made.cpio(members),
         "a.a": made.ar((("one.o", one), ("two.o", two))),
         "nested.tar": made.tar((("packages/a.deb", made.deb((("usr/lib/libx.a", made.ar((("one.o", one),))),))),)),
@@ -82,11 +82,11 @@ def archives(objects, tmp_path_factory) -> Path:
 ])  # fmt: skip
 def test_every_kind_of_archive(archives, name, first):
     path = archives / name
-    assert shown(path)["structs"][0]["size"] == 16
-    assert shown(f"{path}:{first}", "own_1")["structs"][0]["size"] == 24
+    assert show(path)["structs"][0]["size"] == 16
+    assert show(f"{path}:{first}", "own_1")["structs"][0]["size"] == 24
     folder = first.rpartition("/")[0]
     if folder:
-        assert len(shown(f"{path}:{folder}", "own_*")["structs"]) == (1 if "nested" in name else 2)
+        assert len(show(f"{path}:{folder}", "own_*")["structs"]) == (1 if "nested" in name else 2)
 
 
 def test_zstd(objects, tmp_path):
@@ -94,7 +94,7 @@ def test_zstd(objects, tmp_path):
 
     path = tmp_path / "a.tar.zst"
     path.write_bytes(compression.zstd().compress(made.tar((("one.o", objects[0]),))))
-    assert shown(path)["structs"][0]["size"] == 16
+    assert show(path)["structs"][0]["size"] == 16
 
 
 def test_a_btf_archive(archives):
@@ -105,8 +105,8 @@ def test_a_btf_archive(archives):
 
 def test_members_of_one_name_are_numbered(archives):
     path = archives / "twice.a"
-    assert shown(f"{path}:one.o (2)", "own_2")["structs"][0]["size"] == 24
-    assert {each["name"] for each in shown(path, "own_*")["structs"]} == {"own_1", "own_2"}
+    assert show(f"{path}:one.o (2)", "own_2")["structs"][0]["size"] == 24
+    assert {each["name"] for each in show(path, "own_*")["structs"]} == {"own_1", "own_2"}
 
 
 RULE = """
@@ -133,7 +133,7 @@ def test_other_commands_read_archives(archives, tmp_path):
     assert run("diff", archives / "a.deb:usr/lib/one.o", archives / "a.tar:usr/lib/one.o").returncode == 0
     snapshot = tmp_path / "s.json"
     assert run("snapshot", archives / "a.deb", "--all", "--output", snapshot).returncode == 0
-    assert len(shown(snapshot, "own_*")["structs"]) == 2
+    assert len(show(snapshot, "own_*")["structs"]) == 2
 
 
 def test_an_archive_in_use_is_not_written_over(archives, tmp_path):
@@ -149,8 +149,8 @@ def test_the_second_run_uses_the_cache(archives, tmp_path):
     path.write_bytes((archives / "a.deb").read_bytes())
     time.sleep(2.1)  # a file that was just written proves nothing
     cache = {"XDG_CACHE_HOME": str(tmp_path / "cache")}
-    first = shown(f"{path}:usr/lib/one.o", **cache)
-    assert shown(f"{path}:usr/lib/one.o", LIBARCHIVE=str(tmp_path / "missing"), **cache) == first
+    first = show(f"{path}:usr/lib/one.o", **cache)
+    assert show(f"{path}:usr/lib/one.o", LIBARCHIVE=str(tmp_path / "missing"), **cache) == first
     path.write_bytes(made.deb((("usr/lib/one.o", b"text"),)))
     assert run("show", f"{path}:usr/lib/one.o", "shared", **cache).returncode == 3
 
@@ -178,7 +178,7 @@ def test_modules_are_read_without_what_lies_beside_them(objects, tmp_path):
     one, two = objects
     path = tmp_path / "linux.deb"
     path.write_bytes(made.deb((("lib/modules/6.1/a.ko.xz", lzma.compress(one)), ("usr/lib/debug/vdso64.so", two))))
-    assert [each["name"] for each in shown(path, "own_*")["structs"]] == ["own_1"]
+    assert [each["name"] for each in show(path, "own_*")["structs"]] == ["own_1"]
 
 
 # Hostile archives: what is said, in order; what can be read is judged all the same.
@@ -262,7 +262,7 @@ def test_names_with_control_characters(objects, tmp_path):
 
 
 def test_an_encrypted_member(objects, tmp_path):
-    content = bytearray(made.zipped((("one.o", objects[0]),)))
+    content = bytearray(made.zip_members((("one.o", objects[0]),)))
     for mark, at in ((b"PK\3\4", 6), (b"PK\1\2", 8)):  # APPNOTE.TXT 4.4.4: bit 0
         content[content.index(mark) + at] |= 1
     (tmp_path / "a.zip").write_bytes(content)

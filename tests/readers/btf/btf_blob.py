@@ -47,7 +47,7 @@ def ring_of(type_id: int) -> bytes:
 LONG = record(0, INT, 8, 64)
 
 
-def swapped(data: bytes) -> bytes:
+def swap(data: bytes) -> bytes:
     """A little-endian blob as a big-endian machine has it: strings and bytes stay, words turn."""
     magic, version, flags, *words = struct.unpack_from("<HBBIIIII", data)
     types = data[24 : 24 + words[2]]

@@ -17,7 +17,7 @@ from layoutlint.readers.btf import select
 from layoutlint.readers.btf.blob import Blob
 from tests.harness.build import X86_64
 from tests.readers.btf import btf_blob as kinds
-from tests.readers.btf.btf_blob import BASE, INT, LONG, SPLIT, STRUCT, Strings, blob, record, ring_of, swapped
+from tests.readers.btf.btf_blob import BASE, INT, LONG, SPLIT, STRUCT, Strings, blob, record, ring_of, swap
 
 ALL = Wanted(everything=True)
 RING = Wanted(names=frozenset({"ring"}))
@@ -34,7 +34,7 @@ def typedefs(count: int) -> bytes:
     return b"".join(record(1, kinds.TYPEDEF, 3 + n) for n in range(count)) + LONG
 
 
-def doubling(levels: int) -> bytes:
+def doubling_types(levels: int) -> bytes:
     """Function types from type 2 on, each with the next one twice as a parameter."""
     protos = (record(0, kinds.FUNC_PROTO, 0, 0, 3 + n, 0, 3 + n, vlen=2) for n in range(levels))
     return b"".join(protos) + LONG
@@ -95,7 +95,7 @@ BAD = [
     ("pointers in a circle", blob(ring_of(2) + record(0, kinds.PTR, 3) + record(0, kinds.PTR, 2)),
      "damaged BTF: type 3 and others refer to one another in a circle"),
     ("a thousand typedefs", blob(ring_of(2) + typedefs(1000)), "damaged BTF: type 2 goes through more than 100 others, or in a circle"),
-    ("types that double", blob(ring_of(2) + doubling(64)),
+    ("types that double", blob(ring_of(2) + doubling_types(64)),
      "damaged BTF: the spelling of type 55 is longer than 16384 characters"),
     ("structs that double", blob(ring_of(2) + matryoshka(64)), "damaged BTF: type 50 claims 131070 fields at all depths"),
     ("a huge array", blob(ring_of(2) + record(0, kinds.ARRAY, 0, 3, 3, 0xFFFFFFFF) + LONG),
@@ -123,7 +123,7 @@ def test_bad_input(tmp_path, data, reason):
 @pytest.mark.parametrize(("data", "reason"), [case[1:] for case in BAD if len(case[1]) > 24 and "9e eb" not in case[2]])
 def test_bad_input_in_the_other_byte_order(tmp_path, data, reason):
     with pytest.raises(ReadError, match=r"damaged BTF|split"):
-        read(tmp_path, swapped(data))
+        read(tmp_path, swap(data))
 
 
 def test_an_unknown_kind_can_be_passed_over_where_its_length_is_stated(tmp_path):
@@ -209,7 +209,7 @@ def only_member(reading: Reading) -> Field:
 def test_a_member(tmp_path, types, place, flag, declared, spot, big_endian):
     holder = record(N("s"), STRUCT, 16, N("m"), 2 if types else 0, place, vlen=1, flag=flag)
     data = blob(b"".join((holder, *types)), names.bytes)
-    field = only_member(read(tmp_path, swapped(data) if big_endian else data))
+    field = only_member(read(tmp_path, swap(data) if big_endian else data))
     assert (field.type.declare("m"), (field.bit_offset, field.bit_size, field.is_bitfield)) == (declared, spot)
 
 
@@ -326,7 +326,7 @@ LONGS = [
 def test_the_target_of_a_raw_blob(tmp_path, name, size, big_endian, target):
     strings = Strings()
     data = blob(record(strings.add(name), INT, size, size * 8), strings.bytes)
-    reading = read(tmp_path, swapped(data) if big_endian else data)
+    reading = read(tmp_path, swap(data) if big_endian else data)
     assert reading.target.name == target
     assert "raw BTF names no machine: assuming cache lines of 64 bytes (`--line-size`)" in reading.notes
 
@@ -378,7 +378,7 @@ WRONG_BASES = [
     ("missing", None, "base", "no such file or directory"),
     ("split itself", SPLIT, "base", "is split BTF itself, and so cannot be the base of a module's"),
     ("damaged", BASE[:30], "base", "damaged BTF: its strings end at 89, behind the end of the data at 30"),
-    ("other byte order", swapped(BASE), "input", "damaged BTF: its byte order is not that of its base"),
+    ("other byte order", swap(BASE), "input", "damaged BTF: its byte order is not that of its base"),
     ("of a smaller kernel", blob(LONG, b"\0x\0"), "input",
      "its names do not match {base}, which is not its base"),
     ("of a larger kernel", blob(LONG * 2, b"\0" + 9 * b"something_else\0"), "input",

@@ -53,7 +53,7 @@ def paths(struct: Struct) -> list[str]:
     return out
 
 
-def compared(folder: Path, text: str) -> tuple[int, int]:
+def compare(folder: Path, text: str) -> tuple[int, int]:
     """How many paths were compared, and of how many BTF tells nothing; the others are as DWARF has them."""
     ours, theirs = both(folder, text)
     total = unknown = 0
@@ -71,7 +71,7 @@ def compared(folder: Path, text: str) -> tuple[int, int]:
 
 
 def test_an_element_is_that_of_the_dwarf_or_not_told(tmp_path):
-    total, unknown = compared(tmp_path, source(1, 60))
+    total, unknown = compare(tmp_path, source(1, 60))
     print(f"{total} paths, {unknown} not told by BTF")
     assert total > 1_000
     assert unknown < total
@@ -80,7 +80,7 @@ def test_an_element_is_that_of_the_dwarf_or_not_told(tmp_path):
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("seed", range(2, 12))
 def test_elements_of_many_arrays(tmp_path, seed):
-    total, unknown = compared(tmp_path, source(seed, 400))
+    total, unknown = compare(tmp_path, source(seed, 400))
     assert 0 < unknown < total
 
 

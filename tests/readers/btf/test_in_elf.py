@@ -63,7 +63,7 @@ FIELDS = [
 EVERYTHING = Wanted(names=frozenset({"everything"}))
 
 
-def built(folder: Path, *command: str, text: str = SOURCE, name: str = "everything") -> Path:
+def build(folder: Path, *command: str, text: str = SOURCE, name: str = "everything") -> Path:
     """What a compiler makes of a file of C."""
     (folder / f"{name}.c").write_text(text)
     path = folder / f"{name}.o"
@@ -73,7 +73,7 @@ def built(folder: Path, *command: str, text: str = SOURCE, name: str = "everythi
     return path
 
 
-def encoded(path: Path, *options: str) -> Path:
+def encode(path: Path, *options: str) -> Path:
     """The file with .BTF made by pahole from its DWARF."""
     subprocess.run(
         [need("pahole"), "-J", "--btf_gen_floats", *options, path], check=True, capture_output=True
@@ -81,31 +81,31 @@ def encoded(path: Path, *options: str) -> Path:
     return path
 
 
-def from_btf(path: Path, wanted: Wanted = EVERYTHING, **options: str) -> Reading:
+def btf_reading(path: Path, wanted: Wanted = EVERYTHING, **options: str) -> Reading:
     return read(str(path), wanted, ReadOptions(reader="btf", **options))  # type: ignore[arg-type]
 
 
-def seen(reading: Reading) -> list[tuple[str, int, int | None, bool]]:
+def view(reading: Reading) -> list[tuple[str, int, int | None, bool]]:
     (struct,) = reading.structs
     return [(f.type.declare(f.name or ""), f.bit_offset, f.bit_size, f.is_bitfield) for f in struct.fields]
 
 
 @pytest.mark.parametrize(("arch", "target"), [("bpf", "unknown64-le"), ("bpfeb", "unknown64-be")])
 def test_clang(tmp_path, arch, target):
-    reading = from_btf(built(tmp_path, "clang", "-target", arch, "-g"))
+    reading = btf_reading(build(tmp_path, "clang", "-target", arch, "-g"))
     assert (reading.reader, reading.target.name, reading.is_kernel) == ("btf", target, False)
-    assert seen(reading) == FIELDS
+    assert view(reading) == FIELDS
 
 
 def test_pahole(tmp_path):
-    reading = from_btf(encoded(built(tmp_path, "gcc", "-g")))
+    reading = btf_reading(encode(build(tmp_path, "gcc", "-g")))
     assert (reading.target.name, reading.notes) == ("x86_64", ())
     flat = [("char name[32]", *field[1:]) if field[0] == "char name[2][16]" else field for field in FIELDS]
-    assert seen(reading) == flat
+    assert view(reading) == flat
 
 
 def test_members_of_members(tmp_path):
-    (struct,) = from_btf(built(tmp_path, "clang", "-target", "bpf", "-g")).structs
+    (struct,) = btf_reading(build(tmp_path, "clang", "-target", "bpf", "-g")).structs
     members = {
         field.name: [inner.name for inner in field.members] for field in struct.fields if field.members
     }
@@ -114,14 +114,14 @@ def test_members_of_members(tmp_path):
 
 def test_a_module_that_pahole_encodes_on_vmlinux(tmp_path):
     shared = "struct shared { long a; int b : 3, c : 5; };\n"
-    vmlinux = encoded(built(tmp_path, "gcc", "-g", text=f"{shared}struct shared s;", name="vmlinux"))
+    vmlinux = encode(build(tmp_path, "gcc", "-g", text=f"{shared}struct shared s;", name="vmlinux"))
     raw = tmp_path / "vmlinux.btf"
     subprocess.run([need("objcopy"), "-O", "binary", "--only-section=.BTF", "--set-section-flags", ".BTF=alloc", vmlinux, raw],
                    check=True)  # fmt: skip
     text = f"{shared}struct own {{ struct shared inner; char *name; }} own;"
-    module = encoded(built(tmp_path, "gcc", "-g", text=text, name="module"), f"--btf_base={raw}")
+    module = encode(build(tmp_path, "gcc", "-g", text=text, name="module"), f"--btf_base={raw}")
     for base in (vmlinux, raw):
-        (own,) = from_btf(module, Wanted(everything=True), btf_base=str(base)).structs
+        (own,) = btf_reading(module, Wanted(everything=True), btf_base=str(base)).structs
         assert [(f.name, str(f.type), f.bit_offset) for f in own.fields] == [
             ("inner", "struct shared", 0),
             ("name", "char *", 128),
@@ -132,12 +132,12 @@ def test_a_module_that_pahole_encodes_on_vmlinux(tmp_path):
             ("c", 67, 5),
         ]
     with pytest.raises(ReadError, match="is split BTF, as of a kernel module: give the BTF of its vmlinux"):
-        from_btf(module)
+        btf_reading(module)
 
 
 def with_sections(folder: Path, **sections: bytes) -> Path:
     """An object file with sections of these names, `_` standing for a dot."""
-    path = built(folder, "gcc", text="int x;")
+    path = build(folder, "gcc", text="int x;")
     for name, data in sections.items():
         (folder / name).write_bytes(data)
         subprocess.run(
@@ -149,7 +149,7 @@ def with_sections(folder: Path, **sections: bytes) -> Path:
 def test_a_module_that_brings_a_distilled_base(tmp_path):
     """.BTF.base has the structs of vmlinux by size, without members (libbpf, btf__distill_base)."""
     distilled = blob(record(1, STRUCT, 8) + LONG, b"\0list_head\0next\0long int\0")
-    reading = from_btf(with_sections(tmp_path, _BTF=SPLIT, _BTF_base=distilled), Wanted(everything=True))
+    reading = btf_reading(with_sections(tmp_path, _BTF=SPLIT, _BTF_base=distilled), Wanted(everything=True))
     (own,) = reading.structs
     assert [(f.name, f.bit_offset, f.bit_size, f.members) for f in own.fields] == [
         ("next", 0, 64, ()),
@@ -176,14 +176,14 @@ DAMAGED = [
 def test_damaged_sections(tmp_path, sections, reason):
     path = with_sections(tmp_path, **sections)
     with pytest.raises(ReadError) as caught:
-        from_btf(path)
+        btf_reading(path)
     assert (caught.value.path, caught.value.reason) == (str(path), reason)
 
 
 def test_a_base_without_btf(tmp_path):
     path = with_sections(tmp_path, _BTF=SPLIT)
     with pytest.raises(ReadError, match=r"has no \.BTF, so it cannot be the base of a module's"):
-        from_btf(path, btf_base=str(built(tmp_path, "gcc", text="int x;", name="base")))
+        btf_reading(path, btf_base=str(build(tmp_path, "gcc", text="int x;", name="base")))
 
 
 UNAMES = [

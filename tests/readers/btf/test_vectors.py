@@ -69,7 +69,7 @@ TWIN = TEXT.replace(
 )
 
 
-def _written(folder, text):
+def _write(folder, text):
     """What BTF has of the sizes and offsets in a struct, and whether a size is not known."""
     path = compile_c("clang", text, folder / "s.o", "-c", "-g")
     subprocess.run([need("pahole"), "-J", "--btf_gen_floats", path], check=True, capture_output=True)
@@ -82,7 +82,7 @@ def _written(folder, text):
 @pytest.mark.one_in(3)
 @pytest.mark.parametrize(("array", "vector"), TWINS)
 def test_the_size_is_known_unless_a_vector_would_look_alike(tmp_path, array, vector):
-    dump, lacks = _written(tmp_path, TWIN.format(array))
+    dump, lacks = _write(tmp_path, TWIN.format(array))
     others = [text.format(vector) for text in (TWIN, TWIN.replace("}};", PACKED))]
     is_padded = "v4" not in vector
-    assert lacks == (is_padded and any(_written(tmp_path, text)[0] == dump for text in others))
+    assert lacks == (is_padded and any(_write(tmp_path, text)[0] == dump for text in others))

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.command.test_cache import PROJECT, shared, write
+from tests.command.test_cache import PROJECT, share, write
 from tests.harness.command import ROOT
 from tests.harness.tools import need
 from tests.readers.btf.btf_blob import INT, STRUCT, blob, record
@@ -60,7 +60,7 @@ def project(tmp_path: Path) -> Path:
     need("objcopy")
     folder = write(tmp_path / "project", FILES)
     (folder / "include/link.h").symlink_to("../more/linked.h")
-    program = shared(folder)
+    program = share(folder)
     (folder / "ring.c").write_text(FILES["ring.c"])
     subprocess.run(["objcopy", "--only-keep-debug", program, "ring.debug"], cwd=folder, check=True)
     words = ["--strip-debug", "--add-gnu-debuglink=ring.debug", program, "stripped.so"]
@@ -97,7 +97,7 @@ def trace(project: Path, command: str) -> tuple[set[str], dict | None]:
     return {name for call, name in calls[started:] if call != "execve"}, kept
 
 
-def covered(answers: dict) -> tuple[set[str], set[str], set[str]]:
+def coverage_of(answers: dict) -> tuple[set[str], set[str], set[str]]:
     """The paths of the answers, those that are missing, and the folders whose entries are known."""
     paths, missing, listed = set(), set(), set()
     for folder, kept in answers["folders"].items():
@@ -117,7 +117,7 @@ def test_the_answers_are_complete(command, project):
     if answers is None:
         assert command.startswith("missing"), "nothing was kept"
         return
-    paths, missing, listed = covered(answers)
+    paths, missing, listed = coverage_of(answers)
     above = {parent for path in paths for parent in map(str, Path(path).parents)}
     above |= {str(parent) for parent in project.parents} | {os.path.expanduser("~")}
     inside = (f"{ROOT}/layoutlint", sys.prefix, sys.base_prefix, str(project.parent / ".hidden"), str(project.parent / "trace"))

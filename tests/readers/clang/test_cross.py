@@ -37,7 +37,7 @@ COMPILERS = {
 WANTED = Wanted(frozenset({"facts"}))
 
 
-def asked(folder, text, compiler, *words, paths) -> list[int]:
+def ask(folder, text, compiler, *words, paths) -> list[int]:
     """Size, alignment and the offsets of fields, as an object of this compiler has them."""
     numbers = ["sizeof(struct facts)", "_Alignof(struct facts)", *(f"offsetof(struct facts, {p})" for p in paths)]
     text = f"{text}uint64_t facts[] = {{ {', '.join(numbers)} }};\n"
@@ -66,7 +66,7 @@ def test_layouts_are_those_of_clang_for_the_machine(tmp_path, name):
     paths = [place.path for place in layout.places if not place.field.is_bitfield]
     ours = [layout.size, struct.align, *(place.offset for place in layout.places if not place.field.is_bitfield)]
     compiler = "clang-16" if shutil.which("clang-16") else "clang"
-    assert ours == asked(tmp_path, text, compiler, *cross_target.target_flags(name), paths=paths)
+    assert ours == ask(tmp_path, text, compiler, *cross_target.target_flags(name), paths=paths)
 
 
 @pytest.mark.parametrize("name", COMPILERS)
@@ -76,7 +76,7 @@ def test_layouts_are_those_of_gcc_for_the_machine(tmp_path, name):
     [reading], _ = read(tmp_path, name)
     layout = Layout(reading.structs[0])
     places = [place for place in layout.places if not place.field.is_bitfield]
-    theirs = asked(tmp_path, TEXT, compiler, *words, paths=[place.path for place in places])
+    theirs = ask(tmp_path, TEXT, compiler, *words, paths=[place.path for place in places])
     assert [layout.size, layout.struct.align, *(place.offset for place in places)] == theirs
 
 

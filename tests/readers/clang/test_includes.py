@@ -17,7 +17,7 @@ from tests.readers.clang.test_inputs import CONFIGURED, KERNEL, lay
 CONFIG = "CONFIG_X86_64=y\nCONFIG_SMP=y\nCONFIG_EXT4_FS=m\nCONFIG_NR_CPUS=64\n"
 
 
-def configured(folder: Path, files: dict[str, str], config: str = CONFIG) -> Path:
+def configure(folder: Path, files: dict[str, str], config: str = CONFIG) -> Path:
     return lay(folder / "linux", KERNEL | CONFIGURED | {"include/config/auto.conf": config} | files)
 
 
@@ -42,7 +42,7 @@ CONDITIONS = [
     ("text", "holds"), CONDITIONS, ids=[text.replace("\n", " ") for text, _ in CONDITIONS]
 )
 def test_conditions(text, holds, tmp_path):
-    found = tree.find(str(configured(tmp_path, {})))
+    found = tree.find(str(configure(tmp_path, {})))
     included = Includes(found).find_includes(text.replace("@", "#  include <linux/x.h>").encode())
     assert list(included) == [("<linux/x.h", holds)]
 
@@ -77,7 +77,7 @@ TREES = [
 )
 def test_definitions_of_a_name(files, config, fields, tmp_path):
     guarded = {name: text if "#ifndef" in text else f"#pragma once\n{text}" for name, text in files.items()}
-    path = configured(
+    path = configure(
         tmp_path, {os.path.normpath(f"include/linux/{name}"): text for name, text in guarded.items()}, config
     )
     found = clang.read(str(path), Wanted(frozenset(["twice"])), ReadOptions()).structs

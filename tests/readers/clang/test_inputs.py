@@ -129,7 +129,7 @@ def lay(folder: Path, files: dict[str, str]) -> Path:
     return folder
 
 
-def in_place(folder: Path) -> tuple[Path, tuple[str, ...]]:
+def plain_headers(folder: Path) -> tuple[Path, tuple[str, ...]]:
     return lay(folder / "linux", KERNEL | CONFIGURED), ()
 
 
@@ -156,7 +156,7 @@ def relocated_package(folder: Path) -> tuple[Path, tuple[str, ...]]:
     return lay(folder / "linux-headers-6.12-amd64", CONFIGURED | makefile), ()
 
 
-@pytest.mark.parametrize("layout", [in_place, with_build_link, with_o, build_folder, relocated_package])
+@pytest.mark.parametrize("layout", [plain_headers, with_build_link, with_o, build_folder, relocated_package])
 def test_kernel_trees(tmp_path, layout):
     path, flags = layout(tmp_path)
     wanted = Wanted(frozenset(["s", "locked", "hidden", "nowhere"]), headers=(("s", "linux/s.h"),))
@@ -192,7 +192,7 @@ def rules(*whens: str, struct: str = "gone") -> str:
 
 @pytest.mark.parametrize(("whens", "is_sought"), SOUGHT)
 def test_what_no_rule_asks_of_a_tree_is_not_sought_in_it(tmp_path, whens, is_sought):
-    path, _ = in_place(tmp_path)
+    path, _ = plain_headers(tmp_path)
     pack = rule_file.parse(rules("", struct="s") + rules(*whens), "r.toml")
     report = check([str(path)], (pack,), (), Options())
     [reading] = report.readings
@@ -209,14 +209,14 @@ def test_what_no_rule_asks_of_a_tree_is_not_sought_in_it(tmp_path, whens, is_sou
     ],
 )
 def test_a_tree_for_another_build_is_refused_before_it_is_read(tmp_path, monkeypatch, options, why):
-    path, _ = in_place(tmp_path)
+    path, _ = plain_headers(tmp_path)
     monkeypatch.setattr(text_search, "files_below", lambda *_: pytest.fail("the tree is searched"))
     with pytest.raises(ReadError, match=why):
         clang.read(str(path), S, ReadOptions(**options))
 
 
 def test_a_header_of_a_kernel_has_the_flags_of_its_tree(tmp_path):
-    path, _ = in_place(tmp_path)
+    path, _ = plain_headers(tmp_path)
     assert sizes(path / "include/linux/s.h") == [("s", 64, "include/linux/s.h")]
     assert sizes(path / "kernel/private.h", Wanted(frozenset(["hidden"]))) == [
         ("hidden", 24, "kernel/user.c")
@@ -224,7 +224,7 @@ def test_a_header_of_a_kernel_has_the_flags_of_its_tree(tmp_path):
 
 
 def test_headers_that_do_not_bear_one_another(tmp_path):
-    path, _ = in_place(tmp_path)
+    path, _ = plain_headers(tmp_path)
     lay(path, {"include/linux/clash.h": "struct s { int other; };\nstruct t { char a; };\n"})
     wanted = Wanted(frozenset(["s", "t"]), headers=(("s", "linux/s.h"), ("t", "linux/clash.h")))
     reading = clang.read(str(path), wanted, ReadOptions())
@@ -247,7 +247,7 @@ WRONG = {
 
 @pytest.mark.parametrize(("files", "error"), WRONG.values(), ids=WRONG)
 def test_a_header_with_errors_that_others_include_is_parsed_a_few_times(tmp_path, monkeypatch, files, error):
-    path, _ = in_place(tmp_path)
+    path, _ = plain_headers(tmp_path)
     lay(path, USERS | files)
     names = [f"u{n}" for n in range(12)]
     wanted = Wanted(frozenset(names), headers=tuple((name, f"linux/user{name[1:]}.h") for name in names))
@@ -261,7 +261,7 @@ def test_a_header_with_errors_that_others_include_is_parsed_a_few_times(tmp_path
 
 def test_a_header_with_errors_leaves_others_readable(tmp_path):
     """Each header that has no part in the errors, or clashes with another, is read as without them."""
-    path, _ = in_place(tmp_path)
+    path, _ = plain_headers(tmp_path)
     lay(path, USERS | WRONG["a field of an unknown type"][0])
     lay(path, {"include/linux/clash.h": "struct s { int other; };\nstruct t { char a; };\n"})
     users = ((f"u{n}", f"linux/user{n}.h") for n in range(12))
@@ -273,7 +273,7 @@ def test_a_header_with_errors_leaves_others_readable(tmp_path):
 
 
 def test_everything_of_a_kernel_leaves_out_what_has_errors(tmp_path):
-    path, _ = in_place(tmp_path)
+    path, _ = plain_headers(tmp_path)
     lay(path, {"include/linux/bad.h": "#error of another machine\n"})
     reading = clang.read(str(path), Wanted(everything=True), ReadOptions())
     assert {s.name for s in reading.structs} == {"s", "locked"}
@@ -302,7 +302,7 @@ struct points { int a; struct marked *m; };
 
 
 def test_structs_that_a_configuration_shuffles(tmp_path):
-    path, _ = in_place(tmp_path)
+    path, _ = plain_headers(tmp_path)
     lay(path, {
         "include/linux/shuffled.h": SHUFFLED,
         "include/linux/compiler_types.h": "#define __randomize_layout\n#define __no_randomize_layout\n#define randomized_struct_fields_start\n",

@@ -48,7 +48,7 @@ BEFORE_X86_64 = (
 """Folders in which ld.so looks for a library before its own place, besides the place itself (ld.so(8))."""
 
 
-def needed() -> list[str]:
+def needed_libraries() -> list[str]:
     """The DT_NEEDED of the libclang that is used."""
     with open(os.path.realpath(conf.get_filename()), "rb") as file:
         sections = [
@@ -74,7 +74,7 @@ def hostile(tmp_path_factory) -> Path:
     ):
         (folder / name).write_text(text)
     (folder / "planted.c").write_text(CONSTRUCTOR)
-    for name in needed():
+    for name in needed_libraries():
         library = folder / name
         flags = (
             "-shared",

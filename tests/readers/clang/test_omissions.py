@@ -40,7 +40,7 @@ FILES = {
 }
 
 
-def written(folder: Path, files: dict[str, str]) -> Path:
+def write(folder: Path, files: dict[str, str]) -> Path:
     for name, text in files.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text)
@@ -48,7 +48,7 @@ def written(folder: Path, files: dict[str, str]) -> Path:
 
 
 def test_a_declared_function_has_no_body(tmp_path):
-    written(tmp_path, {"a.h": GOOD, "b.h": f"int f(int n);\n{IF_DEF}"})
+    write(tmp_path, {"a.h": GOOD, "b.h": f"int f(int n);\n{IF_DEF}"})
     found = report(tmp_path, tmp_path / "a.h", tmp_path / "b.h")
     assert ["that `#if` leaves out" in reason for reason in reasons(found)] == [True]
 
@@ -56,7 +56,7 @@ def test_a_declared_function_has_no_body(tmp_path):
 @pytest.mark.one_in(4)
 @pytest.mark.parametrize(("files", "words", "status"), FILES.values(), ids=FILES)
 def test_files(tmp_path, files, words, status):
-    written(tmp_path, files)
+    write(tmp_path, files)
     found = report(tmp_path, *(tmp_path / word if word in files else word for word in words))
     assert found["exit"] == status
     assert bool(reasons(found)) == (status == 3)
@@ -76,16 +76,16 @@ FOLDERS = {
 @pytest.mark.one_in(3)
 @pytest.mark.parametrize(("files", "expected"), FOLDERS.values(), ids=FOLDERS)
 def test_folders(tmp_path, files, expected):
-    found = report(tmp_path, written(tmp_path / "tree", files))
+    found = report(tmp_path, write(tmp_path / "tree", files))
     assert found["exit"] == (3 if expected else 0)
     assert [expected in reason for reason in reasons(found)] == ([True] if expected else [])
 
 
 def test_links_out_of_a_folder_and_circles(tmp_path):
-    tree = written(tmp_path / "tree", {"a.h": GOOD, "sub/b.h": GOOD.replace("q", "other")})
+    tree = write(tmp_path / "tree", {"a.h": GOOD, "sub/b.h": GOOD.replace("q", "other")})
     (tree / "sub" / "up").symlink_to(tree)
     assert report(tmp_path, tree)["exit"] == 0
-    (tree / "out").symlink_to(written(tmp_path / "elsewhere", {"c.h": GOOD}))
+    (tree / "out").symlink_to(write(tmp_path / "elsewhere", {"c.h": GOOD}))
     (tmp_path / "elsewhere" / "back").symlink_to(tmp_path / "elsewhere")
     found = report(tmp_path, tree)
     assert (found["exit"], len(reasons(found))) == (3, 1)
@@ -93,7 +93,7 @@ def test_links_out_of_a_folder_and_circles(tmp_path):
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may list every folder")
 def test_folders_without_access(tmp_path):
-    tree = written(tmp_path / "tree", {"a.h": GOOD, "sub/b.h": GOOD})
+    tree = write(tmp_path / "tree", {"a.h": GOOD, "sub/b.h": GOOD})
     (tree / "sub").chmod(0)
     try:
         assert report(tmp_path, tree)["exit"] == 3
@@ -103,18 +103,18 @@ def test_folders_without_access(tmp_path):
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read every file")
 def test_files_without_access(tmp_path):
-    tree = written(tmp_path / "tree", {"a.h": GOOD, "b.h": GOOD})
+    tree = write(tmp_path / "tree", {"a.h": GOOD, "b.h": GOOD})
     (tree / "b.h").chmod(0)
     assert report(tmp_path, tree)["exit"] == 3
 
 
 def test_files_that_are_not_searched_to_the_end(tmp_path):
-    tree = written(tmp_path / "tree", {"a.h": GOOD})
+    tree = write(tmp_path / "tree", {"a.h": GOOD})
     (tree / "gone.h").symlink_to("nowhere")
     (tree / "round.h").symlink_to("round.h")
     assert report(tmp_path, tree)["exit"] == 0
     os.mkfifo(tree / "pipe.h")
-    written(tree, {"b.h": "\n" * (4 << 20) + GOOD})
+    write(tree, {"b.h": "\n" * (4 << 20) + GOOD})
     found = report(tmp_path, tree)
     assert found["exit"] == 3
     assert reasons(found) == ["cannot read pipe.h", "searched only in the first 4 MB: b.h"]
@@ -122,7 +122,7 @@ def test_files_that_are_not_searched_to_the_end(tmp_path):
 
 def test_sources_of_a_database_that_are_gone(tmp_path):
     entries = [{"directory": str(tmp_path), "file": name, "arguments": ["cc", "-c", name]} for name in ("a.c", "b.c", "c.S")]
-    written(tmp_path, {"a.c": GOOD, "c.S": "nop\n", "compile_commands.json": json.dumps(entries)})
+    write(tmp_path, {"a.c": GOOD, "c.S": "nop\n", "compile_commands.json": json.dumps(entries)})
     found = report(tmp_path, tmp_path / "compile_commands.json")
     assert found["exit"] == 3
     assert [reason.partition(": ")[0] for reason in reasons(found)] == ["1 source that it names is not there"]
@@ -133,19 +133,19 @@ def test_a_database_below_a_folder_is_not_passed_over(tmp_path, place):
     source = tmp_path / "tree" / "sub" / "a.c"
     entries = [{"directory": str(source.parent), "file": "a.c", "arguments": ["cc", "-DX", "-c", "a.c"]}]
     database = {f"{place}/compile_commands.json": json.dumps(entries)}
-    found = report(tmp_path, written(tmp_path / "tree", {"sub/a.c": GOOD, **database}))
+    found = report(tmp_path, write(tmp_path / "tree", {"sub/a.c": GOOD, **database}))
     assert found["exit"] == 3
     assert [reason.partition(" in ")[0] for reason in reasons(found)] == ["read without the flags"]
 
 
 def test_a_database_says_what_if_leaves_out(tmp_path):
     entries = [{"directory": str(tmp_path), "file": name, "arguments": ["cc", "-c", name]} for name in ("a.c", "b.c")]
-    written(tmp_path, {"a.c": GOOD, "b.c": IF_DEF, "compile_commands.json": json.dumps(entries)})
+    write(tmp_path, {"a.c": GOOD, "b.c": IF_DEF, "compile_commands.json": json.dumps(entries)})
     assert report(tmp_path, tmp_path / "compile_commands.json")["exit"] == 0
 
 
 def test_guesses_on_structs_that_could_not_be_judged(tmp_path):
-    written(tmp_path, {"a.h": "struct ok { long a; };\nstruct bad { gone_t a; };\nstruct worse { struct bad b; };\n"})
+    write(tmp_path, {"a.h": "struct ok { long a; };\nstruct bad { gone_t a; };\nstruct worse { struct bad b; };\n"})
     done = run("check", tmp_path / "a.h", "--pack", "generic", "--format", "json")
     found = json.loads(done.stdout)
     assert done.returncode == found["exit"] == 3

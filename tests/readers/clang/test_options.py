@@ -43,7 +43,7 @@ def test_what_builds_use_is_known(word):
 @pytest.mark.parametrize("compiler", [*GCCS, *CLANGS, *CROSS])
 def test_every_option_that_a_compiler_lists(compiler):
     """Of 24 options one: all take up to ten minutes for each compiler, and are tried with LAYOUTLINT_OPTIONS=all."""
-    if not flag_oracle.installed((compiler,)):
+    if not flag_oracle.installed_compilers((compiler,)):
         pytest.skip(f"{compiler} is not here, or does not work")
     share = 1 if os.environ.get("LAYOUTLINT_OPTIONS") == "all" else 8 if compiler in CROSS else 24
     judge = Judge(compiler, flag_oracle.effects(compiler, target_only=compiler in CROSS, share=share))

@@ -8,8 +8,8 @@ from layoutlint.model.reading import ReadOptions
 from layoutlint.model.wanted import Wanted
 from layoutlint.readers import clang
 from layoutlint.readers.clang import text_search
-from tests.harness.pace import within
-from tests.readers.clang.test_inputs import in_place, lay
+from tests.harness.pace import limit_time
+from tests.readers.clang.test_inputs import lay, plain_headers
 
 TEXTS = [
     # text, names that it must give, names that it must not
@@ -57,7 +57,7 @@ def test_names_and_patterns_that_a_text_seems_to_define(wanted, names):
 @pytest.mark.parametrize("piece", ["typedef struct {", "} a((", "typedef a(", "struct a ", "}\n", "typedef /*"])
 def test_odd_text_is_searched_in_linear_time(piece):
     text = (piece * (200_000 // len(piece))).encode()
-    with within(5):
+    with limit_time(5):
         text_search.names_defined(text)
 
 
@@ -69,19 +69,19 @@ def test_builds_of_one_tree_search_each_file_once_for_a_name(tmp_path, monkeypat
     (tmp_path / "one.h").write_text("struct a { int b; };\nstruct c { int d; };\n")
     (tmp_path / "other.h").write_text("struct a { long b; };\n")
 
-    def found(*names):
+    def search(*names):
         read.clear()
         return text_search.definitions([one, other], Wanted(frozenset(names)), stop_when_found=False), [*read]
 
-    assert found("a") == ({"a": [one, other]}, [one, other])
-    assert found("a") == ({"a": [one, other]}, [])
-    assert found("c") == ({"c": [one]}, [one, other])
-    assert found("a", "c", "b") == ({"a": [one, other], "c": [one]}, [one, other])
-    assert found("a", "c") == ({"a": [one, other], "c": [one]}, [])
+    assert search("a") == ({"a": [one, other]}, [one, other])
+    assert search("a") == ({"a": [one, other]}, [])
+    assert search("c") == ({"c": [one]}, [one, other])
+    assert search("a", "c", "b") == ({"a": [one, other], "c": [one]}, [one, other])
+    assert search("a", "c") == ({"a": [one, other], "c": [one]}, [])
     (tmp_path / "other.h").write_text("struct b { long a; };\n")
-    assert found("a", "b") == ({"a": [one], "b": [other]}, [other])
+    assert search("a", "b") == ({"a": [one], "b": [other]}, [other])
     (tmp_path / "other.h").unlink()
-    assert found("a", "b") == ({"a": [one]}, [])
+    assert search("a", "b") == ({"a": [one]}, [])
 
 
 MACHINE = {
@@ -109,7 +109,7 @@ CHOSEN = [
 
 @pytest.mark.parametrize(("name", "structs", "notes"), CHOSEN, ids=[name for name, _, _ in CHOSEN])
 def test_which_definition_of_a_kernel_is_taken(tmp_path, name, structs, notes):
-    path, _ = in_place(tmp_path)
+    path, _ = plain_headers(tmp_path)
     reading = clang.read(str(lay(path, MACHINE)), Wanted(frozenset([name])), ReadOptions())
     assert [(s.name, s.bit_size, s.source.file) for s in reading.structs] == structs
     assert [s.problem for s in reading.structs] == [None] * len(structs)

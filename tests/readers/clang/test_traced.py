@@ -56,7 +56,7 @@ print(parsed)
 """In one process, and without the filter of system calls: the flags themselves are what is looked at."""
 
 
-def traced(folder: Path, *command: str, text: str = "") -> tuple[str, subprocess.CompletedProcess[str]]:
+def trace(folder: Path, *command: str, text: str = "") -> tuple[str, subprocess.CompletedProcess[str]]:
     """What strace says of a command."""
     if shutil.which("strace") is None:
         pytest.skip("no strace here")
@@ -149,7 +149,7 @@ def _let_through() -> list[tuple[str, ...]]:
 
     listed = [
         word
-        for one in flag_oracle.installed((*flag_oracle.GCCS, *flag_oracle.CLANGS))
+        for one in flag_oracle.installed_compilers((*flag_oracle.GCCS, *flag_oracle.CLANGS))
         for word in flag_oracle.options(one)
     ]
     passed = [
@@ -168,7 +168,7 @@ def _let_through() -> list[tuple[str, ...]]:
 
 def test_no_flag_runs_a_program_or_writes_a_file(planted):
     every = _let_through()
-    log, done = traced(planted, "-c", PARSE, text=json.dumps(every))
+    log, done = trace(planted, "-c", PARSE, text=json.dumps(every))
     assert done.returncode == 0, done.stderr
     assert int(done.stdout) > 0.6 * len(every)
     judge(log, planted)
@@ -176,14 +176,14 @@ def test_no_flag_runs_a_program_or_writes_a_file(planted):
 
 @pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
 def test_no_command_does(words, hostile):  # noqa: F811
-    log, done = traced(hostile, "-m", "layoutlint", *words)
+    log, done = trace(hostile, "-m", "layoutlint", *words)
     assert done.returncode in (0, 3), done.stderr
     judge(log, hostile)
     (hostile / "trace").unlink()
 
 
 def test_the_cases_of_all_packs_do_not(tmp_path):
-    log, done = traced(tmp_path, "-m", "layoutlint", "rules", "test")
+    log, done = trace(tmp_path, "-m", "layoutlint", "rules", "test")
     assert done.returncode in (0, 1), done.stderr
     judge(log, tmp_path)
 
@@ -194,6 +194,6 @@ FIXTURES = sorted(path for path in (ROOT / "fixtures").rglob("*") if path.suffix
 def test_the_fixtures_do_not(tmp_path):
     """Each folder of fixtures with C text, all of its structs."""
     for folder in sorted({path.parent for path in FIXTURES}):
-        log, done = traced(tmp_path, "-m", "layoutlint", "show", "--all", str(folder))
+        log, done = trace(tmp_path, "-m", "layoutlint", "show", "--all", str(folder))
         assert done.returncode in (0, 3), done.stderr
         judge(log, tmp_path)

@@ -53,7 +53,7 @@ def endless(piece: bytes, seconds: float = 0) -> Answer:
 
 
 @contextmanager
-def served(answers: dict[str, Answer]) -> Iterator[Server]:
+def serve(answers: dict[str, Answer]) -> Iterator[Server]:
     """Serve some paths; all others are missing."""
 
     class Handler(BaseHTTPRequestHandler):

@@ -12,7 +12,7 @@ import pytest
 from tests.harness.command import run
 from tests.harness.tools import need
 from tests.readers.btf.btf_blob import BASE
-from tests.readers.downloads.servers import content, endless, redirect, served
+from tests.readers.downloads.servers import content, endless, redirect, serve
 
 ID = "abcdef0123456789"
 C = "struct ring { long head; char c; } r; int main(void) { return 0; }\n"
@@ -38,38 +38,38 @@ def path_of(build_id: str, kind: str = "debuginfo") -> str:
     return f"/buildid/{build_id}/{kind}"
 
 
-def shown(word: object, url: str, *options: str, **environment: str):
+def show(word: object, url: str, *options: str, **environment: str):
     return run("show", str(word), *(options or ("ring",)), "--debuginfod", DEBUGINFOD_URLS=url, **environment)
 
 
 def test_a_file_without_debug_information_is_completed(program):
-    with served({path_of(ID): content(program.debug)}) as server:
+    with serve({path_of(ID): content(program.debug)}) as server:
         assert run("show", program.stripped, "ring", DEBUGINFOD_URLS=server.url).returncode == 3
         assert server.asked == []
-        done = shown(program.stripped, f"ima:enforcing http://127.0.0.1:1 {server.url}/")
+        done = show(program.stripped, f"ima:enforcing http://127.0.0.1:1 {server.url}/")
     assert (done.returncode, done.stdout.startswith("struct ring")) == (0, True)
     assert server.asked == [path_of(ID)]
 
 
 @pytest.mark.parametrize("word", [f"build-id:{ID}", f"build-id:{ID.upper()}"])
 def test_an_input_by_build_id(program, word):
-    with served({path_of(ID): content(program.debug)}) as server:
-        done = shown(word, server.url)
+    with serve({path_of(ID): content(program.debug)}) as server:
+        done = show(word, server.url)
     assert (done.returncode, done.stdout.startswith("struct ring")) == (0, True)
 
 
 def test_sections_are_enough_for_btf(program):
-    with served({path_of(ID, "section/.BTF"): content(BASE)}) as server:
-        done = shown(f"build-id:{ID}", server.url, "--all", "--reader", "btf")
+    with serve({path_of(ID, "section/.BTF"): content(BASE)}) as server:
+        done = show(f"build-id:{ID}", server.url, "--all", "--reader", "btf")
     assert (done.returncode, done.stdout.startswith("struct ")) == (0, True)
     assert server.asked == [path_of(ID, "section/.BTF")]
 
 
 def test_a_second_run_asks_no_server(program, tmp_path):
     cache = {"XDG_CACHE_HOME": str(tmp_path / "cache")}
-    with served({path_of(ID): content(program.debug)}) as server:
-        first = shown(f"build-id:{ID}", server.url, **cache)
-        second = shown(f"build-id:{ID}", server.url, **cache)
+    with serve({path_of(ID): content(program.debug)}) as server:
+        first = show(f"build-id:{ID}", server.url, **cache)
+        second = show(f"build-id:{ID}", server.url, **cache)
         assert (first.returncode, second.stdout) == (0, first.stdout)
         assert server.asked == [path_of(ID)]
         assert [path.name for path in (tmp_path / "cache/layoutlint/downloads").iterdir()] == [f"{ID}-debuginfo"]
@@ -81,11 +81,11 @@ def test_a_second_run_asks_no_server(program, tmp_path):
 def test_a_kept_download_of_another_build_is_not_used(program, tmp_path):
     cache = {"XDG_CACHE_HOME": str(tmp_path / "cache")}
     other = "11112222"
-    with served({path_of(ID): content(program.debug)}) as server:
-        shown(f"build-id:{ID}", server.url, **cache)
+    with serve({path_of(ID): content(program.debug)}) as server:
+        show(f"build-id:{ID}", server.url, **cache)
         downloads = tmp_path / "cache/layoutlint/downloads"
         (downloads / f"{ID}-debuginfo").rename(downloads / f"{other}-debuginfo")
-        assert shown(f"build-id:{other}", server.url, **cache).returncode == 3
+        assert show(f"build-id:{other}", server.url, **cache).returncode == 3
         assert path_of(other) in server.asked
 
 
@@ -110,9 +110,9 @@ def test_hostile_servers(program, name):
     answer, message = HOSTILE[name]
     limits = {"DEBUGINFOD_TIMEOUT": "1", "DEBUGINFOD_MAXSIZE": "3000000"}
     begun = time.monotonic()
-    with served({path_of(ID): answer(program.debug)}) as server:
+    with serve({path_of(ID): answer(program.debug)}) as server:
         for word in (f"build-id:{ID}", program.stripped):
-            done = shown(word, server.url, **limits)
+            done = show(word, server.url, **limits)
             assert done.returncode == 3
             assert message in done.stderr
     assert time.monotonic() - begun < 15
@@ -151,6 +151,6 @@ def test_a_supplementary_file_is_downloaded(program, tmp_path):
     assert f"{ID}00000000" in note.stdout
     subprocess.run(["objcopy", f"--dump-section=.gnu_debugaltlink={tmp_path}/link", paths[0]], check=True)
     build_id = (tmp_path / "link").read_bytes().partition(b"\0")[2].hex()
-    with served({path_of(build_id): content(content_of)}) as server:
-        done = shown(paths[0], server.url)
+    with serve({path_of(build_id): content(content_of)}) as server:
+        done = show(paths[0], server.url)
     assert (done.returncode, done.stdout.startswith("struct ring")) == (0, True), done.stderr

@@ -13,7 +13,7 @@ from layoutlint.model.reading import DebugServers, ReadOptions
 from layoutlint.readers.downloads import urls
 from tests.command.test_survey import RULES, btf
 from tests.harness.command import WITHOUT_CACHE, run
-from tests.readers.downloads.servers import content, endless, redirect, served
+from tests.readers.downloads.servers import content, endless, redirect, serve
 
 
 def tar(**members: bytes) -> bytes:
@@ -36,7 +36,7 @@ ANSWERS = {
 
 @pytest.fixture(scope="module")
 def server():
-    with served(ANSWERS) as answering:
+    with serve(ANSWERS) as answering:
         yield answering
 
 
@@ -93,7 +93,7 @@ def test_what_is_not_read(server, folder, url, reason):
     (DebugServers(most=1 << 20), endless(b"x" * 65536), "has more than the 1,048,576 bytes that are downloaded"),
 ])  # fmt: skip
 def test_limits(limits, answer, reason):
-    with served({"/x": answer}) as answering, pytest.raises(ReadError) as raised:
+    with serve({"/x": answer}) as answering, pytest.raises(ReadError) as raised:
         urls.fetch(f"{answering.url}/x", ReadOptions(servers=limits))
     assert reason in raised.value.reason
 
@@ -102,7 +102,7 @@ def test_each_run_downloads_again(server, folder, tmp_path):
     """Also with the cache: what a URL names can change."""
     cached = {**WITHOUT_CACHE, "LAYOUTLINT_NO_CACHE": "", "XDG_CACHE_HOME": str(tmp_path / "cache")}
     for gap in (8, 64, 8):
-        with served({"/x": content(btf(gap))}) as answering:
+        with serve({"/x": content(btf(gap))}) as answering:
             url = f"{answering.url}/x"
             for _ in range(2):
                 done = run("show", url, "ring", "--format", "json", cwd=folder, **cached)

@@ -194,7 +194,7 @@ def facts(lengths: tuple[int, ...]) -> str:
     ) + "};"  # fmt: skip
 
 
-def compiled(tmp_path: Path, name: str, lengths: tuple[int, ...], *flags: str) -> tuple[str, dict[str, tuple[int, ...]]]:
+def compile_object(tmp_path: Path, name: str, lengths: tuple[int, ...], *flags: str) -> tuple[str, dict[str, tuple[int, ...]]]:
     """The object with debug information, and the offset, length and size of each struct."""
     try:
         words = compilers.command(name)
@@ -217,7 +217,7 @@ def compiled(tmp_path: Path, name: str, lengths: tuple[int, ...], *flags: str) -
     return str(out), {name: tuple(numbers[3 * k : 3 * k + 3]) for k, name in enumerate(names)}
 
 
-def told(path: str) -> dict[str, tuple[int, ...]]:
+def describe(path: str) -> dict[str, tuple[int, ...]]:
     reading = read(path, Wanted(everything=True), ReadOptions())
     assert reading.unread == ()
     return {s.name: (s.fields[-1].bit_offset // 8, s.fields[-2].bit_size // 8, s.bit_size // 8) for s in reading.structs}
@@ -225,24 +225,24 @@ def told(path: str) -> dict[str, tuple[int, ...]]:
 
 @pytest.mark.parametrize("compiler", ["gcc", "clang"])
 def test_lengths_are_those_of_the_compiler(tmp_path, compiler):
-    path, expected = compiled(tmp_path, compiler, LENGTHS)
-    assert told(path) == expected
+    path, expected = compile_object(tmp_path, compiler, LENGTHS)
+    assert describe(path) == expected
 
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("version", [2, 3, 4, 5])
 @pytest.mark.parametrize("compiler", [*GCCS[1:], *CLANGS[1:]])
 def test_lengths_are_those_of_every_compiler(tmp_path, compiler, version):
-    path, expected = compiled(tmp_path, compiler, LENGTHS, f"-gdwarf-{version}")
-    assert told(path) == expected
+    path, expected = compile_object(tmp_path, compiler, LENGTHS, f"-gdwarf-{version}")
+    assert describe(path) == expected
 
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("compiler", ["arm-linux-gnueabihf-gcc", "powerpc-linux-gnu-gcc", "i686-linux-gnu-gcc", "s390x-linux-gnu-gcc"])
 def test_lengths_are_those_of_other_machines(tmp_path, compiler):
     wide = compiler.startswith("s390x")
-    path, expected = compiled(tmp_path, compiler, LENGTHS if wide else tuple(n for n in LENGTHS if n < 1 << 29))
-    assert told(path) == expected
+    path, expected = compile_object(tmp_path, compiler, LENGTHS if wide else tuple(n for n in LENGTHS if n < 1 << 29))
+    assert describe(path) == expected
 
 
 RULE = """

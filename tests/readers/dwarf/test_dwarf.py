@@ -77,7 +77,7 @@ WAYS = [
 ]
 
 
-def compiled(tmp_path: Path, compiler: str, *flags: str, text: str = C, name: str = "types") -> str:
+def compile_object(tmp_path: Path, compiler: str, *flags: str, text: str = C, name: str = "types") -> str:
     (tmp_path / f"{name}.c").write_text(text)
     command = [tool(compiler), "-c", "-w", *flags, f"{name}.c", "-o", f"{name}.o"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
@@ -101,7 +101,7 @@ def one(reading: Reading) -> Struct:
 @pytest.fixture(scope="module", params=WAYS, ids=[" ".join((way[0], *way[1])) for way in WAYS])
 def way(request, tmp_path_factory):
     compiler, flags = request.param
-    return compiled(tmp_path_factory.mktemp("way"), compiler, *flags)
+    return compile_object(tmp_path_factory.mktemp("way"), compiler, *flags)
 
 
 def test_types_are_spelled_alike(way):
@@ -183,18 +183,18 @@ def test_alignment(tmp_path):
     struct s { char a; wide_t w; char b __attribute__((aligned(32))); long double d; struct inner i;
                struct packed_inner p; short h[3]; __int128 x; int n __attribute__((aligned(2))); } __attribute__((aligned(64)));
     struct s v;"""
-    struct = one(read(compiled(tmp_path, "gcc", "-g", text=text), "s"))
+    struct = one(read(compile_object(tmp_path, "gcc", "-g", text=text), "s"))
     assert struct.align == 64
     assert [(f.name, f.align) for f in struct.fields] == [
         ("a", 1), ("w", 16), ("b", 32), ("d", 16), ("i", 8), ("p", 1), ("h", 2), ("x", 16), ("n", 4),
     ]  # fmt: skip
-    struct = one(read(compiled(tmp_path, "clang", "-g", "-m32", text=text.replace("__int128", "long long")), "s"))
+    struct = one(read(compile_object(tmp_path, "clang", "-g", "-m32", text=text.replace("__int128", "long long")), "s"))
     assert {f.name: f.align for f in struct.fields} == {
         "a": 1, "w": 16, "b": 32, "d": 4, "i": 4, "p": 1, "h": 2, "x": 4, "n": 4,
     }  # fmt: skip
 
 
-def linked(tmp_path: Path, *objects: str, flags: tuple[str, ...] = ()) -> str:
+def link(tmp_path: Path, *objects: str, flags: tuple[str, ...] = ()) -> str:
     command = [tool("ld"), "-r", *flags, *objects, "-o", "all.o"]
     subprocess.run(command, cwd=tmp_path, check=True)
     return str(tmp_path / "all.o")
@@ -209,7 +209,7 @@ def test_one_name_two_definitions(tmp_path):
         "three": '#include "ring.h"\nstruct later { int a; };\nstruct ring;\nstruct ring *r3; struct later l3; struct shared s3;',
     }
     for everything in (False, True):
-        path = linked(tmp_path, *(compiled(tmp_path, "gcc", "-g", text=text, name=name) for name, text in texts.items()))
+        path = link(tmp_path, *(compile_object(tmp_path, "gcc", "-g", text=text, name=name) for name, text in texts.items()))
         names = () if everything else ("ring", "shared", "later")
         found = [(s.name, s.bit_size, str(s.source), s.origin) for s in read(path, *names, everything=everything).structs]
         assert sorted(found) == [
@@ -224,10 +224,10 @@ def test_same_place_different_content(tmp_path):
     """A header that the preprocessor gives two meanings: a struct asked for by name is compared in full."""
     (tmp_path / "ring.h").write_text("struct ring { TYPE a; };\n")
     objects = [
-        compiled(tmp_path, "gcc", "-g", text=f'#define TYPE {kind}\n#include "ring.h"\nstruct ring r{n};', name=f"u{n}")
+        compile_object(tmp_path, "gcc", "-g", text=f'#define TYPE {kind}\n#include "ring.h"\nstruct ring r{n};', name=f"u{n}")
         for n, kind in enumerate(("int", "float"))
     ]
-    found = read(linked(tmp_path, *objects), "ring").structs
+    found = read(link(tmp_path, *objects), "ring").structs
     assert [str(s.fields[0].type) for s in found] == ["int", "float"]
 
 
@@ -235,7 +235,7 @@ def test_link_time_optimisation_refers_across_units(tmp_path):
     one_c = "struct ring { struct part { int a; } p; } r; int f(void); int main(void) { return f() + r.p.a; }"
     two_c = "struct part2 { int a; }; struct ring2 { struct part2 p; } r2; int f(void) { return r2.p.a; }"
     for name, text in (("one", one_c), ("two", two_c)):
-        compiled(tmp_path, "gcc", "-g", "-O2", "-flto", text=text, name=name)
+        compile_object(tmp_path, "gcc", "-g", "-O2", "-flto", text=text, name=name)
     subprocess.run([tool("gcc"), "-g", "-O2", "-flto", "one.o", "two.o", "-o", "program"], cwd=tmp_path, check=True)
     found = read(str(tmp_path / "program"), "ring", "ring2", "part")
     assert sorted((s.name, shape(s.fields)) for s in found.structs) == [
@@ -249,8 +249,8 @@ def test_other_languages_are_counted_not_read(tmp_path):
     subprocess.run([tool("g++"), "-g", "-c", "part.cc"], cwd=tmp_path, check=True)
     (tmp_path / "code.s").write_text("nop\n")
     subprocess.run([tool("gcc"), "-g", "-c", "code.s"], cwd=tmp_path, check=True)
-    c = compiled(tmp_path, "gcc", "-g", text="struct ring { int c; } r;", name="plain")
-    reading = read(linked(tmp_path, c, "part.o", "code.o"), "ring")
+    c = compile_object(tmp_path, "gcc", "-g", text="struct ring { int c; } r;", name="plain")
+    reading = read(link(tmp_path, c, "part.o", "code.o"), "ring")
     assert [shape(s.fields) for s in reading.structs] == [[("c", 0, 32)]]
     assert reading.notes == ("skipped 1 unit in C++ 14",)
     assert reading.unread == ()
@@ -260,8 +260,8 @@ def test_dwz_in_one_file_is_read(tmp_path):
     """Types moved to partial units, which others refer to."""
     (tmp_path / "types.h").write_text(C.split("struct in ii;")[0])
     text = '#include "types.h"\nstruct in f{0}(struct all *a) {{ in_t local = a->ins[{0}]; return local; }}\n'
-    objects = [compiled(tmp_path, "gcc", "-g", text=text.format(n), name=f"u{n}") for n in range(4)]
-    before = read(linked(tmp_path, *objects), "all", "in_t")
+    objects = [compile_object(tmp_path, "gcc", "-g", text=text.format(n), name=f"u{n}") for n in range(4)]
+    before = read(link(tmp_path, *objects), "all", "in_t")
     subprocess.run([tool("gcc"), "-nostdlib", "-Wl,-e,f0", *objects, "-o", "program"], cwd=tmp_path, check=True)
     subprocess.run([tool("dwz"), "program"], cwd=tmp_path, check=True)
     after = read(str(tmp_path / "program"), "all", "in_t")
@@ -304,6 +304,6 @@ def test_a_struct_of_the_compiler_stands_in_no_line(tmp_path):
 
 def test_progress_counts_units(tmp_path):
     seen: list[tuple[str, int, int]] = []
-    with elf_file.open_elf(compiled(tmp_path, "gcc", "-g")) as image:
+    with elf_file.open_elf(compile_object(tmp_path, "gcc", "-g")) as image:
         dwarf.read_elf(image, Wanted(), ReadOptions(progress=lambda *step: seen.append(step)))
     assert seen == [("reading DWARF", 0, 1), ("reading DWARF", 1, 1)]

@@ -11,13 +11,13 @@ import pytest
 from layoutlint.errors import ReadError
 from tests.readers.dwarf.dwarf_file import Dwarf
 from tests.readers.dwarf.test_dwarf import read
-from tests.readers.dwarf.test_split import NAMES, build, said, same
+from tests.readers.dwarf.test_split import NAMES, assert_same, build, facts_of
 from tests.readers.elf.test_elf import tool
 
 HOWS = [(version, more) for version in (4, 5) for more in ((), ("--dwarf-5",), ("--dwarf-5", "-r"))]
 
 
-def shared(folder: Path, version: int, *more: str) -> tuple[str, str]:
+def share(folder: Path, version: int, *more: str) -> tuple[str, str]:
     """A program as it was, and one that shares what it has with another in `common.debug`."""
     plain = build(folder / "dwz", "gcc", f"-gdwarf-{version}")
     for name in ("first", "second"):
@@ -30,12 +30,12 @@ def shared(folder: Path, version: int, *more: str) -> tuple[str, str]:
 
 @pytest.mark.parametrize(("version", "more"), HOWS, ids=[f"{way[0]} {' '.join(way[1])}" for way in HOWS])
 def test_supplementary_files(tmp_path, version, more):
-    plain, first = shared(tmp_path, version, *more)
-    same(plain, first)
+    plain, first = share(tmp_path, version, *more)
+    assert_same(plain, first)
 
 
 def test_a_supplementary_file_that_is_not_found(tmp_path):
-    _, first = shared(tmp_path, 4)
+    _, first = share(tmp_path, 4)
     (tmp_path / "dwz/common.debug").unlink()
     for names, everything in ((NAMES, False), ((), True)):
         (unread,) = read(first, *names, everything=everything).unread
@@ -44,7 +44,7 @@ def test_a_supplementary_file_that_is_not_found(tmp_path):
 
 
 def test_a_supplementary_file_by_itself(tmp_path):
-    shared(tmp_path, 4)
+    share(tmp_path, 4)
     with pytest.raises(ReadError, match="has partial units only"):
         read(str(tmp_path / "dwz/common.debug"), *NAMES)
 
@@ -103,4 +103,4 @@ def test_link_time_optimisation_and_dwz(tmp_path):
     shrunk = shutil.copy(plain, tmp_path / "shrunk")
     subprocess.run([tool("dwz"), shrunk], check=True)
     assert read(str(shrunk), *NAMES).unread == ()
-    assert said(read(str(shrunk), *NAMES)) == said(read(plain, *NAMES))
+    assert facts_of(read(str(shrunk), *NAMES)) == facts_of(read(plain, *NAMES))

@@ -133,7 +133,7 @@ def array(length: int, form: str = "data1") -> tuple:
     )
 
 
-def found(units: Units, folder: Path) -> int:
+def count_definitions(units: Units, folder: Path) -> int:
     """How many definitions of `struct s` there are."""
     reading = read(str(units.write(folder)), Wanted(frozenset(("s",))), ReadOptions(jobs=1))
     assert reading.unread == ()
@@ -155,7 +155,7 @@ def test_equal_in_other_forms(forms, little, tmp_path):
     for each, more in ((USUAL, ""), (forms, ""), (forms, "decl_line:data1")):
         members = [member(name, "int", 4 * at, each, more) for at, name in enumerate(("a", "bcd", "efgh", "ijklmn"))]
         units.add(INT, holder(*members))
-    assert found(units, tmp_path) == 1
+    assert count_definitions(units, tmp_path) == 1
 
 
 DIFFERENT = {
@@ -244,7 +244,7 @@ DIFFERENT = {
 def test_different(difference, little, tmp_path):
     one, other = DIFFERENT[difference]
     units = Units(little).add(*one).add(*other).add(*one).add(*other)
-    assert found(units, tmp_path) == 2
+    assert count_definitions(units, tmp_path) == 2
 
 
 def test_compiled_and_interpreted_alike(tmp_path):

@@ -156,7 +156,7 @@ def read(path: str, wanted: Wanted, jobs: int) -> Reading:
         return dwarf.read_elf(image, wanted, ReadOptions(jobs=jobs))
 
 
-def same(path: str, names: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+def assert_same(path: str, names: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
     for wanted in (Wanted(frozenset(names)), Wanted(everything=True), Wanted(with_containers=frozenset(names))):
         alone = read(path, wanted, 1)
         with monkeypatch.context() as patched:
@@ -177,7 +177,7 @@ BUILDS = [
 @pytest.mark.one_in(3)
 @pytest.mark.parametrize(("compiler", "flags"), BUILDS, ids=[" ".join((c, *f)) for c, f in BUILDS])
 def test_programs(compiler, flags, tmp_path, monkeypatch):
-    same(build(tmp_path / "built", compiler, *flags), NAMES, monkeypatch)
+    assert_same(build(tmp_path / "built", compiler, *flags), NAMES, monkeypatch)
 
 
 def test_nothing_is_lost_with_a_process_that_dies(tmp_path, monkeypatch):
@@ -192,14 +192,14 @@ def test_nothing_is_lost_with_a_process_that_dies(tmp_path, monkeypatch):
         return look(self, unit, is_imported)
 
     monkeypatch.setattr(collect.Collector, "_look_at", dying)
-    same(path, NAMES, monkeypatch)
+    assert_same(path, NAMES, monkeypatch)
 
 
 def test_partial_units(tmp_path, monkeypatch):
     program = build(tmp_path / "built", "gcc", "-gdwarf-4")
     shutil.copy(program, tmp_path / "packed")
     subprocess.run([tool("dwz"), tmp_path / "packed"], check=True)
-    same(str(tmp_path / "packed"), NAMES, monkeypatch)
+    assert_same(str(tmp_path / "packed"), NAMES, monkeypatch)
 
 
 UNIT, STRUCT, DAMAGED, MEMBER, END = 1, 2, 3, 4, (0,)
@@ -222,7 +222,7 @@ def test_damage_is_told_in_the_order_of_the_file(tmp_path, monkeypatch):
         entries.append(((UNIT, RUST if number % 5 == 4 else C99), good, *bad, *(((9,),) if number % 11 == 10 else ()), END))
     first, *rest = (Dwarf(PLANS, each) for each in entries)
     (tmp_path / "file").write_bytes(first.file(*(unit.unit for unit in rest)))
-    same(str(tmp_path / "file"), tuple(f"{letter}{number}" for letter in "sd" for number in range(40)), monkeypatch)
+    assert_same(str(tmp_path / "file"), tuple(f"{letter}{number}" for letter in "sd" for number in range(40)), monkeypatch)
     reading = read(str(tmp_path / "file"), Wanted(everything=True), 1)
     assert len(reading.unread) > 20
     assert reading.notes[0] == "skipped 8 units in Rust"

@@ -42,7 +42,7 @@ def test_a_member_that_pahole_does_not_name(tmp_path: Path, flags):
         (found,) = read(str(file), Wanted(frozenset({"domain"})), ReadOptions(reader=reader)).structs
         places = [Layout(found).find(name) for name in ("bits.map", "both.half", "a")]
         assert [place and place.bit_offset // 8 for place in places] == expected, reader
-    (listed,) = [shape for shape in pahole.listing(path, "-F", "dwarf") if shape.name == "domain"]
+    (listed,) = [shape for shape in pahole.list_output(path, "-F", "dwarf") if shape.name == "domain"]
     names = dict(listed.spots)
     if "bits" in names:
         pytest.skip("this pahole names the member")

@@ -18,7 +18,7 @@ def words(*numbers: int) -> bytes:
     return struct.pack(f"<{len(numbers)}Q", *numbers)
 
 
-def of_lists(version: int, sections: dict[str, bytes], low: int = 0) -> list[tuple[int, int]]:
+def ranges_of_lists(version: int, sections: dict[str, bytes], low: int = 0) -> list[tuple[int, int]]:
     """The ranges of a unit whose list stands at the start of its section, behind addresses at 0."""
     forms = {attribute("low_pc"): form("addr"), attribute("ranges"): form("sec_offset")}
     values = {attribute("low_pc"): low, attribute("ranges"): 0, attribute("addr_base"): 0}
@@ -39,7 +39,7 @@ PAIRS = [
 
 @pytest.mark.parametrize(("low", "numbers", "ranges"), [row[1:] for row in PAIRS], ids=[row[0] for row in PAIRS])
 def test_up_to_dwarf_4(low, numbers, ranges):
-    assert of_lists(4, {".debug_ranges": words(*numbers)}, low) == ranges
+    assert ranges_of_lists(4, {".debug_ranges": words(*numbers)}, low) == ranges
 
 
 ADDRESSES = words(1000, 2000, 3000)
@@ -59,9 +59,9 @@ ENTRIES = [
 
 @pytest.mark.parametrize(("entries", "ranges"), [row[1:] for row in ENTRIES], ids=[row[0] for row in ENTRIES])
 def test_since_dwarf_5(entries, ranges):
-    assert of_lists(5, {".debug_rnglists": entries, ".debug_addr": ADDRESSES}, 100) == ranges
+    assert ranges_of_lists(5, {".debug_rnglists": entries, ".debug_addr": ADDRESSES}, 100) == ranges
 
 
 def test_a_kind_that_is_not_known():
     with pytest.raises(DwarfError, match=r"an entry of kind 0x8 in \.debug_rnglists"):
-        of_lists(5, {".debug_rnglists": b"\x08\1\1\0"})
+        ranges_of_lists(5, {".debug_rnglists": b"\x08\1\1\0"})

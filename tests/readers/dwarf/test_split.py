@@ -39,16 +39,16 @@ def build(folder: Path, compiler: str, *flags: str) -> str:
     return str(folder / "program")
 
 
-def said(reading: Reading) -> list[str]:
+def facts_of(reading: Reading) -> list[str]:
     """All that is known of each struct; units may be met in another order."""
     return sorted(f"{s.name} {s.bit_size} {s.align} {s.source} {s.aliases} {s.fields}" for s in reading.structs)
 
 
-def same(plain: str, split: str) -> None:
+def assert_same(plain: str, split: str) -> None:
     for names, everything in ((NAMES, False), ((), True)):
         found = read(split, *names, everything=everything)
         assert found.unread == ()
-        assert said(found) == said(read(plain, *names, everything=everything))
+        assert facts_of(found) == facts_of(read(plain, *names, everything=everything))
         assert len(found.structs) > 3
 
 
@@ -64,7 +64,7 @@ def ways(request, tmp_path_factory):
 @pytest.mark.one_in(3)
 def test_dwo_files(ways):
     plain, split, _ = ways
-    same(plain, split)
+    assert_same(plain, split)
 
 
 def test_object_files(ways):
@@ -72,7 +72,7 @@ def test_object_files(ways):
     for name, count in (("one.o", 3), ("two.o", 2)):
         found, other = (read(str(Path(program).parent / name), *NAMES) for program in (split, plain))
         assert found.unread == ()
-        assert said(found) == said(other)
+        assert facts_of(found) == facts_of(other)
         assert len(found.structs) >= count
 
 
@@ -87,7 +87,7 @@ def test_packages(ways, tmp_path, maker):
     for part in ("one.dwo", "two.dwo"):
         (Path(split).parent / part).rename(tmp_path / f"hidden-{part}")
     try:
-        same(plain, str(alone))
+        assert_same(plain, str(alone))
     finally:
         for part in ("one.dwo", "two.dwo"):
             (tmp_path / f"hidden-{part}").rename(Path(split).parent / part)
@@ -111,8 +111,8 @@ def test_sections_of_the_object_itself(tmp_path):
     """`-gsplit-dwarf=single` leaves the .dwo sections in the object."""
     plain = build(tmp_path / "plain", "clang", "-gdwarf-5")
     split = build(tmp_path / "split", "clang", "-gdwarf-5", "-gsplit-dwarf=single")
-    same(plain, split)
-    assert said(read(str(tmp_path / "split/one.o"), "all")) == said(read(str(tmp_path / "plain/one.o"), "all"))
+    assert_same(plain, split)
+    assert facts_of(read(str(tmp_path / "split/one.o"), "all")) == facts_of(read(str(tmp_path / "plain/one.o"), "all"))
 
 
 def test_other_languages_are_skipped(tmp_path):
@@ -161,7 +161,7 @@ def test_a_skeleton_that_leads_to_a_skeleton(tmp_path):
     assert len(dwo.unread) == 2
 
 
-def packed(tmp_path: Path, index: bytes) -> tuple[str, str]:
+def pack(tmp_path: Path, index: bytes) -> tuple[str, str]:
     """A program whose package has this index, and no .dwo files beside it."""
     program = build(tmp_path / "split", "gcc", "-gdwarf-4", "-gsplit-dwarf")
     Path(f"{program}.dwp").write_bytes(elf_file({".debug_info.dwo": bytes(40), ".debug_cu_index": index}))
@@ -183,7 +183,7 @@ INDEXES = [
 @pytest.mark.parametrize(("index", "why"), [row[1:] for row in INDEXES], ids=[row[0] for row in INDEXES])
 def test_damaged_indexes(tmp_path, index, why):
     """The package is told of, and the .dwo files are read."""
-    program, package = packed(tmp_path, index)
+    program, package = pack(tmp_path, index)
     found = read(program, *NAMES)
     assert [s.name for s in found.structs] == ["in", "all", "bits", "own"]
     assert [unread.reason for unread in found.unread] == [f"{package}: .debug_cu_index {why}"]

@@ -34,7 +34,7 @@ def run(*words: str | Path) -> None:
     assert done.returncode == 0, done.stderr
 
 
-def everything(path: Path) -> Reading:
+def read_everything(path: Path) -> Reading:
     return read(str(path), Wanted(everything=True), ReadOptions(reader="dwarf"))
 
 
@@ -124,7 +124,7 @@ def test_forms_that_entries_state_change_nothing(tmp_path, version, seed):
     (tmp_path / "abbrev").write_bytes(made.abbreviations)
     run("objcopy", "--update-section", f".debug_info={tmp_path}/info", "--update-section", f".debug_abbrev={tmp_path}/abbrev",
         plain, tmp_path / "stated.so")  # fmt: skip
-    expected, found = everything(plain), everything(tmp_path / "stated.so")
+    expected, found = read_everything(plain), read_everything(tmp_path / "stated.so")
     assert found.unread == expected.unread == ()
     assert len(found.structs) > 10
     assert found.structs == expected.structs
@@ -158,7 +158,7 @@ def test_a_form_in_an_entry(tmp_path, content, reason):
     unit = struct.pack("<I", len(unit) - 4) + unit[4:]
     path = tmp_path / "file.o"
     path.write_bytes(made.file(debug_info=unit))
-    reading = everything(path)
+    reading = read_everything(path)
     assert [each.reason.partition(": ")[2] for each in reading.unread] == ([] if reason is None else [reason])
     assert [(each.name, each.bit_size) for each in reading.structs] == ([("s", 32)] if reason is None else [])
 
@@ -193,7 +193,7 @@ def test_qualifiers_that_change_no_layout(tmp_path):
     for tag in QUALIFIERS:
         path = tmp_path / "file.o"
         path.write_bytes(vendor(tag).file())
-        reading = everything(path)
+        reading = read_everything(path)
         assert reading.unread == (), tag
         found = {each.name: [(field.name, str(field.type), field.bit_size) for field in each.fields] for each in reading.structs}
         assert found == {"t": [("m", "int", 32)], "s": [("x", "int", 32)]}, tag
@@ -202,14 +202,14 @@ def test_qualifiers_that_change_no_layout(tmp_path):
 def test_a_type_of_another_tag_is_refused_alone(tmp_path):
     path = tmp_path / "file.o"
     path.write_bytes(vendor("0x5101").file())
-    reading = everything(path)
+    reading = read_everything(path)
     assert {each.reason.partition(": ")[2] for each in reading.unread} == {"an entry with tag 0x5101 where a type is expected"}
 
 
 def test_a_form_that_is_not_known_is_named(tmp_path):
     path = tmp_path / "file.o"
     path.write_bytes(vendor("0x4080", "0x7e").file())
-    assert "attribute form 0x7e is not known" in everything(path).unread[0].reason
+    assert "attribute form 0x7e is not known" in read_everything(path).unread[0].reason
 
 
 def test_an_address_with_an_offset_of_llvm_is_passed_over(tmp_path):
@@ -218,7 +218,7 @@ def test_an_address_with_an_offset_of_llvm_is_passed_over(tmp_path):
     path = tmp_path / "file.o"
     unit = made.unit.replace(bytes((VALUE,)), bytes((0x80 | VALUE, 1, *b"half")))
     path.write_bytes(made.file(debug_info=struct.pack("<I", len(unit) - 4) + unit[4:]))
-    reading = everything(path)
+    reading = read_everything(path)
     assert reading.unread == ()
     assert {each.name: each.fields[0].name for each in reading.structs} == {"t": "m", "s": "x"}
 
@@ -252,7 +252,7 @@ def test_members_that_have_one_place_left(tmp_path, size, members, places):
     ))  # fmt: skip
     path = tmp_path / "file.o"
     path.write_bytes(made.file())
-    reading = everything(path)
+    reading = read_everything(path)
     if places is None:
         assert reading.unread or reading.structs[0].problem
     else:
@@ -281,7 +281,7 @@ GCC = (
 
 
 def is_right(path: Path) -> None:
-    reading = everything(path)
+    reading = read_everything(path)
     assert reading.unread == ()
     assert {each.name: [field.name for field in each.fields] for each in reading.structs} == MEMBERS
     assert all(each.source is not None and each.source.file.endswith("thing.c") for each in reading.structs)
@@ -397,4 +397,4 @@ def test_a_relocation_that_is_not_known_is_named(tmp_path):
         at = section["sh_offset"] + 8
     path.write_bytes(content[:at] + b"\x63\0\0\0" + content[at + 4 :])
     with pytest.raises(ReadError, match="relocation type 99 of EM_BPF is not known"):
-        everything(path)
+        read_everything(path)

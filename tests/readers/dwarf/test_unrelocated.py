@@ -41,7 +41,7 @@ def run(*words: str | Path) -> None:
     assert done.returncode == 0, done.stderr
 
 
-def built(folder: Path, compiler: str, *flags: str, is_linked: bool = True) -> Path:
+def build_object(folder: Path, compiler: str, *flags: str, is_linked: bool = True) -> Path:
     """An object of one unit, or of two that `ld -r` made one file of."""
     for name, text in (("first", FIRST), ("second", SECOND)):
         (folder / f"{name}.c").write_text(text)
@@ -56,14 +56,14 @@ def members(reading: Reading) -> dict[str, list[str | None]]:
     return {each.name: [field.name for field in each.fields] for each in reading.structs}
 
 
-def everything(path: Path) -> Reading:
+def read_everything(path: Path) -> Reading:
     return read(str(path), Wanted(everything=True), ReadOptions())
 
 
 def is_right_or_refused(path: Path) -> bool | str:
     """Whether all names are right; else the reason that is given. Fails for wrong names without a reason."""
     try:
-        reading = everything(path)
+        reading = read_everything(path)
     except ReadError as error:
         return error.reason
     if reading.unread:
@@ -80,7 +80,7 @@ def is_right_or_refused(path: Path) -> bool | str:
 @pytest.mark.parametrize("build", BUILDS, ids=" ".join)
 def test_a_table_that_was_removed(tmp_path, build, is_linked):
     """`objcopy --remove-section`, of each table in turn: where names would be wrong, the file is refused."""
-    path = built(tmp_path, *build, is_linked=is_linked)
+    path = build_object(tmp_path, *build, is_linked=is_linked)
     assert is_right_or_refused(path) is True
     told = {}
     for name in RELOCATED:
@@ -94,7 +94,7 @@ def test_a_table_that_was_removed(tmp_path, build, is_linked):
 
 @pytest.mark.parametrize("build", BUILDS[:2], ids=" ".join)
 def test_the_reason_says_what_to_keep(tmp_path, build):
-    path = built(tmp_path, *build)
+    path = build_object(tmp_path, *build)
     run("objcopy", "--remove-section", ".rela.debug_info", path, tmp_path / "without.o")
     assert is_right_or_refused(tmp_path / "without.o") == (
         "its .debug_info has no relocation table, and offsets in it are 0 that cannot all be; "
@@ -105,7 +105,7 @@ def test_the_reason_says_what_to_keep(tmp_path, build):
 @pytest.mark.parametrize("is_linked", [False, True])
 def test_addends_that_stand_in_the_section(tmp_path, is_linked):
     """Where an assembler keeps them there (REL), nothing is lost with the table."""
-    path = built(tmp_path, "gcc", "-m32", "-gdwarf-5", is_linked=False)
+    path = build_object(tmp_path, "gcc", "-m32", "-gdwarf-5", is_linked=False)
     if is_linked:
         (tmp_path / "second.c").write_text(SECOND)
         run("gcc", "-m32", "-g", "-c", tmp_path / "second.c", "-o", tmp_path / "second.o")
@@ -119,12 +119,12 @@ def test_addends_that_stand_in_the_section(tmp_path, is_linked):
 def test_tables_that_a_tool_has_carried_out(tmp_path, build):
     """eu-strip writes the offsets into the sections, and drops the tables that are empty then."""
     need("eu-strip")
-    path = built(tmp_path, *build)
+    path = build_object(tmp_path, *build)
     run("eu-strip", "--reloc-debug-sections", "-f", tmp_path / "x.debug", "-o", tmp_path / "stripped.o", path)
     assert is_right_or_refused(tmp_path / "x.debug") is True
 
 
-def patched(path: Path, name: str, change: Callable[[dict[str, int], list[str]], None]) -> Path:
+def patch(path: Path, name: str, change: Callable[[dict[str, int], list[str]], None]) -> Path:
     """The file with the header of a section changed; `change` also has the names of all sections."""
     content = bytearray(path.read_bytes())
     start = struct.unpack_from("<Q", content, 40)[0]
@@ -170,14 +170,14 @@ DAMAGE = [
 
 @pytest.mark.parametrize(("section", "key", "value", "reason"), DAMAGE)
 def test_a_header_that_is_damaged(tmp_path, section, key, value, reason):
-    path = built(tmp_path, "gcc", "-gdwarf-5", "-fno-toplevel-reorder", is_linked=False)
+    path = build_object(tmp_path, "gcc", "-gdwarf-5", "-fno-toplevel-reorder", is_linked=False)
     (tmp_path / "first.c").write_text(FIRST + "int f(void) { return thing.long_name_one; }\n")
     run("gcc", "-g", "-c", tmp_path / "first.c", "-o", path)
 
     def change(header: dict[str, int], names: list[str]) -> None:
         header[key] = names.index(value) if isinstance(value, str) else value
 
-    assert reason in str(is_right_or_refused(patched(path, section, change)))
+    assert reason in str(is_right_or_refused(patch(path, section, change)))
 
 
 def test_relocations_in_the_compact_format_of_llvm(tmp_path):
@@ -208,4 +208,4 @@ one %i
 """
     (tmp_path / "many.s").write_text(sections + (tmp_path / "first.s").read_text())
     run("gcc", "-c", tmp_path / "many.s", "-o", tmp_path / "many.o")
-    assert members(everything(tmp_path / "many.o")) == {name: MEMBERS[name] for name in ("list", "thing")}
+    assert members(read_everything(tmp_path / "many.o")) == {name: MEMBERS[name] for name in ("list", "thing")}

@@ -7,7 +7,7 @@ import pytest
 from layoutlint.readers.elf import compiler_marks
 from layoutlint.readers.elf.elf_file import open_elf
 from tests.readers.dwarf.dwarf_file import elf
-from tests.readers.elf.test_elf import written
+from tests.readers.elf.test_elf import write
 
 GCC, CLANG, RUST = "GCC: (GNU) 14.2.0", "Debian clang version 19.1.7", "rustc version 1.85.0"
 COMPILERS = {
@@ -25,18 +25,18 @@ COMPILERS = {
 @pytest.mark.parametrize(("comment", "behind", "compilers"), COMPILERS.values(), ids=COMPILERS)
 def test_compilers(tmp_path, comment, behind, compilers):
     file = elf({".comment": comment.encode(), ".debug_str": behind.encode()})
-    with open_elf(written(tmp_path, file)) as image:
+    with open_elf(write(tmp_path, file)) as image:
         assert compiler_marks.compilers(image) == compilers
 
 
 def test_a_damaged_comment_hides_nothing_else(tmp_path):
     """No layout depends on `.comment`: a file whose section ends behind its own end is read."""
     file = bytearray(elf({".comment": f"{GCC}\0".encode(), ".debug_str": b"x\0"}))
-    with open_elf(written(tmp_path, bytes(file))) as image:
+    with open_elf(write(tmp_path, bytes(file))) as image:
         (header,) = (each for each in image.headers if each.name == ".comment")
     table, entry = int.from_bytes(file[40:48], "little"), int.from_bytes(file[58:60], "little")
     for at in range(table, len(file) - entry + 1, entry):
         if int.from_bytes(file[at + 24 : at + 32], "little") == header.offset:
             file[at + 32 : at + 40] = (1 << 40).to_bytes(8, "little")
-    with open_elf(written(tmp_path, bytes(file))) as image:
+    with open_elf(write(tmp_path, bytes(file))) as image:
         assert compiler_marks.compilers(image) == ()

@@ -15,7 +15,7 @@ from layoutlint.readers.elf import elf_file as elf
 from layoutlint.readers.elf.compression import ZLIB, ZSTD, decompress
 from tests.harness.command import run
 from tests.readers.dwarf.dwarf_file import elf as elf_file
-from tests.readers.elf.test_elf import SOURCE, compressed_header, tool, written
+from tests.readers.elf.test_elf import SOURCE, compressed_header, tool, write
 
 zstd = compression.zstd()
 COMPRESS = {ZLIB: zlib.compress, ZSTD: zstd.compress}
@@ -58,7 +58,7 @@ BAD = [
 ]  # fmt: skip
 
 
-def summed(method: int, text: bytes) -> bytes:
+def add_checksum(method: int, text: bytes) -> bytes:
     """Compressed with a checksum, which zlib has always."""
     if method == ZLIB:
         return zlib.compress(text)
@@ -68,7 +68,7 @@ def summed(method: int, text: bytes) -> bytes:
 @METHODS
 @pytest.mark.parametrize(("claim", "change", "message"), [row[1:] for row in BAD], ids=[row[0] for row in BAD])
 def test_damage_is_told(method, claim, change, message):
-    data = change(summed(method, random.Random(3).randbytes(1000)))
+    data = change(add_checksum(method, random.Random(3).randbytes(1000)))
     with pytest.raises(ValueError, match=message):
         decompress(method, memoryview(data), claim)
 
@@ -110,14 +110,14 @@ except ReadError as error:
 def test_memory_is_bounded(tmp_path, sections, claim, held, message):
     """In 700 MiB of addresses: small files that claim, or hold, very much."""
     content = compressed_header(ZSTD, claim, zstd.compress(bytes(held)), sections)
-    done = subprocess.run([sys.executable, "-c", BOUNDED, written(tmp_path, content)], capture_output=True, text=True)
+    done = subprocess.run([sys.executable, "-c", BOUNDED, write(tmp_path, content)], capture_output=True, text=True)
     assert (done.stdout.startswith(message), done.stderr) == (True, ""), done.stdout
 
 
 def test_a_section_for_which_there_is_no_memory(tmp_path):
     content = compressed_header(ZSTD, 255 << 20, zstd.compress(bytes(255 << 20)))
     script = BOUNDED.replace("700", "200")
-    done = subprocess.run([sys.executable, "-c", script, written(tmp_path, content)], capture_output=True, text=True)
+    done = subprocess.run([sys.executable, "-c", script, write(tmp_path, content)], capture_output=True, text=True)
     assert done.stdout == "section .debug_info claims 267386880 bytes, for which there is no memory\n", done.stderr
 
 
@@ -125,14 +125,14 @@ def test_zstd_that_is_not_installed(tmp_path, monkeypatch):
     module = "backports.zstd" if sys.version_info < (3, 14) else "compression.zstd"
     monkeypatch.setitem(sys.modules, module, None)
     monkeypatch.delattr(module, raising=False)
-    path = written(tmp_path, compressed_header(ZSTD, 10, b"x"))
+    path = write(tmp_path, compressed_header(ZSTD, 10, b"x"))
     with pytest.raises(ReadError, match=r"section \.debug_info is compressed with zstd, which is not installed \("), \
             elf.open_elf(path) as image:  # fmt: skip
         image.section(".debug_info")
 
 
 def test_zstd_is_not_loaded_before_it_is_met(tmp_path):
-    path = written(tmp_path, elf_file({".debug_info": b"x"}))
+    path = write(tmp_path, elf_file({".debug_info": b"x"}))
     script = BOUNDED + "\nprint([name for name in sys.modules if 'zstd' in name])"
     done = subprocess.run([sys.executable, "-c", script, path], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "[]"

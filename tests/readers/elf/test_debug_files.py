@@ -26,7 +26,7 @@ PROGRAMS = {"one.c": RING + "int main(void) { return 0; }\n", "two.c": RING + "i
 NOWHERE = ReadOptions(debug_dirs=())
 
 
-def ran(*command: str | Path, cwd: Path) -> None:
+def run_tool(*command: str | Path, cwd: Path) -> None:
     subprocess.run([tool(str(command[0])), *map(str, command[1:])], check=True, cwd=cwd)
 
 
@@ -35,26 +35,26 @@ def programs(folder: Path, *flags: str) -> tuple[Path, Path]:
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in PROGRAMS.items():
         (folder / name).write_text(text)
-        ran("gcc", "-g", *flags, name, "-o", Path(name).stem, cwd=folder)
+        run_tool("gcc", "-g", *flags, name, "-o", Path(name).stem, cwd=folder)
     return folder / "one", folder / "two"
 
 
-def moved(path: Path, place: Path) -> Path:
+def move(path: Path, place: Path) -> Path:
     place.parent.mkdir(parents=True, exist_ok=True)
     return Path(shutil.move(path, place))
 
 
-def stripped(program: Path, debug: Path, link: bool = True) -> Path:
+def strip(program: Path, debug: Path, link: bool = True) -> Path:
     """Moves a program's debug information away, as distributions do, and leaves a link to it."""
     debug.parent.mkdir(parents=True, exist_ok=True)
-    ran("objcopy", "--only-keep-debug", program, debug, cwd=program.parent)
-    ran("strip", "-g", program, cwd=program.parent)
+    run_tool("objcopy", "--only-keep-debug", program, debug, cwd=program.parent)
+    run_tool("strip", "-g", program, cwd=program.parent)
     if link:
-        ran("objcopy", f"--add-gnu-debuglink={debug}", program, cwd=program.parent)
+        run_tool("objcopy", f"--add-gnu-debuglink={debug}", program, cwd=program.parent)
     return debug
 
 
-def shown(path: Path, *options: str) -> tuple[int, str, str]:
+def show(path: Path, *options: str) -> tuple[int, str, str]:
     done = run("show", path, "ring", "--format", "json", *options)
     return done.returncode, done.stdout, done.stderr
 
@@ -65,25 +65,25 @@ class TestDebugFile:
     @pytest.mark.parametrize("place", PLACES)
     def test_is_found_and_says_what_the_program_said(self, tmp_path, place):
         program, _ = programs(tmp_path / "bin")
-        whole = shown(program)
+        whole = show(program)
         with elf.open_elf(str(program)) as image:
             build_id = image.build_id
         named = place.format(bin=tmp_path / "bin", id=f"{build_id[:2]}/{build_id[2:]}")
         by_id = ".build-id" in place
-        there = stripped(program, Path(f"{tmp_path}/{named}"), link=not by_id)
-        status, out, errors = shown(program, "--debug-dir", "/nowhere", "--debug-dir", str(tmp_path / "root"))
+        there = strip(program, Path(f"{tmp_path}/{named}"), link=not by_id)
+        status, out, errors = show(program, "--debug-dir", "/nowhere", "--debug-dir", str(tmp_path / "root"))
         assert (status, out, whole[0]) == (0, whole[1], 0)
         assert errors == f"layoutlint: note: its debug information was read from {os.path.normpath(there)}\n"
 
     def test_is_found_by_a_link_to_the_program(self, tmp_path):
         program, _ = programs(tmp_path / "bin")
-        stripped(program, tmp_path / "bin/one.debug")
+        strip(program, tmp_path / "bin/one.debug")
         (tmp_path / "link").symlink_to(program)
-        assert shown(tmp_path / "link")[0] == 0
+        assert show(tmp_path / "link")[0] == 0
 
     def test_the_report_names_the_program(self, tmp_path):
         program, _ = programs(tmp_path / "bin")
-        debug = stripped(program, tmp_path / "bin/one.debug")
+        debug = strip(program, tmp_path / "bin/one.debug")
         reading = read(str(program), Wanted(names=frozenset({"ring"})), NOWHERE)
         with elf.open_elf(str(program)) as image:
             assert (reading.path, reading.build_id) == (str(program), image.build_id)
@@ -91,40 +91,40 @@ class TestDebugFile:
 
     def test_of_another_build(self, tmp_path):
         one, two = programs(tmp_path / "bin")
-        stripped(one, tmp_path / "bin/one.debug")
+        strip(one, tmp_path / "bin/one.debug")
         shutil.copy(two, tmp_path / "bin/one.debug")
         with elf.open_elf(str(one)) as ours, elf.open_elf(str(two)) as theirs:
             ids = f"has the build id {theirs.build_id}, and {ours.build_id} is the one that belongs to it"
         missing = "has no debug information (neither DWARF nor BTF)"
-        assert shown(one) == (3, "", f"layoutlint: {one}: {missing}, and {tmp_path}/bin/one.debug {ids}\n")
+        assert show(one) == (3, "", f"layoutlint: {one}: {missing}, and {tmp_path}/bin/one.debug {ids}\n")
 
     def test_one_of_another_build_does_not_hide_the_right_one(self, tmp_path):
         one, two = programs(tmp_path / "bin")
-        stripped(one, tmp_path / "bin/.debug/one.debug")
+        strip(one, tmp_path / "bin/.debug/one.debug")
         shutil.copy(two, tmp_path / "bin/one.debug")
-        assert shown(one)[0] == 0
+        assert show(one)[0] == 0
 
     def test_without_build_ids_the_checksum_counts(self, tmp_path):
         one, _ = programs(tmp_path / "bin", "-Wl,--build-id=none")
-        debug = stripped(one, tmp_path / "bin/one.debug")
-        assert shown(one)[0] == 0
+        debug = strip(one, tmp_path / "bin/one.debug")
+        assert show(one)[0] == 0
         content = debug.read_bytes()
         debug.write_bytes(content + b"x")
         different = f"has the CRC32 {zlib.crc32(content + b'x'):08x}, and {zlib.crc32(content):08x} belongs to it"
-        status, _, errors = shown(one)
+        status, _, errors = show(one)
         assert (status, errors.endswith(f", and {debug} {different}\n")) == (3, True), errors
 
     def test_that_is_damaged(self, tmp_path):
         one, _ = programs(tmp_path / "bin")
-        stripped(one, tmp_path / "bin/one.debug").write_bytes(b"\x7fELF")
-        status, _, errors = shown(one)
+        strip(one, tmp_path / "bin/one.debug").write_bytes(b"\x7fELF")
+        status, _, errors = show(one)
         assert (status, f"{tmp_path}/bin/one.debug cannot be read: damaged or truncated ELF file" in errors) == (3, True)
 
     def test_that_has_none_either(self, tmp_path):
         one, _ = programs(tmp_path / "bin")
-        stripped(one, tmp_path / "bin/one.debug")
+        strip(one, tmp_path / "bin/one.debug")
         shutil.copy(one, tmp_path / "bin/one.debug")
-        status, _, errors = shown(one)
+        status, _, errors = show(one)
         assert (status, errors.endswith(f", and {tmp_path}/bin/one.debug has no debug information either\n")) == (3, True)
 
     @pytest.mark.parametrize("place", ["boot/vmlinux-6.12.1", "lib/modules/6.12.1/vmlinux", "boot/vmlinux-6.12.1.debug"])
@@ -133,14 +133,14 @@ class TestDebugFile:
         banner = 'const char linux_banner[] __attribute__((section(".rodata"))) = "Linux version 6.12.1 (a@b) #1 SMP";\n'
         symbols = 'const char symbols[] __attribute__((section("__ksymtab"))) = "";\n'
         (tmp_path / "one.c").write_text(banner + symbols + PROGRAMS["one.c"])
-        ran("gcc", "-g", "-Wl,--build-id", "one.c", "-o", "one", cwd=tmp_path)
-        debug = stripped(tmp_path / "one", tmp_path / "debug" / place, link=False)
-        status, text, errors = shown(tmp_path / "one", "--debug-dir", str(tmp_path / "debug"))
+        run_tool("gcc", "-g", "-Wl,--build-id", "one.c", "-o", "one", cwd=tmp_path)
+        debug = strip(tmp_path / "one", tmp_path / "debug" / place, link=False)
+        status, text, errors = show(tmp_path / "one", "--debug-dir", str(tmp_path / "debug"))
         assert (status, f"was read from {debug}\n" in errors, "head" in text) == (0, True, True), errors
 
     def test_what_was_looked_for(self, tmp_path):
         one, _ = programs(tmp_path / "bin", "-Wl,--build-id=0xabcdef")
-        stripped(one, tmp_path / "gone.debug")
+        strip(one, tmp_path / "gone.debug")
         (tmp_path / "gone.debug").unlink()
         places = (f"/d/.build-id/ab/cdef.debug, no {tmp_path}/bin/gone.debug, no {tmp_path}/bin/.debug/gone.debug, "
                   f"no /d{tmp_path}/bin/gone.debug")  # fmt: skip
@@ -151,9 +151,9 @@ class TestDebugFile:
 
     def test_own_btf_comes_before_the_dwarf_of_another_file(self, tmp_path):
         one, _ = programs(tmp_path / "bin")
-        debug = stripped(one, tmp_path / "bin/one.debug")
-        ran("pahole", "--btf_encode_detached=one.btf", debug, cwd=tmp_path / "bin")
-        ran("objcopy", "--add-section", ".BTF=one.btf", one, cwd=tmp_path / "bin")
+        debug = strip(one, tmp_path / "bin/one.debug")
+        run_tool("pahole", "--btf_encode_detached=one.btf", debug, cwd=tmp_path / "bin")
+        run_tool("objcopy", "--add-section", ".BTF=one.btf", one, cwd=tmp_path / "bin")
         wanted = Wanted(names=frozenset({"ring"}))
         for reader, expected in ((None, "btf"), ("btf", "btf"), ("dwarf", "dwarf")):
             assert read(str(one), wanted, ReadOptions(reader=reader, debug_dirs=())).reader == expected
@@ -164,12 +164,12 @@ class TestDebugFile:
         module = tmp_path / "usr/lib/modules/6.1/kernel/ring.ko"
         module.parent.mkdir(parents=True)
         (tmp_path / "ring.c").write_text(RING + '__attribute__((section(".modinfo"))) char license[] = "GPL";\n')
-        ran("gcc", "-g", "-r", "-nostdlib", "-Wl,--build-id", "ring.c", "-o", module, cwd=tmp_path)
+        run_tool("gcc", "-g", "-r", "-nostdlib", "-Wl,--build-id", "ring.c", "-o", module, cwd=tmp_path)
         debug = tmp_path / f"root/lib/modules/6.1/kernel/ring.ko{end}"
         debug.parent.mkdir(parents=True)
         shutil.copy(module, debug)
-        ran("strip", "-g", module, cwd=tmp_path)
-        status, out, errors = shown(module, "--debug-dir", str(tmp_path / "root"))
+        run_tool("strip", "-g", module, cwd=tmp_path)
+        status, out, errors = show(module, "--debug-dir", str(tmp_path / "root"))
         assert (status, errors) == (0, f"layoutlint: note: its debug information was read from {debug}\n")
         assert json.loads(out)["structs"][0]["size"] == 64
 
@@ -199,7 +199,7 @@ class TestSupplement:
     def shared(self, request, tmp_path):
         """Two programs, and the file `bin/shared.debug` that dwz made of what they have in common."""
         one, two = programs(tmp_path / "bin", f"-gdwarf-{request.param}")
-        ran("dwz", *(["-5"] if request.param == 5 else []), "-m", "shared.debug", one, two, cwd=tmp_path / "bin")
+        run_tool("dwz", *(["-5"] if request.param == 5 else []), "-m", "shared.debug", one, two, cwd=tmp_path / "bin")
         return one
 
     @pytest.mark.parametrize("place", ["bin/shared.debug", "debug/{here}/bin/shared.debug", "debug/.build-id/{id}.debug"])
@@ -207,7 +207,7 @@ class TestSupplement:
         with elf.open_elf(str(tmp_path / "bin/shared.debug")) as image:
             build_id = debug_files._supplement_id(image)
         named = place.format(here=tmp_path, id=f"{build_id[:2]}/{build_id[2:]}")
-        there = moved(tmp_path / "bin/shared.debug", Path(f"{tmp_path}/{named}"))
+        there = move(tmp_path / "bin/shared.debug", Path(f"{tmp_path}/{named}"))
         options = ReadOptions(debug_dirs=(str(tmp_path / "debug"),))
         with elf.open_elf(str(shared)) as image:
             other = debug_files.supplement(image, options)
@@ -244,7 +244,7 @@ class TestSupplement:
         assert raised.value.reason.endswith(" is the one that belongs to it")
 
 
-def named(tmp_path: Path, *links: tuple[str, bytes]) -> str:
+def write_name(tmp_path: Path, *links: tuple[str, bytes]) -> str:
     path = tmp_path / "file"
     path.write_bytes(elf_file({".debug_info": b"x", **dict(links)}))
     return str(path)
@@ -255,7 +255,7 @@ def test_supplements_of_distributions_stand_below_any_root(tmp_path, name):
     there = tmp_path / "root/.dwz/arch/shared.debug"
     there.parent.mkdir(parents=True)
     there.write_bytes(elf_file({".debug_info": b"x"}))
-    with elf.open_elf(named(tmp_path, (".gnu_debugaltlink", name.encode() + b"\0"))) as image:
+    with elf.open_elf(write_name(tmp_path, (".gnu_debugaltlink", name.encode() + b"\0"))) as image:
         assert debug_files.supplement(image, ReadOptions(debug_dirs=(str(tmp_path / "root"),))).path == str(there)
 
 
@@ -274,19 +274,19 @@ BAD = [
 
 @pytest.mark.parametrize(("section", "content", "message"), [row[1:] for row in BAD], ids=[row[0] for row in BAD])
 def test_bad_names(tmp_path, section, content, message):
-    with elf.open_elf(named(tmp_path, (section, content))) as image, pytest.raises(ReadError) as raised:
+    with elf.open_elf(write_name(tmp_path, (section, content))) as image, pytest.raises(ReadError) as raised:
         debug_files.supplement(image, NOWHERE)
     assert message in raised.value.reason
 
 
 @pytest.mark.parametrize("content", [b"", b"\5", b"\5\0\1", b"\5\0\1\0", b"\5\0\1\0\2ab"])
 def test_supplements_name_none(tmp_path, content):
-    with elf.open_elf(named(tmp_path, (".debug_sup", content))) as image:
+    with elf.open_elf(write_name(tmp_path, (".debug_sup", content))) as image:
         assert debug_files.supplement(image, NOWHERE) is None
 
 
 def test_a_file_without_a_supplement(tmp_path):
-    with elf.open_elf(named(tmp_path)) as image:
+    with elf.open_elf(write_name(tmp_path)) as image:
         assert debug_files.supplement(image, NOWHERE) is None
 
 
@@ -301,8 +301,8 @@ class TestSplit:
     def test_dwo_files_are_found(self, program, tmp_path, place):
         """In the compilation directory, beside the program, below another root."""
         name = "sub/one.dwo" if "sub" in place else "one.dwo"
-        there = moved(program[1], Path(f"{tmp_path}/{place.format(build=tmp_path / 'build')}"))
-        moved(program[0], tmp_path / "bin/one")
+        there = move(program[1], Path(f"{tmp_path}/{place.format(build=tmp_path / 'build')}"))
+        move(program[0], tmp_path / "bin/one")
         with elf.open_elf(str(tmp_path / "bin/one")) as image:
             options = ReadOptions(debug_dirs=(str(tmp_path / "root"),))
             with debug_files.split(image, str(tmp_path / "build"), name, options) as part:
@@ -318,10 +318,10 @@ class TestSplit:
 
     @pytest.mark.parametrize("place", ["bin/one.dwp", "root/{bin}/one.dwp"])
     def test_packages_are_found(self, program, tmp_path, place):
-        moved(program[0], tmp_path / "bin/one")
+        move(program[0], tmp_path / "bin/one")
         there = Path(f"{tmp_path}/{place.format(bin=tmp_path / 'bin')}")
         there.parent.mkdir(parents=True, exist_ok=True)
-        ran("dwp", program[1], "-o", there, cwd=tmp_path)
+        run_tool("dwp", program[1], "-o", there, cwd=tmp_path)
         with elf.open_elf(str(tmp_path / "bin/one")) as image:
             found = debug_files.package(image, ReadOptions(debug_dirs=(str(tmp_path / "root"),)))
             assert os.path.samefile(found.path, there)

@@ -22,7 +22,7 @@ INFO = {".debug_info": b"0123456789"}
 WHOLE = elf_file(INFO)
 
 
-def written(tmp_path: Path, content: bytes) -> str:
+def write(tmp_path: Path, content: bytes) -> str:
     path = tmp_path / "file.o"
     path.write_bytes(content)
     return str(path)
@@ -67,7 +67,7 @@ BAD = [
 
 @pytest.mark.parametrize(("content", "message"), [row[1:] for row in BAD], ids=[row[0] for row in BAD])
 def test_bad_files(tmp_path, content, message):
-    path = written(tmp_path, content)
+    path = write(tmp_path, content)
     with pytest.raises(ReadError) as raised, elf.open_elf(path) as image:
         image.section(".debug_info")
     assert str(raised.value).startswith(f"{path}: {message}")
@@ -82,7 +82,7 @@ def test_any_cut_ends_in_an_answer(tmp_path):
     """A file cut anywhere: a ReadError, or what was there."""
     for length in range(1, len(WHOLE)):
         try:
-            with elf.open_elf(written(tmp_path, WHOLE[:length])) as image:
+            with elf.open_elf(write(tmp_path, WHOLE[:length])) as image:
                 image.section(".debug_info")
         except ReadError as error:
             assert error.reason  # noqa: PT017 - any one will do
@@ -101,14 +101,14 @@ MACHINES = [
 
 @pytest.mark.parametrize(("machine", "bits", "little", "target"), MACHINES, ids=[row[3] for row in MACHINES])
 def test_targets(tmp_path, machine, bits, little, target):
-    with elf.open_elf(written(tmp_path, elf_file(INFO, machine, bits, little, kind=2))) as image:
+    with elf.open_elf(write(tmp_path, elf_file(INFO, machine, bits, little, kind=2))) as image:
         assert (image.target.name, image.target.pointer_size, image.target.little_endian) == (target, bits // 8, little)
         assert bool(image.notes) == target.startswith("unknown")
         assert bytes(image.section(".debug_info")) == b"0123456789"
 
 
 def test_an_unknown_machine_is_named(tmp_path):
-    with elf.open_elf(written(tmp_path, elf_file(INFO, machine=0xFFF0))) as image:
+    with elf.open_elf(write(tmp_path, elf_file(INFO, machine=0xFFF0))) as image:
         assert image.notes == ("machine number 65520 is not known: assuming cache lines of 64 bytes",)
 
 
@@ -124,7 +124,7 @@ def test_an_unknown_machine_is_named(tmp_path):
     ({".debug_info": b"x", ".init.text": b"x"}, True, False, False),
 ])  # fmt: skip
 def test_what_a_file_has(tmp_path, sections, dwarf, btf, kernel):
-    with elf.open_elf(written(tmp_path, elf_file(sections))) as image:
+    with elf.open_elf(write(tmp_path, elf_file(sections))) as image:
         assert (image.has_dwarf, image.has_btf, image.is_kernel) == (dwarf, btf, kernel)
         assert image.section(".nothing") is None
 
@@ -132,7 +132,7 @@ def test_what_a_file_has(tmp_path, sections, dwarf, btf, kernel):
 SOURCE = "struct ring { long head, tail; } r; int main(void) { return r.head; }\n"
 
 
-def built(tmp_path: Path, *flags: str, compiler: str = "gcc", name: str = "built", text: str = SOURCE) -> str:
+def build(tmp_path: Path, *flags: str, compiler: str = "gcc", name: str = "built", text: str = SOURCE) -> str:
     path, out = tmp_path / "ring.c", tmp_path / name
     path.write_text(text)
     subprocess.run([tool(compiler), "-g", *flags, "-o", str(out), str(path)], check=True, cwd=tmp_path)
@@ -140,16 +140,16 @@ def built(tmp_path: Path, *flags: str, compiler: str = "gcc", name: str = "built
 
 
 def test_build_id_is_what_the_linker_was_told(tmp_path):
-    with elf.open_elf(built(tmp_path, "-Wl,--build-id=0x0123456789abcdef")) as image:
+    with elf.open_elf(build(tmp_path, "-Wl,--build-id=0x0123456789abcdef")) as image:
         assert image.build_id == "0123456789abcdef"
         assert isinstance(image.section(".debug_info"), memoryview), "mapped, not copied"
-    with elf.open_elf(built(tmp_path, "-Wl,--build-id=none")) as image:
+    with elf.open_elf(build(tmp_path, "-Wl,--build-id=none")) as image:
         assert image.build_id is None
 
 
 @pytest.mark.parametrize("how", ["zlib", "zlib-gnu", "zstd"])
 def test_compressed_sections_are_the_plain_ones(tmp_path, how):
-    plain = built(tmp_path, "-c", name="plain.o")
+    plain = build(tmp_path, "-c", name="plain.o")
     small = str(tmp_path / "small.o")
     subprocess.run([tool("objcopy"), f"--compress-debug-sections={how}", plain, small], check=True)
     assert os.path.getsize(small) != os.path.getsize(plain)
@@ -162,17 +162,17 @@ def test_compressed_sections_are_the_plain_ones(tmp_path, how):
 TARGETS = ["x86_64", "i386", "aarch64", "armv7", "powerpc64", "powerpc64le", "s390x", "mips", "loongarch64"]
 
 
-def for_target(tmp_path: Path, target: str, text: str = SOURCE) -> str:
+def write_for_target(tmp_path: Path, target: str, text: str = SOURCE) -> str:
     flags = (f"--target={target}-linux-gnu", "-c", "-gdwarf-4")
     try:
-        return built(tmp_path, *flags, compiler="clang", text=text)
+        return build(tmp_path, *flags, compiler="clang", text=text)
     except subprocess.CalledProcessError:
         pytest.skip(f"this clang does not compile for {target}")
 
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_relocation_is_what_pyelftools_does_one_by_one(tmp_path, target):
-    path = for_target(tmp_path, target)
+    path = write_for_target(tmp_path, target)
     with open(path, "rb") as file, elf.open_elf(path) as image:
         theirs = ELFFile(file).get_dwarf_info()
         for name, section in ((".debug_info", theirs.debug_info_sec), (".debug_line", theirs.debug_line_sec)):
@@ -182,7 +182,7 @@ def test_relocation_is_what_pyelftools_does_one_by_one(tmp_path, target):
 @pytest.mark.parametrize("target", [*TARGETS, "riscv64", "riscv32", "sparc64", "mips64", "powerpc"])
 def test_strings_are_found_through_relocation(tmp_path, target):
     """Thread-local addresses, which no layout depends on, are passed over."""
-    path = for_target(tmp_path, target, "__thread int local; " + SOURCE)
+    path = write_for_target(tmp_path, target, "__thread int local; " + SOURCE)
     with elf.open_elf(path) as image:
         reading = dwarf.read_elf(image, Wanted(frozenset({"ring"})), ReadOptions())
     assert [(s.name, [str(f.source) for f in s.fields]) for s in reading.structs] == [("ring", ["ring.c:1"] * 2)]
@@ -194,6 +194,6 @@ def test_notes_that_overlap_are_refused(tmp_path):
     content = bytearray(elf_file({".note.x": bytes(1 << 20)}))
     table = int.from_bytes(content[40:48], "little")
     content[60:62] = (3 + 2000).to_bytes(2, "little")
-    path = written(tmp_path, bytes(content) + bytes(content[table + 64 : table + 128]) * 2000)
+    path = write(tmp_path, bytes(content) + bytes(content[table + 64 : table + 128]) * 2000)
     with elf.open_elf(path) as image, pytest.raises(ReadError, match="its 2001 notes are larger than the file"):
         assert image.build_id

@@ -15,17 +15,17 @@ from elftools.elf.enums import ENUM_E_MACHINE, ENUM_SH_TYPE_BASE
 
 from layoutlint.readers.elf import headers
 from layoutlint.readers.elf.headers import Headers
-from tests.harness.pace import within
+from tests.harness.pace import limit_time
 from tests.readers.dwarf.dwarf_file import elf as elf_file
-from tests.readers.elf.test_elf import TARGETS, built, for_target, tool
+from tests.readers.elf.test_elf import TARGETS, build, tool, write_for_target
 
 
-def parsed(path: str | Path) -> Headers:
+def parse(path: str | Path) -> Headers:
     with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
         return headers.parse(content)
 
 
-def of_pyelftools(path: str | Path) -> tuple[object, ...]:
+def pyelftools_headers(path: str | Path) -> tuple[object, ...]:
     """Bits, byte order, machine, whether it is an object, and the sections with their types as numbers."""
     with open(path, "rb") as file:
         elf = ELFFile(file)
@@ -37,7 +37,7 @@ def of_pyelftools(path: str | Path) -> tuple[object, ...]:
 
 
 def agrees(path: str | Path) -> Headers:
-    mine, (*file, theirs) = parsed(path), of_pyelftools(path)
+    mine, (*file, theirs) = parse(path), pyelftools_headers(path)
     assert [mine.bits, mine.little_endian, mine.machine, mine.is_relocatable] == file
     assert [(s.name, s.flags, s.offset, s.size, s.link, s.info) for s in mine.sections] == [(s[0], *s[2:]) for s in theirs]
     # Types that belong to a machine have names in other tables of pyelftools.
@@ -47,12 +47,12 @@ def agrees(path: str | Path) -> Headers:
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_objects_of_all_machines(tmp_path, target):
-    assert agrees(for_target(tmp_path, target)).is_relocatable
+    assert agrees(write_for_target(tmp_path, target)).is_relocatable
 
 
 @pytest.mark.parametrize("flags", [(), ("-shared", "-fPIC"), ("-static",)])
 def test_what_the_linker_makes(tmp_path, flags):
-    assert not agrees(built(tmp_path, *flags)).is_relocatable
+    assert not agrees(build(tmp_path, *flags)).is_relocatable
 
 
 def test_the_interpreter_itself():
@@ -63,7 +63,7 @@ def test_more_sections_than_the_header_can_count(tmp_path):
     source, path = tmp_path / "many.s", tmp_path / "many.o"
     source.write_text("".join(f'.section s{n},"a"\n.byte 1\n' for n in range(70_000)))
     subprocess.run([tool("as"), str(source), "-o", str(path)], check=True)
-    found = parsed(path)
+    found = parse(path)
     assert len(found.sections) > 70_000
     assert {s.name for s in found.sections} >= {f"s{n}" for n in range(70_000)}
 
@@ -71,7 +71,7 @@ def test_more_sections_than_the_header_can_count(tmp_path):
 WHOLE = elf_file({".debug_info": b"0123456789"})
 
 
-def changed(at: int, layout: str, value: int) -> bytes:
+def change(at: int, layout: str, value: int) -> bytes:
     content = bytearray(WHOLE)
     struct.pack_into(layout, content, at, value)
     return bytes(content)
@@ -82,13 +82,13 @@ BAD = [
     ("no magic number", b"\x7fELG" + WHOLE[4:], "the magic number is missing"),
     ("short", WHOLE[:51], "no longer than this"),
     ("cut in the header", WHOLE[:60], "the file ends inside its header"),
-    ("class", changed(4, "B", 3), "neither of 32 nor of 64 bits"),
-    ("byte order", changed(5, "B", 0), "neither of 32 nor of 64 bits"),
-    ("entry size", changed(58, "<H", 40), "section headers of 40 bytes"),
-    ("table behind the file", changed(40, "<Q", len(WHOLE)), "the section headers at .* lie outside the file"),
-    ("table at the end of numbers", changed(40, "<Q", (1 << 64) - 1), "the section headers at .* lie outside"),
-    ("too many sections", changed(60, "<H", 4), "the 4 section headers at .* lie outside the file"),
-    ("names in a section that is not there", changed(62, "<H", 3), "section names in section 3 of 3"),
+    ("class", change(4, "B", 3), "neither of 32 nor of 64 bits"),
+    ("byte order", change(5, "B", 0), "neither of 32 nor of 64 bits"),
+    ("entry size", change(58, "<H", 40), "section headers of 40 bytes"),
+    ("table behind the file", change(40, "<Q", len(WHOLE)), "the section headers at .* lie outside the file"),
+    ("table at the end of numbers", change(40, "<Q", (1 << 64) - 1), "the section headers at .* lie outside"),
+    ("too many sections", change(60, "<H", 4), "the 4 section headers at .* lie outside the file"),
+    ("names in a section that is not there", change(62, "<H", 3), "section names in section 3 of 3"),
 ]  # fmt: skip
 
 
@@ -96,17 +96,17 @@ BAD = [
 def test_damage(tmp_path, content, message):
     (tmp_path / "file").write_bytes(content)
     with pytest.raises(ValueError, match=message):
-        parsed(tmp_path / "file")
+        parse(tmp_path / "file")
 
 
 @pytest.mark.parametrize(("content", "names"), [
-    (changed(40, "<Q", 0), []),
-    (changed(62, "<H", 0), ["", "", ""]),
-    (changed(62, "<H", 1), ["0123456789", "123456789", ""]),
+    (change(40, "<Q", 0), []),
+    (change(62, "<H", 0), ["", "", ""]),
+    (change(62, "<H", 1), ["0123456789", "123456789", ""]),
 ])  # fmt: skip
 def test_names_can_be_missing(tmp_path, content, names):
     (tmp_path / "file").write_bytes(content)
-    assert [s.name for s in parsed(tmp_path / "file").sections] == names
+    assert [s.name for s in parse(tmp_path / "file").sections] == names
 
 
 def test_names_without_end_do_not_take_long(tmp_path):
@@ -117,5 +117,5 @@ def test_names_without_end_do_not_take_long(tmp_path):
     struct.pack_into("<HHH", content, 58, 64, count, 1)
     section = struct.pack("<IIQQQQIIQQ", 0, 1, SH_FLAGS.SHF_ALLOC, 0, 64, names, 0, 0, 1, 0)
     (tmp_path / "file").write_bytes(bytes(content) + b"n" * names + section * count)
-    with within(2):
-        assert {len(s.name) for s in parsed(tmp_path / "file").sections} == {256}
+    with limit_time(2):
+        assert {len(s.name) for s in parse(tmp_path / "file").sections} == {256}

@@ -36,18 +36,18 @@ def stored_lz4(data: bytes) -> bytes:
     return lz4.MAGIC + b"".join(blocks)
 
 
-def sized(pack: Callable[[bytes], bytes]) -> Callable[[bytes], bytes]:
+def size_packer(pack: Callable[[bytes], bytes]) -> Callable[[bytes], bytes]:
     """Return a packer that appends the size of the content, as size_append of scripts/Makefile.lib does."""
     return lambda data: pack(data) + struct.pack("<I", len(data))
 
 
 PACKERS: dict[str, Callable[[bytes], bytes]] = {
     "gzip": gzip.compress,
-    "bzip2": sized(bz2.compress),
-    "lzma": sized(lambda data: lzma.compress(data, lzma.FORMAT_ALONE)),
-    "xz": sized(lambda data: lzma.compress(data, check=lzma.CHECK_CRC32)),
-    "zstd": sized(compression.zstd().compress),
-    "lz4": sized(stored_lz4),
+    "bzip2": size_packer(bz2.compress),
+    "lzma": size_packer(lambda data: lzma.compress(data, lzma.FORMAT_ALONE)),
+    "xz": size_packer(lambda data: lzma.compress(data, check=lzma.CHECK_CRC32)),
+    "zstd": size_packer(compression.zstd().compress),
+    "lz4": size_packer(stored_lz4),
 }
 
 

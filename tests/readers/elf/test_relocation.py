@@ -14,7 +14,7 @@ import pytest
 
 from layoutlint.errors import ReadError
 from layoutlint.readers.elf import elf_file, relocation
-from tests.readers.elf.test_elf import built, written
+from tests.readers.elf.test_elf import build, write
 
 
 @pytest.fixture(params=["compiled", "interpreted"])
@@ -35,7 +35,7 @@ def module(request, monkeypatch) -> ModuleType:
 VALUES = (0, 0x1000, 0xFFFFFFFFFFFFFFF0)
 
 
-def applied(module, machine, bits, little, has_addends, *entries, data=bytes(16)) -> bytes:
+def apply(module, machine, bits, little, has_addends, *entries, data=bytes(16)) -> bytes:
     """The section after entries of (offset, symbol, type, addend)."""
     mark = "<" if little else ">"
     shift = 32 if bits == 64 else 8
@@ -75,7 +75,7 @@ ENTRIES = [
 
 @pytest.mark.parametrize(("machine", "bits", "little", "has_addends", "entry", "before", "after"), ENTRIES)
 def test_what_an_entry_does(module, machine, bits, little, has_addends, entry, before, after):
-    assert applied(module, machine, bits, little, has_addends, entry, data=before) == after
+    assert apply(module, machine, bits, little, has_addends, entry, data=before) == after
 
 
 BAD = [
@@ -95,12 +95,12 @@ BAD = [
 @pytest.mark.parametrize(("entry", "message"), [row[1:] for row in BAD], ids=[row[0] for row in BAD])
 def test_bad_entries(module, entry, message):
     with pytest.raises(ValueError, match=f"^{message}$"):
-        applied(module, "EM_X86_64", 64, True, True, (0, 1, 1, 0), entry)
+        apply(module, "EM_X86_64", 64, True, True, (0, 1, 1, 0), entry)
 
 
 def test_a_section_shorter_than_a_value(module):
     with pytest.raises(ValueError, match="points outside"):
-        applied(module, "EM_X86_64", 64, True, True, (0, 1, 1, 0), data=b"abc")
+        apply(module, "EM_X86_64", 64, True, True, (0, 1, 1, 0), data=b"abc")
 
 
 @pytest.mark.parametrize("size", [1, 8, 23, 25])
@@ -142,7 +142,7 @@ def test_long_tables_are_one(module):
     """More entries than are taken at once; each writes its number."""
     count = 150_000
     entries = [(8 * n, 0, 1, n) for n in range(count)]
-    data = applied(module, "EM_X86_64", 64, True, True, *entries, data=bytes(8 * count))
+    data = apply(module, "EM_X86_64", 64, True, True, *entries, data=bytes(8 * count))
     assert array("Q", data) == array("Q", range(count))
 
 
@@ -163,13 +163,13 @@ def test_compiled_and_interpreted_agree_on_anything(module):
 
 def outcome(module, *arguments) -> bytes | str:
     try:
-        return applied(module, *arguments, data=bytes(range(32)))
+        return apply(module, *arguments, data=bytes(range(32)))
     except ValueError as error:
         return str(error)
 
 
 def test_relocated_sections_cannot_be_changed_and_hash(tmp_path):
-    with elf_file.open_elf(built(tmp_path, "-c")) as image:
+    with elf_file.open_elf(build(tmp_path, "-c")) as image:
         section = image.section(".debug_info")
         assert section.readonly
         assert {bytes(section[:4])} == {section[:4]}
@@ -177,11 +177,11 @@ def test_relocated_sections_cannot_be_changed_and_hash(tmp_path):
 
 def test_tables_that_overlap_are_refused(tmp_path):
     """Five hundred more headers that mean the same table, which would be carried out as often."""
-    content = bytearray(Path(built(tmp_path, "-c")).read_bytes())
+    content = bytearray(Path(build(tmp_path, "-c")).read_bytes())
     start, count = struct.unpack_from("<Q", content, 40)[0], struct.unpack_from("<H", content, 60)[0]
     headers = [content[start + 64 * n : start + 64 * (n + 1)] for n in range(count)]
     table = max((h for h in headers if h[4] == 4), key=lambda h: struct.unpack_from("<Q", h, 32))  # SHT_RELA
     struct.pack_into("<H", content, 60, count + 500)
-    path = written(tmp_path, bytes(content) + bytes(table) * 500)
+    path = write(tmp_path, bytes(content) + bytes(table) * 500)
     with elf_file.open_elf(path) as image, pytest.raises(ReadError, match="its 501 relocation tables are larger than the file"):
         image.section(".debug_info")

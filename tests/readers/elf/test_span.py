@@ -10,7 +10,7 @@ import pytest
 from layoutlint.readers.elf import elf_file as elf
 from layoutlint.readers.elf.span import Span
 from tests.readers.dwarf.dwarf_file import elf as elf_file
-from tests.readers.elf.test_elf import tool, written
+from tests.readers.elf.test_elf import tool, write
 
 STRINGS = b"\0zone\0node\0freezone\0"
 AROUND = b"node\0" + STRINGS + b"node\0"
@@ -51,7 +51,7 @@ def test_what_is_outside(text, position, message):
 
 
 def test_a_plain_section_is_searched_in_the_mapping(tmp_path):
-    with elf.open_elf(written(tmp_path, elf_file({".comment": b"zone\0", ".debug_str": STRINGS}))) as image:
+    with elf.open_elf(write(tmp_path, elf_file({".comment": b"zone\0", ".debug_str": STRINGS}))) as image:
         span = image.span(".debug_str")
         assert isinstance(span.text, mmap.mmap)
         assert (len(span), span.find(b"zone\0", 2), span.string(11)) == (20, 15, b"freezone")
@@ -59,7 +59,7 @@ def test_a_plain_section_is_searched_in_the_mapping(tmp_path):
 
 
 def test_a_compressed_section_is_searched_in_memory(tmp_path):
-    plain, small = written(tmp_path, elf_file({".debug_str": STRINGS + bytes(500)})), str(tmp_path / "small.o")
+    plain, small = write(tmp_path, elf_file({".debug_str": STRINGS + bytes(500)})), str(tmp_path / "small.o")
     subprocess.run([tool("objcopy"), "--compress-debug-sections=zlib", plain, small], check=True)
     with elf.open_elf(small) as image:
         span = image.span(".debug_str")

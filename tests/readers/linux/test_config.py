@@ -11,7 +11,7 @@ import pytest
 from layoutlint.model.reading import Reading, ReadOptions
 from layoutlint.model.wanted import Wanted
 from layoutlint.readers import dispatch
-from tests.readers.elf.test_elf import built, tool
+from tests.readers.elf.test_elf import build, tool
 from tests.readers.linux.test_version import BANNER, MODINFO, RING
 
 COMPILER = "gcc-12 (Debian 12.2.0-14+deb12u1) 12.2.0"
@@ -36,7 +36,7 @@ ON = frozenset(("SMP", "PREEMPT_DYNAMIC", "XFS_FS", "IO_URING_ZCRX"))
 def vmlinux(folder: Path, banner: str = DEBIAN, name: str = "vmlinux") -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / name
-    made = built(folder, "-c", "-fno-toplevel-reorder", text=RING + MODINFO % "a=b" + BANNER % banner)
+    made = build(folder, "-c", "-fno-toplevel-reorder", text=RING + MODINFO % "a=b" + BANNER % banner)
     Path(made).rename(path)
     return path
 

@@ -14,7 +14,7 @@ from layoutlint.readers.dispatch import read
 from layoutlint.readers.elf import elf_file
 from layoutlint.readers.linux import running
 from tests.readers.btf.btf_blob import LONG, blob, ring_of
-from tests.readers.elf.test_debug_files import moved, programs, ran
+from tests.readers.elf.test_debug_files import move, programs, run_tool
 
 RELEASE = "6.12.107+deb13-amd64"
 RING = Wanted(frozenset(["ring"]))
@@ -30,7 +30,7 @@ PLACES = (
 def root(tmp_path, monkeypatch) -> Path:
     """A system whose running kernel is `one`, with BTF of 8 bytes where DWARF has more; `two` is another."""
     one, _ = programs(tmp_path / "built", "-Wl,--build-id")
-    ran("objcopy", "-O", "binary", "--only-section=.note.gnu.build-id", one, tmp_path / "notes", cwd=tmp_path)
+    run_tool("objcopy", "-O", "binary", "--only-section=.note.gnu.build-id", one, tmp_path / "notes", cwd=tmp_path)
     for name, content in {
         "sys/kernel/btf/vmlinux": blob(LONG + ring_of(1)),
         "sys/kernel/notes": (tmp_path / "notes").read_bytes(),
@@ -57,7 +57,7 @@ def place_of(root: Path, program: Path, place: str) -> Path:
 
 @pytest.mark.parametrize("place", PLACES)
 def test_it_is_read_in_each_place(root, tmp_path, place):
-    debug = moved(tmp_path / "built/one", place_of(root, tmp_path / "built/one", place))
+    debug = move(tmp_path / "built/one", place_of(root, tmp_path / "built/one", place))
     reader, bits, notes = read_running(root, "dwarf")
     assert (reader, bits) == ("dwarf", 64 * 8)
     assert notes[0] == f"the running kernel's debug information was read from {debug}"
@@ -75,22 +75,22 @@ def test_none(root):
 
 
 def test_that_of_another_build_is_not_read(root, tmp_path):
-    moved(tmp_path / "built/two", root / PLACES[1].format(release=RELEASE))
+    move(tmp_path / "built/two", root / PLACES[1].format(release=RELEASE))
     with pytest.raises(ReadError, match=r"has the build id .*, and .* is the running kernel's"):
         read_running(root, "dwarf")
-    moved(tmp_path / "built/one", root / PLACES[5].format(release=RELEASE))
+    move(tmp_path / "built/one", root / PLACES[5].format(release=RELEASE))
     assert read_running(root, "dwarf")[0] == "dwarf"
 
 
 def test_without_build_id_the_banner_counts(root, tmp_path):
     (root / "sys/kernel/notes").unlink()
-    place = moved(tmp_path / "built/one", root / PLACES[1].format(release=RELEASE))
+    place = move(tmp_path / "built/one", root / PLACES[1].format(release=RELEASE))
     banner = f"Linux version {RELEASE} (a@b) (gcc 14) #1 SMP Debian 6.12.107-1 (2026-07-01)"
     (root / "proc/version").write_text(f"{banner}\n")
     with pytest.raises(ReadError, match="has another banner than /proc/version"):
         read_running(root, "dwarf")
     (tmp_path / "built/banner.c").write_text(f'const char linux_banner[] = "{banner}\\n";\n')
-    ran("gcc", "-g", "-Wl,--build-id=none", "banner.c", "one.c", "-o", place, cwd=tmp_path / "built")
+    run_tool("gcc", "-g", "-Wl,--build-id=none", "banner.c", "one.c", "-o", place, cwd=tmp_path / "built")
     assert read_running(root, "dwarf")[0] == "dwarf"
 
 

@@ -12,7 +12,7 @@ from layoutlint.model.reading import ReadOptions
 from layoutlint.model.wanted import Wanted
 from layoutlint.readers import dispatch
 from layoutlint.readers.linux import version as linux_version
-from tests.readers.elf.test_elf import built, tool
+from tests.readers.elf.test_elf import build, tool
 
 RING = "struct ring { long head; } ring;\n"
 MODINFO = '__attribute__((section(".modinfo"), used)) static const char told[] = "license=GPL\\0%s";\n'
@@ -68,12 +68,12 @@ def version(path: object) -> tuple[int, ...] | None:
 
 @pytest.mark.parametrize(("text", "expected"), [case[1:] for case in FILES], ids=[case[0] for case in FILES])
 def test_files(tmp_path, text, expected):
-    path = built(tmp_path, "-c", "-fno-toplevel-reorder", text=RING + text)
+    path = build(tmp_path, "-c", "-fno-toplevel-reorder", text=RING + text)
     assert version(path) == expected
 
 
 def test_debug_information_alone_does_not_tell(tmp_path):
-    path = built(tmp_path, "-c", text=RING + MODINFO % "a=b" + BANNER % "Linux version 6.8.1 (a@b)")
+    path = build(tmp_path, "-c", text=RING + MODINFO % "a=b" + BANNER % "Linux version 6.8.1 (a@b)")
     subprocess.run([tool("objcopy"), "--only-keep-debug", path, f"{path}.debug"], check=True)
     assert (version(path), version(f"{path}.debug")) == ((6, 8, 1), None)
 

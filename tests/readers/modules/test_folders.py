@@ -45,7 +45,7 @@ why = "a test"
 """
 
 
-def compiled(path: Path, text: str) -> Path:
+def compile_object(path: Path, text: str) -> Path:
     """An object file with DWARF; `#line` gives all of them the same places."""
     path.parent.mkdir(parents=True, exist_ok=True)
     source = f'#line 1 "shared.h"\n{text}\n'
@@ -57,7 +57,7 @@ def compiled(path: Path, text: str) -> Path:
 def made(tmp_path_factory) -> Path:
     root = tmp_path_factory.mktemp("modules")
     for path, text in MODULES.items():
-        compiled(root / "6.1.0" / path, text)
+        compile_object(root / "6.1.0" / path, text)
     (root / "rules.toml").write_text(RULES)
     return root
 
@@ -68,13 +68,13 @@ def root(made, tmp_path) -> Path:
     return Path(shutil.copytree(made, tmp_path / "root", symlinks=True))
 
 
-def checked(root: Path, *arguments: str | Path) -> dict:
+def check(root: Path, *arguments: str | Path) -> dict:
     done = run("check", *arguments, "--rules", "rules.toml", "--format", "json", cwd=root)
     assert done.stderr == ""
     return json.loads(done.stdout)
 
 
-def told(report: dict) -> list[tuple[str, str, list[str]]]:
+def describe(report: dict) -> list[tuple[str, str, list[str]]]:
     """Rule, outcome and the names of the files of every finding, those that are kept included."""
     return [
         (finding["rule"], finding["outcome"], [Path(path).name for path in (finding["input"], *finding["also"]) if path])
@@ -90,8 +90,8 @@ JUDGED = [
 
 
 def test_what_is_the_same_in_many_is_judged_once(made):
-    report = checked(made, "6.1.0")
-    assert told(report) == JUDGED
+    report = check(made, "6.1.0")
+    assert describe(report) == JUDGED
     assert report["coverage"]["structs"] == 3
     assert [(i["path"], i["reader"], i["structs"], i["files"]) for i in report["inputs"]] == [("6.1.0", "dwarf", 3, 4)]
     assert report["exit"] == 1
@@ -99,8 +99,8 @@ def test_what_is_the_same_in_many_is_judged_once(made):
 
 def test_files_given_one_by_one_are_told_the_same(made):
     files = [f"6.1.0/{path}" for path in MODULES]
-    report = checked(made, *files)
-    assert sorted((rule, outcome, sorted(names)) for rule, outcome, names in told(report)) == sorted(
+    report = check(made, *files)
+    assert sorted((rule, outcome, sorted(names)) for rule, outcome, names in describe(report)) == sorted(
         (rule, outcome, sorted(names)) for rule, outcome, names in JUDGED
     )
     assert [i["files"] for i in report["inputs"]] == [None] * 4
@@ -143,26 +143,26 @@ def test_show_names_each_file_once(made):
 class TestWhatIsAFolderOfModules:
     def test_sources_make_it_a_tree_of_c(self, root):
         (root / "6.1.0/kernel/one.c").write_text("struct shared { long only; } s;\n")
-        assert [i["reader"] for i in checked(root, "6.1.0")["inputs"]] == ["clang"]
+        assert [i["reader"] for i in check(root, "6.1.0")["inputs"]] == ["clang"]
 
     @pytest.mark.parametrize("mark", ["Makefile", "Kbuild", "Kconfig", "compile_commands.json"])
     def test_what_builds_it_makes_it_a_tree_of_c(self, root, mark):
         (root / "6.1.0" / mark).write_text("")
-        assert checked(root, "6.1.0")["inputs"] == []
+        assert check(root, "6.1.0")["inputs"] == []
 
     def test_vmlinux_is_one_of_its_files(self, root):
-        compiled(root / "6.1.0/vmlinux", f"{SHARED} struct shared s;")
-        assert told(checked(root, "6.1.0"))[1] == (*JUDGED[1][:2], [*JUDGED[1][2], "vmlinux"])
+        compile_object(root / "6.1.0/vmlinux", f"{SHARED} struct shared s;")
+        assert describe(check(root, "6.1.0"))[1] == (*JUDGED[1][:2], [*JUDGED[1][2], "vmlinux"])
 
     def test_links_out_of_it_are_not_followed(self, root):
-        other = compiled(root / "elsewhere/five.ko", "struct own { long a, b; } own;")
+        other = compile_object(root / "elsewhere/five.ko", "struct own { long a, b; } own;")
         (root / "6.1.0/kernel/five.ko").symlink_to(other)
         (root / "6.1.0/build").symlink_to(root)
         (root / "6.1.0/kernel/fs/loop").symlink_to(root / "6.1.0")
         (root / "6.1.0/weak-updates").mkdir()
         (root / "6.1.0/weak-updates/one.ko").symlink_to(root / "6.1.0/kernel/fs/one.ko")
-        report = checked(root, "6.1.0")
-        assert told(report) == JUDGED
+        report = check(root, "6.1.0")
+        assert describe(report) == JUDGED
         assert report["inputs"][0]["notes"] == ["links that lead out of it were not followed: 1"]
 
     def test_raw_btf(self, root):
@@ -179,8 +179,8 @@ class TestWhatCannotBeRead:
         for name in ("five", "six"):
             subprocess.run([need("strip"), "-g", "-o", root / f"6.1.0/{name}.ko", root / "6.1.0/kernel/fs/one.ko"], check=True)
         (root / "6.1.0/seven.ko").write_bytes(b"\x7fELF")
-        report = checked(root, "6.1.0")
-        assert told(report) == JUDGED
+        report = check(root, "6.1.0")
+        assert describe(report) == JUDGED
         many, one = report["unread"]
         assert (many["origin"], many["files"]) == ("6.1.0", ["6.1.0/five.ko", "6.1.0/six.ko"])
         assert many["reason"].startswith("has no debug information (neither DWARF nor BTF)")
@@ -222,10 +222,10 @@ class TestSplitBtf:
     @pytest.fixture
     def split(self, tmp_path) -> Path:
         folder = tmp_path / "lib/modules/6.1.0-test"
-        vmlinux = compiled(folder / "vmlinux", f"{SHARED}struct shared s;")
+        vmlinux = compile_object(folder / "vmlinux", f"{SHARED}struct shared s;")
         subprocess.run([need("pahole"), "-J", vmlinux], check=True)
         for path in ("kernel/one.ko", "kernel/two.ko"):
-            module = compiled(folder / path, MODULES["kernel/fs/one.ko"])
+            module = compile_object(folder / path, MODULES["kernel/fs/one.ko"])
             subprocess.run([need("pahole"), "-J", "--btf_base", vmlinux, module], check=True)
             subprocess.run([need("objcopy"), "--strip-debug", module], check=True)
         (tmp_path / "rules.toml").write_text(RULES)
@@ -233,8 +233,8 @@ class TestSplitBtf:
 
     @pytest.mark.parametrize("given", ["lib/modules/6.1.0-test", "lib/modules/6.1.0-test/kernel"])
     def test_the_base_is_found(self, split, given):
-        report = checked(split, given, "--reader", "btf")
-        assert told(report) == [
+        report = check(split, given, "--reader", "btf")
+        assert describe(report) == [
             ("own-is-small", "broken", ["one.ko", "two.ko"]),
             ("shared-on-one-line", "kept", ["vmlinux"]),
         ]
@@ -243,13 +243,13 @@ class TestSplitBtf:
         top = split / "usr/lib/debug/boot"
         top.mkdir(parents=True)
         (split / "lib/modules/6.1.0-test/vmlinux").rename(top / "vmlinux-6.1.0-test")
-        assert told(checked(split, "lib/modules/6.1.0-test"))[-1][2] == ["vmlinux-6.1.0-test"]
+        assert describe(check(split, "lib/modules/6.1.0-test"))[-1][2] == ["vmlinux-6.1.0-test"]
 
     def test_each_release_has_its_own(self, split):
         """All kernels of a machine at once: `struct shared` is twice as large in the second."""
         modules = split / "lib/modules"
-        vmlinux = compiled(modules / "6.2.0-test/vmlinux", "struct shared { long a[4]; };\nstruct shared s;")
-        module = compiled(modules / "6.2.0-test/kernel/one.ko", "struct shared { long a[4]; };\nstruct own { struct shared s; } own;")
+        vmlinux = compile_object(modules / "6.2.0-test/vmlinux", "struct shared { long a[4]; };\nstruct shared s;")
+        module = compile_object(modules / "6.2.0-test/kernel/one.ko", "struct shared { long a[4]; };\nstruct own { struct shared s; } own;")
         subprocess.run([need("pahole"), "-J", vmlinux], check=True)
         subprocess.run([need("pahole"), "-J", "--btf_base", vmlinux, module], check=True)
         shown = json.loads(run("show", "lib/modules", "own", "--reader", "btf", "--format", "json", cwd=split).stdout)
@@ -261,15 +261,15 @@ class TestSplitBtf:
 
     def test_without_a_base_nothing_is_told(self, split):
         (split / "lib/modules/6.1.0-test/vmlinux").rename(split / "elsewhere")
-        report = checked(split, "lib/modules/6.1.0-test")
+        report = check(split, "lib/modules/6.1.0-test")
         assert ([u["files"] for u in report["unread"]], report["exit"]) == (
             [[f"lib/modules/6.1.0-test/kernel/{name}.ko" for name in ("one", "two")]], 3,
         )  # fmt: skip
         assert "--btf-base FILE" in report["unread"][0]["reason"]
-        assert checked(split, "lib/modules/6.1.0-test", "--btf-base", "elsewhere")["exit"] == 1
+        assert check(split, "lib/modules/6.1.0-test", "--btf-base", "elsewhere")["exit"] == 1
 
     def test_a_base_of_another_build(self, split):
-        subprocess.run([need("pahole"), "-J", compiled(split / "wrong", "struct x { int a; } x;")], check=True)
-        report = checked(split, "lib/modules/6.1.0-test/kernel", "--btf-base", "wrong")
+        subprocess.run([need("pahole"), "-J", compile_object(split / "wrong", "struct x { int a; } x;")], check=True)
+        report = check(split, "lib/modules/6.1.0-test/kernel", "--btf-base", "wrong")
         assert [len(u["files"]) for u in report["unread"]] == [2]
         assert report["exit"] == 3

@@ -11,7 +11,7 @@ from layoutlint import api
 from layoutlint.model.record import replace
 from layoutlint.model.structs import Source, Struct
 from layoutlint.readers.order_uses import OrderUse, Search, find_order_uses, forbids, member_names
-from tests.harness.pace import within
+from tests.harness.pace import limit_time
 
 HEADER = """
 typedef unsigned char __u8; typedef unsigned short __le16; typedef unsigned int __le32; typedef unsigned int __u32;
@@ -63,14 +63,14 @@ def search(tmp_path: Path, name: str, text: str, file: str = "use.c") -> Search:
     return find_order_uses(structs()[name], [str(tmp_path)])
 
 
-def shown(use: OrderUse) -> str:
+def show(use: OrderUse) -> str:
     """A use in short: `member-range 3 range start~: head tail`."""
     place = "" if use.place == "anywhere" else f" {use.place}"
     inner = "~" if use.any_order else ""
     return f"{use.kind} {use.line} {use.scope}{place}{inner}: {' '.join(use.members)}".strip()
 
 
-def in_function(body: str) -> str:
+def function_text(body: str) -> str:
     return f'#include "ring.h"\nint f(struct ring *r, struct ring *q, void *buffer, int n)\n{{\n{body}\n}}\n'
 
 
@@ -92,10 +92,10 @@ USES = [
     ("struct ring a = { .head = 1 }, b = { { 0, 0 }, 3 };", "positional-initialiser 1 order start: link head"),
     ("DEFINE_PER_CPU(struct ring, rings) = { { 0, 0 }, 3 };", "positional-initialiser 1 order start: link head"),
     ("DEFINE_PER_CPU(struct ring, rings) = { .head = 3 };", None),
-    (in_function("*r = (struct ring){ { 0, 0 }, 3 };"), "positional-initialiser 4 order start: link head"),
-    (in_function("*r = (struct ring){ .head = 3 };"), None),
-    (in_function("g(&(const struct ring){ { 0, 0 }, 3 });"), "positional-initialiser 4 order start: link head"),
-    (in_function("if (n == sizeof(struct ring)) { n = 1, n++; }"), None),
+    (function_text("*r = (struct ring){ { 0, 0 }, 3 };"), "positional-initialiser 4 order start: link head"),
+    (function_text("*r = (struct ring){ .head = 3 };"), None),
+    (function_text("g(&(const struct ring){ { 0, 0 }, 3 });"), "positional-initialiser 4 order start: link head"),
+    (function_text("if (n == sizeof(struct ring)) { n = 1, n++; }"), None),
     ("typedef struct ring ring_t;\nring_t r = { { 0, 0 }, 1 };", "positional-initialiser 2 order start: link head"),
     ("typedef struct ring ring_t;\nring_t r = { .head = 1 };", None),
     ("#define RING_INIT(n) { { 0, 0 }, (n) }\nstruct ring r = RING_INIT(3);", "positional-initialiser 1 order start: link head"),
@@ -195,57 +195,57 @@ USES = [
     ("void g(void) { DEFINE(RING_SIZE, sizeof(struct ring)); OFFSET(A, list, head); }", None),
     ("char pad[64 - offsetof(struct ring, tail)];", "offset-constant 1 offset: tail"),
     ("enum { HEAD = offsetof(struct ring, head) };", "offset-constant 1 offset: head"),
-    (in_function("switch (n) { case offsetof(struct ring, head): return 1; }"), "offset-constant 4 offset: head"),
+    (function_text("switch (n) { case offsetof(struct ring, head): return 1; }"), "offset-constant 4 offset: head"),
     ("struct stat t[] = { { \"head\", offsetof(struct ring, head) }, };", None),
-    (in_function("return *(int *)((char *)r + offsetof(struct ring, head));"), None),
-    (in_function("kmem_cache_create_usercopy(\"r\", sizeof(struct ring), 0, 0, offsetof(struct ring, name), 8, NULL);"), None),
-    (in_function("container_of(buffer, struct ring, link)->head = 1;"), None),
+    (function_text("return *(int *)((char *)r + offsetof(struct ring, head));"), None),
+    (function_text("kmem_cache_create_usercopy(\"r\", sizeof(struct ring), 0, 0, offsetof(struct ring, name), 8, NULL);"), None),
+    (function_text("container_of(buffer, struct ring, link)->head = 1;"), None),
     ("CACHELINE_ASSERT_GROUP_MEMBER(struct ring, hot, head);", "group-assertion 1 offset: head"),
     # ranges
-    (in_function("memset(&r->head, 0, offsetof(struct ring, data) - offsetof(struct ring, head));"), "member-range 4 range~: head tail name data"),
-    (in_function("memset(&r->name, 0, sizeof(struct ring) - offsetof(struct ring, name));"), "member-range 4 range end~: name data word count"),
-    (in_function("memset(&r->name, 0, sizeof(*r) - offsetof(struct ring, name));"), "member-range 4 range end~: name data word count"),
-    (in_function("memcpy(r, q, offsetof(struct ring, data));"), f"member-range 4 range start~: {FIVE}"),
-    (in_function("if (n < offsetofend(struct ring, tail)) return 1;"), "member-range 4 range start~: link head tail"),
-    (in_function("memset(&r->head, 0, sizeof(r->head) + sizeof(r->tail));"), "member-range 4 range: head tail"),
-    (in_function("memset(&r->head, 0, 8);"), "member-range 4 range: head tail"),
-    (in_function("memset(&r->head, 0, 4);"), None),
-    (in_function("memset(&r->head, 0, sizeof(r->head));"), None),
-    (in_function("memcpy(r->name, buffer, sizeof(r->name));"), None),
-    (in_function("memcpy(r->name, buffer, n * sizeof(r->name[0]));"), None),
-    (in_function("memcpy(r->name, buffer, 2 * sizeof(r->name));"), "member-range 4 range: name data"),
-    (in_function("memcpy(r->data, buffer, 4096);"), None),
-    (in_function("memcmp(&r->head, &q->head, (char *)&r->data - (char *)&r->head);"), "member-range 4 range: head tail name data"),
-    (in_function("memset(r, 0, sizeof(*r));"), None),
+    (function_text("memset(&r->head, 0, offsetof(struct ring, data) - offsetof(struct ring, head));"), "member-range 4 range~: head tail name data"),
+    (function_text("memset(&r->name, 0, sizeof(struct ring) - offsetof(struct ring, name));"), "member-range 4 range end~: name data word count"),
+    (function_text("memset(&r->name, 0, sizeof(*r) - offsetof(struct ring, name));"), "member-range 4 range end~: name data word count"),
+    (function_text("memcpy(r, q, offsetof(struct ring, data));"), f"member-range 4 range start~: {FIVE}"),
+    (function_text("if (n < offsetofend(struct ring, tail)) return 1;"), "member-range 4 range start~: link head tail"),
+    (function_text("memset(&r->head, 0, sizeof(r->head) + sizeof(r->tail));"), "member-range 4 range: head tail"),
+    (function_text("memset(&r->head, 0, 8);"), "member-range 4 range: head tail"),
+    (function_text("memset(&r->head, 0, 4);"), None),
+    (function_text("memset(&r->head, 0, sizeof(r->head));"), None),
+    (function_text("memcpy(r->name, buffer, sizeof(r->name));"), None),
+    (function_text("memcpy(r->name, buffer, n * sizeof(r->name[0]));"), None),
+    (function_text("memcpy(r->name, buffer, 2 * sizeof(r->name));"), "member-range 4 range: name data"),
+    (function_text("memcpy(r->data, buffer, 4096);"), None),
+    (function_text("memcmp(&r->head, &q->head, (char *)&r->data - (char *)&r->head);"), "member-range 4 range: head tail name data"),
+    (function_text("memset(r, 0, sizeof(*r));"), None),
     ("void f(struct other *r) { memset(&r->head, 0, 8); }\nstruct ring *r;", None),
     ("memset_after(&r, 0, x); int z = bpf_ctx_range_till(struct ring, head, name);", "member-range 1 range~: head tail name"),
-    (in_function("return (&r->head)[n];"), "member-index 4 order: head tail name data word count"),
-    (in_function("return (&n)[1] + (&r->head == &n);"), None),
+    (function_text("return (&r->head)[n];"), "member-index 4 order: head tail name data word count"),
+    (function_text("return (&n)[1] + (&r->head == &n);"), None),
     # casts
-    (in_function("struct link *l = (struct link *)r;"), "first-member-cast 4 first: link"),
-    (in_function("struct link *l = &r->link;"), None),
+    (function_text("struct link *l = (struct link *)r;"), "first-member-cast 4 first: link"),
+    (function_text("struct link *l = &r->link;"), None),
     ("struct ring *g(struct link *l)\n{\n\treturn (struct ring *)l;\n}", "first-member-cast 3 first: link"),
     ("struct ring *g(struct link *l)\n{\n\treturn container_of(l, struct ring, link);\n}", None),
     ("struct ring *g(struct link *l)\n{\n\treturn list_entry(l, struct ring, link);\n}", None),
     ("struct ring *g(void *l)\n{\n\treturn (struct ring *)l;\n}", None),
     ("struct ring *g(char *l)\n{\n\treturn (struct ring *)l;\n}", None),
-    (in_function("return *(char *)r + *((unsigned char *)r + 3);"), None),
-    (in_function("return *(unsigned int *)r;"), "scalar-cast 4 all:"),
+    (function_text("return *(char *)r + *((unsigned char *)r + 3);"), None),
+    (function_text("return *(unsigned int *)r;"), "scalar-cast 4 all:"),
     ("struct twin { int n; };\nvoid g(struct ring *r)\n{\n\tstruct twin *t = (struct twin *)r;\n}", "struct-cast 4 all:"),
     ("typedef struct { int n; } twin;\nvoid g(struct ring *r)\n{\n\ttwin *t = (twin *)r;\n}", "struct-cast 4 all:"),
     ("typedef struct { struct ring r; } outer;\nvoid g(struct ring *r)\n{\n\touter *t = (outer *)r;\n}", None),
     ("struct ring *g(struct where *w)\n{\n\treturn (struct ring *)w;\n}", "struct-cast 3 all:"),
-    (in_function("memset(&r->data[8], 0, 64);"), None),
+    (function_text("memset(&r->data[8], 0, 64);"), None),
     ("struct outer { struct ring ring; };\nvoid g(struct ring *r)\n{\n\tstruct outer *t = (struct outer *)r;\n}", None),
-    (in_function("kfree(&r->link);"), "first-member-free 4 first: link"),
-    (in_function("list_free(&r->link); kfree(r->data);"), None),
+    (function_text("kfree(&r->link);"), "first-member-free 4 first: link"),
+    (function_text("list_free(&r->link); kfree(r->data);"), None),
     # formats that others read
     ("#define RING_GET _IOR('r', 1, struct ring)", "ioctl 1 all:"),
     ("#define RING_GET _IOR('r', 1, struct list)\nstruct ring *r;", None),
-    (in_function("copy_to_user(buffer, r, sizeof(*r));"), "raw-transfer 4 all:"),
-    (in_function("copy_to_user(buffer, &r->head, sizeof(r->head));"), None),
-    (in_function("struct ring x; write(n, &x, sizeof(x));"), "raw-transfer 4 all:"),
-    (in_function("write(n, r->data, sizeof(buffer));"), None),
+    (function_text("copy_to_user(buffer, r, sizeof(*r));"), "raw-transfer 4 all:"),
+    (function_text("copy_to_user(buffer, &r->head, sizeof(r->head));"), None),
+    (function_text("struct ring x; write(n, &x, sizeof(x));"), "raw-transfer 4 all:"),
+    (function_text("write(n, r->data, sizeof(buffer));"), None),
     ("struct disk { struct ring ring; } __attribute__((packed));", "fixed-container 1 all:"),
     ("struct memory { struct ring ring; };", None),
 ]  # fmt: skip
@@ -254,7 +254,7 @@ USES = [
 @pytest.mark.parametrize(("text", "expected"), USES)
 def test_construct(tmp_path: Path, text: str, expected: str | None) -> None:
     found = search(tmp_path, "ring", text)
-    assert [shown(use) for use in found.uses] == ([expected] if expected else [])
+    assert [show(use) for use in found.uses] == ([expected] if expected else [])
 
 
 OF_STRUCTS = [
@@ -271,7 +271,7 @@ OF_STRUCTS = [
 
 @pytest.mark.parametrize(("name", "expected"), OF_STRUCTS)
 def test_definition(tmp_path: Path, name: str, expected: list[str]) -> None:
-    assert list(dict.fromkeys(shown(use) for use in search(tmp_path, name, "").uses)) == expected
+    assert list(dict.fromkeys(show(use) for use in search(tmp_path, name, "").uses)) == expected
 
 
 BODIES = [
@@ -305,7 +305,7 @@ def test_body(tmp_path: Path, text: str, kinds: list[str]) -> None:
 
 def test_names_and_typedefs(tmp_path: Path) -> None:
     found = search(tmp_path, "untagged", "untagged u = { 1, 2 };\n")
-    assert [shown(use) for use in found.uses] == ["positional-initialiser 1 order start: a b"]
+    assert [show(use) for use in found.uses] == ["positional-initialiser 1 order start: a b"]
 
 
 OVERLAYS = [
@@ -322,7 +322,7 @@ OVERLAYS = [
 @pytest.mark.parametrize(("body", "members"), OVERLAYS)
 def test_overlay(tmp_path: Path, body: str, members: str | None) -> None:
     found = search(tmp_path, "address", f"union any {{ struct address a; struct in in; }};\nstruct in {{ {body} }};\n")
-    assert [shown(use) for use in found.uses] == ([f"union-overlay 1 order start: {members}"] if members else [])
+    assert [show(use) for use in found.uses] == ([f"union-overlay 1 order start: {members}"] if members else [])
 
 
 FIRST = [
@@ -440,5 +440,5 @@ HOSTILE = [
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("number", range(len(HOSTILE)))
 def test_hostile_text(tmp_path: Path, number: int) -> None:
-    with within(20):
+    with limit_time(20):
         search(tmp_path, "ring", HOSTILE[number])

@@ -57,7 +57,7 @@ SINK = [0]
 """Where a child tells what it did."""
 
 
-def in_a_child(work: Callable[[], object]) -> str:
+def run_in_child(work: Callable[[], object]) -> str:
     """What some work says in a fork, or which error it meets."""
     source, sink = os.pipe()
     SINK[0] = sink
@@ -86,14 +86,14 @@ def here(tmp_path, monkeypatch):
 
 @pytest.fixture
 def refusing(here):
-    if in_a_child(confinement.refuse_calls) != "True":
+    if run_in_child(confinement.refuse_calls) != "True":
         pytest.skip("no seccomp here, or a machine whose system calls are not known")
     return here
 
 
 @pytest.mark.parametrize("work", [row[1] for row in FORBIDDEN], ids=[row[0] for row in FORBIDDEN])
 def test_what_is_forbidden(work, refusing):
-    assert in_a_child(lambda: (confinement.refuse_calls(), work())) == "EPERM"
+    assert run_in_child(lambda: (confinement.refuse_calls(), work())) == "EPERM"
     assert sorted(path.name for path in refusing.iterdir()) == ["folder", "old"]
     assert (refusing / "old").read_text() == "old"
 
@@ -107,7 +107,7 @@ def test_what_is_not(refusing):
         thread.join()
         return f"{done} {os.listdir('folder')} {os.stat('old').st_size}"
 
-    assert in_a_child(work) == "['old'] [] 3"
+    assert run_in_child(work) == "['old'] [] 3"
 
 
 def test_the_numbers_are_those_of_the_system():
@@ -153,6 +153,6 @@ def test_inherited_files_are_gone(here):
             text = file.read()
         return f"{text} {os.path.isdir(f'/proc/self/fd/{source}')} {os.path.isdir('/proc/self/fd/0')}"
 
-    assert in_a_child(work) == "old True True"
+    assert run_in_child(work) == "old True True"
     for number in (source, sink, kept):
         os.close(number)

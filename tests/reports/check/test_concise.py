@@ -10,7 +10,7 @@ from layoutlint.judgement.finding import Coverage, Report
 from layoutlint.model.record import replace
 from layoutlint.model.structs import Source
 from layoutlint.reports.check import concise
-from tests.reports.sample import CLEAN, FINDINGS, MATRIX, REPORT, finding
+from tests.reports.sample import CLEAN, FINDINGS, MATRIX, REPORT, make_finding
 
 GCC = re.compile(r"(?P<file>[^:]+):(?:(?P<line>\d+):)? (?P<severity>error|warning|note): (?P<text>.+) \[(?P<rule>[^\]]+)\]")
 """What vim's and Emacs' compilation modes read."""
@@ -44,7 +44,7 @@ def test_nothing_wrong_is_one_line_or_none():
 
 def test_names_cannot_add_lines_or_commands():
     rule = replace(FINDINGS[2].rule, source=Source("a\nb\x1b[31m.toml", 1))
-    odd = finding(rule, None, replace(FINDINGS[2].verdict, message="struct a\nb\r::error::x is missing"))
+    odd = make_finding(rule, None, replace(FINDINGS[2].verdict, message="struct a\nb\r::error::x is missing"))
     rendered = concise.render(Report((), (odd,), (), Coverage(1, 1, 1), 3), summary=False)
     assert rendered == (
         r"a\nb\x1b[31m.toml:1: note: struct gone is unknown: struct a b ::error::x is missing [gone-apart]" "\n"

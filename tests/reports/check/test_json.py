@@ -59,7 +59,7 @@ VALUES = [
 ]  # fmt: skip
 
 
-def at(path):
+def place_at(path):
     value = json.loads(FORMATS["json"](REPORT))
     for step in path:
         value = value[step]
@@ -68,12 +68,12 @@ def at(path):
 
 @pytest.mark.parametrize(("path", "keys"), KEYS, ids=[".".join(map(str, path)) or "report" for path, _ in KEYS])
 def test_keys(path, keys):
-    assert list(at(path)) == keys
+    assert list(place_at(path)) == keys
 
 
 @pytest.mark.parametrize(("path", "value"), VALUES, ids=[".".join(map(str, path)) for path, _ in VALUES])
 def test_values(path, value):
-    assert at(path) == value
+    assert place_at(path) == value
 
 
 @pytest.mark.parametrize(("name", "report"), [("report.json", REPORT), ("clean.json", CLEAN), ("matrix.json", MATRIX)])

@@ -15,7 +15,7 @@ from layoutlint.model.target import target_named
 from layoutlint.reports.check import text
 from layoutlint.reports.check.summary import Detail
 from tests.harness.build import context, member, struct
-from tests.reports.sample import APART, CLEAN, FINDINGS, MATRIX, NODE, REPORT, finding
+from tests.reports.sample import APART, CLEAN, FINDINGS, MATRIX, NODE, REPORT, make_finding
 
 ESCAPE = re.compile(r"\x1b\[[0-9;]*m")
 MANY = replace(
@@ -103,7 +103,7 @@ ANNOTATED = [
 def test_the_place_of_an_annotation_is_printed_once(why, reasons):
     source = APART.source
     of_rule = replace(APART, by="annotation", why=why, evidence=(f"annotation at {source}",))
-    rendered = text.render(replace(REPORT, findings=(finding(of_rule, NODE),), kept_findings=()))
+    rendered = text.render(replace(REPORT, findings=(make_finding(of_rule, NODE),), kept_findings=()))
     labels = ("  why: ", "  stated by: ", "  evidence: ")
     assert [row.strip() for row in rendered.splitlines() if row.startswith(labels)] == [
         *reasons, f"stated by: annotation at {source}",
@@ -122,7 +122,7 @@ def test_text_is_wrapped_at_any_width(report, width):
 def test_a_row_has_a_cell_for_each_byte_of_a_line():
     of_struct = struct("pair", 128, member("a", 0, 8), member("b", 64, 8))
     verdict = replace(APART.kind.__class__((("a",), ("b",))).check(context(of_struct)), bases=(0,))
-    drawn = text.render(replace(REPORT, findings=(finding(APART, of_struct, verdict),), kept_findings=()))
+    drawn = text.render(replace(REPORT, findings=(make_finding(APART, of_struct, verdict),), kept_findings=()))
     rows = [row.partition("|")[2].rpartition("|")[0] for row in drawn.splitlines() if row.startswith("  line ")]
     assert [len(row.replace("|", "")) for row in rows] == [64] * len(rows)
 
@@ -149,7 +149,7 @@ def test_many_findings_end_with_an_index():
 def test_the_witness_base_is_drawn():
     of_struct = struct("pair", 72, member("a", 0, 8), member("b", 8, 8), member("c", 64, 8))
     verdict = replace(APART.kind.__class__((("a",), ("b",))).check(context(of_struct)), bases=(48,))
-    drawn = text.render(replace(REPORT, findings=(finding(APART, of_struct, verdict),), kept_findings=()))
+    drawn = text.render(replace(REPORT, findings=(make_finding(APART, of_struct, verdict),), kept_findings=()))
     assert "an object at byte 48 of a 64-byte line" in drawn
     assert "  line 0  |        |        |        |        |        |        |AAAAAAAA|BBBBBBBB|  A B\n" in drawn
 
@@ -164,7 +164,7 @@ NAMED = [
 
 @pytest.mark.parametrize(("verdict", "of_struct", "is_told"), NAMED)
 def test_a_rule_that_names_what_is_not_there_has_its_place(verdict, of_struct, is_told):
-    found = finding(APART, of_struct, verdict)
+    found = make_finding(APART, of_struct, verdict)
     told = text.render(replace(REPORT, findings=(found,), kept_findings=()))
     assert (f"  stated by: rule file at {APART.source}\n" in told) == is_told
     assert f"  --> {found.place}" in told
@@ -173,7 +173,7 @@ def test_a_rule_that_names_what_is_not_there_has_its_place(verdict, of_struct, i
 def test_a_letter_is_drawn_where_the_list_explains_it():
     of_struct = struct("many", 56, *(member(f"f{n}", 4 * n, 4) for n in range(14)))
     places = context(of_struct).layout.places
-    drawn = text.render(replace(REPORT, findings=(finding(APART, of_struct, replace(APART_VERDICT, evidence=places)),), kept_findings=()))
+    drawn = text.render(replace(REPORT, findings=(make_finding(APART, of_struct, replace(APART_VERDICT, evidence=places)),), kept_findings=()))
     assert "  L       44       4  f11" in drawn
     assert "\n                      and 2 more\n" in drawn
     assert "(`#` one of the 2 more, `.` another field" in " ".join(drawn.split())
@@ -201,14 +201,14 @@ def test_an_unknown_size_is_never_zero():
     of_struct = struct("odd", 16, field, member("b", 8, 8))
     place = context(of_struct).layout.places[0]
     verdict = replace(FINDINGS[2].verdict, evidence=(place,), outcome=Outcome.UNKNOWN)
-    rendered = text.render(replace(REPORT, findings=(finding(APART, of_struct, verdict),)))
+    rendered = text.render(replace(REPORT, findings=(make_finding(APART, of_struct, verdict),)))
     assert "  A        0      ??  odd  odd.h:4\n" in rendered
 
 
 def test_a_huge_field_is_drawn_by_its_ends():
     of_struct = struct("ring", 1 << 30, member("head", 0, 8), member("slots", 8, (1 << 30) - 8))
     verdict = APART.kind.__class__((("head",), ("slots",))).check(context(of_struct))
-    rows = text.render(replace(REPORT, findings=(finding(APART, of_struct, verdict),))).splitlines()
+    rows = text.render(replace(REPORT, findings=(make_finding(APART, of_struct, verdict),))).splitlines()
     drawn = [row.split("|")[0].strip() for row in rows if row.startswith(("  line ", "  ..."))]
     assert drawn == ["line 0", "line 1", "line 2", "...", f"line {(1 << 24) - 1}"]
 
@@ -216,6 +216,6 @@ def test_a_huge_field_is_drawn_by_its_ends():
 def test_a_longer_line_takes_several_rows():
     of_struct = replace(struct("wide", 256, member("a", 0, 8), member("b", 200, 8)), target=target_named("s390x"))
     verdict = APART.kind.__class__((("a",), ("b",))).check(context(of_struct))
-    rows = text.render(replace(REPORT, findings=(finding(APART, of_struct, verdict),))).splitlines()
+    rows = text.render(replace(REPORT, findings=(make_finding(APART, of_struct, verdict),))).splitlines()
     drawn = [row[2:10].strip() for row in rows if row.startswith(("  line ", "      +"))]
     assert drawn == ["line 0", "+64", "+128", "+192"]

@@ -18,7 +18,7 @@ from layoutlint.reports import FORMATS
 from layoutlint.reports.check.diagnostics import Repository
 from tests.harness.command import run
 from tests.harness.repository import git
-from tests.reports.sample import CLEAN, FINDINGS, MATRIX, REPORT, finding
+from tests.reports.sample import CLEAN, FINDINGS, MATRIX, REPORT, make_finding
 
 NAMES = ("gitlab", "junit", "markdown", "rdjson", "checkstyle")
 GITLAB = {
@@ -132,7 +132,7 @@ HOSTILE = "struct a\nb\r\x1b[31m]]></failure><x y=\"1\">&amp; @all [l](http://e.
 @pytest.mark.parametrize("name", NAMES)
 def test_names_cannot_misuse_a_format(name):
     rule = replace(FINDINGS[2].rule, source=Source("a\"<b>\x01.toml", 1))
-    odd = finding(rule, None, replace(FINDINGS[2].verdict, message=HOSTILE))
+    odd = make_finding(rule, None, replace(FINDINGS[2].verdict, message=HOSTILE))
     text = FORMATS[name](Report((), (odd,), (), Coverage(1, 1, 1), 3))
     assert rules_in(name, text) == [rule.id]
     assert all(letter.isprintable() or letter == "\n" for letter in text)

@@ -45,21 +45,21 @@ class _Elements(HTMLParser):
         self.texts.setdefault(self.tags[-1] if self.tags else "", []).append(data)
 
 
-def parsed(page):
+def parse(page):
     parser = _Elements()
     parser.feed(page)
     return parser
 
 
 def test_a_page_asks_for_nothing(checked):
-    page = parsed(checked[0])
+    page = parse(checked[0])
     assert not [value for name, value in page.attributes if name in ("src", "style") or (name == "href" and not value.startswith("#"))]
     assert not re.search(r"https?://(?!www\.w3\.org/2000/svg)|@import|url\((?!#)|fetch\(|XMLHttpRequest|innerHTML|eval\(", checked[0])
     assert not {"link", "img", "iframe", "object", "base"}.intersection(page.tags)
 
 
 def test_the_policy_allows_the_own_script_and_style_only(checked):
-    page = parsed(checked[0])
+    page = parse(checked[0])
     policy = next(value for name, value in page.attributes if name == "content" and value.startswith("default-src"))
     hashes = {text: f"sha256-{b64encode(hashlib.sha256(text.encode()).digest()).decode()}" for text in page.texts["style"] + page.texts["script"]}
     assert "unsafe" not in policy
@@ -89,7 +89,7 @@ NAMES = ["</script>", "<!--", "--><img src=x onerror=alert(1)>", "\u202eevil", "
 def test_hostile_names(name):
     of = struct(name, 16, member(name, 0, 8), bits("b", 64, 3), flexible("t", 16))
     page = "".join(html.render((of,), ShowOptions(accesses={name: (Access(name, name),)})))
-    assert parsed(page).tags.count("script") == 2
+    assert parse(page).tags.count("script") == 2
     assert not re.search(r"[\x00-\x09\x0b-\x1f\u2028\u202e\udcff]|<img", page)
     shown = sample.data(page)["structs"][0]["name"]
     assert shown.isprintable()
@@ -173,7 +173,7 @@ def test_hostile_names_in_a_history(name):
     report = Report((), (), (), Coverage(0, 0, 0), 0)
     sides = [Side(f"{name}{number}", report, (layout,)) for number, layout in enumerate(layouts)]
     page = history_html.render(trace_struct("s", sides, [(name, f"{name}b")]))
-    assert parsed(page).tags.count("script") == 2
+    assert parse(page).tags.count("script") == 2
     assert not re.search(r"[\x00-\x09\x0b-\x1f\u2028\u202e\udcff]|<img", page)
     assert [kind for kind, *_ in sample.data(page)["history"]["rows"]] == ["figure"] * 3 + ["pair", "moved", "still"]
 

@@ -14,7 +14,7 @@ from tests.harness.tools import need
 FIXTURES = Path(__file__).parents[3] / "fixtures"
 
 
-def compiled(source: Path, folder: Path) -> Path:
+def compile_object(source: Path, folder: Path) -> Path:
     """The object file of a C source; skips the test where gcc is missing."""
     need("gcc")
     path = folder / f"{source.stem}.o"

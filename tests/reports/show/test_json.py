@@ -22,14 +22,14 @@ INNER = member("inner", 8, 16, member("x", 0, 8), member("y", 8, 4))
 ANONYMOUS = member(None, 8, 8, member("low", 0, 4), member("high", 4, 4))
 
 
-def shown(*structs, **options):
+def show(*structs, **options):
     return json.loads("".join(SHOW_FORMATS["json"](structs, ShowOptions(**options))))["structs"]
 
 
 def places(of, **options):
     return [
         (f["path"], f["offset"], f["size"], f["bit_offset"], f["bit_size"])
-        for f in shown(of, **options)[0]["fields"]
+        for f in show(of, **options)[0]["fields"]
     ]
 
 
@@ -70,24 +70,24 @@ HOLES = [
 
 @pytest.mark.parametrize(("of", "holes", "padding"), [case[1:] for case in HOLES], ids=[case[0] for case in HOLES])
 def test_holes(of, holes, padding):
-    (found,) = shown(of)
+    (found,) = show(of)
     assert [(h["offset"], h["size"], h["bit_offset"], h["bit_size"]) for h in found["holes"]] == holes
     assert found["padding"] == padding
 
 
 def test_keys():
-    assert list(shown(struct("s", 8, member("a", 0, 8)))[0]) == KEYS
+    assert list(show(struct("s", 8, member("a", 0, 8)))[0]) == KEYS
 
 
 def test_an_incomplete_struct_has_no_figures():
-    (found,) = shown(replace(struct("later", 0), bit_size=None, align=None))
+    (found,) = show(replace(struct("later", 0), bit_size=None, align=None))
     assert list(found) == KEYS
     assert (found["size"], found["align"], found["padding"], found["fields"]) == (None, None, None, [])
 
 
 @pytest.mark.parametrize("number", [0, 1, 3])
 def test_any_number_of_structs(number):
-    assert [s["name"] for s in shown(*(struct(f"s{n}", 8) for n in range(number)))] == [
+    assert [s["name"] for s in show(*(struct(f"s{n}", 8) for n in range(number)))] == [
         f"s{n}" for n in range(number)
     ]
 
@@ -128,11 +128,11 @@ FACTS = [
 
 @pytest.mark.parametrize(("of", "expected"), [case[1:] for case in FACTS], ids=[case[0] for case in FACTS])
 def test_facts(of, expected):
-    (found,) = shown(of)
+    (found,) = show(of)
     assert {key: found[key] for key in expected} == expected
 
 
-def encoded(found):
+def encode(found):
     """A struct as the standard library's encoder writes its parts."""
     head = {key: found[key] for key in KEYS if key not in ("fields", "holes", "allocations")}
     rows = {key: ",\n      ".join(json.dumps(row, ensure_ascii=False) for row in found[key]) for key in ("fields", "holes")}
@@ -143,5 +143,5 @@ def encoded(found):
 @pytest.mark.parametrize("of", [case[1] for case in (*FACTS, *FIELDS, *HOLES)], ids=[case[0] for case in (*FACTS, *FIELDS, *HOLES)])
 def test_rows_are_as_an_encoder_writes_them(of):
     of = replace(of, fields=(*of.fields, Field(ODD, CType(ODD, ODD), of.bit_size or 0, 0)))
-    (found,) = shown(of)
-    assert rows((of,), {file: number for number, file in enumerate(sorted(of.files))}, ShowOptions()) == encoded(found)
+    (found,) = show(of)
+    assert rows((of,), {file: number for number, file in enumerate(sorted(of.files))}, ShowOptions()) == encode(found)

@@ -22,7 +22,7 @@ MIXED = struct(
 )  # fmt: skip
 
 
-def shown(*structs, **options):
+def show(*structs, **options):
     return "".join(SHOW_FORMATS["text"](structs, ShowOptions(**options)))
 
 
@@ -30,7 +30,7 @@ def shown(*structs, **options):
     ("name", "options"), [("mixed.txt", {}), ("mixed-expanded.txt", {"expand": True}), ("mixed-32.txt", {"line_size": 32})]
 )
 def test_text(name, options, golden):
-    golden(name, shown(MIXED, **options))
+    golden(name, show(MIXED, **options))
 
 
 MARKS = [
@@ -58,10 +58,10 @@ MARKS = [
 
 @pytest.mark.parametrize(("of", "options", "line"), [case[1:] for case in MARKS], ids=[case[0] for case in MARKS])
 def test_marks(of, options, line):
-    assert line in shown(of, **options).splitlines()
+    assert line in show(of, **options).splitlines()
 
 
 def test_colour_changes_no_character():
-    colored = shown(MIXED, MIXED, color=True)
+    colored = show(MIXED, MIXED, color=True)
     assert "\x1b[" in colored
-    assert ESCAPE.sub("", colored) == shown(MIXED, MIXED)
+    assert ESCAPE.sub("", colored) == show(MIXED, MIXED)
