@@ -135,7 +135,7 @@ class _Simulation:
             action()
         return self._now
 
-    def _at(self, time: float, action: Callable[[], None]) -> None:
+    def _schedule(self, time: float, action: Callable[[], None]) -> None:
         heapq.heappush(self._events, (time, next(self._number), action))
 
     def _read(self, size: int, link: _Line) -> float:
@@ -150,7 +150,7 @@ class _Simulation:
             self._client_works = True
             self._in_flight += 1
             cost = work.size / self._site.digest + self._site.engine
-            self._at(self._read(work.size, self._client_link) + cost, lambda: self._send(work))
+            self._schedule(self._read(work.size, self._client_link) + cost, lambda: self._send(work))
 
     def _send(self, work: Work) -> None:
         self._client_works = False
@@ -164,7 +164,7 @@ class _Simulation:
 
     def _start(self, worker: int, work: Work) -> None:
         link = self._links[worker // self._site.threads]
-        self._at(self._read(work.size, link) + work.seconds, lambda: self._end(worker))
+        self._schedule(self._read(work.size, link) + work.seconds, lambda: self._end(worker))
 
     def _end(self, worker: int) -> None:
         self._in_flight -= 1
@@ -178,15 +178,15 @@ def schedule(works: Sequence[Work], site: Site) -> Schedule:
     total = sum(work.size for work in works)
     slowest = min(site.server, site.link)
 
-    def prepared(size: int, tasks: int) -> float:
+    def prepare(size: int, tasks: int) -> float:
         return size / slowest + size / site.digest + tasks * site.engine
 
     bounds = {
         "processors": sum(work.seconds for work in works) / site.workers,
         "network": 2 * total / site.server,
-        "client": prepared(total, len(works)),
+        "client": prepare(total, len(works)),
         "longest task": max(
-            (prepared(work.size, 1) + work.size / slowest + work.seconds for work in works), default=0.0
+            (prepare(work.size, 1) + work.size / slowest + work.seconds for work in works), default=0.0
         ),
     }
     return Schedule(_Simulation(works, site).run(), 2 * total, bounds)

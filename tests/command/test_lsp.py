@@ -83,8 +83,8 @@ def test_a_rule_and_an_edit_that_keeps_it(editor: Editor, folder: Path):
     assert second.location.uri == uri(folder / "layoutlint.toml")
     (reported,) = [row for row in run("check", folder / "ring.h", "--format", "concise", cwd=folder).stdout.splitlines() if "apart" in row]
     assert found.message.split("\n")[0].partition(": ")[2] in reported
-    assert editor.changed(name, APART) == []
-    assert rows(editor.changed(name, f"/* é𝒳 */ {RING}\n")) == [("apart", 1, 15)]
+    assert editor.rejudge(name, APART) == []
+    assert rows(editor.rejudge(name, f"/* é𝒳 */ {RING}\n")) == [("apart", 1, 15)]
     editor.close(name)
 
 
@@ -99,11 +99,11 @@ def test_lines_of_all_ends_and_columns_behind_other_characters(editor: Editor, f
 def test_a_text_with_errors_keeps_the_last_good_findings(editor: Editor, folder: Path):
     name = editor.open(folder / "broken.h", RING)
     editor.diagnostics(name)
-    (found,) = editor.changed(name, RING.replace("{", "{\n\n\tint x y;"))
+    (found,) = editor.rejudge(name, RING.replace("{", "{\n\n\tint x y;"))
     assert rows([found]) == [("apart", 3, 15)]
     assert "Stale: " in found.message
     assert found.data["stale"]
-    (found,) = editor.changed(name, RING)
+    (found,) = editor.rejudge(name, RING)
     assert "Stale" not in found.message
     editor.close(name)
 
@@ -111,7 +111,7 @@ def test_a_text_with_errors_keeps_the_last_good_findings(editor: Editor, folder:
 def test_annotations_in_a_text_that_is_nowhere_on_disk(editor: Editor):
     name = editor.open("untitled:Untitled-1", NOTED)
     assert [line for _, line, _ in rows(editor.diagnostics(name))] == [1]
-    assert editor.changed(name, NOTED.replace("layoutlint:", "")) == []
+    assert editor.rejudge(name, NOTED.replace("layoutlint:", "")) == []
     editor.close(name)
 
 
@@ -124,7 +124,7 @@ def test_an_unsaved_header_counts_for_a_source(editor: Editor, folder: Path):
     before = len(editor.published[name])
     header = editor.open(folder / "part.h", "struct part { char bytes[8]; };\n")
     editor.diagnostics(header)
-    editor.changed(header, "struct part { char bytes[80]; };\n")
+    editor.rejudge(header, "struct part { char bytes[80]; };\n")
     assert editor.diagnostics(name, after=before) == []
     editor.close(header)
     editor.close(name)
@@ -181,7 +181,7 @@ def test_pages_hints_and_lenses(editor: Editor, folder: Path):
     assert lenses(editor, name) == [(0, "1 line, 56 bytes free, 0 rules"), (1, "2 lines, 40 bytes free, 0 rules")]
     editor.change(name, f"\n\n{LARGE}")  # not yet judged: the lines move with the text
     assert lenses(editor, name)[1][0] == 3
-    editor.changed(name, LARGE.replace("char bytes", "char $ bytes"))
+    editor.rejudge(name, LARGE.replace("char bytes", "char $ bytes"))
     assert lenses(editor, name)[1] == (1, "2 lines, 40 bytes free, 0 rules, stale")
     assert hover(editor, name, 1, 9).startswith("*Stale:*")
     editor.close(name)
@@ -212,8 +212,8 @@ def test_a_finding_is_suppressed_and_accepted(editor: Editor, folder: Path):
     (edit,) = found["Suppress apart"].edit.changes[name]
     suppressed = insert(RING, edit)
     assert f"to accept it: {edit.new_text.strip()}" in run("check", folder / "acts.h", cwd=folder).stdout
-    assert editor.changed(name, suppressed.replace("REASON", "measured")) == []
-    editor.changed(name, RING)
+    assert editor.rejudge(name, suppressed.replace("REASON", "measured")) == []
+    editor.rejudge(name, RING)
     before = len(editor.published[name])
     command = ExecuteCommandParams("layoutlint.accept", [name, "apart", "ring"])  # lsprotocol takes the action for a command
     editor.wait(editor.client.workspace_execute_command_async(command))
@@ -226,7 +226,7 @@ def test_a_finding_is_suppressed_and_accepted(editor: Editor, folder: Path):
 def complete(editor: Editor, name: str, text: str) -> list[str]:
     """What can stand at `|` in a text."""
     before, _, after = text.partition("|")
-    editor.changed(name, before + after)
+    editor.rejudge(name, before + after)
     at = Position(before.count("\n"), len(before.rpartition("\n")[2]))
     params = CompletionParams(TextDocumentIdentifier(name), at)
     return [item.label for item in editor.wait(editor.client.text_document_completion_async(params))]
@@ -249,7 +249,7 @@ def test_rule_files(editor: Editor, folder: Path):
     assert {"fields", "why"} <= set(keys)
     assert not {"id", "kind"} & set(keys)
     assert complete(editor, name, f'{head}severity = "|') == ["error", "warning", "note"]
-    editor.changed(name, f'{head}kind = "separate"\n')
+    editor.rejudge(name, f'{head}kind = "separate"\n')
     assert "## separate" in hover(editor, name, 3, 9)
     editor.close(name)
     editor.close(ring)
@@ -264,7 +264,7 @@ def test_an_unsaved_rule_file_counts(editor: Editor, folder: Path):
     editor.diagnostics(rules)
     assert rows(editor.diagnostics(name, after=before)) == [("small", 1, 7)]
     before = len(editor.published[name])
-    editor.changed(rules, f"{rule}[[rule\n")
+    editor.rejudge(rules, f"{rule}[[rule\n")
     found = editor.diagnostics(name, after=before)  # the rules from before the mistake
     if len(found) == 1:  # a busy machine: this judgement began before the mistake was made
         found = editor.diagnostics(name, after=before + 1)

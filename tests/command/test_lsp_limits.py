@@ -56,7 +56,7 @@ def test_a_hundred_edits_in_a_second_are_judged_once(folder: Path):
     for number in range(99):
         editor.change(name, f"/* {number} */\n" * (number % 7) + RING)
         editor.quiet(0.01)
-    assert editor.changed(name, APART) == []
+    assert editor.rejudge(name, APART) == []
     editor.quiet(1)
     assert len(editor.published[name]) == before + 1
     assert editor.end() == (0, "")
@@ -69,7 +69,7 @@ def test_a_killed_worker_is_started_again(folder: Path):
     for number in range(3):
         (worker,) = workers(editor.pid())
         os.kill(worker, signal.SIGKILL)
-        assert rows(editor.changed(name, f"{RING}/* {number} */")) == [("apart", 1, 15)]
+        assert rows(editor.rejudge(name, f"{RING}/* {number} */")) == [("apart", 1, 15)]
     large = "".join(RING.replace("ring", f"ring{number}") for number in range(20_000))
     editor.change(name, large)
     end = monotonic() + 10
@@ -77,7 +77,7 @@ def test_a_killed_worker_is_started_again(folder: Path):
         editor.quiet(0.01)
     for worker in workers(editor.pid()):
         os.kill(worker, signal.SIGKILL)
-    assert rows(editor.changed(name, RING)) == [("apart", 1, 15)]
+    assert rows(editor.rejudge(name, RING)) == [("apart", 1, 15)]
     assert editor.end() == (0, "")
 
 
@@ -100,7 +100,7 @@ def test_memory_is_bounded_over_a_thousand_edits(folder: Path):
     name = editor.open(folder / "ring.h", RING)
     memory: list[list[int]] = []
     for number in range(1_000):
-        editor.changed(name, f"{RING}/* {number} */" if number % 3 else RING.replace("{", "{ int x y;"))
+        editor.rejudge(name, f"{RING}/* {number} */" if number % 3 else RING.replace("{", "{ int x y;"))
         if number % 100 == 99:
             memory.append([kilobytes(process) for process in (editor.pid(), *workers(editor.pid()))])
     print("kilobytes of server and worker:", memory)
@@ -122,7 +122,7 @@ def test_an_order_that_keeps_the_rule_is_applied(folder: Path):
     editor.quiet(0.2)
     assert editor.messages == []
     (edit,) = editor.asked[0].changes[name]
-    assert editor.changed(name, insert(text, edit)) == []
+    assert editor.rejudge(name, insert(text, edit)) == []
     assert editor.end() == (0, "")
 
 
@@ -131,8 +131,8 @@ def test_hostile_texts_and_questions(folder: Path):
     name = editor.open(folder / "ring.h", RING)
     texts = ["", "\0", "\x1b[31m", "{" * 50_000, "struct " * 20_000, "#include __FILE__\n", '#include "/dev/zero"\n', "\ud800", "/*"]
     for text in texts:
-        editor.changed(name, text)
-    assert rows(editor.changed(name, RING)) == [("apart", 1, 15)]
+        editor.rejudge(name, text)
+    assert rows(editor.rejudge(name, RING)) == [("apart", 1, 15)]
     document = TextDocumentIdentifier(name)
     for line, column in ((0, 1 << 30), (1 << 30, 0)):
         with suppress(JsonRpcException):
@@ -142,7 +142,7 @@ def test_hostile_texts_and_questions(folder: Path):
     for path in ("git:/x.h", "untitled:", "file:///", "file:///no/such/folder/x.h", "x"):
         editor.open(path, NOTED)
     editor.quiet(1)
-    assert rows(editor.changed(name, f"\n{RING}")) == [("apart", 2, 15)]
+    assert rows(editor.rejudge(name, f"\n{RING}")) == [("apart", 2, 15)]
     status, messages = editor.end()
     assert status == 0
     assert "Traceback" not in messages

@@ -129,12 +129,12 @@ def test_streams_of_the_process(tree):
 def test_a_link_that_appears_meanwhile_is_not_followed(tree, monkeypatch):
     replace = os.replace
 
-    def swapped(source: str, target: str) -> None:
+    def swap(source: str, target: str) -> None:
         os.symlink("victim", target)
         replace(source, target)
 
     monkeypatch.chdir(tree)
-    monkeypatch.setattr(os, "replace", swapped)
+    monkeypatch.setattr(os, "replace", swap)
     output_files.write_whole("report", "new")
     assert (tree / "victim").read_text() == "precious\n"
     assert (tree / "report").read_text() == "new"

@@ -122,7 +122,7 @@ class Examiner:
             tallies, kept = [], list[str]()
             for reader, path, words in self._inputs(compiler, source, folder):
                 where = f"{one.name} {reader} seed {seed}"
-                tally = self._asked(exam, path, folder / "rules.toml", words, where)
+                tally = self._ask(exam, path, folder / "rules.toml", words, where)
                 tallies.append((reader, tally))
                 kept += [_again(unit, compiler, reader, seed, wrong) for wrong in tally.wrong]
         return Result(one.name, len(facts), tuple(tallies), tuple(kept))
@@ -132,7 +132,7 @@ class Examiner:
         names = [one.command for one in self.configurations if one.name.startswith("clang-19")]
         return replace(compiler, command=names[0]) if names and "clang" in compiler.name else None
 
-    def _asked(self, exam: Exam, path: Path, rules: Path, words: tuple[str, ...], where: str) -> Tally:
+    def _ask(self, exam: Exam, path: Path, rules: Path, words: tuple[str, ...], where: str) -> Tally:
         try:
             return verdicts.ask(exam, path, rules, words)
         except Refused:

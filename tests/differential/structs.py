@@ -310,9 +310,9 @@ class _Body:
         if roll < 0.75:
             return self._atomic(prefix)
         if roll < 0.9 and self.maker.unit.records:
-            return self._embedded(prefix)
+            return self._embed(prefix)
         if roll < 0.97 and depth < 2:
-            return self._nested(depth, prefix)
+            return self._nest(depth, prefix)
         return (
             f"{self.chance.choice(_COMMON)} {self._name()}{self._suffix()};"
             if prefix
@@ -380,7 +380,7 @@ class _Body:
             return f"_Atomic struct {{ char x[{chance.randint(1, 9)}]; }} {number}{self._dims()};"
         return self._plain(f"_Atomic({chance.choice(_ATOMIC)})", prefix)
 
-    def _embedded(self, prefix: str) -> str:
+    def _embed(self, prefix: str) -> str:
         chance = self.chance
         old = chance.choice(self.maker.unit.records[-12:])
         if old.is_open:
@@ -396,7 +396,7 @@ class _Body:
                 self.spots.append(Spot(f"{prefix}{name}.{spot.path}", spot.bits))
         return f"{chance.choice(('', '', '', 'const '))}{old.c_name} {name}{dims}{self._suffix()};"
 
-    def _nested(self, depth: int, prefix: str) -> str:
+    def _nest(self, depth: int, prefix: str) -> str:
         chance = self.chance
         word = chance.choice(("struct", "struct", "union"))
         is_named = chance.random() < 0.5

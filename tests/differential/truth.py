@@ -151,7 +151,7 @@ class Bytes:
     bit: int
 
     @classmethod
-    def of(cls, bit_offset: int, bit_size: int) -> Bytes:
+    def from_bits(cls, bit_offset: int, bit_size: int) -> Bytes:
         return cls(bit_offset // 8, (bit_offset + bit_size + 7) // 8, bit_offset)
 
     def lines(self, base: int, line: int) -> range:

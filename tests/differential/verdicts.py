@@ -92,10 +92,10 @@ class Exam:
             if one.is_open or not facts[one.name].size:
                 array = None
             exam.places[one.name] = Placing("" if word == "array" else word, array)
-            exam.questions += exam._asked(one, chance)
+            exam.questions += exam._ask(one, chance)
         return exam
 
-    def _asked(self, one: Record, chance: random.Random) -> Iterator[Question]:
+    def _ask(self, one: Record, chance: random.Random) -> Iterator[Question]:
         spots = [path for path, (_, size) in self.facts[one.name].spots.items() if size]
         for n, path in enumerate(chance.sample(spots, min(3, len(spots)))):
             yield Question(f"{one.name}-{n}", one, "no-straddle", (path,))
@@ -222,7 +222,7 @@ def _against(exam: Exam, question: Question, verdict: dict[str, Any]) -> str | N
     if stands is None:
         return None
     spots = exam.facts[question.record.name].spots
-    a, *more = (Bytes.of(*spots[path]) for path in question.paths)
+    a, *more = (Bytes.from_bits(*spots[path]) for path in question.paths)
     if question.kind == "separate":
         wrong = sharing_bases(a, more[0], stands, exam.line)
     else:

@@ -145,7 +145,7 @@ def _units(data: bytes, section: Section, order: Order, tables: dict[tuple[bool,
         abbreviations = _unit_header(reader, version, width, section, places)
         shape = version, width, section.name.endswith(".dwo")
         table = tables.get((shape[2], abbreviations[0]), {})
-        _Entries(reader, table, (*shape[:2], abbreviations[1]), (start, end), lengths, section.offset).into(places, pieces)
+        _Entries(reader, table, (*shape[:2], abbreviations[1]), (start, end), lengths, section.offset).add_to(places, pieces)
         reader.at = end
     return places, units, pieces
 
@@ -185,7 +185,7 @@ class _Entries:
         self.origin = origin
         self.places: list[Place] = []
 
-    def into(self, places: list[Place], pieces: list[Extent]) -> None:
+    def add_to(self, places: list[Place], pieces: list[Extent]) -> None:
         """Adds what is found; stops where the table of the unit is not the one that was guessed."""
         entries: list[Entry] = []
         open_: list[Entry] = []

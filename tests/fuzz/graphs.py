@@ -124,7 +124,7 @@ class _Strings:
         self.bytes = bytearray(b"\0")
         self._at = {"": 0}
 
-    def at(self, name: str) -> int:
+    def add(self, name: str) -> int:
         if name not in self._at:
             self._at[name] = len(self.bytes)
             self.bytes += name.encode() + b"\0"
@@ -143,7 +143,7 @@ def as_btf(graph: Graph) -> bytes:
         words: list[int] = []
         flag = kind in (4, 5) and any(member.bits for member in node.members)
         for member in node.members if kind in (4, 5, 6, 13) else ():
-            name = strings.at(member.name)
+            name = strings.add(member.name)
             place = (member.bit_offset & 0xFFFFFF | member.bits << 24) if flag else member.bit_offset
             words += {6: (name, member.bit_offset), 13: (name, member.type + 1)}.get(kind, (name, member.type + 1, place))
         if kind == 3:
@@ -152,7 +152,7 @@ def as_btf(graph: Graph) -> bytes:
             words = [min(node.size, 16) * 8]
         count = len(node.members) if kind in (4, 5, 6, 13) else 0
         value = node.type + 1 if refers else 0 if kind in (3, 7) else node.size
-        name = 0 if kind in (2, 3, 9, 10, 13) else strings.at(node.name)
+        name = 0 if kind in (2, 3, 9, 10, 13) else strings.add(node.name)
         out += struct.pack(f"<{3 + len(words)}I", name, flag << 31 | kind << 24 | count & 0xFFFF, value, *(word & 0xFFFFFFFF for word in words))
     header = struct.pack("<HBBIIIII", 0xEB9F, 1, 0, 24, 0, len(out), len(out), len(strings.bytes))
     return header + bytes(out) + bytes(strings.bytes)
@@ -179,7 +179,7 @@ class _Unit:
         self.body += uleb(code)
         for _, form, value in attributes:
             if isinstance(value, str):
-                self.body += struct.pack("<I", self.strings.at(value))
+                self.body += struct.pack("<I", self.strings.add(value))
             elif form == _REF4:
                 self.references.append((len(self.body), value))
                 self.body += bytes(4)

@@ -143,7 +143,7 @@ class _Job:
         if nanoseconds // 1000 > shared[_SLOWEST] and not is_compared:
             shared[_SLOWEST], shared[_SLOWEST_AT] = nanoseconds // 1000, number
 
-    def ended(self, status: int) -> Violation | None:
+    def end(self, status: int) -> Violation | None:
         """What the worker that ended has found; the next one starts behind it."""
         code = os.waitstatus_to_exitcode(status)
         current = self.shared[_CURRENT]
@@ -206,7 +206,7 @@ def _attend(jobs: list[_Job], summary: Summary, keep: Callable[[Violation], bool
                 job = running.pop(ended)
                 os.close(ended)
                 _, status = os.waitpid(job.child, 0)
-                violation = job.ended(status)
+                violation = job.end(status)
                 if violation is not None:
                     summary.violations.append(violation)
                     if not keep(violation):

@@ -117,7 +117,7 @@ class Told:
     through: tuple[str, ...]
 
     @classmethod
-    def by(cls, way: Container) -> Told:
+    def from_container(cls, way: Container) -> Told:
         # BTF spells `x[0]` as `x[]`: both are told as arrays without a length.
         arrays = tuple((a.path, a.count or None, (a.bit_stride or 0) // 8) for a in way.arrays)
         assert way.bit_offset % 8 == 0
@@ -210,7 +210,7 @@ def structs(request, tmp_path_factory) -> tuple[Struct, ...]:
 def describe(index: Index, name: str, is_direct: bool = False) -> list[Told]:
     definitions = index.definitions(name)
     assert len(definitions) == 1, f"{name} is {definitions}"
-    return [Told.by(way) for way in index.containers(name, definitions[0], is_direct)]
+    return [Told.from_container(way) for way in index.containers(name, definitions[0], is_direct)]
 
 
 @pytest.mark.parametrize(("name", "ways"), TABLE, ids=[name for name, _ in TABLE])

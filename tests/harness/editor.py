@@ -40,7 +40,7 @@ class Editor:
 
     def _register(self) -> None:
         @self.client.feature(types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)
-        def published(params: types.PublishDiagnosticsParams) -> None:
+        def publish(params: types.PublishDiagnosticsParams) -> None:
             self.published.setdefault(params.uri, []).append(params)
             self._news.set()
 
@@ -103,7 +103,7 @@ class Editor:
             self._news.clear()
             await self._news.wait()
 
-    def changed(self, name: str, text: str) -> list[types.Diagnostic]:
+    def rejudge(self, name: str, text: str) -> list[types.Diagnostic]:
         """Replace the text of a document, and return its diagnostics."""
         self.change(name, text)
         return self.diagnostics(name)

@@ -76,26 +76,26 @@ def expectation(structs: dict[str, Layout], is_smp: bool) -> dict[str, tuple[str
     """For each rule of fixtures/matrix its outcome and the bases at which it fails; None where it is not asked."""
     ring, lock, mapping, request = (structs[f"struct {name}"] for name in ("ring", "rw_semaphore", "mapping", "request"))
 
-    def placed(layout: Layout, failing: list[int]) -> tuple[str, list[int]]:
+    def place(layout: Layout, failing: list[int]) -> tuple[str, list[int]]:
         return ("kept" if not failing else "broken" if failing == layout.bases else "at-risk"), failing
 
-    def settled(holds: bool) -> tuple[str, list[int]]:
+    def settle(holds: bool) -> tuple[str, list[int]]:
         return ("kept" if holds else "broken"), []
 
     sides = ("head", "cached_tail", "produced"), ("tail", "cached_head", "consumed")
     ends = request.bytes["references"], request.bytes["lock"]
     gap = max(ends[1].start - ends[0].stop, ends[0].start - ends[1].stop)
     return {
-        "ring-sides-apart": placed(ring, ring.share(*sides)) if is_smp else None,
-        "ring-sides-apart-everywhere": placed(ring, ring.share(("head",), ("tail",))),
-        "rwsem-count-with-owner": placed(lock, lock.spread("count", "owner")),
-        "mapping-tree-apart-from-lock": placed(mapping, mapping.share(("tree",), ("tree_lock",))),
-        "mapping-in-four-lines": settled(mapping.size <= 256),
-        "counter-small": settled(structs["struct percpu_counter"].size <= 40),
-        "lock-is-a-word": settled(structs["spinlock_t"].size <= 4),
-        "request-deadline-whole": placed(request, request.spread("deadline")),
-        "request-lock-near-references": settled(gap <= 24),
-        "semaphore-starts-with-count": settled(lock.bytes["count"].start == 0),
+        "ring-sides-apart": place(ring, ring.share(*sides)) if is_smp else None,
+        "ring-sides-apart-everywhere": place(ring, ring.share(("head",), ("tail",))),
+        "rwsem-count-with-owner": place(lock, lock.spread("count", "owner")),
+        "mapping-tree-apart-from-lock": place(mapping, mapping.share(("tree",), ("tree_lock",))),
+        "mapping-in-four-lines": settle(mapping.size <= 256),
+        "counter-small": settle(structs["struct percpu_counter"].size <= 40),
+        "lock-is-a-word": settle(structs["spinlock_t"].size <= 4),
+        "request-deadline-whole": place(request, request.spread("deadline")),
+        "request-lock-near-references": settle(gap <= 24),
+        "semaphore-starts-with-count": settle(lock.bytes["count"].start == 0),
     }
 
 

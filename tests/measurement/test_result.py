@@ -46,13 +46,13 @@ OWN = plan(arrangement(0, 8))
 def rate(**cells: object):
     """The usual rates, with others for the control on one line (`slow`) and apart (`fast`)."""
 
-    def changed(cell, core, number):
+    def change(cell, core, number):
         if cell.arrangement == CONTROL:
             value = cells["fast" if cell.is_reference else "slow"]
             return value[number] if isinstance(value, tuple) else value
         return usual(OWN)(cell, core, number)
 
-    return changed
+    return change
 
 
 REFUSALS = [

@@ -26,13 +26,13 @@ class _Eyes:
     lost: frozenset[str]
 
     def text(self, member: Field) -> str:
-        return self.spelled(member.type)
+        return self.spell(member.type)
 
     def stands_for(self, member: Field) -> tuple[str, ...]:
         """What its typedef stands for; without what one reader loses, typedefs of typedefs of it can be alike."""
-        return tuple(map(self.spelled, member.underlying_types))
+        return tuple(map(self.spell, member.underlying_types))
 
-    def spelled(self, of: CType) -> str:
+    def spell(self, of: CType) -> str:
         spelled = str(of)
         if "vector" in self.lost:
             vector = _VECTOR.match(spelled)

@@ -43,7 +43,7 @@ class Words:
     bits: tuple[tuple[str, int], ...]
 
     @classmethod
-    def on(cls, pointer_size: int, without: frozenset[str]) -> Words:
+    def for_target(cls, pointer_size: int, without: frozenset[str]) -> Words:
         """Those of a target whose `long` is as wide as a pointer."""
         if pointer_size == 4:
             without |= INT128
@@ -241,7 +241,7 @@ def programs(
     draw: st.DrawFn, pointer_size: int = 8, without: frozenset[str] = frozenset()
 ) -> tuple[CStruct, ...]:
     """Up to a dozen structs, each of which may embed earlier ones without a flexible tail."""
-    names, words = _Names(), Words.on(pointer_size, without)
+    names, words = _Names(), Words.for_target(pointer_size, without)
     made: tuple[CStruct, ...] = ()
     for number in range(draw(st.integers(1, 12))):
         whole = tuple(s for s in made if not any(None in m.dims for m in s.members))

@@ -50,7 +50,7 @@ class _Draft:
         count, size = self.draw(st.integers(1, 5)), self.draw(st.sampled_from((1, 4, 24)))
         self.put(self.name(), count * size * 8, min(size, 8), dims=(count,))
 
-    def nested(self, depth: int) -> None:
+    def nest(self, depth: int) -> None:
         kind = self.draw(st.sampled_from(("struct", "union")))
         members, size = fields(self.draw, self.names, kind == "union", depth - 1)
         padded = -(-size // 64) * 64
@@ -71,7 +71,7 @@ def fields(draw: st.DrawFn, names: list[str], is_union: bool, depth: int) -> tup
     draft = _Draft(draw, names, is_union, [])
     steps = [draft.scalar, draft.scalar, draft.bits, draft.array, draft.nothing]
     if depth:
-        steps.append(lambda: draft.nested(depth))
+        steps.append(lambda: draft.nest(depth))
     for step in draw(st.lists(st.sampled_from(steps), min_size=1, max_size=5)):
         step()
     return tuple(draft.fields), draft.size

@@ -76,10 +76,10 @@ def write_source(folder: Path) -> None:
 def without_folders(page: Path) -> str:
     """Return a page in which links to folders are text: the site has no listings."""
 
-    def replaced(match: re.Match[str]) -> str:
+    def replace(match: re.Match[str]) -> str:
         return match[1] if (page.parent / match[2]).is_dir() else match[0]
 
-    return re.sub(r"\[([^\]]*)\]\(([^)#:]+)\)", replaced, page.read_text())
+    return re.sub(r"\[([^\]]*)\]\(([^)#:]+)\)", replace, page.read_text())
 
 
 def document_groups() -> Iterator[tuple[str, list[str]]]:

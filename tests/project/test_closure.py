@@ -31,6 +31,30 @@ def functions() -> list[tuple[int, str]]:
     )
 
 
+UNFIT_NAMES = """
+    about above across after alike along also apart around at before behind below beside between beyond by during for from
+    in inside into near of off on only outside over since through to toward under until when where why within without
+    asked begun bound chosen done driven drawn found given gone held kept known laid left lost made meant ran said seen
+    sent shown spoken taken thought told written
+"""
+PARTICIPLE = re.compile("|".join((r"[a-z]*[^e]ed", *UNFIT_NAMES.split())))
+VERBS_IN_ED = {"embed"}
+
+
+def test_functions_are_named_by_nouns_and_verbs():
+    """Properties name states, and fixtures what a test is given."""
+    unfit = [
+        f"{path.relative_to(ROOT)}:{node.lineno} {node.name}"
+        for path in (*MODULES, *sorted((ROOT / "tests").rglob("*.py")))
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        and PARTICIPLE.fullmatch(node.name.strip("_"))
+        and node.name.strip("_") not in VERBS_IN_ED
+        and not any("property" in text or "fixture" in text for text in map(ast.unparse, node.decorator_list))
+    ]
+    assert unfit == []
+
+
 class TestSize:
     def test_functions_are_short(self):
         found = functions()

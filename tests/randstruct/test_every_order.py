@@ -267,12 +267,12 @@ def made(monkeypatch):
     """Of which shape each layout is that was drawn."""
     every, found = probability._sample_endlessly, []
 
-    def counted(shape):
+    def count(shape):
         for one in every(shape):
             found.append(shape)
             yield one
 
-    monkeypatch.setattr(probability, "_sample_endlessly", counted)
+    monkeypatch.setattr(probability, "_sample_endlessly", count)
     monkeypatch.setattr(probability, "_caches", {})
     return found
 

@@ -75,13 +75,13 @@ def test_the_folder_tells_what_its_modules_tell_alone(shipped, some, tmp_path):
     files = [shipped[0], *sorted(some.glob("*.ko"))]
     one_by_one = json.loads(run("check", *files, *how, "--reader", "btf", seconds=SECONDS).stdout)
 
-    def told(report: dict) -> list[tuple[str, str, str, set[str]]]:
+    def describe(report: dict) -> list[tuple[str, str, str, set[str]]]:
         found = (*report["findings"], *report["kept"])
         return sorted((f["rule"], f["outcome"], f["message"], {f["input"], *f["also"]}) for f in found)
 
-    assert told(together[0]) == told(one_by_one)
+    assert describe(together[0]) == describe(one_by_one)
     asked = {"inode-size", "net_device-size", "nft_hash-size", "page-size", "xfrm_algo_list-size"}
-    assert {finding[0] for finding in told(one_by_one)} == asked | {"marks/net_device"}  # which it says itself
+    assert {finding[0] for finding in describe(one_by_one)} == asked | {"marks/net_device"}  # which it says itself
 
 
 def test_a_whole_distribution(shipped, tmp_path):
@@ -95,7 +95,7 @@ def test_a_whole_distribution(shipped, tmp_path):
 
 
 def test_containers_in_the_folder_are_those_of_vmlinux_and_of_each_module(shipped, some):
-    def listed(*inputs: Path, jobs: str = "1") -> dict[str, set[tuple[str, str, int, int]]]:
+    def list_structs(*inputs: Path, jobs: str = "1") -> dict[str, set[tuple[str, str, int, int]]]:
         options = ("--btf-base", shipped[0], "--reader", "btf", "--format", "json", "--jobs", jobs)
         done = run("containers", *inputs, "address_space", *options, seconds=SECONDS)
         assert done.returncode == 0, done.stderr
@@ -107,10 +107,10 @@ def test_containers_in_the_folder_are_those_of_vmlinux_and_of_each_module(shippe
                 found[file].add((way["name"], way["path"], way["offset"], way["size"]))
         return found
 
-    together = listed(some)
-    assert together == listed(some, jobs="2")
-    vmlinux = listed(shipped[0])[""]
+    together = list_structs(some)
+    assert together == list_structs(some, jobs="2")
+    vmlinux = list_structs(shipped[0])[""]
     assert together.pop(str(shipped[0])) == vmlinux
     assert sum(map(len, together.values())) > 3
     for file, found in together.items():
-        assert listed(Path(file))[""] - vmlinux == found
+        assert list_structs(Path(file))[""] - vmlinux == found

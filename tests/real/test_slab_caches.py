@@ -58,12 +58,12 @@ def test_objects_start_where_the_kernel_puts_them():
 
 def cpus() -> int:
     """The number that the kernel counts with: those that are there, or those that could be where it is one."""
-    def counted(which: str) -> int:
+    def count(which: str) -> int:
         ranges = (CPUS / which).read_text().strip().split(",")
         return sum(int(each.partition("-")[2] or each.partition("-")[0]) - int(each.partition("-")[0]) + 1 for each in ranges)
 
-    present = counted("present")
-    return present if present > 1 else counted("possible")
+    present = count("present")
+    return present if present > 1 else count("possible")
 
 
 def test_slabs_have_as_many_pages_and_objects_as_the_kernel_gives_them():

@@ -38,13 +38,13 @@ def as_input(request, tmp_path):
         return lambda name: str(FIXES / f"{name}.c")
     need("gcc")
 
-    def compiled(name: str) -> str:
+    def compile_source(name: str) -> str:
         path = tmp_path / f"{name}.o"
         command = ["gcc", "-g", "-fno-eliminate-unused-debug-types", "-c", str(FIXES / f"{name}.c"), "-o", str(path)]
         subprocess.run(command, check=True)
         return str(path)
 
-    return compiled
+    return compile_source
 
 
 def layout(path: str, struct: str) -> Layout:

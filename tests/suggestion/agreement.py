@@ -77,7 +77,7 @@ class Comparison:
             yield f"{result.status}: {result.reason}"
             return
         if result.new is None:
-            if any(self._kept(order) for order in self.every):
+            if any(self._is_kept(order) for order in self.every):
                 yield "no order was found, and there are some"
             return
         order = min((each for each in self.every if self._is_new(each)), key=self._value, default=None)
@@ -117,7 +117,7 @@ class Comparison:
     def _is_new(self, order: Order) -> bool:
         """Return whether the compiler gives an order the promised offsets."""
         assert self.result.new is not None
-        compiled = struct_in_order(self.result.struct, self.specimen, order, self.judge.compiled(order))
+        compiled = struct_in_order(self.result.struct, self.specimen, order, self.judge.lay_out(order))
         return compiled.bit_size == self.result.new.bit_size and offsets(compiled) == offsets(self.result.new)
 
     def _may_be(self, order: Order) -> bool:
@@ -133,11 +133,11 @@ class Comparison:
     def _broken(self, order: Order) -> set[str]:
         return {id_ for id_ in self.rules if id_ not in self.unsearched and not self._keeps(id_, order)}
 
-    def _kept(self, order: Order) -> bool:
+    def _is_kept(self, order: Order) -> bool:
         return not self._broken(order)
 
     def _value(self, order: Order) -> tuple[int, ...]:
-        specimen, compiled = self.specimen, self.judge.compiled(order)
+        specimen, compiled = self.specimen, self.judge.lay_out(order)
         moved = moves(order, weights(specimen.units))
         ends = (compiled.size, moved) if specimen.is_smallest else (moved, compiled.size)
         counted = () if specimen.has_unnamed else (self._holes(order, compiled),)

@@ -158,13 +158,13 @@ class Judge:
         self.specimen, self.struct, self._layouts = specimen, struct, layouts
         self._verdicts: dict[tuple[object, ...], bool] = {}
 
-    def compiled(self, order: Order) -> Compiled:
+    def lay_out(self, order: Order) -> Compiled:
         """Return the layout of an order."""
         return self._layouts[shapes(self.specimen, order)]
 
     def keeps(self, rule: Rule, where: RulePlacements, order: Order) -> bool:
         """Return whether a rule keeps an order."""
-        compiled = self.compiled(order)
+        compiled = self.lay_out(order)
         key = (rule.id, compiled.size, *self._key(rule, order, compiled))
         if key not in self._verdicts:
             self._verdicts[key] = self._is_kept(rule, where, order, compiled)

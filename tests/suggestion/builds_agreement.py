@@ -142,7 +142,7 @@ class BuildsComparison:
         base = self.given.base
         moved = moves(order, tuple(map(len, base.units)))
         compiled = {
-            name: judge.compiled(self.given.translate(name, order)) for name, judge in self.judges.items()
+            name: judge.lay_out(self.given.translate(name, order)) for name, judge in self.judges.items()
         }
         size = sum(each.size for each in compiled.values())
         ends = (size, moved) if base.is_smallest else (moved, size)
@@ -152,7 +152,7 @@ class BuildsComparison:
     def _holes(self, name: str, order: Order) -> int:
         each, own = self.given.builds[name], self.given.translate(name, order)
         judge = self.judges[name]
-        struct = struct_in_order(judge.struct, each, own, judge.compiled(own))
+        struct = struct_in_order(judge.struct, each, own, judge.lay_out(own))
         return holes(struct, [at for at in own for one in each.units[at] if one.name])
 
     def _is_new(self, order: Order) -> bool:
@@ -160,7 +160,7 @@ class BuildsComparison:
         for each in self.result.builds:
             name, new = each.build.name, each.result.new
             own, judge = self.given.translate(name, order), self.judges[name]
-            compiled = struct_in_order(judge.struct, self.given.builds[name], own, judge.compiled(own))
+            compiled = struct_in_order(judge.struct, self.given.builds[name], own, judge.lay_out(own))
             if new is None or compiled.bit_size != new.bit_size or offsets(compiled) != offsets(new):
                 return False
         return True

@@ -250,12 +250,12 @@ class _Rules:
         contended = self.chance.choice(("true", "false"))
         return self._with_neighbours({"lock": f'"{lock}"', "data": _list(data), "contended": contended})
 
-    def isolated(self) -> dict[str, str]:
+    def isolation(self) -> dict[str, str]:
         fields, *others = self._some(1, 3)
         keys = {"fields": _list([fields])} | ({"except": _list(others)} if others else {})
         return self._with_neighbours(keys)
 
-    def together(self) -> dict[str, str]:
+    def closeness(self) -> dict[str, str]:
         return self._fields(2, 3)
 
     def no_straddle(self) -> dict[str, str]:
@@ -303,8 +303,8 @@ class _Rules:
 
 
 _KINDS = {
-    "separate": _Rules.separate, "access": _Rules.access, "guards": _Rules.guards, "isolated": _Rules.isolated,
-    "together": _Rules.together, "no-straddle": _Rules.no_straddle, "adjacent": _Rules.adjacent,
+    "separate": _Rules.separate, "access": _Rules.access, "guards": _Rules.guards, "isolated": _Rules.isolation,
+    "together": _Rules.closeness, "no-straddle": _Rules.no_straddle, "adjacent": _Rules.adjacent,
     "distance": _Rules.distance, "order": _Rules.order, "offset": _Rules.offset, "line-start": _Rules.line_start,
     "lines": _Rules.lines, "holes": _Rules.holes, "size": _Rules.size, "allocation": _Rules.allocation,
 }  # fmt: skip

@@ -120,7 +120,7 @@ def register(server: Server) -> None:
         server.refresh_views()
 
     @server.feature(types.INITIALIZED)
-    def initialized(_: types.InitializedParams) -> None:
+    def begin(_: types.InitializedParams) -> None:
         root = server.workspace.root_uri
         path = path_of(root, server.session.folder) if root else None
         if path is not None and os.path.isdir(path):

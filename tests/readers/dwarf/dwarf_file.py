@@ -80,8 +80,8 @@ class Dwarf:
         """The unit with its header."""
         body = b"".join(self._entry(entry) for entry in self.entries)
         if self.version >= 5:
-            return self._sized(struct.pack(f"{self._mark}HBBI", self.version, 1, 8, 0) + body)
-        return self._sized(struct.pack(f"{self._mark}HIB", self.version, 0, 8) + body)
+            return self._add_size(struct.pack(f"{self._mark}HBBI", self.version, 1, 8, 0) + body)
+        return self._add_size(struct.pack(f"{self._mark}HIB", self.version, 0, 8) + body)
 
     def file(self, *more: bytes, **sections: bytes) -> bytes:
         """The ELF file; `more` units follow the first, and sections replace or add (`debug_str=...`)."""
@@ -93,7 +93,7 @@ class Dwarf:
     def _mark(self) -> str:
         return "<" if self.little else ">"
 
-    def _sized(self, body: bytes) -> bytes:
+    def _add_size(self, body: bytes) -> bytes:
         return struct.pack(f"{self._mark}I", len(body)) + body
 
     def _entry(self, entry: tuple[object, ...]) -> bytes:

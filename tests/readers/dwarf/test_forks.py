@@ -234,13 +234,13 @@ def test_what_was_read_waits_for_no_garbage_collector(jobs, tmp_path, monkeypatc
     collectors = []
     collect_units = dwarf._collect
 
-    def noted(*given):
+    def note(*given):
         collector = collect_units(*given)
         collectors.append(weakref.ref(collector.selection))
         collectors.append(weakref.ref(collector))
         return collector
 
-    monkeypatch.setattr(dwarf, "_collect", noted)
+    monkeypatch.setattr(dwarf, "_collect", note)
     monkeypatch.setattr(pool, "_UNIT_OF_WORK", 1)
     program = build(tmp_path / "built", "gcc", "-gdwarf-5")
     gc.disable()

@@ -60,8 +60,8 @@ class Rewritten:
         places, position = {}, 4 + len(header)
         for entry, kinds in entries:
             places[entry.offset - unit.cu_offset] = position
-            position += len(self._encoded(entry, kinds, None))
-        body = b"".join(self._encoded(entry, kinds, places) for entry, kinds in entries)
+            position += len(self._encode(entry, kinds, None))
+        body = b"".join(self._encode(entry, kinds, places) for entry, kinds in entries)
         return struct.pack("<I", len(header) + len(body)) + header + body
 
     def _entries(self, unit: object) -> list[object]:
@@ -78,7 +78,7 @@ class Rewritten:
         """The form of an attribute, and whether the entry is to state it."""
         return value.form, value.form != "DW_FORM_implicit_const" and self._random.random() < 0.4
 
-    def _encoded(self, entry: object, kinds: list[tuple[str, bool]], places: dict[int, int] | None) -> bytes:
+    def _encode(self, entry: object, kinds: list[tuple[str, bool]], places: dict[int, int] | None) -> bytes:
         if entry.is_null():
             return b"\0"
         pairs = zip(entry.attributes.values(), kinds, strict=True)

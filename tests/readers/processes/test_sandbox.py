@@ -43,7 +43,7 @@ def nothing_is_left():
         os.waitpid(-1, os.WNOHANG)
 
 
-def done(work, items, jobs: int = 1, limits: Limits = LIMITS) -> list:
+def run_all(work, items, jobs: int = 1, limits: Limits = LIMITS) -> list:
     results = dict(sandbox.run_each(work, items, jobs, limits))
     return [results[number] for number in range(len(items))]
 
@@ -51,19 +51,19 @@ def done(work, items, jobs: int = 1, limits: Limits = LIMITS) -> list:
 @pytest.mark.parametrize("jobs", [0, 1, 3])
 @pytest.mark.parametrize("count", [0, 1, 7])
 def test_each_piece_is_done_once_in_a_process_of_its_own(count, jobs):
-    results = done(lambda item: (item * item, os.getpid()), range(count), jobs)
+    results = run_all(lambda item: (item * item, os.getpid()), range(count), jobs)
     assert [square for square, _ in results] == [item * item for item in range(count)]
     assert len({process for _, process in results} - {os.getpid()}) == count
 
 
 def test_pieces_are_done_side_by_side():
     started = time.monotonic()
-    done(lambda _: time.sleep(1), range(8), jobs=8)
+    run_all(lambda _: time.sleep(1), range(8), jobs=8)
     assert time.monotonic() - started < 6
 
 
 def test_large_results_come_through():
-    assert done(lambda item: "x" * (item << 20), range(5), jobs=5) == [
+    assert run_all(lambda item: "x" * (item << 20), range(5), jobs=5) == [
         "x" * (item << 20) for item in range(5)
     ]
 
@@ -76,7 +76,7 @@ def test_large_results_come_through():
 def test_what_dies_is_told_and_the_others_are_done(die, limits, how, jobs):
     started = time.monotonic()
     failure = Failure(how)
-    assert done(lambda item: die() if item == 1 else item, range(4), jobs, limits) == [0, failure, 2, 3]
+    assert run_all(lambda item: die() if item == 1 else item, range(4), jobs, limits) == [0, failure, 2, 3]
     assert time.monotonic() - started < 15
 
 
@@ -88,7 +88,7 @@ def test_what_dies_says_nothing_and_leaves_nothing(capfd, tmp_path, monkeypatch)
         os.write(2, b"trace")
         os.abort()
 
-    assert isinstance(done(crash, [0])[0], Failure)
+    assert isinstance(run_all(crash, [0])[0], Failure)
     assert capfd.readouterr() == ("", "")
     assert os.listdir(tmp_path) == []
 
@@ -97,7 +97,7 @@ def test_the_time_ends_also_where_alarms_are_ignored():
     before = signal.signal(signal.SIGALRM, signal.SIG_IGN)
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGALRM})
     try:
-        assert done(lambda _: time.sleep(60), [0], limits=SHORT) == [Failure("does not end within 1 s")]
+        assert run_all(lambda _: time.sleep(60), [0], limits=SHORT) == [Failure("does not end within 1 s")]
     finally:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGALRM})
         signal.signal(signal.SIGALRM, before)
@@ -111,7 +111,7 @@ def test_what_is_raised_is_raised_here_and_ends_the_others():
 
     started = time.monotonic()
     with pytest.raises(ValueError, match="of 1"):
-        done(work, range(2), jobs=2, limits=Limits(60, 256 << 20))
+        run_all(work, range(2), jobs=2, limits=Limits(60, 256 << 20))
     assert time.monotonic() - started < 15
 
 
@@ -127,12 +127,12 @@ def test_where_no_process_can_be_had_fewer_do_as_well(allowed, monkeypatch):
 
     monkeypatch.setattr(os, "fork", refuse)
     none = Failure("cannot be run: no process can be had for it")
-    assert done(lambda item: item, range(3), jobs=3) == [0 if allowed else none, none, none]
+    assert run_all(lambda item: item, range(3), jobs=3) == [0 if allowed else none, none, none]
 
 
 def test_a_system_without_processes_does_the_work_itself(monkeypatch):
     monkeypatch.setattr(sandbox, "HAS_PROCESSES", False)
-    assert done(lambda item: (item, os.getpid()), range(3)) == [(item, os.getpid()) for item in range(3)]
+    assert run_all(lambda item: (item, os.getpid()), range(3)) == [(item, os.getpid()) for item in range(3)]
 
 
 INTERRUPTED = """

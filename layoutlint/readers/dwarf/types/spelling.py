@@ -100,11 +100,11 @@ def _length(unit: Unit, plan: Plan, values: Values) -> int | None:
         lower = values.get(_LOWER_BOUND, 0)
         if not isinstance(lower, int):
             return COMPUTED
-        return max(0, _bound(unit, plan, values, value) + 1 - _bound(unit, plan, values, lower))
+        return max(0, _array_bound(unit, plan, values, value) + 1 - _array_bound(unit, plan, values, lower))
     return None
 
 
-def _bound(unit: Unit, plan: Plan, values: Values, value: int) -> int:
+def _array_bound(unit: Unit, plan: Plan, values: Values, value: int) -> int:
     """Return a bound of an array, which a form of no stated sign can hold (DWARF 5, section 7.5.5).
 
     GCC writes a bound as an unsigned number as wide as its type, and up to GCC 7 gave `[0]` the upper bound
