@@ -129,7 +129,7 @@ def _add_structs_with_intent(
 
 def narrow(reading: Reading, wanted: Wanted, keep_annotated: bool = True) -> Reading:
     """Return a reading with only the wanted structs and, with `keep_annotated`, those with annotations."""
-    own = wanted if reading.is_kernel else wanted.narrow_outside_kernels()
+    own = wanted.narrow(reading.is_kernel)
     structs = tuple(s for s in reading.structs if own.wants(s) or (keep_annotated and s.annotations))
     return reading if len(structs) == len(reading.structs) else replace(reading, structs=structs)
 

@@ -142,7 +142,7 @@ def _choice(
         return None
     names: set[str] = set()
     for reading in readings:
-        own = wanted if reading.is_kernel else wanted.narrow_outside_kernels()
+        own = wanted.narrow(reading.is_kernel)
         names |= own.names | set(own.patterns)
         if request.packs or request.kernel_packs:
             names |= {struct.name for struct in reading.structs if struct.annotations}

@@ -78,7 +78,9 @@ class Wanted(Record, frozen=True):
             else self
         )
 
-    def narrow_outside_kernels(self) -> Wanted:
-        """Return what is requested from an input that is no Linux kernel."""
+    def narrow(self, is_kernel: bool) -> Wanted:
+        """Return what is requested from an input: outside of Linux, without the names of kernel packs."""
+        if is_kernel:
+            return self
         patterns = tuple(pattern for pattern in self.patterns if pattern not in self.kernel)
         return replace(self, names=self.names - self.kernel, patterns=patterns, kernel=frozenset())

@@ -173,7 +173,7 @@ def _read_elf(path: str, wanted: Wanted, options: ReadOptions) -> Reading:
         try:
             debug_image = debug_files.debug_file(image, reader, options)
         except ReadError:
-            requested = wanted if image.is_kernel else wanted.narrow_outside_kernels()
+            requested = wanted.narrow(image.is_kernel)
             if not wanted.symbols_suffice and (
                 not requested.near
                 or requested.names

@@ -394,7 +394,7 @@ def test_readers_are_told_what_only_kernels_need(monkeypatch):
     assert asked[0].names == {"ring", "lost"}
     assert asked[0].kernel == {"lost", "*_sock"}
     assert asked[0].headers == (("ring", "ring.h"),)
-    assert (asked[0].narrow_outside_kernels().names, asked[0].narrow_outside_kernels().patterns) == ({"ring"}, ())
+    assert (asked[0].narrow(is_kernel=False).names, asked[0].narrow(is_kernel=False).patterns) == ({"ring"}, ())
 
 
 def test_placement_on_a_line_and_accesses_come_from_the_pack(monkeypatch):

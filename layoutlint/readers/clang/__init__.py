@@ -31,7 +31,7 @@ def read(path: str, wanted: Wanted, options: ReadOptions) -> Reading:
         reading = _read_folder(path, build, wanted, options)
         return replace(reading, names=_names_below(path)) if wanted.names_only else reading
     if path.endswith(_JSON):
-        return compdb.read(path, wanted.narrow_outside_kernels(), options)
+        return compdb.read(path, wanted.narrow(is_kernel=False), options)
     if not files.is_file(path):
         raise ReadError(path, "no such file or directory")
     enclosing = tree.enclosing_tree(path)
@@ -39,7 +39,7 @@ def read(path: str, wanted: Wanted, options: ReadOptions) -> Reading:
         kernel_tree = tree.find(enclosing, build)
         if kernel_tree is not None:
             return kernel.read_file(kernel_tree, path, path, wanted, options)
-    return text_inputs.read_file(path, wanted.narrow_outside_kernels(), options)
+    return text_inputs.read_file(path, wanted.narrow(is_kernel=False), options)
 
 
 def _names_below(path: str) -> frozenset[str]:
@@ -54,5 +54,5 @@ def _read_folder(path: str, build: str | None, wanted: Wanted, options: ReadOpti
         return kernel.read(kernel_tree, path, wanted, options)
     database = flag_search.database_in(path, options)
     if database is not None:
-        return replace(compdb.read(database, wanted.narrow_outside_kernels(), options), path=path)
-    return text_inputs.read_folder(path, wanted.narrow_outside_kernels(), options)
+        return replace(compdb.read(database, wanted.narrow(is_kernel=False), options), path=path)
+    return text_inputs.read_folder(path, wanted.narrow(is_kernel=False), options)

@@ -10,12 +10,13 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from layoutlint.readers.c_tokens import BLOCK_COMMENT, LINE_COMMENT
 from layoutlint.readers.clang import builtin_headers, libclang
 from layoutlint.readers.clang.diagnostics import Diagnostic
 from layoutlint.readers.clang.file_names import Places
 from layoutlint.readers.clang.flags import Doubt
 
-_NO_CODE = re.compile(rb"/\*.*?\*/|//[^\n]*", re.DOTALL)
+_COMMENT = re.compile(f"{BLOCK_COMMENT}|{LINE_COMMENT}".encode(), re.DOTALL)
 
 
 def find_doubtful_mentions(
@@ -55,7 +56,7 @@ def _mentions(
 ) -> Iterator[Diagnostic]:
     if not names.search(text):
         return
-    code = _NO_CODE.sub(lambda comment: b" " * len(comment[0]), text)
+    code = _COMMENT.sub(lambda comment: b" " * len(comment[0]), text)
     is_reported = False
     for mention in names.finditer(code):
         is_local = not mention[0].decode("ascii", "replace").isidentifier() or b"aligned" in mention[0]

@@ -36,7 +36,7 @@ def read_unsaved(given: InputText, wanted: Wanted, options: ReadOptions) -> Read
     folder, words = os.getcwd(), c_units.command_line_flags(options)
     unit = c_units.unit(os.path.abspath(given.path), words, folder, (folder,), options.with_marks)
     unit = replace(unit, text=given.text, origin=given.path, reported_main=given.path)
-    wanted = wanted.narrow_outside_kernels()
+    wanted = wanted.narrow(is_kernel=False)
     outcome = parallel.run([unit], wanted, options)
     return parallel.reading(given.path, outcome, wanted, c_units.notes(words))
 

@@ -36,7 +36,7 @@ def select(reading: Reading, wanted: Wanted, options: ReadOptions) -> Reading:
         structs = reading.structs
         names = frozenset(name for struct in structs for name in (struct.name, *struct.aliases))
         return replace(reading, structs=(), names=names)
-    own = wanted if reading.is_kernel else wanted.narrow_outside_kernels()
+    own = wanted.narrow(reading.is_kernel)
     named = [_with_requested_typedefs(struct, own) for struct in reading.structs]
     embedding = _containers(named, own.with_containers)
     selected = tuple(

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Iterator
 from functools import cached_property
 
+from layoutlint.readers.c_tokens import BLOCK_COMMENT, LINE_COMMENT
 from layoutlint.readers.clang import text_search
 from layoutlint.readers.clang.kernel.tree import Tree
 
@@ -19,7 +20,7 @@ _DIRECTIVE = re.compile(
 _TOKEN = re.compile(r"defined\s*\(\s*\w+\s*\)|defined\s+\w+|\w+\s*\(\s*\w+\s*\)|\w+|&&|\|\||[!()]|\S")
 _NAMED = re.compile(r"(\w+)\W+(\w+)")
 _INCLUDED = re.compile(rb'[ \t]*([<"])([^>"\n]+)[>"]')
-_COMMENT = re.compile(r"/\*.*?\*/|//.*", re.DOTALL)
+_COMMENT = re.compile(f"{BLOCK_COMMENT}|{LINE_COMMENT}", re.DOTALL)
 _ENABLED = ("IS_ENABLED", "IS_BUILTIN", "IS_MODULE", "IS_REACHABLE")
 _MACRO_VALUES = {"__KERNEL__": True, "__ASSEMBLY__": False, "__ASSEMBLER__": False, "1": True, "0": False}
 

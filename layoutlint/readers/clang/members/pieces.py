@@ -27,7 +27,7 @@ _TOKEN = re.compile(
 _DIRECTIVE = re.compile(
     rf"\#[ \t]*(?P<word>\w*+)"
     rf"(?:[^\n\\/\"']++|{c_tokens.BLOCK_COMMENT}|{c_tokens.LINE_COMMENT}"
-    r"""|"(?:[^"\\\n]++|\\.)*+"|'(?:[^'\\\n]++|\\.)*+'|\\[ \t]*\r?\n|[^\n])*+""",
+    rf"|{c_tokens.STRING}|\\[ \t]*\r?\n|[^\n])*+",
     re.DOTALL,
 )
 _LONE_RETURN = re.compile(r"\r(?!\n)")
