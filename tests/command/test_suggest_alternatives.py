@@ -41,7 +41,7 @@ def document(folder: Path, body: str, rules: str, *words: str, use: str = ""):
     return json.loads(suggest(folder, body, rules, *words, "--format", "json", use=use).stdout)
 
 
-def shown(each: dict) -> tuple[str, int, int]:
+def describe(each: dict) -> tuple[str, int, int]:
     padding = each["padding"]
     if padding is not None:
         return f"{padding['size']} bytes", len(each["moves"]), each["size"]
@@ -68,7 +68,7 @@ def test_additions_keep_the_rules(tmp_path, body, rules, best):
     need("gcc", "-c")
     found = document(tmp_path, body, rules)
     assert found["status"] == "infeasible"
-    assert shown(found["alternatives"][0]) == best
+    assert describe(found["alternatives"][0]) == best
     sizes = [each["size"] for each in found["alternatives"]]
     assert sizes == sorted(sizes)
     for number in {1, len(sizes)}:
@@ -109,7 +109,7 @@ FORBIDDEN = [
 @pytest.mark.parametrize(("body", "use", "left"), FORBIDDEN)
 def test_additions_that_sources_forbid_are_left_out(tmp_path, body, use, left):
     made = document(tmp_path, body, APART, use=use)
-    assert {shown(each)[0] for each in made["alternatives"]} == left
+    assert {describe(each)[0] for each in made["alternatives"]} == left
     forced = document(tmp_path, body, APART, "--force", use=use)
     assert len(forced["alternatives"]) == 3
 
@@ -117,7 +117,7 @@ def test_additions_that_sources_forbid_are_left_out(tmp_path, body, use, left):
 def test_a_declared_placement_is_not_contradicted(tmp_path):
     placed = '[struct.ring]\nplacement = "percpu:32"\n' + APART
     made = document(tmp_path, PAIR, placed)
-    assert [shown(each)[0] for each in made["alternatives"]] == ["56 bytes"]
+    assert [describe(each)[0] for each in made["alternatives"]] == ["56 bytes"]
 
 
 LINES = [

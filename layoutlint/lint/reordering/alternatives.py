@@ -46,10 +46,10 @@ def alternatives(each: ArrangedSubject, is_forced: bool) -> tuple[Alternative, .
     options = each.subject.options
     line = options.line_size or each.arrangement.struct.target.line_size
     trial = _Trial(each, is_forced, line)
-    input_struct = [*trial.with_one_aligned(), *trial.with_padding()]
-    if all(alternative.padding for alternative in input_struct):
-        input_struct += trial.with_several_aligned()
-    return tuple(sorted(input_struct, key=lambda one: (one.size, len(one.moves), one.aligned)))
+    orders = [*trial.with_one_aligned(), *trial.with_padding()]
+    if all(alternative.padding for alternative in orders):
+        orders += trial.with_several_aligned()
+    return tuple(sorted(orders, key=lambda one: (one.size, len(one.moves), one.aligned)))
 
 
 class _Trial(Record, frozen=True):
@@ -80,41 +80,41 @@ class _Trial(Record, frozen=True):
     def with_one_aligned(self) -> Iterator[Alternative]:
         """Yield the orders with the struct, or one member, aligned."""
         for units in ((), *((number,) for number in self._candidates)):
-            yield from self._aligned(units, _EFFORT)
+            yield from self._align(units, _EFFORT)
 
     def with_several_aligned(self) -> list[Alternative]:
         """Return the orders with two members aligned; if there is none, with as few as were found."""
         candidates = self._candidates
         pairs = list(combinations(candidates, 2))[:_MOST_PAIRS]
-        input_struct = [order for pair in pairs for order in self._aligned(pair, _SMALL_EFFORT)]
-        if input_struct or len(candidates) < 3:
-            return input_struct
+        best = [order for pair in pairs for order in self._align(pair, _SMALL_EFFORT)]
+        if best or len(candidates) < 3:
+            return best
         units = tuple(candidates)
-        input_struct = list(self._aligned(units, _SMALL_EFFORT))
-        for number in candidates if input_struct else ():
+        best = list(self._align(units, _SMALL_EFFORT))
+        for number in candidates if best else ():
             fewer = tuple(each for each in units if each != number)
-            orders = list(self._aligned(fewer, _SMALL_EFFORT)) if len(fewer) > 2 else []
+            orders = list(self._align(fewer, _SMALL_EFFORT)) if len(fewer) > 2 else []
             if orders:
-                units, input_struct = fewer, orders
-        return input_struct
+                units, best = fewer, orders
+        return best
 
     def with_padding(self) -> Iterator[Alternative]:
         """Yield the order with the smallest array that helps."""
         step = max(self.each.arrangement.align, -(-self.line // _MOST_SIZES))
-        if step >= self.line or not any(self._padded(self.line)):
+        if step >= self.line or not any(self._pad(self.line)):
             return
         for size in range(step, self.line + 1, step):
-            if input_struct := list(self._padded(size)):
-                yield from input_struct
+            if orders := list(self._pad(size)):
+                yield from orders
                 return
 
-    def _aligned(self, units: Sequence[int], effort: float) -> Iterator[Alternative]:
+    def _align(self, units: Sequence[int], effort: float) -> Iterator[Alternative]:
         arrangement = additions.align(self.each.arrangement, units, self.line)
         names = order_uses.member_names(arrangement.struct)
         aligned = tuple(names[arrangement.units[number].fields[0]] for number in units)
         yield from self._search(arrangement, aligned, None, self._limits, effort)
 
-    def _padded(self, size: int) -> Iterator[Alternative]:
+    def _pad(self, size: int) -> Iterator[Alternative]:
         arrangement, number = additions.pad(self.each.arrangement, size)
         others = tuple(each for each in range(len(arrangement.units)) if each != number)
         limits = (Limit("first", others), *additions.shift_limits(self._limits, number))

@@ -88,10 +88,10 @@ def _members(code: Code, raw: str, brace: int, member: str) -> tuple[str, ...]:
 
 def may_initialise(data: bytes, containers: Mapping[str, tuple[Container, ...]]) -> bool:
     """Return whether a text seems to have initialisers of containers."""
-    return bool(containers) and next(_initialised(data, containers), None) is not None
+    return bool(containers) and next(_initialised_names(data, containers), None) is not None
 
 
-def _initialised(data: bytes, containers: Mapping[str, tuple[Container, ...]]) -> Iterator[str]:
+def _initialised_names(data: bytes, containers: Mapping[str, tuple[Container, ...]]) -> Iterator[str]:
     """Yield the containers that a text seems to initialise, maybe several times."""
     typedefs = frozenset(name for name, own in containers.items() if own[0].is_typedef)
     matches = chain(_VALUE_OF_TAG.finditer(data), _COMPOUND.finditer(data))
@@ -112,7 +112,7 @@ def find_uses(
 ) -> Iterator[OrderUse | ByMacro | Unresolved]:
     """Yield the uses in initialisers of containers."""
     values = _Values(code, containers, judge)
-    for name in sorted(set(_initialised(code.text.encode("latin-1"), containers))):
+    for name in sorted(set(_initialised_names(code.text.encode("latin-1"), containers))):
         keyword = "" if containers[name][0].is_typedef else r"(?:struct|union)\s+"
         for value in initialisers.find(code, rf"\b{keyword}{re.escape(name)}\b"):
             yield from values.uses(name, value)
@@ -155,7 +155,7 @@ class _Values:
         for number, element in enumerate(run):
             rest = run[number:]
             if not is_known and not element.member:
-                yield self._unresolved(element, f"which member of `{name}` a value is for")
+                yield self._unresolved_value(element, f"which member of `{name}` a value is for")
                 return
             member = element.member or "".join(members[start + number : start + number + 1])
             inner = next((each for each in containers if each.member == member), None)
@@ -163,7 +163,7 @@ class _Values:
                 if inner is not None:
                     yield from self._judge.in_elided_braces(rest[1:])
                 elif len(rest) > 1:
-                    yield self._unresolved(rest[1], f"which member of `{name}` a value is for")
+                    yield self._unresolved_value(rest[1], f"which member of `{name}` a value is for")
                 return
             if inner is None:
                 continue
@@ -173,10 +173,10 @@ class _Values:
             elif value is not None:
                 yield from self._judge.uses(value)
             elif (gives_parts := self._judge.gives_parts(element)) is not False:
-                yield from self._elided(inner, rest, gives_parts)
+                yield from self._elided_uses(inner, rest, gives_parts)
                 return
 
-    def _elided(
+    def _elided_uses(
         self, inner: Container, rest: Sequence[Element], gives_parts: bool | None
     ) -> Iterator[OrderUse | Unresolved]:
         """Yield the use of values for the parts of an embedded struct."""
@@ -186,9 +186,9 @@ class _Values:
             yield from self._judge.in_elided_braces(rest)
         elif len(rest) > 1 or not rest[0].member:
             text = f"whether a value is for all of `{inner.member}` of `{inner.name}`"
-            yield self._unresolved(rest[0], text)
+            yield self._unresolved_value(rest[0], text)
 
-    def _unresolved(self, value: Element, text: str) -> Unresolved:
+    def _unresolved_value(self, value: Element, text: str) -> Unresolved:
         return Unresolved(self._code.line(value.start), text)
 
     def _scalars_before(self, member: Container, depth: int) -> int:
