@@ -99,8 +99,9 @@ def _patch(arranged: Sequence[ArrangedSubject], result: Suggestion) -> Patch:
     for subject in others:
         other, text = read_text(subject.input_struct, subject.options)
         if files.real_path(other) != files.real_path(file) or text != old:
-            names = shown_path(first.input_struct.struct, file), shown_path(subject.input_struct.struct, other)
-            raise members.CannotMove(f"the builds read different files: {' and '.join(dict.fromkeys(names))}")
+            here, there = (each.input_struct.struct for each in (first, subject))
+            names = dict.fromkeys((shown_path(here, file), shown_path(there, other)))
+            raise members.CannotMove(f"the builds read different files: {' and '.join(names)}")
     text = _agreed_text(orders, file, old)
     moved = {move.member for move in result.moves}
     notes = dict.fromkeys(
