@@ -14,6 +14,7 @@ import pytest
 from layoutlint.geometry.containers import MOST_CONTAINERS, Container, Index, TooManyContainers
 from layoutlint.model.ctype import CType
 from layoutlint.model.reading import ReadOptions
+from layoutlint.model.record import replace
 from layoutlint.model.structs import Field, Struct
 from layoutlint.model.wanted import Wanted
 from layoutlint.readers.dispatch import read
@@ -330,11 +331,11 @@ class TestDefinitions:
         assert [(array.path, array.count, array.bit_stride) for array in way.arrays] == [("x", None, None)]
         assert way.count is None
 
-    @pytest.mark.parametrize(("size", "name"), [(8, "`x` in struct c"), (16, None)])
+    @pytest.mark.parametrize(("size", "name"), [(8, "`x` in struct c"), (16, None), (None, "`x` in struct c")])
     def test_a_field_without_a_type_can_hold_what_fits(self, size, name):
         """Pahole writes `void` for a type that BTF cannot express."""
         holder = struct("c", 24, member("a", 0, 8), Field("x", CType("void"), 64, None), member("b", 16, 8))
-        held = struct("s", size)
+        held = replace(struct("s", size or 0), bit_size=size and size * 8)
         assert Index((holder, held)).field_without_type("s", held) == name
 
     def test_the_names_that_can_be_asked_for(self):
