@@ -66,7 +66,7 @@ def read(
     names = _strings(structs, "structs")
     listing = list_structs(str(path), names, ReadOptions(flags=_strings(flags, "flags"), reader=reader))
     if listing.troubles and not allow_unknown:
-        raise ReadError(str(path), "; ".join(listing.troubles))
+        raise ReadError(str(path), "; ".join(each.removeprefix(f"{path}: ") for each in listing.troubles))
     return tuple(
         Layout(struct) for struct in listing.structs if struct.bit_size is not None and struct.problem is None
     )

@@ -211,7 +211,7 @@ def _refuse_wrong_inputs(inputs: tuple[str, ...], own: DiffOptions) -> None:
     if not is_right:
         raise click.UsageError(
             f"`diff` {'with --git ' * bool(own.revisions)}{'with --patch ' * bool(own.patch)}"
-            f"takes {expected}, and {len(inputs)} are given"
+            f"takes {expected}; {len(inputs)} {'is' if len(inputs) == 1 else 'are'} given"
         )
 
 

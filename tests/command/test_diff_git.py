@@ -92,8 +92,8 @@ def test_ranges(history, text, labels):
     (("--git", "c0..c1", "a", "b"), "takes a path at most, and 2 are given"),
     (("--git", "c0..c1", "include/gone.h"), "'include/gone.h' is neither in c0 nor in c1"),
     (("--git", "c0..c1", "--patch", "x", "."), "--git and --patch exclude each other"),
-    (("include/s.h",), "takes two inputs, OLD and NEW, and 1 are given"),
-    (("--patch", "p.patch"), "takes one source tree, and 0 are given"),
+    (("include/s.h",), "takes two inputs, OLD and NEW; 1 is given"),
+    (("--patch", "p.patch"), "takes one source tree; 0 are given"),
     (("--patch", "p.patch", "README"), "--patch needs the folder of a source tree"),
 ])  # fmt: skip
 def test_wrong_use(history, words, message):

@@ -67,7 +67,8 @@ def test_the_report_is_that_of_the_command(monkeypatch):
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
-        (lambda: layoutlint.read("none.h"), layoutlint.ReadError, "none.h: no such file"),
+        (lambda: layoutlint.read("none.h"), layoutlint.ReadError, "^none.h: no such file"),
+        (lambda: layoutlint.read("ring.h", ["rnig"]), layoutlint.ReadError, "^ring.h: no struct rnig"),
         (lambda: layoutlint.read("ring.h", "ring"), layoutlint.UsageError, "must be a list"),
         (lambda: layoutlint.check("ring.h"), layoutlint.UsageError, "must be a list"),
         (lambda: layoutlint.check(["ring.h"]), layoutlint.UsageError, "no rules apply"),
