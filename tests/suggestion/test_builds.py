@@ -10,6 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from layoutlint.intent.toml import rule_file
+from layoutlint.lint.options import Options
+from layoutlint.model.build import Build
+from layoutlint.model.structs import Source
 from tests.harness.command import run
 from tests.harness.tools import NEEDS_SOLVER, need
 from tests.suggestion.brute_force import compile_orders
@@ -97,3 +101,19 @@ def _suggest_common(folder: Path, declared, lengths, pairs):
     (folder / "builds.toml").write_text(TWO_BUILDS)
     words = ("suggest", "--matrix", "builds.toml", "s", "--rules", "rules.toml", "--no-packs", "--force", "--format", "json")
     return json.loads(run(*words, cwd=folder).stdout)
+
+
+def test_a_search_without_a_result_leaves_an_order_that_keeps_the_rules(tmp_path, monkeypatch):
+    """Nothing is proved then: every bound is 0 (here, no build moves anything alone)."""
+    from layoutlint.lint.reordering import Request, suggest_for_builds  # imports the solver
+    from layoutlint.suggestion.search import Search, Solution
+
+    monkeypatch.setattr(Search, "run", lambda self: Solution("unknown"))
+    path = tmp_path / "s.h"
+    path.write_text("struct s { char a; long b; char c; };\n")
+    rules = '[[rule]]\nid = "r"\nstruct = "s"\nkind = "order"\nfields = ["a", "b"]\nwhy = "a test"\n'
+    builds = tuple(Build(f"m{bits}", Source("m.toml", 1), (str(path),), flags=(f"-m{bits}",)) for bits in (64, 32))
+    request = Request("s", ("moves", "size", "holes"), is_forced=True)
+    result = suggest_for_builds("m.toml", builds, request, (rule_file.parse(rules, "r.toml"),), (), Options())
+    assert result.status == "feasible"
+    assert [(each.aim, each.after, each.bound) for each in result.aims] == [("moves", 0, 0), ("size", 36, 0), ("holes", 2, 0)]
