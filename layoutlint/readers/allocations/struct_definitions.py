@@ -10,7 +10,9 @@ _ANY_BRACE = re.compile(r"[{}]")
 _NO_WORDS = re.compile(r"\b(?:const|volatile|__\w+)\b|\s+")
 _DECLARED = re.compile(r" *(?:struct|union) +(\w+)((?: |\*)[^()]*)")
 _DECLARATOR = re.compile(r"([ *]*)(\w+) *(?:(\[)[^,]*)?")
-_SHORT_TYPEDEF = re.compile(r"\btypedef\s+(?:struct|union)\s+(\w+)\s+(\w+)\s*;")
+_SHORT_TYPEDEF = re.compile(r"\btypedef\s+(?:const\s+)?(?:struct|union)\s+(\w+)\s+([^;{}]{1,200});")
+_ATTRIBUTE = re.compile(r"__attribute__\s*\(\([^()]*(?:\([^()]*\)[^()]*)*\)\)")
+_OWN_NAME = re.compile(r"\s*(?:__\w+\s+)*(\w+)\s*")
 _TYPEDEF = re.compile(r"^typedef\s+(?:struct|union)\b([^{};()]{0,200})\{", re.MULTILINE)
 _TAIL = re.compile(r"([^{};]{0,200});")
 _LAST_WORD = re.compile(r"(\w+)\s*$")
@@ -69,14 +71,22 @@ def struct_typedefs(text: str) -> dict[str, str]:
     """Return the typedefs of structs in a text, each with the tag of the struct; empty for one without."""
     if "typedef" not in text:
         return {}
-    typedefs = {name: tag for tag, name in _SHORT_TYPEDEF.findall(text)}
+    typedefs = {
+        name: tag for tag, declarators in _SHORT_TYPEDEF.findall(text) for name in _own_names(declarators)
+    }
     for head in _TYPEDEF.finditer(text):
         tail = _TAIL.match(text, _closing_brace(text, head.end()))
-        name = _LAST_WORD.search(tail[1]) if tail is not None else None
         tag = _LAST_WORD.search(head[1])
-        if name is not None:
-            typedefs[name[1]] = tag[1] if tag is not None else ""
+        for name in _own_names(tail[1]) if tail is not None else ():
+            typedefs[name] = tag[1] if tag is not None else ""
     return typedefs
+
+
+def _own_names(declarators: str) -> Iterator[str]:
+    """Yield the names that a typedef gives to its type itself, and not to pointers or arrays of it."""
+    for part in _ATTRIBUTE.sub(" ", declarators).split(","):
+        if (name := _OWN_NAME.fullmatch(part)) is not None:
+            yield name[1]
 
 
 def _closing_brace(text: str, start: int) -> int:

@@ -47,6 +47,12 @@ _WIDE = re.compile(
     r"(?:unsigned|signed|short|int|long|u_?(?:short|int|long)|u?int(?:16|32|64|ptr)_t|(?:__)?[us](?:16|32|64)|__[bl]e(?:16|32|64)|size_t"
     r"|(?:unsigned|signed|long)(?:\s+(?:int|long|short))+|g?u?int(?:16|32|64))"
 )
+_MAPPED = re.compile(
+    r"\s*+(?:const\s*+)?\*\s*+(?:__\w++\s*+)?\)\s*+"
+    r"(mmap(?:64)?|shmat|ioremap\w*+|memremap|early_memremap|dma_alloc_coherent)\s*+\("
+)
+_FAR = 1 << 12
+"""The most characters before a cast in which its variable is declared."""
 _NO_OPERANDS = frozenset(("sizeof", "NULL", "return"))
 
 
@@ -75,6 +81,12 @@ def _casts_to_struct(code: Code, subject: Subject) -> Iterator[OrderUse | Cast |
         match = _TO.match(text, end)
         if match is not None and match[2].isidentifier() and match[2] not in _NO_OPERANDS:
             yield from _cast_of_variable(code, subject, match, start)
+        mapped = _MAPPED.match(text, end)
+        if mapped is not None and "ANON" not in text[mapped.end() : code.closings.get(mapped.end() - 1, 0)]:
+            yield OrderUse(
+                "raw-transfer", code.path, code.line(start),
+                f"{mapped[1]}() gives memory that others read or write",
+            )  # fmt: skip
         member = _TO_MEMBER.match(text, end) if first is not None else None
         if member is not None and re.split(r"->|\.", member[1])[-1] == first:
             yield _first_member_use(code, subject, start, "to the struct from its first member")
@@ -85,11 +97,26 @@ def _cast_of_variable(
 ) -> Iterator[OrderUse | Cast | Unresolved]:
     name = match[2]
     meaning = code.own_type(name, at) if match[1] else code.pointed_type(name, at)
-    if isinstance(meaning, Unclear):
+    words = "" if match[1] or isinstance(meaning, TypeName) else _declared_words(code, name, at)
+    if words:
+        text = f"a cast from `{words} *` reads the struct by words"
+        yield OrderUse("scalar-cast", code.path, code.line(at), text)
+    elif isinstance(meaning, Unclear):
         if subject.first_types:
             yield Unresolved(code.line(at), f"what `{name}` is in a cast to the struct")
     elif meaning is not None and not subject.is_type(meaning):
         yield _classify(code, subject, meaning, at, "to the struct from its first member")
+
+
+def _declared_words(code: Code, name: str, at: int) -> str:
+    """Return the type of a pointer to wide integers, as its function declares it; empty for another type."""
+    near = max(0, at - _FAR)
+    start = max(near, code.text.rfind("\n}", near, at))
+    if all(code.text.find(f"{star}{name}", start, at) < 0 for star in ("*", "* ", "const ")):
+        return ""
+    declared = re.compile(rf"\b({_WIDE.pattern})\s*\*\s*(?:const\s+)?{re.escape(name)}\s*[,;)=]")
+    found = [" ".join(match[1].split()) for match in declared.finditer(code.text, start, at)]
+    return found[-1] if found else ""
 
 
 def _casts_from_struct(code: Code, subject: Subject) -> Iterator[OrderUse | Cast | Unresolved]:

@@ -22,6 +22,7 @@ _PAIRS = {")": "(", "]": "[", "}": "{"}
 _MOST_BRACES = 300
 _MOST_POPPED = 8
 """The most brackets that one closing bracket closes: those that another branch of `#if` left open."""
+_STOPS = re.compile(r"[(\[{,;)\]}]")
 _PARTS = re.compile(r"[(\[{,;]")
 _NAME = re.compile(
     r"\(\s*\*+\s*(?:const\s+)?(\w+)|(\w+)\s*(?:\[[^\]]*\]\s*)*(?::\s*\w+\s*)?(?:__\w+(?:\s*\([^()]*\))?\s*)*$"
@@ -150,6 +151,15 @@ class Code:
                 at = self.closings.get(sign.start(), sign.start()) + 1
         if start > opening + 1 or self.text[start:end].strip():
             yield start, end
+
+    def next_comma(self, at: int) -> int | None:
+        """Return the offset of the comma that ends an expression; None if something else ends it."""
+        while (sign := _STOPS.search(self.text, at)) is not None:
+            if sign[0] in "([{" and (end := self.closings.get(sign.start())) is not None:
+                at = end + 1
+            else:
+                return sign.start() if sign[0] == "," else None
+        return None
 
     def pointed_type(self, name: str, at: int) -> TypeName | Unclear | None:
         """Return the struct that a pointer variable points to at an offset; None for another type."""

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from itertools import chain
 
 from layoutlint.model.record import Record
+from layoutlint.readers.allocations.declarations import TypeName
 from layoutlint.readers.order_uses import initialisers
 from layoutlint.readers.order_uses.code import Code
 from layoutlint.readers.order_uses.facts import OrderUse
@@ -19,12 +19,15 @@ _EMBEDS = re.compile(
     r"\s++((?:__\w++\s+)?\w++\s*+(?:\[[^\]\n]*+\]\s*+)*+[^;{}()*=]{0,200}+)(?:;|__\w++\s*+\()"
 )
 _DECLARATOR = re.compile(r"\s*(?:__\w+\s+)*(\w+)\s*((?:\[[^\]]*\]\s*)*)")
-_NEAREST = 8
 _VALUE = rb"\s[^;{}=]{0,200}+=\s*+[{A-Z_]"
+_VALUE_OF_BODY = re.compile(rb"\}[^;{}()=,]{1,200}+=\s*+[{A-Z_]")
 _VALUE_OF_TAG = re.compile(rb"(?:struct|union)\s++(\w++)" + _VALUE)
 _COMPOUND = re.compile(
     rb"\(\s*+(?:const\s++)?(?:(?:struct|union)\s++)?(\w++)\s*+(?:\[[^\]\n]*+\]\s*+)?\)\s*+\{"
 )
+_AGGREGATE = re.compile(r"\b(?:struct|union)\b[^;{}=]*$")
+_NEAR = 100
+_STEP = re.compile(r"\[[^\]]*\]|\.?(\w+)")
 _FIXED = re.compile(r"\b(?:__packed|packed|PACKED)\b")
 _DEEPEST = 8
 
@@ -44,6 +47,8 @@ class Container(Record, frozen=True):
     """The struct that the member is: the searched one, or another container."""
     file: str
     line: int
+    end: int
+    """The offset behind the brace that closes its body."""
     is_packed: bool
 
 
@@ -62,20 +67,45 @@ def find(code: Code, raw: str, type_pattern: str, inner: str) -> Iterator[Contai
         for part in match[1].split(",")
         if (declarator := _DECLARATOR.match(part)) is not None
     ]
-    names = code.struct_names if declared else {}
-    braces = sorted(names)
     for at, declarator in declared:
-        near = braces[: bisect_right(braces, at)][-_NEAREST:]
-        around = [brace for brace in near if code.closings.get(brace, brace) > at]
-        for brace in around[-1:]:
-            end = code.closings[brace]
-            is_packed = _FIXED.search(code.text[end : code.text.find(";", end)]) is not None
-            members = _members(code, raw, brace, declarator[1])
-            dims, line = declarator[2].count("["), code.line(at)
-            for own in names[brace]:
-                yield Container(
-                    own.name, own.is_typedef, declarator[1], dims, members, inner, code.path, line, is_packed
-                )
+        yield from _containers_at(code, raw, at, (declarator[1], declarator[2].count("[")), inner)
+
+
+def _containers_at(
+    code: Code, raw: str, at: int, declared: tuple[str, int], inner: str
+) -> Iterator[Container]:
+    """Yield the structs around a declaration, the innermost first.
+
+    Those without a name are called by their place.
+    """
+    names, braces = code.struct_names, list(_aggregate_braces(code, at))
+    is_packed = False
+    for brace in braces:
+        end = code.closings[brace]
+        is_packed = is_packed or _FIXED.search(code.text[end : code.text.find(";", end)]) is not None
+        members = _members(code, raw, brace, declared[0])
+        column = brace - code.text.rfind("\n", 0, brace)
+        own = names.get(brace) or [TypeName(f"at {code.path}:{code.line(brace)}:{column}")]
+        for each in own:
+            yield Container(
+                each.name, each.is_typedef, *declared, members, inner, code.path, code.line(at), end + 1,
+                is_packed,
+            )  # fmt: skip
+        inner = own[0].name
+        following = _DECLARATOR.match(code.text, end + 1)
+        declared = ("", 0) if following is None else (following[1], following[2].count("["))
+
+
+def _aggregate_braces(code: Code, at: int) -> Iterator[int]:
+    """Yield the braces of the structs around an offset, the innermost first."""
+    brace: int | None = at
+    for _ in range(_DEEPEST):
+        brace = code.brace_around(brace or 0)
+        if brace is None:
+            return
+        if brace not in code.struct_names and not _AGGREGATE.search(code.text, max(0, brace - _NEAR), brace):
+            return
+        yield brace
 
 
 def _members(code: Code, raw: str, brace: int, member: str) -> tuple[str, ...]:
@@ -88,7 +118,10 @@ def _members(code: Code, raw: str, brace: int, member: str) -> tuple[str, ...]:
 
 def may_initialise(data: bytes, containers: Mapping[str, tuple[Container, ...]]) -> bool:
     """Return whether a text seems to have initialisers of containers."""
-    return bool(containers) and next(_initialised_names(data, containers), None) is not None
+    if not containers:
+        return False
+    names = _initialised_names(data, containers)
+    return _VALUE_OF_BODY.search(data) is not None or next(names, None) is not None
 
 
 def _initialised_names(data: bytes, containers: Mapping[str, tuple[Container, ...]]) -> Iterator[str]:
@@ -116,6 +149,10 @@ def find_uses(
         keyword = "" if containers[name][0].is_typedef else r"(?:struct|union)\s+"
         for value in initialisers.find(code, rf"\b{keyword}{re.escape(name)}\b"):
             yield from values.uses(name, value)
+    bodies = {each.end: each for own in containers.values() for each in own if each.file == code.path}
+    for end, each in bodies.items():
+        for value in initialisers.variables(code, end):
+            yield from values.uses(each.name, value)
 
 
 class _Values:
@@ -140,7 +177,7 @@ class _Values:
                 if self._code.text[start] == "{":
                     runs = initialisers.runs(self._code, start)
                 else:
-                    runs = [[Element(start, end, "", False)]]
+                    runs = [[initialisers.element_at(self._code, start, end)]]
                 for run in runs:
                     yield from self._in_run(name, run, pending)
 
@@ -150,6 +187,11 @@ class _Values:
         """Yield the uses in values that follow one another; add the values for containers among them."""
         containers = self._containers[name]
         members, first = containers[0].members, run[0].member
+        if first and not any(each.member == first for each in containers):
+            anonymous = self._anonymous_struct(name, first, _DEEPEST)
+            if anonymous is not None:
+                yield from self._in_run(anonymous, run, pending)
+                return
         start = members.index(first) if first and first in members else 0
         is_known = bool(members) and (not first or first in members)
         for number, element in enumerate(run):
@@ -157,24 +199,68 @@ class _Values:
             if not is_known and not element.member:
                 yield self._unresolved_value(element, f"which member of `{name}` a value is for")
                 return
-            member = element.member or "".join(members[start + number : start + number + 1])
+            place = start + number
+            member = element.member or (members[place] if place < len(members) else None)
             inner = next((each for each in containers if each.member == member), None)
-            if element.is_nested:
-                if inner is not None:
-                    yield from self._judge.in_elided_braces(rest[1:])
-                elif len(rest) > 1:
-                    yield self._unresolved_value(rest[1], f"which member of `{name}` a value is for")
+            if element.path:
+                yield from self._path_uses(name, inner, rest, pending)
                 return
             if inner is None:
                 continue
             value = initialisers.value_at(self._code, element, inner.dims)
-            if value is not None and inner.inner in self._containers and inner.inner != name:
-                pending.append((inner.inner, value))
-            elif value is not None:
-                yield from self._judge.uses(value)
+            if value is not None:
+                yield from self._value_uses(name, inner, value, pending)
             elif (gives_parts := self._judge.gives_parts(element)) is not False:
                 yield from self._elided_uses(inner, rest, gives_parts)
                 return
+
+    def _value_uses(
+        self, name: str, inner: Container, value: Initialiser, pending: list[tuple[str, Initialiser]]
+    ) -> Iterator[OrderUse | ByMacro]:
+        """Yield the uses in the value of a member; add it if the member is a container itself."""
+        if inner.inner not in self._containers:
+            yield from self._judge.uses(value)
+        elif inner.inner != name:
+            pending.append((inner.inner, value))
+
+    def _path_uses(
+        self,
+        name: str,
+        inner: Container | None,
+        rest: Sequence[Element],
+        pending: list[tuple[str, Initialiser]],
+    ) -> Iterator[OrderUse | ByMacro | Unresolved]:
+        """Yield the uses in a value for something in a member, and in those that follow it."""
+        element = rest[0]
+        if inner is None:
+            if len(rest) > 1:
+                yield self._unresolved_value(rest[1], f"which member of `{name}` a value is for")
+            return
+        steps = list(_STEP.finditer(element.path))
+        dims = inner.dims
+        while steps and not steps[0][1] and dims:
+            steps, dims = steps[1:], dims - 1
+        if not steps:
+            value = initialisers.value_at(self._code, element, dims)
+            if value is not None:
+                yield from self._value_uses(name, inner, value, pending)
+        elif inner.inner in self._containers and inner.inner != name and steps[0][1]:
+            inside = element._replace(member=steps[0][1], path=element.path[steps[0].end() :])
+            yield from self._in_run(inner.inner, [inside, *rest[1:]], pending)
+        else:
+            yield from self._judge.in_elided_braces(rest[1:])
+
+    def _anonymous_struct(self, name: str, member: str, depth: int) -> str | None:
+        """Return the struct without a name, at any depth in a container, that has a member; None without."""
+        for each in self._containers[name] if depth else ():
+            if each.member or each.inner not in self._containers:
+                continue
+            inner = self._containers[each.inner]
+            if any(one.member == member or member in one.members for one in inner):
+                return each.inner
+            if (found := self._anonymous_struct(each.inner, member, depth - 1)) is not None:
+                return found
+        return None
 
     def _elided_uses(
         self, inner: Container, rest: Sequence[Element], gives_parts: bool | None

@@ -13,7 +13,8 @@ from layoutlint.readers.order_uses.facts import OrderUse
 from layoutlint.readers.order_uses.subject import Subject
 
 _TAIL = re.compile(r"([^;{}=]{0,400}+)=(?!=)\s*")
-_NEXT = re.compile(r"\s*,([^;{}=]{0,200}+)=(?!=)\s*")
+_BODY = re.compile(r"[^;{}()=,]{0,100}+\{")
+_NEXT = re.compile(r",([^;{}=]{0,200}+)=(?!=)\s*")
 _COMPARES = "!<>=+-*/|&^%"
 _NO_STARS = re.compile(r"\[[^\]]*\]|\([^()*]*\)")
 _COMPOUND = re.compile(r"\s*+(?:const\s*+)?((?:\[[^\]\n]*+\]\s*+)*+)\)\s*+")
@@ -64,14 +65,17 @@ class Element(NamedTuple):
     end: int
     member: str
     """The member that a designator names; empty for a value by position."""
-    is_nested: bool
-    """Whether the designator names something in the member."""
+    path: str = ""
+    """What the designator names in the member: `[0].a`."""
 
 
 def find(code: Code, type_pattern: str) -> Iterator[Initialiser]:
     """Yield the initialisers of variables and compound literals of a type."""
     for start, end in (*code.types(type_pattern), *code.typeof_operands(type_pattern)):
-        yield from _variable_initialisers(code, end)
+        yield from variables(code, end)
+        body = _BODY.match(code.text, end)
+        if body is not None and (behind := code.closings.get(body.end() - 1)) is not None:
+            yield from variables(code, behind + 1)
         compound = _COMPOUND.match(code.text, end)
         if compound is not None and _OPENS_COMPOUND.search(code.text, max(0, start - _NEAR), start):
             value = _value(code, compound.end(), compound[1].count("["))
@@ -79,7 +83,7 @@ def find(code: Code, type_pattern: str) -> Iterator[Initialiser]:
                 yield value
 
 
-def _variable_initialisers(code: Code, at: int) -> Iterator[Initialiser]:
+def variables(code: Code, at: int) -> Iterator[Initialiser]:
     """Yield the initialisers in a declaration whose type ends at an offset."""
     tail = _TAIL.match(code.text, at)
     if tail is None or not tail[1].strip(" \t\n*") or tail[1][-1] in _COMPARES:
@@ -89,9 +93,8 @@ def _variable_initialisers(code: Code, at: int) -> Iterator[Initialiser]:
         value = _value(code, tail.end(), declarator.count("["))
         if value is not None and "*" not in _NO_STARS.sub("", declarator):
             yield value
-        if value is None or value.macro:
-            return
-        tail = _NEXT.match(code.text, code.closings.get(value.at, len(code.text)) + 1)
+        comma = code.next_comma(tail.end())
+        tail = None if comma is None else _NEXT.match(code.text, comma)
         declarator = tail[1] if tail is not None else ""
 
 
@@ -107,15 +110,17 @@ def _value(code: Code, at: int, dims: int) -> Initialiser | None:
 def elements(code: Code, brace: int) -> Iterator[Element]:
     """Yield the values within braces, without an empty one at the end."""
     for start, end in code.parts(brace):
-        part = code.text[start : min(end, start + _LONGEST)]
-        if not part.strip() and end - start < _LONGEST:
-            continue
-        designator = _DESIGNATED.match(part)
-        if designator is None:
-            yield Element(start, end, "", False)
-        else:
-            member = designator[1] or designator[3]
-            yield Element(start + designator.end(), end, member, designator[2] is not None)
+        if code.text[start : min(end, start + _LONGEST)].strip() or end - start >= _LONGEST:
+            yield element_at(code, start, end)
+
+
+def element_at(code: Code, start: int, end: int) -> Element:
+    """Return the value between two offsets, with its designator."""
+    designator = _DESIGNATED.match(code.text[start : min(end, start + _LONGEST)])
+    if designator is None:
+        return Element(start, end, "")
+    path = "".join((designator[2] or "").split())
+    return Element(start + designator.end(), end, designator[1] or designator[3], path)
 
 
 def runs(code: Code, brace: int) -> list[list[Element]]:
@@ -171,7 +176,9 @@ class Judge:
 
     def _bare(self, at: int, end: int) -> Iterator[OrderUse | ByMacro]:
         """Yield the use of a value without braces in an array: a macro, zero, or one of a flat list."""
-        element = Element(at, end, "", False)
+        element = element_at(self._code, at, end)
+        if element.member:
+            return
         value = value_at(self._code, element, 0)
         if value is not None:
             yield from self.uses(value)

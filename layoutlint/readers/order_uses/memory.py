@@ -25,15 +25,22 @@ _HINTS = (
     "bcopy",
     "bzero",
     "zero_explicit",
+    "nla_put",
+    "_output",
+    "sg_",
+    "skb_put",
 )
 """The name of every call contains one of these, which `re` searches for quickly."""
 _HINTED = tuple(re.compile(rf"{hint}\w*+\s*+\(") for hint in _HINTS)
 _NAME = re.compile(
-    r"_*mem(?:set|cpy|move|cmp|chr|zero|zero_explicit|cpy_toio|cpy_fromio|set32|set64|set_p|set_l|dup|dup_user|copy)"
+    r"_*(?:builtin_)?_*mem(?:set|cpy|move|cmp|chr|zero|zero_explicit|cpy_toio|cpy_fromio|cpy_and_pad|set32|set64|set_p|set_l|dup"
+    r"|dup_user|copy)"
+    r"|nla_put\w*|bpf_(?:perf_event|ringbuf)_output|sg_(?:init_one|set_buf)|skb_put_data"
     r"|bcmp|bcopy|bzero|explicit_bzero|_*copy_(?:to|from)_(?:user|iter|sockptr)|kernel_(?:read|write)|kmemdup|jhash2?|xxhash"
     r"|crc32\w*|f?(?:read|write)|p(?:read|write)(?:64)?|send|recv|sendto|recvfrom"
 )
 _TRANSFERS = re.compile(
+    r"nla_put\w*|bpf_(?:perf_event|ringbuf)_output|sg_(?:init_one|set_buf)|skb_put_data|"
     r"_*copy_(?:to|from)_(?:user|iter|sockptr)|memdup_user|kernel_(?:read|write)|p?f?(?:read|write)\d*|send|recv|sendto|recvfrom"
 )
 _COMPARES = re.compile(r"_*memcmp|bcmp|jhash2?|xxhash|crc32\w*")
@@ -51,7 +58,13 @@ _MEMBER = re.compile(r"(?:->|\.)\s*(\w+)\s*(?:\[[^\]]*\]\s*)?$")
 _FIELD = re.compile(r"(?:sizeof_field|FIELD_SIZEOF|member_size)\s*\([^,()]*,\s*(\w+)\s*\)")
 _DIFFERENCE = re.compile(r"&\s*\(?\s*\w+(?:->|\.)(\w+)[^-]*-(?!>)[^&]*&\s*\(?\s*\w+(?:->|\.)(\w+)")
 _NUMBER = re.compile(r"\s*\(*(0[xX][0-9a-fA-F]{1,8}|\d{1,9})[uUlL]*\)*\s*$")
-_INDEXED = r"\(\s*&\s*(\w+)\s*(->|\.)\s*({members})\s*\)\s*\["
+_KERNEL_SET = re.compile(
+    r"\bmemset_(after|startat)\s*\(\s*(&?)\s*(\w+)\s*,[^,;()]{0,100}+(?:\([^()]{0,100}+\))?+[^,;()]{0,100}+,\s*(\w+)\s*\)"
+)
+_VECTOR = re.compile(
+    r"(?:\biov_len\s*=\s*|\b(?:iovec|kvec)\b[^;={}]{0,100}=\s*\{[^;=]{0,200}?)sizeof\s*(?:\(([^()]*)\)|(\*?\w+))"
+)
+_INDEXED = r"\(\s*&\s*(\w+)\s*(->|\.)\s*({members})\s*\)\s*\[(?!\s*0\s*\])"
 _FREES = r"free\s*+\(\s*+&\s*+(\w++)\s*+(->|\.)\s*+{first}\s*+\)"
 _FREE = re.compile(r"(?:^|\W)((?:k|kv|v|x|z|s)?)$")
 """What is before `free` in the name of a function that frees any object."""
@@ -76,6 +89,8 @@ def find(code: Code, subject: Subject) -> Iterator[OrderUse | Unresolved]:
         if parsed is not None:
             shortened = [argument[:_LONGEST] for argument in parsed[0]]
             yield from _call(code, subject, name, at, shortened)
+    yield from _kernel_sets(code, subject)
+    yield from _vectors(code, subject)
     yield from _indexed_members(code, subject)
     yield from _frees(code, subject)
 
@@ -100,7 +115,7 @@ def _call(
     sizes = [text for text in arguments if _SIZEOF.search(text) or _NUMBER.match(text) or _FIELD.search(text)]
     if _TRANSFERS.fullmatch(name):
         yield from _transfer(code, subject, name, at, arguments)
-        if name.startswith(("f", "p", "r", "w", "s")):
+        if not name.strip("_").startswith(("copy", "mem", "kernel")):
             return
     differences = [pair for text in arguments if (pair := _difference(subject, text)) is not None]
     for first, last in differences:
@@ -111,6 +126,8 @@ def _call(
         )  # fmt: skip
     if differences or not sizes:
         return
+    if name.endswith("_and_pad"):  # the sizes of both come before what pads
+        sizes = arguments[1:2]
     count = 2 if not name.endswith(("set", "zero", "chr")) else 1
     for argument in arguments[:count]:
         use = _sized_use(code, subject, name, at, argument, sizes[-1])
@@ -145,8 +162,8 @@ def _sized_use(
     last = _last_member(subject, place, address[4], size, indexed=address[5] is not None)
     if last == place:
         return None
-    is_own = _is_own(code, subject, address[2], address[3], at)
-    if is_own is False or (is_own is None and last is None):
+    owned = is_own(code, subject, address[2], address[3], at)
+    if owned is False or (owned is None and last is None):
         return None
     if last is None:
         text = f"whether the size in {name}() is more than that of `{address[4]}`"
@@ -159,7 +176,7 @@ def _sized_use(
     )  # fmt: skip
 
 
-def _is_own(code: Code, subject: Subject, receiver: str, sign: str, at: int) -> bool | None:
+def is_own(code: Code, subject: Subject, receiver: str, sign: str, at: int) -> bool | None:
     """Return whether a receiver is the struct, or points to it; None if the text does not show it."""
     receiver = receiver.strip("()")
     if not receiver.isidentifier():
@@ -180,6 +197,8 @@ def _last_member(subject: Subject, place: int, member: str, size: str, indexed: 
     operands += [f".{match[1]}" for match in _FIELD.finditer(size)]
     if not operands:
         return None
+    if (rest := _bytes_left(subject, operands, size)) is not None:
+        return _member_at_distance(subject, place, rest)
     if len(operands) == 1 and _ONE_SIZEOF.match(size):
         return _single(subject, place, member, operands[0], own)
     others = {_MEMBER.search(operand) for operand in operands}
@@ -191,6 +210,24 @@ def _last_member(subject: Subject, place: int, member: str, size: str, indexed: 
     if factor is not None and len(operands) == 1 and own is not None and _MEMBER.search(operands[0]):
         return _member_at_distance(subject, place, own * int(factor[1] or factor[2]))
     return place if subject.struct.fields[place].dims and not indexed else None
+
+
+def _bytes_left(subject: Subject, operands: list[str], size: str) -> int | None:
+    """Return the value of `sizeof(struct ring) - sizeof(p->tail)`; None for another size."""
+    whole, *others = operands
+    words = whole.removeprefix("struct ").removeprefix("union ").strip()
+    signs = "".join(_SIZEOF.sub("", size).split())
+    if signs.strip("()") != "-" * len(others) or not others:
+        return None
+    if words not in subject.names and not whole.startswith("*"):
+        return None
+    named = [_MEMBER.search(operand) for operand in others]
+    places = [subject.member_at.get(match[1]) if match is not None else None for match in named]
+    sizes = [None if place is None else subject.byte_size(place) for place in places]
+    total = subject.struct.bit_size
+    if total is None or any(each is None for each in sizes):
+        return None
+    return total // 8 - sum(each or 0 for each in sizes)
 
 
 def _single(subject: Subject, place: int, member: str, operand: str, own: int | None) -> int | None:
@@ -234,9 +271,7 @@ def _transfer(code: Code, subject: Subject, name: str, at: int, arguments: list[
         operand = _ONE_SIZEOF.match(size)
         if operand is None:
             continue
-        words = (operand[1] or operand[2] or "").strip()
-        is_named = re.fullmatch(subject.type_pattern, words) is not None
-        if is_named or _is_object(code, subject, words, at):
+        if _is_sized(code, subject, operand[1] or operand[2] or "", at):
             yield OrderUse(
                 "raw-transfer", code.path, code.line(at),
                 f"{name}() passes the bytes of whole objects to other programs, files or users",
@@ -253,10 +288,42 @@ def _is_object(code: Code, subject: Subject, words: str, at: int) -> bool:
     return words.isidentifier() and subject.is_type(code.own_type(words, at))
 
 
+def _kernel_sets(code: Code, subject: Subject) -> Iterator[OrderUse]:
+    """Yield the calls that set all bytes from a member on, or behind it (Linux, string.h)."""
+    for match in _KERNEL_SET.finditer(code.text) if "memset_" in code.text else ():
+        is_object = _is_object(code, subject, f"*{match[3]}" if not match[2] else match[3], match.start())
+        place = subject.member_at.get(match[4])
+        if place is None or not is_object:
+            continue
+        if match[1] == "after":
+            place = min(place + 1, len(subject.members) - 1)
+        yield OrderUse(
+            "member-range", code.path, code.line(match.start()),
+            f"memset_{match[1]}() goes from `{subject.members[place]}` to the end of the struct",
+            subject.range(place, len(subject.members) - 1), "range", "end", any_order=True,
+        )  # fmt: skip
+
+
+def _vectors(code: Code, subject: Subject) -> Iterator[OrderUse]:
+    """Yield the vectors for input and output that get a whole object."""
+    for match in _VECTOR.finditer(code.text) if "iov" in code.text or "kvec" in code.text else ():
+        if _is_sized(code, subject, match[1] or match[2], match.start()):
+            yield OrderUse(
+                "raw-transfer", code.path, code.line(match.start()),
+                "a vector passes the bytes of whole objects to other programs, files or users",
+            )  # fmt: skip
+
+
+def _is_sized(code: Code, subject: Subject, words: str, at: int) -> bool:
+    """Return whether an operand of `sizeof` is the struct, or an object of it."""
+    is_named = re.fullmatch(subject.type_pattern, words.strip()) is not None
+    return is_named or _is_object(code, subject, words, at)
+
+
 def _indexed_members(code: Code, subject: Subject) -> Iterator[OrderUse]:
     """Yield the uses of members as an array from one of them on: `(&p->first)[i]`."""
     for match in re.finditer(_INDEXED.format(members=subject.member_pattern), code.text):
-        if _is_own(code, subject, match[1], match[2], match.start()) is True:
+        if is_own(code, subject, match[1], match[2], match.start()) is True:
             place = subject.member_at[match[3]]
             yield OrderUse(
                 "member-index", code.path, code.line(match.start()),
@@ -276,7 +343,7 @@ def _frees(code: Code, subject: Subject) -> Iterator[OrderUse]:
         before = _FREE.search(code.text, max(0, match.start() - 3), match.start())
         if before is None:
             continue
-        if _is_own(code, subject, match[1], match[2], match.start()) is True:
+        if is_own(code, subject, match[1], match[2], match.start()) is True:
             yield OrderUse(
                 "first-member-free", code.path, code.line(match.start()),
                 f"{before[1]}free() gets the address of the first member, `{first}`, for the object",

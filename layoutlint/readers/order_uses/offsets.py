@@ -42,6 +42,8 @@ _SUBTRACTS = re.compile(r"-(?!>)")
 _COMPARISON = re.compile(r"==|!=|<=|>=|(?<![-<])>(?!>)|<(?!<)")
 _WORD_BEFORE = re.compile(r"([A-Za-z_]\w*+)\s*$")
 _CASE = re.compile(r"\bcase\s*+[^:;{}]{0,200}$")
+_COMPARED = re.compile(r"\s*[=!]=\s*(?:0[xX][0-9a-fA-F]+|\d+)\b")
+_COMPARED_BEFORE = re.compile(r"\b(?:0[xX][0-9a-fA-F]+|\d+)[uUlL]*\s*[=!]=\s*\(?\s*$")
 _NEAR = 160
 _FAR = 800
 """The number of characters before and behind an offset that are read."""
@@ -221,11 +223,19 @@ def _judge(code: Code, subject: Subject, offsets: list[Offset], start: int, end:
             "member-range", code.path, line, f"a size ends at `{last}`, and so covers all members before it",
             subject.range(0, places[-1]), "range", "start", any_order=True,
         )  # fmt: skip
-    if "case" in callers or "[" in callers or _is_enumerator(code, start):
+    is_constant = "case" in callers or "[" in callers or _is_enumerator(code, start)
+    if is_constant or any(_is_compared(code, offset) for offset in offsets):
         return OrderUse(
             "offset-constant", code.path, line, f"a constant is the offset of {shown}", members, "offset"
         )
     return None
+
+
+def _is_compared(code: Code, offset: Offset) -> bool:
+    """Return whether an offset is compared with a number."""
+    if _COMPARED.match(code.text, offset.end) is not None:
+        return True
+    return _COMPARED_BEFORE.search(code.text, max(0, offset.at - _NEAR), offset.at) is not None
 
 
 def _is_enumerator(code: Code, at: int) -> bool:

@@ -10,6 +10,7 @@ from layoutlint import files
 from layoutlint.model.record import Record, field
 from layoutlint.readers.allocations.struct_definitions import struct_typedefs
 from layoutlint.readers.order_uses import (
+    addresses,
     casts,
     containers,
     definition,
@@ -129,7 +130,7 @@ def _search_text(path: str, raw: str, subject: Subject) -> FileUses:
     code = statements(path, raw)
     uses = FileUses(path, mentions=True)
     uses.typedefs = struct_typedefs(raw)
-    uses.aliases = _aliases(uses.typedefs, subject)
+    uses.aliases = _aliases(uses.typedefs, subject) | _macro_types(raw, subject)
     definitions = list(definition.definitions(code, subject))
     is_own = bool(definitions) and _is_source(path, subject)
     if definitions and not is_own and path.endswith(".c"):
@@ -145,7 +146,9 @@ def _search_text(path: str, raw: str, subject: Subject) -> FileUses:
     for value in initialisers.find(code, subject.type_pattern):
         parts += judge.uses(value)
     parts += offsets.find(code, subject)
-    parts += memory.find(code, subject)
+    sized = list(memory.find(code, subject))
+    lines = frozenset(use.line or 0 for use in sized if isinstance(use, OrderUse))
+    parts += (*sized, *addresses.find(code, subject, lines), *addresses.find_assembly(code, raw, subject))
     parts += casts.find(code, subject)
     parts += overlays.find(code, subject)
     uses.containers = tuple(containers.find(code, raw, subject.type_pattern, ""))
@@ -184,6 +187,14 @@ def _aliases(typedefs: dict[str, str], subject: Subject) -> frozenset[str]:
     if subject.tag is None:
         return frozenset()
     return frozenset(name for name, tag in typedefs.items() if tag == subject.tag and name != subject.tag)
+
+
+def _macro_types(raw: str, subject: Subject) -> frozenset[str]:
+    """Return the macros that stand for the type: `#define RING struct ring`."""
+    if "define" not in raw:
+        return frozenset()
+    pattern = rf"^[ \t]*#[ \t]*define[ \t]+(\w+)[ \t]+(?:const[ \t]+)?{subject.type_pattern}[ \t]*$"
+    return frozenset(match[1] for match in re.finditer(pattern, raw, re.MULTILINE)) - set(subject.names)
 
 
 def _is_source(path: str, subject: Subject) -> bool:
