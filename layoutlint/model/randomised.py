@@ -35,7 +35,7 @@ class Randomisation(Record, frozen=True):
     """How the fields of a struct, or of structs inside it, were put into a random order."""
 
     mode: str
-    """One of randstruct.scheme.MODES."""
+    """One of randstruct.kernel_tree.MODES."""
     seed: str | None
     """The SHA-256 of the seed, in hexadecimal; None if it is not known."""
     kernel: str | None

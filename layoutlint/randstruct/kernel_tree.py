@@ -1,6 +1,7 @@
 """The ways in which kernels randomise the order of fields, and the folders of such builds.
 
-Finding the folder of an input reads no file.
+Finding the folder of an input reads no file. The command line imports this module to start, so it needs no
+records.
 """
 
 from __future__ import annotations
