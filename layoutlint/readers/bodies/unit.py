@@ -197,7 +197,7 @@ class _Reader:
         """Return the first error in the unit, with its place; None without one."""
         remedies = Remedies(self._unit.main, self._unit.flags) if self._unit.has_given_flags else None
         found = diagnostics.read_diagnostics(self._lib, self._handle, self._places, remedies)
-        return next((each.text for each in found if ": warning: " not in each.text), None)
+        return next((each.text for each in found if not each.is_warning), None)
 
     def _per_cpu_names(self) -> dict[str, None]:
         """Return the structs of which the text says that each processor or thread has its own."""

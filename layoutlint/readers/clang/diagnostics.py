@@ -41,6 +41,7 @@ class Diagnostic(Record, frozen=True):
     """Whether it is probably the cause of later errors: a missing header, #error, C++."""
     construct: str | None = None
     """The construct of C++ that it is about; None for another error."""
+    is_warning: bool = False
 
 
 def read_diagnostics(
@@ -78,9 +79,9 @@ def _read(lib: Any, unit: int, raw: int, places: Places, remedies: Remedies | No
         message = f"{message}; {remedies.remedy(missing)}"
     is_stop = category == _PREPROCESSOR[1] and severity >= libclang.ERROR
     is_cause = construct is not None or missing is not None or is_stop
-    return Diagnostic(
-        spot.file, spot.offset, f"{location}{word}: {message}", is_global, False, is_cause, construct
-    )
+    text = f"{location}{word}: {message}"
+    is_warning = severity == libclang.WARNING
+    return Diagnostic(spot.file, spot.offset, text, is_global, False, is_cause, construct, is_warning)
 
 
 def _construct(lib: Any, unit: int, spot: libclang.Spot, message: str) -> str | None:

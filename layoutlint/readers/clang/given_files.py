@@ -110,9 +110,9 @@ class GivenFiles(Record):
 
 def _count_errors(parsed: ParsedUnit) -> int:
     problems = sum(struct.problem is not None for struct in parsed.structs)
-    return problems + sum(": warning: " not in error for error in parsed.errors)
+    return problems + len(parsed.without_warnings(parsed.errors))
 
 
 def _first_error(parsed: ParsedUnit) -> str:
-    errors = [error for error in parsed.errors if ": warning: " not in error]
+    errors = parsed.without_warnings(parsed.errors)
     return next(iter(errors), "") or next(s.problem for s in parsed.structs if s.problem is not None)

@@ -125,11 +125,7 @@ def units_with_errors(outcome: Outcome, structs: tuple[Struct, ...], wanted: Wan
     is_incomplete = is_lacking(structs, wanted)
     failures = list(outcome.failed)
     for parsed in outcome.parsed:
-        errors = [
-            text
-            for text in (parsed.errors if is_incomplete else parsed.possible_losses)
-            if ": warning: " not in text
-        ]
+        errors = parsed.without_warnings(parsed.errors if is_incomplete else parsed.possible_losses)
         independent = errors[: errors.index(parsed.cause) + 1] if parsed.cause in errors else errors
         if (wanted.everything or not is_incomplete) and problems.issuperset(independent):
             continue

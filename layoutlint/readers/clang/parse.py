@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from math import prod
 from typing import Any
@@ -98,7 +98,7 @@ class ParsedUnit(Record, frozen=True):
     structs: tuple[Struct, ...]
     """Requested definitions, then requested names that are only declared (bit_size None)."""
     errors: tuple[str, ...]
-    """`file:line:col: error: text`, in order."""
+    """`file:line:col: error: text`, in order; `warnings` are among them."""
     error_origins: tuple[tuple[str, int, str], ...]
     """For each error its file, the offset in `main` of the directive that leads there (-1: none), and its
     text."""
@@ -117,6 +117,12 @@ class ParsedUnit(Record, frozen=True):
     """The arrays that another unit defines."""
     variables: tuple[Field, ...] = ()
     """All its variables outside of functions, without their members, if arrays were requested."""
+    warnings: frozenset[str] = frozenset()
+    """Those of its errors that do not stop a compiler."""
+
+    def without_warnings(self, errors: Iterable[str]) -> list[str]:
+        """Return those of its errors that stop a compiler."""
+        return [error for error in errors if error not in self.warnings]
 
 
 def read(
@@ -160,6 +166,7 @@ def read(
         hidden_tuple = (
             (*hidden_structs, *find_lost_members(taker.damaged, wanted)) if looks_for_hidden else ()
         )
+        warnings = frozenset(each.text for each in found_diagnostics if each.is_warning)
         found_diagnostics = tuple(error for error in found_diagnostics if scope.has(error.file))
     beforehand = () if unit.problem is None else (unit.problem,)
     cause = next((diagnostic.text for diagnostic in found_diagnostics if diagnostic.is_cause), None)
@@ -170,7 +177,7 @@ def read(
     lost = (*beforehand, *_without_consequences(lost, errors_in_order, cause)) if wanted.annotated else lost
     return ParsedUnit(
         unit, target, structs, errors_in_order, blamed, declared, lost, names, hidden_tuple, cause,
-        arrays, externs, variables,
+        arrays, externs, variables, warnings,
     )  # fmt: skip
 
 
