@@ -50,6 +50,10 @@ class Mistake(str):
         return Mistake, (self.path, self.line, self.text)
 
 
+class NoDebugInformation(ReadError):
+    """An input that can be read, and has neither DWARF nor BTF: exit status 3."""
+
+
 class RuleFileError(LayoutlintError):
     """All mistakes in rule files, each `file:line: message`: exit status 2."""
 

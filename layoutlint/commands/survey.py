@@ -108,7 +108,7 @@ def _memory(ctx: click.Context, param: click.Parameter, text: str | None) -> int
     callback=_memory,
     help="Stop a task with more memory, as 512M or 4G (default: 4G).",
 )
-@click.option("--retry-failed", is_flag=True, help="Run tasks again that failed or were incomplete.")
+@click.option("--retry-failed", is_flag=True, help="Run tasks again that are not complete.")
 @click.option("--again", is_flag=True, help="Run all tasks again.")
 @click.option(
     "--by-build-id", is_flag=True, help="Recognise ELF files by their build ids, without reading all of them."

@@ -116,6 +116,8 @@ class StoreReport(Record, frozen=True):
     structs_total: int
     failures: tuple[FailedInput, ...]
     failures_total: int
+    without_debug_information: tuple[str, ...]
+    """The inputs that have none, at most 1,000 of them."""
     totals: CostTotals
     costs: tuple[Cost, ...]
     """The inputs that took longest."""

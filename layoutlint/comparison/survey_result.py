@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from layoutlint.comparison.survey_tables import COMPLETE
 from layoutlint.errors import EXIT_FINDINGS, EXIT_KEPT, EXIT_UNKNOWN
 from layoutlint.model.record import Record
 
@@ -31,13 +32,13 @@ class SurveyResult(Record, frozen=True):
     present: int
     """The number of inputs whose rows were in the store."""
     outcomes: dict[str, int]
-    """The number of inputs by outcome: `complete`, `incomplete`, `failed`."""
+    """The number of inputs by outcome: `complete`, `incomplete`, `without-debug-information`, `failed`."""
     verdicts: dict[str, int]
     """The number of verdicts by outcome, without accepted ones and notes."""
     structs: int
     """The number of layouts."""
     failures: tuple[FailedTask, ...]
-    """The first inputs that are not complete, in the order of their names."""
+    """The first inputs that failed or are incomplete, in the order of their names."""
     unjudged: tuple[str, ...]
     """The rules that judged no struct of any input."""
     retried: int
@@ -60,6 +61,6 @@ class SurveyResult(Record, frozen=True):
         at_risk = self.verdicts["at-risk"] if self.fails_at_risk else 0
         if self.verdicts["broken"] or at_risk:
             return EXIT_FINDINGS
-        gaps = self.outcomes["failed"] + self.outcomes["incomplete"] + self.verdicts["unknown"]
+        gaps = sum(self.outcomes.values()) - self.outcomes[COMPLETE] + self.verdicts["unknown"]
         missing = 0 if self.ignores_missing else len(self.unjudged)
         return EXIT_UNKNOWN if gaps + missing and not self.allows_unknown else EXIT_KEPT

@@ -7,6 +7,11 @@ from typing import Any
 from layoutlint.model.record import Record
 
 STORE_SCHEMA = "layoutlint/survey-store/1"
+COMPLETE, INCOMPLETE, WITHOUT, FAILED = "complete", "incomplete", "without-debug-information", "failed"
+OUTCOMES = (COMPLETE, INCOMPLETE, WITHOUT, FAILED)
+"""The outcomes of an input. One without debug information was read, and nothing is known of its structs."""
+GAPS = (INCOMPLETE, FAILED)
+"""Those that are listed one by one, with their reasons."""
 RUNS, READINGS, LAYOUTS, VERDICTS, PROBLEMS = "runs", "readings", "layouts", "verdicts", "problems"
 
 
@@ -36,7 +41,11 @@ TABLES: dict[str, tuple[Column, ...]] = {
         Column("rules", "text", "A digest of rules, options and the version of layoutlint."),
         Column("version", "text", "The version of layoutlint."),
         Column("ended", "time", "When the task ended, or was found in the store."),
-        Column("outcome", "text", "`complete`, `incomplete` (something was not read) or `failed`."),
+        Column(
+            "outcome",
+            "text",
+            "`complete`, `incomplete` (something was not read), `without-debug-information` or `failed`.",
+        ),
         Column(
             "failure",
             "text",
@@ -111,7 +120,7 @@ TABLES: dict[str, tuple[Column, ...]] = {
     ),
     PROBLEMS: (
         _KEY,
-        Column("kind", "text", "`unread`, `not-covered` or `layout`."),
+        Column("kind", "text", "`unread`, `without-debug-information`, `not-covered` or `layout`."),
         _MEMBER,
         Column("reason", "text", "Why it could not be read or judged."),
     ),

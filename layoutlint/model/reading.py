@@ -8,7 +8,7 @@ from collections.abc import Callable
 from fnmatch import translate
 from functools import cached_property
 
-from layoutlint.errors import ReadError
+from layoutlint.errors import NoDebugInformation, ReadError
 from layoutlint.model.declared import StructDeclaration
 from layoutlint.model.randomised import ShufflingEvidence
 from layoutlint.model.record import Record
@@ -27,6 +27,14 @@ class Unread(Record, frozen=True):
     """The files in `origin`, a folder, to which this applies; empty if `origin` is the file."""
     builds: tuple[str, ...] = ()
     """The builds of a matrix to which it applies."""
+    lacks_debug_information: bool = False
+    """Whether it can be read, and has neither DWARF nor BTF."""
+
+    @classmethod
+    def of_error(cls, error: ReadError) -> Unread:
+        """Return the input that an error is about."""
+        is_lack = isinstance(error, NoDebugInformation)
+        return cls(error.path, error.reason, lacks_debug_information=is_lack)
 
     def __str__(self) -> str:
         return f"{self.origin}: {self.sentence}"

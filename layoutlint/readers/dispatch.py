@@ -134,7 +134,7 @@ def attempt(path: str, wanted: Wanted, options: ReadOptions) -> Reading | Unread
     try:
         return read(path, wanted, options)
     except ReadError as error:
-        return Unread(error.path, error.reason)
+        return Unread.of_error(error)
 
 
 def _read_blob(path: str, wanted: Wanted, options: ReadOptions) -> Reading:

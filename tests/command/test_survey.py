@@ -19,6 +19,8 @@ from layoutlint.lint.survey.store import arrow_schema
 from tests.harness import json_schemas
 from tests.harness.command import ROOT, WITHOUT_CACHE, run
 from tests.project import survey_doc
+from tests.readers.archives import made
+from tests.readers.archives.test_archives import compile_object
 from tests.readers.btf.btf_blob import INT, STRUCT, Strings, blob, record
 
 RULES = """
@@ -73,7 +75,7 @@ def test_a_second_run_does_what_is_new(folder):
     names = ("near", "far", "copy", "junk", "gone")
     status, first = survey(folder, *names)
     assert (status, first["inputs"], first["new"], first["present"]) == (1, 5, 4, 1)
-    assert first["outcomes"] == {"complete": 3, "incomplete": 0, "failed": 2}
+    assert first["outcomes"] == {"complete": 3, "incomplete": 0, "without-debug-information": 0, "failed": 2}
     assert first["verdicts"] == {"kept": 1, "broken": 0, "at-risk": 2, "unknown": 0}
     assert [(each["input"], each["failure"]) for each in first["failures"]] == [("gone", "unread"), ("junk", "unread")]
     status, second = survey(folder, *names, "wide")
@@ -249,5 +251,39 @@ def test_names_come_from_standard_input(folder):
 def test_pipes_and_devices_are_not_waited_for(folder):
     os.mkfifo(folder / "pipe")
     status, report = survey(folder, "pipe", "/dev/zero", "near")
-    assert (status, report["outcomes"]) == (1, {"complete": 1, "incomplete": 0, "failed": 2})
+    assert (status, report["outcomes"]) == (1, {"complete": 1, "incomplete": 0, "without-debug-information": 0, "failed": 2})
     assert all("is a pipe or a device" in each["message"] for each in report["failures"])
+
+
+def without_debug_information(folder: Path) -> dict[str, bytes]:
+    """Inputs without debug information, by the reasons why."""
+    bare = compile_object(folder, 1, "-g0")
+    return {
+        "bare.o": bare,
+        "program.deb": made.deb((("usr/bin/one", bare), ("usr/bin/two", bare))),
+        "texts.deb": made.deb((("usr/share/doc/README", b"text\n"),)),
+        "static.a": made.ar((("one.o", bare), ("two.o", bare))),
+    }
+
+
+def test_inputs_without_debug_information_are_neither_complete_nor_failed(folder):
+    whole = compile_object(folder, 2)
+    bare = without_debug_information(folder)
+    others = {
+        "whole.deb": made.deb((("usr/lib/whole.o", whole),)),
+        "mixed.deb": made.deb((("usr/lib/whole.o", whole), ("usr/lib/bare.o", bare["bare.o"]))),
+        "cut.deb": bare["program.deb"][:-100],
+    }
+    for name, content in {**bare, **others}.items():
+        (folder / name).write_bytes(content)
+    status, found = survey(folder, *bare, *others, rules=("--struct", "shared"))
+    assert (status, found["outcomes"]) == (3, {"complete": 1, "incomplete": 1, "without-debug-information": 4, "failed": 1})
+    assert [each["input"] for each in found["failures"]] == ["cut.deb", "mixed.deb"]
+    outcomes = {row["input"]: (row["outcome"], row["failure"]) for row in rows(folder / "store", RUNS)}
+    assert {name for name, outcome in outcomes.items() if outcome == ("without-debug-information", None)} == {*bare}
+    kinds = [row["kind"] for row in rows(folder / "store", "problems")]
+    assert sorted(kinds) == ["unread", *["without-debug-information"] * (len(bare) + 1)]
+    report = json.loads(run("survey", "report", "store", "--format", "json", cwd=folder).stdout)
+    assert report["without_debug_information"] == sorted(bare)
+    assert [each["input"] for each in report["failures"]] == ["cut.deb", "mixed.deb"]
+    assert (survey(folder, *bare, rules=("--struct", "shared"))[1]["new"], survey(folder, *bare, rules=("--struct", "shared", "--allow-unknown"))[0]) == (0, 0)

@@ -13,7 +13,7 @@ from layoutlint.comparison.survey_report import (
 )
 
 REPORT = StoreReport(
-    "store", 4, {"complete": 2, "incomplete": 1, "failed": 1},
+    "store", 5, {"complete": 2, "incomplete": 1, "without-debug-information": 1, "failed": 1},
     (("aarch64", 1), ("x86_64", 2)), (("6.1.5", 1), ("6.12.1", 1)),
     (
         RuleStanding("apart", "ring", "x86_64", "error", 1, 1, 0, 0, 2, "6.12.1", "6.1.5", ("new",)),
@@ -27,6 +27,6 @@ REPORT = StoreReport(
     ),
     1,
     (FailedInput("bad", "failed", "timed-out", "does not end within 600 s", 2), FailedInput("half", "incomplete", None, "a unit", 1)),
-    2, CostTotals(4, 1 << 20, 4.5, 3.25, 1 << 26, 1.0, 2.0, 1, 3),
+    2, ("bare",), CostTotals(4, 1 << 20, 4.5, 3.25, 1 << 26, 1.0, 2.0, 1, 3),
     (Cost("new", 1 << 20, 2.5, 1.5, 1 << 26), Cost("build-id:00112233", None, 2.0, 1.75, 1 << 20)),
 )  # fmt: skip

@@ -23,7 +23,7 @@ from layoutlint.comparison.survey_report import (
     StoreReport,
     StructVariants,
 )
-from layoutlint.comparison.survey_tables import RUNS, TABLES
+from layoutlint.comparison.survey_tables import OUTCOMES, RUNS, TABLES, WITHOUT
 from layoutlint.errors import ReadError
 from layoutlint.lint.survey.store import Store, arrow_schema
 from layoutlint.model.record import Record
@@ -104,9 +104,11 @@ SELECT release, count(DISTINCT input) FROM readings WHERE release IS NOT NULL
 GROUP BY release ORDER BY {_VERSION.format("release")}
 """
 _FAILURES = """
-SELECT input, outcome, failure, coalesce(message, ''), attempts FROM runs WHERE outcome != 'complete'
+SELECT input, outcome, failure, coalesce(message, ''), attempts FROM runs
+WHERE outcome IN ('incomplete', 'failed')
 ORDER BY outcome, failure, input
 """
+_WITHOUT = f"SELECT input FROM runs WHERE outcome = '{WITHOUT}' ORDER BY input LIMIT {_LISTED}"
 _TOTALS = """
 SELECT count(*), coalesce(sum(size), 0)::BIGINT, coalesce(sum(seconds), 0),
     coalesce(sum(processor_seconds), 0), coalesce(max(memory), 0),
@@ -212,7 +214,7 @@ def _report(store: Store, connection: Any, filters: Filters) -> StoreReport:
     return StoreReport(
         store.path,
         sum(outcomes.values()),
-        {name: outcomes.get(name, 0) for name in ("complete", "incomplete", "failed")},
+        {name: outcomes.get(name, 0) for name in OUTCOMES},
         tuple(rows("SELECT target, count(DISTINCT input) FROM readings GROUP BY ALL ORDER BY target")),
         tuple(rows(_RELEASES)),
         tuple(
@@ -223,6 +225,7 @@ def _report(store: Store, connection: Any, filters: Filters) -> StoreReport:
         rows("SELECT count(*) FROM differing")[0][0],
         tuple(FailedInput(*row) for row in failures[:_LISTED]),
         len(failures),
+        tuple(name for (name,) in rows(_WITHOUT)),
         CostTotals(*rows(_TOTALS)[0]),
         tuple(Cost(*row) for row in rows(f"{_COSTS} LIMIT {_COSTLY}")),
     )

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from hashlib import sha256
 
 from layoutlint.comparison.edits import outline, own_fields
-from layoutlint.comparison.survey_tables import Row
+from layoutlint.comparison.survey_tables import WITHOUT, Row
 from layoutlint.errors import ReadError
 from layoutlint.geometry.layout import Place
 from layoutlint.judgement.finding import Finding, Report
@@ -70,7 +70,8 @@ class RowMaker:
     def problems(self) -> Iterator[Row]:
         """Yield a row for each part that could not be read or judged."""
         for unread in self.report.unread:
-            yield self._problem("unread", unread.origin, unread.sentence)
+            kind = WITHOUT if unread.lacks_debug_information else "unread"
+            yield self._problem(kind, unread.origin, unread.sentence)
         for part in self.report.coverage.not_covered:
             if part.rules:
                 yield self._problem("not-covered", part.origin, part.sentence)

@@ -13,7 +13,17 @@ from uuid import uuid4
 
 from layoutlint import __version__
 from layoutlint.comparison.survey_result import FailedTask, SurveyResult
-from layoutlint.comparison.survey_tables import RUNS, STORE_SCHEMA, Row
+from layoutlint.comparison.survey_tables import (
+    COMPLETE,
+    FAILED,
+    GAPS,
+    INCOMPLETE,
+    OUTCOMES,
+    RUNS,
+    STORE_SCHEMA,
+    WITHOUT,
+    Row,
+)
 from layoutlint.errors import UsageError
 from layoutlint.judgement.rule import Pack
 from layoutlint.judgement.verdict import Outcome as Verdict
@@ -34,7 +44,6 @@ _BATCH_SECONDS = 10.0
 """The longest time that they wait: so much work is done again after the client is killed."""
 _LISTED = 1_000
 """The failures that a result lists; the store has all."""
-COMPLETE, INCOMPLETE, FAILED = "complete", "incomplete", "failed"
 _PASSING = ("changed", "lost", "refused")
 """Failures that say nothing about the input: such a task runs again."""
 _COUNTS = ("structs", "kept", "at_risk", "broken", "unknown", "problems")
@@ -230,7 +239,7 @@ class _Tally:
         self._seconds += row["seconds"]
         self._processor_seconds += row["processor_seconds"]
         self._memory = max(self._memory, row["memory"])
-        if row["outcome"] != COMPLETE:
+        if row["outcome"] in GAPS:
             failed = FailedTask(
                 row["input"], row["outcome"], row["failure"], row["message"] or "", row["attempts"]
             )
@@ -247,7 +256,7 @@ class _Tally:
             inputs=counts["new"] + counts["present"],
             new=counts["new"],
             present=counts["present"],
-            outcomes={name: self._outcomes[name] for name in (COMPLETE, INCOMPLETE, FAILED)},
+            outcomes={name: self._outcomes[name] for name in OUTCOMES},
             verdicts={each.value: counts[each.value.replace("-", "_")] for each in Verdict},
             structs=counts["structs"],
             failures=tuple(_listed_failures(self._failures)),
@@ -293,6 +302,8 @@ def _outcome_row(outcome: Outcome) -> Row:
     summary: Summary = outcome.value
     failure = "changed" if summary.is_changed else "unread" if summary.is_unread else None
     ending = FAILED if failure else INCOMPLETE if summary.problems else COMPLETE
+    if summary.lacks_debug_information:
+        failure, ending = None, WITHOUT
     counts = {name: getattr(summary, name) for name in (*_COUNTS, "cache_hits", "cache_misses")}
     ended = {"outcome": ending, "failure": failure, "message": summary.message}
     return cost | counts | ended | {"judged": list(summary.judged)}

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 
-from layoutlint.comparison.survey_tables import LAYOUTS, PROBLEMS, READINGS, VERDICTS, Row
+from layoutlint.comparison.survey_tables import LAYOUTS, PROBLEMS, READINGS, VERDICTS, WITHOUT, Row
 from layoutlint.errors import LayoutlintError, ReadError
 from layoutlint.judgement.finding import Finding, Report
 from layoutlint.judgement.rule import Pack, Severity
@@ -63,6 +63,8 @@ class Summary(Record, frozen=True):
     """The first problem."""
     is_unread: bool = False
     """Whether nothing could be read."""
+    lacks_debug_information: bool = False
+    """Whether nothing has debug information, and that is all."""
     is_changed: bool = False
     """Whether the file changed meanwhile, so that nothing was written."""
     unwritable: str | None = None
@@ -112,6 +114,7 @@ def _write(work: Assignment, maker: RowMaker | None, failure: Row | None) -> Sum
     store.write(VERDICTS, key, () if maker is None else maker.verdicts())
     store.write(PROBLEMS, key, problems)
     report = None if maker is None else maker.report
+    is_unread = report is None or not report.readings
     numbers = Counter[Outcome]() if report is None else _numbers(report)
     return Summary(
         structs,
@@ -122,7 +125,8 @@ def _write(work: Assignment, maker: RowMaker | None, failure: Row | None) -> Sum
         len(problems),
         () if report is None else _judged_rules(report),
         str(problems[0]["reason"]) if problems else None,
-        report is None or not report.readings,
+        is_unread,
+        is_unread and bool(problems) and all(row["kind"] == WITHOUT for row in problems),
     )
 
 

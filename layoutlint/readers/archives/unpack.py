@@ -115,15 +115,17 @@ class _Unpacker:
     def result(self) -> Unpacked:
         """Return what was unpacked; a chosen member that was not found is a failure."""
         if not self._members and not self._failures:
-            self.fail(self._request.member, self._absence())
+            self._fail_without_members()
         return Unpacked(tuple(self._members), tuple(self._failures))
 
-    def _absence(self) -> str:
-        if not self._request.member:
-            return "is an archive without ELF files and BTF (C sources: unpack it, and give the folder)"
-        if self._refusal is not None:
-            return self._refusal
-        return f"the archive has no such member{did_you_mean(self._request.member, self._hints)}"
+    def _fail_without_members(self) -> None:
+        member = self._request.member
+        if member:
+            absence = f"the archive has no such member{did_you_mean(member, self._hints)}"
+            self.fail(member, self._refusal or absence)
+        else:
+            reason = "is an archive without ELF files and BTF (C sources: unpack it, and give the folder)"
+            self._failures.append(Unread(self._request.path, reason, lacks_debug_information=True))
 
     def fail(self, name: str, reason: str) -> None:
         """Record why a member cannot be read; an empty name is the archive. Raises _Stop after too many."""

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import Literal
 
 from layoutlint import files, stored_files
-from layoutlint.errors import ReadError
+from layoutlint.errors import NoDebugInformation, ReadError
 from layoutlint.model.reading import ReadOptions
 from layoutlint.model.record import Record
 from layoutlint.readers.elf import elf_file
@@ -67,7 +67,9 @@ def debug_file(image: Image, kind: str | None, options: ReadOptions) -> Image:
         if problem is None:
             return other
         problems.append(f"{downloaded} of a server {problem}")
-    raise ReadError(image.path, _missing_reason(kind, places, problems))
+    is_lack = kind is None and not problems
+    error = NoDebugInformation if is_lack else ReadError
+    raise error(image.path, _missing_reason(kind, places, problems))
 
 
 def _download_file(build_id: str | None, options: ReadOptions, problems: list[str]) -> str | None:

@@ -240,11 +240,14 @@ class _MergedFolder:
         """Yield each reason once, with all files to which it applies."""
         for number, (reason, failures) in enumerate(self._reasons.items()):
             if number == _MOST_TEXTS:
-                rest = len(self._reasons) - number
-                yield Unread(self._folder.path, f"and {rest:,} more reasons why files could not be read")
+                rest = list(self._reasons.values())[number:]
+                reason = f"and {len(rest):,} more reasons why files could not be read"
+                is_lack = all(unread.lacks_debug_information for unreads in rest for unread in unreads)
+                yield Unread(self._folder.path, reason, lacks_debug_information=is_lack)
                 return
             files = tuple(dict.fromkeys(unread.origin for unread in failures))
-            yield Unread(self._folder.path, reason, files) if len(files) > 1 else failures[0]
+            several = replace(failures[0], origin=self._folder.path, files=files)
+            yield several if len(files) > 1 else failures[0]
 
 
 def _omissions(readings: list[Reading]) -> Iterator[Omission]:

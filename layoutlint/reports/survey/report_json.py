@@ -25,6 +25,7 @@ def render(report: StoreReport) -> str:
             "structs_total": report.structs_total,
             "failures": [_keys(failed) for failed in report.failures],
             "failures_total": report.failures_total,
+            "without_debug_information": list(report.without_debug_information),
             "totals": _keys(report.totals),
             "costs": [_keys(cost) for cost in report.costs],
         }

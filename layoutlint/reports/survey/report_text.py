@@ -6,7 +6,9 @@ from collections.abc import Iterator, Sequence
 
 from layoutlint import escapes
 from layoutlint.comparison.survey_report import LayoutVariant, RuleStanding, StoreReport, StructVariants
+from layoutlint.comparison.survey_tables import WITHOUT
 from layoutlint.phrases import quantity
+from layoutlint.reports.survey.text import outcome_counts
 
 _LISTED = 20
 """The entries of a list that are printed unless all are."""
@@ -15,15 +17,16 @@ _MIB = 1 << 20
 
 def render(report: StoreReport, verbose: bool = False) -> str:
     """Return the text, with a newline at the end; `verbose` prints whole lists."""
-    most = len(report.structs) + len(report.rules) + len(report.failures) + 1 if verbose else _LISTED
-    lists = (_rules(report, most), _structs(report, most), _failures(report, most))
+    lengths = map(len, (report.structs, report.rules, report.failures, report.without_debug_information))
+    most = sum(lengths) + 1 if verbose else _LISTED
+    gaps = _failures(report, most), _bare_inputs(report, most)
+    lists = (_rules(report, most), _structs(report, most), *gaps)
     texts = (escapes.lines(part) for part in (_inputs(report), *lists, _costs(report)))
     return "\n".join(text for text in texts if text)
 
 
 def _inputs(report: StoreReport) -> Iterator[str]:
-    outcomes = ", ".join(f"{count:,} {name}" for name, count in report.outcomes.items())
-    yield f"{quantity(report.inputs, 'input')}: {outcomes}"
+    yield f"{quantity(report.inputs, 'input')}: {outcome_counts(report.outcomes)}"
     for label, counts in (("machines", report.targets), ("releases of Linux", report.releases)):
         if counts:
             yield f"{label}: " + ", ".join(f"{escapes.inline(name)} ({number:,})" for name, number in counts)
@@ -94,6 +97,14 @@ def _failures(report: StoreReport, most: int) -> Iterator[str]:
         kind = failed.outcome if failed.failure is None else f"{failed.outcome} ({failed.failure})"
         yield f"  {escapes.inline(failed.input)}: {kind}: {escapes.inline(failed.message)}"
     yield from _rest(report.failures_total - most)
+
+
+def _bare_inputs(report: StoreReport, most: int) -> Iterator[str]:
+    names, total = report.without_debug_information, report.outcomes[WITHOUT]
+    if names:
+        yield f"without debug information: {quantity(total, 'input')}, in which nothing was judged"
+        yield from (f"  {escapes.inline(name)}" for name in names[:most])
+        yield from _rest(total - len(names[:most]))
 
 
 def _rest(number: int) -> Iterator[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from layoutlint import escapes
 from layoutlint.comparison.survey_result import SurveyResult
@@ -30,12 +30,17 @@ def _lines(result: SurveyResult) -> Iterator[str]:
     for rule in result.unjudged:
         yield f"{rule}: judged nothing: no input defines its struct"
     yield f"{quantity(result.inputs, 'input')}: {result.new:,} new, {result.present:,} already there"
-    yield "outcomes: " + ", ".join(f"{count:,} {name}" for name, count in outcomes.items())
+    yield f"outcomes: {outcome_counts(outcomes)}"
     verdicts = ", ".join(f"{count:,} {name}" for name, count in result.verdicts.items())
     yield f"verdicts: {verdicts}; layouts: {result.structs:,}"
     if result.new:
         yield from _cost(result)
     yield f"exit {result.exit_status}: {_meaning(result)}"
+
+
+def outcome_counts(outcomes: Mapping[str, int]) -> str:
+    """Return the number of inputs by outcome, in words."""
+    return ", ".join(f"{count:,} {name.replace('-', ' ')}" for name, count in outcomes.items())
 
 
 def _cost(result: SurveyResult) -> Iterator[str]:
