@@ -287,3 +287,17 @@ def test_inputs_without_debug_information_are_neither_complete_nor_failed(folder
     assert report["without_debug_information"] == sorted(bare)
     assert [each["input"] for each in report["failures"]] == ["cut.deb", "mixed.deb"]
     assert (survey(folder, *bare, rules=("--struct", "shared"))[1]["new"], survey(folder, *bare, rules=("--struct", "shared", "--allow-unknown"))[0]) == (0, 0)
+
+
+def test_a_member_is_not_read_again_while_its_archive_stays_the_same(folder):
+    members = [(f"usr/lib/{number}.o", compile_object(folder, number)) for number in (1, 2)]
+    (folder / "a.deb").write_bytes(made.deb(members))
+    names = [f"a.deb:{name}" for name, _ in members]
+    rules = ("--struct", "own_*")
+    assert survey(folder, *names, rules=rules)[1]["new"] == 2
+    assert survey(folder, *names, rules=rules)[1]["new"] == 0
+    assert {row["struct"] for row in rows(folder / "store", "layouts")} == {"own_1", "own_2"}
+    (folder / "a.deb").write_bytes(made.deb([*members, ("usr/lib/3.o", compile_object(folder, 3))]))
+    assert survey(folder, *names, rules=rules)[1]["new"] == 2
+    status, found = survey(folder, "a.deb:usr/lib/gone.o", rules=rules)
+    assert (status, found["failures"][0]["failure"]) == (3, "unread")

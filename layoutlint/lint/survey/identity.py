@@ -9,8 +9,9 @@ from collections.abc import Iterator
 
 from layoutlint import files
 from layoutlint.errors import ReadError
-from layoutlint.model.record import Record
+from layoutlint.model.record import Record, replace
 from layoutlint.readers import dispatch
+from layoutlint.readers.archives.locate import locate
 from layoutlint.readers.modules import find
 
 State = tuple[int, int]
@@ -29,9 +30,11 @@ class Identity(Record, frozen=True):
     size: int | None
     """Bytes; None if they are not known."""
     state: State | None
-    """The state of the file with this content; None for another input."""
+    """The state of `file`; None for another input."""
     is_whole: bool
     """Whether nothing else decides what is read, so that rows of an earlier run are the same."""
+    file: str | None = None
+    """The file with this content, or the archive with this member; None for another input."""
 
 
 def identify(name: str, by_build_id: bool) -> Identity:
@@ -45,7 +48,7 @@ def identify(name: str, by_build_id: bool) -> Identity:
         if files.is_folder(name):
             return _folder_identity(name)
         if not files.exists(name):
-            return _name_identity(name)
+            return _member_identity(name)
         return _file_identity(name, by_build_id)
     except OSError:
         return _name_identity(name)
@@ -60,6 +63,16 @@ def state_of(name: str) -> State | None:
     return status.st_size, status.st_mtime_ns
 
 
+def _member_identity(name: str) -> Identity:
+    """Return the identity of a member of an archive; that of its name if there is no such archive."""
+    location = locate(name)
+    if location is None:
+        return _name_identity(name)
+    archive = _file_identity(location.path, by_build_id=False)
+    digest = _digest_of_text(f"member {archive.digest} {location.member}")
+    return replace(archive, digest=digest, is_whole=True)
+
+
 def _name_identity(name: str) -> Identity:
     return Identity(_digest_of_text(f"name {name}"), None, None, False)
 
@@ -71,8 +84,8 @@ def _file_identity(name: str, by_build_id: bool) -> Identity:
     if by_build_id and reader == "elf":
         build_id = _build_id(name)
         if build_id is not None:
-            return Identity(_digest_of_text(f"build-id {build_id}"), size, state, True)
-    return Identity(_digest(name), size, state, reader != "clang")
+            return Identity(_digest_of_text(f"build-id {build_id}"), size, state, True, name)
+    return Identity(_digest(name), size, state, reader != "clang", name)
 
 
 def _reader(name: str) -> str | None:

@@ -152,8 +152,9 @@ class _Client:
                 self._reuse(name, content, key)
             else:
                 self._waiting[key] = []
+                place = name, os.getcwd(), self._store
                 work = Assignment(
-                    request.plan, key.hex(), name, os.getcwd(), self._store, content.state, content.size
+                    request.plan, key.hex(), *place, content.file, content.state, content.size
                 )
                 yield Task(name, survey_input, work, request.limits)
         request.progress("surveying", len(names), len(names))

@@ -42,8 +42,10 @@ class Assignment(Record, frozen=True):
     """The input, as seen from `folder`."""
     folder: str
     store: Store
+    file: str | None
+    """The file with the input; None for an input that is no file."""
     state: State | None
-    """The state of the file when its digest was made; None for an input that is no file."""
+    """Its state when its digest was made."""
     size: int | None
     """Bytes of the input; None if they are not known."""
 
@@ -82,7 +84,7 @@ def survey_input(work: Assignment) -> Summary:
         maker, failure = _judge(work), None
     except (LayoutlintError, RecursionError) as error:
         maker, failure = None, _failure(work, error)
-    if work.state is not None and state_of(work.name) != work.state:
+    if work.file is not None and state_of(work.file) != work.state:
         return Summary(is_changed=True, message="changed while it was read")
     try:
         summary = _write(work, maker, failure)
