@@ -68,8 +68,8 @@ def debug_file(image: Image, kind: str | None, options: ReadOptions) -> Image:
             return other
         problems.append(f"{downloaded} of a server {problem}")
     is_lack = kind is None and not problems
-    error = NoDebugInformation if is_lack else ReadError
-    raise error(image.path, _missing_reason(kind, places, problems))
+    kind_of_error = NoDebugInformation if is_lack else ReadError
+    raise kind_of_error(image.path, _missing_reason(kind, places, problems))
 
 
 def _download_file(build_id: str | None, options: ReadOptions, problems: list[str]) -> str | None:
