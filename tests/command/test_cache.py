@@ -65,6 +65,13 @@ def test_a_second_run_reads_nothing_and_prints_the_same(project, cache):
     assert_same(first, check(project, cache, "ring.h", "--no-cache"))
 
 
+def test_many_structs_of_c_text_are_kept(project, cache):
+    (project / "many.h").write_text("".join(f"struct s{number} {{ int x; }};\n" for number in range(2_100)))
+    runs = [run(project, cache, "show", "many.h", "--all", "--format", "json") for _ in range(2)]
+    assert [each.read for each in runs] == [1, 0]
+    assert_same(*runs)
+
+
 def test_another_rule_or_format_judges_anew_without_reading(project, cache):
     check(project, cache, "ring.h")
     other = check(project, cache, "ring.h", "--format", "json")

@@ -9,10 +9,24 @@ from __future__ import annotations
 import ctypes
 import os
 import re
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from ctypes import POINTER, Structure, byref, c_char_p, c_int, c_longlong, c_size_t, c_uint, c_ulong, c_void_p
+from ctypes import (
+    POINTER,
+    Structure,
+    byref,
+    c_char_p,
+    c_int,
+    c_longlong,
+    c_size_t,
+    c_uint,
+    c_ulong,
+    c_ulonglong,
+    c_void_p,
+)
 from functools import cache, partial
+from stat import S_ISREG
 from typing import Any
 
 from layoutlint import accesses
@@ -60,6 +74,12 @@ class String(Structure):
     """CXString."""
 
     _fields_ = (("data", c_void_p), ("flags", c_uint))
+
+
+class FileId(Structure):
+    """CXFileUniqueID: device, inode, and time of change in seconds."""
+
+    _fields_ = (("data", c_ulonglong * 3),)
 
 
 class UnsavedFile(Structure):
@@ -119,6 +139,7 @@ _SIGNATURES: dict[str, tuple[Any, ...]] = {
     ),
     "clang_getFile": (c_void_p, c_void_p, c_char_p),
     "clang_getFileName": (String, c_void_p),
+    "clang_getFileUniqueID": (c_int, c_void_p, POINTER(FileId)),
     "clang_getFileContents": (c_void_p, c_void_p, c_void_p, POINTER(c_size_t)),
     "clang_Cursor_isAnonymous": (c_uint, Cursor),
     "clang_Cursor_getStorageClass": (c_int, Cursor),
@@ -281,16 +302,42 @@ class Spot:
 
 
 _contents: dict[tuple[int, int], bytes] = {}
-"""Files by unit and handle: libclang searches for a file among all macro expansions of the unit."""
+"""Files by unit and handle."""
+_LOADED = time.time_ns()
+_YOUNG = 2_000_000_000
+"""The nanoseconds in which a second change may get the time of the first: FAT counts in 2 seconds."""
 
 
 def contents(lib: Any, unit: int, file: int) -> bytes:
     """Return a file as libclang read it."""
     if (unit, file) not in _contents:
-        size = c_size_t()
-        at = lib.clang_getFileContents(unit, file, byref(size))
-        _contents[unit, file] = ctypes.string_at(at, size.value) if at else b""
+        content = _unchanged_file(lib, file)
+        if content is None:
+            # libclang searches for the file among all macro expansions of the unit: milliseconds for each.
+            size = c_size_t()
+            at = lib.clang_getFileContents(unit, file, byref(size))
+            content = ctypes.string_at(at, size.value) if at else b""
+        _contents[unit, file] = content
     return _contents[unit, file]
+
+
+def _unchanged_file(lib: Any, file: int) -> bytes | None:
+    """Return a file from disk if it has not changed since before libclang read it; None if in doubt.
+
+    A text that libclang read in place of a file has the time 0.
+    """
+    identity = FileId()
+    if lib.clang_getFileUniqueID(file, byref(identity)):
+        return None
+    try:
+        name = text(lib, lib.clang_getFileName(file))
+        with open(os.open(name, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as opened:
+            status = os.fstat(opened.fileno())
+            is_same = (status.st_dev, status.st_ino, status.st_mtime_ns // 10**9) == tuple(identity.data)
+            is_old = status.st_mtime_ns > 0 and max(status.st_mtime_ns, status.st_ctime_ns) < _LOADED - _YOUNG
+            return opened.read() if is_same and is_old and S_ISREG(status.st_mode) else None
+    except (OSError, ValueError):
+        return None
 
 
 def dispose(lib: Any, unit: int) -> None:

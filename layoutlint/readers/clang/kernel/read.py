@@ -168,14 +168,16 @@ class _KernelReader(Record, dict=True):
         accepts_errors = len(headers) == 1 or bool(self.tree_errors)
         reasons: dict[str, frozenset[str]] = {}
         outcomes: dict[tuple[str, ...], parallel.Outcome] = {}
-        wanted = Wanted() if self.wanted.everything else self.wanted
+        wanted, options = self.wanted, self.options
+        if wanted.everything:  # the structs are read when the headers are known
+            wanted, options = Wanted(), replace(options, finds_omissions=False)
         for attempt in range(_MOST_ATTEMPTS):
             remaining = tuple(header for header in headers if reasons.get(header, _NONE) <= self.tree_errors)
             if not remaining:
                 break
             unit = self.group(remaining)
             if remaining not in outcomes:
-                outcomes[remaining] = parallel.run([unit], wanted, self.options)
+                outcomes[remaining] = parallel.run([unit], wanted, options)
             culprits = self._find_culprits(remaining, unit, outcomes[remaining])
             most = _MOST_ATTEMPTS_WITH_ERRORS if self.tree_errors else _MOST_ATTEMPTS
             if accepts_errors or attempt >= most - 1 or not culprits:
