@@ -198,7 +198,7 @@ TEXTS: list[tuple[str, Callable[[str], object], str, str]] = [
     ("heads of functions", lambda text: gcc_plugin._function_body(text, "f"), "", "f("),
     ("escaped quotes of TOML", document._tokens, "", '"\\'),
     ("strings of TOML", document._tokens, '"""a', '\\"""\n'),
-    ("spaces in a message", lambda text: document._syntax_message(f"{text} (at line 1, column 2)", text, "r.toml"), "", " "),
+    ("spaces in a message", lambda text: document._syntax_mistake(f"{text} (at line 1, column 2)", text, "r.toml"), "", " "),
     ("structs in structs", lambda text: list(policy._suppressions(text.encode())), "", "struct a {\n"),
     ("suppressions on a line", lambda text: list(policy._suppressions(f"struct a {{\n{text}\n}};\n".encode())), "", 'LAYOUTLINT(ignore[a])"'),
     ("qualifiers", c_types.add_blanks, "", "const a "),
