@@ -14,6 +14,10 @@ from layoutlint.readers.profiles.records import EventProfile, TypeRow, TypeSize
 from layoutlint.readers.profiles.type_report import role_of
 
 _TITLE = re.compile(r"^\s*Annotate type: '(.*)'(?: in (.*?))? \((\d+) samples\):?\s*$")
+_SCREEN = re.compile(
+    r"^\s*(?:Annotate type: '[^']*' \(\d+ samples\)\s*$|.*\bOffset\s+Size\s+Field\b|[-+]\s+\d+[.,]\d\d\s+\d)"
+)
+"""What perf shows on the screen only: titles without a file, names of columns, signs of folded members."""
 _EVENT = re.compile(r"^\s*event\[(\d+)\] = (.+?)\s*$")
 _HEADER = re.compile(
     r"^\s*(Percent|samples|Samples|Period)(?:\s+\1)*\s+offset\s+size\s+field\s*$", re.IGNORECASE
@@ -52,6 +56,11 @@ class Parser(Record):
 
     def take(self, number: int, text: str) -> None:
         """Read one line of the report; raises ReadError with its place."""
+        if _SCREEN.match(text) and (self.types or "Annotate type" in text):
+            raise ReadError(
+                f"{self.path}:{number}",
+                "is a copy of perf's screen; write the report with `perf annotate --data-type --stdio`",
+            )
         title = _TITLE.match(text)
         if title is not None:
             self.is_used = True
@@ -99,6 +108,8 @@ class Parser(Record):
         member = _member_name(rest) if each.stack else ""
         path = ".".join([*filter(None, each.stack[1:]), *([member] if member else [])])
         if not each.stack:
+            if not " ".join(rest.split()).startswith(" ".join(each.name.split())):
+                raise ReadError(place, f"rows are missing: the first one is not that of {each.name!r}")
             each.size = TypeSize(each.name, size, number, each.file)
         if rest.endswith("{"):
             if len(each.stack) >= _DEEPEST:

@@ -122,6 +122,20 @@ OTHERS = {
     "nothing": (b"", "the file is empty"),
     "text": (b"Dear all,\n", "no table of perf was found in it"),
     "a screen": (b"Cacheline 0x406100\n", ":1: is a copy of perf's screen"),
+    "a screen of types": (  # mail of 2024-08-12 on the data type browser
+        b"Annotate type: 'struct socket' (1 samples)\n      Percent     Offset       Size  Field\n", ":1: is a copy of"
+    ),
+    "a screen without its title": (
+        b"Annotate type: 'struct a' in b (1 samples):\n Percent Offset Size  Field\n", ":2: is a copy of"
+    ),
+    "folded members": (
+        b"Annotate type: 'struct a' in b (1 samples):\n Percent  offset  size  field\n+  100.00  0  8  struct a {\n",
+        ":3: is a copy of",
+    ),
+    "types without their first row": (
+        b"Annotate type: 'struct a' in b (1 samples):\n samples  offset  size  field\n  1  0  4  int  first;\n",
+        ":3: rows are missing: the first one is not that of 'struct a'",
+    ),
     "types without offsets": (
         b"# Samples: 2 of event 'a'\n# Overhead  Data Type\n    79.45%  (unknown)\n", ":2: the table has no offsets"
     ),
