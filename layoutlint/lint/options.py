@@ -87,6 +87,8 @@ class Options(Record, frozen=True):
     """Bytes of a cache line; None for the target's."""
     min_align: int | None = None
     """The smallest alignment of an object in bytes; None for the target's."""
+    finds_allocations: bool = True
+    """Whether to search C inputs for allocations that change placements, which notes name."""
     allow_unknown: bool = False
     """Exit with 0 if something could not be judged."""
     ignore_missing: bool = False

@@ -293,7 +293,8 @@ def _readings_with_notes(
 ) -> tuple[Reading, ...]:
     """Return the readings with the notes that judging them adds, and the name of the build."""
     added = [assumption_notes(each) for each in inputs]
-    if options.read.sources or any(each.reading.reader == "clang" for each in inputs):
+    is_source = any(each.reading.reader == "clang" for each in inputs)
+    if options.read.sources or (is_source and options.finds_allocations):
         from layoutlint.lint import allocation_notes
 
         structs = (finding.struct for finding in findings if finding.verdict.bases)

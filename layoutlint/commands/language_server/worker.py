@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import select
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -26,15 +27,18 @@ from layoutlint.commands.language_server.requests import (
     Suggest,
     Suggested,
 )
-from layoutlint.errors import LayoutlintError, Mistake, RuleFileError, missing_library
+from layoutlint.errors import LayoutlintError, Mistake, ReadError, RuleFileError, missing_library
 
 if TYPE_CHECKING:
     from layoutlint.judgement.finding import Report
     from layoutlint.judgement.rule import Pack
     from layoutlint.lint.options import Options
     from layoutlint.model.reading import InputText
+    from layoutlint.readers.clang.kept_units import KeptUnits
 
 LENGTH = 8
+_PAUSE = 0.05
+"""The seconds without a request after which a unit is prepared for the next edit."""
 _last_packs: dict[tuple[str, ...], tuple[tuple[Pack, ...], tuple[Pack, ...]]] = {}
 """The packs of rule files as they were without mistakes, by the paths of the files."""
 
@@ -44,8 +48,24 @@ def main() -> None:
     requests, responses = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(2, 1)  # what a library prints must not get between the frames
+    kept: KeptUnits | None = None
     for request in read_frames(requests):
+        kept = kept or _keep_units(request)
         _write_frame(responses, answer(request))
+        if kept is not None and not select.select([requests], [], [], _PAUSE)[0]:
+            kept.prepare()
+
+
+def _keep_units(request: Request) -> KeptUnits | None:
+    """Keep units from the first C file on; None without libclang, which each reading reports."""
+    if not isinstance(request, Judge):
+        return None
+    from layoutlint.readers.clang import kept_units
+
+    try:
+        return kept_units.keep()
+    except ReadError:
+        return None
 
 
 def read_frames(stream: BinaryIO) -> Iterator[Request]:
@@ -87,7 +107,9 @@ def _judge(request: Judge) -> tuple[Judged, Report | None]:
     """Return a judged file, and the report that `check` makes."""
     from layoutlint.lint import baseline, document
     from layoutlint.model.record import replace
+    from layoutlint.readers.clang import confined
 
+    confined.begin_run()
     _enter_folder(request.path)
     mistakes: tuple[str, ...] = ()
     rule_paths = _rule_paths(request.settings)
@@ -178,6 +200,7 @@ def _options(request: Judge, name: str) -> Options:
         annotations=not own.no_annotations,
         line_size=own.line_size,
         min_align=own.min_align,
+        finds_allocations=False,  # an editor shows no notes
         allow_unknown=True,
         ignore_missing=True,
         read=ReadOptions(

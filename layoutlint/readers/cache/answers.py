@@ -47,7 +47,7 @@ def settle(log: Log) -> Answers | None:
         return folders.setdefault(folder or "/", {}), name
 
     for path, (state, digest) in log.contents.items():
-        kept_state = state if _proves(path, state, log.begun) else None
+        kept_state = _as_list(state) if _proves(path, state, log.begun) else None
         if kept_state is None and digest is None:
             return None
         folder, name = folder_of(path)

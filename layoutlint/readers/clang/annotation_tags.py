@@ -85,4 +85,9 @@ class Annotations:
 def mentions_annotations(lib: Any, unit: int, main: int | None) -> bool:
     """Return whether any file of a unit has annotations, or their macro: searching for them takes time."""
     files = dict.fromkeys((main, *(file for file, _ in libclang.inclusions(lib, unit))))
-    return any(_NEEDLE in libclang.contents(lib, unit, file) for file in files if file is not None)
+    return any(mentions(libclang.contents(lib, unit, file)) for file in files if file is not None)
+
+
+def mentions(text: bytes) -> bool:
+    """Return whether a file has annotations, or their macro."""
+    return _NEEDLE in text

@@ -20,9 +20,11 @@ from ctypes import (
     c_int,
     c_longlong,
     c_size_t,
+    c_ubyte,
     c_uint,
     c_ulong,
     c_ulonglong,
+    c_ushort,
     c_void_p,
 )
 from functools import cache, partial
@@ -42,6 +44,8 @@ _TERSE = 24
 """CXPrintingPolicy_TerseOutput: without the bodies of structs."""
 PREFERRED_OPTIONS = 0x40 | 0x200
 """CXTranslationUnit_SkipFunctionBodies, and KeepGoing, which reports errors after a missing header."""
+PREAMBLE_OPTIONS = 0x4 | 0x100
+"""CXTranslationUnit_PrecompiledPreamble, and CreatePreambleOnFirstParse."""
 WARNING, ERROR, FATAL = 2, 3, 4
 BREAK, CONTINUE, RECURSE = 0, 1, 2
 
@@ -88,6 +92,16 @@ class UnsavedFile(Structure):
     _fields_ = (("name", c_char_p), ("contents", c_char_p), ("length", c_ulong))
 
 
+class IndexOptions(Structure):
+    """CXIndexOptions."""
+
+    _fields_ = (
+        ("size", c_uint), ("threads", c_ubyte * 2), ("excludes_preamble", c_ushort, 1),
+        ("displays_diagnostics", c_ushort, 1), ("preambles_in_memory", c_ushort, 1),
+        ("preamble_path", c_char_p), ("invocation_path", c_char_p),
+    )  # fmt: skip
+
+
 ChildVisitor = ctypes.CFUNCTYPE(c_int, Cursor, Cursor, c_void_p)
 FieldVisitor = ctypes.CFUNCTYPE(c_int, Cursor, c_void_p)
 InclusionVisitor = ctypes.CFUNCTYPE(None, c_void_p, POINTER(Location), c_uint, c_void_p)
@@ -99,6 +113,7 @@ _SIGNATURES: dict[str, tuple[Any, ...]] = {
         c_int, c_void_p, c_char_p, POINTER(c_char_p), c_int, POINTER(UnsavedFile), c_uint, c_uint,
         POINTER(c_void_p),
     ),
+    "clang_reparseTranslationUnit": (c_int, c_void_p, c_uint, POINTER(UnsavedFile), c_uint),
     "clang_disposeTranslationUnit": (None, c_void_p),
     "clang_getTranslationUnitCursor": (Cursor, c_void_p),
     "clang_getTranslationUnitTargetInfo": (c_void_p, c_void_p),
@@ -169,6 +184,9 @@ _SIGNATURES: dict[str, tuple[Any, ...]] = {
 }  # fmt: skip
 
 
+_INDEX_WITH_OPTIONS = "clang_createIndexWithOptions"
+
+
 @cache
 def library() -> Any:
     """Return libclang with the types of its functions; raises ReadError if it cannot be loaded."""
@@ -182,6 +200,9 @@ def library() -> Any:
         for name, (result, *parameters) in _SIGNATURES.items():
             function = getattr(lib, name)
             function.restype, function.argtypes = result, parameters
+        if hasattr(lib, _INDEX_WITH_OPTIONS):  # from libclang 17 on
+            function = getattr(lib, _INDEX_WITH_OPTIONS)
+            function.restype, function.argtypes = c_void_p, (POINTER(IndexOptions),)
     except (LibclangError, OSError, AttributeError) as error:
         accesses.refuse("no libclang")
         raise ReadError("libclang", f"cannot be used: {error}") from error
@@ -219,6 +240,20 @@ def driver(lib: Any) -> str:
     """Return the absolute name of libclang's driver, which looks for tools and files next to it."""
     folder = os.path.dirname(os.path.abspath(lib._name)) if os.sep in lib._name else os.sep
     return os.path.join(folder, "clang")
+
+
+def keeps_preambles(lib: Any) -> bool:
+    """Return whether libclang can keep a precompiled preamble in memory, not in a file."""
+    return hasattr(lib, _INDEX_WITH_OPTIONS)
+
+
+def create_index(lib: Any, parse_options: int) -> int:
+    """Return a handle under which units are parsed with some options."""
+    if not parse_options & PREAMBLE_OPTIONS:
+        return int(lib.clang_createIndex(0, 0))
+    size = ctypes.sizeof(IndexOptions)
+    options = IndexOptions(size=size, excludes_preamble=1, preambles_in_memory=1)
+    return int(lib.clang_createIndexWithOptions(byref(options)))
 
 
 def text(lib: Any, string: String) -> str:
@@ -303,6 +338,8 @@ class Spot:
 
 _contents: dict[tuple[int, int], bytes] = {}
 """Files by unit and handle."""
+_lasting: dict[tuple[int, str], bytes] = {}
+"""Files by unit and name that stay as they are while the unit is parsed again."""
 _LOADED = time.time_ns()
 _YOUNG = 2_000_000_000
 """The nanoseconds in which a second change may get the time of the first: FAT counts in 2 seconds."""
@@ -311,13 +348,10 @@ _YOUNG = 2_000_000_000
 def contents(lib: Any, unit: int, file: int) -> bytes:
     """Return a file as libclang read it."""
     if (unit, file) not in _contents:
-        content = _unchanged_file(lib, file)
+        content = _lasting.get((unit, file_name(lib, file))) if _lasting else None
         if content is None:
-            # libclang searches for the file among all macro expansions of the unit: milliseconds for each.
-            size = c_size_t()
-            at = lib.clang_getFileContents(unit, file, byref(size))
-            content = ctypes.string_at(at, size.value) if at else b""
-        _contents[unit, file] = content
+            content = _unchanged_file(lib, file)
+        _contents[unit, file] = _read_contents(lib, unit, file) if content is None else content
     return _contents[unit, file]
 
 
@@ -330,7 +364,7 @@ def _unchanged_file(lib: Any, file: int) -> bytes | None:
     if lib.clang_getFileUniqueID(file, byref(identity)):
         return None
     try:
-        name = text(lib, lib.clang_getFileName(file))
+        name = file_name(lib, file)
         with open(os.open(name, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as opened:
             status = os.fstat(opened.fileno())
             is_same = (status.st_dev, status.st_ino, status.st_mtime_ns // 10**9) == tuple(identity.data)
@@ -340,20 +374,54 @@ def _unchanged_file(lib: Any, file: int) -> bytes | None:
         return None
 
 
+def _read_contents(lib: Any, unit: int, file: int) -> bytes:
+    # libclang searches for the file among all macro expansions of the unit: milliseconds for each.
+    size = c_size_t()
+    at = lib.clang_getFileContents(unit, file, byref(size))
+    return ctypes.string_at(at, size.value) if at else b""
+
+
+def keep_contents(lib: Any, unit: int, main: str) -> list[bytes]:
+    """Keep the included files of a unit for when it is parsed again; return them."""
+    names = {file: file_name(lib, file) for file, _ in inclusions(lib, unit)}
+    kept = {(unit, name): contents(lib, unit, file) for file, name in names.items() if name != main}
+    _lasting.update(kept)
+    return list(kept.values())
+
+
+def file_name(lib: Any, file: int) -> str:
+    """Return the name of a file as libclang has it."""
+    return text(lib, lib.clang_getFileName(file))
+
+
 def dispose(lib: Any, unit: int) -> None:
     """Free a unit and its files."""
     lib.clang_disposeTranslationUnit(unit)
+    forget(unit)
+    for key in [key for key in _lasting if key[0] == unit]:
+        del _lasting[key]
+
+
+def forget(unit: int) -> None:
+    """Forget the files of a unit by their handles, which mean others when it was parsed again."""
     for key in [key for key in _contents if key[0] == unit]:
         del _contents[key]
 
 
 def inclusions(lib: Any, unit: int) -> list[tuple[int, Spot]]:
-    """Return each inclusion of a unit: the file, and the location of the directive."""
+    """Return each inclusion of a unit, in the order of the text: the file, and the location of the directive.
+
+    libclang lists those of a precompiled preamble backwards, and before the file of the unit.
+    """
     result: list[tuple[int, Spot]] = []
+    in_preamble = 0
 
     def visitor(file: int, stack: Any, depth: int, _: object) -> None:
+        nonlocal in_preamble
         if depth:
             result.append((file, Spot(lib, stack[0])))
+        else:
+            in_preamble = len(result)
 
     lib.clang_getInclusions(unit, InclusionVisitor(visitor), None)
-    return result
+    return result[:in_preamble][::-1] + result[in_preamble:]

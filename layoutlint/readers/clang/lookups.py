@@ -77,12 +77,23 @@ class Messages:
         with open(os.dup(self._file), "rb") as file:
             file.seek(0)
             lines = os.fsdecode(file.read()).split("\n")
-        if lines.count(_STARTS) != 1 or lines.count(_ENDS) != 1:
+        count = lines.count(_STARTS)
+        if not count or count != lines.count(_ENDS):
             return None
-        ignored = (match[1] for match in map(_IGNORED.match, lines) if match)
-        between = lines[lines.index(_STARTS) : lines.index(_ENDS)]
-        listed = [match[1] for match in map(_LISTED.match, between) if match]
-        return None if any(name.endswith(_NO_FOLDER) for name in listed) else [*ignored, *listed]
+        ignored = dict.fromkeys(match[1] for match in map(_IGNORED.match, lines) if match)
+        lists = list(map(tuple, _lists_between(lines)))
+        if any(each != lists[0] for each in lists) or any(name.endswith(_NO_FOLDER) for name in lists[0]):
+            return None
+        return [*ignored, *lists[0]]
+
+
+def _lists_between(lines: list[str]) -> Iterator[Iterator[str]]:
+    """Yield the folders of each list; a unit with a preamble is preprocessed twice."""
+    start = 0
+    while _STARTS in lines[start:]:
+        first, end = lines.index(_STARTS, start), lines.index(_ENDS, start)
+        yield (match[1] for match in map(_LISTED.match, lines[first:end]) if match)
+        start = end + 1
 
 
 def log_unit(lib: Any, handle: int, unit: Unit, messages: Messages) -> None:

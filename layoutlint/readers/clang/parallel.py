@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Sequence
 from functools import partial
 
@@ -13,25 +12,12 @@ from layoutlint.model.reading import Reading, ReadOptions, Unread
 from layoutlint.model.record import Record, replace
 from layoutlint.model.structs import Struct
 from layoutlint.model.wanted import Wanted
-from layoutlint.readers.clang import libclang, parse
+from layoutlint.readers.clang import kept_units, libclang, parse
+from layoutlint.readers.clang.confined import LIMITS, PATIENCE, confine
 from layoutlint.readers.clang.lookups import Messages
 from layoutlint.readers.clang.omissions import report_hidden
 from layoutlint.readers.clang.parse import ParsedUnit, Unit
-from layoutlint.readers.processes import confinement, sandbox
-from layoutlint.readers.processes.child import HAS_PROCESSES
-
-LIMITS = sandbox.Limits(seconds=120, memory=2 << 30, is_confined=True)
-"""For one unit; one with all 3,000 headers of Linux and every struct takes 9 s and 310 MB."""
-PATIENCE = sandbox.Patience(240)
-"""For the whole run: after two units that do not end, the rest is not read."""
-_DRIVER_VARIABLES = (
-    "CCC_OVERRIDE_OPTIONS", "CCC_ADD_ARGS", "CPATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH",
-    "OBJC_INCLUDE_PATH",
-    "OBJCPLUS_INCLUDE_PATH", "COMPILER_PATH", "LIBRARY_PATH", "GCC_EXEC_PREFIX", "QA_OVERRIDE_GCC3_OPTIONS",
-    "SDKROOT",
-    "LIBCLANG_LOGGING", "LIBCLANG_OBJTRACKING", "LIBCLANG_RESOURCE_USAGE", "SOURCE_DATE_EPOCH",
-)  # fmt: skip
-"""Variables from which libclang and its driver would read flags, folders or names of files."""
+from layoutlint.readers.processes import sandbox
 
 
 class Outcome(Record, frozen=True):
@@ -62,6 +48,19 @@ def run(units: Sequence[Unit], wanted: Wanted, options: ReadOptions) -> Outcome:
     libclang.library()  # once, before processes start
     if options.replaced:
         units = [replace(unit, replaced=options.replaced) for unit in units]
+    kept = kept_units.active() if len(units) == 1 else None
+    if kept is None:
+        return _run_afresh(units, wanted, options)
+    request = kept_units.Request(units[0], wanted, options.finds_omissions)
+    result = kept.read(request)
+    if result is not None:
+        return Outcome((result,), ())
+    outcome = _run_afresh(units, wanted, options)
+    kept.note(request, *outcome.parsed)
+    return outcome
+
+
+def _run_afresh(units: Sequence[Unit], wanted: Wanted, options: ReadOptions) -> Outcome:
     results: dict[int, ParsedUnit | Unread] = {}
     work = partial(_parse_unit, wanted=wanted, looks_for_hidden=options.finds_omissions)
     for number, result in sandbox.run_each(work, units, options.jobs, LIMITS, PATIENCE):
@@ -82,17 +81,6 @@ def _parse_unit(unit: Unit, wanted: Wanted, looks_for_hidden: bool) -> ParsedUni
     except ReadError as error:
         accesses.refuse(error.reason)
         return Unread(error.path, error.reason)
-
-
-def confine() -> None:
-    """Prepare a process for libclang: without variables that it reads, and calls that it does not need."""
-    if HAS_PROCESSES:
-        # After some crashes libclang would continue without the declaration that crashed it.
-        os.putenv("LIBCLANG_DISABLE_CRASH_RECOVERY", "1")
-        os.putenv("CLANG_NO_DEFAULT_CONFIG", "1")
-        for name in _DRIVER_VARIABLES:
-            os.unsetenv(name)
-        confinement.refuse_calls()
 
 
 def distinct_definitions(structs: Iterable[Struct]) -> tuple[Struct, ...]:

@@ -205,9 +205,9 @@ class Problems(Record, dict=True):
         extent = self._extent(record)
         if diagnostic.file is None or extent.file is None or extent.end is None:
             return False
-        return self._position(extent.file, extent.end) < self._position(diagnostic.file, diagnostic.offset)
+        return self.position(extent.file, extent.end) < self.position(diagnostic.file, diagnostic.offset)
 
-    def _position(self, file: int | None, offset: int) -> tuple[int, ...]:
+    def position(self, file: int | None, offset: int) -> tuple[int, ...]:
         """Return the offsets of the #include directives that lead to an offset, from the unit's own file
         inwards.
         """
@@ -230,7 +230,7 @@ class Problems(Record, dict=True):
         """Return for each diagnostic its file, the offset in the unit's own file that leads there (-1:
         none), and its text.
         """
-        places = [(d.file, self._position(d.file, d.offset), d.text) for d in self.diagnostics]
+        places = [(d.file, self.position(d.file, d.offset), d.text) for d in self.diagnostics]
         name = self.places.reported_name
         return tuple((name(file), at[1] if at[0] else -1, text) for file, at, text in places)
 

@@ -153,13 +153,19 @@ def _signals(descriptor: int) -> bool:
     return bool(fcntl.fcntl(descriptor, fcntl.F_GETFL) & os.O_ASYNC)
 
 
-def watch_files(report: Callable[[str], None]) -> None:
-    """Call `report`, from a thread, with the name of a pipe or device as soon as this process opens one."""
+def watch_files(report: Callable[[str], None], idle: _thread.LockType | None = None) -> None:
+    """Call `report`, from a thread, with the name of a pipe or device as soon as this process opens one.
+
+    While the process holds `idle`, nothing is looked at.
+    """
+    may_look = idle or _thread.allocate_lock()
     open_before = {number for number, _ in _descriptors()}
 
     def look() -> None:
         while True:
             time.sleep(_LOOK_SECONDS)
+            with may_look:
+                pass
             for name in (*_open_endless_files(open_before), *_blocking_pipes()):
                 report(name)
                 return

@@ -122,7 +122,7 @@ class _Success(Record, Generic[_R], frozen=True):
 
 def _write_result(work: Callable[[_T], _R], item: _T, limits: Limits, sink: BinaryIO) -> None:
     """Write the result of the work, or its exception, in a child."""
-    _confine(limits)
+    confine(limits)
     writing = _thread.allocate_lock()
 
     def end_with(file: str) -> None:
@@ -149,7 +149,7 @@ def _write_result(work: Callable[[_T], _R], item: _T, limits: Limits, sink: Bina
     sink.write(pickle.dumps(result, pickle.HIGHEST_PROTOCOL))
 
 
-def _confine(limits: Limits) -> None:
+def confine(limits: Limits) -> None:
     """Set the limits of this process, a child without output."""
     import faulthandler
     import resource

@@ -224,7 +224,8 @@ class _KernelReader(Record, dict=True):
         shown = [relative_to(self.tree.roots, header) for header in headers]
         origin = shown[0] if len(shown) == 1 else f"{len(shown)} headers"
         main = os.path.join(self.tree.source, _SYNTHETIC)
-        return self._unit(main, origin, (), text)
+        unit = self._unit(main, origin, (), text)
+        return replace(unit, header=headers[0]) if len(headers) == 1 else unit
 
     def _directive(self, header: str) -> str:
         name = self.include_name(header)

@@ -1,0 +1,270 @@
+"""Units of files that an editor changes, parsed ahead: what a file includes is not parsed again.
+
+A process keeps a unit with a precompiled preamble: all that libclang reads before the first declaration of
+the file. Its results are used only if it gave those of a new parse once, and while all that comes before that
+declaration is the same: flags, other texts of the editor, and the files that libclang read or looked for.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Generator
+from contextlib import suppress
+from functools import partial
+from typing import Any
+
+from layoutlint import accesses, files
+from layoutlint.errors import ReadError
+from layoutlint.model.record import Record, field, replace
+from layoutlint.model.wanted import Wanted
+from layoutlint.readers.cache import answers
+from layoutlint.readers.cache.answers import Answers
+from layoutlint.readers.clang import annotation_tags, confined, libclang, parse, preamble
+from layoutlint.readers.clang.lookups import Messages
+from layoutlint.readers.clang.parse import ParsedUnit, Unit
+from layoutlint.readers.processes.child import HAS_PROCESSES
+from layoutlint.readers.processes.sandbox import Failure
+from layoutlint.readers.processes.service import Ended, Service
+
+_MOST = 2
+"""The most units that are kept; one of linux/fs.h takes 110 MB, of which 40 MB are shared."""
+_PREAMBLE = re.compile(
+    rb"(?:\xef\xbb\xbf)?(?:\s|\\\r?\n|//(?:\\\r?\n|[^\n])*|/\*.*?(?:\*/|\Z)"
+    rb"|(?:\#|%:|\?\?=)(?:/\*.*?(?:\*/|\Z)|\\\r?\n|[^\n])*)*",
+    re.DOTALL,
+)
+"""Space, comments and directives: at least all that clang's Lexer::ComputePreamble takes."""
+_INCLUDES = re.compile(rb"(?:\#|%:|\?\?=)(?:\s|/\*.{,1000}?\*/)*i(?:nclude|mport)", re.DOTALL)
+_POSITION_DEPENDENT = re.compile(rb"include_next|__BASE_FILE__|__INCLUDE_LEVEL__|pragma\s+once|system_header")
+"""What means something else in the file of a unit than in a file that it includes."""
+
+
+class Request(Record, frozen=True):
+    """A unit to read, and what is requested of it."""
+
+    unit: Unit
+    wanted: Wanted
+    looks_for_hidden: bool
+
+    @property
+    def surroundings(self) -> tuple[object, ...]:
+        """All but the text that decides about the unit, and is known here."""
+        return replace(self.unit, text=None), os.getcwd()
+
+    @property
+    def content(self) -> bytes:
+        """The text as libclang reads it."""
+        return (self.unit.text or "").encode(errors="surrogateescape")
+
+    @property
+    def preamble(self) -> bytes:
+        """The text up to the first declaration."""
+        match = _PREAMBLE.match(self.content)
+        return b"" if match is None else match[0]
+
+    @property
+    def may_be_annotated(self) -> bool:
+        """Return whether the text mentions annotations, or includes files after its first declaration."""
+        rest = self.content[len(self.preamble) :].replace(b"\\\n", b"").replace(b"\\\r\n", b"")
+        return annotation_tags.mentions(self.content) or _INCLUDES.search(rest) is not None
+
+
+class _First(Record, frozen=True):
+    """The first answer of a process."""
+
+    result: ParsedUnit
+    answers: Answers | None
+    """What the file system answered; None if the result may differ although it answers the same."""
+
+
+class _KeptUnit(Record):
+    """A unit in a process of its own."""
+
+    request: Request
+    """What was read first."""
+    expected: ParsedUnit
+    """What a new parse returned for that."""
+    service: Service
+    answers: Answers | None = None
+    """What the file system answered, once the first result is known to be the expected one."""
+
+    def is_for(self, request: Request) -> bool:
+        """Return whether the unit is that of a request, except for the text after the first declaration."""
+        return _is_alike(self.request, request)
+
+
+def _is_alike(first: Request, second: Request) -> bool:
+    return first.surroundings == second.surroundings and first.preamble == second.preamble
+
+
+class KeptUnits(Record):
+    """The units of the files that were changed last."""
+
+    _units: list[_KeptUnit] = field(default_factory=list)
+    """The one that was used last at the end."""
+    _noted: tuple[Request, ParsedUnit] | None = None
+    """The last change that had to be parsed anew."""
+    _texts: dict[str, int] = field(default_factory=dict)
+    """The hash of the last text of each file."""
+    _hopeless: Request | None = None
+    """The last request whose unit cannot be kept."""
+
+    def read(self, request: Request) -> ParsedUnit | None:
+        """Return the result for a unit; None if no kept unit is certain to give that of a new parse."""
+        own = _editable(request)
+        if own is None:
+            return None
+        kept = next((unit for unit in self._units if unit.is_for(own)), None)
+        if kept is None or not self._is_verified(kept):
+            return None
+        result = kept.service.ask(own)
+        if result is None or isinstance(result, Ended):
+            self._drop(kept)
+        if not isinstance(result, ParsedUnit) or result.cause is not None:
+            return None  # the remedy for a cause depends on files that are not in the unit
+        self._units.remove(kept)
+        self._units.append(kept)
+        self._texts[own.unit.main] = hash(own.unit.text)
+        return _of_request(result, request)
+
+    def _is_verified(self, kept: _KeptUnit) -> bool:
+        """Return whether a unit gave the expected result, and the file system answers as it did then."""
+        if kept.answers is None:
+            if not kept.service.has_answer():
+                return False
+            first = kept.service.answer()
+            if isinstance(first, _First) and _is_same(first.result, kept.expected):
+                kept.answers = first.answers
+            if kept.answers is None:
+                self._hopeless = kept.request
+        if kept.answers is None or not answers.Check(kept.answers).holds():
+            self._drop(kept)
+            return False
+        return True
+
+    def _drop(self, kept: _KeptUnit) -> None:
+        self._units.remove(kept)
+        kept.service.end()
+
+    def end(self) -> None:
+        """End the processes."""
+        for unit in tuple(self._units):
+            self._drop(unit)
+
+    def note(self, request: Request, *parsed: ParsedUnit) -> None:
+        """Note the result of a new parse; `prepare` keeps the unit if its own text was changed."""
+        own = _editable(request)
+        if own is None or self._texts.get(own.unit.main) == hash(own.unit.text) or not parsed:
+            return
+        self._texts[own.unit.main] = hash(own.unit.text)
+        is_hopeless = self._hopeless is not None and _is_alike(self._hopeless, own)
+        self._noted = None if is_hopeless or parsed[0].errors else (own, parsed[0])
+
+    def prepare(self) -> None:
+        """Begin to parse the unit that was noted last, for its next request."""
+        if self._noted is None:
+            return
+        (request, expected), self._noted = self._noted, None
+        if any(unit.is_for(request) for unit in self._units):
+            return
+        for unit in [unit for unit in self._units if unit.request.unit.main == request.unit.main]:
+            self._drop(unit)
+        while len(self._units) >= _MOST:
+            self._drop(self._units[0])
+        with suppress(OSError):  # no process can be started: the next request is parsed anew
+            service = Service(partial(_serve, request), confined.LIMITS)
+            self._units.append(_KeptUnit(request, expected, service))
+
+
+_kept: KeptUnits | None = None
+
+
+def active() -> KeptUnits | None:
+    """Return the units of this process; None if it keeps none."""
+    return None if accesses.active_log() is not None else _kept
+
+
+def keep() -> KeptUnits:
+    """Keep units in this process from now on, if the system and libclang can; return them."""
+    global _kept
+    units = KeptUnits()
+    if HAS_PROCESSES and libclang.keeps_preambles(libclang.library()):
+        _kept = units
+    return units
+
+
+def _editable(request: Request) -> Request | None:
+    """Return a request as that of the file which the editor changes; None if that has no unit of its own."""
+    unit = request.unit
+    is_special = request.looks_for_hidden or request.wanted.names_only or request.wanted.arrays is not None
+    if unit.subject is not None or unit.with_marks or unit.doubts or unit.shuffled_by or is_special:
+        return None
+    main = unit.header or unit.main
+    real = files.real_path(main)
+    texts = [given.text for given in unit.replaced if given.path == real]
+    if unit.text is not None and unit.header is None:
+        texts.append(unit.text)
+    if len(texts) != 1 or (unit.header and _POSITION_DEPENDENT.search(texts[0].encode(errors="replace"))):
+        return None
+    others = tuple(given for given in unit.replaced if given.path != real)
+    own = replace(unit, main=main, text=texts[0], replaced=others, header=None)
+    # Conditions on builds decide before a unit is read.
+    return replace(request, unit=own, wanted=replace(request.wanted, unless=()))
+
+
+def _is_same(first: ParsedUnit, second: ParsedUnit) -> bool:
+    """Return whether results are the same; where in the unit's file an error is depends on that file."""
+    return replace(first, unit=second.unit, error_origins=second.error_origins) == second and [
+        (file, error) for file, _, error in first.error_origins
+    ] == [(file, error) for file, _, error in second.error_origins]
+
+
+def _of_request(result: ParsedUnit, request: Request) -> ParsedUnit:
+    """Return a result as that of the unit of a request."""
+    if request.unit.header is None:
+        return replace(result, unit=request.unit)
+    origins = tuple((file, min(offset, 0), text) for file, offset, text in result.error_origins)
+    return replace(result, unit=request.unit, error_origins=origins)
+
+
+def _serve(request: Request) -> Generator[_First | ParsedUnit | Failure | None, Request, None]:
+    """Read a unit, and then the same with other texts of its file."""
+    printed = Messages()
+    confined.confine()
+    lib = libclang.library()
+    options = libclang.PREFERRED_OPTIONS | libclang.PREAMBLE_OPTIONS
+    with accesses.log_answers() as log, parse.parse_unit(lib, request.unit, printed, options) as handle:
+        unit = _ServedUnit(lib, handle, request, printed)
+        is_same = unit.preamble is not None and unit.read(request) == unit.first
+        request = yield _First(unit.first, answers.settle(log) if is_same else None)
+        while True:
+            request = yield unit.read(request)
+
+
+class _ServedUnit:
+    """A unit that is parsed again and again."""
+
+    def __init__(self, lib: Any, handle: int, request: Request, printed: Messages) -> None:
+        self._lib, self._handle, self._wanted = lib, handle, request.wanted
+        unit, wanted = request.unit, request.wanted
+        self.first = parse.read_handle(lib, handle, unit, wanted, False, printed)
+        """The first result, from all declarations."""
+        texts = libclang.keep_contents(lib, handle, unit.main)
+        definitions = parse.definitions_in(lib, handle, unit, wanted)
+        is_annotated = any(map(annotation_tags.mentions, texts))
+        self.preamble = preamble.read(definitions, wanted, len(request.preamble), is_annotated)
+
+    def read(self, request: Request) -> ParsedUnit | Failure | None:
+        """Return the result for another text; None if other structs of its headers are requested."""
+        before, wanted = self.preamble, request.wanted
+        is_other = replace(wanted, names=self._wanted.names) != self._wanted
+        if before is None or is_other or not before.serves(wanted):
+            return None
+        is_annotated = before.is_annotated or request.may_be_annotated
+        before = replace(before, is_annotated=is_annotated)
+        try:
+            parse.reparse(self._lib, self._handle, request.unit)
+            return parse.read_handle(self._lib, self._handle, request.unit, wanted, False, None, before)
+        except ReadError as error:
+            return Failure(error.reason)
