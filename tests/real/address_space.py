@@ -146,32 +146,28 @@ SHUFFLED = {
 
 REASONS = """\
 - **6.1.** `i_mmap` ends where `i_mmap_rwsem` begins, so only base 40 separates them. Inodes of `inode_cache` are 640 bytes
-  apart, ten lines, so every one starts on a line. The two share a line in *every* inode.
-- **Before the patch.** 32 bytes lie between them. At three of eight bases, they still share a line.
-- **With the patch, and in 6.12.** The last word of `i_mmap` starts 64 bytes before `i_mmap_rwsem`, and both are aligned to 8. So
-  no line holds bytes of both, wherever the object is.
-- **7.2.** `i_mmap_rwsem` starts 56 bytes after `i_mmap`, so two bases of eight fail: 0 and 56. `bdev_inode` always puts its
-  `address_space` at one of them: 1336 = 20 * 64 + 56. Inodes of ext4 are 1072 bytes apart, a multiple of 16, so one base of four
-  fails.
+  apart, so every inode starts on a line, and the two fields share a line in all of them.
+- **Before the patch.** 32 bytes lie between the fields.
+- **With the patch, and in 6.12.** The last word of `i_mmap` starts 64 bytes before `i_mmap_rwsem`, so no line holds bytes of both.
+- **7.2.** `i_mmap_rwsem` starts 56 bytes after `i_mmap`, so bases 0 and 56 fail. `bdev_inode` puts its `address_space` at base 56.
+  Inodes of ext4 are 1072 bytes apart, a multiple of 16, so one base of four fails.
 """
 
 
 SHUFFLED_HEAD = f"""\
 ## Randomised
 
-`address_space` and `inode` are marked `__randomize_layout`. With CONFIG_RANDSTRUCT, the compiler chooses the order of their
-fields. In each pair of columns, the first verdict covers every possible order: the share of orders and bases at which the rule
-fails. The second is for one build, with the seed
+With CONFIG_RANDSTRUCT, the compiler chooses the order of the fields of `address_space` and `inode`. In each pair of columns, the first
+verdict is the share of all orders and bases at which the rule fails. The second is for one build, with the seed
 `{SEED}`.
 """
 
 SHUFFLED_REASONS = """\
-- **No seed.** In the full mode and with clang, any order is possible. The two share a line in a third of the cases or
-  more; these shares are exact. In `inode`, with 50 more fields, orders are sampled, with the stated error.
-- **Performance mode** keeps fields within a line's worth of their declared neighbours. Fields that are adjacent (6.1) share a
-  line in four of five cases. Fields that 6.12 keeps apart mostly stay apart: 29 %.
-- **With a seed** there is one order. It differs between versions, and if the rule is kept, that is luck.
-- To hold in every build, give each side its own struct, aligned to the line: alignments survive the shuffle.
+- **No seed.** In the full mode and with clang, any order is possible. The shares are exact, except in containers, where orders are
+  sampled with the stated error.
+- **Performance mode** keeps fields close to their declared neighbours, so fields that are far apart mostly stay apart.
+- **With a seed** there is one order, so a rule is kept by luck.
+- To keep the rule in every build, give each side its own struct, aligned to the line: alignments survive the shuffle.
 """
 
 
@@ -215,16 +211,12 @@ object is. The kernels are Debian's cloud kernels for x86-64; the patch is [that
 TAIL = """\
 ## Commands
 
-By itself, as the shipped pack does:
+    layoutlint check vmlinux --struct address_space      # by itself, as the shipped pack does
+    layoutlint check vmlinux --rules containers.toml     # in its containers
+    layoutlint containers vmlinux address_space          # which containers there are
 
-    layoutlint check vmlinux --struct address_space
-
-In its containers, with a rule file that states how those are allocated, such as `fixtures/address_space/containers.toml`:
-
-    layoutlint check vmlinux --rules containers.toml
-    layoutlint containers vmlinux address_space
-
-For a randomised build, see [randomised-layouts.md](randomised-layouts.md). `/sys/kernel/slab/inode_cache/slab_size` has the stride on the running kernel."""
+`fixtures/address_space/containers.toml` states how the containers are allocated. For the stride on the running kernel, see
+`/sys/kernel/slab/inode_cache/slab_size`. [randomised-layouts.md](randomised-layouts.md) has the options for randomised builds."""
 
 
 def main() -> None:
