@@ -15,7 +15,7 @@ _BYTES = (
     r"(?:(?:const|volatile)\s+)*(?:void|(?:(?:un)?signed\s+)?char|(?:__)?[us]8|u?int8_t|uchar|u_char|byte)"
 )
 _NUMBER = r"(?:0[xX][0-9a-fA-F]+|[1-9]\d*)"
-_ADDRESS = r"&\s*(\w+)\s*(->|\.)\s*({members})"
+_ADDRESS = r"(?<!&)&(?!&)\s*(\w+)\s*(->|\.)\s*({members})"
 _STEP = re.compile(r"\s*(?:\+(?![+=])|-(?![-=>]))\s*[\w(*&]")
 _BINARY = re.compile(r"(?:(?<!\*)\)|\]|\b(?!return\b|case\b)\w+)\s*$")
 """What is before an `&` that is no address."""
@@ -39,6 +39,8 @@ _OPENS_CAST = re.compile(r"\(\s*(?:const\s+)?$")
 _ASSEMBLY = re.compile(r"\b(?:__)?asm(?:__)?\s*(?:(?:__)?(?:volatile|goto|inline)(?:__)?\s*)*\(")
 _DISPLACEMENT = re.compile(r"\b(?:0x[0-9a-f]+|[1-9]\d*)\s*\(\s*%|\[\s*%\w+\s*(?:,\s*#?|\+)\s*[1-9]")
 _OPERAND = re.compile(r"\(\s*(\w+)\s*\)")
+_MOST_TAG = 3
+"""The largest number in the low bits of a pointer, which marks it and leads to no member."""
 _FUNCTION = 1 << 13
 """The most characters of a function that are read behind a pointer to a member."""
 _MOST_POINTERS = 500
@@ -140,7 +142,8 @@ def _byte_offsets(code: Code, subject: Subject) -> Iterator[OrderUse]:
         return
     for match in re.finditer(_BYTES_FROM, code.text):
         meaning = (code.own_type if match[1] else code.pointed_type)(match[2], match.start())
-        if subject.is_type(meaning) and (match[3] or _names_member(subject, match[4])):
+        is_offset = int(match[3], 0) > _MOST_TAG if match[3] else _names_member(subject, match[4])
+        if is_offset and subject.is_type(meaning):
             yield _byte_use(code, match.start(), "a number of bytes leads to a place in the struct")
     for start, end in code.types(subject.type_pattern):
         if _TO_OBJECT.match(code.text, end) and _OPENS_CAST.search(code.text, max(0, start - 20), start):
