@@ -283,16 +283,21 @@ def fork_point(top: str, old: str, new: str) -> tuple[Commit, Commit] | None:
     return (Commit(old, shared, top) if _COMMIT.fullmatch(shared) else commits[0]), commits[1]
 
 
-def patched_paths(patch: str, shown: str) -> frozenset[str]:
-    """Return the paths that a patch changes, below the folder to which it applies; raises ReadError."""
-    output = _apply(os.path.dirname(patch), patch, shown, "--numstat", "-z")
+def patched_paths(patch: str, shown: str, *words: str) -> frozenset[str]:
+    """Return the paths that a patch changes, below the folder to which it applies; raises ReadError.
+
+    `words` are further options of `git apply`.
+    """
+    output = _apply(os.path.dirname(patch), patch, shown, "--numstat", "-z", *words)
     return frozenset(os.fsdecode(row.split(b"\t", 2)[-1]) for row in output.split(b"\0") if row)
 
 
-def apply_patch(patch: str, shown: str, folder: str) -> None:
+def apply_patch(patch: str, shown: str, folder: str, *words: str) -> None:
     """Apply a patch to the files below a folder outside of repositories; raises ReadError if it does not fit.
+
+    `words` are further options of `git apply`.
     """
-    _apply(folder, patch, shown)
+    _apply(folder, patch, shown, *words)
 
 
 def _apply(folder: str, patch: str, shown: str, *words: str) -> bytes:

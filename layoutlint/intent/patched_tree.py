@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import pairwise
 
 from layoutlint import files
@@ -28,6 +28,17 @@ _MOVED = re.compile(rb"^(?:rename|copy) from (.+?)\r?$", re.MULTILINE)
 """A path whose content a patch takes, of which `git apply --numstat` gives the new path alone."""
 
 
+_BINARY = re.compile(
+    rb"^diff --git (.+?)\r?\n"
+    rb"(?:(?:index|old mode|new mode|new file|deleted file|similarity|dissimilarity|rename|copy) [^\n]*\n)++"
+    rb"Binary files [^\n]* differ\r?\n",
+    re.MULTILINE,
+)
+"""A file's patch without its content, as `git diff` writes it for a binary file."""
+_BEGINS = re.compile(rb"^(?:diff --git|---|\+\+\+) ", re.MULTILINE)
+"""A line without which a text changes no file."""
+
+
 def apply(patch: str, shown: str, original: str, folder: str, is_wanted: Callable[[str], bool]) -> None:
     """Fill an empty folder with the wanted files of another one, and apply a patch to them.
 
@@ -35,9 +46,16 @@ def apply(patch: str, shown: str, original: str, folder: str, is_wanted: Callabl
     files are linked if the file system can. Raises ReadError for a patch that does not apply, or a folder
     with too many files.
     """
-    text = files.read_all(patch, _LARGEST_PATCH)
-    _refuse_large_parts(text, shown)
-    touched = {*git.patched_paths(patch, shown), *map(os.fsdecode, _MOVED.findall(text))}
+    text = _drop_binary_files(files.read_all(patch, _LARGEST_PATCH), shown, is_wanted)
+    touched: set[str] = set()
+    words: tuple[str, ...] = ()
+    if text is not None:
+        _refuse_large_parts(text, shown)
+        words = _strip_option(text)
+        _write(patch, text)
+        touched = {*git.patched_paths(patch, shown, *words), *map(os.fsdecode, _MOVED.findall(text))}
+        if not _any_ends_in_cr(original, touched):
+            text = _without_mailed_cr(text)
 
     def is_needed(path: str) -> bool:
         return path in touched or is_wanted(path)
@@ -54,13 +72,56 @@ def apply(patch: str, shown: str, original: str, folder: str, is_wanted: Callabl
                 shutil.copyfile(source, target)
     except OSError as error:
         raise ReadError(original, f"cannot be copied: {files.error_reason(error)}") from error
-    parts = _parts(text)
+    parts = [] if text is None else _parts(text)
     if len(parts) > _MOST_PARTS:
         raise ReadError(shown, f"changes files again more than the {_MOST_PARTS:,} times that are allowed")
     for part in parts:
-        with open(patch, "wb") as file:
-            file.write(part)
-        git.apply_patch(patch, shown, folder)
+        _write(patch, part)
+        git.apply_patch(patch, shown, folder, *words)
+
+
+def _write(path: str, content: bytes) -> None:
+    with open(path, "wb") as file:
+        file.write(content)
+
+
+def _drop_binary_files(text: bytes, shown: str, is_wanted: Callable[[str], bool]) -> bytes | None:
+    """Return a patch without binary files whose content it lacks; None if it changes no others.
+
+    `git apply` refuses them. Raises ReadError for a wanted file.
+    """
+
+    def drop(part: re.Match[bytes]) -> bytes:
+        wanted = sorted(filter(is_wanted, map(os.fsdecode, _header_names(part[1]))))
+        if wanted:
+            reason = f"lacks the content of {wanted[0]}, a binary file for git"
+            raise ReadError(shown, f"{reason}; write it by `git diff --binary`")
+        return b""
+
+    rest, number = _BINARY.subn(drop, text)
+    return None if number and not _BEGINS.search(rest) else rest
+
+
+def _strip_option(text: bytes) -> tuple[str, ...]:
+    """Return the option for a patch whose paths have no prefix (`git diff --no-prefix`): both are equal."""
+    names = (header[1] for header in _HEADER.finditer(text))
+    return ("-p0",) if any(name[: len(name) // 2] == name[len(name) // 2 + 1 :] for name in names) else ()
+
+
+def _any_ends_in_cr(original: str, paths: Iterable[str]) -> bool:
+    """Return whether a line of any of the files ends in CR and LF; files that cannot be read have none."""
+    for path in paths:
+        try:
+            if b"\r\n" in files.read_start(os.path.join(original, path), _LARGEST_FILE):
+                return True
+        except OSError:
+            continue
+    return False
+
+
+def _without_mailed_cr(text: bytes) -> bytes:
+    """Return a patch without the CRs that a mail program put in front of each LF: git has none in headers."""
+    return text.replace(b"\r\n", b"\n") if text.count(b"\n") == text.count(b"\r\n") else text
 
 
 def _parts(text: bytes) -> list[bytes]:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.harness.command import run
-from tests.harness.repository import commit, git
+from tests.harness.repository import commit, git, write
 
 RULES = '[[rule]]\nid = "apart"\nstruct = "s"\nkind = "separate"\nfields = [["a"], ["z"]]\nwhy = "w"\n'
 START = {
@@ -225,6 +225,41 @@ class TestPatch:
         (tmp_path / "p.patch").write_text(text)
         done = run("diff", "--patch", tmp_path / "p.patch", ".", cwd=history)
         assert (done.returncode, message in done.stderr) == (3, True), done.stderr
+
+    @pytest.mark.parametrize("how", [(), ("--binary",), ("--full-index",), ("--no-prefix",)])
+    @pytest.mark.parametrize(("change", "names", "status", "message"), [
+        ({"inc/a.h": "struct a { long x; };\n", "p.bin": "\0\2"}, ["a"], 0, ""),
+        ({"p.bin": "\0\2"}, [], 0, ""),
+        ({"p.bin": None, "n.bin": "\0\3"}, [], 0, ""),
+        ({"p.bin": None, "m.bin": "\0\1" * 9, "inc/a.h": "struct a { long x; };\n"}, ["a"], 0, ""),
+        ({"inc/a.h": "struct a { long x; }; /* \0 */\n"}, ["a"], 3, "lacks the content of inc/a.h"),
+    ])  # fmt: skip
+    def test_binary_files_need_no_content(self, tmp_path, how, change, names, status, message):
+        """A `git diff` without --binary lacks it, and git apply refuses that; layoutlint reads only C text."""
+        files = {"inc/a.h": "struct a { int x; };\n", "p.bin": "\0\1" * 9}
+        (tmp_path / "r").mkdir()
+        commit(tmp_path / "r", "one", files)
+        write(tmp_path / "tree", files)
+        commit(tmp_path / "r", "two", change)
+        (tmp_path / "p.patch").write_text(git(tmp_path / "r", "diff", *how, "HEAD~1") + "\n")
+        done = run("diff", "--patch", "p.patch", "tree", "--format", "json", cwd=tmp_path)
+        if "--binary" in how:
+            status, message = 0, ""
+        assert (done.returncode, message in done.stderr) == (status, True), done.stderr
+        assert status or [each["name"] for each in json.loads(done.stdout)["structs"]] == names
+
+    @pytest.mark.parametrize("ends", ["\n", "\r\n"])
+    def test_mail_programs_may_end_lines_in_cr(self, tmp_path, ends):
+        """As for git am, which removes them; a patch of files with CR has its own."""
+        for name, text in {"mailed": "int", "own": "int"}.items():
+            (tmp_path / name).mkdir()
+            (tmp_path / name / "a.h").write_bytes(f"struct a {{ {text} x; }};{ends if name == 'own' else chr(10)}".encode())
+        patch = "--- a/a.h\n+++ b/a.h\n@@ -1 +1 @@\n-struct a {{ int x; }};{0}+struct a {{ long x; }};{0}"
+        (tmp_path / "mailed.patch").write_bytes(patch.format("\n").replace("\n", ends).encode())
+        (tmp_path / "own.patch").write_bytes(patch.format(ends).encode())
+        for name in ("mailed", "own"):
+            done = run("diff", "--patch", f"{name}.patch", name, "--format", "json", cwd=tmp_path)
+            assert [each["size"] for each in json.loads(done.stdout)["structs"]] == [[4, 8]], (name, done.stderr)
 
     @pytest.mark.one_in(2)
     @pytest.mark.parametrize(("link", "target", "include", "sizes"), [

@@ -23,6 +23,9 @@ _HEAD = """\
 """
 _LONGEST = 1 << 21
 """The most characters of a baseline, about 14,000 entries."""
+_AFTER_MERGE = (
+    "remove the lines with marks, keep the entries of both sides, and run `layoutlint baseline update`"
+)
 _MOST_MISTAKES = 20
 """The number of mistakes after which the rest is not read."""
 _SHARE = re.compile(r"(\d{1,9})/([1-9]\d{0,8})")
@@ -45,7 +48,7 @@ def is_baseline(path: str) -> bool:
 
 def parse(text: str, path: str) -> tuple[Entry, ...]:
     """Parse a baseline; raises RuleFileError with the first mistakes, each with its line."""
-    toml = document.parse(text, path, _LONGEST)
+    toml = document.parse(text, path, _LONGEST, _AFTER_MERGE)
     notes = Notes(toml)
     top = Table(toml.data, (), "a baseline", notes)
     if top.require("schema", converters.text) not in (SCHEMA, None):

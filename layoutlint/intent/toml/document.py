@@ -27,6 +27,8 @@ _TOKEN = re.compile(
 _AT_LINE = re.compile(r" \(at (?:line (\d+), column \d+|end of document)\)$")
 _KEYS = re.compile(r"\(['\"].*\)(?=(?: twice)?$)", re.DOTALL)
 """The name of a table in tomllib's messages: `('build', 'one')`."""
+_CONFLICT = re.compile(r"^(<{7}|={7}|>{7}|\|{7})(?: .*)?$", re.MULTILINE)
+_AFTER_MERGE = "resolve it, and remove its marks"
 _LONG_NUMBER = re.compile(r"\d[\d_]{4000,}")
 
 
@@ -59,8 +61,8 @@ def read_text(path: str, through_pipe: bool = False, most: int = _MOST_BYTES) ->
         raise RuleFileError((Mistake(path, line, f"not UTF-8 (byte {data[error.start]:#04x})"),)) from None
 
 
-def parse(text: str, path: str, longest: int = _LONGEST) -> Document:
-    """Parse a TOML text of at most `longest` characters.
+def parse(text: str, path: str, longest: int = _LONGEST, after_merge: str = _AFTER_MERGE) -> Document:
+    """Parse a TOML text of at most `longest` characters; `after_merge` is what to do about a merge's marks.
 
     Raises RuleFileError, with the line, for bad or too large TOML.
     """
@@ -72,12 +74,20 @@ def parse(text: str, path: str, longest: int = _LONGEST) -> Document:
     try:
         data = tomllib.loads(text)
     except ValueError as error:
-        raise RuleFileError((_syntax_mistake(str(error), text, path),)) from None
+        raise RuleFileError((_mistake(str(error), text, path, after_merge),)) from None
     return Document(data, _Walk(tokens).lines)
 
 
 _BARE_WORD = re.compile(r"""^[^"'=]*=\s*(?!true\b|false\b|inf\b|nan\b)[A-Za-z_]""")
 _OTHER_SUFFIXES = (".json", ".yaml", ".yml", ".h", ".c")
+
+
+def _mistake(reason: str, text: str, path: str, after_merge: str) -> Mistake:
+    conflict = _CONFLICT.search(text)
+    if conflict is None:
+        return _syntax_mistake(reason, text, path)
+    line = text.count("\n", 0, conflict.start()) + 1
+    return Mistake(path, line, f"`{conflict[1]}` is the mark of a merge conflict: {after_merge}")
 
 
 def _syntax_mistake(reason: str, text: str, path: str) -> Mistake:
