@@ -29,7 +29,7 @@ class StoredFile(NamedTuple):
     source: str | None
     """The absolute path of the file that it comes from; None for a download that is not kept."""
     state: State
-    """That of the source when it was read."""
+    """The state of the source when it was read."""
 
     def map_content(self) -> mmap:
         """Return the content, mapped."""

@@ -35,7 +35,7 @@ _Change = Callable[["Report", "tuple[Entry, ...]", "Options"], "tuple[Entry, ...
 def baseline_group() -> None:
     """Write the findings that `check --baseline` accepts.
 
-    Exit status: 0 written, 3 written without what could not be judged.
+    Exit status: 0 written, 3 written, but some rules could not be judged.
     """
 
 

@@ -88,7 +88,7 @@ class DiffOptions(NamedTuple):
 @click.option(
     "--variables",
     is_flag=True,
-    help="Compare variables too: which share a cache line with others than before, and what moved them.",
+    help="Compare variables too: their cache lines, and the reasons for moves.",
 )
 @click.option(
     "--variable",

@@ -20,7 +20,7 @@ _SHIPPED = os.path.join(os.path.dirname(os.path.dirname(__file__)), "include")
 
 @click.command()
 @click.option("--header", is_flag=True, help=f"Write only {_HEADER}, the macros for annotations.")
-@click.option("--dry-run", is_flag=True, help="Print what would be written, and write nothing.")
+@click.option("--dry-run", is_flag=True, help="Print the files, and write nothing.")
 @click.argument("folder", metavar="[FOLDER]", default=".", required=False)
 def init(header: bool, dry_run: bool, folder: str) -> None:
     """Write a first layoutlint.toml, a pre-commit hook and CI jobs into FOLDER (default: the current one).

@@ -181,7 +181,7 @@ def randomising_options(command: Command) -> Command:
         "randstruct": click.option(
             "--randstruct",
             type=click.Choice(kernel_tree.MODES),
-            help="Use the layouts of a build that randomises in this way (clang: built with libstdc++).",
+            help="Use layouts randomised in this way (clang: built with libstdc++).",
         ),
         "seed": click.option(
             "--seed",

@@ -83,7 +83,7 @@ _SEARCH = (
         "--sources",
         multiple=True,
         metavar="PATH",
-        help="Search C files or a folder for what depends on the order (default: those of INPUT).",
+        help="Search C files or a folder for code that depends on the order (default: those of INPUT).",
     ),
     click.option(
         "--effort",

@@ -26,7 +26,7 @@ class FieldTouch(Record, frozen=True):
 
     path: str
     offset: int
-    """Of the field, from the start of the struct."""
+    """Bytes from the start of the struct to the field."""
     size: int | None
     at: int
     """The byte of the struct that was touched."""

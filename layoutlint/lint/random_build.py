@@ -230,9 +230,9 @@ class _AnyOrder(Surroundings, frozen=True):
     inputs: tuple[UnseededInput, ...] = ()
     """What determines the possible layouts of the structs of each input."""
     free_containers: dict[Target, UnseededInput] = field(default_factory=dict)
-    """The same of containers."""
+    """What determines the possible layouts of containers, by target."""
     own: UnseededInput | None = None
-    """The same of the structs of this input."""
+    """What determines the possible layouts of the structs of this input."""
 
     def select(self, number: int) -> Surroundings:
         """Return the surroundings of the structs of one input."""

@@ -164,7 +164,7 @@ class Reading(Record, frozen=True):
     allocated: tuple[AllocatedArray, ...] = ()
     """The arrays that its sources allocate, if they were searched."""
     least_data: tuple[Struct, ...] = ()
-    """The same data with one byte for each variable, if sizes are unknown and `data` has the largest."""
+    """`data` with one byte for each variable, if sizes are unknown and `data` has the largest."""
     misplaced: tuple[Field, ...] = ()
     """Variables at their addresses, as requested by `Wanted.misplaced`."""
     missing_variables: tuple[MissingVariable, ...] = ()

@@ -49,9 +49,9 @@ class Unstated(IntFlag):
     ATOMIC = 128
     """`_Atomic`, which raises alignments, and with clang sizes."""
     ATOMIC_UNROUNDED = 256
-    """That atomic types have the size of their value type (gcc)."""
+    """Atomic types have the size of their value type (gcc)."""
     ATOMIC_ROUNDED = 512
-    """That the sizes of atomic types are rounded up to powers of two (clang)."""
+    """Sizes of atomic types are rounded up to powers of two (clang)."""
     WIDE = 1024
     """`-malign-double`, on i386."""
     TYPEDEF = 2048

@@ -57,7 +57,7 @@ class Use(NamedTuple):
     maker: str
     """The function that returned the object; nobody else sees it yet if that is an allocator."""
     line: int
-    """Of the first such place."""
+    """The line of the first such place."""
 
 
 class Call(NamedTuple):

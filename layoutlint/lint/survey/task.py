@@ -30,7 +30,7 @@ class Plan(Record, frozen=True):
     kernel_packs: tuple[Pack, ...]
     options: Options
     digest: str
-    """Of rules, options and version: rows with another one are others."""
+    """The digest of rules, options and version, which distinguishes rows of the store."""
 
 
 class Assignment(Record, frozen=True):
