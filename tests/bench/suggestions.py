@@ -2,10 +2,11 @@
 
 Each breaking case of a shipped pack is put into the order that keeps the rules of its pack, and compared with the
 change of upstream: the case of the same struct that keeps the same rules, where its name begins with `after`. NAME
-limits the table to structs. `seeds` adds the structs of real kernels that the first rules are about.
+prints the rows of some structs. Without NAME, docs/upstream.md is written, with the structs that the first rules
+are about, as real kernels and the fixtures have them.
 
 Declarations that upstream moved are those outside a longest common subsequence. A case leaves members out, and
-states how many bytes they have (`OTHERS`): they count as members of 8 bytes each, or of up to 64 in large structs.
+states how many bytes they have (`OTHERS`): they count as members of 8 bytes each, in large structs more in the middle.
 """
 
 from __future__ import annotations
@@ -14,13 +15,16 @@ import os
 import re
 import sys
 import tempfile
+import textwrap
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 from layoutlint.intent.toml import case_file, rule_file
 from layoutlint.judgement.case import Case
+from layoutlint.judgement.condition import ALWAYS
 from layoutlint.judgement.rule import VARIABLES, Pack
 from layoutlint.judgement.verdict import Outcome
 from layoutlint.lint.cases import TARGET
@@ -34,7 +38,7 @@ from layoutlint.model.structs import Struct
 from layoutlint.randstruct import randomisation
 from layoutlint.readers.order_uses import member_names
 from layoutlint.reports.suggest import phrases
-from layoutlint.suggestion.result import Suggestion
+from layoutlint.suggestion.result import Alternative, Move, Suggestion
 from tests.real import kernels
 
 FAILING = (Outcome.BROKEN, Outcome.AT_RISK)
@@ -42,6 +46,10 @@ LEFT_OUT = "others_"
 OTHERS = re.compile(r"OTHERS\((\d+), (\d+)\);")
 WORD = 8
 MOST_WORDS = 64
+NEAR = 32
+"""Bytes next to another member that count as single words in large structs."""
+MOST_NEAR = 128
+"""The most of these bytes in a struct."""
 WHOLE = "the struct"
 EFFORT = 4.0
 
@@ -84,38 +92,60 @@ class Row:
 
     @property
     def state(self) -> str:
-        """`order`, `alignment`, `impossible`, `only judged`, or another status."""
-        if self.found.status == "optimal":
-            return "only judged" if self.found.not_kept else "order"
-        if self.found.status == "infeasible":
-            return "alignment" if self.found.alternatives else "impossible"
-        return self.found.status
+        """`order`, `addition`, `impossible`, `only judged`, or another status."""
+        if self.found.not_kept and self.found.status == "unknown" and self.found.new is not None:
+            return "only judged"
+        if self.found.status in ("optimal", "feasible"):
+            return "order"
+        if self.found.alternatives:
+            return "addition"
+        return "impossible" if self.found.status == "infeasible" else self.found.status
+
+    @property
+    def addition(self) -> Alternative | None:
+        """The alternative with the fewest moves, which is needed if no order keeps the rules."""
+        best = sorted(self.found.alternatives, key=lambda each: (len(each.moves), each.size))
+        return best[0] if best and self.state == "addition" else None
 
     @property
     def moves(self) -> int:
-        """Declarations that move, for the order or the smallest alternative."""
-        best = self.found.alternatives[0] if self.state == "alignment" else self.found
-        return len(best.moves)
+        """Declarations that move, for the order or the alternative with the fewest."""
+        return len((self.addition or self.found).moves)
+
+    @property
+    def size(self) -> int | None:
+        """Bytes of the struct afterwards; None if nothing was found."""
+        if self.addition is not None:
+            return self.addition.size
+        return None if self.found.new is None or self.state != "order" else _bytes(self.found.new)
 
     def __str__(self) -> str:
         found = self.found
         failing = [f"`{one.rule.id}`" for one in found.rules if one.before.outcome in FAILING]
+        failing = failing or [f"`{rule.id}`" for rule in found.core]
         change = "-" if self.upstream is None else str(self.upstream)
         return f"| `{self.name}`: {self.case} | {', '.join(failing)} | {self._result()} | {change} |"
 
     def _result(self) -> str:
-        found = self.found
-        if found.status in ("optimal", "feasible") and found.new is not None:
-            moved = ", ".join(f"`{move.member}`" for move in found.moves)
-            status = "only judged" if found.not_kept else found.status
-            return (
-                f"{status}: {len(found.moves)} moved ({moved}); {_bytes(found.struct)} -> {_bytes(found.new)}"
-            )
-        core = ", ".join(f"`{rule.id}`" for rule in found.core)
-        text = f"{found.status}: {core or found.reason}"
-        for each in found.alternatives[:1]:
-            text += f"; {phrases.addition(each)}, {len(each.moves)} moved, {_bytes(found.struct)} -> {each.size}"
-        return text
+        found, best = self.found, self.addition
+        sizes = f"; {_bytes(found.struct)} -> {self.size}"
+        if best is not None:
+            proof = "" if found.status == "infeasible" else "; an order was not found in time"
+            smallest = found.alternatives[0]
+            other = f" (or {phrases.addition(smallest)}: {smallest.size})" if smallest.size < best.size else ""
+            return f"{phrases.addition(best)}{_moves_text(best.moves)}{sizes}{other}{proof}"
+        if self.state == "order":
+            doubt = "; perhaps not the fewest" if found.status == "feasible" else ""
+            return f"{_moves_text(found.moves).removeprefix(', ') or '0 moved'}{sizes}{doubt}"
+        if self.state == "impossible":
+            return f"no order keeps {', '.join(f'`{rule.id}`' for rule in found.core)}"
+        return "judged only, not searched" if self.state == "only judged" else found.reason
+
+
+def _moves_text(moves: Sequence[Move]) -> str:
+    names = [f"`{move.member}`" for move in moves]
+    shown = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+    return f", {len(moves)} moved ({shown})" if moves else ""
 
 
 def _bytes(struct: Struct) -> int:
@@ -217,15 +247,21 @@ def _write(folder: Path, name: str, case: Case) -> str:
 
 
 def spelled_out(text: str) -> str:
-    """Return C text with a member for each word that it leaves out."""
+    """Return C text with members for what it leaves out: words next to other members, larger ones between.
+
+    If that makes too many members, only the larger ones.
+    """
     total = sum(int(end) - int(begin) for begin, end in OTHERS.findall(text))
     size = WORD
     while total > MOST_WORDS * size:
         size *= 2
+    near = NEAR if len(OTHERS.findall(text)) * 2 * NEAR <= MOST_NEAR else 0
 
     def members(match: re.Match[str]) -> str:
         begin, end = map(int, match.groups())
-        return "\n".join(f"char {LEFT_OUT}{at}[{min(size, end - at)}];" for at in range(begin, end, size))
+        first, last = min(begin + near, end), max(end - near, begin)
+        places = sorted({*range(begin, first, WORD), *range(first, last, size), *range(last, end, WORD), end})
+        return "\n".join(f"char {LEFT_OUT}{at}[{behind - at}];" for at, behind in pairwise(places))
 
     return OTHERS.sub(members, text)
 
@@ -262,79 +298,127 @@ def _upstream(
         if case.name.startswith(("after", "as in")) and failing <= kept:
             path = _write(folder, "after.c", case)
             after = find_struct(Source("", path), before.struct.name, (), (), options(case.flags))
-            report = check((path,), (pack,), (), options(case.flags))
-            broken = (
-                each.rule.id
-                for each in report.findings
-                if each.struct is not None and each.struct.name == before.struct.name
-            )
-            return change_of(before, after, tuple(dict.fromkeys(broken)))
+            return change_of(before, after, _broken(path, before.struct.name, pack, options(case.flags)))
     return None
 
 
-@dataclass(frozen=True, slots=True)
-class Seed:
-    """A struct of a real kernel before the change that its rule comes from."""
-
-    name: str
-    kernel: str
-    """A name in tests.real.kernels."""
-    upstream: Change
-    title: str
+def _broken(path: str, name: str, pack: Pack, settings: Options) -> tuple[str, ...]:
+    """Return the rules of a pack that a struct does not keep."""
+    findings = check((path,), (pack,), (), settings).findings
+    failing = (each for each in findings if each.verdict.outcome in FAILING and each.struct is not None)
+    ids = (each.rule.id for each in failing if each.struct is not None and each.struct.name == name)
+    return tuple(dict.fromkeys(ids))
 
 
-SEEDS = (
-    Seed("address_space", "headers", Change(1, (), (), (), (), 192, 192), "fs/address_space: move i_mmap_rwsem to mitigate a false sharing with i_mmap"),
-    Seed("pcpu_chunk", "cloud", Change(1, ("base_addr",), (), (), (), 136, 192), "percpu-internal/pcpu_chunk: re-layout pcpu_chunk structure to reduce false sharing"),
-    Seed("optimistic_spin_node", "headers", Change(0, ("cpu",), (), (), (), 24, 128), "locking/osq_lock: Avoid false sharing in optimistic_spin_node"),
+FIXES = Path(__file__).resolve().parents[2] / "fixtures" / "upstream_fixes"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "upstream.md"
+MAILS = (
+    # the struct, its pack, the mail: the fixtures have it before and after the change
+    ("address_space", "kernel/fs", "fs/address_space: move i_mmap_rwsem to mitigate a false sharing with i_mmap"),
+    ("pcpu_chunk", "kernel/percpu", "percpu-internal/pcpu_chunk: re-layout pcpu_chunk structure to reduce false sharing"),
+    ("optimistic_spin_node", "kernel/locking", "locking/osq_lock: Avoid false sharing in optimistic_spin_node"),
+    ("rw_semaphore", "kernel/locking", "locking/rwsem: Optimize rwsem structure for uncontended lock acquisition"),
+    ("futex_state", "kernel/tp-futex", "TP-futex: Group readers together in wait queue (its fields are new)"),
+)  # fmt: skip
+KERNELS = (
+    # the struct before the change, a name in tests.real.kernels
+    ("address_space", "headers"), ("pcpu_chunk", "cloud"), ("optimistic_spin_node", "headers"),
 )  # fmt: skip
 
 
-def seed_rows() -> Iterator[Row]:
-    """Yield the rows of the structs in real kernels."""
+def mail_rows() -> Iterator[Row]:
+    """Yield the rows of the structs that the first rules are about, as the fixtures have them."""
     from layoutlint.lint.reordering import Request, suggest  # imports the solver
 
-    packs = rule_file.kernel_packs_beside(())
-    for seed in SEEDS:
-        path = kernels.find_kernel(seed.kernel)
+    for name, pack_name, title in MAILS:
+        pack = rule_file.shipped_pack(pack_name)
+        pack = replace(pack, rules=tuple(replace(rule, when=ALWAYS) for rule in pack.rules))
+        paths = [str(FIXES / f"{name}-{word}.c") for word in ("before", "after")]
+        found = suggest(paths[0], Request(name, effort=EFFORT, is_forced=True), (pack,), (), options())
+        before, after = (find_struct(Source("", path), name, (), (), options()) for path in paths)
+        yield Row(name, title, found, change_of(before, after, _broken(paths[1], name, pack, options())))
+
+
+def kernel_rows() -> Iterator[Row]:
+    """Yield the rows of these structs in real kernels."""
+    from layoutlint.lint.reordering import Request, suggest  # imports the solver
+
+    for name, kernel in KERNELS:
+        path = kernels.find_kernel(kernel)
         if path is None:
-            raise SystemExit(f"python -m tests.real.kernels fetch {seed.kernel}")
-        request = Request(seed.name, effort=EFFORT)
-        result = suggest(str(path), request, (), packs, Options(read=ReadOptions(jobs=os.cpu_count() or 1)))
-        yield Row(
-            seed.name,
-            f"Linux {'.'.join(map(str, kernels.version(path)))}, {seed.title}",
-            result,
-            seed.upstream,
-        )
+            raise SystemExit(f"python -m tests.real.kernels fetch {kernel}")
+        options = Options(read=ReadOptions(jobs=os.cpu_count() or 1))
+        found = suggest(str(path), Request(name, effort=EFFORT), (), rule_file.kernel_packs_beside(()), options)
+        yield Row(name, f"Linux {'.'.join(map(str, kernels.version(path)))}", found, None)
 
 
 def summary(every: Sequence[Row]) -> str:
-    """Return the counts in a few lines."""
+    """Return the counts in sentences."""
     states = Counter(row.state for row in every)
-    parts = ", ".join(f"{count} {state}" for state, count in sorted(states.items()))
+    proved = sum(row.state == "order" and row.found.status == "optimal" for row in every)
     compared: Counter[str] = Counter()
     for row in every:
-        if row.upstream is not None and not row.upstream.broken and row.state in ("order", "alignment"):
+        if row.upstream is not None and not row.upstream.broken and row.state in ("order", "addition"):
             difference = row.moves - row.upstream.moved
             compared["fewer" if difference < 0 else "more" if difference else "as many"] += 1
     counts = ", ".join(f"{compared[word]} {word}" for word in ("fewer", "as many", "more"))
-    return f"{len(every)} structs: {parts}; moves beside upstream's: {counts}"
+    return (
+        f"Of {len(every)} structs, an order keeps the rules of {states['order']}; for {proved}, it is proved that none "
+        f"moves fewer declarations. For {states['addition']}, alignment or padding does. For {states['impossible']}, it is "
+        f"proved that no order does. {states['only judged']} break rules that cannot be searched for, and for "
+        f"{states['unknown']} nothing was found in time. Moves beside upstream's, where that keeps all rules: {counts}."
+    )
+
+
+HEAD = """# Suggestions beside upstream's changes
+
+`python -m tests.bench.suggestions` writes this page. `suggest` puts structs of Linux before a change into an order that keeps the shipped
+rules; the last column is what upstream did. Sizes are in bytes. *Added* and *removed* members are other parts of upstream's change.
+
+## The first rules
+
+The structs that the first rules come from, before and after the patch in the mail:
+
+"""
+REAL = """
+The same structs in kernels before the change, with all members:
+
+"""
+CASES = """
+## All breaking cases
+
+The shipped packs have cases that break their rules. A case has the members that a rule names; the others count as members of 8 bytes, in
+large structs also of up to 64. *Upstream* is the case of the pack after the change, if there is one.
+
+"""
+COLUMNS = "| struct | rules not kept | suggest | upstream |\n|---|---|---|---|\n"
+
+
+def page() -> Iterator[str]:
+    """Yield the parts of docs/upstream.md."""
+    for head, found in ((HEAD, mail_rows()), (REAL, kernel_rows())):
+        yield head + COLUMNS
+        yield from (f"{row}\n" for row in found)
+    yield CASES + COLUMNS
+    every = []
+    with tempfile.TemporaryDirectory() as folder:
+        for row in rows(Path(folder)):
+            every.append(row)
+            yield f"{row}\n"
+    yield f"\n{textwrap.fill(summary(every), 140)}\n"
 
 
 def main() -> None:
-    names = [name for name in sys.argv[1:] if name != "seeds"]
-    print("| struct | rules not kept | suggest | upstream |\n|---|---|---|---|")
-    every = []
+    if not sys.argv[1:]:
+        parts = []
+        for part in page():
+            print(part, end="", flush=True)
+            parts.append(part)
+        PAGE.write_text("".join(parts))
+        return
     with tempfile.TemporaryDirectory() as folder:
-        for row in rows(Path(folder), names):
-            every.append(row)
+        for row in rows(Path(folder), sys.argv[1:]):
             print(row, flush=True)
-    if "seeds" in sys.argv[1:]:
-        for row in seed_rows():
-            every.append(row)
-            print(row, flush=True)
-    print(f"\n{summary(every)}")
 
 
 if __name__ == "__main__":
