@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 
 from layoutlint.inference import ranking
@@ -13,7 +14,7 @@ from layoutlint.inference.program import FieldUse, Program
 from layoutlint.inference.ranking import Pair, Traffic
 from layoutlint.judgement.rule import Pack
 from layoutlint.model.record import Record
-from layoutlint.model.structs import Source, Struct
+from layoutlint.model.structs import Field, Source, Struct
 from layoutlint.model.uses import Effect, plain_name, struct_key
 from layoutlint.readers.bodies import Bodies
 
@@ -23,6 +24,7 @@ _UNGUARDED_IN_KERNEL, _UNGUARDED = 0.1, 0.005
 objects without a lock or an atomic, which one thread uses at a time. Much of a program has one thread."""
 _PLAIN = 0.1
 """What is left for a plain store outside kernels: most of a program's data has one thread."""
+_STRUCT = re.compile(r"struct (\w+)$")
 
 
 class StructTraffic(Record, frozen=True):
@@ -95,9 +97,44 @@ class Analysis(Record, frozen=True, dict=True):
         """Return how likely the objects of a struct are seen by several processors."""
         if struct in self.bodies.variables or struct in self.program.allocated:
             return 1.0
-        if plain_name(struct) in self.bodies.per_cpu:
+        if self._is_per_cpu(plain_name(struct), frozenset()):
             return _ONE_PER_PROCESSOR
         return _ON_STACK if struct in self.program.on_stack else 1.0
+
+    def _is_per_cpu(self, name: str, inner: frozenset[str]) -> bool:
+        """Return whether each processor has its own objects of a struct, itself or in those that embed it.
+
+        `inner` are the structs below: namesakes could embed one another.
+        """
+        outer = self._outer_structs.get(name, set())
+        if name in self._shared_names or name in inner or not (outer or name in self.bodies.per_cpu):
+            return False
+        return all(self._is_per_cpu(each, inner | {name}) for each in outer)
+
+    @cached_property
+    def _shared_names(self) -> frozenset[str]:
+        """The names of the structs of variables, and of objects that functions allocate."""
+        return frozenset(map(plain_name, (*self.bodies.variables, *self.program.allocated)))
+
+    @cached_property
+    def _outer_structs(self) -> Mapping[str, set[str]]:
+        """The names of the structs that embed a struct, by its name."""
+        outer: dict[str, set[str]] = defaultdict(set)
+        for struct in self.bodies.structs:
+            for name in _embedded_names(struct.fields):
+                outer[name].add(struct.name)
+        return outer
+
+
+def _embedded_names(fields: Iterable[Field]) -> Iterator[str]:
+    """Yield the names of the structs that a struct has as members."""
+    for each in fields:
+        types = (each.type, *each.underlying_types) if each.aggregate else ()
+        name = next((found[1] for type in types if (found := _STRUCT.search(type.left))), None)
+        if name is not None:
+            yield name
+        else:
+            yield from _embedded_names(each.members)
 
 
 def analyse(bodies: Bodies, packs: Sequence[Pack], profile: Mapping[str, float] | None = None) -> Analysis:

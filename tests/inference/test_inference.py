@@ -146,6 +146,26 @@ def test_what_makes_a_note(tmp_path, text, notes):
     assert len(infer(found, found.bodies.structs, packs).notes) == notes
 
 
+MINE = "int main(void) {{ {} }} void f(struct s *x) {{ spin_lock(&x->lock); x->c = x->a; }}"
+
+
+@pytest.mark.parametrize(("text", "is_shared"), [
+    ("_Thread_local struct s mine;", False),
+    ("#define __percpu\nstruct t { struct s __percpu *each; };", False),
+    ("#define __alloc_percpu(size, align) 0\nvoid *g(void) { return __alloc_percpu(sizeof(struct s), 8); }", False),
+    ("struct t { int b; struct s in[2]; }; _Thread_local struct t mine; int h(struct t *x) { return x->b; }", False),
+    ("_Thread_local struct s *mine;", True),  # a pointer: the objects can be anybody's
+    ("_Thread_local struct s mine; struct t { int b; struct s in; }; int h(struct t *x) { return x->b; }", True),
+    ("struct t { int b; struct s in; }; int h(struct t *x) { return x->b; }", True),
+])  # fmt: skip
+def test_objects_of_one_processor_count_little(tmp_path, text, is_shared):
+    """Also those that are only embedded in such objects; not if others have them as well."""
+    found, _ = analysis(tmp_path, text + "\n" + MINE.format("struct s *x = 0; f(x); return 0;"))
+    (struct,) = (each for each in found.bodies.structs if each.name == "s")
+    (key,) = found.struct_keys(struct)
+    assert found.traffic(key, struct).share == (1.0 if is_shared else 0.02)
+
+
 @pytest.mark.parametrize(("access", "field", "found"), [
     ("read-mostly", "c", ["written"]), ("hot-read", "c", ["written"]), ("hot-write", "c", []), ("read-mostly", "a", []),
 ])  # fmt: skip

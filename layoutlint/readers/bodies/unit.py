@@ -25,9 +25,11 @@ from layoutlint.readers.clang.parse import Unit
 _OPTIONS = 0x200
 """CXTranslationUnit_KeepGoing: with function bodies."""
 _PER_CPU = re.compile(
-    rb"(?:\b(?:DEFINE|DECLARE)_PER_CPU\w*\(|\balloc_percpu\w*\(|\b(?:__thread|_Thread_local|thread_local)\s)"
-    rb"\s*(?:static\s+)?(?:struct|union)\s+(\w+)"
+    rb"(?:\b(?:DEFINE|DECLARE)_PER_CPU\w*\(|\b_*alloc_percpu\w*\(\s*(?:sizeof\s*\()?|"
+    rb"\b(?:__thread|_Thread_local|thread_local)\s)\s*(?:static\s+)?(?:struct|union)\s+(\w+)\b(?!\s*\*)|"
+    rb"\b(?:struct|union)\s+(\w+)\s+__percpu\s*\*"
 )
+"""An object for each processor, not a pointer: a variable, an allocation, or what `__percpu *` points to."""
 _MAY_BE_PER_CPU = re.compile(rb"PER_CPU|percpu|[tT]hread")
 _INCLUDE = re.compile(rb"^[ \t]*#[ \t]*include\b", re.MULTILINE)
 _DEFINE = re.compile(rb"^[ \t]*#[ \t]*define[ \t]+(\w+).*", re.MULTILINE)
@@ -204,7 +206,7 @@ class _Reader:
         included = (file for file, _ in libclang.inclusions(self._lib, self._handle))
         texts = (self._text(file) for file in dict.fromkeys((self._main, *included)))
         found = (match for text in texts if _MAY_BE_PER_CPU.search(text) for match in _PER_CPU.finditer(text))
-        return {match[1].decode(errors="replace"): None for match in found}
+        return {(match[1] or match[2]).decode(errors="replace"): None for match in found}
 
     def _read_macros(self) -> int:
         """Return a number for the macros that flags, and lines before the last `#include`, define."""
