@@ -2,8 +2,9 @@
 
 SOURCE is a kernel source tree, BUILD its configured build folder or header package. FOLDER is what is read, `fs+` the
 files of fs without those of folders below. Functions and layouts come from
-there, no rules are used. A struct whose field order was already mended gets the order from before, as
-fixtures/sharing/upstream.toml has it. For each change the rank of the written field among the notes of its struct is
+there, no rules are used. The changes of fixtures/sharing/upstream.toml were in view when the weights were chosen;
+those of blind.toml were gathered later. A struct whose field order was already mended gets the order from before, as
+they have it. For each change the rank of the written field among the notes of its struct is
 printed, the rank of the victim given the written field, and the probability with which a random order of the notes
 has one of the written fields among the first three. If the order was already mended, the last column has what
 `diff --uses` says of a patch that undoes the fix: the rank of the pair, that given the written field, and the pairs.
@@ -21,6 +22,7 @@ from typing import Any
 from layoutlint.comparison.layouts import compare_layouts
 from layoutlint.inference.analysis import Analysis, analyse
 from layoutlint.inference.infer import infer
+from layoutlint.inference.ranking import parts
 from layoutlint.lint.likely_sharing import likely_pairs
 from layoutlint.lint.options import Options
 from layoutlint.model.reading import ReadOptions
@@ -29,7 +31,8 @@ from layoutlint.model.structs import Field, Struct
 from layoutlint.readers import bodies
 from layoutlint.readers.clang.kernel import built, tree
 
-CHANGES = Path(__file__).parents[2] / "fixtures" / "sharing" / "upstream.toml"
+SHARING = Path(__file__).parents[2] / "fixtures" / "sharing"
+HALVES = ("upstream", "blind")
 FOLDERS = ("mm", "fs", "kernel", "net/core", "net/ipv4", "block")
 FIRST = 3
 
@@ -95,9 +98,7 @@ def judge(name: str, change: dict[str, Any], found: Analysis) -> Row:
     """The ranks for one change."""
     wanted = change.get("struct", name)
     fields = {*change["writers"], *change["readers"]}
-    (struct,) = (
-        each for each in found.bodies.structs if each.name == wanted and {field.name for field in each.fields} & fields
-    )
+    (struct,) = (each for each in found.bodies.structs if each.name == wanted and {part.path for part in parts(each.fields)} & fields)
     before = rebuilt(struct, change.get("order", []), change.get("align"))
     result = infer(found, [before], (), wanted, sys.maxsize)
     written = [note for note in result.notes if note.writer.part.path in change["writers"]]
@@ -128,19 +129,27 @@ def undo(mended: Struct, before: Struct, change: dict[str, Any], found: Analysis
 
 
 def main() -> None:
-    changes = tomllib.loads(CHANGES.read_text())
-    rows = []
+    halves = {half: tomllib.loads((SHARING / f"{half}.toml").read_text()) for half in HALVES}
+    rows: dict[str, list[Row]] = {half: [] for half in HALVES}
     print("| change | rank of the note | notes of the struct | chance | rank of the victim, given the writer | undone |\n|---|---:|---:|---:|---:|---|")
     for word in sys.argv[1:]:
         kernel, _, places = word.partition("=")
         found = read(*places.split(":"))
-        for name, change in changes.items():
-            if change["kernel"] == kernel:
-                rows.append(judge(name, change, found))
-                print(rows[-1], flush=True)
+        for half, changes in halves.items():
+            for name, change in changes.items():
+                if change["kernel"] == kernel:
+                    rows[half].append(judge(name, change, found))
+                    print(rows[half][-1], flush=True)
+    for half in HALVES:
+        print(f"\n{half}: {summary(rows[half])}")
+
+
+def summary(rows: list[Row]) -> str:
+    """How many of some changes were found, beside chance."""
     hits = sum(row.note is not None and row.note <= FIRST for row in rows)
     victims = sum(row.given is not None and row.given <= FIRST for row in rows)
-    print(f"\n{hits} of {len(rows)} notes among the first three; by chance {sum(row.chance for row in rows):.1f}; {victims} victims given the writer")
+    chance = sum(row.chance for row in rows)
+    return f"{hits} of {len(rows)} notes among the first three; by chance {chance:.1f}; {victims} victims given the writer"
 
 
 if __name__ == "__main__":
