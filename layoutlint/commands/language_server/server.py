@@ -9,6 +9,7 @@ from typing import Any
 from click import ClickException
 from lsprotocol import types
 from pygls.lsp.server import LanguageServer
+from pygls.protocol import LanguageServerProtocol
 
 from layoutlint import __version__, escapes
 from layoutlint.commands.language_server import actions, diagnostics, rule_texts, views
@@ -31,11 +32,22 @@ _MOST_DELAY = 60_000
 """The most milliseconds without an edit before a text is judged."""
 
 
+class _Protocol(LanguageServerProtocol):
+    """The protocol of pygls, which keeps a future for each notification (2.1.1): texts that change add up."""
+
+    def _check_handler_result(self, future: Any) -> None:
+        super()._check_handler_result(future)
+        futures = self._request_futures
+        for identity in [identity for identity, each in futures.items() if each is future]:
+            del futures[identity]
+
+
 class Server(LanguageServer):
     """The language server of one editor."""
 
     def __init__(self, settings: Settings) -> None:
-        super().__init__("layoutlint", __version__, types.TextDocumentSyncKind.Full)
+        kind = types.TextDocumentSyncKind.Full
+        super().__init__("layoutlint", __version__, kind, protocol_cls=_Protocol)
         self.session = Session(settings, os.getcwd(), self._publish)
         self.views = ViewSettings()
 
