@@ -149,7 +149,7 @@ class _Reader:
         )  # fmt: skip
 
     def _sort_declarations(self) -> tuple[list[Cursor], list[Cursor]]:
-        """Return the definitions of functions, and the variables, that the main file has."""
+        """Return the definitions of functions, and the variables, that the unit has of its own."""
         functions: list[Cursor] = []
         variables: list[Cursor] = []
 
@@ -161,14 +161,15 @@ class _Reader:
             return libclang.CONTINUE
 
         libclang.visit(self._lib, self._lib.clang_getTranslationUnitCursor(self._handle), take)
-        own = [cursor for cursor in functions if self._is_in_main(cursor)]
-        others = (cursor for cursor in functions if not self._is_in_main(cursor))
+        own = [cursor for cursor in functions if self._is_own(cursor)]
+        others = (cursor for cursor in functions if not self._is_own(cursor))
         self._inline = {libclang.spelling(self._lib, cursor): cursor for cursor in others}
-        return own, [cursor for cursor in variables if self._is_in_main(cursor)]
+        return own, [cursor for cursor in variables if self._is_own(cursor)]
 
-    def _is_in_main(self, cursor: Cursor) -> bool:
-        location = self._lib.clang_getCursorLocation(cursor)
-        return bool(libclang.Spot(self._lib, location).file == self._main)
+    def _is_own(self, cursor: Cursor) -> bool:
+        """Return whether the main file has it, or a source that it includes: no other unit has those."""
+        spot = libclang.Spot(self._lib, self._lib.clang_getCursorLocation(cursor))
+        return bool(spot.file == self._main) or self._place(cursor)[0].endswith(".c")
 
     def _read_function(self, cursor: Cursor) -> tuple[str, ...]:
         """Read a function, unless that was done; return the names of functions that it names."""

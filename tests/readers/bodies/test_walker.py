@@ -131,6 +131,14 @@ def test_objects_that_a_function_gets_and_has(tmp_path):
     assert (makers, found.locals, found.made) == ({("a", "get"), ("b", "find")}, ("in@t.c",), (("get", "s@t.c"),))
 
 
+def test_functions_of_an_included_source(tmp_path):
+    """As kernel/sched/build_policy.c of Linux includes rt.c, which is not built on its own."""
+    (tmp_path / "part.c").write_text("struct p { int a; } one;\nint set(struct p *x) { return x->a = 1; }\n")
+    (tmp_path / "t.c").write_text('#include "part.c"\n')
+    read = unit.read(Unit(str(tmp_path / "t.c"), ("-xc", "-w"), str(tmp_path), (str(tmp_path),), "t.c"))
+    assert ([each.key for each in read.functions], read.variables) == (["set"], ("p@part.c",))
+
+
 def test_functions_of_headers_and_variables_of_the_unit(tmp_path):
     (tmp_path / "h.h").write_text("struct h { int a; };\nstatic inline void set(struct h *x) { x->a = 1; }\nstatic inline void no(void) {}\n")
     (tmp_path / "t.c").write_text('#include "h.h"\nstruct o { int (*fn)(void); };\nint run(void) { static struct h one; set(&one); return 0; }\n'
