@@ -29,7 +29,7 @@ ALLOWED = {
     # downloads that are kept beside the cache
     "readers/downloads/transfer.py": {"open"},
     "readers/downloads/kept.py": {"open", "lstat", "scandir", "is_file"},
-    "readers/processes/confinement.py": {"open", "listdir", "stat", "readlink"},
+    "readers/processes/permissions.py": {"open", "listdir", "stat", "readlink"},
     "readers/processes/guard.py": {"environ", "stat"},
     "readers/processes/sandbox.py": {"open"},
     # the cache itself, and what it compares

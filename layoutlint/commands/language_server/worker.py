@@ -107,9 +107,9 @@ def _judge(request: Judge) -> tuple[Judged, Report | None]:
     """Return a judged file, and the report that `check` makes."""
     from layoutlint.lint import baseline, document
     from layoutlint.model.record import replace
-    from layoutlint.readers.clang import confined
+    from layoutlint.readers.clang import limits
 
-    confined.begin_run()
+    limits.begin_run()
     _enter_folder(request.path)
     mistakes: tuple[str, ...] = ()
     rule_paths = _rule_paths(request.settings)

@@ -23,7 +23,7 @@ from layoutlint.readers.archives.formats import Content
 from layoutlint.readers.archives.library import Damage, Entry, OpenArchive
 from layoutlint.readers.archives.limits import VARIABLE, Limits
 from layoutlint.readers.elf import packed
-from layoutlint.readers.processes import confinement
+from layoutlint.readers.processes import permissions
 
 _MOST_FAILURES = 1000
 _GRANULE = mmap.ALLOCATIONGRANULARITY
@@ -74,7 +74,7 @@ class _Stop(Exception):
 def unpack(request: Request) -> Unpacked:
     """Unpack an archive. Raises library.Missing, and ReadError if a limit or the disk ends it."""
     library.load()
-    confinement.refuse_calls()
+    permissions.refuse_calls()
     unpacker = _Unpacker(request)
     try:
         with library.open_descriptor(request.source) as archive:

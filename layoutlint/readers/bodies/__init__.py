@@ -20,7 +20,7 @@ from layoutlint.readers.bodies import sources, syntax, unit
 from layoutlint.readers.bodies.unit import UnitFunctions
 from layoutlint.readers.cache import answers, keys
 from layoutlint.readers.cache.memory import Memory
-from layoutlint.readers.clang import confined, parallel
+from layoutlint.readers.clang import limits, parallel
 from layoutlint.readers.clang.lookups import Messages
 from layoutlint.readers.clang.parse import Unit
 from layoutlint.readers.processes import sandbox
@@ -171,7 +171,7 @@ def _read_units(units: list[Unit], options: ReadOptions) -> Iterator[tuple[int, 
     jobs = options.jobs or number_for(len(missing) * _BYTES_EACH, 0)
     work = partial(_read_unit, keeps=options.cache)
     pending = [units[number] for number in missing]
-    for position, result in sandbox.run_each(work, pending, jobs, confined.LIMITS, sandbox.Patience(600)):
+    for position, result in sandbox.run_each(work, pending, jobs, limits.LIMITS, sandbox.Patience(600)):
         number = missing[position]
         if isinstance(result, sandbox.Failure):
             yield number, Unread(units[number].origin, f"libclang {result.how}"), False
@@ -209,7 +209,7 @@ def _encode(result: UnitFunctions) -> bytes:
 
 def _read_unit(each: Unit, keeps: bool) -> _Read:
     printed = Messages() if keeps else None
-    confined.confine()
+    limits.confine()
     try:
         if printed is None:
             return _Read(unit.read(each), None)

@@ -20,7 +20,7 @@ from layoutlint.model.record import Record, field, replace
 from layoutlint.model.wanted import Wanted
 from layoutlint.readers.cache import answers
 from layoutlint.readers.cache.answers import Answers
-from layoutlint.readers.clang import annotation_tags, confined, libclang, parse, preamble
+from layoutlint.readers.clang import annotation_tags, libclang, limits, parse, preamble
 from layoutlint.readers.clang.lookups import Messages
 from layoutlint.readers.clang.parse import ParsedUnit, Unit
 from layoutlint.readers.processes.child import HAS_PROCESSES
@@ -173,7 +173,7 @@ class KeptUnits(Record):
         while len(self._units) >= _MOST:
             self._drop(self._units[0])
         with suppress(OSError):  # no process can be started: the next request is parsed anew
-            service = Service(partial(_serve, request), confined.LIMITS)
+            service = Service(partial(_serve, request), limits.LIMITS)
             self._units.append(_KeptUnit(request, expected, service))
 
 
@@ -231,7 +231,7 @@ def _of_request(result: ParsedUnit, request: Request) -> ParsedUnit:
 def _serve(request: Request) -> Generator[_First | ParsedUnit | Failure | None, Request, None]:
     """Read a unit, and then the same with other texts of its file."""
     printed = Messages()
-    confined.confine()
+    limits.confine()
     lib = libclang.library()
     options = libclang.PREFERRED_OPTIONS | libclang.PREAMBLE_OPTIONS
     with accesses.log_answers() as log, parse.parse_unit(lib, request.unit, printed, options) as handle:

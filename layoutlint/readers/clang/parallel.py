@@ -13,7 +13,7 @@ from layoutlint.model.record import Record, replace
 from layoutlint.model.structs import Struct
 from layoutlint.model.wanted import Wanted
 from layoutlint.readers.clang import kept_units, libclang, parse
-from layoutlint.readers.clang.confined import LIMITS, PATIENCE, confine
+from layoutlint.readers.clang.limits import LIMITS, PATIENCE, confine
 from layoutlint.readers.clang.lookups import Messages
 from layoutlint.readers.clang.omissions import report_hidden
 from layoutlint.readers.clang.parse import ParsedUnit, Unit

@@ -19,7 +19,7 @@ from typing import Any, BinaryIO, Generic, TypeVar
 
 from layoutlint import accesses
 from layoutlint.model.record import Record
-from layoutlint.readers.processes import confinement
+from layoutlint.readers.processes import permissions
 from layoutlint.readers.processes.child import HAS_PROCESSES, Child, cause_of_death
 
 _T = TypeVar("_T")
@@ -134,8 +134,8 @@ def _write_result(work: Callable[[_T], _R], item: _T, limits: Limits, sink: Bina
         os._exit(0)
 
     if limits.is_confined:
-        confinement.leave_descriptors(sink.fileno())
-        confinement.watch_files(end_with)
+        permissions.leave_descriptors(sink.fileno())
+        permissions.watch_files(end_with)
     result: _Success[_R] | Exception
     try:
         accesses.begin_process()

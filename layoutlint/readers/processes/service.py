@@ -12,7 +12,7 @@ from contextlib import suppress
 from functools import partial
 from typing import Any, BinaryIO
 
-from layoutlint.readers.processes import confinement, sandbox
+from layoutlint.readers.processes import permissions, sandbox
 from layoutlint.readers.processes.child import Child, cause_of_death
 from layoutlint.readers.processes.sandbox import Failure, Limits
 
@@ -81,8 +81,8 @@ def _serve(work: Work, limits: Limits, requests: int, unused: int, sink: BinaryI
     sandbox.confine(limits)
     idle, writing = _thread.allocate_lock(), _thread.allocate_lock()
     if limits.is_confined:
-        confinement.leave_descriptors(sink.fileno(), requests)
-        confinement.watch_files(partial(_end_with, sink, writing), idle)
+        permissions.leave_descriptors(sink.fileno(), requests)
+        permissions.watch_files(partial(_end_with, sink, writing), idle)
     source, answers = os.fdopen(requests, "rb"), work()
     try:
         answer = next(answers)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from layoutlint.readers.processes import confinement, sandbox
+from layoutlint.readers.processes import permissions, sandbox
 from layoutlint.readers.processes.child import HAS_PROCESSES
 
 LIMITS = sandbox.Limits(seconds=120, memory=2 << 30, is_confined=True)
@@ -35,4 +35,4 @@ def confine() -> None:
         os.putenv("CLANG_NO_DEFAULT_CONFIG", "1")
         for name in _DRIVER_VARIABLES:
             os.unsetenv(name)
-        confinement.refuse_calls()
+        permissions.refuse_calls()

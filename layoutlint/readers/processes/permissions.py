@@ -1,6 +1,6 @@
-"""Limits of a process that runs libclang: it may read files that end, and write its result to the parent.
+"""What a process that runs libclang may do: read files that end, and write its result to the parent.
 
-These come on top of the list of flags that libclang accepts (readers/clang/flags.py). The system refuses to
+This comes on top of the list of flags that libclang accepts (readers/clang/flags.py). The system refuses to
 run programs, to write files and to use the network (seccomp(2), on Linux), and a thread ends the process if
 it reads a pipe or a device.
 """

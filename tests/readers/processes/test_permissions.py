@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from layoutlint.readers.processes import confinement
+from layoutlint.readers.processes import permissions
 
 FORBIDDEN: list[tuple[str, Callable[[], object]]] = [
     ("run a program", lambda: os.execv("/bin/true", ["true"])),
@@ -86,21 +86,21 @@ def here(tmp_path, monkeypatch):
 
 @pytest.fixture
 def refusing(here):
-    if run_in_child(confinement.refuse_calls) != "True":
+    if run_in_child(permissions.refuse_calls) != "True":
         pytest.skip("no seccomp here, or a machine whose system calls are not known")
     return here
 
 
 @pytest.mark.parametrize("work", [row[1] for row in FORBIDDEN], ids=[row[0] for row in FORBIDDEN])
 def test_what_is_forbidden(work, refusing):
-    assert run_in_child(lambda: (confinement.refuse_calls(), work())) == "EPERM"
+    assert run_in_child(lambda: (permissions.refuse_calls(), work())) == "EPERM"
     assert sorted(path.name for path in refusing.iterdir()) == ["folder", "old"]
     assert (refusing / "old").read_text() == "old"
 
 
 def test_what_is_not(refusing):
     def work() -> str:
-        confinement.refuse_calls()
+        permissions.refuse_calls()
         done = []
         thread = threading.Thread(target=lambda: done.append(Path("old").read_text()))
         thread.start()
@@ -118,7 +118,7 @@ def test_the_numbers_are_those_of_the_system():
     numbers = dict(
         line.split()[1:] for line in header.read_text().splitlines() if line.startswith("#define __NR_")
     )
-    calls = confinement._MACHINES["x86_64"]
+    calls = permissions._MACHINES["x86_64"]
     named = {int(number): name[5:] for name, number in numbers.items()}
     refused = {named[number] for number in calls.refused if number in named}
     assert {
@@ -148,7 +148,7 @@ def test_inherited_files_are_gone(here):
     kept = os.open("old", os.O_RDONLY)
 
     def work() -> str:
-        confinement.leave_descriptors(kept, *SINK)
+        permissions.leave_descriptors(kept, *SINK)
         with open(f"/proc/self/fd/{kept}") as file:
             text = file.read()
         return f"{text} {os.path.isdir(f'/proc/self/fd/{source}')} {os.path.isdir('/proc/self/fd/0')}"
