@@ -35,7 +35,7 @@ _PREAMBLE = re.compile(
     re.DOTALL,
 )
 """Space, comments and directives: at least all that clang's Lexer::ComputePreamble takes."""
-_INCLUDES = re.compile(rb"(?:\#|%:|\?\?=)(?:\s|/\*.{,1000}?\*/)*i(?:nclude|mport)", re.DOTALL)
+_INCLUDES = re.compile(rb"(?:\#|%:|\?\?=)(?:\s|/\*.{,1000}?\*/)*(?:include|import)", re.DOTALL)
 _POSITION_DEPENDENT = re.compile(rb"include_next|__BASE_FILE__|__INCLUDE_LEVEL__|pragma\s+once|system_header")
 """What means something else in the file of a unit than in a file that it includes."""
 
