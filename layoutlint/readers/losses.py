@@ -121,8 +121,8 @@ LOSSES: tuple[Loss, ...] = (
     ),
     Loss(
         "clang", "gcc-bit-fields",
-        "gcc's layout where it differs from clang's: bit-fields with `aligned` under `#pragma pack`, "
-        "`__int128` on s390x",
+        "gcc's layout where it differs from clang's: bit-fields with `aligned` below the alignment of their "
+        "type or under `#pragma pack`, `__int128` on s390x",
         "the layout is clang's",
     ),
     Loss(
