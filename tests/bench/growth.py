@@ -39,7 +39,7 @@ class Growing:
 class Line:
     """One command's figures, one for each size of the input, by how many times the units are in it."""
 
-    growing_cases: Growing
+    growing: Growing
     at: dict[int, Measured]
 
 

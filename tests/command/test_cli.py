@@ -34,7 +34,7 @@ def project(tmp_path: Path) -> Path:
 USAGE = [
     # id, arguments, the last line on stderr
     ("no input", ["check"], "Error: Missing argument 'INPUT...'."),
-    ("no such command", ["chek"], "Error: No such command 'chek'."),
+    ("no such command", ["chek"], "Error: No such command 'chek' (did you mean `check`?)."),
     ("no such option", ["check", "--strict", "ring.h"], "Error: No such option"),
     ("no such format", ["check", "ring.h", "--format", "xml"],
      "Error: Invalid value for '--format': 'xml' is not one of 'checkstyle', 'concise', 'github', 'gitlab', 'html', 'json', 'junit', 'markdown', 'rdjson', 'sarif', 'text'."),
