@@ -40,7 +40,10 @@ def main() -> None:
     except BaseException as error:  # an import failed: no memory, or a broken installation
         status = EXIT_INTERNAL
         _complain(error)
-    _exit_at_once(status)
+    try:
+        _exit_at_once(status)
+    except MemoryError:  # not even for the call, so output can be missing
+        os._exit(EXIT_INTERNAL)
     raise SystemExit(status)
 
 

@@ -89,7 +89,7 @@ def test_ranges(history, text, labels):
     (("--git", "c0..gone"), "this repository has no such commit"),
     (("--git", "--output=x..c1"), "is not a revision"),
     (("--git", "c0..c1", "/etc/passwd"), "is outside of the repository"),
-    (("--git", "c0..c1", "a", "b"), "takes a path at most, and 2 are given"),
+    (("--git", "c0..c1", "a", "b"), "takes a path at most; 2 are given"),
     (("--git", "c0..c1", "include/gone.h"), "'include/gone.h' is neither in c0 nor in c1"),
     (("--git", "c0..c1", "--patch", "x", "."), "--git and --patch exclude each other"),
     (("include/s.h",), "takes two inputs, OLD and NEW; 1 is given"),
