@@ -27,6 +27,7 @@ def test_a_case_beside_the_change_of_upstream(tmp_path, name, state, moves, size
     assert f"{row}\n" in suggestions.PAGE.read_text()
 
 
+@pytest.mark.exhaustive
 def test_the_first_rules_need_no_more_moves_than_upstream():
     page = suggestions.PAGE.read_text()
     for row in suggestions.mail_rows():

@@ -160,6 +160,7 @@ def test_twice_the_size_takes_about_twice_the_time(tmp_path, text, size, compile
     assert refusal is None or refusal in " ".join(printed.split())
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("kind", ["no-straddle", "together"])
 def test_a_struct_of_many_fields_has_many_rules(tmp_path, kind):
     """A field for each rule: a rule that looked at all fields would take the square of their number."""

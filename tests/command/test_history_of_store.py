@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import tarfile
 
@@ -28,6 +29,21 @@ def folder(tmp_path):
     (tmp_path / "rules.toml").write_text(RULES)
     (tmp_path / "junk").write_bytes(b"\x9f\xeb\x01\0" + b"\xff" * 60)
     return tmp_path
+
+
+@pytest.fixture(scope="module")
+def surveyed(tmp_path_factory):
+    """A folder with a store of `near`."""
+    folder = tmp_path_factory.mktemp("surveyed")
+    (folder / "near").write_bytes(btf(GAPS["near"]))
+    (folder / "rules.toml").write_text(RULES)
+    survey(folder, "near", "--rules", "rules.toml")
+    return folder
+
+
+@pytest.fixture
+def stored(surveyed, tmp_path):
+    return shutil.copytree(surveyed, tmp_path / "stored")
 
 
 def survey(folder, *words: object) -> None:
@@ -108,40 +124,36 @@ def test_two_definitions_in_one_input(folder):
     (("store", "ring", "--input", "x*"), 3, "has no layout of ring in these inputs"),
     (("near", "ring", "--input", "x*"), 2, "`--input` chooses inputs of a store, and no store is given"),
 ])  # fmt: skip
-def test_mistakes(folder, words, status, message):
-    survey(folder, "near", "--rules", "rules.toml")
-    done = run("history", *words, "--rules", "rules.toml", cwd=folder)
+def test_mistakes(stored, words, status, message):
+    done = run("history", *words, "--rules", "rules.toml", cwd=stored)
     assert (done.returncode, done.stdout) == (status, "")
     assert message in " ".join(done.stderr.split())
 
 
 @pytest.mark.one_in(3)
 @pytest.mark.parametrize("table", ["layouts", "readings", "runs"])
-def test_a_damaged_store(folder, table):
-    survey(folder, "near", "--rules", "rules.toml")
-    for path in (folder / "store" / table).glob("*.parquet"):
+def test_a_damaged_store(stored, table):
+    for path in (stored / "store" / table).glob("*.parquet"):
         path.write_bytes(path.read_bytes()[:-20])
-    done = run("history", "store", "ring", "--rules", "rules.toml", cwd=folder)
+    done = run("history", "store", "ring", "--rules", "rules.toml", cwd=stored)
     assert (done.returncode, done.stdout) == (3, "")
     assert "is damaged" in " ".join(done.stderr.split())
 
 
 @pytest.mark.parametrize("text", ["", "x", "null", "struct ring { int head; };", '{"schema": "layoutlint/snapshot/1"', '{"schema": "layoutlint/snapshot/1"}'])
-def test_a_record_that_is_no_snapshot(folder, text):
-    survey(folder, "near", "--rules", "rules.toml")
-    (path,) = (folder / "store" / "layouts").glob("*.parquet")
+def test_a_record_that_is_no_snapshot(stored, text):
+    (path,) = (stored / "store" / "layouts").glob("*.parquet")
     rows = parquet.read_table(path)
     number = rows.column_names.index("record")
     parquet.write_table(rows.set_column(number, rows.schema.field("record"), pyarrow.array([text])), path)
-    done = run("history", "store", "ring", "--rules", "rules.toml", cwd=folder)
+    done = run("history", "store", "ring", "--rules", "rules.toml", cwd=stored)
     assert done.returncode == 3
     assert "internal error" not in done.stderr
     assert "near" in done.stdout + done.stderr
 
 
-def test_a_store_of_another_version(folder):
-    survey(folder, "near", "--rules", "rules.toml")
-    (folder / "store" / "layoutlint-store.json").write_text('{"schema": "layoutlint/survey-store/99"}')
-    done = run("history", "store", "ring", cwd=folder)
+def test_a_store_of_another_version(stored):
+    (stored / "store" / "layoutlint-store.json").write_text('{"schema": "layoutlint/survey-store/99"}')
+    done = run("history", "store", "ring", cwd=stored)
     assert (done.returncode, done.stdout) == (2, "")
     assert "version 99" in done.stderr

@@ -62,6 +62,7 @@ ALTERNATIVES = [
 ]  # fmt: skip
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(("body", "rules", "best"), ALTERNATIVES)
 def test_additions_keep_the_rules(tmp_path, body, rules, best):
     need("git")
@@ -106,6 +107,7 @@ FORBIDDEN = [
 ]  # fmt: skip
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(("body", "use", "left"), FORBIDDEN)
 def test_additions_that_sources_forbid_are_left_out(tmp_path, body, use, left):
     made = document(tmp_path, body, APART, use=use)

@@ -17,6 +17,7 @@ ASKED = {
     "glob": {"glob", "iglob"},
     "shutil": {"which"},
 }  # fmt: skip
+NAMES = set().union(*ASKED.values())
 METHODS = {"rglob", "glob", "iterdir", "is_file", "is_dir", "read_text", "read_bytes", "open"}
 ALLOWED = {
     # processes of this run, and their descriptors
@@ -69,7 +70,7 @@ def questions(path: Path) -> set[str]:
     """The functions by which a module asks about files, wherever it calls or passes them on."""
     found = set()
     for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.Attribute) and node.attr in ASKED.get(ast.unparse(node.value), ()):
+        if isinstance(node, ast.Attribute) and node.attr in NAMES and node.attr in ASKED.get(ast.unparse(node.value), ()):
             found.add(node.attr)
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in METHODS:
             found |= {node.func.attr} if ast.unparse(node.func.value) not in ("files", "self", "document") else set()

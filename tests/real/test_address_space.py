@@ -101,6 +101,7 @@ TREE, LOCK = 5, {"after": 13, "7.2": 11}
 """Which of them are i_mmap and i_mmap_rwsem."""
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("state", SIZES)
 def test_the_share_is_that_of_orders_drawn_otherwise(state):
     """Every order is as likely as another in the full mode; the order of the two does not matter."""

@@ -29,6 +29,7 @@ DISPUTED = [
 ]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(("members", "flags", "problem"), DISPUTED)
 def test_what_compilers_disagree_on_is_unknown(tmp_path, members, flags, problem):
     text = f"typedef long double real;\ntypedef int wide __attribute__((aligned(16)));\nstruct s {{ {members} }};\n"

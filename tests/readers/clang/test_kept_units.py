@@ -129,7 +129,7 @@ def test_edits_after_the_first_declaration_are_served(kept: KeptUnits, tmp_path:
     assert (with_units, parsed) == (without, ["anew"])
 
 
-@pytest.mark.parametrize("seed", [pytest.param(seed, marks=pytest.mark.one_in(4)) for seed in range(12)])
+@pytest.mark.parametrize("seed", [pytest.param(seed, marks=pytest.mark.one_in(12)) for seed in range(12)])
 def test_random_edits(kept: KeptUnits, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int):
     folder, dice = project(tmp_path), random.Random(seed)
     monkeypatch.chdir(folder)
