@@ -226,6 +226,7 @@ class TestPatch:
         done = run("diff", "--patch", tmp_path / "p.patch", ".", cwd=history)
         assert (done.returncode, message in done.stderr) == (3, True), done.stderr
 
+    @pytest.mark.one_in(2)
     @pytest.mark.parametrize("how", [(), ("--binary",), ("--full-index",), ("--no-prefix",)])
     @pytest.mark.parametrize(("change", "names", "status", "message"), [
         ({"inc/a.h": "struct a { long x; };\n", "p.bin": "\0\2"}, ["a"], 0, ""),

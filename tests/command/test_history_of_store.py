@@ -57,6 +57,7 @@ def trace(folder, *words: object) -> tuple[int, dict]:
     return done.returncode, json.loads(done.stdout)
 
 
+@pytest.mark.exhaustive
 def test_kernels_are_as_from_their_files(tmp_path):
     """Sizes, offsets, verdicts of the shipped rules, and steps."""
     survey(tmp_path, *SNAPSHOTS)

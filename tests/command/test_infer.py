@@ -39,6 +39,7 @@ def test_the_same_from_each_kind_of_input(project, given):
     assert {(each["path"], each["reads"], each["atomics"]) for each in found["fields"]} == {("head", 0, 1), ("size", 1, 0)}
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("words", "expected"), [
     ("/* layoutlint: hot-read */", [("head", "hot-read")]),
     ("/* layoutlint: hot-write, contended */", []),
@@ -83,6 +84,7 @@ def test_layouts_of_a_compiled_file(project):
     assert json.loads(run("infer", "ring.c", "old.o", "--format", "json", cwd=project).stdout)["notes"] == []
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("words", "exit_status", "message"), [
     (("infer", "nowhere.c"), 3, "no such file"),
     (("infer", "empty"), 3, "has no C source that is built"),

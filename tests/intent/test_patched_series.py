@@ -52,6 +52,7 @@ def series(repository: Path, how: str, count: int) -> bytes:
     return text
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("how", ["mails", "diffs"])
 @pytest.mark.parametrize("commits", SERIES.values(), ids=SERIES)
 def test_the_files_are_those_of_the_last_commit(commits, how, tmp_path):

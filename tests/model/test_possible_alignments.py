@@ -377,6 +377,7 @@ def _show(folder: Path, words: tuple[str, ...], code: str, name: str) -> dict[st
     return cast("dict[str, Any]", struct)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", SHAPES)
 def test_the_alignment_is_one_of_those_that_are_possible(name: str, tmp_path: Path) -> None:
     words, of, align, code = SHAPES[name]

@@ -152,6 +152,7 @@ UNKNOWN = [
 ]  # fmt: skip
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("words", "said"), UNKNOWN, ids=lambda row: " ".join(row) if isinstance(row, tuple) else None
 )
@@ -196,6 +197,7 @@ REFUSED = [
 ]  # fmt: skip
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("words", "said"), REFUSED, ids=lambda row: " ".join(row) if isinstance(row, tuple) else None
 )
@@ -272,6 +274,7 @@ DOUBTFUL = [
 ]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("words", "text", "is_believed"), DOUBTFUL)
 def test_what_compilers_do_not_agree_on_is_unknown_where_a_text_depends_on_it(words, text, is_believed, here):
     problem = read(here, text, X86, *words)[0]["s"].problem

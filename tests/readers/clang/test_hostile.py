@@ -165,6 +165,7 @@ def test_the_standard_input_is_no_empty_header(here):
     assert "/dev/stdin' file not found" in reading.structs[0].problem
 
 
+@pytest.mark.exhaustive
 def test_units_that_hang_are_not_waited_for_one_by_one(here, monkeypatch):
     monkeypatch.setattr(parallel, "PATIENCE", sandbox.Patience(3))
     (here / "a.h").write_text(STRUCT)

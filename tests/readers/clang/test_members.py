@@ -102,6 +102,7 @@ MOVES = [
 ]  # fmt: skip
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("body", "names", "expected"), [row[1:] for row in MOVES], ids=[row[0] for row in MOVES])
 def test_what_moves(tmp_path, body, names, expected):
     path, text, struct = read(tmp_path, body)
@@ -138,6 +139,7 @@ REFUSED = [
 ]  # fmt: skip
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("body", "names", "line", "reason"), REFUSED)
 def test_what_cannot_move(tmp_path, body, names, line, reason):
     _, text, struct = read(tmp_path, body)

@@ -158,6 +158,7 @@ SPELLED = [
 ]  # fmt: skip
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("declaration", "spelled"), SPELLED, ids=[spelled for _, spelled in SPELLED])
 def test_types_are_spelled_as_in_debug_information(tmp_path, declaration, spelled):
     text = f"typedef unsigned u32; typedef char name[4]; typedef __builtin_va_list va; typedef struct {{ int i; }} untagged; enum colour {{ RED }};\nstruct s {{ int first; {declaration}; }};"

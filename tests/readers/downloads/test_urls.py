@@ -110,6 +110,7 @@ def test_each_run_downloads_again(server, folder, tmp_path):
             assert answering.asked == ["/x", "/x"]
 
 
+@pytest.mark.exhaustive
 def test_a_survey(server, folder):
     """Workers download what they read; the second run does so again."""
     words = ("survey", f"{server.url}/near", f"{server.url}/tar:far", f"{server.url}/gone", "--rules", "rules.toml")

@@ -76,6 +76,7 @@ def is_right_or_refused(path: Path) -> bool | str:
     return True
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("is_linked", [False, True])
 @pytest.mark.parametrize("build", BUILDS, ids=" ".join)
 def test_a_table_that_was_removed(tmp_path, build, is_linked):

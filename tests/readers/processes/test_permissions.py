@@ -91,6 +91,7 @@ def refusing(here):
     return here
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("work", [row[1] for row in FORBIDDEN], ids=[row[0] for row in FORBIDDEN])
 def test_what_is_forbidden(work, refusing):
     assert run_in_child(lambda: (permissions.refuse_calls(), work())) == "EPERM"
