@@ -450,7 +450,8 @@ def gnu_build_id(notes: bytes, order: str) -> str | None:
     while position + 12 <= len(notes):
         name_size, size, kind = struct.unpack_from(order + "III", notes, position)
         content = position + 12 + (name_size + 3 & ~3)
-        if kind == 3 and notes[position + 12 : position + 12 + name_size] == b"GNU\0":
+        is_complete = content + size <= len(notes)
+        if kind == 3 and is_complete and notes[position + 12 : position + 12 + name_size] == b"GNU\0":
             return notes[content : content + size].hex()
         position = content + (size + 3 & ~3)
     return None

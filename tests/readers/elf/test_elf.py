@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import struct
 import subprocess
 import zlib
 from pathlib import Path
@@ -145,6 +146,20 @@ def test_build_id_is_what_the_linker_was_told(tmp_path):
         assert isinstance(image.section(".debug_info"), memoryview), "mapped, not copied"
     with elf.open_elf(build(tmp_path, "-Wl,--build-id=none")) as image:
         assert image.build_id is None
+
+
+def note(order: str, name: bytes, kind: int, content: bytes) -> bytes:
+    padded = (part + bytes(-len(part) % 4) for part in (name, content))
+    return struct.pack(order + "III", len(name), len(content), kind) + b"".join(padded)
+
+
+@pytest.mark.parametrize("order", "<>")
+def test_the_first_build_id_among_notes(order):
+    own, other = note(order, b"GNU\0", 3, b"\xab\xcd\xef"), note(order, b"GNU\0", 3, b"\1")
+    before = note(order, b"Linux\0", 3, b"abcd") + note(order, b"GNU\0", 1, b"x")
+    assert elf.gnu_build_id(before + own + other, order) == "abcdef"
+    for cut in range(12 + 4 + 3):
+        assert elf.gnu_build_id(before + own[:cut], order) is None
 
 
 @pytest.mark.parametrize("how", ["zlib", "zlib-gnu", "zstd"])
