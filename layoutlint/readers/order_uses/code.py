@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from functools import cached_property
 
@@ -19,7 +19,9 @@ _MACRO = re.compile(
 _CONTINUED = re.compile(r"\\(?=[ \t]*\r?\n)")
 _BRACKET = re.compile(r"[()\[\]{}]")
 _PAIRS = {")": "(", "]": "[", "}": "{"}
-_MOST_BRACES = 300
+_DIRECTIVE = re.compile(r"\n[ \t]*#")
+_LONGEST_NAME = 200
+"""The most characters of a declaration in which its name is searched, from its end."""
 _MOST_POPPED = 8
 """The most brackets that one closing bracket closes: those that another branch of `#if` left open."""
 _STOPS = re.compile(r"[(\[{,;)\]}]")
@@ -49,6 +51,9 @@ class Code:
         self.path = path
         self.text = text
         self._types: dict[str, tuple[tuple[int, int], ...]] = {}
+        self._directives: list[int] | None = None
+        self._members: dict[int, dict[str, int]] = {}
+        self._member_names: dict[int, tuple[str, ...]] = {}
 
     def types(self, pattern: str) -> tuple[tuple[int, int], ...]:
         """Return where a type is named: begin and end of each place."""
@@ -84,18 +89,52 @@ class Code:
         return names
 
     def brace_around(self, at: int) -> int | None:
-        """Return the offset of the innermost brace around an offset; None if many others are between."""
-        opening = at
-        for _ in range(_MOST_BRACES):
-            opening = self.text.rfind("{", 0, opening)
-            if opening < 0 or self.closings.get(opening, opening) > at:
-                break
-        return opening if opening >= 0 and self.closings.get(opening, opening) > at else None
+        """Return the offset of the innermost brace around an offset."""
+        places, around = self._braces_around
+        place = bisect_left(places, at)
+        return around[place - 1] if place else None
+
+    @cached_property
+    def _braces_around(self) -> tuple[list[int], list[int | None]]:
+        """The offsets of the braces that have a partner, and the innermost open brace behind each of them."""
+        braces = [(at, end) for at, end in self.closings.items() if self.text[at] == "{"]
+        ends = {end: at for at, end in braces}
+        places = sorted((*ends, *ends.values()))
+        stack: list[int] = []
+        around: list[int | None] = []
+        for place in places:
+            if place in ends:
+                stack.pop()
+            else:
+                stack.append(place)
+            around.append(stack[-1] if stack else None)
+        return places, around
+
+    def has_directive(self, raw: str, start: int, end: int) -> bool:
+        """Return whether a directive is between two offsets; `raw` is the text before its directives went."""
+        if self._directives is None:
+            self._directives = [match.start() for match in _DIRECTIVE.finditer(raw)]
+        return bisect_left(self._directives, start) < bisect_left(self._directives, end)
 
     def declared_name(self, start: int, end: int) -> str:
         """Return the name that a declaration in a range gives to a member; empty for a member without one."""
-        match = _NAME.search(self.text[start:end].rstrip()[-200:])
+        while end > start and self.text[end - 1].isspace():
+            end -= 1
+        match = _NAME.search(self.text[max(start, end - _LONGEST_NAME) : end])
         return (match[1] or match[2]) if match is not None else ""
+
+    def member_names(self, brace: int) -> tuple[str, ...]:
+        """Return the names of the members in a body in order, empty for one without a name."""
+        if brace not in self._member_names:
+            names = (self.declared_name(start, end) for start, end in self.parts(brace))
+            self._member_names[brace] = tuple(names)
+        return self._member_names[brace]
+
+    def member_places(self, brace: int) -> dict[str, int]:
+        """Return the position of each name among the members in a body."""
+        if brace not in self._members:
+            self._members[brace] = {name: at for at, name in enumerate(self.member_names(brace))}
+        return self._members[brace]
 
     def line(self, at: int) -> int:
         """Return the number of the line at an offset, from 1."""

@@ -30,6 +30,8 @@ _NEAR = 100
 _STEP = re.compile(r"\[[^\]]*\]|\.?(\w+)")
 _FIXED = re.compile(r"\b(?:__packed|packed|PACKED)\b")
 _DEEPEST = 8
+_LONGEST_ATTRIBUTES = 400
+"""The most characters behind a body in which its attributes are searched."""
 
 
 class Container(Record, frozen=True):
@@ -50,6 +52,11 @@ class Container(Record, frozen=True):
     end: int
     """The offset behind the brace that closes its body."""
     is_packed: bool
+
+    @property
+    def place(self) -> tuple[object, ...]:
+        """What tells it from others: its names, and where it is."""
+        return self.name, self.is_typedef, self.member, self.dims, self.inner, self.file, self.line, self.end
 
 
 def may_embed(text: str, type_pattern: str) -> bool:
@@ -82,7 +89,7 @@ def _containers_at(
     is_packed = False
     for brace in braces:
         end = code.closings[brace]
-        is_packed = is_packed or _FIXED.search(code.text[end : code.text.find(";", end)]) is not None
+        is_packed = is_packed or _FIXED.search(code.text, end, _end_of_attributes(code, end)) is not None
         members = _members(code, raw, brace, declared[0])
         column = brace - code.text.rfind("\n", 0, brace)
         own = names.get(brace) or [TypeName(f"at {code.path}:{code.line(brace)}:{column}")]
@@ -94,6 +101,12 @@ def _containers_at(
         inner = own[0].name
         following = _DECLARATOR.match(code.text, end + 1)
         declared = ("", 0) if following is None else (following[1], following[2].count("["))
+
+
+def _end_of_attributes(code: Code, end: int) -> int:
+    """Return the end of the declaration whose body ends at an offset, as far as attributes are read."""
+    semicolon = code.text.find(";", end, end + _LONGEST_ATTRIBUTES)
+    return semicolon if semicolon >= 0 else end + _LONGEST_ATTRIBUTES
 
 
 def _aggregate_braces(code: Code, at: int) -> Iterator[int]:
@@ -110,13 +123,12 @@ def _aggregate_braces(code: Code, at: int) -> Iterator[int]:
 
 def _members(code: Code, raw: str, brace: int, member: str) -> tuple[str, ...]:
     """Return the names of the members in a body; none if directives are between them, or one is not there."""
-    if re.search(r"\n[ \t]*#", raw[brace : code.closings[brace]]):
+    if code.has_directive(raw, brace, code.closings[brace]):
         return ()
-    names = tuple(code.declared_name(start, stop) for start, stop in code.parts(brace))
-    return names if member in names else ()
+    return code.member_names(brace) if member in code.member_places(brace) else ()
 
 
-def may_initialise(data: bytes, containers: Mapping[str, tuple[Container, ...]]) -> bool:
+def may_initialise(data: bytes, containers: Mapping[str, Sequence[Container]]) -> bool:
     """Return whether a text seems to have initialisers of containers."""
     if not containers:
         return False
@@ -124,7 +136,7 @@ def may_initialise(data: bytes, containers: Mapping[str, tuple[Container, ...]])
     return _VALUE_OF_BODY.search(data) is not None or next(names, None) is not None
 
 
-def _initialised_names(data: bytes, containers: Mapping[str, tuple[Container, ...]]) -> Iterator[str]:
+def _initialised_names(data: bytes, containers: Mapping[str, Sequence[Container]]) -> Iterator[str]:
     """Yield the containers that a text seems to initialise, maybe several times."""
     typedefs = frozenset(name for name, own in containers.items() if own[0].is_typedef)
     matches = chain(_VALUE_OF_TAG.finditer(data), _COMPOUND.finditer(data))
@@ -141,7 +153,7 @@ def _value_of_typedef(names: frozenset[str]) -> re.Pattern[bytes]:
 
 
 def find_uses(
-    code: Code, containers: Mapping[str, tuple[Container, ...]], judge: Judge
+    code: Code, containers: Mapping[str, Sequence[Container]], judge: Judge
 ) -> Iterator[OrderUse | ByMacro | Unresolved]:
     """Yield the uses in initialisers of containers."""
     values = _Values(code, containers, judge)
@@ -158,7 +170,7 @@ def find_uses(
 class _Values:
     """The values that initialisers of containers in a text give to the searched struct."""
 
-    def __init__(self, code: Code, containers: Mapping[str, tuple[Container, ...]], judge: Judge) -> None:
+    def __init__(self, code: Code, containers: Mapping[str, Sequence[Container]], judge: Judge) -> None:
         self._code = code
         self._containers = containers
         self._judge = judge

@@ -5,6 +5,7 @@ the other (C11 6.5.2.3, note 95 and paragraph 6).
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from math import prod
 from typing import NamedTuple
@@ -45,17 +46,31 @@ def find(code: Code, subject: Subject) -> Iterator[OrderUse | Overlay]:
     """Yield the members of unions that overlay a struct."""
     if "union" not in code.text:
         return
+    places: dict[int, list[tuple[int, int]]] = {}
     for start, end in code.types(subject.type_pattern):
         brace = code.brace_around(start)
-        if brace is None or _IS_UNION.search(code.text, max(0, brace - _NEAR), brace) is None:
-            continue
+        if brace is not None and _IS_UNION.search(code.text, max(0, brace - _NEAR), brace) is not None:
+            places.setdefault(brace, []).append((start, end))
+    for brace, types in places.items():
         parts = list(code.parts(brace))
-        own = next(((low, high) for low, high in parts if low <= start < high), None)
-        if own is None or _DECLARED.match(code.text, own[0], start) is None or "*" in code.text[end : own[1]]:
-            continue
-        for low, high in parts:
-            if (low, high) != own:
+        own = _parts_by_value(code, parts, types)
+        for low, high in parts if own else ():
+            if low not in own:
                 yield from _member_overlays(code, subject, low, high)
+
+
+def _parts_by_value(code: Code, parts: list[tuple[int, int]], types: list[tuple[int, int]]) -> set[int]:
+    """Return where the parts of a body begin that declare something of a type by value."""
+    own: set[int] = set()
+    for start, end in types:
+        place = bisect_right(parts, (start, len(code.text))) - 1
+        if place < 0:
+            continue
+        low, high = parts[place]
+        is_value = _DECLARED.match(code.text, low, start) is not None and "*" not in code.text[end:high]
+        if start < high and is_value:
+            own.add(low)
+    return own
 
 
 def _member_overlays(code: Code, subject: Subject, low: int, high: int) -> Iterator[OrderUse | Overlay]:

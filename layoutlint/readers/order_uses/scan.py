@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from layoutlint import files
@@ -85,7 +85,7 @@ class Question(NamedTuple):
     """What the second pass over all files looks for."""
 
     macros: frozenset[str]
-    containers: Mapping[str, tuple[Container, ...]]
+    containers: Mapping[str, Sequence[Container]]
     with_first_members: bool
     cast_files: frozenset[str]
     """The files with casts, in which first members are searched beside headers."""

@@ -91,7 +91,8 @@ class _Run:
         self._spread = spread
         self._files: list[FileUses] = []
         self._macros: dict[str, MacroValue] = {}
-        self._containers: dict[str, tuple[Container, ...]] = {}
+        self._containers: dict[str, list[Container]] = {}
+        self._container_places: set[tuple[object, ...]] = set()
         self._first_members: dict[str, str] = {}
         self._typedefs: dict[str, str] = {}
         self._bodies: dict[str, tuple[Leading, ...]] = {}
@@ -198,9 +199,9 @@ class _Run:
 
     def _add_containers(self, containers: Iterable[Container]) -> None:
         for each in containers:
-            known = self._containers.get(each.name, ())
-            if each not in known and each.name not in self._subject.names:
-                self._containers[each.name] = (*known, each)
+            if each.place not in self._container_places and each.name not in self._subject.names:
+                self._container_places.add(each.place)
+                self._containers.setdefault(each.name, []).append(each)
 
     def _containers_by_typedef(self) -> list[Container]:
         """Return the containers with a tag once more for each typedef that other declarations give them."""

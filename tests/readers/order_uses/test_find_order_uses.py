@@ -503,6 +503,7 @@ HOSTILE = [
     "(&r->head)[" * 20_000 + "struct ring",
     "union { " + "{ } " * 20_000 + "struct ring r; " * 20_000 + "}",
     "union { struct ring r; " * 20_000 + "}" * 20_000,
+    "union { " + "struct ring r; struct other s; " * 20_000 + "} u = { 1 };",
     "struct ring r; " + "typeof(r) " * 50_000,
     "struct ring r; typeof(" + "(" * 50_000 + "r" + ")" * 50_000,
     "struct a { int n; struct ring r; }; struct a x = { " + "1, " * 100_000 + "};",
