@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from layoutlint.comparison.allocations import Allocators
+from layoutlint.comparison.idle_rules import IdleRule, idle_rules
 from layoutlint.comparison.layouts import (
     LayoutChange,
     LayoutComparison,
@@ -13,7 +14,7 @@ from layoutlint.comparison.layouts import (
     compare_layouts,
 )
 from layoutlint.comparison.likely_sharing import LikelySharing
-from layoutlint.comparison.scope import report_within, scope_of, structs_within
+from layoutlint.comparison.scope import LACKS_UNUSED, Scopes, report_within, scope_of, structs_within
 from layoutlint.comparison.standings import Status
 from layoutlint.comparison.variables import VariableComparison, VariableQuery, compare_variables
 from layoutlint.comparison.verdicts import RuleChange, compare_reports
@@ -99,6 +100,8 @@ class Comparison(Record, frozen=True):
     """How the variables compare; None if they were not asked for."""
     allocators: Allocators = Allocators()
     """Where objects come from."""
+    idle_rules: tuple[IdleRule, ...] = ()
+    """The rules that compare nothing, and fail nothing."""
     likely: LikelySharing | None = None
     """What functions say about the fields that came to share a line; None if no sources were given."""
 
@@ -146,10 +149,14 @@ def compare(
     that `share` a line in more placements.
     """
     are_read = old.is_read and new.is_read
-    old, new, scope_notes = _narrow_to_common(old, new)
-    layouts = compare_layouts(old.structs, new.structs) if are_read else LayoutComparison((), (), 0, {})
-    layouts = replace(layouts, changes=tuple(c for c in layouts.changes if not _is_unread(c, old, new)))
-    changes = tuple(compare_reports(old.report, new.report, layouts.vanished)) if are_read else ()
+    scopes = Scopes(*(scope_of(side.label, side.report.readings, side.structs) for side in (old, new)))
+    old, new, scope_notes = _narrow_to_common(old, new, scopes)
+    layouts = LayoutComparison((), (), 0, {})
+    if are_read:
+        layouts = compare_layouts(old.structs, new.structs, scopes.are_alike)
+    known = tuple(change for change in layouts.changes if not _is_unread(change, old, new, scopes))
+    layouts = replace(layouts, changes=known)
+    changes = tuple(compare_reports(old.report, new.report, layouts.vanished, scopes)) if are_read else ()
     rules = tuple(change for change in changes if change.status is not Status.SAME or not change.rule.guess)
     variables = None if query is None else compare_variables(old.tables, new.tables, query)
     not_compared = [
@@ -170,9 +177,19 @@ def compare(
         *new.notes(),
     )
     notes = (*dict.fromkeys(notes), *(variables.notes if variables is not None else ()))
-    not_compared = list(dict.fromkeys(not_compared))
+    judged = (change.rule.id for change in changes)
+    idle = idle_rules((old.report, new.report), scopes, judged) if are_read else ()
     return Comparison(
-        old, new, layouts, rules, tuple(not_compared), notes, failures, allows_unknown, variables
+        old,
+        new,
+        layouts,
+        rules,
+        tuple(dict.fromkeys(not_compared)),
+        notes,
+        failures,
+        allows_unknown,
+        variables,
+        idle_rules=tuple(idle),
     )
 
 
@@ -190,29 +207,31 @@ def _variable_gaps(old: Side, new: Side, variables: VariableComparison) -> Itera
         yield NotCompared(new.label, "variables: no file has the name of one in the other input")
 
 
-def _narrow_to_common(old: Side, new: Side) -> tuple[Side, Side, tuple[str, ...]]:
+def _narrow_to_common(old: Side, new: Side, scopes: Scopes) -> tuple[Side, Side, tuple[str, ...]]:
     """Return two sides with the structs about which both say something, and notes on the others."""
-    scopes = [scope_of(side.report.readings, side.structs) for side in (old, new)]
-    if all(scope.is_whole for scope in scopes):
+    partial = [scope.label for scope in (scopes.old, scopes.new) if not scope.is_whole]
+    if not partial:
         return old, new, ()
-    partial = [side.label for side, scope in zip((old, new), scopes, strict=True) if not scope.is_whole]
     sides = [
         replace(
             side,
             structs=structs_within(side.structs, other),
             report=report_within(side.report, other),
         )
-        for side, other in ((old, scopes[1]), (new, scopes[0]))
+        for side, other in ((old, scopes.new), (new, scopes.old))
     ]
     notes = tuple(f"{label} is a snapshot of chosen structs; others are not compared" for label in partial)
     return sides[0], sides[1], notes
 
 
-def _is_unread(change: LayoutChange, old: Side, new: Side) -> bool:
+def _is_unread(change: LayoutChange, old: Side, new: Side, scopes: Scopes) -> bool:
     """Return whether a struct was not read in the input that seems to lack it."""
+    name = change.name
     if change.presence is Presence.ADDED:
-        return old.lacks(change.name)
-    return change.presence is Presence.REMOVED and new.lacks(change.name)
+        return old.lacks(name) or bool(scopes.absence_from(scopes.old, name))
+    return change.presence is Presence.REMOVED and (
+        new.lacks(name) or bool(scopes.absence_from(scopes.new, name))
+    )
 
 
 def _is_met(criterion: str, changes: Iterable[LayoutChange], rules: Iterable[RuleChange]) -> bool:
@@ -256,7 +275,7 @@ def fidelity_notes(old: Iterable[Reading], new: Iterable[Reading]) -> Iterator[s
     if readers[0] != readers[1]:
         yield f"read from {' and '.join(readers[0])} before and {' and '.join(readers[1])} now"
     if (readers[0] == ["clang"]) != (readers[1] == ["clang"]):
-        yield "debug information lacks types that are not used, and C sources have them"
+        yield f"{LACKS_UNUSED}; structs that one input lacks are not compared"
     if sorted(readers) == [["btf"], ["dwarf"]]:
         yield "BTF has structs that are local to functions, which are not read from DWARF"
     targets = [sorted({reading.target.name for reading in side}) for side in sides]

@@ -92,8 +92,13 @@ _IDENTITIES: tuple[Callable[[_Definition], object], ...] = (
 """What tells definitions of one name apart, the most certain first."""
 
 
-def compare_layouts(old: Iterable[Struct], new: Iterable[Struct]) -> LayoutComparison:
-    """Compare the structs of two inputs; those that are only declared are left out."""
+def compare_layouts(
+    old: Iterable[Struct], new: Iterable[Struct], finds_renamed: bool = True
+) -> LayoutComparison:
+    """Compare the structs of two inputs; those that are only declared are left out.
+
+    Without `finds_renamed`, a struct that one input lacks can exist there, and none counts as renamed.
+    """
     before, after = _group_by_name(old), _group_by_name(new)
     pairs: list[_Pair] = []
     not_compared: list[NotCompared] = []
@@ -101,7 +106,7 @@ def compare_layouts(old: Iterable[Struct], new: Iterable[Struct]) -> LayoutCompa
         matched, reason = _match(before.get(name, []), after.get(name, []))
         pairs += matched
         not_compared += [NotCompared(name[0], reason)] if reason else []
-    pairs = _find_renamed(pairs)
+    pairs = _find_renamed(pairs) if finds_renamed else pairs
     changes = list(_changes(pairs, not_compared))
     return LayoutComparison(
         tuple(_with_roots(changes)),

@@ -8,14 +8,18 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from layoutlint.judgement.finding import Finding, Report
-from layoutlint.model.reading import Reading
+from layoutlint.model.reading import SNAPSHOT_OF, Reading
 from layoutlint.model.record import Record, replace
 from layoutlint.model.structs import Struct
+
+LACKS_UNUSED = "debug information lacks types that are not used, and C sources have them"
 
 
 class Scope(Record, frozen=True):
     """The structs about which some readings say whether they are there."""
 
+    label: str
+    """The name of the input."""
     readings: tuple[Reading, ...]
     names: frozenset[str]
     """The structs that are there."""
@@ -32,10 +36,43 @@ class Scope(Record, frozen=True):
         return any(reading.chosen is not None and reading.chosen.has_name(name) for reading in self.readings)
 
 
-def scope_of(readings: Iterable[Reading], structs: Iterable[Struct]) -> Scope:
+    @property
+    def is_source(self) -> bool:
+        """Whether it was read from C sources only."""
+        return {reading.reader.removeprefix(SNAPSHOT_OF) for reading in self.readings} == {"clang"}
+
+    def missing_folder(self, name: str) -> str:
+        """Return the folder with the definition of a struct, if this is a tree without it; else empty."""
+        headers = (each for reading in self.readings for each in reading.missing_headers)
+        return next((each.folder for each in headers if each.struct == name), "")
+
+
+def scope_of(label: str, readings: Iterable[Reading], structs: Iterable[Struct]) -> Scope:
     """Return the scope of one side."""
     names = (name for struct in structs for name in (struct.name, *struct.aliases))
-    return Scope(tuple(readings), frozenset(names))
+    return Scope(label, tuple(readings), frozenset(names))
+
+
+class Scopes(Record, frozen=True):
+    """The scopes of both sides."""
+
+    old: Scope
+    new: Scope
+
+    @property
+    def are_alike(self) -> bool:
+        """Whether a struct that one side lacks does not exist there, as far as one of its folders has it."""
+        return not (self.old.readings and self.new.readings) or self.old.is_source == self.new.is_source
+
+    def absence_from(self, side: Scope, name: str) -> str:
+        """Return why a struct that only the other side has can exist on this one; empty if it cannot."""
+        if name in side.names:
+            return ""
+        word = "old" if side is self.old else "new"
+        folder = side.missing_folder(name)
+        if folder:
+            return f"the {word} input has no {folder}, where it is defined"
+        return "" if self.are_alike else f"the {word} input does not define it, and {LACKS_UNUSED}"
 
 
 def structs_within(structs: Iterable[Struct], other: Scope) -> tuple[Struct, ...]:

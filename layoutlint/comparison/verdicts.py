@@ -6,11 +6,14 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
 
+from layoutlint.comparison.scope import Scopes
 from layoutlint.comparison.standings import Key, Status, compare_standings, finding_key, standing
 from layoutlint.judgement.finding import Finding, Report
-from layoutlint.judgement.rule import Rule, Severity
+from layoutlint.judgement.rule import VARIABLES, Rule, Severity
 from layoutlint.judgement.verdict import Outcome
 from layoutlint.model.record import Record
+
+_NOT_JUDGED = "the rule does not judge it any more"
 
 
 class PairChange(Record, frozen=True):
@@ -70,11 +73,13 @@ class RuleChange(Record, frozen=True):
         return self.rule.severity is not Severity.NOTE and self.finding.suppressed is None
 
 
-def compare_reports(old: Report, new: Report, vanished: Mapping[str, str]) -> Iterator[RuleChange]:
+def compare_reports(
+    old: Report, new: Report, vanished: Mapping[str, str], scopes: Scopes
+) -> Iterator[RuleChange]:
     """Yield every rule that judged a struct in both reports, or in one of them.
 
     `vanished` has the structs that the new input lacks, with the reason. A rule whose `when` excludes one of
-    the inputs is left out.
+    the inputs is left out. One on a struct that an input can have outside of its scope is not compared.
     """
     before, after = _group_by_key(old), _group_by_key(new)
     lacking = {each.by: each.reason for each in new.coverage.unresolved}
@@ -84,10 +89,10 @@ def compare_reports(old: Report, new: Report, vanished: Mapping[str, str]) -> It
         if (not news and key[0] in skipped[1]) or (not olds and key[0] in skipped[0]):
             continue
         if len(olds) > 1 or len(news) > 1:
-            yield from _compare_namesakes(olds, news)
+            yield from _compare_namesakes(olds, news, scopes)
         else:
-            reasons = {**vanished, **({key[1]: lacking[key[0]]} if key[0] in lacking else {})}
-            yield _compare(olds[0] if olds else None, news[0] if news else None, reasons)
+            reasons = {key[1]: lacking.get(key[0], _NOT_JUDGED), **vanished}
+            yield _compare(olds[0] if olds else None, news[0] if news else None, reasons, scopes)
 
 
 def _group_by_key(report: Report) -> dict[Key, list[Finding]]:
@@ -98,13 +103,13 @@ def _group_by_key(report: Report) -> dict[Key, list[Finding]]:
     return findings
 
 
-def _compare_namesakes(old: list[Finding], new: list[Finding]) -> Iterator[RuleChange]:
+def _compare_namesakes(old: list[Finding], new: list[Finding], scopes: Scopes) -> Iterator[RuleChange]:
     """Compare the definitions of one name by their files; refuse what these do not tell apart."""
     sides = tuple(_group_by_file(findings) for findings in (old, new))
     for file in sorted({*sides[0], *sides[1]}):
         olds, news = (side.get(file, []) for side in sides)
         if len(olds) == len(news) == 1:
-            yield _compare(olds[0], news[0], {})
+            yield _compare(olds[0], news[0], {}, scopes)
         elif (one := next(iter((*news, *olds)), None)) is not None:
             reason = f"{len(old)} definitions before and {len(new)} now, which cannot be matched"
             is_new = bool(news)
@@ -119,21 +124,32 @@ def _group_by_file(findings: Iterable[Finding]) -> dict[str, list[Finding]]:
     return by_file
 
 
-def _compare(old: Finding | None, new: Finding | None, reasons: Mapping[str, str]) -> RuleChange:
+def _compare(
+    old: Finding | None, new: Finding | None, reasons: Mapping[str, str], scopes: Scopes
+) -> RuleChange:
     """Compare two findings; `reasons` are why the new input has no finding on a struct."""
-    reason = _reason_against(old, new, reasons)
+    reason = _reason_of_absence(old, new, reasons, scopes) or _reason_of_unknown(old, new)
     if reason:
         return RuleChange(old, new, Status.NOT_COMPARED, reason)
     status = compare_standings(standing(old), standing(new))
     return RuleChange(old, new, status, pairs=tuple(_compare_pairs(old, new)))
 
 
-def _reason_against(old: Finding | None, new: Finding | None, reasons: Mapping[str, str]) -> str:
-    """Return why two findings cannot be compared; empty if they can."""
-    if new is None:
-        name = old.struct.name if old is not None and old.struct is not None else ""
-        return reasons.get(name, "the rule does not judge it any more")
-    if new.verdict.outcome is Outcome.UNKNOWN:
+def _reason_of_absence(
+    old: Finding | None, new: Finding | None, reasons: Mapping[str, str], scopes: Scopes
+) -> str:
+    """Return why the one input without a finding says nothing about the struct; empty if it does."""
+    one = new or old
+    if one is None or (old is not None and new is not None):
+        return ""
+    name = finding_key(one)[1]
+    absence = "" if name == VARIABLES else scopes.absence_from(scopes.old if new else scopes.new, name)
+    return absence or ("" if new else reasons.get(name, _NOT_JUDGED))
+
+
+def _reason_of_unknown(old: Finding | None, new: Finding | None) -> str:
+    """Return why a finding is unknown, the new one first; empty if both are known."""
+    if new is not None and new.verdict.outcome is Outcome.UNKNOWN:
         return new.verdict.message
     if old is not None and old.verdict.outcome is Outcome.UNKNOWN:
         return f"it was unknown before: {old.verdict.message}"

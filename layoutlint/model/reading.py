@@ -83,6 +83,21 @@ class MissingVariable(Record, frozen=True):
         return f"`{self.name}`{self.hint}"
 
 
+class MissingHeader(Record, frozen=True):
+    """The header of a requested struct, in a top folder that a tree of sources lacks."""
+
+    struct: str
+    header: str
+
+    @property
+    def folder(self) -> str:
+        """The folder that the tree lacks: `mm/`."""
+        return self.header.partition("/")[0] + "/"
+
+    def __str__(self) -> str:
+        return f"struct {self.struct} is defined in {self.header}, and this tree has no {self.folder}"
+
+
 SNAPSHOT_OF = "snapshot of "
 """Before the reader of the input that a snapshot is about, in `Reading.reader`."""
 
@@ -169,6 +184,8 @@ class Reading(Record, frozen=True):
     """Variables at their addresses, as requested by `Wanted.misplaced`."""
     missing_variables: tuple[MissingVariable, ...] = ()
     """Variables that were requested by name, and that the input does not have."""
+    missing_headers: tuple[MissingHeader, ...] = ()
+    """The headers of requested structs that are outside of this tree."""
     strays: tuple[Stray, ...] = ()
     names: frozenset[str] = frozenset()
     omissions: tuple[Omission, ...] = ()

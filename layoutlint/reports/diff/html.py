@@ -39,7 +39,7 @@ def render(comparison: Comparison) -> str:
         "rules": list(_rules(comparison)),
         "changes": [_change(change, numbers, comparison) for change in changes],
         "not_compared": [f"{each.name}: {each.reason}" for each in comparison.not_compared],
-        "notes": list(comparison.notes),
+        "notes": [*comparison.notes, *phrases.idle_rules(comparison.idle_rules, lists_excluded=True)],
     }
     return page(title, data | {"result": result, "report": None, "judged": judged, "diff": own})
 
@@ -85,6 +85,7 @@ def _change(
     line = change.struct.target.line_size
     sentences = [phrases.edit(edit) for edit in change.edits.edits]
     sentences += [phrases.move(move, line) for move in change.edits.moves]
+    sentences += phrases.straddles(change)
     sentences += phrases.allocations(change, comparison.allocators)
     if change.root:
         sentences.append(f"because struct {change.root} changed")

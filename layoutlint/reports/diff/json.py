@@ -12,6 +12,7 @@ from layoutlint.comparison.edits import Edit, Move
 from layoutlint.comparison.layouts import LayoutChange, Presence
 from layoutlint.comparison.likely_sharing import LikelyPair, LikelySharing
 from layoutlint.comparison.standings import Status
+from layoutlint.comparison.straddles import StraddleChange, straddle_changes
 from layoutlint.comparison.verdicts import PairChange, RuleChange
 from layoutlint.geometry.layout import Layout, Place
 from layoutlint.judgement.finding import Finding
@@ -36,6 +37,10 @@ def render(comparison: Comparison) -> str:
         "variables": variables(comparison.variables),
         "likely_sharing": None if comparison.likely is None else _likely_sharing(comparison.likely),
         "not_compared": [{"name": each.name, "reason": each.reason} for each in comparison.not_compared],
+        "idle_rules": [
+            {"rule": each.rule, "struct": each.struct, "reason": each.reason, "is_excluded": each.is_excluded}
+            for each in comparison.idle_rules
+        ],
         "notes": list(comparison.notes),
         "compared": comparison.layouts.compared,
         "failures": list(comparison.failures),
@@ -84,6 +89,7 @@ def _struct(
         "hole_bits": [None if layout is None else hole_bits(layout) for layout in layouts],
         "align": [_align(layout) for layout in layouts],
         "moved": [_move(move, change.struct.target.line_size) for move in change.edits.moves],
+        "straddles": [_straddle(each) for each in straddle_changes(change)],
         "edits": [_edit(edit) for edit in change.edits.edits],
         "cause": _cause(change.edits.cause),
         "root": change.root or None,
@@ -144,6 +150,14 @@ def _move(move: Move, line: int) -> dict[str, Any]:
         "new_bit": move.new.bit_offset if move.new.field.is_bitfield else None,
         "lines": [move.old.offset // line, move.new.offset // line],
         "cause": None if move.cause is None else move.cause.path,
+    }
+
+
+def _straddle(each: StraddleChange) -> dict[str, Any]:
+    return {
+        "path": each.path,
+        "offset": [None if place is None else place.offset for place in (each.old, each.new)],
+        "lines": [len(lines) for lines in each.lines],
     }
 
 

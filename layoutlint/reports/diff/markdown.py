@@ -39,6 +39,7 @@ def render(comparison: Comparison) -> str:
         *_structs(comparison),
         *(part for table in variables for part in _variables(table)),
         *_refusals(comparison),
+        *_idle_rules(comparison),
     )
     top = f"{head}{''.join(notes)}\n"
     return top + "".join(_fit_parts(parts, _MOST_CHARACTERS - len(top)))
@@ -96,6 +97,7 @@ def _rows(change: LayoutChange, allocators: Allocators) -> Iterator[str]:
     line_size = change.struct.target.line_size
     yield from (phrases.edit(edit) for edit in change.edits.edits)
     yield from (phrases.move(move, line_size) for move in phrases.line_moves(change))
+    yield from phrases.straddles(change)
     yield from phrases.allocations(change, allocators)
     yield from filter(None, (phrases.containers(change.containers),))
 
@@ -112,6 +114,12 @@ def _refusals(comparison: Comparison) -> Iterator[str]:
     for number, each in enumerate(comparison.not_compared):
         heading = "" if number else "\n**Not compared:**\n\n"
         yield f"{heading}- {text(f'{each.name}: {each.reason}')}\n"
+
+
+def _idle_rules(comparison: Comparison) -> Iterator[str]:
+    if comparison.idle_rules:
+        rows = phrases.idle_rules(comparison.idle_rules, lists_excluded=True)
+        yield "\n" + _details("rules that compare nothing", map(text, rows))
 
 
 def _details(summary: str, rows: Iterable[str]) -> str:

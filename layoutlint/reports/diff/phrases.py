@@ -7,9 +7,11 @@ from collections.abc import Iterable, Iterator
 from layoutlint.comparison.allocations import Allocators, SlabChange, room_changes
 from layoutlint.comparison.comparison import Comparison, hole_bits, line_count
 from layoutlint.comparison.edits import Edit, EditKind, Move
+from layoutlint.comparison.idle_rules import IdleRule
 from layoutlint.comparison.layouts import LayoutChange, Presence
 from layoutlint.comparison.likely_sharing import LikelyPair, LikelySharing
 from layoutlint.comparison.standings import Status
+from layoutlint.comparison.straddles import StraddleChange, straddle_changes, straddle_count
 from layoutlint.comparison.verdicts import PairChange, RuleChange
 from layoutlint.errors import EXIT_FINDINGS, EXIT_UNKNOWN
 from layoutlint.geometry.allocators import class_name
@@ -109,6 +111,9 @@ def _figures(change: LayoutChange) -> Iterator[str]:
     holes = [hole_bits(layout) for layout in layouts]
     if holes[0] != holes[1]:
         yield f"holes {_bytes(holes[0])} -> {_bytes(holes[1])}"
+    straddles = straddle_count(change.old), straddle_count(change.new)
+    if straddles[0] != straddles[1]:
+        yield f"fields across two lines {straddles[0]} -> {straddles[1]}"
     if change.is_realigned:
         aligns = ["/".join(map(str, layout.alignments)) for layout in layouts]
         yield f"alignment {aligns[0]} -> {aligns[1]}"
@@ -179,6 +184,36 @@ def move(move: Move, line: int) -> str:
     is_own = move.cause is not None and move.cause.path == move.new.path
     pushed = f", pushed by `{move.cause.path}`" if move.cause is not None and not is_own else ""
     return f"{offsets}, {lines}{pushed}"
+
+
+def straddles(change: LayoutChange) -> Iterator[str]:
+    """Yield the fields that began or ceased to lie on two lines of an object that starts on one."""
+    for each in straddle_changes(change):
+        if each.begins and each.new is not None:
+            first, last = each.lines[1][0], each.lines[1][-1]
+            yield f"now across two lines: `{each.path}` at {each.new.extent}, lines {first} and {last}"
+        elif each.old is not None:
+            yield f"no longer across two lines: `{each.path}`, {_place_now(each)}"
+
+
+def _place_now(each: StraddleChange) -> str:
+    return "removed" if each.new is None else f"at {each.new.extent} now"
+
+
+def idle_rules(rules: Iterable[IdleRule], lists_excluded: bool) -> Iterator[str]:
+    """Yield the structs of rules that compare nothing, by reason; excluded rules are else only counted."""
+    by_reason: dict[str, dict[str, None]] = {}
+    excluded = 0
+    for rule in rules:
+        if rule.is_excluded and not lists_excluded:
+            excluded += 1
+        else:
+            name = f"{rule.rule} on {rule.struct}" if rule.is_excluded else rule.struct
+            by_reason.setdefault(rule.reason, {})[name] = None
+    for reason, names in by_reason.items():
+        yield f"{', '.join(names)}: {reason}"
+    if excluded:
+        yield f"{quantity(excluded, 'rule')}: the `when` of each excludes an input (-v lists them)"
 
 
 def containers(names: Iterable[str]) -> str:

@@ -53,6 +53,7 @@ def _lines(comparison: Comparison, width: int, verbose: bool) -> Iterator[Line]:
     for table in comparison.variables.tables if comparison.variables is not None else ():
         yield from _variables(table, width, verbose)
     yield from _refusals(comparison.not_compared, width, verbose)
+    yield from _idle_rules(comparison, width, verbose)
     yield from paragraph("", phrases.tally(comparison), width, "bold")
     style = "bold red" if comparison.exit_status else "bold green"
     yield line((f"exit {comparison.exit_status}: {phrases.exit_meaning(comparison)}", style))
@@ -69,6 +70,16 @@ def _refusals(rows: tuple[NotCompared, ...], width: int, verbose: bool) -> Itera
         shown = ", ".join(group) if verbose else first_few(group, _MOST_NAMES)
         yield from paragraph("  ", f"{shown}: {reason}", width)
     if names:
+        yield line()
+
+
+def _idle_rules(comparison: Comparison, width: int, verbose: bool) -> Iterator[Line]:
+    rows = list(phrases.idle_rules(comparison.idle_rules, verbose))
+    if rows:
+        yield line(("rules that compare nothing", "bold"))
+    for row in rows:
+        yield from paragraph("  ", row, width)
+    if rows:
         yield line()
 
 
@@ -138,9 +149,21 @@ def _struct(change: LayoutChange, allocators: Allocators, width: int, verbose: b
         yield from paragraph("    ", phrases.move(move, change.struct.target.line_size), width)
     if len(shown) < len(moves):
         yield line(f"    and {len(moves) - len(shown)} more (-v shows all)")
-    for text in (*phrases.allocations(change, allocators), phrases.containers(change.containers)):
-        if text:
-            yield from paragraph("  ", text, width)
+    rows = (
+        *_straddles(change, verbose),
+        *phrases.allocations(change, allocators),
+        *filter(None, (phrases.containers(change.containers),)),
+    )
+    for row in rows:
+        yield from paragraph("  ", row, width)
+
+
+def _straddles(change: LayoutChange, verbose: bool) -> Iterator[str]:
+    rows = list(phrases.straddles(change))
+    shown = rows if verbose else rows[:_MOST_MOVES]
+    yield from shown
+    if len(shown) < len(rows):
+        yield f"and {len(rows) - len(shown)} more (-v shows all)"
 
 
 def _variables(table: TableComparison, width: int, verbose: bool) -> Iterator[Line]:

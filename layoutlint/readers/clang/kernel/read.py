@@ -9,7 +9,7 @@ from functools import cached_property
 
 from layoutlint import files
 from layoutlint.errors import ReadError
-from layoutlint.model.reading import Reading, ReadOptions
+from layoutlint.model.reading import MissingHeader, Reading, ReadOptions
 from layoutlint.model.record import Record, field, replace
 from layoutlint.model.structs import Struct
 from layoutlint.model.wanted import Wanted
@@ -85,6 +85,8 @@ class _KernelReader(Record, dict=True):
     options: ReadOptions
     outcome: parallel.Outcome = field(default_factory=lambda: parallel.Outcome((), ()))
     notes: list[str] = field(default_factory=list)
+    missing_headers: list[MissingHeader] = field(default_factory=list)
+    """The headers of requested structs, in folders that the tree lacks."""
     given_up: set[str] = field(default_factory=set)
     """Names that are certainly not in this tree."""
     no_structs: set[str] = field(default_factory=set)
@@ -107,9 +109,16 @@ class _KernelReader(Record, dict=True):
         self._drop_repeated()
         # A name that no text defines cannot be missing because of an error.
         wanted = replace(self.wanted, names=self.wanted.names - self.in_no_text - self.no_structs)
-        notes = self.notes if self.tree.note is None else [self.tree.note, *self.notes]
+        notes = [*map(str, self.missing_headers), *self.notes]
+        notes = notes if self.tree.note is None else [self.tree.note, *notes]
         result = parallel.reading(path, self.outcome, wanted, notes, is_configured=True)
-        return replace(result, config=self.tree.config, is_kernel=True, kernel=self.tree.version)
+        return replace(
+            result,
+            config=self.tree.config,
+            is_kernel=True,
+            kernel=self.tree.version,
+            missing_headers=tuple(self.missing_headers),
+        )
 
     def run(self, parts: Sequence[Unit]) -> None:
         """Parse units and add their results."""
@@ -136,7 +145,7 @@ class _KernelReader(Record, dict=True):
         top = header.partition("/")[0]
         if top in _SOURCES and not files.is_folder(os.path.join(self.tree.source, top)):
             self.given_up.add(name)
-            self.notes.append(f"struct {name} is defined in {header}, and this tree has no {top}/")
+            self.missing_headers.append(MissingHeader(name, header))
 
     def resolve(self, header: str) -> str | None:
         """Return the file of an include name, or of a path inside the tree; None if there is none."""
