@@ -43,6 +43,15 @@ class JudgedStruct(Record, frozen=True):
         return self.struct.bit_size is not None and self.struct.problem is None
 
 
+class Failure(Record, frozen=True):
+    """Something of a document that could not be read."""
+
+    text: str
+    """A sentence that begins with the file."""
+    line: int | None = None
+    """The line of the document where the cause is, from 1; None if it is elsewhere or unknown."""
+
+
 class JudgedDocument(Record, frozen=True):
     """A C file, judged."""
 
@@ -50,8 +59,7 @@ class JudgedDocument(Record, frozen=True):
     """The structs that the file defines, also those without a reliable layout, in the order of the text."""
     others: tuple[Finding, ...] = ()
     """Findings at places of the file that are on none of its structs."""
-    failures: tuple[str, ...] = ()
-    """What could not be read, as sentences that begin with the file."""
+    failures: tuple[Failure, ...] = ()
     paths: tuple[tuple[str, str], ...] = ()
     """The absolute paths of the files that findings name, by these names."""
     is_kernel: bool = False

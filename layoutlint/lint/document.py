@@ -13,7 +13,7 @@ from layoutlint.geometry.containers import Index, TooManyContainers
 from layoutlint.geometry.layout import Layout
 from layoutlint.geometry.placement import Placements
 from layoutlint.judgement.context import Access, CannotTell
-from layoutlint.judgement.document import Holder, JudgedDocument, JudgedStruct
+from layoutlint.judgement.document import Failure, Holder, JudgedDocument, JudgedStruct
 from layoutlint.judgement.finding import Finding, Report
 from layoutlint.judgement.rule import Pack
 from layoutlint.lint import query, run
@@ -21,6 +21,7 @@ from layoutlint.lint.judged_input import JudgedInput
 from layoutlint.lint.options import Options
 from layoutlint.lint.placing import RulePlacements
 from layoutlint.lint.reading import Inputs, embedded_names, read_inputs
+from layoutlint.model.reading import Unread
 from layoutlint.model.record import Record, replace
 from layoutlint.model.structs import Struct
 from layoutlint.model.wanted import Wanted
@@ -74,7 +75,7 @@ def judge(
     result = JudgedDocument(
         structs,
         tuple(finding for finding in others if names.path(finding.place.file) == names.own),
-        tuple(str(unread) for unread in (report.unread if report is not None else inputs.unread)),
+        tuple(names.failure(unread) for unread in (report.unread if report is not None else inputs.unread)),
         tuple(sorted(names.finding_names(findings).items())),
         any(reading.is_kernel for reading in inputs.readings),
     )
@@ -182,6 +183,12 @@ class _FileNames:
             is_own = at is None and self.own == places[0]
             self._known[name] = self.own if is_own else name if at is None else files.real_path(at)
         return self._known[name]
+
+    def failure(self, unread: Unread) -> Failure:
+        """Return a failure, with its line if it is in the document."""
+        place = unread.place
+        is_own = place is not None and self.path(place.file) == self.own
+        return Failure(str(unread), place.line if place is not None and is_own else None)
 
     def finding_names(self, findings: Iterable[Finding]) -> dict[str, str]:
         """Return the files that findings name, by these names."""

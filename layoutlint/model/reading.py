@@ -13,7 +13,7 @@ from layoutlint.model.declared import StructDeclaration
 from layoutlint.model.randomised import ShufflingEvidence
 from layoutlint.model.record import Record
 from layoutlint.model.storage import Storage
-from layoutlint.model.structs import Field, Stray, Struct
+from layoutlint.model.structs import Field, Source, Stray, Struct
 from layoutlint.model.target import Target
 from layoutlint.phrases import first_few
 
@@ -29,6 +29,8 @@ class Unread(Record, frozen=True):
     """The builds of a matrix to which it applies."""
     lacks_debug_information: bool = False
     """Whether it can be read, and has neither DWARF nor BTF."""
+    place: Source | None = None
+    """The place of the error that is the reason, if it is in a text."""
 
     @classmethod
     def of_error(cls, error: ReadError) -> Unread:

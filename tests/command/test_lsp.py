@@ -108,6 +108,17 @@ def test_a_text_with_errors_keeps_the_last_good_findings(editor: Editor, folder:
     editor.close(name)
 
 
+def test_an_error_that_hides_a_struct_is_shown_at_its_line(editor: Editor, folder: Path):
+    """The error is in the text, or in a header, where the first line stands for it."""
+    (folder / "bad.h").write_text("\n\nstruct __lost bad { int a; };\n")
+    name = editor.open(folder / "lost.h", "\n" + RING.replace("struct ring", "struct __lost ring"))
+    assert rows(editor.diagnostics(name))[0] == ("not-read", 1, 0)
+    (found, *_) = editor.rejudge(name, '#include "bad.h"\n')
+    assert rows([found]) == [("not-read", 0, 0)]
+    assert "bad.h:3:" in found.message
+    editor.close(name)
+
+
 def test_annotations_in_a_text_that_is_nowhere_on_disk(editor: Editor):
     name = editor.open("untitled:Untitled-1", NOTED)
     assert [line for _, line, _ in rows(editor.diagnostics(name))] == [1]

@@ -10,6 +10,7 @@ from lsprotocol import types
 from layoutlint import escapes
 from layoutlint.commands.language_server.documents import Kept, OpenDocument, uri_of
 from layoutlint.commands.language_server.positions import span
+from layoutlint.judgement.document import Failure
 from layoutlint.judgement.finding import Finding
 from layoutlint.judgement.rule import Severity
 from layoutlint.judgement.verdict import Outcome
@@ -25,7 +26,6 @@ _SEVERITIES = {
     Severity.NOTE: types.DiagnosticSeverity.Information,
 }
 _LINK = re.compile(r"https?://[^\s<>\"`]+[^\s<>\"`.,;:)]")
-_PLACE = re.compile(r"(?P<file>[^:\n]+):(?P<line>\d+)(?::\d+)?: ")
 _MOST = 1_000
 """The most diagnostics of one file."""
 
@@ -142,14 +142,11 @@ def _whole_line(source: Source) -> types.Range:
 
 def _failure_diagnostics(document: OpenDocument, encoding: str) -> Iterator[types.Diagnostic]:
     """Yield what could not be read, and mistakes in rule files."""
-    failures: tuple[str, ...] = (document.failure,) if document.failure else ()
+    failures: tuple[Failure, ...] = (Failure(document.failure),) if document.failure else ()
     if document.result is not None and not failures:
         failures = document.result.failures
     for failure in failures:
-        match = _PLACE.search(failure)
-        is_own = match is not None and match["file"].endswith(document.name)
-        line = int(match["line"]) - 1 if match is not None and is_own else 0
-        yield _information(document, line, NOT_READ, failure, encoding)
+        yield _information(document, (failure.line or 1) - 1, NOT_READ, failure.text, encoding)
     for mistake in document.mistakes[:1]:
         rest = len(document.mistakes) - 1
         more = f" (and {rest} more)" if rest else ""

@@ -121,7 +121,7 @@ class OpenDocument:
                 self.kept[judged.name] = replace(before[judged.name], stale=problem)
         if document.failures:
             for name, kept in before.items():
-                self.kept.setdefault(name, replace(kept, stale=document.failures[0]))
+                self.kept.setdefault(name, replace(kept, stale=document.failures[0].text))
         self.result, self.failure = document, ""
         self.paths.update(document.paths)
 

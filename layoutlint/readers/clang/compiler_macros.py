@@ -33,7 +33,7 @@ def find_doubtful_mentions(
     for doubt in doubts_by_names.values():
         names = re.compile(rf"(?<!\w)(?:{doubt.names})(?!\w)".encode())
         if mention := names.search(words):
-            yield Diagnostic(None, 0, _message(doubt, mention[0]), True, True)
+            yield Diagnostic(None, 0, 0, _message(doubt, mention[0]), True, True)
         for file, text in texts.items():
             yield from _mentions(doubt, names, file, text, places)
 
@@ -64,7 +64,7 @@ def _mentions(
             continue
         line = text.count(b"\n", 0, mention.start()) + 1
         message = f"{places.reported_name(file)}:{line}: {_message(doubt, mention[0])}"
-        yield Diagnostic(file, mention.start(), message, not is_local, True)
+        yield Diagnostic(file, mention.start(), line, message, not is_local, True)
         is_reported = is_reported or not is_local
 
 

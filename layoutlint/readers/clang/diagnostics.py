@@ -31,6 +31,8 @@ class Diagnostic(Record, frozen=True):
 
     file: int | None
     offset: int
+    line: int
+    """The line in the file, from 1; 0 for the command line."""
     text: str
     """`file:line:col: error: message`."""
     is_global: bool
@@ -42,6 +44,19 @@ class Diagnostic(Record, frozen=True):
     construct: str | None = None
     """The construct of C++ that it is about; None for another error."""
     is_warning: bool = False
+
+
+class ErrorOrigin(Record, frozen=True):
+    """Where an error of a unit comes from."""
+
+    file: str
+    """Its name in reports; empty for the command line."""
+    line: int
+    """The line in the file, from 1; 0 for the command line."""
+    directive: int
+    """The offset in the unit's own file of the directive that leads there; -1 for none."""
+    text: str
+    """`file:line:col: error: message`."""
 
 
 def read_diagnostics(
@@ -80,8 +95,10 @@ def _read(lib: Any, unit: int, raw: int, places: Places, remedies: Remedies | No
     is_stop = category == _PREPROCESSOR[1] and severity >= libclang.ERROR
     is_cause = construct is not None or missing is not None or is_stop
     text = f"{location}{word}: {message}"
-    is_warning = severity == libclang.WARNING
-    return Diagnostic(spot.file, spot.offset, text, is_global, False, is_cause, construct, is_warning)
+    return Diagnostic(
+        spot.file, spot.offset, spot.line, text, is_global, False, is_cause, construct,
+        is_warning=severity == libclang.WARNING,
+    )  # fmt: skip
 
 
 def _construct(lib: Any, unit: int, spot: libclang.Spot, message: str) -> str | None:

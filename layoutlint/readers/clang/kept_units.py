@@ -216,15 +216,15 @@ def _editable(request: Request) -> Request | None:
 def _is_same(first: ParsedUnit, second: ParsedUnit) -> bool:
     """Return whether results are the same; where in the unit's file an error is depends on that file."""
     return replace(first, unit=second.unit, error_origins=second.error_origins) == second and [
-        (file, error) for file, _, error in first.error_origins
-    ] == [(file, error) for file, _, error in second.error_origins]
+        (origin.file, origin.text) for origin in first.error_origins
+    ] == [(origin.file, origin.text) for origin in second.error_origins]
 
 
 def _of_request(result: ParsedUnit, request: Request) -> ParsedUnit:
     """Return a result as that of the unit of a request."""
     if request.unit.header is None:
         return replace(result, unit=request.unit)
-    origins = tuple((file, min(offset, 0), text) for file, offset, text in result.error_origins)
+    origins = tuple(replace(each, directive=min(each.directive, 0)) for each in result.error_origins)
     return replace(result, unit=request.unit, error_origins=origins)
 
 

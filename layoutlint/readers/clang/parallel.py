@@ -120,7 +120,7 @@ def units_with_errors(outcome: Outcome, structs: tuple[Struct, ...], wanted: Wan
         if errors:
             rest = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
             why = f"{_missing_text(structs, wanted)}, with errors: {errors[0]}{rest}"
-            failures.append(Unread(parsed.unit.origin, why))
+            failures.append(Unread(parsed.unit.origin, why, place=parsed.place_of(errors[0])))
     return tuple(failures)
 
 

@@ -13,7 +13,7 @@ from layoutlint.errors import ReadError
 from layoutlint.model.declared import StructDeclaration
 from layoutlint.model.reading import InputText
 from layoutlint.model.record import Record
-from layoutlint.model.structs import Field, Struct
+from layoutlint.model.structs import Field, Source, Struct
 from layoutlint.model.target import Target, target_named
 from layoutlint.model.wanted import Wanted
 from layoutlint.readers.clang import (
@@ -27,7 +27,7 @@ from layoutlint.readers.clang import (
 )
 from layoutlint.readers.clang.annotation_tags import Annotations, mentions_annotations
 from layoutlint.readers.clang.definitions import Definitions
-from layoutlint.readers.clang.diagnostics import Diagnostic
+from layoutlint.readers.clang.diagnostics import Diagnostic, ErrorOrigin
 from layoutlint.readers.clang.file_names import Places
 from layoutlint.readers.clang.flags import Doubt
 from layoutlint.readers.clang.listing import Listing, Scope
@@ -95,9 +95,8 @@ class ParsedUnit(Record, frozen=True):
     """Requested definitions, then requested names that are only declared (bit_size None)."""
     errors: tuple[str, ...]
     """`file:line:col: error: text`, in order; `warnings` are among them."""
-    error_origins: tuple[tuple[str, int, str], ...]
-    """For each error its file, the offset in `main` of the directive that leads there (-1: none), and its
-    text."""
+    error_origins: tuple[ErrorOrigin, ...]
+    """The origin of each error."""
     declared: frozenset[StructDeclaration] | None = None
     possible_losses: tuple[str, ...] = ()
     """The errors that can hide structs with annotations, if such structs were requested."""
@@ -115,6 +114,11 @@ class ParsedUnit(Record, frozen=True):
     """All its variables outside of functions, without their members, if arrays were requested."""
     warnings: frozenset[str] = frozenset()
     """Those of its errors that do not stop a compiler."""
+
+    def place_of(self, error: str) -> Source | None:
+        """Return the place of one of its errors; None for an error of the command line."""
+        origin = next((each for each in self.error_origins if each.text == error and each.line), None)
+        return None if origin is None else Source(origin.file, origin.line)
 
     def without_warnings(self, errors: Iterable[str]) -> list[str]:
         """Return those of its errors that stop a compiler."""

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from layoutlint.model.record import Record, field
 from layoutlint.readers.clang import libclang
-from layoutlint.readers.clang.diagnostics import Diagnostic
+from layoutlint.readers.clang.diagnostics import Diagnostic, ErrorOrigin
 from layoutlint.readers.clang.file_names import Places
 from layoutlint.readers.clang.libclang import Cursor, Spot
 from layoutlint.readers.clang.types import RECORD, Types
@@ -226,13 +226,13 @@ class Problems(Record, dict=True):
         # -include names headers that are read before the unit's file, from an unnamed buffer.
         return (0 if file is None else 1, *reversed(offsets))
 
-    def error_origins(self) -> tuple[tuple[str, int, str], ...]:
-        """Return for each diagnostic its file, the offset in the unit's own file that leads there (-1:
-        none), and its text.
-        """
-        places = [(d.file, self.position(d.file, d.offset), d.text) for d in self.diagnostics]
+    def error_origins(self) -> tuple[ErrorOrigin, ...]:
+        """Return the origin of each diagnostic."""
+        places = [(each, self.position(each.file, each.offset)) for each in self.diagnostics]
         name = self.places.reported_name
-        return tuple((name(file), at[1] if at[0] else -1, text) for file, at, text in places)
+        return tuple(
+            ErrorOrigin(name(each.file), each.line, at[1] if at[0] else -1, each.text) for each, at in places
+        )
 
 
 class _Dependencies(Record):

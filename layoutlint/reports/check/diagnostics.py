@@ -11,6 +11,7 @@ from layoutlint.judgement.origin import basis, origin_lines
 from layoutlint.judgement.verdict import Outcome
 from layoutlint.model.build import Build
 from layoutlint.model.record import Record
+from layoutlint.model.structs import Source
 from layoutlint.reports.finding_phrases import fingerprint, sentence, struct_name
 
 NOT_READ, NOT_COVERED = "not-read", "not-covered"
@@ -73,7 +74,7 @@ def diagnostics(report: Report) -> Iterator[Diagnostic]:
         if not finding.is_accepted:
             yield finding_diagnostic(finding, report.builds)
     for unread in report.unread:
-        yield _failure(unread.origin, unread.sentence, NOT_READ)
+        yield _failure(unread.origin, unread.sentence, NOT_READ, unread.place)
     for part in report.coverage.not_covered:
         if part.rules:
             yield _failure(part.origin, part.sentence, NOT_COVERED)
@@ -98,6 +99,6 @@ def finding_diagnostic(finding: Finding, builds: tuple[Build, ...]) -> Diagnosti
     )
 
 
-def _failure(origin: str, sentence_of_it: str, rule: str) -> Diagnostic:
-    message = " ".join(sentence_of_it.split())
-    return Diagnostic(origin, None, "error", rule, message, "", "", f"{rule} {origin} {message}", True)
+def _failure(origin: str, sentence_of_it: str, rule: str, place: Source | None = None) -> Diagnostic:
+    message, at = " ".join(sentence_of_it.split()), place or Source(origin)
+    return Diagnostic(at.file, at.line, "error", rule, message, "", "", f"{rule} {origin} {message}", True)

@@ -119,7 +119,7 @@ def test_the_answers_are_complete(command, project):
         return
     paths, missing, listed = coverage_of(answers)
     above = {parent for path in paths for parent in map(str, Path(path).parents)}
-    above |= {str(parent) for parent in project.parents} | {os.path.expanduser("~")}
+    above |= {str(parent) for parent in project.parents} | {os.path.expanduser("~"), str(ROOT)}
     inside = (f"{ROOT}/layoutlint", sys.prefix, sys.base_prefix, str(project.parent / ".hidden"), str(project.parent / "trace"))
 
     def is_known(path: str) -> bool:

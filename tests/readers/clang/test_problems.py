@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from layoutlint.model.reading import ReadOptions, Unread
+from layoutlint.model.structs import Source
 from layoutlint.model.wanted import Wanted
 from layoutlint.readers import clang
 
@@ -89,7 +90,8 @@ def test_a_struct_that_errors_may_have_swallowed(here):
     reading = clang.read("t.h", ONE, ReadOptions())
     assert [s for s in reading.structs if s.bit_size is not None] == []
     assert reading.unread == (
-        Unread("t.h", "struct s not found, with errors: t.h:1:18: error: expected ';' after top level declarator (and 1 more)"),
+        Unread("t.h", "struct s not found, with errors: t.h:1:18: error: expected ';' after top level declarator (and 1 more)",
+               place=Source("t.h", 1)),
     )
 
 

@@ -211,7 +211,7 @@ class _KernelReader(Record, dict=True):
         if suspects or is_in_all:
             unit = self.group([(suspects or list(culprits))[0]])
             for parsed in parallel.run([unit], Wanted(), self.options).parsed:
-                self.tree_errors |= {text for _, _, text in parsed.error_origins}
+                self.tree_errors |= {origin.text for origin in parsed.error_origins}
 
     def _find_culprits(
         self, headers: Sequence[str], unit: Unit, outcome: parallel.Outcome
@@ -220,11 +220,12 @@ class _KernelReader(Record, dict=True):
         by_name = {relative_to(self.tree.roots, header): header for header in headers}
         text = (unit.text or "").encode(errors="surrogateescape")
         culprits: dict[str, frozenset[str]] = {}
-        for file, offset, error in (each for parsed in outcome.parsed for each in parsed.error_origins):
-            if error in self.tree_errors or (file not in by_name and offset < 0):
+        for origin in (each for parsed in outcome.parsed for each in parsed.error_origins):
+            if origin.text in self.tree_errors or (origin.file not in by_name and origin.directive < 0):
                 continue
-            header = by_name[file] if file in by_name else headers[text[:offset].count(b"\n")]
-            culprits[header] = culprits.get(header, _NONE) | {error}
+            number = text[: origin.directive].count(b"\n")
+            header = by_name[origin.file] if origin.file in by_name else headers[number]
+            culprits[header] = culprits.get(header, _NONE) | {origin.text}
         return culprits
 
     def group(self, headers: Sequence[str]) -> Unit:
