@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from layoutlint.comparison.layouts import LayoutChange
-from layoutlint.geometry.layout import Place, named_members
+from layoutlint.geometry.layout import Layout, Place, named_members
 from layoutlint.geometry.placement import field_lines
 from layoutlint.model.record import Record
-from layoutlint.model.structs import Field, Struct
+from layoutlint.model.structs import Struct
 
 
 class StraddleChange(Record, frozen=True):
@@ -35,39 +35,42 @@ def straddle_changes(change: LayoutChange) -> Iterator[StraddleChange]:
     """
     if change.old is None or change.new is None:
         return
-    before, after = ({place.path: place for place in _places(struct)} for struct in (change.old, change.new))
-    for path in dict.fromkeys((*after, *before)):
-        sides = before.get(path), after.get(path)
-        old, new = (_lines(place, change) for place in sides)
-        if (len(old) > 1) != (len(new) > 1):
-            yield StraddleChange(path, *sides, (old, new))
+    size = change.struct.target.line_size
+    layouts = Layout(change.old), Layout(change.new)
+    for path in dict.fromkeys(place.path for struct in (change.new, change.old) for place in _places(struct)):
+        old, new = (layout.find(path) for layout in layouts)
+        if all(place is None or _fits(place, size) for place in (old, new)):
+            lines = _lines(old, size), _lines(new, size)
+            if (len(lines[0]) > 1) != (len(lines[1]) > 1):
+                yield StraddleChange(path, old, new, lines)
 
 
 def straddle_count(struct: Struct) -> int:
     """Return how many fields lie on two lines of an object at the start of a line."""
     size = struct.target.line_size
-    return sum(len(field_lines(place, 0, size)) > 1 for place in _places(struct))
+    return sum(_fits(place, size) and len(_lines(place, size)) > 1 for place in _places(struct))
 
 
-def _lines(place: Place | None, change: LayoutChange) -> range:
-    return range(0) if place is None else field_lines(place, 0, change.struct.target.line_size)
+def _fits(place: Place, line_size: int) -> bool:
+    return (place.bit_size or 0) <= line_size * 8
+
+
+def _lines(place: Place | None, line_size: int) -> range:
+    return range(0) if place is None else field_lines(place, 0, line_size)
 
 
 def _places(struct: Struct) -> Iterator[Place]:
-    """Yield the outermost fields that a line can hold."""
-    size = struct.target.line_size
-    return _small_fields(struct.fields, "", 0, struct.aggregate == "union", size)
+    """Yield the fields of known size; of embedded structs that no line can hold, also their fields."""
+    is_union, size = struct.aggregate == "union", struct.target.line_size
+    return _fields(named_members(struct.fields, "", 0, is_union), size)
 
 
-def _small_fields(
-    fields: tuple[Field, ...], prefix: str, start: int, is_union: bool, line_size: int
-) -> Iterator[Place]:
-    for place in named_members(fields, prefix, start, is_union):
+def _fields(places: Iterable[Place], line_size: int) -> Iterator[Place]:
+    for place in places:
         if place.bit_size is None or place.is_flexible:
             continue
-        if place.bit_size <= line_size * 8:
-            yield place
-        elif place.field.members and not place.field.dims:
-            inner_union = place.field.aggregate == "union"
-            inner = place.field.members, f"{place.path}.", place.bit_offset
-            yield from _small_fields(*inner, inner_union, line_size)
+        yield place
+        if not _fits(place, line_size) and not place.field.dims:
+            is_union = place.field.aggregate == "union"
+            inner = named_members(place.field.members, f"{place.path}.", place.bit_offset, is_union)
+            yield from _fields(inner, line_size)

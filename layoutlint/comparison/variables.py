@@ -72,6 +72,8 @@ class VariableChange(Record, frozen=True):
     """Whether a rule or the command line names it."""
     constant_section: str = ""
     """The section in which nothing writes it, in the input that lacks it otherwise; empty without one."""
+    fits_line: bool = True
+    """Whether a line can hold it before and now."""
 
     @property
     def variable(self) -> Variable:
@@ -330,6 +332,7 @@ def _change(
         (sharing.line // steps[0] * is_there[0], sharing.line // steps[1] * is_there[1]),
         is_there[0] and sharing.is_alone(number, 0),
         is_there[1] and sharing.is_alone(number, 1),
+        fits_line=all(each is None or each.size <= sharing.line for each in (node.old, node.new)),
     )
 
 

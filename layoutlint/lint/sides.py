@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 
 from layoutlint import files
@@ -15,6 +15,8 @@ from layoutlint.lint import run
 from layoutlint.lint.options import Options
 from layoutlint.model.reading import TreeCopy, no_progress
 from layoutlint.model.record import Record, replace
+from layoutlint.model.structs import Struct
+from layoutlint.model.target import Target
 from layoutlint.readers.processes.child import HAS_PROCESSES, Lost
 from layoutlint.readers.processes.pool import map_ordered, processors
 
@@ -75,7 +77,8 @@ def _read_side(
         options = replace(options, read=replace(options.read, copy=side.copy))
     inputs = run.read(side.paths, packs, kernel_packs, options)
     report = run.report(inputs, packs, kernel_packs, options)
-    structs = tuple(struct for struct in inputs.compared if options.selection.has(struct))
+    selected = (struct for struct in inputs.compared if options.selection.has(struct))
+    structs = tuple(_with_lines(selected, options.line_size))
     databases = (reading.compile_commands for reading in report.readings if side.copy is not None)
     flags_from = tuple(dict.fromkeys(filter(None, databases)))
     if not options.with_variables:
@@ -84,3 +87,15 @@ def _read_side(
 
     tables, unread = variable_tables.read(side.paths, options.read)
     return Side(side.label, report, structs, False, tuple(tables), tuple(unread), flags_from)
+
+
+def _with_lines(structs: Iterable[Struct], line_size: int | None) -> Iterator[Struct]:
+    """Yield structs on a machine with lines of this many bytes; None for those of their target."""
+    targets: dict[Target, Target] = {}
+    for struct in structs:
+        if line_size is None:
+            yield struct
+            continue
+        if struct.target not in targets:
+            targets[struct.target] = replace(struct.target, line_size=line_size)
+        yield replace(struct, target=targets[struct.target])

@@ -291,3 +291,12 @@ def test_folders_are_read_alike_by_any_number_of_processes(tmp_path):
     assert len({(done.returncode, done.stdout, done.stderr) for done in runs}) == 1
     found = json.loads(runs[0].stdout)
     assert (runs[0].returncode, {each["name"] for each in found["structs"]} >= {"s", "holder", "bad"}) == (1, True)
+
+
+def test_lines_of_another_size(tmp_path):
+    """`--line-size` counts for the lines of structs, and for what is on them, as it does for rules."""
+    files(tmp_path, "struct s { long a[8]; long b; long c[7]; };", "struct s { long a[9]; long b; long c[7]; };")
+    expected = {"32": ([4, 5], {"b": [2, 2], "c": [2, 2]}), "64": ([2, 3], {"b": [1, 1], "c": [1, 1]}), "128": ([1, 2], {"b": [0, 0], "c": [0, 0]})}
+    for size, (lines, moved) in expected.items():
+        changed = struct(document(tmp_path, "--line-size", size, rules=False), "s")
+        assert (changed["lines"], {each["path"]: each["lines"] for each in changed["moved"]}) == (lines, moved)

@@ -230,3 +230,15 @@ def test_folders_of_modules(tmp_path):
     files = {each["label"]: each["regrouped"] for each in found["variables"]["files"]}
     assert files == {"same": 0, "grows": 2}
     assert any("only_old only before" in note for note in found["notes"])
+
+
+def test_a_variable_that_no_line_can_hold_is_not_on_one_line(tmp_path):
+    """48 bytes from 32 on are on two lines, and so are 72: neither began nor ceased to be on one."""
+    text = "char first[32] = {1}; char grown[%d] = {1}; char last[200] = {1};\n"
+    for side, size in (("old", 48), ("new", 72)):
+        build(tmp_path, side, text % size)
+    for sides in (("old.elf", "new.elf"), ("new.elf", "old.elf")):
+        shown = run("diff", "--variables", *sides, cwd=tmp_path).stdout
+        assert "`grown`" in shown
+        assert "on two lines" not in shown
+        assert "on one line" not in shown

@@ -31,6 +31,11 @@ CHANGES: dict[str, tuple[str, str, list[str], dict[str, Any]]] = {
         "long a[6]; struct { long c; struct pair p; long d[9]; } in;",
         ["now across two lines: `in.p` at 56..71, lines 0 and 1"],
         {"straddles": [{"path": "in.p", "offset": [48, 56], "lines": [1, 2]}], "size": [144, 144]}),
+    "a field that no line can hold any more": (
+        "long a[5]; char b[40];", "long a[5]; char b[72];", ["80 -> 112 bytes, fields across two lines 1 -> 0"], {"straddles": []}),
+    "a part of a struct that no line can hold any more": (
+        "long a[7]; struct { struct pair p; long d[5]; } in;", "long a[7]; struct { struct pair p; long d[9]; } in;",
+        ["112 -> 144 bytes, 2 -> 3 lines"], {"straddles": []}),
     "the size": ("long a; char b[8];", "long a; char b[9];", ["16 -> 24 bytes"], {"size": [16, 24], "straddles": []}),
     "the lines": ("long a[8];", "long a[9];", ["64 -> 72 bytes, 1 -> 2 lines"], {"lines": [1, 2]}),
     "the holes": ("int a; int b; long c;", "int a; long c;", ["holes 0 -> 4"], {"hole_bits": [0, 32], "size": [16, 16]}),

@@ -101,7 +101,7 @@ def _details(change: VariableChange) -> Iterator[str]:
 
 def _straddles(change: VariableChange) -> str:
     old, new = change.straddles
-    if old * change.totals[1] == new * change.totals[0]:
+    if not change.fits_line or old * change.totals[1] == new * change.totals[0]:
         return ""
     if change.totals == (1, 1):
         return "is on two lines now, and was on one" if new else "is on one line now, and was on two"
@@ -157,7 +157,8 @@ def _is_resized(change: VariableChange) -> bool:
 
 
 def _straddles_now(change: VariableChange) -> bool:
-    return change.old is not None and change.new is not None and change.straddles[0] < change.straddles[1]
+    is_there = change.old is not None and change.new is not None and change.fits_line
+    return is_there and change.straddles[0] < change.straddles[1]
 
 
 def _is_only(change: VariableChange, presence: Presence) -> bool:
