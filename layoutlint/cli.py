@@ -64,8 +64,10 @@ _EXAMPLES = {
 """Arguments that show how a command is called."""
 
 _COMPILER_FLAG = re.compile(
-    r"-[A-Za-z]|--(?:std|target|include|imacros|(?:un)?define-macro|include-directory|language)\b"
+    r"-(?:[DIUOWfgmx]|ansi|i(?:dirafter|macros|nclude|prefix|quote|system|with)|nostd|p(?:edantic|thread)|std|undef)"
+    r"|--(?:std|include|imacros|(?:un)?define-macro|include-directory|language)\b"
 )
+_MACHINE_OPTION = re.compile(r"--(?:arch|cpu|machine|target|triple)\b")
 _EXHAUSTED = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN)
 """Errors for resources that are exhausted: descriptors, memory, processes."""
 
@@ -257,16 +259,27 @@ def _unknown_option_hint(error: click.ClickException, arguments: list[str]) -> s
     if not isinstance(error, click.NoSuchOption):
         return ""
     word = next((word for word in arguments if word.startswith(error.option_name)), error.option_name)
-    if not _COMPILER_FLAG.match(word):
-        return ""
-    return f"Compiler flags follow `--`, after all other arguments: `-- {word}`."
+    if _MACHINE_OPTION.match(word):
+        return "Inputs state their machine; C text takes a compiler flag: `-- --target=aarch64-linux-gnu`."
+    if _COMPILER_FLAG.match(word):
+        return f"Compiler flags follow `--`, after all other arguments: `-- {word}`."
+    longer = [] if error.ctx is None else _options_like(error.option_name, error.ctx.command)
+    return f"Did you mean {' or '.join(longer)}?" if longer else ""
+
+
+def _options_like(word: str, command: click.Command) -> list[str]:
+    """Return the options of a command that begin with the letter of a short option."""
+    names = (name for parameter in command.params for name in parameter.opts)
+    return [name for name in names if len(word) == 2 and name.startswith(f"-{word}")][:3]
 
 
 def _show(error: click.ClickException, arguments: list[str], flags: tuple[str, ...]) -> None:
     """Write a mistake in the command line to stderr; its text quotes the command line."""
+    hints = (_missing_input_hint(error, flags), _unknown_option_hint(error, arguments))
+    if isinstance(error, click.NoSuchOption) and any(hints):
+        error = click.UsageError(error.message, error.ctx)  # without the names that look alike
     message, usage = error.format_message(), io.StringIO()
     error.show(file=usage)
-    hints = (_missing_input_hint(error, flags), _unknown_option_hint(error, arguments))
     full_message = " ".join(filter(None, (message, *hints)))
     text = usage.getvalue().replace(message, escapes.inline(full_message))
     with suppress(OSError):

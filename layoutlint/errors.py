@@ -96,6 +96,10 @@ def missing_library(error: ModuleNotFoundError) -> Exception:
     return ReadError(library, f"is not installed: pip install 'layoutlint[{extra}]'")
 
 
+_FEW = 4
+"""The most names that a message lists in place of the nearest one."""
+
+
 def did_you_mean(name: str, names: Iterable[str]) -> str:
     """Return a question with the nearest of some names, to end a message; empty if none is near."""
     import difflib  # only mistakes need it
@@ -112,4 +116,5 @@ def struct_hint(name: str, names: Iterable[str]) -> str:
     struct = name.replace("->", ".").partition(".")[0].strip()
     if struct != name and struct in choices:
         return f" (did you mean `{struct}`, without the field?)"
-    return did_you_mean(struct, choices)
+    some = ", ".join(f"`{each}`" for each in sorted(choices)) if len(choices) <= _FEW else ""
+    return did_you_mean(struct, choices) or (f" (it has {some})" if some else "")

@@ -8,7 +8,7 @@ from typing import NoReturn
 import click
 
 from layoutlint import reports
-from layoutlint.commands.options import SingleValueCommand, format_option
+from layoutlint.commands.options import SingleValueCommand, WholeNumber, format_option
 from layoutlint.errors import EXIT_UNKNOWN
 
 
@@ -28,7 +28,7 @@ from layoutlint.errors import EXIT_UNKNOWN
 @click.option(
     "--jobs",
     "-j",
-    type=click.IntRange(1, 1024),
+    type=WholeNumber(1, 1024),
     help="Use N processes (default: one for each processor, for many files).",
 )
 @click.option(

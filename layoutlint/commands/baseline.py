@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from layoutlint.commands import judging, standard_input
+from layoutlint.commands.group import Subcommands
 from layoutlint.commands.judging import Arguments, JudgingOptions, judging_options
 from layoutlint.commands.options import (
     Command,
@@ -31,7 +32,7 @@ _Change = Callable[["Report", "tuple[Entry, ...]", "Options"], "tuple[Entry, ...
 """Returns the entries of a new baseline, from a report and the entries of the old one."""
 
 
-@click.group("baseline")
+@click.group("baseline", cls=Subcommands)
 def baseline_group() -> None:
     """Write the findings that `check --baseline` accepts.
 

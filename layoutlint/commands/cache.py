@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import click
 
+from layoutlint.commands.group import Subcommands
 
-@click.group("cache")
+
+@click.group("cache", cls=Subcommands)
 def cache_group() -> None:
     """Show or clear the results that are kept for later runs."""
 

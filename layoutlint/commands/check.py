@@ -20,6 +20,7 @@ from layoutlint.commands.options import (
     RandomisingOptions,
     ReadingOptions,
     SingleValueCommand,
+    WholeNumber,
     collect,
     format_option,
     html_option,
@@ -88,7 +89,7 @@ class CheckOptions(NamedTuple):
 @placement_options
 @click.option(
     "--guesses",
-    type=click.IntRange(0),
+    type=WholeNumber(0),
     default=10,
     metavar="N",
     help="Report the N highest notes of packs that guess (default: 10).",

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from layoutlint.commands.options import Command, collect
+from layoutlint.commands.options import Command, WholeNumber, collect
 from layoutlint.errors import UsageError, missing_library
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def executor_options(command: Command) -> Command:
     options = (
         click.option(
             "--workers",
-            type=click.IntRange(1, 4096),
+            type=WholeNumber(1, 4096),
             metavar="N",
             help="Run N tasks at a time (default: one on each processor).",
         ),

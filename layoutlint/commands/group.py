@@ -20,7 +20,22 @@ COMPLETION_VARIABLE = "_LAYOUTLINT_COMPLETE"
 """The variable by which the script of a shell asks for completions; click derives it from the program."""
 
 
-class CommandGroup(click.Group):
+class Subcommands(click.Group):
+    """A group whose message for another name helps."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the command that arguments name; fails with the names that it can be."""
+        names = self.list_commands(ctx)
+        if args[0] not in names and not args[0].startswith("-"):
+            hint = did_you_mean(args[0], names) or f" (the commands are {', '.join(names)})"
+            hint = " (write --help)" if args[0] == "help" else hint
+            ctx.fail(f"No such command {args[0]!r}{hint}.")
+        return super().resolve_command(ctx, args)
+
+
+class CommandGroup(Subcommands):
     """A group of all commands."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -34,14 +49,6 @@ class CommandGroup(click.Group):
         module = import_module(f"layoutlint.commands.{cmd_name}")
         command: click.Command = getattr(module, f"{cmd_name}_group" if cmd_name in _GROUPS else cmd_name)
         return command
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Return the command that arguments name; fails with the nearest name if there is none."""
-        if args[0] not in NAMES and not args[0].startswith("-"):
-            ctx.fail(f"No such command {args[0]!r}{did_you_mean(args[0], NAMES)}.")
-        return super().resolve_command(ctx, args)
 
 
 def subcommands(group: click.Group) -> dict[str, click.Command]:

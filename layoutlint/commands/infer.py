@@ -12,6 +12,7 @@ from layoutlint.commands.accesses import exit_status, print_failures
 from layoutlint.commands.options import (
     ReadingOptions,
     SingleValueCommand,
+    WholeNumber,
     format_option,
     read_options,
     reading_options,
@@ -37,7 +38,7 @@ _DEFAULT_MOST = 150
 )
 @click.option(
     "--most",
-    type=click.IntRange(1, 1_000_000),
+    type=WholeNumber(1, 1_000_000),
     default=_DEFAULT_MOST,
     show_default=True,
     help="Print at most N notes.",

@@ -28,7 +28,9 @@ def init(header: bool, dry_run: bool, folder: str) -> None:
     The rules are guesses from the types of fields, all of them comments. Existing files are not changed.
     """
     if not os.path.isdir(folder):
-        raise click.UsageError(f"{folder}: no such folder")
+        is_other = os.path.lexists(folder)
+        reason = "not a folder: give that of the project" if is_other else "no such folder"
+        raise click.UsageError(f"{folder}: {reason}")
     if header:
         _write_header(folder, dry_run)
     else:

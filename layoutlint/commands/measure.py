@@ -14,6 +14,7 @@ from layoutlint.commands.options import (
     PlacementOptions,
     ReadingOptions,
     SingleValueCommand,
+    WholeNumber,
     collect,
     format_option,
     parse_outputs,
@@ -109,7 +110,7 @@ _RUN = (
     ),
     click.option(
         "--rounds",
-        type=click.IntRange(1, _MOST_ROUNDS),
+        type=WholeNumber(1, _MOST_ROUNDS),
         default=_ROUNDS,
         show_default=True,
         help="Repeat all measurements N times, in random order.",

@@ -22,6 +22,12 @@ _LAST_COUNTS = ("format_", "color", "width", "jobs", "guesses", "most", "seconds
 """Parameters of which the last value counts, as a script's options yield to those that are added to it."""
 
 
+class WholeNumber(click.IntRange):
+    """A number from a range; click's messages would call it an integer range."""
+
+    name = "whole number"
+
+
 class SingleValueCommand(click.Command):
     """Refuses an option with one value that is given twice: click would drop the first without a word."""
 
@@ -259,11 +265,14 @@ def kernel_version(randomising: RandomisingOptions) -> Version | None:
 
 def _build_flags(ctx: click.Context, param: click.Parameter, folder: str | None) -> tuple[str, ...]:
     """Return a build folder as kernels name it to their compiler flags; () without one."""
-    if folder is None:
-        return ()
-    if not files.is_folder(folder):
+    return () if _existing_folder(ctx, param, folder) is None else (f"O={os.path.abspath(folder or '')}",)
+
+
+def _existing_folder(ctx: click.Context, param: click.Parameter, folder: str | None) -> str | None:
+    """Return a folder; raises BadParameter if there is none of this name."""
+    if folder is not None and not files.is_folder(folder):
         raise click.BadParameter(f"{folder!r}: no such folder", ctx, param)
-    return (f"O={os.path.abspath(folder)}",)
+    return folder
 
 
 build_option = click.option(
@@ -302,7 +311,7 @@ color_option = click.option(
 )
 width_option = click.option(
     "--width",
-    type=click.IntRange(60, 1000),
+    type=WholeNumber(60, 1000),
     help="Wrap text at N columns (default: COLUMNS or the terminal, up to 100).",
 )
 
@@ -340,7 +349,7 @@ def reading_options(command: Command) -> Command:
         "jobs": click.option(
             "--jobs",
             "-j",
-            type=click.IntRange(1, 1024),
+            type=WholeNumber(1, 1024),
             help="Use N processes (default: one for each processor, for large inputs). If given, several "
             "inputs are read in parallel.",
         ),
@@ -371,7 +380,10 @@ def _compiler_options() -> dict[str, Command]:
             "-D", "macros", multiple=True, metavar="NAME[=VALUE]", help="Define a macro, like a compiler."
         ),
         "sysroot": click.option(
-            "--sysroot", metavar="DIR", help="Search the headers of the system below DIR."
+            "--sysroot",
+            metavar="DIR",
+            callback=_existing_folder,
+            help="Search the headers of the system below DIR.",
         ),
         "compile_commands": click.option(
             "--compile-commands",

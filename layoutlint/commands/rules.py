@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NoReturn
 import click
 
 from layoutlint import reports
+from layoutlint.commands.group import Subcommands
 from layoutlint.commands.options import SingleValueCommand, format_option
 from layoutlint.commands.packs import load_packs
 from layoutlint.commands.rules_asserts import rules_asserts
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from layoutlint.judgement.rule import Rule
 
 
-@click.group("rules")
+@click.group("rules", cls=Subcommands)
 def rules_group() -> None:
     """List rules, check rule files, and test rules."""
 

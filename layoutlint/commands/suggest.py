@@ -14,6 +14,7 @@ from layoutlint.commands.options import (
     PlacementOptions,
     ReadingOptions,
     SingleValueCommand,
+    WholeNumber,
     collect,
     format_option,
     parse_outputs,
@@ -74,7 +75,7 @@ _SEARCH = (
     click.option("--force", is_flag=True, help="Suggest orders that uses in the sources forbid, too."),
     click.option(
         "--alternative",
-        type=click.IntRange(1),
+        type=WholeNumber(1),
         metavar="N",
         help="If no order keeps the rules: suggest number N of the alternatives in the report, which add "
         "alignment or padding.",
@@ -212,7 +213,8 @@ def _question(words: tuple[str, ...], own: SuggestOptions) -> _Question:
 
 
 def _missing_argument(name: str) -> click.UsageError:
-    return click.UsageError(f"Missing argument '{name}'.", click.get_current_context())
+    context = click.get_current_context()
+    return click.MissingParameter(ctx=context, param_type="argument", param_hint=f"'{name}'")
 
 
 def _question_about_builds(words: tuple[str, ...], matrix: str, own: SuggestOptions) -> _Question:

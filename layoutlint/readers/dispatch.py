@@ -49,7 +49,9 @@ def sniff(path: str) -> str:
             raise ReadError(path, "is a pipe or a device; readers need a file that they can read twice")
         head = files.read_start(path, SNIFFED)
     except OSError as error:
-        raise ReadError(path, files.error_reason(error)) from error
+        is_pattern = isinstance(error, FileNotFoundError) and any(sign in path for sign in "*?[")
+        hint = " (the shell expands a pattern that is not in quotes)" if is_pattern else ""
+        raise ReadError(path, f"{files.error_reason(error)}{hint}") from error
     return reader_of(path, head)
 
 

@@ -35,12 +35,13 @@ class Misfit(Exception):
         self.within = within
 
 
-def _type_name(value: object) -> str:
+def type_name(value: object) -> str:
+    """Return the name of the type of a value, for messages."""
     return next((word for kind, word in _WORDS if isinstance(value, kind)), "a date or time")
 
 
 def _wrong_type(expected: str, value: object) -> Misfit:
-    return Misfit(f"must be {expected}, not {_type_name(value)}")
+    return Misfit(f"must be {expected}, not {type_name(value)}")
 
 
 def table(value: object) -> Mapping[str, object]:
@@ -103,10 +104,17 @@ def choice(names: Iterable[str]) -> Callable[[object], str]:
     return convert
 
 
-def list_of(convert: Callable[[object], T], elements: str) -> Callable[[object], tuple[T, ...]]:
-    """Return a converter for a non-empty list; `elements` is their name in messages."""
+def list_of(
+    convert: Callable[[object], T], elements: str, example: str = '"{}"'
+) -> Callable[[object], tuple[T, ...]]:
+    """Return a converter for a non-empty list; `elements` is their name in messages, and `example` how one
+    is written.
+    """
 
     def convert_list(value: object) -> tuple[T, ...]:
+        if isinstance(value, str):
+            written = ", ".join(map(example.format, filter(None, map(str.strip, value.split(",")))))
+            raise Misfit(f"must be a list of {elements}, not a string (write [{written}])")
         if not isinstance(value, list):
             raise _wrong_type(f"a list of {elements}", value)
         if not value:
@@ -184,4 +192,4 @@ def _group(value: object) -> tuple[str, ...]:
     return field_paths(value)
 
 
-groups = list_of(_group, "lists of field paths")
+groups = list_of(_group, "lists of field paths", '["{}"]')

@@ -100,6 +100,8 @@ def _syntax_mistake(reason: str, text: str, path: str) -> Mistake:
     message = _KEYS.sub(_table_name, reason[: place.start()])
     row = text.split("\n")[line - 1] if line <= text.count("\n") + 1 else ""
     hint = ' (strings need quotes: "...")' if _BARE_WORD.search(row) else ""
+    if row.lstrip().startswith(("//", "/*", ";")):
+        hint = " (comments begin with `#`)"
     if path.endswith(_OTHER_SUFFIXES):
         hint = " (rule files are TOML, and are named *.toml)"
     return Mistake(path, line, f"not TOML: {message[:1].lower()}{message[1:]}{hint}")

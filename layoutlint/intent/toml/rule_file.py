@@ -60,6 +60,8 @@ RULE_KEYS = (
 
 OVERRIDE_KEYS = ("enabled", "severity", "why")
 
+_MACHINE = ("line-size", "min-align")
+"""Options for properties of a machine, which people write into rules."""
 _ID = re.compile(r"[A-Za-z0-9][\w./-]*")
 _STRUCT_NAME = re.compile(r"(?!\d)(?:[\w$*?]|\[!?[^\[\]]+\])+")
 _ACCESS_WORD = re.compile(r"[a-z][a-z0-9-]*")
@@ -463,9 +465,12 @@ def _kind(table: Table) -> Kind | None:
     name = table.require("kind", converters.choice(KINDS))
     kind = find_kind(name or "")
     if kind is None:
-        table.allow_only((*RULE_KEYS, *(key.name for other in all_kinds() for key in other.keys)))
+        keys = (key.name for other in all_kinds() for key in other.keys)
+        table.allow_only((*RULE_KEYS, *keys), _option_for)
         return None
-    table.allow_only((*RULE_KEYS, *(key.name for key in kind.keys)), _kinds_with)
+    table.allow_only(
+        (*RULE_KEYS, *(key.name for key in kind.keys)), lambda key: _option_for(key) or _kinds_with(key)
+    )
     mistakes = len(table.notes.mistakes)
     values = {}
     for key in kind.keys:
@@ -490,6 +495,12 @@ def _top_key(key: str) -> str:
     if key in ("case", "prelude"):
         return " (cases go to a separate file, `*.cases.toml`)"
     return " (rules are `[[rule]]`)" if key == "rules" else ""
+
+
+def _option_for(key: str) -> str:
+    """Return a hint for a property of the machine, which no rule states; empty for another key."""
+    option = key.replace("_", "-")
+    return f" (the option --{option}, or a build of a matrix, states it)" if option in _MACHINE else ""
 
 
 def _kinds_with(key: str) -> str:

@@ -68,5 +68,10 @@ class Table(Record, frozen=True):
 
     def table(self, key: str, label: str) -> Table:
         """Return the table at a key; empty if it is missing, or no table (which is noted)."""
-        value = self.get(key, converters.table)
-        return Table(value or {}, (*self.path, key), label, self.notes)
+        value = self.data.get(key, {})
+        if not isinstance(value, dict):
+            wrong = converters.type_name(value)
+            hint = f" (write `{label}`)" if label.startswith("[") else ""
+            self.report(f"`{key}` must be a table, not {wrong}{hint}", key)
+            value = {}
+        return Table(value, (*self.path, key), label, self.notes)

@@ -103,6 +103,8 @@ def _names(commands: tuple[Command, ...]) -> frozenset[str]:
 def load(path: str) -> tuple[Command, ...]:
     """Return the commands of a database, in order; raises ReadError with the number of a wrong entry."""
     entries, base = load_entries(path), base_folder(path)
+    if not entries:
+        raise ReadError(path, "names no files")
     return tuple(command_of(path, base, number, entry) for number, entry in enumerate(entries, 1))
 
 
@@ -118,8 +120,6 @@ def load_entries(path: str) -> list[dict[str, Any]]:
         raise ReadError(path, f"is not a compilation database: {error}") from error
     if not isinstance(entries, list):
         raise ReadError(path, "is not a compilation database: it holds no list")
-    if not entries:
-        raise ReadError(path, "names no files")
     for number, entry in enumerate(entries, 1):
         if not isinstance(entry, dict) or not isinstance(entry.get("file"), str):
             raise ReadError(path, f"entry {number} names no `file`")
