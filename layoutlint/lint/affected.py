@@ -103,6 +103,12 @@ class _Search(Record, dict=True):
         """The ids of the rules that differ from each parent."""
         return tuple(frozenset(rule.id for rule in rules) for rules in self.changed_rules)
 
+    @property
+    def changed_files(self) -> tuple[str, ...]:
+        """The C files that differ, from the working folder: a struct can be from one that is gone."""
+        paths = sorted(path for path in self.change.paths if path.endswith(C_SUFFIXES))
+        return tuple(map(_from_working_folder, paths))
+
     def _changed_rules(self, difference: Difference) -> frozenset[Rule]:
         ids = frozenset[str]().union(*map(difference.changed_overrides, self.packs))
         rules = (rule for pack in self.packs + self.kernel_packs for rule in pack.rules if rule.id in ids)
@@ -153,11 +159,11 @@ class _Search(Record, dict=True):
         unread = (*self._missing_names(bool(parts)), *(unread for part in parts for unread in part.unread))
         if self.names.whole and parts:
             inputs = (*self.names.whole, *filter(files.is_file, map(_from_working_folder, self._own_files())))
-            scope = ChangeScope(None, required, unread, self.changed_rule_ids)
+            scope = ChangeScope(None, required, unread, self.changed_rule_ids, self.changed_files)
             return Affected(inputs, self.packs, self.kernel_packs, scope)
         inputs = tuple(dict.fromkeys(_from_working_folder(file) for hit in hits for file in hit.inputs))
         added = (Pack(_HINTS, _HINTS, (), hints),) if hints else ()
-        scope = ChangeScope(structs, required, unread, self.changed_rule_ids)
+        scope = ChangeScope(structs, required, unread, self.changed_rule_ids, self.changed_files)
         return Affected(inputs, packs + added, kernel_packs, scope)
 
     def _missing_names(self, is_read: bool) -> Iterator[Unread]:

@@ -66,6 +66,8 @@ class ChangeScope(Record, frozen=True):
     unread: tuple[Unread, ...] = ()
     changed_rules: tuple[frozenset[str], ...] = ()
     """For each parent, the ids of the rules that the change adds, or makes judge otherwise than there."""
+    changed_files: tuple[str, ...] = ()
+    """The C files before and after the change that differ, from the working folder, sorted."""
 
 
 class Held(Record, frozen=True):

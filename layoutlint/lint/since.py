@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import partial
 
 from layoutlint import accesses, files
@@ -21,7 +21,8 @@ from layoutlint.lint.exit_status import exit_status
 from layoutlint.lint.options import Options
 from layoutlint.model.reading import TreeCopy, Unread, no_progress
 from layoutlint.model.record import Record, replace
-from layoutlint.readers.clang import copied_flags
+from layoutlint.model.wanted import Wanted
+from layoutlint.readers.clang import copied_flags, text_search
 from layoutlint.readers.clang.kernel.tree import enclosing_tree
 from layoutlint.readers.processes.child import Lost
 from layoutlint.readers.processes.pool import run_in_child
@@ -38,6 +39,8 @@ class BaseRun(Record, frozen=True):
     packs: tuple[Pack, ...]
     kernel_packs: tuple[Pack, ...]
     options: Options
+    sought: tuple[str, ...] = ()
+    """The structs that are searched in other changed files: the change can have moved them to an input."""
 
 
 def compare(report: Report, parents: Iterable[Commit], base: BaseRun, command: str) -> Report:
@@ -48,9 +51,10 @@ def compare(report: Report, parents: Iterable[Commit], base: BaseRun, command: s
     """
     parents = tuple(parents)
     label = " and ".join(parent.name for parent in parents)
-    is_needed = any(map(can_be_accepted, report.findings))
+    names = sorted({finding_key(finding)[1] for finding in report.findings if can_be_accepted(finding)})
+    base = replace(base, sought=tuple(names))
     found = [
-        find_in_base(parent, base, number) if is_needed else BaseFindings()
+        find_in_base(parent, base, number) if names else BaseFindings()
         for number, parent in enumerate(parents)
     ]
     compared = [baseline.apply(report, each.entries, label, base.options) for each in found]
@@ -91,7 +95,7 @@ def find_in_base(commit: Commit, base: BaseRun, number: int = 0) -> BaseFindings
     )
     read = replace(base.options.read, flags=_flags(base), progress=no_progress, cache=False)
     options = replace(base.options, read=read, change=replace(change, required=()))
-    own = BaseRun(tuple(inside), packs, kernel_packs, options)
+    own = BaseRun(tuple(inside), packs, kernel_packs, options, base.sought)
     with temporary_folder() as root:
         find = partial(_read_base, commit, own, root)
         if not base.options.read.cache:
@@ -123,6 +127,7 @@ def _read_base(commit: Commit, base: BaseRun, root: str) -> BaseFindings:
 def _judge(base: BaseRun, folder: str, label: str) -> BaseFindings:
     accesses.enter_folder(folder)
     paths = tuple(filter(None, (_base_path(path, base.options.read.copy) for path in base.inputs)))
+    paths = tuple(dict.fromkeys((*paths, *_former_files(base))))
     if not paths:
         return BaseFindings()
     try:
@@ -132,6 +137,15 @@ def _judge(base: BaseRun, folder: str, label: str) -> BaseFindings:
     unread = (replace(each, origin=f"{label}:{each.origin}") for each in report.unread)
     entries = baseline.new_entries(report, replace(base.options, allow_unknown=True))
     return BaseFindings(entries, tuple(unread))
+
+
+def _former_files(base: BaseRun) -> Iterator[str]:
+    """Yield the other changed files of a base that define a struct: a later one can have it now."""
+    change = base.options.change
+    changed = () if change is None else (path for path in change.changed_files if files.is_file(path))
+    others = (path for path in changed if path not in base.inputs)
+    for places in text_search.definitions(others, Wanted(frozenset(base.sought))).values():
+        yield from places
 
 
 def _base_path(path: str, copy: TreeCopy | None) -> str | None:

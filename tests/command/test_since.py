@@ -31,6 +31,9 @@ CASES: dict[str, tuple[dict[str, str | None], dict[str, str | None], int, list[s
     "adds a failing header": (
         {**BASE, "layoutlint.toml": RULES + RULE.format(id="r", struct="r") + RULE.format(id="s", struct="s").replace("note", "note"), "s.h": "struct s { long a; char x[64]; long b; };\n", "r.h": "struct r { long a; char x[64]; long b; };\n"},
         {"r.h": "struct r { long a; long b; };\n"}, 1, ["new"]),
+    "renames the header of a failing struct": ({**BASE, "pad.h": NEAR}, {"q.h": None, "sub/r.h": Q.replace("pad.h", "../pad.h")}, 0, ["known"]),
+    "moves a failing struct to another header": ({**BASE, "pad.h": NEAR, "r.h": ""}, {"q.h": "", "r.h": Q}, 0, ["known"]),
+    "renames the header and makes it worse": ({**BASE, "pad.h": NEAR}, {"q.h": None, "r.h": Q, "pad.h": NEARER}, 1, ["worse"]),
     "changes nothing that is judged": ({**BASE, "pad.h": NEAR}, {"README": "text\n"}, 0, []),
     "deletes a ruled struct": (BASE, {"q.h": None}, 3, [None]),
 }  # fmt: skip
