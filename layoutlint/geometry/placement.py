@@ -279,7 +279,7 @@ def touched_lines(base: int, start: int, end: int, line_size: int) -> range:
 
 def field_lines(place: Place, base: int, line_size: int) -> range:
     """Return the lines that a field of an object at `base` touches."""
-    return range(0) if place.is_empty else touched_lines(base, place.offset, place.end, line_size)
+    return touched_lines(base, place.offset, place.end, line_size)
 
 
 def share_line(a: Place, b: Place, base: int, line_size: int) -> bool:
