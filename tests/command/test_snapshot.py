@@ -257,6 +257,10 @@ EDITS = {
         "unsigned long head;", "unsigned long head; int pad;", 0 + 1, {"ring": "broken", "gone": "kept", "queue_a": "kept"},
         "differs from l.json: 48 bytes as before, holes 89 bits -> 57 bits; added `pad`, 4 bytes at 8 (src/ring.h:5); `state` 8 -> 12, `kind` 8 -> 12",
     ),
+    "two fields": (
+        "unsigned long head;", "unsigned long head; int pad; long more;", 1, {"ring": "broken", "gone": "kept", "queue_a": "kept"},
+        "added `more`, 8 bytes at 16 (src/ring.h:5); 1 more edit; `state` 8 -> 24",
+    ),
     "an embedded struct": (
         "long next;", "long next; char c;", 1, {"ring": "broken", "gone": "kept", "queue_a": "kept"},
         "resized `links`: 16 -> 32 bytes, because struct link changed (src/ring.h:7); `id` 32 -> 48, `lock` 32 -> 48, `tail` 40 -> 56",
