@@ -14,7 +14,9 @@ from layoutlint.lint import ranking, run
 from layoutlint.lint.options import Options
 from layoutlint.model.reading import ReadOptions
 from layoutlint.model.record import Record
+from layoutlint.model.structs import Source, Struct
 from layoutlint.phrases import quantity
+from layoutlint.readers.allocations.proposals import keys
 from layoutlint.readers.clang import build_system, compdb
 from layoutlint.readers.clang.build_system import BuildSystem
 from layoutlint.readers.processes.temporary_folder import temporary_folder
@@ -34,15 +36,14 @@ class FirstRule(Record, frozen=True):
     place: str
     """The file and line of the struct or variable."""
     parameter: str
-    """The key of the rule with the fields: `fields`, `array`, or `variables` for a variable."""
+    """The key of the rule with the fields: `fields`, `array`, `variables`, or none."""
     value: tuple[tuple[str, ...], ...] | tuple[str, ...] | str
     message: str
     why: str
-
-    @property
-    def subject(self) -> str:
-        """The struct or variable, with its kind."""
-        return f"{'variable' if self.parameter == _VARIABLES else 'struct'} {self.struct}"
+    subject: str
+    """The struct, variable or allocated array, with its kind."""
+    placement: tuple[str, ...] = ()
+    """The keys of the table of the struct, as TOML: of an allocated array, how the call places it."""
 
 
 class FirstRules(Record, frozen=True):
@@ -80,7 +81,7 @@ def _database_rules(path: str, most: int, progress: ReadOptions) -> FirstRules:
         part = os.path.join(folder, compdb.NAME)
         with open(part, "w", encoding="utf-8") as file:
             file.write(text)
-        return _guesses([part], (), most, progress, f"{number} of {quantity(count, 'unit')} of {path}")
+        return _guesses([part], (), most, progress, f"{number} of {quantity(count, 'C file')} of {path}")
 
 
 def _guesses(
@@ -91,7 +92,7 @@ def _guesses(
     packs = (rule_file.shipped_pack(_PACK),)
     options = Options(guesses=_MOST_NOTES, read=ReadOptions(flags=flags, progress=progress.progress))
     report = run.check(paths, packs, rule_file.kernel_packs_beside(packs), options)
-    rules = tuple(dict.fromkeys(_rules(report, packs[0].name)))
+    rules = tuple(_without_repetitions(_rules(report, packs[0].name)))
     structs = sum(len(reading.structs) for reading in report.readings)
     return FirstRules(rules[:most], f"{sentence}, with {quantity(structs, 'struct')}")
 
@@ -99,19 +100,40 @@ def _guesses(
 def _rules(report: Report, pack_name: str) -> Iterator[FirstRule]:
     """Yield the guesses on structs of the working folder, the highest first."""
     pack = rule_file.shipped_pack(pack_name)
+    placements = {
+        _call(array.struct): tuple(keys(array.storage))
+        for reading in report.readings
+        for array in reading.allocated
+    }
     for finding in report.findings:
         place = _place(finding)
-        is_variable = finding.rule.struct == VARIABLES
-        is_allocated = is_variable and not finding.verdict.evidence  # its placement is of the call
-        if finding.rank is None or finding.struct is None or place is None or is_allocated:
+        if finding.rank is None or finding.struct is None or place is None:
             continue
-        parameter, value = _fields(finding, ranking.fields_by_access(finding, pack))
-        if value:
+        placement = placements.get(_call(finding.struct), ())
+        by_access = ranking.fields_by_access(finding, pack)
+        parameter, value = ("", ()) if placement else _fields(finding, by_access)
+        if value or placement:
             kind = "separate" if parameter == "groups" else finding.rule.kind.name
+            subject = finding.struct.label or f"struct {finding.struct.name}"
             yield FirstRule(
                 finding.struct.name, kind, place, parameter.replace("groups", "fields"), value,
-                finding.verdict.message, finding.rule.why,
+                finding.verdict.message, finding.rule.why, subject, placement,
             )  # fmt: skip
+
+
+def _call(struct: Struct) -> tuple[str, Source | None]:
+    """Return what tells an allocated array from others: the label, and the place of the call."""
+    return struct.label, struct.source
+
+
+def _without_repetitions(rules: Iterable[FirstRule]) -> Iterator[FirstRule]:
+    """Yield rules that differ; of those that place one struct the first, as a file has one table of it."""
+    seen: set[FirstRule | str] = set()
+    for rule in rules:
+        key = rule.struct if rule.placement else rule
+        if key not in seen:
+            seen.add(key)
+            yield rule
 
 
 def _fields(
@@ -152,6 +174,7 @@ def table(rules: Iterable[FirstRule]) -> Iterator[tuple[FirstRule, tuple[str, ..
         numbers[name] = numbers.get(name, 0) + 1
         suffix = f"-{numbers[name]}" if numbers[name] > 1 else ""
         struct = () if rule.parameter == _VARIABLES else (f"struct = {toml_string(rule.struct)}",)
+        fields = (f"{rule.parameter} = {_toml(rule.value)}",) if rule.parameter else ()
         yield (
             rule,
             (
@@ -159,8 +182,9 @@ def table(rules: Iterable[FirstRule]) -> Iterator[tuple[FirstRule, tuple[str, ..
                 f"id = {toml_string(name + suffix)}",
                 *struct,
                 f"kind = {toml_string(rule.kind)}",
-                f"{rule.parameter} = {_toml(rule.value)}",
+                *fields,
                 f"why = {toml_string(rule.why)}",
+                *((f"[struct.{rule.struct}]", *rule.placement) if rule.placement else ()),
             ),
         )
 

@@ -100,6 +100,44 @@ def test_every_guess_is_a_rule(project):
         assert len(findings) == rule.count("[[rule]]")
 
 
+CALLS = """#include <pthread.h>
+#include <stdlib.h>
+struct shard { pthread_mutex_t lock; long count; };
+struct shard *shards;
+pthread_mutex_t *locks;
+void start(int n)
+{
+	shards = calloc(n, sizeof(struct shard));
+	shards = malloc(n * sizeof(struct shard));
+	locks = calloc(n, sizeof(pthread_mutex_t));
+}
+"""
+
+
+def test_allocated_arrays_are_guesses(project):
+    """One for each type of elements, with the placement of the call; also of a type of a library."""
+    write(project, {"src/a.c": CALLS, "compile_commands.json": DATABASE})
+    assert init(project).startswith("C files; read 1 of 1 C file of compile_commands.json, with ")
+    rules = blocks((project / "layoutlint.toml").read_text())
+    assert [re.findall(r'^(?:id|struct|placement) = "(.*)"$', rule, re.M) for rule in rules] == [
+        ["pthread_mutex_t-stride", "pthread_mutex_t", "malloc"],
+        ["shard-stride", "shard", "malloc"],
+    ]
+    write(project, {"layoutlint.toml": "".join(rules)})
+    findings = json.loads(run("check", "compile_commands.json", "--format", "json", cwd=project).stdout)["findings"]
+    assert {finding["struct"]: finding["outcome"] for finding in findings} == {"shard": "at-risk", "pthread_mutex_t": "at-risk"}
+
+
+def test_of_a_large_database_the_files_with_locks_are_read(project):
+    """A file that is compiled twice counts once."""
+    names = [f"{number}.c" for number in range(70)]
+    write(project, {**dict.fromkeys(names, "int i;\n"), "63.c": CALLS})
+    entries = [{"file": name, "directory": ".", "arguments": ["cc", "-c", name]} for name in names]
+    write(project, {"compile_commands.json": json.dumps(entries * 2)})
+    assert "read 60 of 70 C files of compile_commands.json, with " in (said := init(project))
+    assert "; 2 guessed rules\n" in said
+
+
 def test_the_hook_and_the_job_are_valid(project):
     write(project, {**CODE, "CMakeLists.txt": ""})
     init(project)

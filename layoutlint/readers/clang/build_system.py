@@ -19,7 +19,7 @@ _BUILD_FOLDERS = ("", "build", "builddir", "out", "_build")
 _CENTRAL = ("linux/fs.h", "linux/netdevice.h", "linux/mm.h", "linux/blkdev.h", "net/sock.h")
 """Headers of Linux that lead to most others."""
 _MOST_FILES = 60
-"""The most C files, or units of a database, that are read."""
+"""The most C files that are read."""
 _SHARED = re.compile(rb"\w*(?:[Ll]ock|[Mm]utex|atomic|_Atomic|refcount|kref|_ops\b|semaphore)\w*")
 """Words of declarations that several threads are likely to use."""
 _STRUCT = re.compile(rb"\bstruct\s+\w+\s*\{|\btypedef\s+struct\b")
@@ -93,18 +93,25 @@ def kernel_headers(folder: str) -> list[str]:
 
 
 def part_of_database(path: str) -> tuple[str, int, int]:
-    """Return a database of some units of another, evenly chosen, with their number and the number of all.
+    """Return a database of the C files with most locks and the like, their number and the number of all.
 
-    Raises ReadError.
+    A file that is compiled several times counts once. Raises ReadError.
     """
-    commands = [each for each in compdb.load(path) if each.file.endswith(".c")]
-    step = max(1, -(-len(commands) // _MOST_FILES))
-    chosen = commands[::step]
+    commands: dict[tuple[str, str], compdb.Command] = {}
+    for each in compdb.load(path):
+        if each.file.endswith(".c"):
+            commands.setdefault((each.directory, each.file), each)
+    ranked = sorted(commands.values(), key=_shared_words, reverse=True)
     entries = [
         {"file": each.file, "directory": each.directory, "arguments": [each.compiler, *each.words]}
-        for each in chosen
+        for each in ranked[:_MOST_FILES]
     ]
-    return json.dumps(entries), len(chosen), len(commands)
+    return json.dumps(entries), len(entries), len(commands)
+
+
+def _shared_words(command: compdb.Command) -> int:
+    path = os.path.join(command.directory, command.file)
+    return len(_SHARED.findall(text_search.content(path))) if files.is_file(path) else 0
 
 
 def files_with_shared_structs(folder: str) -> tuple[list[str], int]:
