@@ -312,7 +312,7 @@ color_option = click.option(
 width_option = click.option(
     "--width",
     type=WholeNumber(60, 1000),
-    help="Wrap text at N columns (default: COLUMNS or the terminal, up to 100).",
+    help="Wrap text at N columns (default: COLUMNS or the terminal, up to 100; comparisons: up to 75).",
 )
 
 

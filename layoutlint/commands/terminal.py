@@ -77,21 +77,26 @@ _WIDTH = 100
 """The columns of text where nothing states them, and the most that are used unasked."""
 
 
-def width(choice: int | None = None) -> int:
-    """Return the columns of text: as chosen, else those of COLUMNS or the terminal up to 100, else 100."""
+_LEAST_WIDTH = 60
+"""The fewest columns that are used, however narrow the terminal."""
+_MAIL_WIDTH = 75
+"""The most columns of comparisons, which go into mails and commit messages."""
+
+
+def width(choice: int | None = None, most: int = _WIDTH) -> int:
+    """Return the columns of text: as chosen, else those of COLUMNS or the terminal, from 60 to `most`."""
     if choice is not None:
         return choice
     text = os.environ.get("COLUMNS", "")
     columns = int(text) if text.isdecimal() and len(text) < 6 else 0
     if not columns and sys.stdout.isatty():
         columns = os.get_terminal_size(sys.stdout.fileno()).columns
-    return min(columns or _WIDTH, _WIDTH)
+    return max(_LEAST_WIDTH, min(columns or most, most))
 
 
 def fit(render: Callable[..., str], color: str, columns: int | None) -> Callable[..., str]:
-    """Return a format for people with the color and the width that options choose."""
-    render = partial(render, color=has_color(color))
-    return render if columns is None else partial(render, width=columns)
+    """Return a format of comparisons for people, with the color and the width that options choose."""
+    return partial(render, color=has_color(color), width=width(columns, _MAIL_WIDTH))
 
 
 def write(text: str) -> None:

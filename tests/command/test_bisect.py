@@ -110,6 +110,9 @@ def test_the_report(tmp_path):
     assert "  before: kept: `a` at 0..7 and `z` at 64..71 share no line in any" in lines
     assert lines[-1].endswith(" tried, 0 of them could not be judged")
     assert (done.returncode, done.stderr) == (0, "")
+    narrow = [run("bisect", "apart", f"{ids['0']}..HEAD", "s.h", *words, cwd=tmp_path, **more).stdout
+              for words, more in ((("--width", "60"), {}), ((), {"COLUMNS": "60"}))]  # fmt: skip
+    assert narrow[0] == narrow[1] != done.stdout
 
 
 @pytest.mark.one_in(2)

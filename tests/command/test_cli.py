@@ -349,6 +349,28 @@ def test_text_is_wrapped_at_a_width(options, environment, columns, tmp_path):
     assert columns - len(" word") < longest <= columns
 
 
+PASTED = ("    { rule", "  to accept it:")
+REPORTS = [
+    # a text report, and its columns without COLUMNS
+    ("check docs/example/ring.h --rules docs/example -v", 100),
+    ("show docs/example/ring.h ring", 100),
+    ("explain separate", 100),
+    ("diff docs/example/ring.h docs/example/ring-fixed.h --rules docs/example", 75),
+    ("history docs/example/ring.h docs/example/ring-fixed.h ring --rules docs/example", 75),
+]
+
+
+@pytest.mark.one_in(2)
+@pytest.mark.parametrize(("command", "columns"), REPORTS)
+def test_every_report_heeds_columns_and_the_option(command, columns):
+    plain, option, variable = (
+        [row for row in run(*command.split(), *more, **environment).stdout.splitlines() if not row.startswith(PASTED)]
+        for more, environment in (((), {}), (("--width", "61"), {}), ((), {"COLUMNS": "61"}))
+    )
+    assert option == variable != plain
+    assert max(map(len, variable)) <= 61 < max(map(len, plain)) <= columns
+
+
 COLOURS = [
     ((), {}, False),
     ((), {"FORCE_COLOR": "1"}, True),

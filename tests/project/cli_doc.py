@@ -23,8 +23,9 @@ packs.
 If there are more than three findings, they are printed without drawings, placements and evidence. Of a list of more than
 five entries, only the number is printed. `-v` prints everything. What decides the exit status is always printed.
 
-Text is wrapped at the width of the terminal or at `COLUMNS`, up to 100 columns, or at `--width`. `NO_COLOR` turns colours
-off; `FORCE_COLOR` and `CLICOLOR_FORCE` turn them on without a terminal.
+Text is wrapped at the width of the terminal or at `COLUMNS`, up to 100 columns (75 in `diff`, `history` and `bisect`, whose
+text goes into mails), or at `--width`. Entries of baselines, for pasting, and formats with one line per finding are not
+wrapped. `NO_COLOR` turns colours off; `FORCE_COLOR` and `CLICOLOR_FORCE` turn them on without a terminal.
 """
 
 
