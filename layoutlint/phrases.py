@@ -15,6 +15,12 @@ def first_few(files: Sequence[str], limit: int = 3) -> str:
     return ", ".join(names[:limit]) + (f" and {hidden:,} more" if hidden > 0 else "")
 
 
+def shorten_middle(text: str, most: int) -> str:
+    """Return a text without its middle if it has more than `most` characters."""
+    half = (most - 3) // 2
+    return text if len(text) <= most else f"{text[:half]}...{text[-half:]}"
+
+
 def name_hint(name: str, names: Iterable[str]) -> str:
     """Return the end of a message on an unknown name: the nearest name, or else all names."""
     choices = tuple(names)

@@ -19,6 +19,7 @@ from layoutlint.commands.options import (
     read_options,
     reading_options,
     rule_options,
+    width_option,
 )
 from layoutlint.commands.packs import discover_rule_file, load_packs
 from layoutlint.commands.struct_names import strip_keyword, without_keywords
@@ -154,7 +155,8 @@ def run_survey(
     runner = make_executor(executor, ("layoutlint.lint.survey.preload",))
     result = run.survey(request, create_store(own.store), runner)
     render = reports.SURVEY_FORMATS[own.format_]
-    terminal.write(render(result))
+    fit = {"width": terminal.width(reading.width)} if own.format_ == "text" else {}
+    terminal.write(render(result, **fit))
     sys.stdout.flush()
     sys.exit(result.exit_status)
 
@@ -240,8 +242,11 @@ def _request(
     help="Report structs with a matching name only.",
 )
 @format_option(reports.SURVEY_REPORT_FORMATS, note=" (csv: verdicts that are not kept)")
-@click.option("--verbose", "-v", is_flag=True, help="Print whole lists.")
-def report_store(store: str, rule: str, struct: str, format_: str, verbose: bool) -> None:
+@click.option("--verbose", "-v", is_flag=True, help="Print whole lists, and whole names of inputs.")
+@width_option
+def report_store(
+    store: str, rule: str, struct: str, format_: str, verbose: bool, width: int | None
+) -> None:
     """Report what a store has: rules that fail, and since when; structs that differ; failures; costs.
 
     The latest run of each input counts.
@@ -262,6 +267,6 @@ def report_store(store: str, rule: str, struct: str, format_: str, verbose: bool
     if format_ == "csv":
         terminal.write(render(queries.failing_verdicts(opened, filters)))
     elif format_ == "text":
-        terminal.write(render(queries.report(opened, filters), verbose))
+        terminal.write(render(queries.report(opened, filters), verbose, terminal.width(width)))
     else:
         terminal.write(render(queries.report(opened, filters)))

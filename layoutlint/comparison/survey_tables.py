@@ -13,6 +13,8 @@ OUTCOMES = (COMPLETE, INCOMPLETE, WITHOUT, FAILED)
 GAPS = (INCOMPLETE, FAILED)
 """Those that are listed one by one, with their reasons."""
 RUNS, READINGS, LAYOUTS, VERDICTS, PROBLEMS = "runs", "readings", "layouts", "verdicts", "problems"
+DIGESTS = "digests"
+"""What is known about files that were inputs. It has no results, so it is no table for queries."""
 
 
 class Column(Record, frozen=True):
@@ -126,6 +128,16 @@ TABLES: dict[str, tuple[Column, ...]] = {
     ),
 }
 """The tables with their columns, by the names of their folders."""
+
+FOLDERS = {
+    **TABLES,
+    DIGESTS: (
+        Column("path", "text", "A digest of the absolute path."),
+        Column("state", "text", "Device, inode, size, and both times in nanoseconds."),
+        Column("digest", "text", "The SHA-256 of the content that the file had in this state."),
+    ),
+}
+"""All that a store keeps in Parquet files, with the columns."""
 
 ITEMS: dict[str, tuple[Column, ...]] = {
     "fields": (

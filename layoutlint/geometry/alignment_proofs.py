@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 
 from layoutlint.geometry.definitions import Shapes, element_bits
 from layoutlint.geometry.layout import Layout
@@ -75,8 +76,8 @@ class Proofs(Record):
 
     readings: tuple[Reading, ...]
     """The readings that contain the structs to narrow."""
-    is_everything: bool
-    """Whether the readings contain all structs of the inputs."""
+    has_uses: bool
+    """Whether the readings contain all structs of the inputs, and so their uses."""
     read: Callable[[tuple[str, ...], Wanted], tuple[list[Reading], list[Unread]]]
     """Reads more structs from the inputs at some paths."""
     _evidence: list[Evidence] = field(default_factory=list)
@@ -96,14 +97,25 @@ class Proofs(Record):
         for reading in self.readings:
             if "dwarf" not in reading.reader or not any(map(_has_open_alignment, reading.structs)):
                 continue
-            if self.is_everything:  # all containers are in it; addresses would double the time
+            if self.has_uses:
                 yield reading
                 continue
-            open_structs = tuple(filter(_has_open_alignment, reading.structs))
-            names = frozenset(struct.name for struct in open_structs)
-            pairs = frozenset(_size_and_alignment(struct) for struct in open_structs)
-            readings, _ = self.read((reading.path,), Wanted(with_containers=names, misplaced=pairs))
+            names = frozenset(struct.name for struct in reading.structs if _has_open_alignment(struct))
+            misplaced = partial(_constant, open_alignments(reading))
+            readings, _ = self.read((reading.path,), Wanted(with_containers=names, misplaced=misplaced))
             yield from readings
+
+
+def open_alignments(reading: Reading) -> frozenset[tuple[int, int]]:
+    """Return the sizes of the structs with several possible alignments, each with the largest of those.
+
+    Variables at other addresses prove a smaller alignment (`Wanted.misplaced`).
+    """
+    return frozenset(map(_size_and_alignment, filter(_has_open_alignment, reading.structs)))
+
+
+def _constant(alignments: frozenset[tuple[int, int]], reading: Reading) -> frozenset[tuple[int, int]]:
+    return alignments
 
 
 def _has_open_alignment(struct: Struct) -> bool:

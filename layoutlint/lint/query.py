@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 
 from layoutlint.errors import UsageError
+from layoutlint.geometry.alignment_proofs import open_alignments
 from layoutlint.judgement.condition import ALWAYS, When, exclusion_reason
 from layoutlint.judgement.rule import VARIABLES, Pack, Rule
 from layoutlint.lint.options import Options, Selection
@@ -16,6 +17,8 @@ from layoutlint.model.wanted import Wanted
 
 _MOST_PATTERNS = 1_000
 """The most patterns of struct names; each is compared with every name of an input."""
+_ALL = "*"
+"""The pattern of all structs."""
 
 
 def structs_to_read(
@@ -49,11 +52,15 @@ def with_all(wanted: Wanted, options: Options) -> Wanted:
 
 
 def with_surveyed(wanted: Wanted, names: Iterable[str]) -> Wanted:
-    """Return a request for the structs with some names and patterns too, whether a rule names them or not."""
+    """Return a request for the structs with some names and patterns too, whether a rule names them or not.
+
+    If that is all structs, variables that prove alignments are requested as well: one reading is enough.
+    """
     patterns = {name for name in names if is_pattern(name)}
     named = frozenset(names) - patterns
     return replace(
         wanted,
+        misplaced=open_alignments if _ALL in patterns else None,
         names=wanted.names | named,
         patterns=tuple(sorted({*wanted.patterns, *patterns})),
         kernel=wanted.kernel - named - patterns,

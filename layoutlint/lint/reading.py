@@ -123,7 +123,8 @@ def add_comments(reading: Reading, options: ReadOptions) -> Reading:
 
 
 def _proofs(readings: list[Reading], wanted: Wanted, options: ReadOptions) -> Proofs:
-    return Proofs(tuple(readings), wanted.everything, partial(inputs.read, options=options))
+    has_uses = wanted.everything or wanted.misplaced is not None  # else few verdicts need them
+    return Proofs(tuple(readings), has_uses, partial(inputs.read, options=options))
 
 
 def _surroundings(readings: list[Reading], proofs: Proofs) -> Surroundings:

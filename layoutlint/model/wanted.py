@@ -32,8 +32,9 @@ class Wanted(Record, frozen=True):
     none."""
     arrays: Callable[[Reading], bool] | None = None
     """Returns whether all variables that are arrays are requested, for a reading; None for never."""
-    misplaced: frozenset[tuple[int, int]] = frozenset()
-    """Sizes and alignments of structs in bytes: variables of that size at other addresses are requested."""
+    misplaced: Callable[[Reading], frozenset[tuple[int, int]]] | None = None
+    """Returns sizes and alignments of structs in bytes, for a reading: variables of that size at other
+    addresses are requested."""
     unless: tuple[tuple[str, Callable[[Reading], bool]], ...] = ()
     """Names and patterns, each with a function that returns whether a reading makes them unnecessary."""
 

@@ -204,13 +204,15 @@ def _with_variables(
     reading: Reading, images: tuple[Image, ...], wanted: Wanted, options: ReadOptions
 ) -> Reading:
     """Return a reading with the requested variables, from the first file with a symbol table."""
-    if not wanted.near and not wanted.misplaced and not wanted.wants_arrays(reading):
+    wants_data = wanted.near or wanted.wants_arrays(reading)
+    alignments = wanted.misplaced(reading) if wanted.misplaced else frozenset()
+    if not wants_data and not alignments:
         return reading
     from layoutlint.readers import variables
 
-    if wanted.misplaced:
-        return variables.add_misplaced(reading, images[0], wanted, options)
-    for image in images:
+    if alignments:
+        reading = variables.add_misplaced(reading, images[0], alignments, options)
+    for image in images if wants_data else ():
         reading = variables.add(reading, image, wanted, options)
         if reading.data is not None or reading.arrays:
             break

@@ -54,18 +54,20 @@ def add(reading: Reading, image: Image, wanted: Wanted, options: ReadOptions) ->
     return replace(largest, least_data=least.data or (), notes=(*reading.notes, note))
 
 
-def add_misplaced(reading: Reading, image: Image, wanted: Wanted, options: ReadOptions) -> Reading:
+def add_misplaced(
+    reading: Reading, image: Image, alignments: frozenset[tuple[int, int]], options: ReadOptions
+) -> Reading:
     """Return a reading with its variables whose address is no multiple of an expected alignment.
 
-    These variables are as large as the structs of `Wanted.misplaced`, or arrays of them. Raises ReadError for
-    a damaged symbol table.
+    `alignments` has sizes of structs, each with an alignment, in bytes. The variables are as large as one of
+    the structs, or arrays of them. Raises ReadError for a damaged symbol table.
     """
 
     @cache
     def largest_alignment(size: int) -> int:
         """Return the largest alignment that an object of this size can have."""
         return max(
-            (align for struct_size, align in wanted.misplaced if size and size % struct_size == 0), default=1
+            (align for struct_size, align in alignments if size and size % struct_size == 0), default=1
         )
 
     symbols = [

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 
 from layoutlint import escapes
+from layoutlint.phrases import shorten_middle
 
 _APART = "&#8203;"
 """A zero-width space."""
@@ -27,27 +28,19 @@ _MOST_IN_NAME, _MOST_IN_TEXT = 300, 2_000
 
 def code(text: str) -> str:
     """Return text as code; what could end the code, or means something in HTML, is escaped."""
-    shown = escapes.inline(_shorten_middle(text, _MOST_IN_NAME))
+    shown = escapes.inline(shorten_middle(text, _MOST_IN_NAME))
     return f"`{shown}`" if _SIMPLE.fullmatch(shown) else f"<code>{_harmless(shown)}</code>"
 
 
 def text(sentence: str) -> str:
     """Return a sentence, in which names in backquotes are code, and everything else is plain text."""
-    pieces = _CODE.split(_shorten_middle(sentence, _MOST_IN_TEXT))
+    pieces = _CODE.split(shorten_middle(sentence, _MOST_IN_TEXT))
     return "".join(code(piece) if number % 2 else plain(piece) for number, piece in enumerate(pieces))
 
 
 def plain(sentence: str) -> str:
     """Return text without any meaning in Markdown or HTML, for both; backquotes stay."""
-    return _harmless(escapes.inline(_shorten_middle(" ".join(sentence.split("\n")), _MOST_IN_TEXT)))
-
-
-def _shorten_middle(text: str, most: int) -> str:
-    """Return a text that is too long without its middle."""
-    if len(text) <= most:
-        return text
-    half = most // 2
-    return f"{text[:half]} ... {text[-half:]}"
+    return _harmless(escapes.inline(shorten_middle(" ".join(sentence.split("\n")), _MOST_IN_TEXT)))
 
 
 def _harmless(shown: str) -> str:

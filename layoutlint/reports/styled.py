@@ -46,6 +46,17 @@ def _sgr(style: str) -> str:
     return ";".join(_SGR[name] for name in style.split())
 
 
+def wrap(lines: Iterable[str], width: int) -> Iterator[str]:
+    """Yield lines wrapped to `width` columns; the rest of a line is indented more than its start."""
+    for text in lines:
+        indent = " " * (len(text) - len(text.lstrip(" ")))
+        rows = textwrap.wrap(
+            text.lstrip(" "), width, initial_indent=indent, subsequent_indent=f"{indent}    ",
+            break_long_words=False, break_on_hyphens=False,
+        )  # fmt: skip
+        yield from rows or ("",)
+
+
 def paragraph(label: str, text: str, width: int, style: str = "") -> Iterator[Line]:
     """Yield a label, and text wrapped to `width` columns and indented by the length of the label."""
     indent = " " * len(label)

@@ -120,6 +120,32 @@ def test_queries_of_the_document_and_the_report(folder):
     assert run("survey", "report", "store", "--format", "csv", cwd=folder).stdout.splitlines()[1].startswith("apart,ring,at-risk,near,,")
 
 
+LONG = "a/folder/" + "with-a-long-name/" * 8 + "near"
+
+
+WIDTHS = {(): (100, False), ("--width", "60"): (60, False), ("--width", "250"): (250, True), ("-v",): (250, True)}
+"""Options, with the columns of a report, and whether it has whole names."""
+
+
+def test_the_report_fits_its_columns(folder):
+    (folder / LONG).parent.mkdir(parents=True)
+    (folder / LONG).write_bytes(btf(8))
+    run("survey", LONG, "far", "--store", "store", "--rules", "rules.toml", "--workers", "1", cwd=folder)
+    for options, (columns, has_whole_name) in WIDTHS.items():
+        text = run("survey", "report", "store", *options, cwd=folder).stdout
+        assert max(map(len, text.splitlines())) <= columns
+        assert (LONG in text) == has_whole_name
+        assert has_whole_name or text.count("a/folder/with") == text.count("name/near") == 3
+
+
+@pytest.mark.parametrize(("glob", "structs"), [("*", 2), ("shared", 1)])
+def test_an_input_is_read_once(folder, glob, structs):
+    """DWARF 4 does not state alignments: uses and addresses narrow them, of all structs in the same reading."""
+    (folder / "a.deb").write_bytes(made.deb((("usr/lib/one.o", compile_object(folder, 1, "-gdwarf-4")),)))
+    _, found = survey(folder, "a.deb", rules=("--struct", glob), XDG_CACHE_HOME=str(folder / "cache"))
+    assert (found["structs"], found["cost"]["cache_hits"], found["cost"]["cache_misses"]) == (structs, 0, 1 if glob == "*" else 2)
+
+
 def test_the_schema_and_the_document_are_those_of_the_code():
     assert survey_doc.PATH.read_text() == survey_doc.text(), "run `python -m tests.project.survey_doc`"
     assert survey_doc.SCHEMA.read_text() == survey_doc.schema_text(), "run `python -m tests.project.survey_doc`"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable
 
 from layoutlint import files
 from layoutlint.errors import ReadError
@@ -16,9 +16,8 @@ from layoutlint.readers.modules import find
 
 State = tuple[int, int]
 """Size and time of the last change, in bytes and nanoseconds."""
-_LARGEST = 1 << 36
-"""The most bytes of a file that are read for a digest."""
-_PIECE = 1 << 20
+Digest = Callable[[str], str]
+"""Returns the SHA-256 of a file; raises OSError."""
 _BUILD_ID = re.compile(r"build-id:[0-9a-fA-F]{8,}")
 
 
@@ -37,7 +36,7 @@ class Identity(Record, frozen=True):
     """The file with this content, or the archive with this member; None for another input."""
 
 
-def identify(name: str, by_build_id: bool) -> Identity:
+def identify(name: str, digest: Digest, by_build_id: bool = False) -> Identity:
     """Return the identity of an input; `by_build_id` takes the build id of ELF files that state one.
 
     A file that cannot be read has that of its name: its task says why.
@@ -46,10 +45,10 @@ def identify(name: str, by_build_id: bool) -> Identity:
         return Identity(_digest_of_text(name.lower()), None, None, True)
     try:
         if files.is_folder(name):
-            return _folder_identity(name)
+            return _folder_identity(name, digest)
         if not files.exists(name):
-            return _member_identity(name)
-        return _file_identity(name, by_build_id)
+            return _member_identity(name, digest)
+        return _file_identity(name, digest, by_build_id)
     except OSError:
         return _name_identity(name)
 
@@ -63,21 +62,21 @@ def state_of(name: str) -> State | None:
     return status.st_size, status.st_mtime_ns
 
 
-def _member_identity(name: str) -> Identity:
+def _member_identity(name: str, digest: Digest) -> Identity:
     """Return the identity of a member of an archive; that of its name if there is no such archive."""
     location = locate(name)
     if location is None:
         return _name_identity(name)
-    archive = _file_identity(location.path, by_build_id=False)
-    digest = _digest_of_text(f"member {archive.digest} {location.member}")
-    return replace(archive, digest=digest, is_whole=True)
+    archive = _file_identity(location.path, digest, by_build_id=False)
+    of_member = _digest_of_text(f"member {archive.digest} {location.member}")
+    return replace(archive, digest=of_member, is_whole=True)
 
 
 def _name_identity(name: str) -> Identity:
     return Identity(_digest_of_text(f"name {name}"), None, None, False)
 
 
-def _file_identity(name: str, by_build_id: bool) -> Identity:
+def _file_identity(name: str, digest: Digest, by_build_id: bool) -> Identity:
     reader = _reader(name)
     state = state_of(name)
     size = None if state is None else state[0]
@@ -85,7 +84,7 @@ def _file_identity(name: str, by_build_id: bool) -> Identity:
         build_id = _build_id(name)
         if build_id is not None:
             return Identity(_digest_of_text(f"build-id {build_id}"), size, state, True, name)
-    return Identity(_digest(name), size, state, reader != "clang", name)
+    return Identity(digest(name), size, state, reader != "clang", name)
 
 
 def _reader(name: str) -> str | None:
@@ -106,34 +105,17 @@ def _build_id(name: str) -> str | None:
         return None
 
 
-def _folder_identity(name: str) -> Identity:
+def _folder_identity(name: str, digest: Digest) -> Identity:
     """Return the identity of a folder of modules; that of its name for C sources."""
     folder = find.find(name)
     if folder is None or folder.unread:
         return _name_identity(name)
-    digest, size = hashlib.sha256(b"folder\n"), 0
+    of_folder, size = hashlib.sha256(b"folder\n"), 0
     for path in folder.files:
-        digest.update(f"{os.path.relpath(path, name)}\0{_digest(path)}\n".encode(errors="surrogateescape"))
+        line = f"{os.path.relpath(path, name)}\0{digest(path)}\n"
+        of_folder.update(line.encode(errors="surrogateescape"))
         size += files.status_of(path).st_size
-    return Identity(digest.hexdigest(), size, None, True)
-
-
-def _digest(path: str) -> str:
-    digest = hashlib.sha256()
-    for piece in _pieces(path):
-        digest.update(piece)
-    return digest.hexdigest()
-
-
-def _pieces(path: str) -> Iterator[bytes]:
-    """Yield the bytes of a file; raises OSError, also if there are too many."""
-    left = _LARGEST
-    with files.open_file(path, _LARGEST) as file:
-        while piece := file.read(_PIECE):
-            left -= len(piece)
-            if left < 0:  # the size of files in /proc is 0
-                raise OSError(f"has more than the {_LARGEST:,} bytes that are read")
-            yield piece
+    return Identity(of_folder.hexdigest(), size, None, True)
 
 
 def _digest_of_text(text: str) -> str:

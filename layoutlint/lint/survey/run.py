@@ -29,6 +29,7 @@ from layoutlint.judgement.rule import Pack
 from layoutlint.judgement.verdict import Outcome as Verdict
 from layoutlint.lint.options import Options
 from layoutlint.lint.survey import identity
+from layoutlint.lint.survey.file_digests import FileDigests, content_digest
 from layoutlint.lint.survey.identity import Identity
 from layoutlint.lint.survey.rows import plain_text
 from layoutlint.lint.survey.store import Store, Unwritable
@@ -83,7 +84,7 @@ def plan_of(packs: tuple[Pack, ...], kernel_packs: tuple[Pack, ...], options: Op
     Raises ReadError if the base BTF cannot be read.
     """
     base = options.read.btf_base
-    content = None if base is None else identity.identify(base, by_build_id=False).digest
+    content = None if base is None else identity.identify(base, content_digest).digest
     read = replace(options.read, progress=no_progress, jobs=1)
     options = replace(options, read=read, ignore_missing=True)
     deciding = replace(
@@ -108,6 +109,7 @@ class _Client:
         self._latest: dict[bytes, bytes] = {}
         """The key of the latest run of each input, by a digest of its name."""
         self._read_runs()
+        self._digests = FileDigests(store)
         self._waiting: dict[bytes, list[tuple[str, Identity]]] = {}
         """By key, the inputs with the content of a task that runs."""
         self._started = time.monotonic()
@@ -118,7 +120,7 @@ class _Client:
         """Read what the store has. Raises ReadError."""
         records: dict[Known, Known] = {}
         ended: dict[bytes, datetime] = {}
-        for row in self._store.runs(_KNOWN):
+        for row in self._store.rows(RUNS, _KNOWN):
             key, name = bytes.fromhex(row["key"]), _digest_of(row["input"])
             if name in ended and ended[name] > row["ended"]:
                 continue
@@ -136,6 +138,7 @@ class _Client:
         finally:
             outcomes.close()
             self._log.flush()
+            self._digests.flush()
         return self._tally.result(self._request, self._store, time.monotonic() - self._started)
 
     def _tasks(self) -> Iterator[Task]:
@@ -144,7 +147,7 @@ class _Client:
         names = dict.fromkeys(request.inputs)
         for number, name in enumerate(names):
             request.progress("surveying", number, len(names))
-            content = identity.identify(name, request.by_build_id)
+            content = identity.identify(name, self._digests.digest, request.by_build_id)
             key = _key_of(request.plan, content.digest)
             if key in self._waiting:
                 self._waiting[key].append((name, content))

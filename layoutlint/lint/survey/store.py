@@ -14,7 +14,7 @@ from typing import Any
 from uuid import uuid4
 
 from layoutlint import files
-from layoutlint.comparison.survey_tables import ITEMS, RUNS, STORE_SCHEMA, TABLES, Column, Row
+from layoutlint.comparison.survey_tables import FOLDERS, ITEMS, STORE_SCHEMA, Column, Row
 from layoutlint.errors import LayoutlintError, ReadError, UsageError, did_you_mean
 from layoutlint.model.record import Record
 
@@ -59,11 +59,11 @@ class Store(Record, frozen=True):
             raise Unwritable(f"cannot write {final}: {files.error_reason(error)}") from error
         return count
 
-    def runs(self, columns: tuple[str, ...]) -> Iterator[Row]:
-        """Yield some columns of all runs, a batch in memory at a time. Raises ReadError."""
+    def rows(self, table: str, columns: tuple[str, ...]) -> Iterator[Row]:
+        """Yield some columns of all rows of a table, a batch in memory at a time. Raises ReadError."""
         from pyarrow import ArrowInvalid, parquet
 
-        for path in self.files(RUNS):
+        for path in self.files(table):
             try:
                 with parquet.ParquetFile(path) as file:
                     for batch in file.iter_batches(columns=list(columns)):
@@ -72,7 +72,7 @@ class Store(Record, frozen=True):
                 raise ReadError(path, f"is damaged: {str(error).splitlines()[0]}") from error
 
     def files(self, table: str) -> list[str]:
-        """Return the paths of the files of a table, sorted. Raises ReadError."""
+        """Return the paths of the files of a table, in order of their names. Raises ReadError."""
         try:
             paths = files.list_files(os.path.join(self.path, table))
         except OSError as error:
@@ -118,7 +118,7 @@ def create_store(path: str) -> Store:
     except OSError as error:
         raise UsageError(files.error_reason(error), path) from None
     if _HEAD not in names:
-        others = [name for name in names if name not in TABLES and not name.startswith(_TEMPORARY)]
+        others = [name for name in names if name not in FOLDERS and not name.startswith(_TEMPORARY)]
         if others:
             hint = did_you_mean(_HEAD, others)
             raise UsageError(f"is no store, and not empty (it has {others[0]!r}){hint}", path)
@@ -126,15 +126,23 @@ def create_store(path: str) -> Store:
     store = open_store(path)
     if not os.access(path, os.W_OK | os.X_OK):
         raise UsageError("cannot be written: permission denied", path)
+    try:
+        _make_folders(path)  # those that stores of earlier versions lack
+    except OSError as error:
+        raise UsageError(f"cannot be written: {files.error_reason(error)}", path) from None
     return store
+
+
+def _make_folders(path: str) -> None:
+    for name in FOLDERS:
+        os.makedirs(os.path.join(path, name), exist_ok=True)
 
 
 def _make(path: str) -> None:
     """Write the folders, then the head, which makes it a store."""
     temporary = os.path.join(path, f"{_TEMPORARY}{uuid4().hex}")
     try:
-        for table in TABLES:
-            os.makedirs(os.path.join(path, table), exist_ok=True)
+        _make_folders(path)
         with open(temporary, "w", encoding="utf-8") as file:
             file.write(json.dumps({"schema": STORE_SCHEMA}) + "\n")
             file.flush()
@@ -189,7 +197,7 @@ def arrow_schema(table: str) -> Any:
     """Return the schema of a table, as pyarrow has it."""
     import pyarrow
 
-    return pyarrow.schema([_arrow_field(column) for column in TABLES[table]])
+    return pyarrow.schema([_arrow_field(column) for column in FOLDERS[table]])
 
 
 def _arrow_field(column: Column) -> Any:

@@ -47,7 +47,7 @@ def settle(log: Log) -> Answers | None:
         return folders.setdefault(folder or "/", {}), name
 
     for path, (state, digest) in log.contents.items():
-        kept_state = _as_list(state) if _proves(path, state, log.begun) else None
+        kept_state = _as_list(state) if is_proof(path, state, log.begun) else None
         if kept_state is None and digest is None:
             return None
         folder, name = folder_of(path)
@@ -102,14 +102,14 @@ def _same_files(contents: Iterable[tuple[str, tuple[State, object]]]) -> list[li
     return sorted(sorted(several) for several in paths.values() if len(several) > 1)
 
 
-def _proves(path: str, state: State, begun: int) -> bool:
+def is_proof(path: str, state: State, begun: int) -> bool:
     """Return whether a file of this state cannot have changed since a time without getting another state."""
     return max(state[3], state[4]) + _YOUNG < begun and not path.startswith(_VIRTUAL)
 
 
 def _folder_state(path: str, begun: int) -> State | None:
     state = _state(path)
-    return state if state is not None and _proves(f"{path}/", state, begun) else None
+    return state if state is not None and is_proof(f"{path}/", state, begun) else None
 
 
 def _state(path: str) -> State | None:
@@ -165,7 +165,7 @@ class Check:
             if state != kept:
                 if digest is None or _digest(path) != digest:
                     return False
-                content[1] = state if _proves(path, state_of(now), self._begun) else None
+                content[1] = state if is_proof(path, state_of(now), self._begun) else None
                 self.is_renewed = self.is_renewed or content[1] != kept
         return True
 

@@ -16,6 +16,7 @@ import distributed
 from layoutlint import __version__
 from layoutlint.errors import ReadError
 from layoutlint.model.record import Record, replace
+from layoutlint.phrases import quantity
 from layoutlint.readers.executors import dask_worker, messages
 from layoutlint.readers.executors.messages import Reply
 from layoutlint.readers.executors.scheduler_address import SchedulerAddress
@@ -187,7 +188,7 @@ class _Run:
                 break
             except ReadError as error:
                 if time.monotonic() > deadline:
-                    without = f"{len(self._sent)} tasks in flight have no outcome"
+                    without = f"{quantity(len(self._sent), 'task')} in flight without an outcome"
                     raise ReadError(
                         error.path, f"{error.reason}, and was lost for {self._patience:g} s; {without}"
                     ) from None

@@ -7,21 +7,44 @@ from collections.abc import Iterator, Sequence
 from layoutlint import escapes
 from layoutlint.comparison.survey_report import LayoutVariant, RuleStanding, StoreReport, StructVariants
 from layoutlint.comparison.survey_tables import WITHOUT
-from layoutlint.phrases import quantity
+from layoutlint.model.record import Record
+from layoutlint.phrases import quantity, shorten_middle
+from layoutlint.reports.styled import wrap
 from layoutlint.reports.survey.text import outcome_counts
 
 _LISTED = 20
 """The entries of a list that are printed unless all are."""
 _MIB = 1 << 20
+_LEAST = 30
+"""The fewest columns of a name."""
+_INDENT = 8
+"""The most columns before a name that is alone on a line, and after it."""
+_NUMBERS = 47
+"""The columns of numbers before a name in the table of costs."""
 
 
-def render(report: StoreReport, verbose: bool = False) -> str:
-    """Return the text, with a newline at the end; `verbose` prints whole lists."""
+class _Extent(Record, frozen=True):
+    """How much is printed."""
+
+    most: int
+    """The most entries of a list."""
+    width: int
+    """The columns of text."""
+    is_verbose: bool
+
+    def name(self, name: str, taken: int = 0) -> str:
+        """Return the name of an input, in the columns that are left unless whole names are wanted."""
+        name = escapes.inline(name)
+        return name if self.is_verbose else shorten_middle(name, max(self.width - taken, _LEAST))
+
+
+def render(report: StoreReport, verbose: bool = False, width: int = 100) -> str:
+    """Return the text in some columns, with a newline at the end; `verbose` prints whole lists and names."""
     lengths = map(len, (report.structs, report.rules, report.failures, report.without_debug_information))
-    most = sum(lengths) + 1 if verbose else _LISTED
-    gaps = _failures(report, most), _bare_inputs(report, most)
-    lists = (_rules(report, most), _structs(report, most), *gaps)
-    texts = (escapes.lines(part) for part in (_inputs(report), *lists, _costs(report)))
+    extent = _Extent(sum(lengths) + 1 if verbose else _LISTED, width, verbose)
+    gaps = _failures(report, extent), _bare_inputs(report, extent)
+    lists = (_rules(report, extent), _structs(report, extent), *gaps)
+    texts = (escapes.lines(wrap(part, width)) for part in (_inputs(report), *lists, _costs(report, extent)))
     return "\n".join(text for text in texts if text)
 
 
@@ -32,17 +55,17 @@ def _inputs(report: StoreReport) -> Iterator[str]:
             yield f"{label}: " + ", ".join(f"{escapes.inline(name)} ({number:,})" for name, number in counts)
 
 
-def _rules(report: StoreReport, most: int) -> Iterator[str]:
+def _rules(report: StoreReport, extent: _Extent) -> Iterator[str]:
     failing = [rule for rule in report.rules if rule.failing or rule.unknown]
     if not report.rules:
         return
     yield f"rules: {len(failing):,} of {quantity(len(report.rules), 'rule')} fail or are unknown somewhere"
-    for rule in failing[:most]:
-        yield from _standing(rule)
-    yield from _rest(len(failing) - most)
+    for rule in failing[: extent.most]:
+        yield from _standing(rule, extent)
+    yield from _rest(len(failing) - extent.most)
 
 
-def _standing(rule: RuleStanding) -> Iterator[str]:
+def _standing(rule: RuleStanding, extent: _Extent) -> Iterator[str]:
     counts = {"broken": rule.broken, "at-risk": rule.at_risk, "unknown": rule.unknown, "kept": rule.kept}
     words = ", ".join(f"{count:,} {name}" for name, count in counts.items() if count)
     note = " (a note)" if rule.severity == "note" else ""
@@ -54,35 +77,35 @@ def _standing(rule: RuleStanding) -> Iterator[str]:
     elif rule.releases and rule.failing:
         yield "    does not fail in the last release"
     if rule.inputs:
-        yield f"    in {_names(rule.inputs, rule.failing)}"
+        yield f"    in {_names(rule.inputs, rule.failing, extent)}"
 
 
-def _names(names: Sequence[str], total: int) -> str:
+def _names(names: Sequence[str], total: int, extent: _Extent) -> str:
     more = f" and {total - len(names):,} more" if total > len(names) else ""
-    return ", ".join(map(escapes.inline, names)) + more
+    return ", ".join(extent.name(name, _INDENT) for name in names) + more
 
 
-def _structs(report: StoreReport, most: int) -> Iterator[str]:
+def _structs(report: StoreReport, extent: _Extent) -> Iterator[str]:
     if not report.structs:
         return
     yield f"structs: {report.structs_total:,} with several layouts"
-    for struct in report.structs[:most]:
-        yield from _variants(struct)
-    yield from _rest(report.structs_total - most)
+    for struct in report.structs[: extent.most]:
+        yield from _variants(struct, extent)
+    yield from _rest(report.structs_total - extent.most)
 
 
-def _variants(struct: StructVariants) -> Iterator[str]:
+def _variants(struct: StructVariants, extent: _Extent) -> Iterator[str]:
     where = struct.differs.replace("-", " ")
     inputs = quantity(struct.inputs, "input")
     yield f"  {escapes.inline(struct.struct)}: {struct.layouts:,} layouts in {inputs}, {where}"
     for variant in struct.variants[:_LISTED]:
-        yield f"    {_place(variant)}"
+        yield f"    {_place(variant, extent)}"
     yield from (f"  {line}" for line in _rest(struct.layouts - len(struct.variants[:_LISTED])))
 
 
-def _place(variant: LayoutVariant) -> str:
+def _place(variant: LayoutVariant, extent: _Extent) -> str:
     releases = f", Linux {_releases(variant.releases)}" if variant.releases else ""
-    inputs = _names((variant.example,), variant.inputs)
+    inputs = _names((variant.example,), variant.inputs, extent)
     return f"{quantity(variant.size, 'byte')}: {', '.join(variant.targets)}{releases}; {inputs}"
 
 
@@ -90,21 +113,21 @@ def _releases(releases: Sequence[str]) -> str:
     return releases[0] if len(releases) == 1 else f"{releases[0]} .. {releases[-1]} ({len(releases):,})"
 
 
-def _failures(report: StoreReport, most: int) -> Iterator[str]:
+def _failures(report: StoreReport, extent: _Extent) -> Iterator[str]:
     if report.failures:
         yield f"failures: {quantity(report.failures_total, 'input')} not read, or not whole"
-    for failed in report.failures[:most]:
+    for failed in report.failures[: extent.most]:
         kind = failed.outcome if failed.failure is None else f"{failed.outcome} ({failed.failure})"
-        yield f"  {escapes.inline(failed.input)}: {kind}: {escapes.inline(failed.message)}"
-    yield from _rest(report.failures_total - most)
+        yield f"  {extent.name(failed.input, _INDENT)}: {kind}: {escapes.inline(failed.message)}"
+    yield from _rest(report.failures_total - extent.most)
 
 
-def _bare_inputs(report: StoreReport, most: int) -> Iterator[str]:
+def _bare_inputs(report: StoreReport, extent: _Extent) -> Iterator[str]:
     names, total = report.without_debug_information, report.outcomes[WITHOUT]
     if names:
         yield f"without debug information: {quantity(total, 'input')}, in which nothing was judged"
-        yield from (f"  {escapes.inline(name)}" for name in names[:most])
-        yield from _rest(total - len(names[:most]))
+        yield from (f"  {extent.name(name, _INDENT)}" for name in names[: extent.most])
+        yield from _rest(total - len(names[: extent.most]))
 
 
 def _rest(number: int) -> Iterator[str]:
@@ -112,7 +135,7 @@ def _rest(number: int) -> Iterator[str]:
         yield f"  ... {number:,} more (`-v` or `--format json`)"
 
 
-def _costs(report: StoreReport) -> Iterator[str]:
+def _costs(report: StoreReport, extent: _Extent) -> Iterator[str]:
     totals = report.totals
     if not totals.tasks:
         return
@@ -131,5 +154,5 @@ def _costs(report: StoreReport) -> Iterator[str]:
         size = "??" if cost.size is None else f"{cost.size / _MIB:,.1f}"
         yield (
             f"  {cost.processor_seconds:11,.1f} {cost.seconds:5,.1f} {size:>11} {cost.memory / _MIB:11,.0f}  "
-            f"{escapes.inline(cost.input)}"
+            f"{extent.name(cost.input, _NUMBERS)}"
         )

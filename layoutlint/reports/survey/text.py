@@ -7,14 +7,15 @@ from collections.abc import Iterator, Mapping
 from layoutlint import escapes
 from layoutlint.comparison.survey_result import SurveyResult
 from layoutlint.phrases import quantity
+from layoutlint.reports.styled import wrap
 
 _LISTED = 20
 """The failures that are printed."""
 
 
-def render(result: SurveyResult) -> str:
-    """Return the text, with a newline at the end."""
-    return escapes.lines(_lines(result))
+def render(result: SurveyResult, width: int = 100) -> str:
+    """Return the text in some columns, with a newline at the end."""
+    return escapes.lines(wrap(_lines(result), width))
 
 
 def _lines(result: SurveyResult) -> Iterator[str]:
