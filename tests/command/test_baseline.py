@@ -362,17 +362,20 @@ class TestReports:
         project(tmp_path)
         baseline(tmp_path, "write")
 
-        def results(pad: int) -> dict[str, tuple[str, str, str]]:
+        def results(pad: int) -> dict[str, tuple[str, str, str, str]]:
             (tmp_path / "s.h").write_text("\n" * pad + CODE.replace("pad[6]", f"pad[{pad}]"))
             words = ("check", "s.h", "--rules", "rules.toml", "--baseline", BASE, "--format", "sarif")
             (log,) = json.loads(run(*words, cwd=tmp_path).stdout)["runs"]
             return {
-                one["ruleId"]: (one["baselineState"], *(one["partialFingerprints"][name] for name in ("layoutlint/v1", "primaryLocationLineHash")))
+                one["ruleId"]: (one["baselineState"], *(one["partialFingerprints"][name] for name in ("layoutlint/v1", "primaryLocationLineHash")),
+                                "".join(f"{each['kind']}: {each['justification']}" for each in one["suppressions"]))
                 for one in log["results"]
             }  # fmt: skip
 
         first, second = results(6), results(3)
-        assert {state for state, _, _ in first.values()} == {"unchanged"}
+        assert {state for state, *_ in first.values()} == {"unchanged"}
+        assert {accepted for *_, accepted in first.values()} == {f"external: accepted in {BASE}"}
+        assert (second["apart"][3], second["whole"][3]) == ("", f"external: accepted in {BASE}")
         assert (second["apart"][0], second["whole"]) == ("updated", first["whole"])
         assert second["apart"][1] == first["apart"][1]
         assert second["apart"][2] != first["apart"][2]

@@ -11,7 +11,7 @@ from urllib.parse import quote
 from layoutlint import __version__
 from layoutlint.geometry.layout import Place
 from layoutlint.judgement.build_outcomes import worst_by_build
-from layoutlint.judgement.finding import Finding, Fix, Report, State
+from layoutlint.judgement.finding import BaselineUse, Finding, Fix, Report, State
 from layoutlint.judgement.messages import finding_advice
 from layoutlint.judgement.origin import basis, origin_lines, origins
 from layoutlint.judgement.rule import Rule
@@ -94,7 +94,7 @@ class _Run:
         for number, finding in enumerate((*report.findings, *absent)):
             state = fingerprint_state(finding)
             numbers[state] += 1
-            result = self._result(finding, index[finding.rule], report.builds)
+            result = self._result(finding, index[finding.rule], report)
             result["partialFingerprints"][_LINE_HASH] = f"{state}:{numbers[state]}"
             if number >= len(report.findings):
                 result["baselineState"] = "absent"
@@ -102,7 +102,7 @@ class _Run:
                 result["baselineState"] = _BASELINE_STATES[finding.state]
             yield result
 
-    def _result(self, finding: Finding, index: int, builds: tuple[Build, ...]) -> dict[str, Any]:
+    def _result(self, finding: Finding, index: int, report: Report) -> dict[str, Any]:
         is_unknown = finding.verdict.outcome is Outcome.UNKNOWN
         related = [place for place in finding.verdict.evidence if place.field.source is not None][1:]
         fixes = {} if finding.fix is None else {"fixes": [self._fix(finding.fix)]}
@@ -112,14 +112,14 @@ class _Run:
             # 3.27.10: a result of any kind but `fail` has the level `none`.
             "kind": "open" if is_unknown else "fail",
             "level": "none" if is_unknown else finding.rule.severity.value,
-            "message": {"text": _message(finding, builds)},
+            "message": {"text": _message(finding, report.builds)},
             "locations": [self._location(finding)],
             "relatedLocations": [
                 self._related_location(place, n) for n, place in enumerate(related[:_RELATED], 1)
             ],
             "partialFingerprints": {"layoutlint/v1": fingerprint(finding)},
             # 3.27.23: present in all results of a run, or in none.
-            "suppressions": _suppressions(finding),
+            "suppressions": _suppressions(finding, report.baseline),
             "properties": _properties(finding),
             **fixes,
         }
@@ -224,10 +224,13 @@ def artifact(file: str) -> dict[str, str]:
     return {"uri": quote(path), "uriBaseId": _ROOT}
 
 
-def _suppressions(finding: Finding) -> list[dict[str, str]]:
-    if finding.suppressed is None:
-        return []
-    return [{"kind": "inSource", "justification": finding.suppressed}]
+def _suppressions(finding: Finding, baseline: BaselineUse | None) -> list[dict[str, str]]:
+    """Return the suppressions of a result. A baseline file accepts findings; a revision only had them too."""
+    if finding.suppressed is not None:
+        return [{"kind": "inSource", "justification": finding.suppressed}]
+    if finding.state is State.KNOWN and baseline is not None and not baseline.command:
+        return [{"kind": "external", "justification": f"accepted in {baseline.file}"}]
+    return []
 
 
 def _properties(finding: Finding) -> dict[str, Any]:
