@@ -112,3 +112,11 @@ def test_marked_structs_that_are_not_randomised_are_said_to_be_randomisable(tmp_
     assert {finding["outcome"] for finding in found.values()} == {"broken"}
     text = run("check", "-v", tmp_path / "marked.c", "--rules", file, "--no-packs").stdout
     assert " ".join(text.split()).count("the struct is marked `__randomize_layout`") == 3
+
+
+def test_a_verdict_on_a_size_has_orders_and_no_placements(tmp_path):
+    (tmp_path / "s.h").write_text("struct s { char a; long b; char c; int d; };\n")
+    table = rules(tmp_path / "rules.toml", [("small", "s", "size", "max = 16")])
+    placements = check(tmp_path / "s.h", table, "--randstruct", "gcc-full", "--randomized", "s", status=(1,))["small"]["placements"]
+    assert (placements["total"], placements["bases"], placements["basis"]) == (0, [], None)
+    assert placements["orders"]["counted"] == "exact"
