@@ -67,7 +67,18 @@ _COMPILER_FLAG = re.compile(
     r"-(?:[DIUOWfgmx]|ansi|i(?:dirafter|macros|nclude|prefix|quote|system|with)|nostd|p(?:edantic|thread)|std|undef)"
     r"|--(?:std|include|imacros|(?:un)?define-macro|include-directory|language)\b"
 )
+_TURN_OFF = 'A rule file turns a rule off: [override."ID"] with `enabled = false` and a `why`.'
 _MACHINE_OPTION = re.compile(r"--(?:arch|cpu|machine|target|triple)\b")
+_OTHER_WORDS = {
+    "--config": "Rules and settings are in a rule file: `--rules FILE`.",
+    "--disable": _TURN_OFF,
+    "--exclude": _TURN_OFF,
+    "--ignore": _TURN_OFF,
+    "--cflags": "Compiler flags follow `--`, after all other arguments: `-- -DNDEBUG`.",
+    "--extra-arg": "Compiler flags follow `--`, after all other arguments: `-- -DNDEBUG`.",
+    "--struct": "Structs follow the input, without an option: `layoutlint show ring.h ring`.",
+}
+"""Options that other tools or commands have, and what to write here."""
 _EXHAUSTED = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN)
 """Errors for resources that are exhausted: descriptors, memory, processes."""
 
@@ -263,8 +274,19 @@ def _unknown_option_hint(error: click.ClickException, arguments: list[str]) -> s
         return "Inputs state their machine; C text takes a compiler flag: `-- --target=aarch64-linux-gnu`."
     if _COMPILER_FLAG.match(word):
         return f"Compiler flags follow `--`, after all other arguments: `-- {word}`."
+    if other := _OTHER_WORDS.get(error.option_name):
+        return other
     longer = [] if error.ctx is None else _options_like(error.option_name, error.ctx.command)
     return f"Did you mean {' or '.join(longer)}?" if longer else ""
+
+
+def _rule_file_hint(error: click.ClickException) -> str:
+    """Return how to give a rule file that is an argument too many; empty for other mistakes."""
+    found = re.fullmatch(r"Got unexpected extra argument \((\S+\.toml)\)", error.message)
+    context = error.ctx if isinstance(error, click.UsageError) else None
+    parameters = [] if context is None else context.command.params
+    takes_rules = any("--rules" in parameter.opts for parameter in parameters)
+    return f"A rule file follows an option: `--rules {found[1]}`." if found and takes_rules else ""
 
 
 def _options_like(word: str, command: click.Command) -> list[str]:
@@ -275,13 +297,16 @@ def _options_like(word: str, command: click.Command) -> list[str]:
 
 def _show(error: click.ClickException, arguments: list[str], flags: tuple[str, ...]) -> None:
     """Write a mistake in the command line to stderr; its text quotes the command line."""
-    hints = (_missing_input_hint(error, flags), _unknown_option_hint(error, arguments))
+    unknown_option = _unknown_option_hint(error, arguments)
+    hints = (_missing_input_hint(error, flags), unknown_option, _rule_file_hint(error))
     if isinstance(error, click.NoSuchOption) and any(hints):
         error = click.UsageError(error.message, error.ctx)  # without the names that look alike
     message, usage = error.format_message(), io.StringIO()
     error.show(file=usage)
-    full_message = " ".join(filter(None, (message, *hints)))
-    text = usage.getvalue().replace(message, escapes.inline(full_message))
+    text = usage.getvalue()
+    context = error.ctx if isinstance(error, click.UsageError) else None
+    if context is None or message != context.get_help():  # help quotes nothing, and has many lines
+        text = text.replace(message, escapes.inline(" ".join(filter(None, (message, *hints)))))
     with suppress(OSError):
         sys.stderr.write(escapes.lines(text.splitlines()))
         sys.stderr.flush()

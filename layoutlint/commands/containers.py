@@ -22,7 +22,7 @@ from layoutlint.commands.struct_names import is_keyword, refuse_swapped, without
 
 
 @click.command(cls=SingleValueCommand)
-@click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
+@click.argument("inputs", nargs=-1, metavar="INPUT...")
 @click.argument("name", metavar="STRUCT")
 @click.option("--direct", is_flag=True, help="Omit structs that embed STRUCT only through another struct.")
 @format_option(reports.CONTAINERS_FORMATS)
@@ -45,6 +45,8 @@ def containers(
     """
     from layoutlint.lint.container_listing import list_containers
 
+    if not inputs:
+        raise click.UsageError(f"name inputs, and then a struct: `layoutlint containers {name} STRUCT`")
     refuse_swapped("containers", inputs[0], (name,))
     if len(inputs) > 1 and is_keyword(inputs[-1]):
         inputs = inputs[:-1]

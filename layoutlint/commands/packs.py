@@ -29,7 +29,9 @@ def load_packs(
     shipped = {pack.name: pack for pack in rule_file.shipped_packs()} if pack_names else {}
     for name in pack_names:
         if name not in shipped:
-            hint = f" (rule file: `--rules {name}`)" if os.path.exists(name) else did_you_mean(name, shipped)
+            known = f" (the packs are {', '.join(shipped)})"
+            is_file = os.path.exists(name)
+            hint = f" (rule file: `--rules {name}`)" if is_file else did_you_mean(name, shipped) or known
             raise click.UsageError(f"no shipped pack is called {name!r}{hint}")
     files = rule_file.load(rule_paths) if policy is None else policy.packs(rule_paths)
     return (*files, *(shipped[name] for name in dict.fromkeys(pack_names)))

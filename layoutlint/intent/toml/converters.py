@@ -118,7 +118,7 @@ def list_of(
         if not isinstance(value, list):
             raise _wrong_type(f"a list of {elements}", value)
         if not value:
-            raise Misfit("is empty")
+            raise Misfit(f"is empty: give {elements}")
         return tuple(_element(index, element) for index, element in enumerate(value))
 
     def _element(index: int, element: object) -> T:

@@ -13,6 +13,11 @@ from layoutlint.readers.clang.parse import Unit
 HEADERS, SOURCES = (".h",), (".c",)
 CPLUSPLUS = (".cc", ".cpp", ".cxx", ".c++", ".hh", ".hpp", ".hxx", ".C")
 ASSEMBLER = (".S", ".s", ".asm", ".sx")
+_OTHER_LANGUAGES = {
+    ".go": "Go", ".java": "Java", ".js": "JavaScript", ".py": "Python", ".rs": "Rust", ".sh": "shell",
+    ".ts": "TypeScript", ".zig": "Zig",
+}  # fmt: skip
+"""Other languages of files that people give, by suffix."""
 LANGUAGES = ("c", "c-header", "cpp-output", "none", "assembler", "assembler-with-cpp")
 """Values of -x for C, and for assembler, which a database can contain as well and which has no structs."""
 NO_BUILTIN = "no builtin headers (stddef.h) of clang or gcc were found on this machine"
@@ -30,6 +35,8 @@ def unit(
     name = relative_to(roots, os.path.join(directory, path))
     if path.endswith(ASSEMBLER):
         raise NotC(name, "is assembler, which defines no structs")
+    if other := _OTHER_LANGUAGES.get(os.path.splitext(path)[1]):
+        raise NotC(name, f"is {other} by its name; layoutlint reads C")
     if path.endswith(CPLUSPLUS) or (parsed_flags.language or "c").startswith("c++"):
         raise NotC(name, f"is C++; {cplusplus.REASON}")
     if parsed_flags.refusal is not None or (parsed_flags.language or "c") not in LANGUAGES:
