@@ -146,6 +146,10 @@ def test_what_makes_a_note(tmp_path, text, notes):
     assert len(infer(found, found.bodies.structs, packs).notes) == notes
 
 
+PER_CPU = """
+#define OWN(type, name) __attribute__((section(".data..percpu"))) __typeof__(type) name
+#define DEFINE_PER_CPU(type, name) OWN(type, name)
+"""
 MINE = "int main(void) {{ {} }} void f(struct s *x) {{ spin_lock(&x->lock); x->c = x->a; }}"
 
 
@@ -157,6 +161,15 @@ MINE = "int main(void) {{ {} }} void f(struct s *x) {{ spin_lock(&x->lock); x->c
     ("_Thread_local struct s *mine;", True),  # a pointer: the objects can be anybody's
     ("_Thread_local struct s mine; struct t { int b; struct s in; }; int h(struct t *x) { return x->b; }", True),
     ("struct t { int b; struct s in; }; int h(struct t *x) { return x->b; }", True),
+    # each variable counts by itself, in any order and whatever the macro is called
+    ("_Thread_local struct s mine; struct s everybody;", True),
+    ("static struct s everybody[2]; static __thread struct s mine;", True),
+    (f"{PER_CPU}DEFINE_PER_CPU(struct s, mine);", False),
+    (f"{PER_CPU}static DEFINE_PER_CPU(struct s, mine) = {{ .a = 1 }}; static struct s everybody = {{ .a = 2 }};", True),
+    (f"{PER_CPU}static OWN(struct s, mine);", False),
+    (f"{PER_CPU}OWN(struct s, mine); struct s everybody;", True),
+    (f"{PER_CPU}struct s everybody; DEFINE_PER_CPU(struct s, mine); DEFINE_PER_CPU(struct s *, pointer);", True),
+    ('__attribute__((section(".data..read_mostly"))) struct s everybody;', True),
 ])  # fmt: skip
 def test_objects_of_one_processor_count_little(tmp_path, text, is_shared):
     """Also those that are only embedded in such objects; not if others have them as well."""

@@ -31,6 +31,8 @@ _PER_CPU = re.compile(
 )
 """An object for each processor, not a pointer: a variable, an allocation, or what `__percpu *` points to."""
 _MAY_BE_PER_CPU = re.compile(rb"PER_CPU|percpu|[tT]hread")
+_IS_PER_CPU = re.compile(r'section\("[^"]*percpu|\b(?:__thread|_Thread_local|thread_local)\b')
+"""In a declaration as clang prints it, of a variable of which each processor or thread has its own."""
 _INCLUDE = re.compile(rb"^[ \t]*#[ \t]*include\b", re.MULTILINE)
 _DEFINE = re.compile(rb"^[ \t]*#[ \t]*define[ \t]+(\w+).*", re.MULTILINE)
 _PREFIXES = (b"pr_fmt", b"dev_fmt")
@@ -139,14 +141,26 @@ class _Reader:
             waiting += self._header_cursors(self._callee_names(walker))
         while waiting:
             waiting += self._header_cursors(self._read_function(waiting.pop()))
-        facts = Facts(self._lib, self._names)
-        structs = (facts.struct(self._lib.clang_getCursorType(variable)) for variable in variables)
-        per_cpu = self._per_cpu_names()
-        shared = (key for key in structs if key and plain_name(key) not in per_cpu)
+        shared, own_per_cpu = self._variable_structs(variables)
+        per_cpu = self._per_cpu_names() | dict.fromkeys(map(plain_name, own_per_cpu))
         return UnitFunctions(
             self._unit.origin, tuple(self._functions.values()), tuple(self._called), tuple(self._stored),
-            tuple(dict.fromkeys(shared)), tuple(per_cpu), self._macros, self._first_error(),
+            tuple(shared), tuple(per_cpu), self._macros, self._first_error(),
         )  # fmt: skip
+
+    def _variable_structs(self, variables: Iterable[Cursor]) -> tuple[dict[str, None], dict[str, None]]:
+        """Return the keys of the structs of variables that all share, and of those for each processor or thread.
+
+        A struct can have variables of both.
+        """
+        facts = Facts(self._lib, self._names)
+        shared, per_cpu = dict[str, None](), dict[str, None]()
+        for variable in variables:
+            key = facts.struct(self._lib.clang_getCursorType(variable))
+            if key:
+                declaration = libclang.pretty_print(self._lib, variable).partition(" = ")[0]
+                (per_cpu if _IS_PER_CPU.search(declaration) else shared)[key] = None
+        return shared, per_cpu
 
     def _sort_declarations(self) -> tuple[list[Cursor], list[Cursor]]:
         """Return the definitions of functions, and the variables, that the unit has of its own."""
