@@ -8,6 +8,7 @@ they have it. For each change the rank of the written field among the notes of i
 printed, the rank of the victim given the written field, and the probability with which a random order of the notes
 has one of the written fields among the first three. If the order was already mended, the last column has what
 `diff --uses` says of a patch that undoes the fix: the rank of the pair, that given the written field, and the pairs.
+A change whose struct the sources do not use, or whose kernel was not read, is listed as not tried and not counted.
 """
 
 from __future__ import annotations
@@ -35,6 +36,10 @@ SHARING = Path(__file__).parents[2] / "fixtures" / "sharing"
 HALVES = ("upstream", "blind")
 FOLDERS = ("mm", "fs", "kernel", "net/core", "net/ipv4", "block")
 FIRST = 3
+
+
+class Untried(Exception):
+    """A change that the sources at hand do not show, with the reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +87,9 @@ def rebuilt(struct: Struct, order: list[str], align: int | None) -> Struct:
         return replace(struct, align=align or struct.align)
     fields = {field.name: field for field in struct.fields if field.name is not None}
     rest = [field for name, field in fields.items() if name not in order and not name.startswith("_pad")]
+    missing = [name for name in order if name != "*" and name not in fields]
+    if missing:
+        raise Untried(f"struct {struct.name} has no field {missing[0]}")
     chosen: list[Field] = []
     for name in order:
         chosen += rest if name == "*" else [fields[name]]
@@ -98,7 +106,11 @@ def judge(name: str, change: dict[str, Any], found: Analysis) -> Row:
     """The ranks for one change."""
     wanted = change.get("struct", name)
     fields = {*change["writers"], *change["readers"]}
-    (struct,) = (each for each in found.bodies.structs if each.name == wanted and {part.path for part in parts(each.fields)} & fields)
+    some = [each for each in found.bodies.structs if each.name == wanted and {part.path for part in parts(each.fields)} & fields]
+    if len(some) != 1:
+        how = "no function uses it" if not some else f"{len(some)} files define it"
+        raise Untried(f"struct {wanted}: {how}")
+    (struct,) = some
     before = rebuilt(struct, change.get("order", []), change.get("align"))
     result = infer(found, [before], (), wanted, sys.maxsize)
     written = [note for note in result.notes if note.writer.part.path in change["writers"]]
@@ -131,6 +143,7 @@ def undo(mended: Struct, before: Struct, change: dict[str, Any], found: Analysis
 def main() -> None:
     halves = {half: tomllib.loads((SHARING / f"{half}.toml").read_text()) for half in HALVES}
     rows: dict[str, list[Row]] = {half: [] for half in HALVES}
+    untried = {half: set(changes) for half, changes in halves.items()}
     print("| change | rank of the note | notes of the struct | chance | rank of the victim, given the writer | undone |\n|---|---:|---:|---:|---:|---|")
     for word in sys.argv[1:]:
         kernel, _, places = word.partition("=")
@@ -138,10 +151,17 @@ def main() -> None:
         for half, changes in halves.items():
             for name, change in changes.items():
                 if change["kernel"] == kernel:
-                    rows[half].append(judge(name, change, found))
-                    print(rows[half][-1], flush=True)
+                    untried[half].discard(name)
+                    try:
+                        rows[half].append(judge(name, change, found))
+                    except Untried as reason:
+                        untried[half].add(name)
+                        print(f"{half} {name} cannot be tried: {reason}", file=sys.stderr, flush=True)
+                    else:
+                        print(rows[half][-1], flush=True)
     for half in HALVES:
-        print(f"\n{half}: {summary(rows[half])}")
+        missing = f"; not tried: {', '.join(sorted(untried[half]))}" if untried[half] else ""
+        print(f"\n{half}: {summary(rows[half])}{missing}")
 
 
 def summary(rows: list[Row]) -> str:

@@ -149,7 +149,7 @@ class _Reader:
         )  # fmt: skip
 
     def _variable_structs(self, variables: Iterable[Cursor]) -> tuple[dict[str, None], dict[str, None]]:
-        """Return the keys of the structs of variables that all share, and of those for each processor or thread.
+        """Return the keys of the structs of shared variables, and of those for each processor or thread.
 
         A struct can have variables of both.
         """
