@@ -118,8 +118,8 @@ STATUS = [
     ("declared only", ["pool.h", "declared"], 3, "layoutlint: struct declared is declared but not defined"),
     ("no such file", ["none.h", "lock"], 3, "layoutlint: none.h: no such file or directory"),
     ("one of two cannot be read", ["pool.h", "none.h", "lock"], 3, "layoutlint: none.h: no such file or directory"),
-    ("no struct", ["pool.h"], 2, "Error: Missing argument 'INPUT...'. For example: `layoutlint containers vmlinux list_head`"),
-    ("nothing", [], 2, "Error: Missing argument 'INPUT...'. For example: `layoutlint containers vmlinux list_head`"),
+    ("no struct", ["pool.h"], 2, "Error: name inputs, and then a struct: `layoutlint containers pool.h STRUCT`"),
+    ("nothing", [], 2, "Error: Missing argument 'STRUCT'. For example: `layoutlint containers vmlinux list_head`"),
     ("no such format", ["pool.h", "lock", "--format", "c"], 2,
      "Error: Invalid value for '--format': 'c' is not one of 'json', 'text'."),
 ]  # fmt: skip
