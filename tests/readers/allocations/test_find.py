@@ -205,6 +205,7 @@ TOP = [
     ("struct ring {\n\tstruct other o ____cacheline_aligned;\n} ____cacheline_aligned;", []),
     ("extern struct ring here __cacheline_aligned;", []),
     ("static struct ring *p;\nint f(void)\n{\n\tp = kmalloc(sizeof(*p), 0);\n}", ['ring: placement = "kmalloc"']),
+    ("static struct ring *p;\nint g(void)\n{\n}\n\nint f(void)\n{\n\tp = kmalloc(sizeof(*p), 0);\n}", ['ring: placement = "kmalloc"']),
     ("struct kmem_cache *kmem_cache_create(const char *name, unsigned int size, unsigned int align, slab_flags_t flags, "
      "void (*ctor)(void *))\n{\n}", []),
     ("int f(struct other *p)\n{\n}\nint g(struct ring *p)\n{\n\tkmalloc(sizeof(*p), 0);\n}", ['ring: placement = "kmalloc"']),
