@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from itertools import islice
 
 from layoutlint.readers.order_uses.code import Code
-from layoutlint.readers.order_uses.facts import OrderUse
-from layoutlint.readers.order_uses.memory import Unresolved, is_own
+from layoutlint.readers.order_uses.facts import OrderUse, Unresolved
+from layoutlint.readers.order_uses.memory import is_own
 from layoutlint.readers.order_uses.subject import Subject
 
 _BYTES = (

@@ -8,8 +8,7 @@ from typing import NamedTuple
 
 from layoutlint.readers.allocations.declarations import TypeName, Unclear
 from layoutlint.readers.order_uses.code import Code
-from layoutlint.readers.order_uses.facts import OrderUse
-from layoutlint.readers.order_uses.memory import Unresolved
+from layoutlint.readers.order_uses.facts import OrderUse, Unresolved
 from layoutlint.readers.order_uses.subject import Subject
 
 _OPENS = re.compile(r"\(\s*(?:(?:const|volatile)\s+)*$")
@@ -79,7 +78,7 @@ def _casts_to_struct(code: Code, subject: Subject) -> Iterator[OrderUse | Cast |
         if _OPENS.search(text, max(0, start - _NEAR), start) is None:
             continue
         match = _TO.match(text, end)
-        if match is not None and match[2].isidentifier() and match[2] not in _NO_OPERANDS:
+        if match is not None and match[2].isidentifier() and not _is_keyword(match[2]):
             yield from _cast_of_variable(code, subject, match, start)
         mapped = _MAPPED.match(text, end)
         if mapped is not None and "ANON" not in text[mapped.end() : code.closings.get(mapped.end() - 1, 0)]:
@@ -90,6 +89,11 @@ def _casts_to_struct(code: Code, subject: Subject) -> Iterator[OrderUse | Cast |
         member = _TO_MEMBER.match(text, end) if first is not None else None
         if member is not None and re.split(r"->|\.", member[1])[-1] == first:
             yield _first_member_use(code, subject, start, "to the struct from its first member")
+
+
+def _is_keyword(word: str) -> bool:
+    """Return whether a word that follows a cast is no variable: `(struct ring *)((char *)p - n)`."""
+    return word in _NO_OPERANDS or word in _BYTES or _WIDE.fullmatch(word) is not None
 
 
 def _cast_of_variable(
@@ -103,7 +107,8 @@ def _cast_of_variable(
         yield OrderUse("scalar-cast", code.path, code.line(at), text)
     elif isinstance(meaning, Unclear):
         if subject.first_types:
-            yield Unresolved(code.line(at), f"what `{name}` is in a cast to the struct")
+            text = f"what `{name}` is in a cast to the struct"
+            yield Unresolved(code.line(at), text, subject.members[:1], "first")
     elif meaning is not None and not subject.is_type(meaning):
         yield _classify(code, subject, meaning, at, "to the struct from its first member")
 

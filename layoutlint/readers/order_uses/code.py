@@ -19,7 +19,7 @@ _MACRO = re.compile(
 _CONTINUED = re.compile(r"\\(?=[ \t]*\r?\n)")
 _BRACKET = re.compile(r"[()\[\]{}]")
 _PAIRS = {")": "(", "]": "[", "}": "{"}
-_DIRECTIVE = re.compile(r"\n[ \t]*#")
+_DIRECTIVE = re.compile(r"^[ \t]*#[ \t]*(\w*)", re.MULTILINE)
 _LONGEST_NAME = 200
 """The most characters of a declaration in which its name is searched, from its end."""
 _MOST_POPPED = 8
@@ -31,7 +31,7 @@ _NAME = re.compile(
 )
 _TYPEOF = re.compile(r"\b(?:__)?typeof(?:_unqual)?(?:__)?\s*+\(")
 _INITIALISED = re.compile(r"\s*+(?:\)|[^;{}()]{0,200}?=)\s*+[\w{]")
-_OPERAND = re.compile(r"\s*\(*\s*(\*?)\s*\(*\s*(\w+)\s*\)*\s*")
+_OPERAND = re.compile(r"\s*\(*\s*(\*?)\s*\(*\s*([A-Za-z_]\w*)\s*(\[[^\]]*\])?\s*\)*\s*")
 
 
 class Macro(Record, frozen=True):
@@ -47,11 +47,11 @@ class Macro(Record, frozen=True):
 class Code:
     """A text without comments, strings and directives, with every character at its offset."""
 
-    def __init__(self, path: str, text: str) -> None:
+    def __init__(self, path: str, text: str, raw: str = "") -> None:
         self.path = path
         self.text = text
+        self._raw = raw
         self._types: dict[str, tuple[tuple[int, int], ...]] = {}
-        self._directives: list[int] | None = None
         self._members: dict[int, dict[str, int]] = {}
         self._member_names: dict[int, tuple[str, ...]] = {}
 
@@ -61,22 +61,44 @@ class Code:
             self._types[pattern] = tuple(match.span() for match in re.finditer(pattern, self.text))
         return self._types[pattern]
 
-    def typeof_operands(self, pattern: str) -> Iterator[tuple[int, int]]:
-        """Yield where `typeof(...)` names a type through a variable or a pointer: begin and end."""
+    def typeof_operands(self, pattern: str) -> Iterator[tuple[int, int, int | None]]:
+        """Yield where `typeof(...)` names a type, or an array of it: begin, end and dimensions.
+
+        The dimensions are None if the text does not show which type it is.
+        """
         for match in _TYPEOF.finditer(self.text) if "typeof" in self.text else ():
             end = self.closings.get(match.end() - 1)
-            operand = _OPERAND.fullmatch(self.text, match.end(), end) if end is not None else None
-            if end is None or operand is None or not operand[2].isidentifier():
+            if end is None or _INITIALISED.match(self.text, end + 1) is None:
                 continue
-            if _INITIALISED.match(self.text, end + 1) is None:
-                continue
-            read_type = self.pointed_type if operand[1] else self.own_type
-            meaning = read_type(operand[2], match.start())
-            if not isinstance(meaning, TypeName):
-                continue
-            words = ("",) if meaning.is_typedef else ("struct ", "union ")
-            if any(re.fullmatch(pattern, f"{word}{meaning.name}") for word in words):
-                yield match.start(), end + 1
+            dims = self._typeof_dims(" ".join(self.text[match.end() : end].split()), pattern, match.start())
+            if dims is None or dims >= 0:
+                yield match.start(), end + 1, dims
+
+    def _typeof_dims(self, operand: str, pattern: str, at: int) -> int | None:
+        """Return the dimensions of an operand of a type; -1 for another type, None if the text shows none."""
+        words = operand.strip("( )")
+        if re.match(rf"(?:const |volatile )*(?:{pattern})$", words):
+            return 0
+        if re.match(rf"\*\s*\(*\s*(?:const )?(?:{pattern})\s*\*+\s*\)", operand):
+            return 0
+        if re.match(r"(?:unsigned|signed|int|long|char|short|void|float|double|_Bool|bool)\b", words):
+            return -1
+        name = _OPERAND.fullmatch(operand)
+        if name is None:
+            return None
+        if name[1] or name[3]:
+            return 0 if self._is_named(self.pointed_type(name[2], at), pattern) else -1
+        own, pointed = self.own_type(name[2], at), self.pointed_type(name[2], at)
+        if self._is_named(own, pattern):
+            return 0
+        is_array = re.search(rf"\b{name[2]}\s*\[[^\]]*\]\s*[;,=]", self.text[:at]) is not None
+        return 1 if self._is_named(pointed, pattern) and is_array else -1
+
+    def _is_named(self, meaning: object, pattern: str) -> bool:
+        if not isinstance(meaning, TypeName):
+            return False
+        words = ("",) if meaning.is_typedef else ("struct ", "union ")
+        return any(re.fullmatch(pattern, f"{word}{meaning.name}") for word in words)
 
     @cached_property
     def struct_names(self) -> dict[int, list[TypeName]]:
@@ -110,11 +132,23 @@ class Code:
             around.append(stack[-1] if stack else None)
         return places, around
 
-    def has_directive(self, raw: str, start: int, end: int) -> bool:
-        """Return whether a directive is between two offsets; `raw` is the text before its directives went."""
-        if self._directives is None:
-            self._directives = [match.start() for match in _DIRECTIVE.finditer(raw)]
-        return bisect_left(self._directives, start) < bisect_left(self._directives, end)
+    def has_directive(self, start: int, end: int, word: str = "") -> bool:
+        """Return whether a directive, or one that begins with a word, is on a line between two offsets."""
+        first, last = self.line(start), self.line(end)
+        lines = self._directives
+        places = range(bisect_right(lines, (first, "~")), bisect_right(lines, (last, "~")))
+        return any(lines[place][1].startswith(word) for place in places)
+
+    @cached_property
+    def _directives(self) -> list[tuple[int, str]]:
+        """The line of each directive, and its word."""
+        lines: list[tuple[int, str]] = []
+        at, line = 0, 1
+        for match in _DIRECTIVE.finditer(self._raw):
+            line += self._raw.count("\n", at, match.start(1))
+            at = match.start(1)
+            lines.append((line, match[1]))
+        return lines
 
     def declared_name(self, start: int, end: int) -> str:
         """Return the name that a declaration in a range gives to a member; empty for a member without one."""
@@ -213,7 +247,7 @@ class Code:
 
 def statements(path: str, text: str) -> Code:
     """Return a C file without its directives."""
-    return Code(path, blank_out(text))
+    return Code(path, blank_out(text), text)
 
 
 def macros(path: str, text: str) -> tuple[Code, tuple[Macro, ...]]:

@@ -11,9 +11,8 @@ from layoutlint.model.record import Record
 from layoutlint.readers.allocations.declarations import TypeName
 from layoutlint.readers.order_uses import initialisers
 from layoutlint.readers.order_uses.code import Code
-from layoutlint.readers.order_uses.facts import OrderUse
+from layoutlint.readers.order_uses.facts import OrderUse, Unresolved
 from layoutlint.readers.order_uses.initialisers import ByMacro, Element, Initialiser, Judge
-from layoutlint.readers.order_uses.memory import Unresolved
 
 _EMBEDS = re.compile(
     r"\s++((?:__\w++\s+)?\w++\s*+(?:\[[^\]\n]*+\]\s*+)*+[^;{}()*=]{0,200}+)(?:;|__\w++\s*+\()"
@@ -65,7 +64,7 @@ def may_embed(text: str, type_pattern: str) -> bool:
     return any(_EMBEDS.match(text, match.end()) is not None for match in types)
 
 
-def find(code: Code, raw: str, type_pattern: str, inner: str) -> Iterator[Container]:
+def find(code: Code, type_pattern: str, inner: str) -> Iterator[Container]:
     """Yield the structs that embed a type by value, each member once for each name of the struct."""
     declared = [
         (start, declarator)
@@ -75,11 +74,11 @@ def find(code: Code, raw: str, type_pattern: str, inner: str) -> Iterator[Contai
         if (declarator := _DECLARATOR.match(part)) is not None
     ]
     for at, declarator in declared:
-        yield from _containers_at(code, raw, at, (declarator[1], declarator[2].count("[")), inner)
+        yield from _containers_at(code, at, (declarator[1], declarator[2].count("[")), inner)
 
 
 def _containers_at(
-    code: Code, raw: str, at: int, declared: tuple[str, int], inner: str
+    code: Code, at: int, declared: tuple[str, int], inner: str
 ) -> Iterator[Container]:
     """Yield the structs around a declaration, the innermost first.
 
@@ -90,7 +89,7 @@ def _containers_at(
     for brace in braces:
         end = code.closings[brace]
         is_packed = is_packed or _FIXED.search(code.text, end, _end_of_attributes(code, end)) is not None
-        members = _members(code, raw, brace, declared[0])
+        members = _members(code, brace, declared[0])
         column = brace - code.text.rfind("\n", 0, brace)
         own = names.get(brace) or [TypeName(f"at {code.path}:{code.line(brace)}:{column}")]
         for each in own:
@@ -121,9 +120,9 @@ def _aggregate_braces(code: Code, at: int) -> Iterator[int]:
         yield brace
 
 
-def _members(code: Code, raw: str, brace: int, member: str) -> tuple[str, ...]:
+def _members(code: Code, brace: int, member: str) -> tuple[str, ...]:
     """Return the names of the members in a body; none if directives are between them, or one is not there."""
-    if code.has_directive(raw, brace, code.closings[brace]):
+    if code.has_directive(brace, code.closings[brace]):
         return ()
     return code.member_names(brace) if member in code.member_places(brace) else ()
 
@@ -183,6 +182,9 @@ class _Values:
             if value.macro:
                 yield Unresolved(self._code.line(value.at), f"how `{value.macro}` initialises `{name}`")
                 continue
+            if (line := initialisers.included_line(self._code, value)) is not None:
+                yield Unresolved(line, f"what a file that an initialiser of `{name}` includes sets")
+                continue
             for start, end, dims in initialisers.array_values(self._code, value):
                 if self._code.text[start] == "{" and dims:
                     continue
@@ -228,7 +230,7 @@ class _Values:
 
     def _value_uses(
         self, name: str, inner: Container, value: Initialiser, pending: list[tuple[str, Initialiser]]
-    ) -> Iterator[OrderUse | ByMacro]:
+    ) -> Iterator[OrderUse | ByMacro | Unresolved]:
         """Yield the uses in the value of a member; add it if the member is a container itself."""
         if inner.inner not in self._containers:
             yield from self._judge.uses(value)

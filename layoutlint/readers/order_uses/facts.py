@@ -15,7 +15,7 @@ Kind = Literal[
     "zero-length-marker", "uapi", "ioctl",
     "packed", "fixed-endian", "fixed-container", "kabi", "no-randomise", "comment", "union", "randomised",
     "bpf-co-re",
-    "public-header",
+    "public-header", "unclear",
 ]  # fmt: skip
 Scope = Literal["order", "first", "range", "offset", "all"]
 Offsets = Mapping[str, int | None]
@@ -44,6 +44,17 @@ class OrderUse(Record, frozen=True):
     """For the scope `first`: the members that may become the first one."""
     is_note: bool = False
     """Whether it forbids nothing, but is worth reading."""
+
+
+class Unresolved(Record, frozen=True):
+    """A place that can depend on the order, which its text does not show."""
+
+    line: int
+    text: str
+    """What the text does not show, as a part of a sentence."""
+    members: tuple[str, ...] = ()
+    scope: Scope = "all"
+    """What could depend on the order, as for `OrderUse`."""
 
 
 class LookedAt(Record, frozen=True):

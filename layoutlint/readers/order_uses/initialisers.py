@@ -9,7 +9,7 @@ from typing import NamedTuple
 from layoutlint.model.structs import Field
 from layoutlint.readers.allocations.declarations import Unclear
 from layoutlint.readers.order_uses.code import Code
-from layoutlint.readers.order_uses.facts import OrderUse
+from layoutlint.readers.order_uses.facts import OrderUse, Unresolved
 from layoutlint.readers.order_uses.subject import Subject
 
 _TAIL = re.compile(r"([^;{}=]{0,400}+)=(?!=)\s*")
@@ -32,6 +32,7 @@ _MACRO_NAME = re.compile(r"_*[A-Z][A-Z0-9_]*+|_\w++")
 _COMPOUND_VALUE = re.compile(r"\(\s*(?:struct\s+|union\s+|const\s+)*\w+\s*(?:\[[^\]]*\]\s*)*\)\s*\{")
 _COMPOUND_IN_PARENTHESES = re.compile(rf"\s*\(*?\s*{_COMPOUND_VALUE.pattern}")
 _ARITHMETIC = re.compile(r"[\w)\]]\s*(?:[+*/%|^&]|-(?!>)|<<|>>)\s*[\w(]")
+_POINTED = re.compile(r"\*\s*([A-Za-z_]\w*)|([A-Za-z_]\w*)\s*\[[^\]]*\]")
 _PARENTHESES = re.compile(r"\([^()]*\)")
 _SCALAR_VALUE = re.compile(r"[-+~!]?\s*(?:\d|'|&)|NULL\b|\(\s*\w[\w\s]*\*+\s*\)")
 
@@ -47,6 +48,8 @@ class Initialiser(NamedTuple):
     """The macro that the value is made by; empty for braces."""
     is_element: bool = False
     """Whether it is one of the values in other braces, whose own braces C lets out."""
+    is_unclear: bool = False
+    """Whether the text does not show that it is for the struct."""
 
 
 class ByMacro(NamedTuple):
@@ -71,16 +74,26 @@ class Element(NamedTuple):
 
 def find(code: Code, type_pattern: str) -> Iterator[Initialiser]:
     """Yield the initialisers of variables and compound literals of a type."""
-    for start, end in (*code.types(type_pattern), *code.typeof_operands(type_pattern)):
+    for start, end, dims in code.typeof_operands(type_pattern):
+        for own in variables(code, end):
+            yield own._replace(dims=own.dims + (dims or 0), is_unclear=dims is None)
+        for own in _compounds(code, start, end):
+            yield own._replace(dims=own.dims + (dims or 0), is_unclear=dims is None)
+    for start, end in code.types(type_pattern):
         yield from variables(code, end)
+        yield from _compounds(code, start, end)
         body = _BODY.match(code.text, end)
         if body is not None and (behind := code.closings.get(body.end() - 1)) is not None:
             yield from variables(code, behind + 1)
-        compound = _COMPOUND.match(code.text, end)
-        if compound is not None and _OPENS_COMPOUND.search(code.text, max(0, start - _NEAR), start):
-            value = _value(code, compound.end(), compound[1].count("["))
-            if value is not None and (not value.macro or _MACRO_NAME.fullmatch(value.macro)):
-                yield value
+
+
+def _compounds(code: Code, start: int, end: int) -> Iterator[Initialiser]:
+    """Yield the compound literal whose type is in a range."""
+    compound = _COMPOUND.match(code.text, end)
+    if compound is not None and _OPENS_COMPOUND.search(code.text, max(0, start - _NEAR), start):
+        value = _value(code, compound.end(), compound[1].count("["))
+        if value is not None and (not value.macro or _MACRO_NAME.fullmatch(value.macro)):
+            yield value
 
 
 def variables(code: Code, at: int) -> Iterator[Initialiser]:
@@ -91,6 +104,9 @@ def variables(code: Code, at: int) -> Iterator[Initialiser]:
     declarator = tail[1] if tail[1].count("(") != tail[1].count(")") else tail[1].rpartition(",")[2]
     while tail is not None:
         value = _value(code, tail.end(), declarator.count("["))
+        equals = code.text.rfind("=", 0, tail.end())
+        if value is None and code.has_directive(equals, tail.end(), "include"):
+            value = Initialiser(equals, 0)
         if value is not None and "*" not in _NO_STARS.sub("", declarator):
             yield value
         comma = code.next_comma(tail.end())
@@ -154,6 +170,12 @@ def array_values(code: Code, value: Initialiser) -> Iterator[tuple[int, int, int
                 pending.append((first, last, dims - 1))
 
 
+def included_line(code: Code, value: Initialiser) -> int | None:
+    """Return the line of an initialiser that includes a file; None for another one."""
+    end = _skip_space(code, value.at + 1) if code.text[value.at] == "=" else code.closings.get(value.at)
+    return code.line(value.at) if end is not None and code.has_directive(value.at, end, "include") else None
+
+
 class Judge:
     """Judges the values of a struct's members."""
 
@@ -162,8 +184,15 @@ class Judge:
         self._code = code
         self._chains = first_chains(subject)
 
-    def uses(self, value: Initialiser) -> Iterator[OrderUse | ByMacro]:
+    def uses(self, value: Initialiser) -> Iterator[OrderUse | ByMacro | Unresolved]:
         """Yield the uses in an initialiser of the struct, and the macros on which it depends."""
+        if value.is_unclear:
+            if any(isinstance(use, OrderUse) for use in self.uses(value._replace(is_unclear=False))):
+                text = "whether `typeof` names the struct, of which values are set by position"
+                yield Unresolved(self._code.line(value.at), text)
+            return
+        if (line := included_line(self._code, value)) is not None:
+            yield Unresolved(line, "what a file that an initialiser includes sets")
         if value.macro:
             yield ByMacro(value.macro, self._code.line(value.at), value.is_element)
             return
@@ -174,7 +203,7 @@ class Judge:
             elif sign not in "({'":
                 yield from self._bare(start, end)
 
-    def _bare(self, at: int, end: int) -> Iterator[OrderUse | ByMacro]:
+    def _bare(self, at: int, end: int) -> Iterator[OrderUse | ByMacro | Unresolved]:
         """Yield the use of a value without braces in an array: a macro, zero, or one of a flat list."""
         element = element_at(self._code, at, end)
         if element.member:
@@ -197,10 +226,14 @@ class Judge:
     def gives_parts(self, value: Element) -> bool | None:
         """Return whether a value that should be a struct is a scalar, for a part of it; None if unclear."""
         text = _text(self._code, value)
-        if text[:1] == "{" or _COMPOUND_VALUE.match(text):
+        if text[:1] == "{" or is_compound(text):
             return False
-        if text[:1] == '"' or _SCALAR_VALUE.match(text) or is_zero(text):
+        if text[:1] == '"' or _is_scalar(text) or is_zero(text):
             return True
+        pointed = _POINTED.fullmatch(text)
+        if pointed is not None:
+            meaning = self._code.pointed_type(pointed[1] or pointed[2], value.start)
+            return None if isinstance(meaning, Unclear) else not self._subject.is_type(meaning)
         if text.isidentifier():
             meaning = self._code.own_type(text, value.start)
             return None if isinstance(meaning, Unclear) else meaning is None
@@ -282,9 +315,9 @@ class Judge:
             return True
         field = self._subject.struct.fields[at]
         text = _text(self._code, value)
-        if text[:1] in ("{", '"') or _COMPOUND_VALUE.match(text):
+        if text[:1] in ("{", '"') or is_compound(text):
             return False
-        return (field.aggregate is not None or bool(field.dims)) and _SCALAR_VALUE.match(text) is not None
+        return (field.aggregate is not None or bool(field.dims)) and _is_scalar(text)
 
     def _use(self, at: int, text: str, members: tuple[str, ...], place: str = "anywhere") -> OrderUse:
         return OrderUse(
@@ -302,6 +335,11 @@ def _is_macro(text: str, is_mixed: bool) -> bool:
     if call is None or call[1] == "NULL" or _MACRO_NAME.fullmatch(call[1]) is None:
         return False
     return call[2] is not None or (is_mixed and call.end() == len(text))
+
+
+def _is_scalar(text: str) -> bool:
+    """Return whether a value is a number or an address, maybe in parentheses."""
+    return any(_SCALAR_VALUE.match(each) is not None for each in (text, text.lstrip("( ")))
 
 
 def is_compound(text: str) -> bool:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from layoutlint.readers.allocations import expressions
 from layoutlint.readers.allocations.declarations import Unclear
 from layoutlint.readers.order_uses.code import Code
-from layoutlint.readers.order_uses.facts import OrderUse
+from layoutlint.readers.order_uses.facts import OrderUse, Unresolved
 from layoutlint.readers.order_uses.subject import Subject, type_names
 
 _HINTS = (
@@ -72,19 +71,11 @@ _LONGEST = 400
 """The most characters of an argument."""
 
 
-class Unresolved(NamedTuple):
-    """A place whose type its text does not show."""
-
-    line: int
-    text: str
-    """What it does, as a part of a sentence."""
-
-
 def find(code: Code, subject: Subject) -> Iterator[OrderUse | Unresolved]:
     """Yield the uses of bytes of a struct in a text."""
     if "(" not in code.text:
         return
-    for at, name, parenthesis in _calls(code.text):
+    for at, name, parenthesis in calls(code.text):
         parsed = expressions.arguments(code.text, parenthesis)
         if parsed is not None:
             shortened = [argument[:_LONGEST] for argument in parsed[0]]
@@ -95,7 +86,7 @@ def find(code: Code, subject: Subject) -> Iterator[OrderUse | Unresolved]:
     yield from _frees(code, subject)
 
 
-def _calls(text: str) -> Iterator[tuple[int, str, int]]:
+def calls(text: str) -> Iterator[tuple[int, str, int]]:
     """Yield offset, name and opening parenthesis of the calls that read or write bytes."""
     seen: set[int] = set()
     for hinted in _HINTED:
@@ -271,7 +262,7 @@ def _transfer(code: Code, subject: Subject, name: str, at: int, arguments: list[
         operand = _ONE_SIZEOF.match(size)
         if operand is None:
             continue
-        if _is_sized(code, subject, operand[1] or operand[2] or "", at):
+        if is_sized(code, subject, operand[1] or operand[2] or "", at):
             yield OrderUse(
                 "raw-transfer", code.path, code.line(at),
                 f"{name}() passes the bytes of whole objects to other programs, files or users",
@@ -307,17 +298,52 @@ def _kernel_sets(code: Code, subject: Subject) -> Iterator[OrderUse]:
 def _vectors(code: Code, subject: Subject) -> Iterator[OrderUse]:
     """Yield the vectors for input and output that get a whole object."""
     for match in _VECTOR.finditer(code.text) if "iov" in code.text or "kvec" in code.text else ():
-        if _is_sized(code, subject, match[1] or match[2], match.start()):
+        if is_sized(code, subject, match[1] or match[2], match.start()):
             yield OrderUse(
                 "raw-transfer", code.path, code.line(match.start()),
                 "a vector passes the bytes of whole objects to other programs, files or users",
             )  # fmt: skip
 
 
-def _is_sized(code: Code, subject: Subject, words: str, at: int) -> bool:
+def is_sized(code: Code, subject: Subject, words: str, at: int) -> bool:
     """Return whether an operand of `sizeof` is the struct, or an object of it."""
     is_named = re.fullmatch(subject.type_pattern, words.strip()) is not None
     return is_named or _is_object(code, subject, words, at)
+
+
+def whole_size(code: Code, subject: Subject, arguments: list[str], at: int) -> bool:
+    """Return whether a call gets the size of whole objects, or one that other searches judge."""
+    text = arguments[-1] if not any("sizeof" in each for each in arguments) else ",".join(arguments)
+    if "offsetof" in text or "struct_size" in text or "member" in text:
+        return True
+    named = re.fullmatch(r"\s*\(*([A-Za-z_]\w*)\)*\s*", arguments[-1])
+    if named is not None and named[1].isidentifier():
+        start = max(0, code.text.rfind("\n}", 0, at))
+        return re.search(rf"\b{named[1]}\s*\+?=[^;]*\bsizeof\b", code.text[start:at]) is not None
+    for match in _SIZEOF.finditer(text):
+        operand = (match[1] or match[2] or "").strip()
+        is_whole = is_sized(code, subject, operand, at) or _is_of_argument(operand, arguments)
+        before, behind = text[: match.start()].rstrip("( "), text[match.end() :].lstrip(") ")
+        if is_whole and not behind.startswith(("-", "/")) and not before.endswith(("-", "/")):
+            return True
+    return False
+
+
+def _is_of_argument(operand: str, arguments: list[str]) -> bool:
+    """Return whether an operand of `sizeof` is what an argument points to."""
+    spelled = operand.replace(" ", "").strip("()")
+    others = [re.sub(r"\([^()]*\*\s*\)|\s", "", each).strip("()") for each in arguments]
+    return (spelled.startswith("*") and spelled[1:].strip("()") in others) or f"&{spelled}" in others
+
+
+def members_before(subject: Subject, size: str) -> tuple[str, ...] | None:
+    """Return the members in the first bytes of the struct, by a number of bytes; None for another size."""
+    number = _NUMBER.match(size)
+    if number is None or not subject.struct.fields:
+        return None
+    bits = 8 * int(number[1], 0)
+    fields = zip(subject.members, subject.struct.fields, strict=True)
+    return tuple(name for name, field in fields if field.bit_offset < bits)
 
 
 def _indexed_members(code: Code, subject: Subject) -> Iterator[OrderUse]:

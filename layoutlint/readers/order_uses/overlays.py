@@ -11,17 +11,21 @@ from math import prod
 from typing import NamedTuple
 
 from layoutlint.readers.order_uses.code import Code
-from layoutlint.readers.order_uses.facts import OrderUse
+from layoutlint.readers.order_uses.facts import OrderUse, Unresolved
 from layoutlint.readers.order_uses.subject import Subject
 
 _IS_UNION = re.compile(r"\bunion\b[^;{}()]*$")
+_IS_AGGREGATE = re.compile(r"\b(?:struct|union)\b[^;{}=]*$")
+_DEEPEST = 8
+_DEEPEST_UNION = 3
 _NEAR = 200
 _DECLARED = re.compile(r"\s*(?:(?:const|volatile)\s+)*$")
-_STRUCT = re.compile(r"\s*+(?:(?:const|volatile)\s++)*+(?:(struct)\s++)?+(\w++)?\s*+(\{)?")
+_DECLARED_END = re.compile(r"[^;{}()=,]*")
+_STRUCT = re.compile(r"\s*+(?:(?:const|volatile)\s++)*+(?:(struct|union)\b\s*+)?+(\w++)?\s*+(\{)?")
 _TOKEN = re.compile(r"\w+|\*")
 _QUALIFIERS = frozenset(("const", "volatile", "signed"))
 _SIZED = frozenset(("unsigned", "long", "short"))
-_STATED_BITS = re.compile(r"(?:__)?(?:u_?int|int|[us]|[bl]e)(16|32|64)(?:_t)?")
+_STATED_BITS = re.compile(r"(?:__)?(?:u_?int|int|[us]|[bl]e)(8|16|32|64)(?:_t)?")
 _DIMENSION = re.compile(r"\[([^\]]*)\]")
 
 
@@ -31,6 +35,8 @@ class Overlay(NamedTuple):
     other: str
     """Its tag or typedef."""
     line: int
+    is_pointer: bool = False
+    """Whether pointers to both are in the union."""
 
 
 class Leading(NamedTuple):
@@ -42,72 +48,175 @@ class Leading(NamedTuple):
     name: str
 
 
-def find(code: Code, subject: Subject) -> Iterator[OrderUse | Overlay]:
-    """Yield the members of unions that overlay a struct."""
+def find(code: Code, subject: Subject) -> Iterator[OrderUse | Overlay | Unresolved]:
+    """Yield the members of unions that overlay a struct, and pointers that overlay a pointer to it."""
+    yield from find_around(code, subject, subject.type_pattern, is_inside=False)
+
+
+def find_around(
+    code: Code, subject: Subject, type_pattern: str, is_inside: bool = True
+) -> Iterator[OrderUse | Overlay | Unresolved]:
+    """Yield the members of unions that overlay a type: the struct, or one that has the struct inside."""
     if "union" not in code.text:
         return
-    places: dict[int, list[tuple[int, int]]] = {}
-    for start, end in code.types(subject.type_pattern):
-        brace = code.brace_around(start)
-        if brace is not None and _IS_UNION.search(code.text, max(0, brace - _NEAR), brace) is not None:
-            places.setdefault(brace, []).append((start, end))
-    for brace, types in places.items():
+    places: dict[tuple[int, bool], list[tuple[int, int]]] = {}
+    heads: dict[int, tuple[bool, bool]] = {}
+    for start, end in code.types(type_pattern):
+        for level, brace in enumerate(_braces(code, start, heads)):
+            if heads[brace][1]:
+                places.setdefault((brace, is_inside or level > 0), []).append((start, end))
+    for (brace, is_nested), types in places.items():
         parts = list(code.parts(brace))
-        own = _parts_by_value(code, parts, types)
-        for low, high in parts if own else ():
-            if low not in own:
+        own = _own_parts(code, parts, types, is_nested)
+        sorts = frozenset(own.values())
+        for low, high in parts:
+            if low in own:
+                continue
+            if "pointer" in sorts and not is_nested:
+                yield from _pointer_overlays(code, subject, low, high)
+            if "value" in sorts:
                 yield from _member_overlays(code, subject, low, high)
+            elif "inside" in sorts:
+                yield from _scalar_overlays(code, subject, low, high, is_inside=True)
 
 
-def _parts_by_value(code: Code, parts: list[tuple[int, int]], types: list[tuple[int, int]]) -> set[int]:
-    """Return where the parts of a body begin that declare something of a type by value."""
-    own: set[int] = set()
+def _braces(code: Code, at: int, heads: dict[int, tuple[bool, bool]]) -> Iterator[int]:
+    """Yield the braces of the structs and unions around an offset, the innermost first.
+
+    `heads` keeps which braces are of a struct or a union, and which of a union.
+    """
+    for _ in range(_DEEPEST):
+        brace = code.brace_around(at)
+        if brace is None:
+            return
+        if brace not in heads:
+            patterns = (_IS_AGGREGATE, _IS_UNION)
+            found = [each.search(code.text, max(0, brace - _NEAR), brace) is not None for each in patterns]
+            heads[brace] = found[0], found[1]
+        if not heads[brace][0]:
+            return
+        yield brace
+        at = brace
+
+
+def _own_parts(
+    code: Code, parts: list[tuple[int, int]], types: list[tuple[int, int]], is_nested: bool
+) -> dict[int, str]:
+    """Return the parts of a body that have a type: itself, a pointer to it, or inside; by their beginning."""
+    own: dict[int, str] = {}
     for start, end in types:
         place = bisect_right(parts, (start, len(code.text))) - 1
-        if place < 0:
+        if place < 0 or start >= parts[place][1]:
             continue
         low, high = parts[place]
-        is_value = _DECLARED.match(code.text, low, start) is not None and "*" not in code.text[end:high]
-        if start < high and is_value:
-            own.add(low)
+        behind = _DECLARED_END.match(code.text, end, high)
+        is_pointer = behind is not None and "*" in behind[0]
+        is_alone = _DECLARED.match(code.text, low, start) is not None
+        if not is_alone and code.text.find("{", low, start) < 0:
+            continue  # a part of another declaration, as in `int raw[sizeof(struct ring)]`
+        if is_nested or not is_alone:
+            sort = "" if is_pointer else "inside"
+        elif is_pointer:
+            sort = "pointer"
+        else:
+            sort = "inside" if behind is not None and "[" in behind[0] else "value"
+        if sort:
+            own.setdefault(low, sort)
     return own
 
 
-def _member_overlays(code: Code, subject: Subject, low: int, high: int) -> Iterator[OrderUse | Overlay]:
+def _member_overlays(
+    code: Code, subject: Subject, low: int, high: int, depth: int = _DEEPEST_UNION
+) -> Iterator[OrderUse | Overlay | Unresolved]:
     """Yield what a member of a union says about the struct beside it."""
     head = _STRUCT.match(code.text, low, high)
-    if head is None or (not head[3] and "*" in code.text[low:high]):
+    if head is None:
         return
     line = code.line(head.start(2) if head[2] else high - 1)
-    if head[3]:
+    if head[3] and head[1] == "union":
+        if not depth:
+            yield Unresolved(line, "what unions in unions overlay: they are too deep")
+            return
+        for part in code.parts(head.end() - 1):
+            yield from _member_overlays(code, subject, *part, depth - 1)
+    elif head[3]:
         members = leading_members(code, head.end() - 1) if head[1] else ()
         yield from uses(subject, members, code.path, line, "a struct")
-    elif _is_words(code, subject, low, high):
-        text = f"`{code.declared_name(low, high)}` overlays the struct with words in a union"
-        yield OrderUse("union-overlay", code.path, line, text)
+    elif _is_scalar(code, subject, low, high):
+        yield from _scalar_overlays(code, subject, low, high)
     elif head[2] and head[2] not in subject.names:
         yield Overlay(head[2], line)
 
 
-def _is_words(code: Code, subject: Subject, low: int, high: int) -> bool:
-    """Return whether a member of a union is a word, or an array of words, of the size of the struct."""
-    text, size = code.text[low:high], subject.struct.bit_size
+def _is_scalar(code: Code, subject: Subject, low: int, high: int) -> bool:
+    return _word_bits(_type_words(code.text[low:high]), subject.struct.target.pointer_size) is not None
+
+
+def _scalar_overlays(
+    code: Code, subject: Subject, low: int, high: int, is_inside: bool = False
+) -> Iterator[OrderUse]:
+    """Yield the use of a scalar, or an array of scalars, over the first bytes of the struct."""
+    if code.text.find("{", low, high) >= 0:
+        return
+    text, name = code.text[low:high], code.declared_name(low, high)
+    bits = _word_bits(_type_words(text), subject.struct.target.pointer_size)
     dims = _DIMENSION.findall(text)
-    word = _word_bits(_type_words(text), subject.struct.target.pointer_size)
-    if word is None or size is None:
-        return False
-    if any(re.search(rf"sizeof\s*\(\s*{subject.type_pattern}", each) for each in dims):
-        return True
-    return all(each.strip().isdecimal() for each in dims) and word * prod(map(int, dims)) == size
+    if bits is None:
+        return
+    line = code.line(high - 1)
+    if bits == 8 and dims and re.search(rf"(?:->|\.)\s*{re.escape(name)}\b", code.text) is None:
+        return  # bytes that only give the union its size
+    shown = f"`{name}` overlays the struct with words in a union"
+    is_counted = all(each.strip().isdecimal() for each in dims)
+    if is_inside or not is_counted:
+        yield OrderUse("union-overlay", code.path, line, shown)
+        return
+    covered = bits * prod(map(int, dims))
+    members = tuple(
+        member
+        for member, field in zip(subject.members, subject.struct.fields, strict=True)
+        if field.bit_offset < covered
+    )
+    if len(members) == len(subject.members):
+        yield OrderUse("union-overlay", code.path, line, shown)
+    else:
+        yield OrderUse("union-overlay", code.path, line, shown, members, "range", "start")
+
+
+def _pointer_overlays(code: Code, subject: Subject, low: int, high: int) -> Iterator[OrderUse | Overlay]:
+    """Yield what a pointer in a union says about what the pointer to the struct beside it points to."""
+    head = _STRUCT.match(code.text, low, high)
+    if head is None or head[3] or code.text.find("*", low, high) < 0 or code.text.find("(", low, high) >= 0:
+        return
+    text = code.text[low:high]
+    line = code.line(high - 1)
+    words = tuple(word for word in _type_words(text) if word != "*")
+    if words == ("void",) or (len(words) > 1 and words[-1] == "void"):
+        return
+    if _word_bits(words, subject.struct.target.pointer_size) is not None:
+        name = code.declared_name(low, high)
+        shown = f"`{name}` overlays a pointer to the struct in a union, and points to its words"
+        yield OrderUse("union-overlay", code.path, line, shown)
+    elif head[2] and head[2] not in subject.names:
+        yield Overlay(head[2], line, True)
 
 
 def _word_bits(words: tuple[str, ...], pointer_size: int) -> int | None:
-    """Return the size of an integer that is wider than a byte, by the words of its type; None for others."""
+    """Return the size of a scalar by the words of its type; None for another type."""
+    if "*" in words:
+        return 8 * pointer_size
     stated = _STATED_BITS.fullmatch(words[0]) if len(words) == 1 else None
     if stated is not None:
         return int(stated[1])
-    sizes = {("long",): 8 * pointer_size, ("size_t",): 8 * pointer_size, ("long", "long"): 64, ("short",): 16}
-    return {("int",): 32, ("unsigned",): 32, **sizes}.get(tuple(w for w in words if w != "unsigned") or words)
+    if "enum" in words:
+        return 32
+    word = 8 * pointer_size
+    sizes = {
+        ("long",): word, ("size_t",): word, ("uintptr_t",): word, ("intptr_t",): word, ("long", "long"): 64,
+        ("short",): 16, ("char",): 8, ("bool",): 8, ("_Bool",): 8, ("byte",): 8,
+        ("float",): 32, ("double",): 64, ("int",): 32, ("unsigned",): 32, ("uint",): 32, ("ulong",): word,
+    }  # fmt: skip
+    return sizes.get(tuple(word for word in words if word != "unsigned") or words)
 
 
 def bodies(code: Code, names: frozenset[str]) -> dict[str, tuple[Leading, ...]]:
@@ -126,9 +235,9 @@ def leading_members(code: Code, brace: int) -> tuple[Leading, ...]:
     words: tuple[str, ...] = ()
     is_next = False
     for low, high in code.parts(brace):
-        text, name = code.text[low:high], code.declared_name(low, high)
-        if "{" in text or not name:
+        if code.text.find("{", low, high) >= 0 or not (name := code.declared_name(low, high)):
             break
+        text = code.text[low:high]
         words = words if is_next else _type_words(text)
         stars = ("*",) * (text.count("*") if is_next else 0)
         own = tuple(word for word in words if word != "*") if is_next else words
@@ -144,7 +253,9 @@ def uses(
     same = 0
     for field, member in zip(subject.struct.fields, members, strict=False):
         own = _sorted_words(_TOKEN.findall(str(field.type))), len(field.dims)
-        if own != member[:2] or not _is_same_name(field.name or "", member.name):
+        bits = _word_bits(member.words, subject.struct.target.pointer_size)
+        is_scalar = field.aggregate is None and not field.dims and not member.dims
+        if own != member[:2] and not (is_scalar and bits == field.bit_size):
             break
         same += 1
     if same:
@@ -165,8 +276,3 @@ def _sorted_words(tokens: Sequence[str]) -> tuple[str, ...]:
     if not _SIZED.isdisjoint(words):
         words = [word for word in words if word != "int"]
     return tuple(sorted(words))
-
-
-def _is_same_name(own: str, other: str) -> bool:
-    """Return whether members have one name, or names that differ in a prefix: `sa_family`, `sin_family`."""
-    return bool(own) and (own == other or own.partition("_")[2] == other.partition("_")[2] != "")

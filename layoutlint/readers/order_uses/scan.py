@@ -14,18 +14,21 @@ from layoutlint.readers.order_uses import (
     casts,
     containers,
     definition,
+    expansion,
     initialisers,
     memory,
+    objects,
     offsets,
     overlays,
+    typedefs,
 )
 from layoutlint.readers.order_uses.casts import Cast
 from layoutlint.readers.order_uses.code import Code, Macro, macros, statements
 from layoutlint.readers.order_uses.containers import Container
 from layoutlint.readers.order_uses.definition import Marks
-from layoutlint.readers.order_uses.facts import OrderUse
-from layoutlint.readers.order_uses.initialisers import ByMacro, Initialiser, Judge
-from layoutlint.readers.order_uses.memory import Unresolved
+from layoutlint.readers.order_uses.expansion import MacroText, Table
+from layoutlint.readers.order_uses.facts import OrderUse, Unresolved
+from layoutlint.readers.order_uses.initialisers import ByMacro, Judge
 from layoutlint.readers.order_uses.overlays import Leading, Overlay
 from layoutlint.readers.order_uses.subject import Subject
 
@@ -41,7 +44,9 @@ _CO_RE = re.compile(
     r"BPF_CORE_READ\w*\s*\(|bpf_core_(?:read|field|type)\w*\s*\(|#[ \t]*include[ \t]*[<\"]vmlinux\.h\b"
 )
 _CO_RE_HINTS = ("BPF_CORE_READ", "bpf_core_", "vmlinux.h")
-_BRACE_MACRO = re.compile(r"define[ \t]+\w++(?:\([^()\n]{0,400}+\))?+[ \t\r\n\\(]*+\{")
+_PASTED_TAG = re.compile(r"\bstruct\s+(\w+(?:\s*##\s*\w+)+)")
+_MOST_VARIANTS = 3
+"""The most definitions of a macro that are tried, of which the configuration chooses."""
 _FIRST_MEMBER = re.compile(
     rb"struct\s+(\w++)\s*+\{\s*+(?:/\*.{0,400}?\*/\s*+)?(?:struct\s+)?(\w++)\s+(?!\*)\w", re.DOTALL
 )
@@ -49,9 +54,6 @@ _DEFINED = re.compile(rb"define[ \t]+(\w++)")
 _NEAR = 200
 _LARGEST_HEADER = 1 << 19
 """The most bytes of a header in which first members of structs are searched."""
-
-MacroValue = tuple[OrderUse | ByMacro, ...] | None
-"""The uses in a macro that makes a value in braces; None for another macro."""
 
 
 class FileUses(Record):
@@ -70,7 +72,10 @@ class FileUses(Record):
     overlays: tuple[Overlay, ...] = ()
     unresolved: tuple[Unresolved, ...] = ()
     by_macro: tuple[ByMacro, ...] = ()
-    macros: dict[str, MacroValue] = field(default_factory=dict)
+    macros: dict[str, tuple[MacroText, ...]] = field(default_factory=dict)
+    """The macros that make more than an expression, and those that were asked for."""
+    arrays: frozenset[tuple[str, int]] = frozenset()
+    """The typedefs of arrays of the struct, with their dimensions."""
     aliases: frozenset[str] = frozenset()
     typedefs: dict[str, str] = field(default_factory=dict)
     """The tags of the structs that typedefs name, empty for a struct without one."""
@@ -91,6 +96,8 @@ class Question(NamedTuple):
     """The files with casts, in which first members are searched beside headers."""
     types: Mapping[str, str]
     """Patterns of the types whose containers are searched as well, by name."""
+    table: Table
+    """The macros that are expanded."""
     overlays: frozenset[str]
     """Tags and typedefs of structs whose first members are asked for."""
 
@@ -100,22 +107,55 @@ def read(path: str) -> bytes:
     return files.read_all(path, LARGEST)
 
 
-def search_file(path: str, subject: Subject) -> FileUses:
-    """Return what a file that names the struct says about it."""
+class Expansions(NamedTuple):
+    """The macros that searches expand in all files."""
+
+    table: Table
+    callers: frozenset[str]
+    """The macros and typedefs that lead to the struct: files that name one of them are searched."""
+
+
+def search_file(path: str, subject: Subject, expansions: Expansions) -> FileUses:
+    """Return what a file that names the struct, or something that leads to it, says about it."""
     try:
         data = read(path)
     except OSError as error:
         return FileUses(path, unread=files.error_reason(error))
-    if not any(name.encode("utf-8", "surrogateescape") in data for name in subject.names):
+    names = (*subject.names, *expansions.callers)
+    is_named = any(name.encode("utf-8", "surrogateescape") in data for name in names)
+    if not is_named and b"##" not in data:
         return FileUses(path)
     text = data.decode("latin-1")
-    if not _names(text, subject):
-        return FileUses(path)
+    if not is_named or not (_names(text, subject) or any(name in text for name in expansions.callers)):
+        return FileUses(path, macros=_pasting_macros(text, subject))
     if "\0" in text:
         return FileUses(path, unread="has bytes of value 0, and so is no C text", mentions=True)
     if len(data) > _MOST_TEXT:
         return FileUses(path, unread=f"has more than {_MOST_TEXT >> 20} MB of text", mentions=True)
-    return _search_text(path, text, subject)
+    return _search_text(path, text, subject, expansions)
+
+
+def _pasting_macros(text: str, subject: Subject) -> dict[str, tuple[MacroText, ...]]:
+    """Return the macros that can make the struct's tag out of parts: `struct n##_queue`."""
+    if "##" not in text or subject.tag is None or _PASTED_TAG.search(text) is None:
+        return {}
+    return {
+        name: texts
+        for name, texts in expansion.read_definitions(text).items()
+        if any(can_paste(each, subject) for each in texts)
+    }
+
+
+def can_paste(macro: MacroText, subject: Subject) -> bool:
+    """Return whether a macro can make the struct's tag out of parts."""
+    tag = subject.tag or ""
+    parameters = set(macro.parameters or ())
+    for match in _PASTED_TAG.finditer(macro.body):
+        words = match[1].replace("#", " ").split()
+        pattern = "".join(r"\w*" if word in parameters else re.escape(word) for word in words)
+        if re.fullmatch(pattern, tag):
+            return True
+    return False
 
 
 def _names(text: str, subject: Subject) -> bool:
@@ -123,10 +163,10 @@ def _names(text: str, subject: Subject) -> bool:
     if re.search(subject.type_pattern, text) is not None or definition.may_define(text, subject):
         return True
     names = "|".join(map(re.escape, subject.names))
-    return re.search(rf"[(,]\s*(?:{names})\s*[,)]", text) is not None
+    return re.search(rf"[(,]\s*(?:{names})\s*[,)]|\b[A-Z]\w*\s+(?:{names})\b", text) is not None
 
 
-def _search_text(path: str, raw: str, subject: Subject) -> FileUses:
+def _search_text(path: str, raw: str, subject: Subject, expansions: Expansions) -> FileUses:
     code = statements(path, raw)
     uses = FileUses(path, mentions=True)
     uses.typedefs = struct_typedefs(raw)
@@ -136,28 +176,67 @@ def _search_text(path: str, raw: str, subject: Subject) -> FileUses:
     if definitions and not is_own and path.endswith(".c"):
         uses.is_other = True
         return uses
-    judge = Judge(subject, code)
+    own = expansion.read_definitions(raw)
+    words = frozenset((*subject.names, *subject.member_at, *expansions.callers))
+    uses.macros = expansion.with_structure(own, words)
+    uses.macros.update(typedefs.pointers(code.text, subject))
+    uses.arrays = typedefs.arrays(code.text, subject)
     parts: list[object] = []
     if is_own or (definitions and subject.struct.source is None):
         uses.defines = True
         uses.marks = tuple(definition.marks(code, subject, each) for each in definitions)
-        for each in definitions:
-            parts += definition.uses(code, raw, subject, each)
-    for value in initialisers.find(code, subject.type_pattern):
-        parts += judge.uses(value)
+        for own_definition in definitions:
+            parts += definition.uses(code, raw, subject, own_definition)
     parts += offsets.find(code, subject)
-    sized = list(memory.find(code, subject))
-    lines = frozenset(use.line or 0 for use in sized if isinstance(use, OrderUse))
-    parts += (*sized, *addresses.find(code, subject, lines), *addresses.find_assembly(code, raw, subject))
-    parts += casts.find(code, subject)
-    parts += overlays.find(code, subject)
-    uses.containers = tuple(containers.find(code, raw, subject.type_pattern, ""))
+    parts += addresses.find_assembly(code, raw, subject)
     macro_code, macro_list = _macros(path, raw, code, subject)
     parts += _macro_uses(macro_code, macro_list, code, subject)
-    uses.macros = _macro_values(macro_code, macro_list, subject)
     parts += _mentions(raw, code, macro_code, subject)
+    table = {**expansions.table, **own, **uses.macros}
+    codes = _expand_macros(code, raw, table, parts)
+    if code not in codes:
+        parts += _accesses(code, subject)
+    for each in codes:
+        parts += _initialiser_uses(each, subject)
+        parts += _accesses(each, subject)
+        uses.containers += tuple(containers.find(each, subject.type_pattern, ""))
     _sort(uses, parts)
     return uses
+
+
+def _expand_macros(code: Code, raw: str, table: Table, parts: list[object]) -> list[Code]:
+    """Return the texts of a file with its macros expanded: one for each definition that they can have."""
+    if not table:
+        return [code]
+    texts: dict[str, None] = {}
+    try:
+        for variant in range(min(_MOST_VARIANTS, expansion.variants(code.text, table))):
+            texts[expansion.expand(code.text, table, variant)] = None
+    except expansion.TooLarge:
+        parts.append(Unresolved(1, "what the macros of this file make, which is too much text"))
+        return [code]
+    return [code if text == code.text else Code(code.path, text, raw) for text in texts]
+
+
+def _initialiser_uses(code: Code, subject: Subject) -> Iterator[object]:
+    """Yield the uses in the initialisers of the struct and of arrays of it."""
+    judge = Judge(subject, code)
+    for value in initialisers.find(code, subject.type_pattern):
+        yield from judge.uses(value)
+    for name, dims in subject.arrays:
+        for value in initialisers.find(code, rf"\b{name}\b"):
+            yield from judge.uses(value._replace(dims=value.dims + dims))
+
+
+def _accesses(code: Code, subject: Subject) -> Iterator[object]:
+    """Yield the uses that read or write members by their places."""
+    sized = list(memory.find(code, subject))
+    yield from sized
+    lines = frozenset(use.line or 0 for use in sized if isinstance(use, OrderUse))
+    yield from addresses.find(code, subject, lines)
+    yield from casts.find(code, subject)
+    yield from overlays.find(code, subject)
+    yield from objects.find(code, subject)
 
 
 def _macros(path: str, raw: str, code: Code, subject: Subject) -> tuple[Code, tuple[Macro, ...]]:
@@ -168,7 +247,6 @@ def _macros(path: str, raw: str, code: Code, subject: Subject) -> tuple[Code, tu
     if (
         everywhere == len(code.types(subject.type_pattern))
         and "OFFSET" not in raw
-        and _BRACE_MACRO.search(raw) is None
     ):
         return Code(path, ""), ()
     return macros(path, raw)
@@ -212,34 +290,8 @@ def _macro_uses(code: Code, macros: tuple[Macro, ...], calls: Code, subject: Sub
     """Yield the uses in the bodies of macros."""
     if not macros or re.search(subject.type_pattern, code.text) is None:
         return
-    judge = Judge(subject, code)
-    for value in initialisers.find(code, subject.type_pattern):
-        yield from judge.uses(value)
     yield from offsets.find(code, subject, macros, calls)
     yield from memory.find(code, subject)
-
-
-def _macro_values(
-    code: Code, macros: tuple[Macro, ...], subject: Subject, names: frozenset[str] | None = None
-) -> dict[str, MacroValue]:
-    """Return the uses in macros that make a value in braces, and None for others, if they are requested."""
-    values: dict[str, MacroValue] = {}
-    judge = Judge(subject, code)
-    for macro in macros:
-        body = code.text[macro.start : macro.end]
-        start = macro.start + len(body) - len(body.lstrip(" \t\r\n("))
-        is_braces = code.text[start : start + 1] == "{"
-        if not is_braces and (names is None or macro.name not in names):
-            continue
-        if is_braces:
-            values[macro.name] = (*(values.get(macro.name) or ()), *judge.uses(Initialiser(start, 0)))
-        elif body.lstrip().startswith(".") or initialisers.is_compound(body):
-            values.setdefault(macro.name, ())
-        else:
-            other = re.match(r"\s*([A-Za-z_]\w*)\s*(?:\([^;{}]*\))?\s*$", body)
-            chain = (ByMacro(other[1], code.line(start), False),) if other is not None else None
-            values.setdefault(macro.name, chain)
-    return values
 
 
 def _mentions(raw: str, code: Code, macro_code: Code, subject: Subject) -> Iterator[OrderUse]:
@@ -286,14 +338,16 @@ def answer(path: str, subject: Subject, question: Question) -> FileUses:
     code = statements(path, raw)
     parts: list[object] = []
     if has_macros:
-        macro_code, macro_list = macros(path, raw)
-        wanted = tuple(macro for macro in macro_list if macro.name in question.macros)
-        uses.macros = _macro_values(macro_code, wanted, subject, question.macros)
+        own = expansion.read_definitions(raw)
+        uses.macros = {name: own[name] for name in question.macros & own.keys()}
     if has_values:
-        parts += containers.find_uses(code, question.containers, Judge(subject, code))
+        own = expansion.read_definitions(raw)
+        for each in _expand_macros(code, raw, {**question.table, **own}, parts):
+            parts += containers.find_uses(each, question.containers, Judge(subject, each))
     if has_bodies:
         uses.bodies = overlays.bodies(code, question.overlays)
     for name in names:
-        uses.containers += tuple(containers.find(code, raw, question.types[name], name))
+        parts += overlays.find_around(code, subject, question.types[name])
+        uses.containers += tuple(containers.find(code, question.types[name], name))
     _sort(uses, parts)
     return uses

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 
@@ -12,11 +13,11 @@ from layoutlint.model.structs import Struct
 from layoutlint.phrases import first_few, quantity
 from layoutlint.readers.order_uses import definition, overlays, scan, sources
 from layoutlint.readers.order_uses.containers import Container
+from layoutlint.readers.order_uses.expansion import MacroText
 from layoutlint.readers.order_uses.facts import LookedAt, OrderUse, Search
-from layoutlint.readers.order_uses.initialisers import ByMacro
 from layoutlint.readers.order_uses.overlays import Leading
-from layoutlint.readers.order_uses.scan import FileUses, MacroValue, Question
-from layoutlint.readers.order_uses.subject import Subject, with_aliases
+from layoutlint.readers.order_uses.scan import Expansions, FileUses, Question
+from layoutlint.readers.order_uses.subject import Subject, with_names
 from layoutlint.readers.processes.child import Lost
 from layoutlint.readers.processes.pool import map_ordered, processors
 
@@ -27,6 +28,8 @@ _MOST_EQUAL = 20
 """The most uses that are listed of those that forbid the same."""
 _MOST_MACROS = 2000
 """The most macros whose definitions are searched in files that do not name the struct."""
+_MOST_ROUNDS = 3
+"""The most further searches for what typedefs and macros lead to."""
 _MOST_MACRO_SEARCHES = 3
 """The most further searches for macros that other macros name."""
 _MOST_CONTAINERS = 30
@@ -90,7 +93,8 @@ class _Run:
         self._sources = c_sources
         self._spread = spread
         self._files: list[FileUses] = []
-        self._macros: dict[str, MacroValue] = {}
+        self._table: dict[str, tuple[MacroText, ...]] = {}
+        self._callers: frozenset[str] = frozenset()
         self._containers: dict[str, list[Container]] = {}
         self._container_places: set[tuple[object, ...]] = set()
         self._first_members: dict[str, str] = {}
@@ -105,6 +109,7 @@ class _Run:
         self._search_around()
         uses = [*facts, *(use for each in self._files for use in each.uses)]
         uses += self._uses_by_macros()
+        uses += self._unclear_uses()
         uses += self._uses_by_casts()
         uses += self._uses_by_overlays()
         uses += self._uses_by_containers()
@@ -137,19 +142,77 @@ class _Run:
         )  # fmt: skip
 
     def _search_files(self) -> None:
-        """Search all files, and again if they show more typedefs."""
-        for _ in range(2):
-            work = partial(scan.search_file, subject=self._subject)
-            self._files = list(self._spread(work, self._sources.files))
-            aliases = {name for each in self._files for name in each.aliases} - set(self._subject.aliases)
-            if not aliases:
-                return
-            self._subject = with_aliases(self._subject, aliases)
+        """Search all files, and again for the typedefs and macros that they show."""
+        self._files = self._search(self._sources.files)
+        for _ in range(_MOST_ROUNDS):
+            if not self._add_names():
+                break
+            self._files = self._search(self._sources.files)
+        self._add_macros(self._files)
+        self._files = self._search_again({each.path for each in self._files if each.mentions})
+        for _ in range(_MOST_MACRO_SEARCHES):
+            missing = self._macros_to_find() - self._macros_searched
+            if not missing:
+                break
+            known = set(self._table)
+            self._ask(Question(missing, {}, False, frozenset(), {}, self._table, frozenset()))
+            made = self._table.keys() - known
+            paths = {
+                each.path for each in self._files if any(use.name in made for use in each.by_macro)
+            }
+            self._files = self._search_again(paths)
+
+    def _search(self, paths: Sequence[str]) -> list[FileUses]:
+        expansions = Expansions(self._table, self._callers)
+        work = partial(scan.search_file, subject=self._subject, expansions=expansions)
+        return list(self._spread(work, paths))
+
+    def _search_again(self, paths: set[str]) -> list[FileUses]:
+        """Return what all files say, some of which are searched with the macros that others define."""
+        if not self._table or not paths:
+            return self._files
+        chosen = [path for path in self._sources.files if path in paths]
+        made = {each.path: each for each in self._search(chosen)}
+        return [made.get(each.path, each) for each in self._files]
+
+    def _add_macros(self, answers: Iterable[FileUses]) -> None:
+        for each in answers:
+            for name, texts in each.macros.items():
+                known = self._table.get(name, ())
+                self._table[name] = (*known, *(text for text in texts if text not in known))
+
+    def _add_names(self) -> bool:
+        """Add the typedefs and macros that lead to the struct; return whether there are more of them."""
+        aliases = {name for each in self._files for name in each.aliases} - set(self._subject.aliases)
+        arrays = {array for each in self._files for array in each.arrays} - set(self._subject.arrays)
+        self._subject = with_names(self._subject, aliases, arrays)
+        self._add_macros(self._files)
+        callers = self._names_by_macros() | {name for name, _ in self._subject.arrays}
+        is_more = bool(aliases or arrays or callers - self._callers)
+        self._callers = frozenset(callers)
+        return is_more
+
+    def _names_by_macros(self) -> set[str]:
+        """Return the macros that name the type by value, or make a tag out of parts."""
+        value = re.compile(rf"{self._subject.type_pattern}(?!\s*[*)])") if self._subject.names else None
+        names: set[str] = set()
+        for _ in range(_DEEPEST):
+            words = re.compile("|".join(rf"\b{name}\b" for name in sorted(names)) or "(?!)")
+            more = {
+                name
+                for name, texts in self._table.items()
+                for each in texts
+                if (value is not None and value.search(each.body)) or scan.can_paste(each, self._subject)
+                or words.search(each.body)
+            }  # fmt: skip
+            if more <= names:
+                break
+            names |= more
+        return names
 
     def _search_around(self) -> None:
         """Search definitions of macros, initialisers of containers, and the first members of cast structs."""
         for each in self._files:
-            self._macros.update(each.macros)
             self._typedefs.update(each.typedefs)
             self._add_containers(each.containers)
         self._add_containers(self._containers_by_typedef())
@@ -161,19 +224,17 @@ class _Run:
         casts = frozenset(each.path for each in self._files if each.casts)
         others = frozenset(overlay.other for each in self._files for overlay in each.overlays)
         others |= {tag for name in others if (tag := self._typedefs.get(name))}
-        macros = self._macros_to_find()
-        answers = self._ask(Question(macros, self._containers, bool(casts), casts, types, others))
+        table = self._table
+        answers = self._ask(
+            Question(frozenset(), self._containers, bool(casts), casts, types, table, others)
+        )
         outer = [each for answer in answers for each in answer.containers]
         if outer:
             self._add_containers(outer)
-            answers = self._ask(Question(frozenset(), self._containers, False, frozenset(), {}, frozenset()))
-        has_uses = (each for each in answers if each.uses or each.by_macro or each.unresolved)
-        self._files += map(_container_uses, has_uses)
-        for _ in range(_MOST_MACRO_SEARCHES):
-            missing = self._macros_to_find() - self._macros_searched
-            if not missing:
-                break
-            self._ask(Question(missing, {}, False, frozenset(), {}, frozenset()))
+            answers += self._ask(
+                Question(frozenset(), self._containers, False, frozenset(), {}, table, frozenset())
+            )
+        self._files += (uses for each in answers if (uses := _container_uses(each)) != FileUses(each.path))
 
     def _ask(self, question: Question) -> list[FileUses]:
         """Return what all files say about a question, and note the macros and first members."""
@@ -182,8 +243,8 @@ class _Run:
             return []
         work = partial(scan.answer, subject=self._subject, question=question)
         answers = list(self._spread(work, self._sources.files))
+        self._add_macros(answers)
         for each in answers:
-            self._macros.update(each.macros)
             self._first_members.update(each.first_members)
             self._bodies.update(each.bodies)
         return answers
@@ -214,45 +275,24 @@ class _Run:
 
     def _missing_macros(self) -> Iterator[str]:
         for each in self._files:
-            yield from (use.name for use in each.by_macro if use.name not in self._macros)
-        for value in self._macros.values():
-            for part in value or ():
-                if isinstance(part, ByMacro) and part.name not in self._macros:
-                    yield part.name
+            yield from (use.name for use in each.by_macro if use.name not in self._table)
 
     def _uses_by_macros(self) -> Iterator[OrderUse]:
-        """Yield the uses in values that macros make; undefined ones become sentences."""
-        unknown: dict[str, str] = {}
+        """Yield the values that macros make whose definitions are not there."""
         for each in self._files:
-            for by_macro in each.by_macro:
-                values, missing = self._expand(by_macro.name, _DEEPEST)
-                yield from values
-                for name in missing:
-                    if name.isupper() or "init" in name.lower():
-                        unknown.setdefault(name, f"{each.path}:{by_macro.line}")
-                if by_macro.is_element and self._macros.get(by_macro.name, ()) is None:
-                    text = f"an initialiser sets members by position, with `{by_macro.name}`"
-                    yield OrderUse("positional-initialiser", each.path, by_macro.line, text, (), "order")
-        if unknown:
-            shown = ", ".join(f"{name} ({place})" for name, place in sorted(unknown.items())[:3])
-            more = f" and {len(unknown) - 3} more" if len(unknown) > 3 else ""
-            self._sentences.append(
-                f"initialisers made by macros whose definitions are not there: {shown}{more}"
-            )
+            for use in each.by_macro:
+                if use.name.isupper() or "init" in use.name.lower():
+                    text = f"could not be looked at: what `{use.name}` sets, whose definition is not there"
+                    yield OrderUse("unclear", each.path, use.line, text)
 
-    def _expand(self, name: str, depth: int) -> tuple[list[OrderUse], list[str]]:
-        """Return the uses in what a macro makes, and the macros in it that are not defined."""
-        if name not in self._macros:
-            return [], [name]
-        uses, missing = list[OrderUse](), list[str]()
-        for part in (self._macros[name] or ()) if depth else ():
-            if isinstance(part, OrderUse):
-                uses.append(part)
-            else:
-                inner = self._expand(part.name, depth - 1)
-                uses += inner[0]
-                missing += inner[1]
-        return uses, missing
+    def _unclear_uses(self) -> Iterator[OrderUse]:
+        """Yield the places that the text does not show."""
+        for each in self._files:
+            for place in each.unresolved:
+                text = f"could not be looked at: {place.text}"
+                yield OrderUse("unclear", each.path, place.line, text, place.members, place.scope)
+            if each.unread and each.mentions:
+                yield OrderUse("unclear", each.path, None, f"could not be looked at: the file {each.unread}")
 
     def _uses_by_casts(self) -> Iterator[OrderUse]:
         """Yield the casts between the struct and structs that do not embed it."""
@@ -279,8 +319,13 @@ class _Run:
         for each in self._files:
             for overlay in each.overlays:
                 name = self._typedefs.get(overlay.other) or overlay.other
-                members = self._bodies.get(overlay.other) or self._bodies.get(name, ())
+                members = self._bodies.get(overlay.other) or self._bodies.get(name)
                 other = f"`{overlay.other}`"
+                if members is None:
+                    if not overlay.is_pointer:
+                        text = f"could not be looked at: how {other} overlays the struct in a union"
+                        yield OrderUse("unclear", each.path, overlay.line, text)
+                    continue
                 yield from overlays.uses(self._subject, members, each.path, overlay.line, other)
 
     def _is_struct(self, name: str) -> bool:
@@ -333,20 +378,10 @@ class _Run:
         others = [each.path for each in self._files if each.is_other]
         if others:
             yield f"{quantity(len(others), 'file')} with another struct of this name: {first_few(others)}"
-        yield from self._unresolved_notes()
         yield from self._other_languages()
         names = " or ".join(subject.names[:3])
         yield f"files that do not name {names}, and reach members through other structs"
         yield "conversions through `void *` without a cast"
-
-    def _unresolved_notes(self) -> Iterator[str]:
-        places = [
-            (f"{each.path}:{place.line}", place.text) for each in self._files for place in each.unresolved
-        ]
-        if places:
-            shown = "; ".join(f"{where}: {text}" for where, text in places[:3])
-            more = f"; and {len(places) - 3:,} more" if len(places) > 3 else ""
-            yield f"{quantity(len(places), 'place')} whose types the text does not show: {shown}{more}"
 
     def _other_languages(self) -> Iterator[str]:
         naming: list[str] = []
@@ -365,7 +400,9 @@ class _Run:
 
 def _container_uses(uses: FileUses) -> FileUses:
     """Return the uses of containers in a file, which the first pass did not see."""
-    return FileUses(uses.path, uses=uses.uses, by_macro=uses.by_macro, unresolved=uses.unresolved)
+    return FileUses(
+        uses.path, uses=uses.uses, by_macro=uses.by_macro, unresolved=uses.unresolved, overlays=uses.overlays
+    )
 
 
 def _limit_uses(uses: Iterable[OrderUse]) -> Iterator[OrderUse]:

@@ -20,6 +20,8 @@ class Subject(Record, frozen=True, dict=True):
     struct: Struct
     aliases: tuple[str, ...] = ()
     """Its typedef names."""
+    arrays: tuple[tuple[str, int], ...] = ()
+    """The typedef names of arrays of it, with their dimensions."""
 
     @cached_property
     def tag(self) -> str | None:
@@ -99,6 +101,10 @@ def type_names(field: Field) -> set[str]:
     return {name for name in names if name.isidentifier()}
 
 
-def with_aliases(subject: Subject, aliases: set[str]) -> Subject:
-    """Return a subject with more typedef names."""
-    return Subject(subject.struct, tuple(sorted({*subject.aliases, *aliases})))
+def with_names(subject: Subject, aliases: set[str], arrays: set[tuple[str, int]]) -> Subject:
+    """Return a subject with more typedef names of it and of arrays of it."""
+    return Subject(
+        subject.struct,
+        tuple(sorted({*subject.aliases, *aliases})),
+        tuple(sorted({*subject.arrays, *arrays})),
+    )

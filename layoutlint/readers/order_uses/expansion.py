@@ -1,0 +1,206 @@
+"""Expansion of macros in C text, for the searches that must see what a macro declares or initialises.
+
+Each line of the text stays at its number: an expansion is on the line on which the macro is called.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from layoutlint.readers.c_tokens import blank_comments
+
+_MACRO = re.compile(
+    r"^[ \t]*#[ \t]*define[ \t]+(\w++)(?:\(([^()\n]{0,400})\))?((?:[^\n\\]++|\\[ \t]*+\r?\n|\\)*+)",
+    re.MULTILINE,
+)
+_CONTINUED = re.compile(r"\\[ \t]*\r?\n")
+_WORD = re.compile(r"[A-Za-z_]\w*+")
+_PARAMETER = re.compile(r"((?<!#)#(?!#)\s*)?\b([A-Za-z_]\w*+)")
+_PASTE = re.compile(r"\s*##\s*")
+_ELIDED = re.compile(r",\s*##\s*(__VA_ARGS__|\w+)\b")
+_OPTIONAL = re.compile(r"\b__VA_OPT__\s*\(([^()]*(?:\([^()]*\)[^()]*)*)\)")
+_OPENS = re.compile(r"\s*\(")
+_STOPS = re.compile(r"[()\[\]{},]")
+_STRUCTURE = re.compile(r"[{}=,]|##|\b(?:struct|union|(?:__)?typeof\w*)\b|^\s*\.")
+_DEEPEST = 16
+_LARGEST_ARGUMENTS = 1 << 16
+LARGEST = 1 << 22
+"""The most characters that the expansions in one text have."""
+
+
+class TooLarge(Exception):
+    """The expansions of a text are too large."""
+
+
+class MacroText(NamedTuple):
+    """The definition of a macro."""
+
+    parameters: tuple[str, ...] | None
+    """None for a macro without parentheses. The name of a variadic parameter is the last one, after `...`."""
+    body: str
+
+
+Table = Mapping[str, tuple[MacroText, ...]]
+"""The definitions of each macro: several if the configuration decides."""
+
+
+def read_definitions(raw: str) -> dict[str, tuple[MacroText, ...]]:
+    """Return the definitions of the macros in a text."""
+    macros: dict[str, tuple[MacroText, ...]] = {}
+    if "define" not in raw:
+        return macros
+    for match in _MACRO.finditer(blank_comments(raw)):
+        words = None if match[2] is None else tuple(word.strip() for word in match[2].split(","))
+        macro = MacroText(words and _parameters(words), _CONTINUED.sub(" ", match[3]).strip())
+        known = macros.get(match[1], ())
+        if macro not in known:
+            macros[match[1]] = (*known, macro)
+    return macros
+
+
+def _parameters(words: tuple[str, ...]) -> tuple[str, ...]:
+    if words == ("",):
+        return ()
+    if words[-1].endswith("..."):
+        return (*words[:-1], "...", words[-1].removesuffix("...").strip() or "__VA_ARGS__")
+    return words
+
+
+def with_structure(macros: Table, words: frozenset[str]) -> dict[str, tuple[MacroText, ...]]:
+    """Return the macros that make more than an expression, or that lead to some words or to such macros."""
+    chosen = {
+        name: texts
+        for name, texts in macros.items()
+        if any(_has_structure(each) or not words.isdisjoint(_WORD.findall(each.body)) for each in texts)
+    }
+    inner = {
+        name: {word for each in texts for word in _WORD.findall(each.body)} for name, texts in macros.items()
+    }
+    for _ in range(_DEEPEST):
+        more = {
+            name: texts
+            for name, texts in macros.items()
+            if name not in chosen and not chosen.keys().isdisjoint(inner[name])
+        }
+        if not more:
+            break
+        chosen.update(more)
+    return chosen
+
+
+def _has_structure(macro: MacroText) -> bool:
+    is_call = macro.parameters is not None and ("(" in macro.body or "&" in macro.body)
+    is_open = macro.body.count("(") != macro.body.count(")")
+    return is_call or is_open or _STRUCTURE.search(macro.body) is not None
+
+
+def expand(text: str, table: Table, variant: int = 0) -> str:
+    """Return a text with its macros expanded; of several definitions, those with a number, or the last ones.
+
+    Raises TooLarge.
+    """
+    names = table.keys() & set(_WORD.findall(text))
+    if not names:
+        return text
+    chosen = {name: texts[min(variant, len(texts) - 1)] for name, texts in table.items()}
+    return _Expansion(chosen).expand(text, frozenset(), 0)
+
+
+def variants(text: str, table: Table) -> int:
+    """Return how many definitions the macros of a text have at most."""
+    names = table.keys() & set(_WORD.findall(text))
+    return max((len(table[name]) for name in names), default=1)
+
+
+class _Expansion:
+    """The expansion of one text."""
+
+    def __init__(self, macros: Mapping[str, MacroText]) -> None:
+        self._macros = macros
+        self._size = 0
+
+    def expand(self, text: str, active: frozenset[str], depth: int) -> str:
+        if depth > _DEEPEST:
+            return text
+        parts: list[str] = []
+        at = 0
+        for match in _WORD.finditer(text):
+            macro = self._macros.get(match[0])
+            if macro is None or match.start() < at or match[0] in active:
+                continue
+            made = self._call(text, match.end(), match[0], macro, active, depth)
+            if made is None:
+                continue
+            result, end = made
+            self._size += len(result)
+            if self._size > LARGEST:
+                raise TooLarge
+            parts += (text[at : match.start()], " ", result, " ", "\n" * text.count("\n", match.start(), end))
+            at = end
+        parts.append(text[at:])
+        return "".join(parts)
+
+    def _call(
+        self, text: str, at: int, name: str, macro: MacroText, active: frozenset[str], depth: int
+    ) -> tuple[str, int] | None:
+        """Return what a macro makes, and where its call ends; None if it is not called."""
+        values: dict[str, str] = {}
+        if macro.parameters is not None:
+            opens = _OPENS.match(text, at)
+            call = None if opens is None else _arguments(text, opens.end())
+            if call is None:
+                return None
+            arguments, at = call
+            values = _bind(macro.parameters, arguments)
+        inner = {key: self.expand(value, active, depth + 1) for key, value in values.items()}
+        body = _substitute(macro.body, values, inner)
+        return self.expand(body, active | {name}, depth + 1), at
+
+
+def _arguments(text: str, start: int) -> tuple[list[str], int] | None:
+    """Return the arguments from behind a parenthesis on, and where they end; None if nothing closes it."""
+    depth, at, first, found = 1, start, start, list[str]()
+    while (sign := _STOPS.search(text, at, start + _LARGEST_ARGUMENTS)) is not None:
+        at = sign.end()
+        if sign[0] == "(":
+            depth += 1
+        elif sign[0] == ")":
+            depth -= 1
+        if (sign[0] == "," and depth == 1) or not depth:
+            found.append(" ".join(text[first : sign.start()].split()))
+            first = at
+        if not depth:
+            return found, at
+    return None
+
+
+def _bind(parameters: tuple[str, ...], arguments: list[str]) -> dict[str, str]:
+    if "..." in parameters:
+        fixed = parameters[:-2]
+        rest = ", ".join(arguments[len(fixed) :])
+        return dict(zip((*fixed, parameters[-1]), (*_pad(arguments, len(fixed)), rest), strict=True))
+    return dict(zip(parameters, _pad(arguments, len(parameters)), strict=True))
+
+
+def _pad(arguments: list[str], count: int) -> Iterable[str]:
+    return (arguments[at] if at < len(arguments) else "" for at in range(count))
+
+
+def _substitute(body: str, values: Mapping[str, str], inner: Mapping[str, str]) -> str:
+    """Return a body with arguments: expanded ones, and as they are beside `##`."""
+    rest = values.get("__VA_ARGS__", "")
+    body = _OPTIONAL.sub(lambda match: match[1] if rest else "", body)
+    body = _ELIDED.sub(lambda match: f", {match[1]}" if values.get(match[1], "x") else "", body)
+
+    def value(match: re.Match[str]) -> str:
+        word = match[2]
+        if word not in values:
+            return match[0]
+        if match[1]:
+            return '""'
+        before, behind = body[: match.start()].rstrip(), body[match.end() :].lstrip()
+        return values[word] if before.endswith("##") or behind.startswith("##") else inner[word]
+
+    return _PASTE.sub("", _PARAMETER.sub(value, body)) if values else _PASTE.sub("", body)
