@@ -108,6 +108,7 @@ class Text:
         closing = self._closings[opening]
         attached = [AttachedComment(comment, None) for comment in self._head_comments(line, opening)]
         attached += self._comments_in(opening, closing)
+        attached += [AttachedComment(comment, None) for comment in self._comments_after(line, closing)]
         return self._lines(line, closing), attached
 
     def structs(self) -> Iterator[tuple[range, str]]:
@@ -145,6 +146,19 @@ class Text:
         last = previous + len(code_above.rstrip())
         for comment in self._comments_between(previous, self._marks[opening][0]):
             if comment.line >= line or (comment.at > last and self._is_alone(comment)):
+                yield comment
+
+    def _comments_after(self, line: int, closing: int) -> Iterator[Comment]:
+        """Yield the comments behind a struct that is on one line.
+
+        Behind a declarator, a comment is about the field or variable.
+        """
+        end = self._marks[closing][0]
+        stop = self._starts[line] if line < len(self._starts) else len(self._code)
+        has_declarator = bool(self._code[end + 1 : stop].strip("; \t\r\n"))
+        is_type = self._code_on(line).lstrip().startswith("typedef") or not has_declarator
+        for comment in self._comments_between(end, stop):
+            if is_type and self._line(end) == line and not self._code[comment.at : stop].strip():
                 yield comment
 
     def _is_alone(self, comment: Comment) -> bool:

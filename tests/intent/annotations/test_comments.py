@@ -80,6 +80,20 @@ def test_the_next_struct_has_its_own():
     assert attachments(CODE, 24) == {"u": "u"}
 
 
+@pytest.mark.parametrize(("code", "line", "comments"), [
+    ("struct s { int a; }; /* x */ // y", 1, ["x", "y"]),
+    ("typedef struct { int a; } s; /* x */\nint b; /* y */", 1, ["x"]),
+    ("struct s { int a;\n}; /* x */", 1, []),
+    ("struct s { int a; }; /* x */ struct t { int b; };", 1, []),
+    ("struct s { int a; } v; /* x */", 1, []),  # about the variable
+    ("struct o {\nstruct s { int a; } in; /* x */\n};", 2, []),  # about the field
+])  # fmt: skip
+def test_behind_a_struct_on_one_line(code, line, comments):
+    found = Text(code).comments_of_struct(line)
+    assert found is not None
+    assert [each.comment.text.strip() for each in found[1] if each.lines is None] == comments
+
+
 def test_lines_end_with_the_brace():
     found = Text(CODE).comments_of_struct(4)
     assert found is not None
