@@ -138,7 +138,8 @@ class OpenArchive:
             if self._failure is not None:
                 raise self._failure from None
             message = error.msg.decode(errors="replace") if isinstance(error.msg, bytes) else error.msg
-            raise Damage(message or "unknown error", (error.retcode or _FATAL) <= _FATAL) from error
+            message = message or "it ends early, or its sizes contradict each other"
+            raise Damage(message, (error.retcode or _FATAL) <= _FATAL) from error
 
 
 def _entry(ffi: Any, entry: Any) -> Entry:
