@@ -14,6 +14,7 @@ import click
 
 from layoutlint import accesses, reports
 from layoutlint.commands import judging, replay, standard_input
+from layoutlint.commands.executor_options import ExecutorOptions, executor_options, make_executor
 from layoutlint.commands.judging import Arguments, JudgingOptions, Scope, judging_options
 from layoutlint.commands.options import (
     PlacementOptions,
@@ -95,6 +96,10 @@ class CheckOptions(NamedTuple):
     help="Report the N highest notes of packs that guess (default: 10).",
 )
 @uses_option
+@executor_options(
+    "Judge N builds of --matrix at a time, each in a process with limits.",
+    "Judge the builds of --matrix on the workers of this Dask scheduler (tls://HOST:PORT).",
+)
 @click.option(
     "--baseline",
     metavar="FILE",
@@ -155,6 +160,7 @@ def check(
     randomising: RandomisingOptions,
     placement: PlacementOptions,
     reading: ReadingOptions,
+    executor: ExecutorOptions,
 ) -> NoReturn:
     """Judge the structs of INPUT by rules."""
     from layoutlint.commands import terminal
@@ -165,6 +171,7 @@ def check(
             ctx=click.get_current_context(), param_type="argument", param_hint="'INPUT...'"
         )
     _refuse_without_effect(own, judging, inputs)
+    _refuse_executor_without_matrix(executor, judging)
     files = parse_outputs(own.outputs) + html_output(own.html)
     if own.quiet and reading.progress is None:
         reading = reading._replace(progress=False)
@@ -173,7 +180,7 @@ def check(
     memory = None
     depends_on_git = is_change or judging.policy_from is not None
     fixer = _fixer(arguments) if own.fix else None
-    depends_on_more = depends_on_git or own.fix or own.suggest
+    depends_on_more = depends_on_git or own.fix or own.suggest or executor.is_any
     if replay.is_on(reading.no_cache) and not files and not depends_on_more:
         relevant = _relevant_arguments(arguments)
         memory = replay.memory_for("check", reading.color, reading.width, own, *relevant)
@@ -182,7 +189,7 @@ def check(
         terminal.write(kept.text)
         sys.exit(kept.status)
     with accesses.log_answers() if memory is not None else nullcontext(None) as log:
-        report = _run(arguments, own, files)
+        report = _run(arguments, own, files, executor)
         _write(files, report, own, reading)
         text = _text(report, own, reading)
     terminal.write(text)
@@ -222,7 +229,9 @@ def _relevant_arguments(arguments: Arguments) -> Arguments:
     return arguments._replace(judging=judged, reading=reading)
 
 
-def _run(arguments: Arguments, own: CheckOptions, files: list[tuple[str, str]]) -> Report:
+def _run(
+    arguments: Arguments, own: CheckOptions, files: list[tuple[str, str]], executor: ExecutorOptions
+) -> Report:
     """Return the report on the inputs; raises UsageError for outputs that must not be written."""
     read = (*arguments.read_paths, *own.evidence, *own.uses, *filter(None, (own.baseline, own.snapshot)))
     _refuse_outputs(files, read)
@@ -231,7 +240,7 @@ def _run(arguments: Arguments, own: CheckOptions, files: list[tuple[str, str]]) 
         from layoutlint.lint import origins
 
         given = origins.load_all(own.evidence)
-    report = _judge(arguments, own)
+    report = _judge(arguments, own, executor)
     if not given and not any(rule.evidence_files for rule in report.rules):
         return report
     from layoutlint.lint import origins
@@ -240,11 +249,12 @@ def _run(arguments: Arguments, own: CheckOptions, files: list[tuple[str, str]]) 
     return origins.attach(report, given)
 
 
-def _judge(arguments: Arguments, own: CheckOptions) -> Report:
+def _judge(arguments: Arguments, own: CheckOptions, executor: ExecutorOptions) -> Report:
     """Return the report on the inputs, compared with a baseline or a revision if one is requested."""
     policy = judging.base_policy(arguments)
     held = None if own.snapshot is None else _read_held_layouts(own.snapshot, arguments, policy)
-    scope = Scope(own.fail_on, own.guesses, own.staged, own.since, held, own.uses)
+    runner = make_executor(executor, ("layoutlint.lint.build_tasks",)) if executor.is_any else None
+    scope = Scope(own.fail_on, own.guesses, own.staged, own.since, held, own.uses, runner)
     if own.baseline is None:
         judged = judging.judge(arguments, policy, scope)
         return _with_fixes(_without_known(judged, own), judged, own)
@@ -384,6 +394,15 @@ def _refuse_without_effect(own: CheckOptions, judging: JudgingOptions, inputs: t
     for option, is_given in (("--verbose", own.verbose), ("--statistics", own.statistics)):
         if is_given and "text" not in formats:
             raise click.UsageError(f"{option} is for --format text")
+
+
+def _refuse_executor_without_matrix(executor: ExecutorOptions, judging: JudgingOptions) -> None:
+    """Raise UsageError for tasks without builds: the files of a folder make one report together."""
+    if executor.is_any and judging.matrix_path is None:
+        raise click.UsageError(
+            "--workers and --scheduler run the builds of --matrix; `--jobs N` reads folders and files in N "
+            "processes, and `layoutlint survey` judges many inputs on other machines"
+        )
 
 
 def _refuse_beside_suggest(formats: set[str], judging: JudgingOptions) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import click
@@ -20,21 +22,21 @@ class ExecutorOptions(NamedTuple):
     scheduler: str | None
     insecure_scheduler: bool
 
+    @property
+    def is_any(self) -> bool:
+        """Whether any of the options is given."""
+        return self != ExecutorOptions(None, None, False)
 
-def executor_options(command: Command) -> Command:
-    """Add the options, collected as `executor`."""
+
+def executor_options(workers: str, scheduler: str) -> Callable[[Command], Command]:
+    """Return a decorator that adds the options with these help texts, collected as `executor`."""
+    return partial(_add_options, workers, scheduler)
+
+
+def _add_options(workers: str, scheduler: str, command: Command) -> Command:
     options = (
-        click.option(
-            "--workers",
-            type=WholeNumber(1, 4096),
-            metavar="N",
-            help="Run N tasks at a time (default: one on each processor).",
-        ),
-        click.option(
-            "--scheduler",
-            metavar="ADDRESS",
-            help="Run tasks on the workers of this Dask scheduler (tls://HOST:PORT).",
-        ),
+        click.option("--workers", type=WholeNumber(1, 4096), metavar="N", help=workers),
+        click.option("--scheduler", metavar="ADDRESS", help=scheduler),
         click.option(
             "--insecure-scheduler",
             is_flag=True,

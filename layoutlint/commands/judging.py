@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from layoutlint.lint.options import Held, Options
     from layoutlint.model.build import Build
     from layoutlint.model.reading import InputText, TreeCopy
+    from layoutlint.readers.executors.task import Executor
 
 
 class JudgingOptions(NamedTuple):
@@ -86,6 +87,8 @@ class Scope(NamedTuple):
     """The snapshot to which layouts are held."""
     uses: tuple[str, ...] = ()
     """C sources whose functions rank guesses."""
+    executor: Executor | None = None
+    """What judges the builds of a matrix; None for processes of this run."""
 
     @property
     def is_change(self) -> bool:
@@ -233,7 +236,7 @@ def _judge(
     else:
         from layoutlint.lint import matrix
 
-        report = matrix.check(builds, packs, kernel_packs, options)
+        report = matrix.check(builds, packs, kernel_packs, options, scope.executor)
     return Judged(report, options, inputs, packs, kernel_packs, names_others=names_others)
 
 

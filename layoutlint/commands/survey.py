@@ -96,7 +96,10 @@ def _memory(ctx: click.Context, param: click.Parameter, text: str | None) -> int
     callback=lambda ctx, param, names: without_keywords(names),
     help="Keep the layouts of structs with a matching name, beside those of rules. Can be repeated.",
 )
-@executor_options
+@executor_options(
+    "Run N tasks at a time (default: one on each processor).",
+    "Run tasks on the workers of this Dask scheduler (tls://HOST:PORT).",
+)
 @click.option(
     "--task-seconds",
     type=click.FloatRange(0, 604_800, min_open=True),
