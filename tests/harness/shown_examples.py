@@ -19,6 +19,7 @@ import re
 import shlex
 import subprocess
 import sys
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -35,7 +36,7 @@ _BLOCK = re.compile(
 )
 _SHOWN = re.compile(r"^\$ ((?:.*\\\n)*.*)\n((?:(?!\$ ).*\n)*)", re.MULTILINE)
 _MARK = "-- the next command --"
-_IDENTITY = {f"GIT_{who}_{key}": value for who in ("AUTHOR", "COMMITTER") for key, value in (("NAME", "t"), ("EMAIL", "t@example.org"))}
+IDENTITY = {f"GIT_{who}_{key}": value for who in ("AUTHOR", "COMMITTER") for key, value in (("NAME", "t"), ("EMAIL", "t@example.org"))}
 WITHOUT_OUTPUT = frozenset({"c", "elisp", "json", "lua", "python", "sh", "sql", "toml", "yaml"})
 """Languages of blocks that show files, settings and commands without output; tests/project/test_api.py runs those in Python."""
 
@@ -116,10 +117,12 @@ def follow(example: Example, home: Path, kernels: dict[str, Path]) -> None:
     """Run the commands of an example in one shell, in an empty folder, and compare what they print."""
     if platform.machine() != "x86_64":
         pytest.skip("the documents show the output of x86-64")
-    _provide(example, home, kernels)
+    provide(example.needs, home)
+    for name, path in kernels.items():
+        (home / name).symlink_to(path)
     done = subprocess.run(
         ["bash", "-c", _script(example)], cwd=home, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=600,
-        env={"PATH": f"{home}/bin:{os.environ['PATH']}", "HOME": str(home), "CHECKOUT": str(ROOT), **_IDENTITY, **WITHOUT_CACHE},
+        env={"PATH": f"{home}/bin:{os.environ['PATH']}", "HOME": str(home), "CHECKOUT": str(ROOT), **IDENTITY, **WITHOUT_CACHE},
     )  # fmt: skip
     outputs = _without_commits(done.stdout).split(f"{_MARK}\n")[1:]
     commands = [step for step in example.steps if step.command]
@@ -129,16 +132,14 @@ def follow(example: Example, home: Path, kernels: dict[str, Path]) -> None:
         assert _pattern(shown, step.is_excerpt).fullmatch(output), f"$ {step.command}\n{output}-- instead of --\n{shown}"
 
 
-def _provide(example: Example, home: Path, kernels: dict[str, Path]) -> None:
-    """Put the command and all that an example needs into its folder."""
+def provide(needs: Iterable[str], home: Path) -> None:
+    """Put the command and all that examples need into a folder, but for kernels."""
     (home / "bin").mkdir()
     (home / "bin/layoutlint").write_text(f'#!/bin/sh\nexec {sys.executable} -m layoutlint "$@"\n')
     (home / "bin/layoutlint").chmod(0o755)
-    for name, path in kernels.items():
-        (home / name).symlink_to(path)
-    for each in example.needs:
+    for each in needs:
         name, _, source = each.partition("=")
-        if not source and name == "ortools":
+        if not source and name in ("ortools", "pyarrow"):
             pytest.importorskip(name, reason=f"{name} is not installed")
         elif not source and name != "exhaustive":
             need(name)

@@ -12,7 +12,7 @@ import pytest
 from layoutlint.cli import app
 
 TREE = Path(__file__).resolve().parents[2]
-PAGES = [TREE / "README.md", *sorted(page for page in (TREE / "docs").glob("*.md") if page.name != "cli.md")]
+PAGES = [TREE / "README.md", *sorted(page for page in (TREE / "docs").rglob("*.md") if page.name != "cli.md")]
 _ENDS = re.compile(r"\s+(?:#.*|\||>|&&|;|2>).*$")
 
 
@@ -25,7 +25,7 @@ def command_lines(page: Path) -> list[str]:
     return [_ENDS.sub("", line) for line in lines if not line.startswith("is ")]
 
 
-LINES = [(page.name, line) for page in PAGES for line in command_lines(page)]
+LINES = [(str(page.relative_to(TREE)), line) for page in PAGES for line in command_lines(page)]
 
 
 def test_command_lines_are_found():
