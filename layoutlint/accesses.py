@@ -19,6 +19,8 @@ State = tuple[int, int, int, int, int]
 ABSENT, FILE, FOLDER, SHARED, OTHER = "absent", "file", "folder", "shared folder", "other"
 """The kinds of things that a path leads to, through links; users share folders such as /tmp (sticky)."""
 
+_run = 0
+"""The number of runs that this process began before: results that `remember` keeps are those of this run."""
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
 
@@ -203,17 +205,30 @@ def refuse(obstacle: str) -> None:
         _log.obstacle = _log.obstacle or obstacle
 
 
-def remember(most: int) -> Callable[[Callable[_P, _R]], Callable[_P, _R]]:
-    """Return a decorator that keeps the last `most` results of a function that reads files.
+def begin_run() -> None:
+    """Forget what `remember` keeps: files may have changed since the last run of this process."""
+    global _run
+    _run += 1
 
-    A call that gets a kept result records the answers that made it.
+
+def remember(most: int, is_lasting: bool = False) -> Callable[[Callable[_P, _R]], Callable[_P, _R]]:
+    """Return a decorator that keeps the last `most` results of a function that reads files, for this run.
+
+    A call that gets a kept result records the answers that made it. Lasting results are kept for
+    later runs of the process, too: of files of the installation, or of arguments with the state of a file.
     """
 
     def decorate(function: Callable[_P, _R]) -> Callable[_P, _R]:
         results: dict[Any, tuple[_R, Log | None]] = {}
+        run = _run
 
         @wraps(function)
         def call(*arguments: _P.args, **options: _P.kwargs) -> _R:
+            nonlocal run
+            if run != _run:
+                run = _run
+                if not is_lasting:
+                    results.clear()
             key = (arguments, tuple(sorted(options.items())))
             kept = results.get(key)
             if kept is None or (kept[1] is None and _log is not None):

@@ -26,6 +26,7 @@ from lsprotocol.types import (
 
 from tests.harness.command import ROOT, run
 from tests.harness.editor import Editor, uri
+from tests.readers.clang.test_inputs import CONFIGURED, KERNEL, lay
 
 RULES = """\
 [[rule]]
@@ -169,6 +170,16 @@ def lenses(editor: Editor, name: str) -> list[tuple[int, str]]:
     """The labels above structs."""
     found = editor.wait(editor.client.text_document_code_lens_async(CodeLensParams(TextDocumentIdentifier(name))))
     return [(lens.range.start.line, lens.command.title) for lens in found]
+
+
+def test_a_makefile_that_changed_counts(editor: Editor, folder: Path):
+    text = NOTED.replace("\tint second", "#ifdef APART\n\tchar gap[64];\n#endif\n\tint second")
+    tree = lay(folder / "linux", {**KERNEL, **CONFIGURED, "layoutlint.toml": "", "mm/Makefile": "", "mm/a.c": text})
+    name = editor.open(tree / "mm/a.c", text)
+    assert [each.code for each in editor.diagnostics(name)] == ["noted/separate/first/second"]
+    (tree / "mm/Makefile").write_text("ccflags-y += -DAPART\n")
+    assert editor.rejudge(name, f"{text}\n") == []
+    editor.close(name)
 
 
 def test_pages_hints_and_lenses(editor: Editor, folder: Path):

@@ -12,7 +12,7 @@ import select
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, BinaryIO
 
-from layoutlint import files
+from layoutlint import accesses, files
 from layoutlint.commands.language_server.requests import (
     Accept,
     Accepted,
@@ -87,6 +87,7 @@ def _write_frame(stream: BinaryIO, response: Response) -> None:
 
 def answer(request: Request) -> Response:
     """Return the response to a request; errors are Failures."""
+    accesses.begin_run()
     try:
         if isinstance(request, Judge):
             return _judge(request)[0]

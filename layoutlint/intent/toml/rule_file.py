@@ -114,7 +114,7 @@ def parse_all(texts: Iterable[tuple[str, str]]) -> tuple[Pack, ...]:
     return _packs([_part(text, path, shipped=False) for path, text in texts])
 
 
-@accesses.remember(1)
+@accesses.remember(1, is_lasting=True)
 def shipped_packs() -> tuple[Pack, ...]:
     """Return the packs that come with layoutlint, sorted by path."""
     top = _shipped_folder()

@@ -125,7 +125,7 @@ def _base(path: str) -> Blob:
     return _base_as_of(path, state)
 
 
-@accesses.remember(2)
+@accesses.remember(2, is_lasting=True)
 def _base_as_of(path: str, state: accesses.State) -> Blob:
     source = _blob(path, _elf_section(path) if _is_elf(path) else _content(path))
     if source.is_split:

@@ -20,7 +20,7 @@ _PLACES = (
 )
 
 
-@accesses.remember(1)
+@accesses.remember(1, is_lasting=True)
 def flags() -> tuple[str, ...] | None:
     """Return the flags for the system's builtin headers; None if this machine has none.
 
