@@ -15,7 +15,7 @@ from layoutlint.judgement.finding import Finding, Report
 from layoutlint.judgement.messages import finding_advice, finding_message
 from layoutlint.judgement.rule import Pack, Rule
 from layoutlint.judgement.verdict import Outcome, Verdict
-from layoutlint.model.reading import ReadOptions
+from layoutlint.model.reading import ReadOptions, Unread
 from layoutlint.model.structs import Field, Source, Struct
 from layoutlint.model.target import Target
 
@@ -66,7 +66,10 @@ def read(
     names = _strings(structs, "structs")
     listing = list_structs(str(path), names, ReadOptions(flags=_strings(flags, "flags"), reader=reader))
     if listing.troubles and not allow_unknown:
-        raise ReadError(str(path), "; ".join(each.removeprefix(f"{path}: ") for each in listing.troubles))
+        texts = (
+            each.text_for(str(path)) if isinstance(each, Unread) else each for each in listing.troubles
+        )
+        raise ReadError(str(path), "; ".join(texts))
     return tuple(
         Layout(struct) for struct in listing.structs if struct.bit_size is not None and struct.problem is None
     )

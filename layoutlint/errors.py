@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from layoutlint.model.structs import Source
 
 EXIT_KEPT = 0
 EXIT_FINDINGS = 1
@@ -24,9 +28,12 @@ class LayoutlintError(Exception):
 class ReadError(LayoutlintError):
     """An input that cannot be read, or is unreliable: exit status 3."""
 
-    def __init__(self, path: str, reason: str) -> None:
-        super().__init__(path, reason)
-        self.path = path
+    def __init__(self, place: str | Source, reason: str) -> None:
+        super().__init__(place, reason)
+        self.path = str(place)
+        """The input; `FILE:LINE` if the error is on a line of a text."""
+        self.place = None if isinstance(place, str) else place
+        """The line with the error; None if the input is no text, or the line is not known."""
         self.reason = reason
 
     def __str__(self) -> str:

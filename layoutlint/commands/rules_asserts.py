@@ -101,7 +101,7 @@ def _assertions_of_structs(
     from layoutlint.lint.struct_listing import list_structs
 
     listing = list_structs(path, names, options)
-    troubles += listing.troubles
+    troubles += map(str, listing.troubles)
     assertions: list[GroupAssertion] = []
     for struct in listing.structs:
         if struct.bit_size is not None and struct.problem is None:

@@ -31,7 +31,7 @@ def list_containers(
         readings, unread, indices = _read_indices(paths, Wanted(unsettled, with_containers=embedded), options)
     definitions: list[EmbeddedStruct] = []
     ambiguous = sorted({typedef for index in indices for typedef in index.ambiguous_typedefs(name)})
-    troubles = [f"it is unknown which struct typedef `{typedef}` stands for" for typedef in ambiguous]
+    troubles = [f"it is unknown which struct typedef `{typedef}` names" for typedef in ambiguous]
     for index in indices:
         for struct in index.definitions(name):
             untyped = index.field_without_type(name, struct)

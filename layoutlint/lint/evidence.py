@@ -37,7 +37,7 @@ from layoutlint.lint.reading import embedded_names, read_inputs
 from layoutlint.lint.run import judged_inputs
 from layoutlint.model.reading import Reading, Unread
 from layoutlint.model.record import Record, replace
-from layoutlint.model.structs import Struct
+from layoutlint.model.structs import Source, Struct
 from layoutlint.readers import inputs as input_readers
 from layoutlint.readers.linux import version
 from layoutlint.readers.profiles.read import read
@@ -83,7 +83,7 @@ def collect(
             _place_lines(profile, kinds, request, judged, options, lines)
             place_types(profile, kinds, types)
         except ReadError as error:
-            failures.append(Unread(error.path, error.reason))
+            failures.append(Unread.of_error(error))
     evidence = _group_by_struct(kinds, lines, types)
     rules = tuple(rule_evidence(findings, evidence))
     against = tuple(dict.fromkeys(contradictions(evidence, judged.packs, reading, types.events)))
@@ -111,7 +111,7 @@ def _read_profiles(request: Request) -> tuple[list[Profile], list[Unread]]:
         try:
             profiles.append(read(path, partial(_is_near, request.bases) if request.bases else None))
         except ReadError as error:
-            failures.append(Unread(error.path, error.reason))
+            failures.append(Unread.of_error(error))
     return profiles, failures
 
 
@@ -195,7 +195,7 @@ def _compare_builds(
         is_own = is_kernel_line if reading.is_kernel else _name(path) == _name(reading.path)
         if own and is_own:
             raise ReadError(
-                f"{profile.path}:{line}", f"{path} is build {build_id}, and {reading.path} is build {own}"
+                Source(profile.path, line), f"{path} is build {build_id}, and {reading.path} is build {own}"
             )
     if not own:
         return "unverified", "the input has no build id"

@@ -20,7 +20,7 @@ from layoutlint.judgement.evidence import (
 )
 from layoutlint.lint.code_types import Objects, expected_objects, parts_of
 from layoutlint.model.record import Record, field, replace
-from layoutlint.model.structs import Struct
+from layoutlint.model.structs import Source, Struct
 from layoutlint.readers.profiles.records import Code, LineBlock, Profile, Touch
 
 _MOST_OPTIONS = 8
@@ -90,13 +90,13 @@ def line_size_of(profile: Profile, default: int, stated: int | None) -> int:
     for block in profile.blocks:
         if block.address % size:
             raise ReadError(
-                f"{profile.path}:{block.line}",
+                Source(profile.path, block.line),
                 f"{block.address:#x} starts no line of {size} bytes; state the size with --line-size",
             )
         wrong = next((touch for touch in block.touches if touch.offset >= size), None)
         if wrong is not None:
             raise ReadError(
-                f"{profile.path}:{wrong.lines[0]}",
+                Source(profile.path, wrong.lines[0]),
                 f"no line of {size} bytes has offset {wrong.offset:#x}; state the size with --line-size",
             )
     return size

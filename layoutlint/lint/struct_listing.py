@@ -23,7 +23,7 @@ class StructListing(Record, frozen=True):
     """Structs to show, problems of the listing, and notes for the user, as sentences."""
 
     structs: tuple[Struct, ...]
-    troubles: tuple[str, ...]
+    troubles: tuple[str | Unread, ...]
     notes: tuple[str, ...]
     is_kernel: bool = False
     """Whether an input is a Linux kernel, whose objects can come from kmalloc."""
@@ -66,7 +66,9 @@ def list_structs(
     )
     missing = [name for name in names if not any(struct.matches(name) for struct in structs)]
     known_names = inputs.names((path,), options) if missing else ()
-    troubles = [f"{path}: no struct {name}{struct_hint(name, known_names)}" for name in missing]
+    troubles: list[str | Unread] = [
+        Unread(path, f"no struct {name}{struct_hint(name, known_names)}") for name in missing
+    ]
     troubles += [
         f"the layout of {struct.aggregate} {struct.name} is unreliable: {struct.problem}"
         for struct in structs
@@ -82,7 +84,7 @@ def list_structs(
     notes = notes if structs or names else (*notes, f"{path} defines no structs or unions")
     is_kernel = any(reading.is_kernel for reading in readings)
     inputs_read = tuple(replace(reading, structs=()) for reading in readings)
-    return StructListing(tuple(structs), (*troubles, *map(str, unread)), notes, is_kernel, inputs_read)
+    return StructListing(tuple(structs), (*troubles, *unread), notes, is_kernel, inputs_read)
 
 
 def _randomise(

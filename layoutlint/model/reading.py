@@ -36,7 +36,7 @@ class Unread(Record, frozen=True):
     def of_error(cls, error: ReadError) -> Unread:
         """Return the input that an error is about."""
         is_lack = isinstance(error, NoDebugInformation)
-        return cls(error.path, error.reason, lacks_debug_information=is_lack)
+        return cls(error.path, error.reason, lacks_debug_information=is_lack, place=error.place)
 
     def __str__(self) -> str:
         return f"{self.origin}: {self.sentence}"

@@ -66,7 +66,7 @@ def _with_config(result: Reading | Unread, options: ReadOptions) -> Reading | Un
     try:
         options.refuse_other(result)
     except ReadError as error:
-        return Unread(error.path, error.reason)
+        return Unread.of_error(error)
     if options.config is None or result.config is not None:
         return result
     return replace(
@@ -110,7 +110,7 @@ def _several(path: str, options: ReadOptions) -> Folder | Location | Unread | No
             if urls.is_url(path):
                 urls.fetch(path, options)
         except ReadError as error:
-            return Unread(error.path, error.reason)
+            return Unread.of_error(error)
     return locate(path)
 
 

@@ -38,13 +38,13 @@ def read(paths: Iterable[str], options: ReadOptions) -> tuple[list[VariableTable
         try:
             found = _files(path, options)
         except ReadError as error:
-            unread.append(Unread(error.path, error.reason))
+            unread.append(Unread.of_error(error))
             continue
         for file, label in found:
             try:
                 tables.append(replace(_read_file(file, options), label=label))
             except ReadError as error:
-                unread.append(Unread(error.path, error.reason))
+                unread.append(Unread.of_error(error))
     return tables, unread
 
 

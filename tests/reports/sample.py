@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from layoutlint.errors import ReadError
 from layoutlint.judgement.finding import Coverage, CoverageGap, Finding, Report, SkippedRule, Unresolved
 from layoutlint.judgement.rule import Kind, Rule, Severity
 from layoutlint.judgement.verdict import Verdict, unknown
@@ -129,3 +130,5 @@ MATRIX = Report(
     rules=(APART, AT_RISK, KEPT, MISSING),
     builds=BUILDS,
 )  # fmt: skip
+
+DAMAGED = replace(CLEAN, unread=(Unread.of_error(ReadError(Source("old.snapshot", 3), "`size` is missing")),), exit_status=3)

@@ -404,7 +404,7 @@ def documents(folder: Path) -> dict[str, list[Any]]:
         made["diff"] += [json.loads(run(*words, "--format", "json", cwd=folder).stdout) for words in COMPILED_RUNS]
     made["survey-report"] = [json.loads(SURVEY_REPORT_FORMATS["json"](survey_sample.REPORT))]
     made["measure"] = [json.loads(MEASURE_FORMATS["json"](each)) for each in (COMPARED, SWEPT, REFUSED)]
-    made["report"] += [json.loads(FORMATS["json"](each)) for each in (sample.REPORT, sample.CLEAN, sample.MATRIX)]
+    made["report"] += [json.loads(FORMATS["json"](each)) for each in (sample.REPORT, sample.CLEAN, sample.MATRIX, sample.DAMAGED)]
     return made
 
 

@@ -27,7 +27,7 @@ def read(location: Location, wanted: Wanted, options: ReadOptions) -> list[Readi
     try:
         unpacked = store.unpack_archive(location)
     except ReadError as error:
-        return [Unread(error.path, error.reason)]
+        return [Unread.of_error(error)]
     names = inputs(location, unpacked.members)
     folders = _debug_folders(location, unpacked.members)
     options = replace(options, debug_dirs=(*folders, *options.debug_dirs))

@@ -217,6 +217,6 @@ def _read_unit(each: Unit, keeps: bool) -> _Read:
             outcome = unit.read(each, printed)
         return _Read(outcome, answers.settle(log))
     except ReadError as error:
-        return _Read(Unread(error.path, error.reason), None)
+        return _Read(Unread.of_error(error), None)
     except RecursionError:
         return _Read(Unread(each.origin, "is nested too deeply"), None)

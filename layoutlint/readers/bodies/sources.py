@@ -107,4 +107,4 @@ def _add_unit(result: Sources, make: Callable[[], Unit]) -> None:
     except c_units.NotC as error:
         result.notes.append(str(error))
     except ReadError as error:
-        result.unread.append(Unread(error.path, error.reason))
+        result.unread.append(Unread.of_error(error))

@@ -56,7 +56,7 @@ def read(path: str, wanted: Wanted, options: ReadOptions) -> Reading:
         except c_units.NotC as error:
             notes.append(str(error))
         except ReadError as error:
-            unread.append(Unread(error.path, error.reason))
+            unread.append(Unread.of_error(error))
     if not parts and unread:
         raise ReadError(unread[0].origin, unread[0].reason)
     if not parts:

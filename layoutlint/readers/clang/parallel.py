@@ -80,7 +80,7 @@ def _parse_unit(unit: Unit, wanted: Wanted, looks_for_hidden: bool) -> ParsedUni
         return parse.read(unit, wanted, looks_for_hidden, printed)
     except ReadError as error:
         accesses.refuse(error.reason)
-        return Unread(error.path, error.reason)
+        return Unread.of_error(error)
 
 
 def distinct_definitions(structs: Iterable[Struct]) -> tuple[Struct, ...]:

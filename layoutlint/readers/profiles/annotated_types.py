@@ -10,6 +10,7 @@ import re
 
 from layoutlint.errors import ReadError
 from layoutlint.model.record import Record, field
+from layoutlint.model.structs import Source
 from layoutlint.readers.profiles.records import EventProfile, TypeRow, TypeSize
 from layoutlint.readers.profiles.type_report import role_of
 
@@ -58,7 +59,7 @@ class Parser(Record):
         """Read one line of the report; raises ReadError with its place."""
         if _SCREEN.match(text) and (self.types or "Annotate type" in text):
             raise ReadError(
-                f"{self.path}:{number}",
+                Source(self.path, number),
                 "is a copy of perf's screen; write the report with `perf annotate --data-type --stdio`",
             )
         title = _TITLE.match(text)
@@ -71,9 +72,9 @@ class Parser(Record):
             self.unknown = 100.0 * int(statistics[3]) / int(statistics[1])
         if not self.types or self.types[-1].is_done:
             return
-        self._take_line(self.types[-1], number, text, f"{self.path}:{number}")
+        self._take_line(self.types[-1], number, text, Source(self.path, number))
 
-    def _take_line(self, each: _OpenType, number: int, text: str, place: str) -> None:
+    def _take_line(self, each: _OpenType, number: int, text: str, place: Source) -> None:
         event, header = _EVENT.match(text), _HEADER.match(text)
         if event is not None:
             each.events.append(event[2])
@@ -87,7 +88,7 @@ class Parser(Record):
         elif each.unit and text.strip():
             self._take_row(each, text, number, place)
 
-    def _take_row(self, each: _OpenType, text: str, number: int, place: str) -> None:
+    def _take_row(self, each: _OpenType, text: str, number: int, place: Source) -> None:
         self.rows += 1
         if self.rows > _MOST_ROWS:
             raise ReadError(place, f"the report has more than {_MOST_ROWS:,} rows")

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from layoutlint.errors import ReadError
 from layoutlint.model.record import Record, field
+from layoutlint.model.structs import Source
 from layoutlint.readers.profiles.c2c_rows import (
     Columns,
     Row,
@@ -84,7 +85,7 @@ class Parser(Record):
             self._end_block()
             self.section, self.columns, self.ruler, self.is_used = title, None, (), True
             return
-        place = f"{self.path}:{number}"
+        place = Source(self.path, number)
         if _TERMINAL_TITLE.match(text):
             raise ReadError(
                 place, "is a copy of perf's screen; write the report with `perf c2c report --stdio`"
@@ -96,7 +97,7 @@ class Parser(Record):
         if self.section != _STATISTICS:
             self._take_line(number, text, place)
 
-    def _take_header(self, text: str, place: str) -> bool:
+    def _take_header(self, text: str, place: Source) -> bool:
         """Read a line of a header; return False for the head of a block behind `#`."""
         columns = parse_header(text, place)
         if columns is not None:
@@ -109,7 +110,7 @@ class Parser(Record):
             self.comments = [*self.comments[-3:], text]
         return columns is not None or parse_block(text, self.columns, place) is None
 
-    def _take_line(self, number: int, text: str, place: str) -> None:
+    def _take_line(self, number: int, text: str, place: Source) -> None:
         """Read the head of a block, or one of its rows; other lines are texts around the table."""
         if is_row_start(text):
             if self.block is None:
@@ -126,7 +127,7 @@ class Parser(Record):
             self.block = _OpenBlock(address, counts, columns, number, sums=[0.0] * len(columns.names))
             self._compare_totals(place)
 
-    def _compare_totals(self, place: str) -> None:
+    def _compare_totals(self, place: Source) -> None:
         """Raise ReadError if the two tables contradict each other."""
         block = self.block
         listed = self.table.get(block.address) if block is not None else None
@@ -140,7 +141,7 @@ class Parser(Record):
                 f"and line {line} has {local:,} and {remote:,} for {block.address:#x}: a contradiction",
             )
 
-    def _add(self, row: Row, number: int, place: str) -> None:
+    def _add(self, row: Row, number: int, place: Source) -> None:
         block = self.block
         assert block is not None
         block.rows += 1

@@ -10,6 +10,7 @@ import re
 
 from layoutlint.errors import ReadError
 from layoutlint.model.record import Record
+from layoutlint.model.structs import Source
 from layoutlint.readers.profiles.records import COLUMNS, Code, Counts
 
 _LABELS = {
@@ -56,7 +57,7 @@ class Row(Record, frozen=True):
     code: Code
 
 
-def parse_header(text: str, place: str) -> Columns | None:
+def parse_header(text: str, place: Source) -> Columns | None:
     """Return the columns that the second line of a header names; None for another line.
 
     Raises ReadError for a column that is not known, and if there is none for offsets.
@@ -78,7 +79,7 @@ def parse_header(text: str, place: str) -> Columns | None:
 _ENGLISH = "reports of perf 4.10 to 7.2 are read, as `perf c2c report --stdio` prints them"
 
 
-def parse_block(text: str, columns: Columns | None, place: str) -> tuple[Columns, Counts, int] | None:
+def parse_block(text: str, columns: Columns | None, place: Source) -> tuple[Columns, Counts, int] | None:
     """Return columns, counts and address of the line that a block is about; None for another line.
 
     Raises ReadError if the columns are not known.
@@ -107,7 +108,7 @@ def has_inner_row(text: str) -> bool:
     return _INNER_ROW.search(text) is not None
 
 
-def parse_row(text: str, columns: Columns, place: str) -> Row:
+def parse_row(text: str, columns: Columns, place: Source) -> Row:
     """Return a row; raises ReadError for one that is cut off or has other columns."""
     match = _ROW.match(text)
     if match is None or len((match[6] or "").split()) < 2:  # a symbol and an object follow
@@ -154,7 +155,7 @@ def _code(text: str, is_kernel: bool) -> Code:
     return Code(" ".join(words[: at - 1]), words[at], is_kernel)
 
 
-def weigh(counts: Counts, columns: Columns, shares: tuple[float, ...], place: str) -> Counts:
+def weigh(counts: Counts, columns: Columns, shares: tuple[float, ...], place: Source) -> Counts:
     """Return the counts of a row: shares of the block's counts. Raises ReadError for shares of nothing."""
     values = {}
     for name, share in zip(columns.names, shares, strict=True):

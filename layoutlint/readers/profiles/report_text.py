@@ -9,6 +9,7 @@ from typing import BinaryIO
 
 from layoutlint import files
 from layoutlint.errors import ReadError
+from layoutlint.model.structs import Source
 
 STDIN = "-"
 _LONGEST = 1 << 16
@@ -65,9 +66,9 @@ def lines(path: str) -> Iterator[tuple[int, str]]:
                 break
             number += 1
             if len(data) > _LONGEST:
-                raise ReadError(f"{path}:{number}", f"the line is longer than {_LONGEST:,} bytes")
+                raise ReadError(Source(path, number), f"the line is longer than {_LONGEST:,} bytes")
             if b"\0" in data:
-                raise ReadError(f"{path}:{number}", "has bytes of value 0: it is not text")
+                raise ReadError(Source(path, number), "has bytes of value 0: it is not text")
             yield number, _clean(data.decode("utf-8", "backslashreplace"))
         if not number:
             raise ReadError(path, "the file is empty")

@@ -9,6 +9,7 @@ import re
 
 from layoutlint.errors import ReadError
 from layoutlint.model.record import Record, field
+from layoutlint.model.structs import Source
 from layoutlint.readers.profiles.records import EventProfile, Role, TypeRow
 
 _EVENT = re.compile(r"^\s*#?\s*Samples: \S+ +of events? '(.*)'")
@@ -60,7 +61,7 @@ class Parser(Record):
 
     def take(self, number: int, text: str) -> None:
         """Read one line of the report; raises ReadError with its place."""
-        place = f"{self.path}:{number}"
+        place = Source(self.path, number)
         event = _EVENT.match(text)
         if event is not None:
             names = event[1].split(", ")
@@ -72,7 +73,7 @@ class Parser(Record):
         elif self.table is not None and text.strip() and not _is_aside(text):
             self._take_row(number, text, place)
 
-    def _take_header(self, text: str, number: int, place: str) -> None:
+    def _take_header(self, text: str, number: int, place: Source) -> None:
         self.is_used = True
         bare = text.strip().lstrip("#").strip()
         separator = _separator(bare)
@@ -91,7 +92,7 @@ class Parser(Record):
             self.events += self.current
         self.table = _Table(names, separator)
 
-    def _take_row(self, number: int, text: str, place: str) -> None:
+    def _take_row(self, number: int, text: str, place: Source) -> None:
         self.rows += 1
         if self.rows > _MOST_ROWS:
             raise ReadError(place, f"the report has more than {_MOST_ROWS:,} rows")
@@ -106,7 +107,7 @@ class Parser(Record):
             if share or count or len(shares) == 1:
                 _add_row(event, offset_text if type_text else "", (share, count), number, place)
 
-    def _split(self, text: str, place: str) -> tuple[list[float], list[int | None], dict[str, str]]:
+    def _split(self, text: str, place: Source) -> tuple[list[float], list[int | None], dict[str, str]]:
         """Return shares and samples of the events, and the other columns by name. Raises ReadError."""
         assert self.table is not None
         names, number = self.table.names, len(self.current)
@@ -128,7 +129,7 @@ class Parser(Record):
             samples = [int(word) for word in words]
         return shares, samples, dict(zip(names[numeric:], rest, strict=True))
 
-    def _type_and_offset(self, values: dict[str, str], place: str) -> tuple[str, str | None]:
+    def _type_and_offset(self, values: dict[str, str], place: Source) -> tuple[str, str | None]:
         """Return a type, and the same with the offset; None for the row of a type in a tree."""
         if not self.is_tree:
             return values[_TYPE], values[_OFFSET]
@@ -177,7 +178,9 @@ def _cells(text: str, separator: str, numeric: int, number: int) -> tuple[list[l
     return cells, [part for part in re.split(r"\s{2,}", rest.strip()) if part]
 
 
-def _add_row(event: _OpenEvent, text: str, counts: tuple[float, int | None], number: int, place: str) -> None:
+def _add_row(
+    event: _OpenEvent, text: str, counts: tuple[float, int | None], number: int, place: Source
+) -> None:
     """Add a row to an event: to its offsets, or to the samples without a type or a member."""
     share, samples = counts
     match = _OFFSETS.match(text)

@@ -107,7 +107,7 @@ class _Structs:
     def _error(self, number: int, reason: str) -> ReadError:
         place = self._open[-1] if self._open else number
         name = self._records[place].reference[:100]
-        return ReadError(f"{self._path}:{self._lines[place]}", f"`{name}`: {reason}")
+        return ReadError(Source(self._path, self._lines[place]), f"`{name}`: {reason}")
 
     def _struct(self, record: StructRecord, fields: tuple[Field, ...]) -> Struct:
         bits = None if record.size is None else record.size * 8

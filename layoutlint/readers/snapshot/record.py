@@ -15,7 +15,7 @@ from msgspec import UNSET, Meta, UnsetType
 from layoutlint.errors import ReadError
 from layoutlint.model.randomised import Randomisation, ShufflingEvidence
 from layoutlint.model.record import Record
-from layoutlint.model.structs import Aggregate
+from layoutlint.model.structs import Aggregate, Source
 
 SCHEMA: Literal["layoutlint/snapshot/1"] = "layoutlint/snapshot/1"
 LARGEST = 1 << 26
@@ -190,7 +190,7 @@ def parse(data: bytes, path: str) -> tuple[Document, list[tuple[int, StructRecor
     if (conflict := _CONFLICT.search(data)) is not None:
         line = _line(data, conflict.start())
         raise ReadError(
-            f"{path}:{line}", "has the marks of a merge; take one side, and write the snapshot again"
+            Source(path, line), "has the marks of a merge; take one side, and write the snapshot again"
         )
     _refuse_other_files(data, path)
     document = _decode(data, Document, path, data, 0, "the snapshot")
@@ -205,7 +205,7 @@ def _refuse_other_files(data: bytes, path: str) -> None:
     text = data.lstrip()
     if text and not text.startswith(b"{"):
         raise ReadError(
-            f"{path}:{_line(data, len(data) - len(text))}", "is not a snapshot: it is not a JSON object"
+            Source(path, _line(data, len(data) - len(text))), "is not a snapshot: it is not a JSON object"
         )
 
 
@@ -230,15 +230,15 @@ def _decode(text: bytes, form: type[T], path: str, data: bytes, start: int, labe
         subject = f"`{name}`" if name else label
         where = f", `{key}`" if key else ""
         reason = f"{message[:1].lower()}{message[1:300]}"
-        raise ReadError(f"{path}:{_line(data, start)}", f"{subject}{where}: {reason}") from error
+        raise ReadError(Source(path, _line(data, start)), f"{subject}{where}: {reason}") from error
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         found = _BYTE.search(str(error))
         at = start + (int(found[1]) if found else len(text))
         reason = str(error).partition(" (byte")[0]
-        raise ReadError(f"{path}:{_line(data, at)}", f"the snapshot is damaged: {reason}") from error
+        raise ReadError(Source(path, _line(data, at)), f"the snapshot is damaged: {reason}") from error
     except RecursionError as error:
         reason = f"{label} is nested too deeply"
-        raise ReadError(f"{path}:{_line(data, start)}", reason) from error
+        raise ReadError(Source(path, _line(data, start)), reason) from error
 
 
 def _name(text: bytes) -> str:

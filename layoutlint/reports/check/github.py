@@ -57,7 +57,9 @@ def _finding_command(finding: Finding, builds: tuple[Build, ...]) -> str:
 
 
 def _unread_command(unread: Unread) -> str:
-    return command("error", {"title": "not read"}, str(unread))
+    place = unread.place
+    properties = {"file": None, "line": None} if place is None else {"file": place.file, "line": place.line}
+    return command("error", {**properties, "title": "not read"}, str(unread))
 
 
 def command(name: str, properties: dict[str, str | int | None], *message: str) -> str:

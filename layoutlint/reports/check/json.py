@@ -107,6 +107,7 @@ def _unread_input(unread: Unread) -> dict[str, Any]:
         "reason": unread.reason,
         "files": list(unread.files),
         "builds": list(unread.builds),
+        **file_and_line(unread.place),
     }
 
 

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from layoutlint.reports import FORMATS
-from tests.reports.sample import CLEAN, MATRIX, REPORT
+from tests.reports.sample import CLEAN, DAMAGED, MATRIX, REPORT
 
 FINDING = [
     "rule", "kind", "struct", "definition", "outcome", "severity", "message", "advice", "why", "intent", "evidence", "origin", "origins",
@@ -26,7 +26,7 @@ KEYS = [
     (["findings", 0, "intent"], ["by", "file", "line"]),
     (["findings", 0, "origins", 0], ["origin", "support", "text", "file", "line", "report", "date"]),
     (["findings", 0, "placements"], ["line_size", "line_pairs", "total", "violating", "bases", "basis", "orders"]),
-    (["unread", 0], ["origin", "reason", "files", "builds"]),
+    (["unread", 0], ["origin", "reason", "files", "builds", "file", "line"]),
     (["coverage"], ["rules", "applied", "structs", "unresolved", "skipped", "guessed", "policy", "today", "overridden", "not_covered"]),
     (["coverage", "not_covered", 0], ["origin", "reason", "structs", "rules", "builds"]),
 ]
@@ -81,3 +81,10 @@ def test_json(name, report, golden):
     rendered = FORMATS["json"](report)
     assert rendered == json.dumps(json.loads(rendered), indent=2) + "\n"
     golden(name, rendered)
+
+
+def test_a_failure_has_the_place_of_its_error():
+    places = {"file": "old.snapshot", "line": 3}
+    (read,) = json.loads(FORMATS["json"](DAMAGED))["unread"]
+    assert read == {"origin": "old.snapshot:3", "reason": "`size` is missing", "files": [], "builds": [], **places}
+    assert "::error file=old.snapshot,line=3,title=not read::" in FORMATS["github"](DAMAGED)
