@@ -76,7 +76,7 @@ class Arguments(NamedTuple):
 
 
 class Scope(NamedTuple):
-    """What only `check` can ask for."""
+    """The options that only `check` has."""
 
     fail_on: str = "at-risk"
     guesses: int = 0

@@ -16,7 +16,7 @@ _LARGEST = 1 << 24
 
 
 class Output(NamedTuple):
-    """What a run prints on stdout, and its exit status."""
+    """The text of a run on stdout, and its exit status."""
 
     text: str
     status: int

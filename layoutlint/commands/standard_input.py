@@ -23,7 +23,7 @@ _LARGEST = 1 << 25
 def take_text(
     inputs: tuple[str, ...], rule_paths: Iterable[str] = ()
 ) -> tuple[tuple[str, ...], tuple[InputText, ...]]:
-    """Return inputs with `-` as `<stdin>`, and the C text that it stands for.
+    """Return inputs with `-` as `<stdin>`, and the C text on standard input.
 
     Raises UsageError if it has no C text, or something else reads it too; ReadError if it is empty or cannot
     be read.

@@ -195,7 +195,7 @@ class _Question(NamedTuple):
 
     @property
     def paths(self) -> tuple[str, ...]:
-        """All files that are read for it."""
+        """All files that are read for the suggestion."""
         return (self.path, *dict.fromkeys(path for build in self.builds for path in build.inputs))
 
 

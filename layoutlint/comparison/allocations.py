@@ -1,4 +1,4 @@
-"""What an object takes of its allocator, before and after a change of its struct."""
+"""The bytes that an allocator takes for an object, before and after a change of its struct."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class SlabChange(Record, frozen=True):
 
 
 class RoomChange(Record, frozen=True):
-    """What an object takes of its allocator, before and now."""
+    """The bytes that an allocator takes for an object, before and now."""
 
     is_assumed: bool
     """Whether nothing states that it comes from this allocator."""

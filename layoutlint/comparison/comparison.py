@@ -83,7 +83,7 @@ class Side(Record, frozen=True):
 
 
 class Comparison(Record, frozen=True):
-    """What differs between two inputs, in printed order."""
+    """The differences of two inputs, in printed order."""
 
     old: Side
     new: Side

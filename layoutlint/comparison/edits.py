@@ -14,7 +14,7 @@ from layoutlint.model.structs import Field, Source, Struct
 
 
 class EditKind(Enum):
-    """What happened to a field."""
+    """The kind of an edit of a field."""
 
     ADDED = "added"
     REMOVED = "removed"
@@ -80,7 +80,7 @@ class Move(Record, frozen=True, gc=False):
 
 
 class Edits(Record, frozen=True, gc=False):
-    """What changed inside a struct: edits in declared order, the fields they moved, and the main cause."""
+    """The changes inside a struct: edits in declared order, the fields they moved, and the main cause."""
 
     edits: tuple[Edit, ...] = ()
     moves: tuple[Move, ...] = ()

@@ -23,7 +23,7 @@ class LikelyPair(Record, frozen=True):
 
 
 class LikelySharing(Record, frozen=True):
-    """What the functions of some sources say about a comparison."""
+    """Pairs of fields in a comparison, ranked by the functions of some sources."""
 
     sources: tuple[str, ...]
     """The sources, as they were named."""

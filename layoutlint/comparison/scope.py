@@ -1,6 +1,6 @@
 """The structs that both sides of a comparison can have.
 
-A snapshot says nothing about structs that it was not asked for.
+A snapshot lacks structs that were not chosen for it.
 """
 
 from __future__ import annotations

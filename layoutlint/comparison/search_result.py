@@ -1,4 +1,4 @@
-"""What a search for the commit behind a verdict found."""
+"""The result of a search for the commit behind a verdict."""
 
 from __future__ import annotations
 

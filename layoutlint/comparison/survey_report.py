@@ -1,4 +1,4 @@
-"""What the store of a survey has to say: rules that fail, structs that differ, failures and costs."""
+"""The report on the store of a survey: rules that fail, structs that differ, failures and costs."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class FailedInput(Record, frozen=True):
 
 
 class Cost(Record, frozen=True):
-    """What an input took."""
+    """The cost of an input."""
 
     input: str
     size: int | None
@@ -84,7 +84,7 @@ class Cost(Record, frozen=True):
 
 
 class CostTotals(Record, frozen=True):
-    """What all inputs took."""
+    """The cost of all inputs."""
 
     tasks: int
     """The number of inputs that a task read."""

@@ -1,4 +1,4 @@
-"""What a survey did, in numbers."""
+"""The result of a survey, in numbers."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class SurveyResult(Record, frozen=True):
 
     @property
     def exit_status(self) -> int:
-        """1 for findings, else 3 if something could not be told, else 0."""
+        """1 for findings, else 3 if something could not be judged, else 0."""
         at_risk = self.verdicts["at-risk"] if self.fails_at_risk else 0
         if self.verdicts["broken"] or at_risk:
             return EXIT_FINDINGS

@@ -1,4 +1,4 @@
-"""What moved variables: edits of those before them."""
+"""The causes of moved variables: edits of those before them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from layoutlint.model.variables import Variable
 
 
 class CauseKind(Enum):
-    """What moved the variables behind it."""
+    """The kind of a cause that moved the variables behind it."""
 
     ADDED = "added"
     REMOVED = "removed"
@@ -25,7 +25,7 @@ class CauseKind(Enum):
 
 
 class Cause(Record, frozen=True):
-    """What moved a row of variables."""
+    """The cause that moved a row of variables."""
 
     kind: CauseKind
     name: str

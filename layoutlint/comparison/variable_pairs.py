@@ -19,7 +19,7 @@ _COUNTED = re.compile(r"^(__UNIQUE_ID_.*?)_*\d+$")
 
 
 class Node(Record):
-    """A variable of one input or of both, or all of one name that nothing tells apart."""
+    """A variable of one input or of both, or all of one name that cannot be distinguished."""
 
     name: str
     old: Variable | None = None
@@ -52,7 +52,7 @@ _Row = list[tuple[int, Variable]]
 
 
 class Gap(Record, frozen=True):
-    """What is before a variable that both inputs have, behind the previous one."""
+    """The bytes and variables between two variables that both inputs have."""
 
     after: int | None
     """The node before the gap; None at the start."""

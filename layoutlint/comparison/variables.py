@@ -31,7 +31,7 @@ _Tables = tuple[VariableTable, VariableTable]
 
 
 class VariableQuery(Record, frozen=True):
-    """What a comparison of variables is about."""
+    """The variables that are compared, and the line size."""
 
     is_named: Callable[[str], bool]
     """Returns whether a variable is described even if it only moved, by its name."""
@@ -91,7 +91,7 @@ class VariableChange(Record, frozen=True):
 
     @property
     def has_lost_its_line(self) -> bool:
-        """Whether it was alone, and is not any more."""
+        """Whether the variable was alone on its lines, and no longer is."""
         return self.old is not None and self.new is not None and self.was_alone and not self.is_alone
 
 

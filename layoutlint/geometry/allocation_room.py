@@ -27,7 +27,7 @@ class SlabRow(Record, frozen=True):
 
 
 class AllocationRoom(Record, frozen=True):
-    """What an object takes of its allocator; sizes in bytes."""
+    """The bytes that an allocator takes for an object."""
 
     word: str
     """`kmalloc` or `slab`."""

@@ -121,7 +121,7 @@ class Index:
         return sorted({*self._nodes_by_name, *self._typedefs})
 
     def definitions(self, name: str) -> tuple[Struct, ...]:
-        """Return every distinct definition with a tag, or with a typedef that stands for a struct."""
+        """Return every distinct definition with a tag, or with a typedef of a struct."""
         return tuple(struct for struct, _ in _sort_definitions(self._nodes_named(name)))
 
     def definitions_like(self, patterns: Iterable[str]) -> list[Struct]:
@@ -141,7 +141,7 @@ class Index:
         return node.struct
 
     def ambiguous_typedefs(self, name: str) -> set[str]:
-        """Return the ambiguous typedefs that may stand for the named struct or for a container of it.
+        """Return the ambiguous typedefs that may refer to the named struct or for a container of it.
 
         No field of such a type is in a container. A Struct with the typedef as an alias resolves it.
         """

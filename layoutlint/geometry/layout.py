@@ -77,7 +77,7 @@ class Place(Record, frozen=True, gc=False):
 
     @property
     def extent(self) -> str:
-        """Its bytes as reports print them: `16..19`, or `136 and beyond` for a flexible array."""
+        """The bytes as reports print them: `16..19`, or `136 and beyond` for a flexible array."""
         if self.bit_size is None:
             return f"{self.offset}..??"
         if self.is_flexible:
@@ -102,14 +102,14 @@ class Hole(Record, frozen=True):
 
     @property
     def offset(self) -> int:
-        """Its first byte. Raises ValueError inside a byte."""
+        """The first byte of the gap. Raises ValueError inside a byte."""
         if not self.is_whole:
             raise ValueError(f"the hole at bit {self.bit_offset} starts or ends inside a byte")
         return self.bit_offset // 8
 
     @property
     def size(self) -> int:
-        """Its length in bytes. Raises ValueError if it starts or ends inside a byte."""
+        """The length of the gap in bytes. Raises ValueError if it starts or ends inside a byte."""
         if not self.is_whole:
             raise ValueError(f"the hole at bit {self.bit_offset} has no length in bytes")
         return self.bit_size // 8

@@ -35,7 +35,7 @@ class Candidate(Record, frozen=True):
 
 
 class Search(Record, frozen=True):
-    """What is looked for: offsets on one line, in a struct of a size and alignment, all in bytes."""
+    """A search for the place of offsets on one line, in a struct of a size and alignment, all in bytes."""
 
     line_size: int
     size: int

@@ -56,7 +56,7 @@ class Placements(Record, frozen=True):
 
     @property
     def unit(self) -> str:
-        """What two fields share, as messages say it."""
+        """The unit that two fields share, as messages print it."""
         return "pair of lines" if self.in_pairs else "line"
 
     @property

@@ -1,1 +1,1 @@
-"""What sources say about the use of fields: who uses which, how often, and which pairs may meet on a line."""
+"""The uses of fields in sources: by which functions, how often, and which pairs may share a line."""

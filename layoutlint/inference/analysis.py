@@ -1,4 +1,4 @@
-"""What the functions of some inputs do to the fields of structs, and how hot they are."""
+"""The uses of struct fields by the functions of some inputs, and the heat of these functions."""
 
 from __future__ import annotations
 
@@ -67,8 +67,8 @@ class Analysis(Record, frozen=True, dict=True):
     def struct_keys(self, struct: Struct) -> list[str]:
         """Return the keys of used structs that a struct can be: none, one, or several.
 
-        Several of one name are told apart by the end of the path of their files: sources and compiled files
-        name one file by different folders.
+        Several of one name are distinguished by the end of the path of their files: sources and compiled
+        files name one file by different folders.
         """
         keys = self._keys_by_name.get(struct.name, [])
         if len(keys) < 2 or struct.source is None:

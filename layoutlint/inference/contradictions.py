@@ -1,4 +1,4 @@
-"""Intent that the source denies: fields that are said to be read, and that functions write."""
+"""Intent that the source contradicts: fields that are declared as read, and that functions write."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ class FieldUses(Record, frozen=True):
         return self.struct.partition("@")[2]
 
     def count(self, *effects: Effect) -> int:
-        """Return the number of functions that do any of these with it."""
+        """Return the number of functions that use the field in one of these ways."""
         return len({use.function for use in self.uses if use.effect in effects})
 
 

@@ -41,7 +41,7 @@ _PHASE_SHARES = {
 
 
 class EntryPoints(Record, frozen=True):
-    """Where work arrives, and what a profile says about functions."""
+    """The functions where work arrives, and their weights in a profile."""
 
     is_kernel: bool
     own: Mapping[str, float] = field(default_factory=dict)

@@ -25,7 +25,7 @@ _MOST_PAIRS = 400
 
 
 class Inferred(Record, frozen=True):
-    """What was inferred from some inputs."""
+    """The guesses from some inputs."""
 
     notes: tuple[Note, ...]
     """Best first."""

@@ -16,7 +16,7 @@ from layoutlint.model.uses import Effect, FunctionEffect
 
 
 class Known(NamedTuple):
-    """What a function does with its arguments."""
+    """The effects of a function on its arguments."""
 
     effect: Effect | None
     """None for setting up: nobody else sees the object yet."""

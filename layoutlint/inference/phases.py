@@ -1,4 +1,4 @@
-"""Functions that run when an object is not shared yet, or when nobody waits: told apart by their names."""
+"""Functions that run when an object is not shared yet, or when nobody waits: recognised by their names."""
 
 from __future__ import annotations
 

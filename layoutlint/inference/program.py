@@ -27,7 +27,7 @@ _Effects = Mapping[tuple[int, str, Effect], float]
 
 
 class FieldUse(NamedTuple):
-    """What a function does with a field, also through functions that it gives the field's address to."""
+    """The use of a field by a function, also through functions that get the field's address."""
 
     function: str
     effect: Effect

@@ -21,7 +21,7 @@ _NOWHERE = Source("")
 
 
 class Difference(Record, frozen=True):
-    """What a commit changes, compared with one of its parents."""
+    """The changes of a commit, compared with one of its parents."""
 
     parent: git.Commit | None
     """None for the first commit of a repository."""

@@ -18,7 +18,7 @@ _MOST_GENERATED = 100_000
 
 
 class WorkingTree(Record, frozen=True):
-    """What the working tree has besides the files of a revision."""
+    """The files that the working tree has besides those of a revision."""
 
     top: str
     working_folder: str

@@ -34,7 +34,7 @@ class JudgedStruct(Record, frozen=True):
 
     @property
     def name(self) -> str:
-        """Its tag or typedef."""
+        """The tag or typedef of the struct."""
         return self.struct.name
 
     @property

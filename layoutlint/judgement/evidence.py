@@ -1,4 +1,4 @@
-"""What profiles say about structs and rules: the terms of `layoutlint evidence`. Offsets are in bytes."""
+"""Evidence of profiles for structs and rules: the terms of `layoutlint evidence`. Offsets are in bytes."""
 
 from __future__ import annotations
 
@@ -178,7 +178,7 @@ class SeenPair(Record, frozen=True):
 
 
 class RuleEvidence(Record, frozen=True):
-    """A rule that fails for a struct, and what the profile says about it."""
+    """A rule that fails for a struct, and the evidence of the profile."""
 
     rule: Rule
     struct: Struct

@@ -184,7 +184,7 @@ class SuppressionUse(Record, frozen=True):
 
 
 class BaselineUse(Record, frozen=True):
-    """What a run used of a baseline."""
+    """The use of a baseline by a run."""
 
     file: str
     unneeded: tuple[str, ...]

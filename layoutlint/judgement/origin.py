@@ -45,14 +45,14 @@ class Origin(Record, frozen=True):
 
     @property
     def sentence(self) -> str:
-        """What it says, with its file, and whether it counts."""
+        """The text of the origin, with its file, and whether it counts."""
         stated = ", ".join(filter(None, (self.report, self.date)))
         text = f"{self.text} ({stated})" if stated else self.text
         return f"{_PREFIXES[self.support]}{self.basis}: {text}, in {self.file}"
 
 
 class EvidenceUse(Record, frozen=True):
-    """What a run used of a file with saved evidence."""
+    """The use of a file with saved evidence by a run."""
 
     file: str
     supported: int

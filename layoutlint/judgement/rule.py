@@ -78,7 +78,7 @@ class Manual(Record, frozen=True):
 
 
 class Traits(Record, frozen=True):
-    """What code outside of a kind must know of it, to prepare a verdict or to explain it."""
+    """The properties of a kind that other code needs, to prepare a verdict or to explain the kind."""
 
     fields: Literal["named", "near", "all"] = "all"
     """The fields on which a verdict depends: those that the rule or its accesses name, these and the fields

@@ -1,4 +1,4 @@
-"""What a change can affect: structs in files that include a changed file, and rules that changed."""
+"""The structs in files that include a changed file, and the rules that a change can affect."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _HINTS = "(staged change)"
 
 
 class Affected(Record, frozen=True):
-    """What a run judges for a change."""
+    """The structs and rules that a run judges for a change."""
 
     inputs: tuple[str, ...]
     packs: tuple[Pack, ...]
@@ -120,7 +120,7 @@ class _Search(Record, dict=True):
         return Wanted(patterns=tuple(sorted(embedded_names(self.packs + self.kernel_packs))))
 
     def refuse_without_rules(self) -> None:
-        """Raise UsageError if C files changed, and nothing in the repository says what to judge."""
+        """Raise UsageError if C files changed, and the repository has no rules, annotations or snapshots."""
         if any(path.endswith(C_SUFFIXES) for path in self.change.paths):
             raise UsageError("no rules apply to these inputs; give some with --rules FILE or --pack NAME")
 

@@ -1,4 +1,4 @@
-"""What was found in a base revision, kept for later runs: a commit does not change (docs/cache.md)."""
+"""The findings in a base revision, kept for later runs: a commit does not change (docs/cache.md)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from layoutlint.readers.cache.memory import Memory
 
 
 class BaseFindings(Record, frozen=True):
-    """What was there in a base revision."""
+    """The findings in a base revision."""
 
     entries: tuple[Entry, ...] = ()
     """Its findings, as a baseline accepts them."""

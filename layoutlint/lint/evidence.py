@@ -49,7 +49,7 @@ _LONGEST_LINE = 256
 
 
 class Request(Record, frozen=True):
-    """What a run is about."""
+    """The reports, the input and the structs of a run."""
 
     reports: tuple[str, ...]
     input: str

@@ -40,7 +40,7 @@ class ObjectType(Record, frozen=True, dict=True):
 
     @cached_property
     def layout(self) -> Layout:
-        """Its geometry."""
+        """The geometry of the struct."""
         return Layout(self.struct)
 
     @cached_property
@@ -67,7 +67,7 @@ class ObjectType(Record, frozen=True, dict=True):
 
 
 class LineResult(Record):
-    """What became of the lines of all profiles."""
+    """The placed and unplaced lines of all profiles."""
 
     placed: list[tuple[ObjectType, PlacedLine]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""What profiles say about rules that fail, and about declared accesses."""
+"""Evidence of profiles for rules that fail, and for declared accesses."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def rule_evidence(findings: Iterable[Finding], evidence: Sequence[StructEvidence
 
 
 def state_of(finding: Finding, own: StructEvidence) -> tuple[State, list[SeenPair]]:
-    """Return what a profile says about a finding, and the pairs of fields that show it."""
+    """Return the state of a finding by a profile, and the pairs of fields that show it."""
     shared = [each for each in finding.verdict.shared if each.distance == 0]
     line_size = finding.verdict.line_size
     certain: list[SeenPair] = []

@@ -19,7 +19,7 @@ _INDICES = re.compile(r"\[\d+\]")
 
 
 class TypeResult(Record):
-    """What became of the rows of all profiles."""
+    """The placed and refused rows of all profiles."""
 
     events: list[EventSummary] = field(default_factory=list)
     counts: dict[int, list[TypedCount]] = field(default_factory=lambda: defaultdict(list))

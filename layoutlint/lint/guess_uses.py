@@ -33,7 +33,7 @@ class _Scored(Record, frozen=True):
 
 
 class GuessUses(Record, frozen=True):
-    """What functions do to the fields of guesses."""
+    """The uses by functions of fields in guesses."""
 
     paths: tuple[str, ...]
     """The sources."""

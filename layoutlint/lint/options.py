@@ -57,7 +57,7 @@ class Selection(Record, frozen=True):
 
 
 class ChangeScope(Record, frozen=True):
-    """What a run judges of a change (`lint.affected`)."""
+    """The part of a change that a run judges (`lint.affected`)."""
 
     structs: frozenset[str] | None
     """The names of affected structs; None for all."""

@@ -1,4 +1,4 @@
-"""What saved evidence says about findings: profiles and measurements of the layout that was judged."""
+"""Saved evidence for findings: profiles and measurements of the layout that was judged."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ from layoutlint.readers.processes.pool import map_ordered, processors
 
 
 class SideInput(Record, frozen=True):
-    """What one side reads."""
+    """The input of one side."""
 
     label: str
     paths: tuple[str, ...]

@@ -32,7 +32,7 @@ _MILDEST_FIRST = (State.KNOWN, State.NOT_COMPARED, State.WORSE, State.NEW)
 
 
 class BaseRun(Record, frozen=True):
-    """What is judged in a base revision."""
+    """The run that judges a base revision."""
 
     inputs: tuple[str, ...]
     """Relative to the working folder."""

@@ -42,7 +42,7 @@ class InputStruct(Record, frozen=True):
 
 
 class Request(Record, frozen=True):
-    """What is to be measured."""
+    """The struct, the layouts and the rule of a measurement."""
 
     struct: str
     rule: str | None

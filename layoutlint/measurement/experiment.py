@@ -44,7 +44,7 @@ class FieldAccess(Record, frozen=True):
 
 
 class Role(Record, frozen=True):
-    """What one core does again and again: its accesses, in this order."""
+    """The accesses that one core repeats, in this order."""
 
     fields: tuple[FieldAccess, ...]
     distance: int = 0

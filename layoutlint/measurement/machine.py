@@ -23,7 +23,7 @@ class CannotMeasure(Exception):
 
 
 class Machine(Record, frozen=True):
-    """What a reader of a measurement must know of the machine."""
+    """The properties of the machine that a reader of a measurement needs."""
 
     model: str
     """The name of the processor; empty if the system does not state it."""

@@ -52,7 +52,7 @@ class Timing(Record, frozen=True):
 
 
 class Part(Record, frozen=True):
-    """What a core does in a cell."""
+    """The accesses of a core in a cell."""
 
     role: int
     """Number of the role in the program."""

@@ -77,7 +77,7 @@ class Ratio(Record, frozen=True):
 
 
 class Conditions(Record, frozen=True):
-    """What the machine did meanwhile."""
+    """The state of the machine during the measurement."""
 
     load: float | None
     """The average number of running processes in the minute before; None if unknown."""
@@ -90,7 +90,7 @@ class Conditions(Record, frozen=True):
 
 
 class Measurement(Record, frozen=True, dict=True):
-    """What was measured of a struct, and on what machine."""
+    """The rates of a struct, and the machine."""
 
     struct: str
     source: Source | None

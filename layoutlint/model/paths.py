@@ -31,7 +31,7 @@ def _parse_step(first: str | None, last: str | None, name: str) -> str | int | r
 def is_within(path: str, outer: str, any_element: bool = False) -> bool:
     """Return whether a path is `outer`, or leads to a part of it.
 
-    An array without an index stands for its first element; with `any_element`, in `outer`, for each element.
+    An array without an index means its first element; with `any_element`, in `outer`, for each element.
     """
     if path == outer:
         return True

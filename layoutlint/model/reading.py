@@ -34,7 +34,7 @@ class Unread(Record, frozen=True):
 
     @classmethod
     def of_error(cls, error: ReadError) -> Unread:
-        """Return the input that an error is about."""
+        """Return the failure that an error reports."""
         is_lack = isinstance(error, NoDebugInformation)
         return cls(error.path, error.reason, lacks_debug_information=is_lack, place=error.place)
 

@@ -1,4 +1,4 @@
-"""What functions do with the fields of structs, as their bodies say it."""
+"""The uses of struct fields in the bodies of functions."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from layoutlint.model.record import Record, replace
 
 
 class Effect(Enum):
-    """What code does with a field."""
+    """The kind of a use of a field."""
 
     READ = "read"
     WRITE = "write"
@@ -47,7 +47,7 @@ class Spot(NamedTuple):
 
 
 class Use(NamedTuple):
-    """What a function does with a field, all places together."""
+    """The uses of a field by a function, all places together."""
 
     spot: Spot
     effect: Effect
@@ -73,7 +73,7 @@ class Call(NamedTuple):
 
 
 class Function(Record, frozen=True):
-    """What the body of a function says."""
+    """The uses and calls in the body of a function."""
 
     key: str
     """Its name; of a static function `name@file`."""
@@ -115,7 +115,7 @@ def _renamed_call(call: Call, keys: Mapping[str, str]) -> Call:
 
 
 class FunctionEffect(Record, frozen=True):
-    """What a function does to objects whose addresses it is given."""
+    """The effects of a function on objects whose addresses it gets."""
 
     name: str
     """Its name, or a pattern (fnmatch)."""

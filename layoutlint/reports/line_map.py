@@ -40,7 +40,7 @@ class Strip(Record, frozen=True):
 
 
 class Strips(Record, frozen=True):
-    """What a picture of a struct draws, and the fields that it leaves out."""
+    """The rows of a picture of a struct, and the fields that it leaves out."""
 
     drawn: tuple[Strip, ...]
     """In the order of their offsets."""

@@ -1,4 +1,4 @@
-"""What rules demand of the offsets of fields, in terms that a constraint program can state exactly."""
+"""The demands of rules on the offsets of fields, in terms that a constraint program can state exactly."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the text and the uses of a struct leave of its orders."""
+"""The limits on orders by the text and the uses of a struct."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ class RuleOutcome(Record, frozen=True):
 
 
 class Aimed(Record, frozen=True):
-    """What an order reaches for one aim."""
+    """The value of an order for one aim."""
 
     aim: str
     before: int
@@ -45,7 +45,7 @@ class Move(Record, frozen=True):
 
 
 class Refusal(Record, frozen=True):
-    """What forbids an order, in the text of the struct or in a source that uses it."""
+    """A reason that forbids an order, in the text of the struct or in a source that uses it."""
 
     kind: str
     """`text`, `struct`, or the kind of a use."""
@@ -117,7 +117,7 @@ class Patch(Record, frozen=True):
 
 
 class BuildResult(Record, frozen=True):
-    """What a common order is in one build of a matrix."""
+    """A common order in one build of a matrix."""
 
     build: Build
     result: Suggestion

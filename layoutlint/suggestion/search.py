@@ -39,7 +39,7 @@ class SizeClass(Record, frozen=True):
 
 
 class BuildTask(Record, frozen=True):
-    """What is searched in one build."""
+    """The search in one build."""
 
     arrangement: Arrangement
     rules: int
@@ -68,7 +68,7 @@ class BuildTask(Record, frozen=True):
 
 
 class Task(Record, frozen=True):
-    """What is searched: a common order of some builds.
+    """A search for a common order of some builds.
 
     Rules are numbered through all builds: those of the first build come first.
     """
@@ -120,7 +120,7 @@ def task_of_one(build: BuildTask, aims: tuple[Aim, ...]) -> Task:
 
 
 class Reached(Record, frozen=True):
-    """What was reached for one aim, and the bound: no order has less."""
+    """The value reached for one aim, and the bound: no order has less."""
 
     aim: Aim
     value: int

@@ -1,4 +1,4 @@
-"""What the server and its worker processes send each other."""
+"""Messages between the server and its worker processes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from layoutlint.model.record import Record
 
 
 class Settings(Record, frozen=True):
-    """What decides about rules and layouts, as options of `layoutlint lsp` state it; paths are absolute."""
+    """The options of `layoutlint lsp` on rules and layouts; paths are absolute."""
 
     rule_paths: tuple[str, ...] = ()
     pack_names: tuple[str, ...] = ()

@@ -28,7 +28,7 @@ _NOT_PATH = re.compile(r"[a-z][a-z0-9+.-]*:")
 
 
 class Job(Record, frozen=True):
-    """What a survey is to do."""
+    """The inputs, rules and limits of a survey."""
 
     inputs: tuple[str, ...] = ()
     rules: tuple[str, ...] = ()

@@ -1,4 +1,4 @@
-"""What alignment and padding add to an order."""
+"""Orders with more alignment or padding."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ MOST_MEMBERS = 250
 
 
 class Request(Record, frozen=True):
-    """What is searched."""
+    """The structs, builds and aims of a search."""
 
     struct: str
     aims: tuple[Aim, ...] = ("moves", "size", "holes")

@@ -1,4 +1,4 @@
-"""What the text of a struct and the sources that use it leave of its orders."""
+"""The orders that the text of a struct and the sources that use it allow."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _LARGEST = 1 << 26
 
 
 class Surroundings(Record, frozen=True):
-    """What the sources at hand leave of the orders."""
+    """The restrictions on orders by the sources at hand."""
 
     search: order_uses.Search
     file: str

@@ -19,7 +19,7 @@ from layoutlint.readers.snapshot import record
 
 
 class StoredBuilds(Record, frozen=True):
-    """What a store has of a struct."""
+    """The layouts of a struct in a store."""
 
     inputs: tuple[SideInput, ...]
     texts: tuple[InputText, ...]

@@ -1,4 +1,4 @@
-"""What an input is, whatever its name: the digest of its content."""
+"""The identity of an input, independent of its name: the digest of its content."""
 
 from __future__ import annotations
 

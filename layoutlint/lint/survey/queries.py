@@ -159,7 +159,7 @@ class RecordedBuild(Record, frozen=True):
 
 
 class Filters(Record, frozen=True):
-    """What a report is about: patterns as of shells."""
+    """The rules and structs of a report: patterns as in shells."""
 
     rule: str = "*"
     struct: str = "*"

@@ -54,7 +54,7 @@ _KNOWN = (
 
 
 class Known(Record, frozen=True):
-    """What the store says about a key."""
+    """The rows of a key in the store."""
 
     outcome: str
     failure: str | None
@@ -64,7 +64,7 @@ class Known(Record, frozen=True):
 
 
 class Request(Record, frozen=True):
-    """What a survey is to do."""
+    """The inputs, the plan and the limits of a survey."""
 
     inputs: Sequence[str]
     plan: Plan

@@ -24,7 +24,7 @@ from layoutlint.readers.cache import readings as cached_readings
 
 
 class Plan(Record, frozen=True):
-    """What all tasks of a survey have in common."""
+    """The common part of all tasks of a survey."""
 
     packs: tuple[Pack, ...]
     kernel_packs: tuple[Pack, ...]
@@ -51,7 +51,7 @@ class Assignment(Record, frozen=True):
 
 
 class Summary(Record, frozen=True):
-    """What a task found, in numbers."""
+    """The result of a task, in numbers."""
 
     structs: int = 0
     kept: int = 0

@@ -1,4 +1,4 @@
-"""Archives and what can be in them, told apart by their first bytes."""
+"""Archives and their possible content, recognised by their first bytes."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _MEMORY = 1 << 30
 
 
 class Content(Enum):
-    """What a member of an archive is."""
+    """The kind of a member of an archive."""
 
     ELF = "elf"
     BTF = "btf"

@@ -1,6 +1,6 @@
 """Unpacking of what can be an input into one file without a name, in a process of its own.
 
-Members are told apart by their first bytes. No member becomes a file, so its name, links and devices lead
+Members are recognised by their first bytes. No member becomes a file, so its name, links and devices lead
 nowhere. The process may start no program, open no file for writing and use no network (readers/processes).
 """
 
@@ -47,7 +47,7 @@ class Member(Record, frozen=True):
 
 
 class Request(Record, frozen=True):
-    """What is unpacked, and where."""
+    """The archive, the members to unpack, and the file for them."""
 
     path: str
     """The archive, as reports name it."""

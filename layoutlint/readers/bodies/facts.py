@@ -20,7 +20,7 @@ _RECORDS = (libclang.STRUCT, libclang.UNION)
 
 
 class Names(NamedTuple):
-    """What the declarations of a unit are called, by the identity of the declaration."""
+    """The names of the declarations of a unit, by the identity of the declaration."""
 
     fields: dict[int, tuple[str, str]]
     functions: dict[int, tuple[str, bool]]
@@ -28,7 +28,7 @@ class Names(NamedTuple):
 
 
 class Facts:
-    """What is known of the expressions of one body."""
+    """The known facts on the expressions of one body."""
 
     def __init__(self, lib: Any, names: Names) -> None:
         self._lib, self._names = lib, names

@@ -40,7 +40,7 @@ _PREFIXES = (b"pr_fmt", b"dev_fmt")
 
 
 class UnitFunctions(Record, frozen=True):
-    """What the functions of a unit do."""
+    """The functions of a unit."""
 
     origin: str
     functions: tuple[Function, ...]

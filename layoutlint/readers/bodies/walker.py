@@ -21,7 +21,7 @@ _MOST_SPOTS = 4
 
 
 class Place(NamedTuple):
-    """What an expression denotes: the same bytes as a field of each struct around them."""
+    """The bytes that an expression denotes, as a field of each struct around them."""
 
     spots: tuple[Spot, ...]
     maker: str = ""
@@ -51,7 +51,7 @@ class Walker:
         self._line = 0
 
     def function(self, cursor: Cursor, key: str, file: str, line: int) -> Function:
-        """Return what the body of a function definition says."""
+        """Return the uses and calls in the body of a function definition."""
         body = syntax.tree(self._lib, cursor)
         self._line = line
         for node in body.children:

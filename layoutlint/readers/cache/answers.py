@@ -1,4 +1,4 @@
-"""What a kept result depends on: answers of the file system, as plain values, and whether they still hold.
+"""Dependencies of a kept result: answers of the file system, as plain values, and whether they still hold.
 
 A file is the same if its state is: device, inode, size, and both times in nanoseconds. A file that changed
 shortly before it was read could change again without a new time (git's racy rule), so its state proves

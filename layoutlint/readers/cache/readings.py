@@ -1,4 +1,4 @@
-"""What readers return, kept in the cache."""
+"""Results of readers, kept in the cache."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the options of GCC and clang do to C text: an allow-list, checked against the compilers themselves.
+"""The effects of the options of GCC and clang on C text: an allow-list, checked against the compilers.
 
 Every option is on a list here, or layouts under it are unknown. The exhaustive test of these tables asks each
 installed compiler for all its options, and for the macros and layouts under each of them.

@@ -1,4 +1,4 @@
-"""What stands before the first declaration of a unit's own text: the same whenever that text is parsed again.
+"""The text before the first declaration of a unit's own text: the same whenever that text is parsed again.
 
 For a unit with a precompiled preamble, libclang lists all declarations once, and later only those behind it.
 """

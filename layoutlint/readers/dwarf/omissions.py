@@ -135,7 +135,7 @@ def _struct_omission(structs: list[Local], description: str, is_shared: bool) ->
 
 
 class Sources(Record, frozen=True):
-    """What symbols say about the sources of a file."""
+    """The sources of a file, by its symbols."""
 
     compiled: tuple[str, ...] = ()
     """C units without debug information; several units of one object repeat its name."""

@@ -1,4 +1,4 @@
-"""What compilers leave out of their debug information that affects alignments."""
+"""Facts on alignments that compilers leave out of their debug information."""
 
 from __future__ import annotations
 

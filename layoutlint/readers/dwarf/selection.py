@@ -396,7 +396,7 @@ def _entry_of_signature(unit: Unit, position: int) -> Entry:
 
 
 class Meaning(Record, frozen=True):
-    """The type that a typedef stands for."""
+    """The type that a typedef refers to."""
 
     struct: Entry | None
     """The struct or union; None for any other type."""
@@ -412,7 +412,7 @@ class Meaning(Record, frozen=True):
 
 
 def resolve_typedef(entry: Entry, name: str) -> Meaning:
-    """Return the type that a typedef stands for. Raises DwarfError."""
+    """Return the type that a typedef refers to. Raises DwarfError."""
     steps = [(name, read_alignment(entry.values))]
     atomic_steps: list[tuple[str, int | None]] = []
     for _ in range(DEEPEST):

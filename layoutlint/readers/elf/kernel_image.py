@@ -1,4 +1,4 @@
-"""Bootable kernels: where a bzImage (vmlinuz) of x86 holds its vmlinux, and what other images are.
+"""Bootable kernels: where a bzImage (vmlinuz) of x86 holds its vmlinux, and how other images are recognised.
 
 The layout is that of Documentation/arch/x86/boot.rst of Linux; the payload is compressed as
 scripts/Makefile.lib says.

@@ -1,4 +1,4 @@
-"""What a worker of Dask runs for each task: the same task server as on one machine.
+"""The function that a worker of Dask runs for each task: the same task server as on one machine.
 
 The worker's own threads only wait, so a worker may have as many as its machine has processors.
 """

@@ -54,7 +54,7 @@ class Container(Record, frozen=True):
 
     @property
     def place(self) -> tuple[object, ...]:
-        """What tells it from others: its names, and where it is."""
+        """The identity of the struct: its names, and its place."""
         return self.name, self.is_typedef, self.member, self.dims, self.inner, self.file, self.line, self.end
 
 

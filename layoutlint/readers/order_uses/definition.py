@@ -1,4 +1,4 @@
-"""What the definition of a struct says about the order of its members: attributes, markers, comments."""
+"""Restrictions on the order of members in the definition of a struct: attributes, markers, comments."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Definition(NamedTuple):
 
 
 class Marks(NamedTuple):
-    """What a definition is marked with."""
+    """The marks of a definition."""
 
     is_randomised: bool
     random_members: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""What depends on the order of a struct's members, and which changes of order it forbids."""
+"""Uses that depend on the order of a struct's members, and the changes of order that they forbid."""
 
 from __future__ import annotations
 

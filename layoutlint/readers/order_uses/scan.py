@@ -57,7 +57,7 @@ _LARGEST_HEADER = 1 << 19
 
 
 class FileUses(Record):
-    """What one file says about the order of a struct's members."""
+    """The uses in one file that depend on the order of a struct's members."""
 
     path: str
     unread: str = ""
@@ -87,7 +87,7 @@ class FileUses(Record):
 
 
 class Question(NamedTuple):
-    """What the second pass over all files looks for."""
+    """The names that the second pass over all files searches."""
 
     macros: frozenset[str]
     containers: Mapping[str, Sequence[Container]]
@@ -116,7 +116,7 @@ class Expansions(NamedTuple):
 
 
 def search_file(path: str, subject: Subject, expansions: Expansions) -> FileUses:
-    """Return what a file that names the struct, or something that leads to it, says about it."""
+    """Return the uses in a file that names the struct, or something that leads to it."""
     try:
         data = read(path)
     except OSError as error:
@@ -312,7 +312,7 @@ def _mentions(raw: str, code: Code, macro_code: Code, subject: Subject) -> Itera
 
 
 def answer(path: str, subject: Subject, question: Question) -> FileUses:
-    """Return what a file says about macros, containers and other structs on which uses depend."""
+    """Return the macros, containers and other structs of a file on which uses depend."""
     uses = FileUses(path)
     try:
         data = read(path)

@@ -25,7 +25,7 @@ class Subject(Record, frozen=True, dict=True):
 
     @cached_property
     def tag(self) -> str | None:
-        """Its tag; None for a struct without one."""
+        """The tag of the struct; None for a struct without one."""
         return self.struct.name if self.struct.is_tagged else None
 
     @cached_property
@@ -68,7 +68,7 @@ class Subject(Record, frozen=True, dict=True):
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """Its tag and its typedefs."""
+        """The tag and the typedefs of the struct."""
         return ((self.tag,) if self.tag else ()) + self.aliases
 
     def is_type(self, meaning: object) -> bool:

@@ -1,4 +1,4 @@
-"""What a process that runs libclang may do: read files that end, and write its result to the parent.
+"""The permissions of a process that runs libclang: read files that end, and write its result to the parent.
 
 This comes on top of the list of flags that libclang accepts (readers/clang/flags.py). The system refuses to
 run programs, to write files and to use the network (seccomp(2), on Linux), and a thread ends the process if

@@ -11,7 +11,7 @@ Role = Literal["load", "store", "any"]
 
 
 class Header(Record, frozen=True):
-    """What a report states about its recording; None for what it does not state."""
+    """The facts that a report states about its recording; None for those that it does not state."""
 
     captured: str | None = None
     """When the profile was recorded, as perf prints it."""

@@ -111,7 +111,7 @@ class StructRecord(
 
     @property
     def reference(self) -> str:
-        """What fields of its type call it."""
+        """The name by which fields of its type refer to the struct."""
         return reference(self.name, self.number)
 
 
@@ -133,7 +133,7 @@ class OmissionRecord(
 
 
 class Document(Record, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
-    """What a snapshot states, with the structs not yet decoded."""
+    """The content of a snapshot, with the structs not yet decoded."""
 
     schema: Literal["layoutlint/snapshot/1"]
     target: str

@@ -25,7 +25,7 @@ class Row(Protocol):
 
     @property
     def conditions(self) -> tuple[str, ...]:
-        """What holds where the rule is kept."""
+        """The conditions that hold if the rule is kept."""
 
     @property
     def reason(self) -> str:

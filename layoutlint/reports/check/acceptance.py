@@ -1,4 +1,4 @@
-"""What to paste so that one finding is accepted: a suppression in the source, or a line of a baseline."""
+"""Texts to paste to accept one finding: a suppression in the source, or a line of a baseline."""
 
 from __future__ import annotations
 

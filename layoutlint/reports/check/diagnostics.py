@@ -1,4 +1,4 @@
-"""What the formats for other tools have in common: one diagnostic for each finding, and for each failure."""
+"""The common part of the formats for other tools: one diagnostic for each finding, and for each failure."""
 
 from __future__ import annotations
 

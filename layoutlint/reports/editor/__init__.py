@@ -1,1 +1,1 @@
-"""What editors show at structs and fields: pages in Markdown, and short labels."""
+"""Texts that editors show at structs and fields: pages in Markdown, and short labels."""

@@ -1,4 +1,4 @@
-"""What the text of a struct forbids to an order of its members."""
+"""Restrictions on the order of members by the text of a struct."""
 
 from __future__ import annotations
 
