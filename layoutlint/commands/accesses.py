@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     "rule_paths",
     multiple=True,
     metavar="PATH",
-    help="Rule file with known functions and entry points (default: the nearest layoutlint.toml).",
+    help="Use this rule file (default: the nearest layoutlint.toml).",
 )
 @format_option(reports.ACCESSES_FORMATS)
 @reading_options

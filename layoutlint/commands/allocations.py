@@ -22,14 +22,14 @@ from layoutlint.errors import EXIT_UNKNOWN
     "rule_paths",
     multiple=True,
     metavar="PATH",
-    help="Rule file with functions that allocate (default: the nearest layoutlint.toml).",
+    help="Use this rule file (default: the nearest layoutlint.toml).",
 )
 @format_option(reports.ALLOCATIONS_FORMATS, "; toml is for a rule file")
 @click.option(
     "--jobs",
     "-j",
     type=WholeNumber(1, 1024),
-    help="Use N processes (default: one for each processor, for many files).",
+    help="Use N processes (default: one per processor).",
 )
 @click.option(
     "--progress/--no-progress", default=None, help="Show progress on stderr (default: on a terminal)."

@@ -93,7 +93,7 @@ class CheckOptions(NamedTuple):
     type=WholeNumber(0),
     default=10,
     metavar="N",
-    help="Report the N highest notes of packs that guess (default: 10).",
+    help="Report the N most likely guesses (default: 10).",
 )
 @uses_option
 @executor_options(
@@ -103,40 +103,38 @@ class CheckOptions(NamedTuple):
 @click.option(
     "--baseline",
     metavar="FILE",
-    help="Fail only for findings that are new or worse than FILE accepts (see `baseline`).",
+    help="Fail only for findings that are new or worse than in FILE.",
 )
 @click.option(
     "--evidence",
     multiple=True,
     metavar="FILE",
-    help="Add evidence to findings: the JSON of `evidence` or `measure` in FILE.",
+    help="Add the JSON of `evidence` or `measure` to findings.",
 )
 @click.option(
     "--snapshot",
     metavar="FILE",
-    help="Fail for structs whose layouts differ from those that `snapshot` wrote to FILE.",
+    help="Fail for structs that differ from the snapshot FILE.",
 )
 @click.option(
     "--staged",
     is_flag=True,
-    help="Judge what the change staged in git can affect, and fail only for findings that are new or worse "
-    "than in HEAD (for pre-commit).",
+    help="Fail only for new or worse findings of the staged change.",
 )
 @click.option(
     "--fix",
     is_flag=True,
-    help="Remove unnecessary suppressions from C files that git tracks.",
+    help="Remove unnecessary suppressions from tracked C files.",
 )
 @click.option(
     "--suggest",
     is_flag=True,
-    help="Add safe fixes to findings in the formats sarif and rdjson: orders of members, as `suggest` finds "
-    "them.",
+    help="Add safe orders of members as fixes, in sarif and rdjson.",
 )
 @click.option(
     "--since",
     metavar="REV",
-    help="Judge what changes since REV can affect, and fail only for findings that are new or worse.",
+    help="Fail only for findings that are new or worse since REV.",
 )
 @click.option(
     "--all-findings",

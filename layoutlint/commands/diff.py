@@ -69,12 +69,12 @@ class DiffOptions(NamedTuple):
     "--git",
     "revisions",
     metavar="A..B",
-    help="Compare two revisions of this git repository, as a whole or at PATH: `diff --git A..B [PATH]`.",
+    help="Compare two revisions: `diff --git A..B [PATH]`.",
 )
 @click.option(
     "--patch",
     metavar="FILE|-",
-    help="Compare a source tree without and with a patch: `diff --patch FILE TREE`.",
+    help="Compare a source tree without and with a patch.",
 )
 @build_option
 @rule_options
@@ -88,21 +88,20 @@ class DiffOptions(NamedTuple):
 @click.option(
     "--variables",
     is_flag=True,
-    help="Compare variables too: their cache lines, and the reasons for moves.",
+    help="Compare the cache lines of variables too.",
 )
 @click.option(
     "--variable",
     metavar="GLOB",
     multiple=True,
-    help="Compare only variables with a matching name, and describe each (implies --variables).",
+    help="Compare and describe only variables with a matching name.",
 )
 @click.option(
     "--fail-on",
     type=click.Choice(_CRITERIA),
     multiple=True,
     default=("worse",),
-    help="Choose what fails the run: rules that got worse (the default); structs that grew, touch more lines "
-    "or have larger holes; fields that share a line in more placements. Can be repeated.",
+    help="Choose what fails the run (default: rules that got worse).",
 )
 @uses_option
 @format_option(reports.DIFF_FORMATS)

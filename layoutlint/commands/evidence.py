@@ -76,7 +76,7 @@ def _build_id(ctx: click.Context, param: click.Parameter, text: str | None) -> s
     "--struct",
     metavar="NAME",
     callback=strip_keyword,
-    help="Look for this struct (default: those of rules, and all types of the profile).",
+    help="Look for this struct (default: those of rules and profile).",
 )
 @click.option(
     "--base",
@@ -84,13 +84,13 @@ def _build_id(ctx: click.Context, param: click.Parameter, text: str | None) -> s
     multiple=True,
     metavar="ADDRESS",
     callback=_addresses,
-    help="State the address of an object of the struct, as in the profile.",
+    help="Set the address of an object, as in the profile.",
 )
 @click.option(
     "--build-id",
     metavar="HEX",
     callback=_build_id,
-    help="State the build id of the profiled program (`perf buildid-list`).",
+    help="Set the profiled program's build id (`perf buildid-list`).",
 )
 @rule_options
 @format_option(reports.EVIDENCE_FORMATS)
@@ -99,8 +99,7 @@ def _build_id(ctx: click.Context, param: click.Parameter, text: str | None) -> s
     "--fail-on",
     type=click.Choice(["measured", "contradiction"]),
     multiple=True,
-    help="Exit with 1 for rules whose false sharing was measured, or for declared accesses that the profile "
-    "contradicts. Can be repeated.",
+    help="Fail on measured false sharing or contradicted accesses.",
 )
 @click.option("--verbose", "-v", is_flag=True, help="Print all entries of long lists.")
 @placement_options

@@ -54,14 +54,14 @@ class HistoryOptions(NamedTuple):
     nargs=2,
     multiple=True,
     metavar="FIELD FIELD",
-    help="Say in how many placements two fields share a line. Can be repeated.",
+    help="Count the placements in which two fields share a line.",
 )
 @click.option(
     "--input",
     "input_names",
     multiple=True,
     metavar="GLOB",
-    help="Of a store, use inputs with a matching name. Can be repeated.",
+    help="Use only inputs with a matching name (of a store).",
 )
 @rule_options
 @format_option(reports.HISTORY_FORMATS)

@@ -34,7 +34,7 @@ _DEFAULT_MOST = 150
     "--profile",
     "profile_path",
     metavar="FILE",
-    help="Weigh functions by a profile: the text of `perf report --stdio --sort symbol`.",
+    help="Weigh functions by `perf report --stdio --sort symbol`.",
 )
 @click.option(
     "--most",
@@ -48,10 +48,10 @@ _DEFAULT_MOST = 150
     "rule_paths",
     multiple=True,
     metavar="PATH",
-    help="Rule file with accesses, known functions and entry points (default: the nearest layoutlint.toml).",
+    help="Use this rule file (default: the nearest layoutlint.toml).",
 )
 @click.option(
-    "--no-packs", is_flag=True, help="Ignore the accesses that the shipped packs declare for kernels."
+    "--no-packs", is_flag=True, help="Ignore the accesses that shipped packs declare."
 )
 @format_option(reports.INFER_FORMATS, "; toml is a draft of a rule file")
 @reading_options

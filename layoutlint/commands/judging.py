@@ -140,26 +140,26 @@ _OPTIONS = (
     click.option(
         "--unused",
         is_flag=True,
-        help="Report rules that judged nothing, and fail on unused suppressions and annotations.",
+        help="Report unused rules; fail on unused annotations.",
     ),
     click.option(
         "--policy-from",
         metavar="REV",
-        help="Take rule files, matrix, baseline and suppressions from commit REV.",
+        help="Take rules, matrix, baseline, suppressions from commit REV.",
     ),
     click.option("--no-suppressions", is_flag=True, help="Count findings that `ignore[...]` suppresses."),
     click.option(
         "--today",
         metavar="DATE",
         callback=_date,
-        help="Judge by this day whether suppressions have expired (default: by the clock).",
+        help="Judge by this day whether suppressions have expired.",
     ),
     click.option("--ignore-missing", is_flag=True, help="Skip rules on structs that no input defines."),
     click.option(
         "--sources",
         multiple=True,
         metavar="DIR",
-        help="Read annotations in the comments of this source directory of a compiled input.",
+        help="Read annotations in the comments of this source directory.",
     ),
 )
 

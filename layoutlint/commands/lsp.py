@@ -21,7 +21,7 @@ from layoutlint.errors import ReadError, UsageError
 @click.option(
     "--compile-commands",
     metavar="FILE",
-    help="Take the flags of C files from this compile_commands.json (default: the nearest).",
+    help="Use this compile_commands.json (default: the nearest).",
 )
 @click.option(
     "--no-compile-commands",

@@ -90,7 +90,7 @@ _ACCESSES = (
     click.option("--lock", "locks", multiple=True, metavar="FIELD", help="Try to take the lock FIELD."),
     click.option("--stores", is_flag=True, help="Write by plain stores instead of atomic additions."),
     click.option(
-        "--sweep", is_flag=True, help="Let one core access many objects, instead of two cores one object."
+        "--sweep", is_flag=True, help="Let one core access many objects, not two cores one."
     ),
 )
 _RUN = (
@@ -98,7 +98,7 @@ _RUN = (
         "--intervals",
         metavar="NS,...",
         callback=_intervals,
-        help="Set the nanoseconds between accesses of the first core (default: 0,100,1000,10000).",
+        help="Pause the first core N ns (default: 0,100,1000,10000).",
     ),
     click.option(
         "--cores", metavar="N,N", callback=_numbers, help="Use these processors (default: the first cores)."
@@ -106,7 +106,7 @@ _RUN = (
     click.option(
         "--seconds",
         type=click.FloatRange(0.1, _MOST_SECONDS),
-        help="Measure for about this time (default: 10, or more for many placements).",
+        help="Measure for about this time (default: 10 or more).",
     ),
     click.option(
         "--rounds",

@@ -175,7 +175,7 @@ def placement_options(command: Command) -> Command:
         "--min-align",
         metavar="BYTES",
         callback=_power_of_two,
-        help="Set the smallest alignment of objects (default: the target's).",
+        help="Set the smallest object alignment (default: the target's).",
     )
     options = {"line_size": line_size, "min_align": min_align}
     return _add_group(command, PlacementOptions, "placement", options)
@@ -187,19 +187,17 @@ def randomising_options(command: Command) -> Command:
         "randstruct": click.option(
             "--randstruct",
             type=click.Choice(kernel_tree.MODES),
-            help="Use layouts randomised in this way (clang: built with libstdc++).",
+            help="Randomise layouts in this way (clang: with libstdc++).",
         ),
         "seed": click.option(
             "--seed",
             metavar="FILE|HEX",
-            help="Use this seed: 64 hexadecimal digits, randstruct.seed or randomize_layout_seed.h. "
-            "Without a seed, `check` judges every possible order, and `show` prints where members can land.",
+            help="Use this seed: 64 hexadecimal digits, or a file with them.",
         ),
         "kernel_version": click.option(
             "--kernel-version",
             metavar="X.Y[.Z]|FOLDER",
-            help="Set the version of Linux, or a folder with its source, if the layouts of its GCC plugin "
-            "depend on it. `check` also uses the version for `when`, if a kernel states none.",
+            help="Set the version of Linux, or a folder with its source.",
         ),
         "randomized": click.option(
             "--randomized",
@@ -279,7 +277,7 @@ build_option = click.option(
     "--build",
     metavar="DIR",
     callback=_build_flags,
-    help="Take the configuration and the generated headers of a kernel from this build folder.",
+    help="Use the configuration and headers of this kernel build.",
 )
 
 
@@ -300,19 +298,19 @@ uses_option = click.option(
     metavar="SOURCE",
     multiple=True,
     callback=_sources,
-    help="Rank by what functions of C sources do to fields, as `infer` does. Can be repeated.",
+    help="Rank by the functions of C sources, as `infer` does.",
 )
 
 color_option = click.option(
     "--color",
     type=click.Choice(["auto", "always", "never"]),
     default="auto",
-    help="Colour the text (auto: on a terminal, see NO_COLOR and FORCE_COLOR).",
+    help="Colour the text (auto: on a terminal).",
 )
 width_option = click.option(
     "--width",
     type=WholeNumber(60, 1000),
-    help="Wrap text at N columns (default: COLUMNS or the terminal, up to 100; comparisons: up to 75).",
+    help="Wrap text at N columns (default: the terminal, up to 100).",
 )
 
 
@@ -332,26 +330,25 @@ def reading_options(command: Command) -> Command:
             "debug_dirs",
             multiple=True,
             metavar="DIR",
-            help="Search separate debug files in DIR (default: /usr/lib/debug).",
+            help="Search debug files in DIR (default: /usr/lib/debug).",
         ),
         "debuginfod": click.option(
             "--debuginfod",
             is_flag=True,
-            help="Ask the servers in DEBUGINFOD_URLS for missing debug information, by build id.",
+            help="Ask DEBUGINFOD_URLS for missing debug information.",
         ),
         "quoted_flags": click.option(
             "--flags",
             "quoted_flags",
             metavar="FLAGS",
-            help="Pass compiler flags in one string (for tools that append file names).",
+            help="Pass compiler flags as one string (for pre-commit).",
         ),
         **_compiler_options(),
         "jobs": click.option(
             "--jobs",
             "-j",
             type=WholeNumber(1, 1024),
-            help="Use N processes (default: one for each processor, for large inputs). If given, several "
-            "inputs are read in parallel.",
+            help="Use N processes (default: one per processor).",
         ),
         "allow_unknown": click.option(
             "--allow-unknown", is_flag=True, help="Do not fail if something could not be judged."
@@ -364,7 +361,7 @@ def reading_options(command: Command) -> Command:
         "color": color_option,
         "width": width_option,
         "no_cache": click.option(
-            "--no-cache", is_flag=True, help="Use no results of earlier runs, and keep none for later ones."
+            "--no-cache", is_flag=True, help="Neither use nor keep results of other runs."
         ),
     }
     return _add_group(command, ReadingOptions, "reading", options)
@@ -388,7 +385,7 @@ def _compiler_options() -> dict[str, Command]:
         "compile_commands": click.option(
             "--compile-commands",
             metavar="FILE",
-            help="Take the flags of C files from this compile_commands.json (default: the nearest).",
+            help="Use this compile_commands.json (default: the nearest).",
         ),
         "no_compile_commands": click.option(
             "--no-compile-commands",
@@ -504,7 +501,7 @@ def _refuse_missing_folders(sources: tuple[str, ...]) -> None:
 
 
 html_option = click.option(
-    "--html", metavar="FILE", help="Write a page to FILE too, which a browser opens without a network."
+    "--html", metavar="FILE", help="Write a self-contained page to FILE too."
 )
 
 

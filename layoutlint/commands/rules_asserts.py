@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 @click.option(
     "--c11",
     is_flag=True,
-    help="Print the rules of each RULEFILE as _Static_assert statements of C11, for the structs of INPUT.",
+    help="Print the rules as _Static_assert statements of C11.",
 )
 @reading_options
 @click.pass_obj

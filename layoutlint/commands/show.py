@@ -70,14 +70,14 @@ def _bases(ctx: click.Context, param: click.Parameter, text: str | None) -> tupl
     multiple=True,
     metavar="OFFSET",
     callback=_offsets,
-    help="Print the field at this byte (52 or 0x34), and which fields share its line.",
+    help="Print the field at this byte, and the fields on its line.",
 )
 @click.option(
     "--base",
     "bases",
     metavar="N|all",
     callback=_bases,
-    help="Draw the lines of an object at byte N of a line, or at every possible place (text and svg).",
+    help="Draw the object at byte N of a line, or at every place.",
 )
 @click.option(
     "--rules",

@@ -49,7 +49,7 @@ class SnapshotOptions(NamedTuple):
     multiple=True,
     metavar="GLOB",
     callback=lambda ctx, param, names: without_keywords(names),
-    help="Record structs with a matching name (default: those that rules name). Can be repeated.",
+    help="Record matching structs (default: those that rules name).",
 )
 @click.option("--all", "everything", is_flag=True, help="Record every struct and union.")
 @click.option("--output", metavar="FILE", help="Write to FILE instead of stdout.")
@@ -61,7 +61,7 @@ class SnapshotOptions(NamedTuple):
     "--sources",
     multiple=True,
     metavar="DIR",
-    help="Read annotations in the comments of this source directory of a compiled input.",
+    help="Read annotations in the comments of this source directory.",
 )
 @randomising_options
 @reading_options

@@ -66,8 +66,7 @@ _SEARCH = (
         type=click.Choice(["moves", "lines"]),
         default="moves",
         show_default=True,
-        help="After the rules: move as few declarations as possible, or let the declared accesses of each "
-        "side touch as few lines as possible.",
+        help="After the rules: move few members, or touch few lines.",
     ),
     click.option("--smallest", is_flag=True, help="After the rules: make the struct as small as possible."),
     click.option("--patch", is_flag=True, help="Print the change as a patch, with a draft of its message."),
@@ -77,14 +76,13 @@ _SEARCH = (
         "--alternative",
         type=WholeNumber(1),
         metavar="N",
-        help="If no order keeps the rules: suggest number N of the alternatives in the report, which add "
-        "alignment or padding.",
+        help="Suggest alternative N of the report, if no order will do.",
     ),
     click.option(
         "--sources",
         multiple=True,
         metavar="PATH",
-        help="Search C files or a folder for code that depends on the order (default: those of INPUT).",
+        help="Search these sources for code that depends on the order.",
     ),
     click.option(
         "--effort",
@@ -97,7 +95,7 @@ _SEARCH = (
         "--matrix",
         "matrix_path",
         metavar="FILE",
-        help="Find one order for all builds that FILE names. Without INPUT if they name theirs.",
+        help="Find one order for all builds that FILE names.",
     ),
     click.option("--output", "outputs", multiple=True, metavar="F=FILE", help="Write format F to FILE too."),
 )

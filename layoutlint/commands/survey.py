@@ -94,7 +94,7 @@ def _memory(ctx: click.Context, param: click.Parameter, text: str | None) -> int
     multiple=True,
     metavar="GLOB",
     callback=lambda ctx, param, names: without_keywords(names),
-    help="Keep the layouts of structs with a matching name, beside those of rules. Can be repeated.",
+    help="Keep layouts of structs with a matching name too.",
 )
 @executor_options(
     "Run N tasks at a time (default: one on each processor).",
@@ -115,7 +115,7 @@ def _memory(ctx: click.Context, param: click.Parameter, text: str | None) -> int
 @click.option("--retry-failed", is_flag=True, help="Run tasks again that are not complete.")
 @click.option("--again", is_flag=True, help="Run all tasks again.")
 @click.option(
-    "--by-build-id", is_flag=True, help="Recognise ELF files by their build ids, without reading all of them."
+    "--by-build-id", is_flag=True, help="Recognise ELF files by build id, not by all their bytes."
 )
 @click.option(
     "--fail-on",
@@ -244,7 +244,7 @@ def _request(
     callback=strip_keyword,
     help="Report structs with a matching name only.",
 )
-@format_option(reports.SURVEY_REPORT_FORMATS, note=" (csv: verdicts that are not kept)")
+@format_option(reports.SURVEY_REPORT_FORMATS, note=" (csv: verdicts not kept)")
 @click.option("--verbose", "-v", is_flag=True, help="Print whole lists, and whole names of inputs.")
 @width_option
 def report_store(

@@ -15,7 +15,7 @@ from layoutlint.commands.group import subcommands
 PATH = Path(__file__).resolve().parents[2] / "docs" / "cli.md"
 HEAD = """# The command line
 
-The output of `--help`, command by command. Compiler flags for headers and sources follow `--`:
+The output of `--help`, command by command. `...` marks options that can be repeated. Compiler flags for headers and sources follow `--`:
 `layoutlint check ring.h -- -Iinclude -DNDEBUG`. Without `--rules`, `check` uses the rules of the nearest
 `layoutlint.toml`, from the current folder up to the top of the repository. Linux kernels are also judged by the shipped
 packs.
@@ -25,7 +25,8 @@ five entries, only the number is printed. `-v` prints everything. What decides t
 
 Text is wrapped at the width of the terminal or at `COLUMNS`, up to 100 columns (75 in `diff`, `history` and `bisect`, whose
 text goes into mails), or at `--width`. Entries of baselines, for pasting, and formats with one line per finding are not
-wrapped. `NO_COLOR` turns colours off; `FORCE_COLOR` and `CLICOLOR_FORCE` turn them on without a terminal.
+wrapped. `NO_COLOR` turns colours off; `FORCE_COLOR` and `CLICOLOR_FORCE` turn them on without a terminal. If `--jobs` is
+given, several inputs are read in parallel; only large inputs are by default.
 """
 
 
@@ -64,6 +65,8 @@ def _spell(option: click.Option) -> str:
         names[-1] += f" {'/'.join(option.type.choices)}"
     elif not option.is_flag:
         names[-1] += f" {option.metavar or 'N'}"
+    if option.multiple:
+        names[-1] += " ..."
     return ", ".join(names).replace("|", r"\|")
 
 
