@@ -203,8 +203,7 @@ def randomising_options(command: Command) -> Command:
             "--randomized",
             multiple=True,
             metavar="NAMES",
-            help="Name the marked structs, if the input does not show them: separated by commas, or in a "
-            "file; `!NAME` is not marked.",
+            help="Name the marked structs: A,B or a file; `!A` is not marked.",
         ),
     }
     return _add_group(command, RandomisingOptions, "randomising", options)
@@ -438,7 +437,7 @@ def debug_servers(reading: ReadingOptions) -> DebugServers | None:
         raise click.UsageError("--debuginfod needs servers: DEBUGINFOD_URLS=https://debuginfod.elfutils.org/")
     for url in urls:
         if not url.startswith(("http://", "https://")):
-            raise click.UsageError(f"DEBUGINFOD_URLS: {url!r} is no http or https server")
+            raise click.UsageError(f"DEBUGINFOD_URLS: {url!r} is not an http or https server")
     usual = DebugServers()
     return DebugServers(
         urls,

@@ -52,7 +52,7 @@ def _text(path: str) -> str:
     try:
         data = files.read_start(path, _MOST_BYTES + 1, through_pipe=True)
         if len(data) > _MOST_BYTES:
-            raise RuleFileError((f"{path}: longer than {_MOST_BYTES} bytes, so it is no such table",))
+            raise RuleFileError((f"{path}: longer than {_MOST_BYTES} bytes, so it is not such a table",))
         return data.decode()
     except OSError as error:
         raise RuleFileError((f"{path}: {files.error_reason(error)}",)) from None

@@ -129,12 +129,12 @@ def _refuse_contradictions(own: SnapshotOptions) -> None:
     for option, is_given in others.items():
         if is_given:
             raise click.UsageError(
-                f"--update takes what FILE was asked for; {option} cannot be given with it"
+                f"--update records what FILE has; {option} cannot be given with it"
             )
 
 
 def _refuse_output(path: str, read_paths: tuple[str, ...]) -> None:
-    """Raise UsageError for a file that cannot be written, that is read, or that is no snapshot."""
+    """Raise UsageError for a file that cannot be written, that is read, or that is not a snapshot."""
     from layoutlint import files
     from layoutlint.commands import output_files
     from layoutlint.errors import UsageError

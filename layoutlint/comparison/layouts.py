@@ -192,7 +192,7 @@ def _single_definitions(pairs: list[_Pair], side: int) -> dict[int, _Definition]
 def _missing_structs(pairs: Iterable[_Pair]) -> Iterator[tuple[str, str]]:
     for old, new in pairs:
         if old is not None and new is None:
-            yield old.struct.name, "the struct is not there any more"
+            yield old.struct.name, "the struct no longer exists"
         elif old is not None and new is not None and old.struct.name != new.struct.name:
             yield old.struct.name, f"the struct is called {new.struct.name} now"
 

@@ -13,7 +13,7 @@ from layoutlint.judgement.rule import VARIABLES, Rule, Severity
 from layoutlint.judgement.verdict import Outcome
 from layoutlint.model.record import Record
 
-_NOT_JUDGED = "the rule does not judge it any more"
+_NOT_JUDGED = "the rule no longer judges it"
 
 
 class PairChange(Record, frozen=True):

@@ -89,7 +89,7 @@ def contradiction(
     if storage.align is not None and stated_align is not None and storage.align < stated_align:
         return f"{placement} contradicts {struct_name}, which is aligned to {stated_align}"
     if storage.array is not None and request.is_open:
-        return f"`array`: {struct_name} ends with a flexible array, and is no element of an array"
+        return f"`array`: {struct_name} ends with a flexible array, so it cannot be an array element"
     least = request.size * (storage.array or 1)
     if storage.stride is not None and storage.has_red_zone:
         least += _red_zone(storage, request)
@@ -180,7 +180,7 @@ def _kmalloc(storage: Storage, request: AllocationRequest) -> Blocks:
     if _known_size(storage, request) is not None:
         why = f"allocated by kmalloc in the class of {size} bytes"
         if size > LARGEST_CLASS:
-            why = "allocated by kmalloc, in pages of its own"
+            why = "allocated by kmalloc, in whole pages"
         return Blocks(frozenset((size & -size,)), why, size, "block")
     larger = {class_ for class_, most in _ODD_CLASSES if size < class_ and smallest <= most}
     steps = frozenset(class_ & -class_ for class_ in (size, *larger))

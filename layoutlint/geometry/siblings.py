@@ -144,7 +144,7 @@ def spots(container: Container, struct: Struct, line_size: int) -> Iterator[Spot
     if number > MOST_SPOTS:
         raise TooManySpots(
             f"`{container.path}` is in {number:,} elements of arrays of {container.struct.name} "
-            f"that differ, more than the {MOST_SPOTS:,} that are looked at"
+            f"that differ, more than the limit of {MOST_SPOTS:,}"
         )
     return (_make_spot(container, struct, indices) for indices in product(*chosen))
 

@@ -230,7 +230,7 @@ def top_folder(option: str) -> str:
         if not any(words in str(error) for words in _NO_CHECKOUT):
             raise
         raise UsageError(
-            f"{folder} is a bare repository, or inside one, without files of its own; run in a checkout "
+            f"{folder} is in a bare repository, which has no files; run in a checkout "
             "(`git worktree add ../checkout`)",
             option,
         ) from error
@@ -238,7 +238,7 @@ def top_folder(option: str) -> str:
     if top != _holder(folder):
         raise UsageError(
             f"the configuration of this repository puts its working tree into {top} "
-            "(core.worktree); run in a checkout of its own",
+            "(core.worktree); run in a separate checkout",
             option,
         )
     return top

@@ -24,7 +24,7 @@ class CNames(Record, frozen=True):
     def type(self) -> str:
         """The name of the type: `struct s`, or its typedef. Raises CannotAssert if it is no name in C."""
         if not (self.struct.name.isidentifier() and self.struct.name.isascii()):
-            raise CannotAssert("the name of the struct is no name in C")
+            raise CannotAssert("the name of the struct is not a C identifier")
         return f"{self.struct.aggregate} {self.struct.name}" if self.struct.is_tagged else self.struct.name
 
     @property

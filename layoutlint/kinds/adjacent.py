@@ -79,7 +79,7 @@ class Adjacent(Record, frozen=True):
             return judge_once(True, message, places, "")
         between = tuple(other for gap in gaps for other in others if gap.holds(other))
         names = ", ".join(f"`{place.path}`" for place in places[:6]) + (", ..." if len(places) > 6 else "")
-        advice = f"bring {names} together, and move what is between behind them"
+        advice = f"put {names} side by side, and move the members between them behind them"
         return judge_once(False, first_few(faults, "gaps"), places + tuple(dict.fromkeys(between)), advice)
 
     def sides(self, context: Context) -> Sides:

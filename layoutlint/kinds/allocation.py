@@ -129,7 +129,7 @@ class Allocation(Record, frozen=True):
                 > LARGEST_CLASS
             ):
                 large = f"what is larger than {LARGEST_CLASS} bytes"
-                raise CannotTell(f"kmalloc gives pages of its own to {large}, and no slab")
+                raise CannotTell(f"kmalloc gives {large} whole pages, not a place in a slab")
             yield self._judge_slabs(context)
 
     def _judge_slabs(self, context: Context) -> tuple[str, str]:

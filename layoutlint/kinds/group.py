@@ -58,7 +58,7 @@ class MarkedGroup(Record, frozen=True):
     name: ClassVar[str] = "group"
     traits: ClassVar[Traits] = Traits()
     summary: ClassVar[str] = (
-        "the groups marked in the struct hold what they should, read ones apart from written ones"
+        "marked groups have the right fields, and read groups share no line with written ones"
     )
     keys: ClassVar[tuple[Key, ...]] = (
         Key("group", "word", "judge this group; by default all groups of the struct"),

@@ -46,7 +46,7 @@ class Guards(Record, frozen=True):
         fields="named", needs_size=False, line_pairs=True, line_pairs_if="contended"
     )
     summary: ClassVar[str] = (
-        "a lock and what it guards are on one cache line, or on different ones if contended"
+        "a lock and its data are on one cache line, or on different ones if contended"
     )
     keys: ClassVar[tuple[Key, ...]] = (
         Key("lock", "path", "the lock, or the word of it that is tried (`lock.count`)", required=True),

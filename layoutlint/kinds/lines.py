@@ -46,7 +46,7 @@ class Lines(Record, frozen=True):
     keys: ClassVar[tuple[Key, ...]] = (
         Key("fields", "paths", "the fields that one path of the code needs"),
         Key("side", "word", "or those with an access of this side, except `cold`; `any` for any access"),
-        Key("max", "integer", "most lines that they may touch in all; by default what their bytes fill"),
+        Key("max", "integer", "most lines that they may touch; default: the lines that their bytes fill"),
     )
     manual: ClassVar[Manual] = Manual(
         "A rule needs `fields` or `side`. Without `max`, the limit is the number of lines that the bytes of\n"

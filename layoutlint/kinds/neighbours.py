@@ -529,6 +529,6 @@ def _advice(written: Place, placements: Placements) -> str:
         return f"give `{written.path}` a {placements.unit} of its own ({how})"
     how = f"`aligned({placements.line_size})`" if placements.in_pairs else "`____cacheline_aligned_in_smp`"
     return (
-        f"give `{written.path}` a {placements.unit} of its own ({how}), or put what is hardly "
-        f"ever written into a section with its like (`__read_mostly`)"
+        f"give `{written.path}` a {placements.unit} of its own ({how}), "
+        "or move rarely written variables into one section (`__read_mostly`)"
     )

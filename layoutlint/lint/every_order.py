@@ -344,14 +344,14 @@ def _advice(traits: Traits) -> str:
     """Return advice that holds for shuffled fields."""
     if traits.arranges == "apart":
         holds = (
-            "give each side a struct of its own with a name, aligned to the line (`____cacheline_aligned`)"
+            "put each side into a named struct, aligned to the line (`____cacheline_aligned`)"
         )
     elif traits.arranges == "together":
         holds = (
-            "put the fields into a struct of their own with a name and an alignment: it moves as one piece"
+            "put the fields into a named, aligned struct: it moves as one piece"
         )
     else:
-        holds = "put what belongs together into a struct of its own with a name: it moves as one piece"
+        holds = "put these fields into a named struct: it moves as one piece"
     return (
         f"{holds}; alignments survive the shuffle and the declared order does not; "
         f"as a last resort, `__no_randomize_layout`, or a build with RANDSTRUCT_NONE"

@@ -126,7 +126,7 @@ def _difference(layout: Layout, size: int | None, places: tuple[saved.Place, ...
     for place in places:
         now = layout.find(place.path)
         if now is None:
-            return f"the layout is another: there is no `{place.path}` here"
+            return f"the layout differs: it has no `{place.path}`"
         if now.offset != place.offset or now.size != place.size:
             was = f"was at {place.offset} with {_bytes(place.size)}"
             is_now = f"is at {now.offset} with {_bytes(now.size)}"

@@ -204,7 +204,7 @@ def _vanished_structs(request: Request, reading: Reading) -> Iterator[str]:
     """Yield the structs of the former snapshot that are not there any more."""
     names = {struct.name for struct in reading.structs if struct.bit_size is not None}
     for name in sorted((request.before or frozenset()) - names):
-        yield f"struct {name} is not there any more"
+        yield f"struct {name} no longer exists"
 
 
 def _unreliable(reading: Reading, request: Request) -> Iterator[str]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from layoutlint.errors import ReadError, struct_hint
 from layoutlint.geometry.alignment_proofs import Proofs
 from layoutlint.model.paths import is_pattern
-from layoutlint.model.reading import Reading, ReadOptions
+from layoutlint.model.reading import Reading, ReadOptions, Unread
 from layoutlint.model.record import Record, replace
 from layoutlint.model.structs import Struct
 from layoutlint.model.wanted import Wanted

@@ -86,7 +86,7 @@ def override(sides: Sequence[Side], context: Context, uses: Uses) -> tuple[Side,
     named = context.places(tuple(uses.operations())) if uses.operations() else ()
     for place in named:
         if not any(overlap(place.path, each.path) for side in sides for each in side.places):
-            raise NotNamed(f"`{place.path}` is no field of the rule")
+            raise NotNamed(f"`{place.path}` is not a field of the rule")
     return tuple(replace(side, places=_override_side(side, named)) for side in sides)
 
 

@@ -300,11 +300,11 @@ class ReadOptions(Record, frozen=True):
     def refuse_other(self, reading: Reading) -> None:
         """Raise ReadError for an input of another machine or configuration, whatever its structs."""
         if self.target not in (None, reading.target.name):
-            raise ReadError(reading.path, f"is for {reading.target.name}, and {self.target} was asked for")
+            raise ReadError(reading.path, f"is for {reading.target.name}, but {self.target} was requested")
         for option in self.config or ():
             is_on, name = not option.startswith("!"), option.removeprefix("!")
             opposite = f"!{name}" if is_on else name
             differs = reading.config is not None and is_on != (name in reading.config)
             if differs or opposite in reading.options:
                 has = f"{'without' if is_on else 'with'} {name}"
-                raise ReadError(reading.path, f"is configured {has}, and `{option}` was asked for")
+                raise ReadError(reading.path, f"is configured {has}, but `{option}` was requested")

@@ -61,7 +61,7 @@ class Build(Record, frozen=True):
             and seed.read_seed(of_plugin).words != own.words
         ):
             raise UsageError(
-                f"{self.seed_file} and {of_plugin} have different seeds: give that of the build with --seed"
+                f"{self.seed_file} and {of_plugin} have different seeds: give the build's seed with --seed"
             )
         return own
 

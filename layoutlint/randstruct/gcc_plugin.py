@@ -79,7 +79,7 @@ def plugin_of_version(text: str, option: str = "--kernel-version") -> Plugin:
     """
     match = _VERSION.fullmatch(text)
     if match is None:
-        raise UsageError(f"{option} {text!r}: wanted X.Y, such as 6.12, or a kernel source")
+        raise UsageError(f"{option} {text!r}: expected X.Y, such as 6.12, or a kernel source")
     version = tuple(int(number) for number in match.group(1, 2, 3) if number is not None)
     if version < _FIRST:
         raise UsageError(f"{option} {text}: Linux randomises layouts since 4.13")

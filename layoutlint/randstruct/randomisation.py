@@ -258,7 +258,8 @@ _LISTED = (
     "which structs are marked is taken from Linux {}; --randomized adds names, and takes some away with `!`"
 )
 _UNSTATED = (
-    "this input does not show {}: randomised structs are taken to have only what their declared layout shows"
+    "this input does not show {}: randomised structs are assumed to have only "
+    "what their declared layout shows"
 )
 _HIDDEN = {
     "dwarf": (_UNSTATED.format("bit-fields without a name, and what is `packed`"),),

@@ -306,8 +306,7 @@ _READ_OTHERWISE = (
     "(a bit-field that is `aligned`, or a `#pragma pack` of another file)"
 )
 _UNEXPLAINED = (
-    "its declared layout is not what the members that this input shows give: "
-    "there is an attribute, or a bit-field without a name, that it does not show"
+    "its declared layout has an attribute, or a bit-field without a name, that this input does not show"
 )
 
 

@@ -38,7 +38,7 @@ class Seed(Record, frozen=True):
 
     def describe_mismatch(self, hashed: str) -> str:
         """Describe a build whose seed has another hash."""
-        return f"was built with a seed that has the SHA-256 {hashed}; that of the seed given is {self.hash}"
+        return f"was built with the seed of SHA-256 {hashed}; the given seed has {self.hash}"
 
 
 def read_seed(text: str, option: str = "--seed") -> Seed:

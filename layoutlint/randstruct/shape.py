@@ -90,7 +90,7 @@ class Shape(Record, frozen=True, eq=False):
         for position, (shape, count) in self.inner.items():
             sizes[position] = inner[shape] * count
             if self.way is None and sizes[position] != self.fields[position].bit_size:
-                raise CannotLayOut("its declared layout is not what the alignments of its members give")
+                raise CannotLayOut("its declared layout contradicts the alignments of its members")
         return sizes
 
     def start(self, position: int, end: int) -> int:

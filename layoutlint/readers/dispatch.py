@@ -24,7 +24,7 @@ _PERF_HINT = (
 )
 
 _ARCHIVE_HINT = "is an archive of objects; name one of them here (`ARCHIVE:MEMBER`), or the linked program"
-_THIN_HINT = "is a thin archive: its objects are files of their own; give these, or the linked program"
+_THIN_HINT = "is a thin archive: its objects are separate files; give these, or the linked program"
 _UTF16_HINT = "is text in UTF-16; write it in UTF-8 (`iconv -f UTF-16 -t UTF-8`)"
 _OTHERS = {
     b"PERFILE2": _PERF_HINT,

@@ -202,7 +202,7 @@ def _opposed_demands(
     placements, every = context.placements, list(pairs)
     refuse_many(len(every))
     if neighbours and all(row.item == ASSUMED for row in placements.rows):
-        raise CannotState("what stands behind an object is not known")
+        raise CannotState("the bytes behind an object are unknown")
     elements = {place: _elements(context, place) for pair in every for place in pair}
     expanded = [(pair, each) for pair in every for each in product(*map(elements.__getitem__, pair))]
     refuse_many(len(expanded))

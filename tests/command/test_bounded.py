@@ -76,8 +76,8 @@ NAMED = [
      "is a directory", "no such file", "permission denied")),
     ((*RANDOMISED, "--randomized", "./x"), 2, ("is a pipe that nobody writes to", "is a device",
      "is not the name of a struct", "is not the name of a struct", "permission denied")),
-    ((*RANDOMISED, "--kernel-version", "./x"), 2, ("wanted X.Y", "wanted X.Y",
-     "has no scripts/gcc-plugins", "wanted X.Y", "wanted X.Y")),
+    ((*RANDOMISED, "--kernel-version", "./x"), 2, ("expected X.Y", "expected X.Y",
+     "has no scripts/gcc-plugins", "expected X.Y", "expected X.Y")),
     (("check", "in.o", "--rules", "good.toml", "--sources", "x"), 2, ("no such folder", "no such folder",
      None, "no such folder", "no such folder")),
 ]  # fmt: skip

@@ -90,7 +90,7 @@ MISTAKES = [
     (("s.h", "s", "--rule", "small", "--rules", "rules.toml"), 2, "rules of the kind size do not say which fields are accessed"),
     (("s.h", "s", "--rule", "other", "--rules", "rules.toml"), 2, "the rule other is about struct t, and not struct s"),
     (("s.h", "s", "--rule", "aprt", "--rules", "rules.toml"), 2, "no rule is called 'aprt' (did you mean `apart`?)"),
-    (("s.h", "s", "--rule", "apart", "--rules", "rules.toml", "--write", "pair"), 2, "`pair` is no field of the rule"),
+    (("s.h", "s", "--rule", "apart", "--rules", "rules.toml", "--write", "pair"), 2, "`pair` is not a field of the rule"),
     (("s.h", "s", *W, *R, "--seconds", "0.2"), 2, "--seconds 0.2 is too short for 38 situations in 7 rounds: give at least 0.4"),
     (("s.h", "s", *W, *R, "--intervals", "5x"), 2, "'5x': expected numbers separated by commas"),
     (("s.h", "s", *W, *R, "--intervals", "2000000"), 2, "at most 8 numbers up to 1000000"),

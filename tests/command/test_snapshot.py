@@ -152,7 +152,7 @@ class TestWriting:
         text = RING.replace("struct gone { int x; };", "struct queue_c { int c; };")
         (folder / "src/ring.h").write_text(text)
         done = run("snapshot", "src/ring.h", "--update", "l.json", cwd=folder)
-        assert (done.returncode, done.stderr) == (0, "layoutlint: note: struct gone is not there any more\n")
+        assert (done.returncode, done.stderr) == (0, "layoutlint: note: struct gone no longer exists\n")
         assert names(json.loads((folder / "l.json").read_text())) == ["struct queue_a", "struct queue_b", "struct queue_c"]
 
     @pytest.mark.exhaustive

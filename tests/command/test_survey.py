@@ -186,10 +186,10 @@ def test_mistakes_end_a_run_before_its_first_task(folder, text):
 
 
 STORES = {
-    "notes.txt": ("hello", "is no store, and not empty"),
-    "layoutlint-store.json": ("{", "is no store: layoutlint-store.json is damaged"),
+    "notes.txt": ("hello", "is not a store, and not empty"),
+    "layoutlint-store.json": ("{", "is not a store: layoutlint-store.json is damaged"),
     "./layoutlint-store.json": ('{"schema": "layoutlint/survey-store/9"}', "is a store of version 9"),
-    "././layoutlint-store.json": ('{"schema": "layoutlint/show/1"}', "is no store"),
+    "././layoutlint-store.json": ('{"schema": "layoutlint/show/1"}', "is not a store"),
 }
 
 

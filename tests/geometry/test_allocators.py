@@ -271,7 +271,7 @@ class TestWhy:
                                           "200 bytes from one element of an array to the next"),
         (storage("kmalloc"), 200, "allocated by kmalloc in the class of 256 bytes"),
         (storage("kmalloc"), 72, "allocated by kmalloc in the class of 96 bytes"),
-        (storage("kmalloc"), 9000, "allocated by kmalloc, in pages of its own"),
+        (storage("kmalloc"), 9000, "allocated by kmalloc, in whole pages"),
         (storage("kmalloc", array=4), 16, "allocated by kmalloc in the class of 64 bytes, "
                                           "16 bytes from one element of an array to the next"),
         (storage("percpu"), 200, "a per-CPU variable, aligned to 8"),
@@ -310,7 +310,7 @@ def test_a_placement_that_a_struct_cannot_have(said, stated, message):
 
 def test_what_ends_with_a_flexible_array_is_no_element():
     wanted = AllocationRequest(200, 8, target_named("x86_64"), is_open=True)
-    message = "`array`: struct s ends with a flexible array, and is no element of an array"
+    message = "`array`: struct s ends with a flexible array, so it cannot be an array element"
     assert contradiction(storage("kmalloc", array=3), "struct s", wanted, 8) == message
 
 

@@ -38,7 +38,7 @@ CASES = [
          "`a` at 0..7, `b` at 8..15, `c` at 16..23 are side by side, at most 0 bytes apart"),
     Case("one between", WORDS, {"fields": ("a", "c")}, BROKEN, (),
          "`b` at 8..15 lies between `a` at 0..7 and `c` at 16..23",
-         advice="bring `a`, `c` together, and move what is between behind them"),
+         advice="put `a`, `c` side by side, and move the members between them behind them"),
     Case("two between", WORDS, {"fields": ("a", "d")}, BROKEN, (),
          "`b` at 8..15, `c` at 16..23 lie between `a` at 0..7 and `d` at 24..31"),
     Case("one between, whatever the gap", WORDS, {"fields": ("a", "c"), "max_gap": 64}, BROKEN, (),

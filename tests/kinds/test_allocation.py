@@ -158,7 +158,7 @@ def test_parameters_that_make_no_sense(case):
     ("malloc", None, {"max_order": 1}, "slabs exist for slab caches and kmalloc; the rule file states `malloc`"),
     ("slab", ANY, {"max_order": 1}, "the distance between objects is unknown: they are in arrays of any length"),
     ("kmalloc", ANY, {"max_class": 64}, "the size of a block is unknown: it is an array of any length"),
-    ("kmalloc", 500, {"max_order": 1}, "kmalloc gives pages of its own to what is larger than 8192 bytes, and no slab"),
+    ("kmalloc", 500, {"max_order": 1}, "kmalloc gives what is larger than 8192 bytes whole pages, not a place in a slab"),
 ])  # fmt: skip
 def test_cannot_tell(said, array, keys, reason):
     layout = Layout(struct("s", 40, member("a", 0, 8)))

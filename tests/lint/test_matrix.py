@@ -264,9 +264,9 @@ def elf(folder: Path) -> None:
 BAD = [
     # id, the build, what is not read
     ("missing", 'input = "none.h"', "none.h: no such file or directory (in bad)"),
-    ("folder", 'input = "folder"', "folder: holds no C headers or sources, no compile_commands.json, and is no configured kernel tree (in bad)"),
+    ("folder", 'input = "folder"', "folder: holds no C headers or sources, no compile_commands.json, and is not a configured kernel tree (in bad)"),
     ("bytes", 'input = "bytes"', "bytes: neither ELF, BTF nor C text (it starts with the bytes 00 01 02 03) (in bad)"),
-    ("other machine", 'input = "ring.elf"\ntarget = "s390x"', "ring.elf: is for x86_64, and s390x was asked for (in bad)"),
+    ("other machine", 'input = "ring.elf"\ntarget = "s390x"', "ring.elf: is for x86_64, but s390x was requested (in bad)"),
     ("one of two", 'input = ["keeps.h", "none.h"]', "none.h: no such file or directory (in bad)"),
 ]
 
@@ -406,9 +406,9 @@ TREES = [
     # keys of a build of a tree that is configured for x86_64 with SMP; why it is not read, or the struct's bytes
     ("", 8),
     ('target = "x86_64"\nconfig = ["SMP", "!LOCKDEP"]', 8),
-    ('target = "aarch64"', "linux: is for x86_64, and aarch64 was asked for (in one)"),
-    ('config = ["!SMP"]', "linux: is configured with SMP, and `!SMP` was asked for (in one)"),
-    ('config = ["LOCKDEP"]', "linux: is configured without LOCKDEP, and `LOCKDEP` was asked for (in one)"),
+    ('target = "aarch64"', "linux: is for x86_64, but aarch64 was requested (in one)"),
+    ('config = ["!SMP"]', "linux: is configured with SMP, but `!SMP` was requested (in one)"),
+    ('config = ["LOCKDEP"]', "linux: is configured without LOCKDEP, but `LOCKDEP` was requested (in one)"),
 ]
 
 

@@ -190,7 +190,7 @@ class TestWhatIsSaidTwice:
      "m.toml:1: `placement` `aligned:16` contradicts struct lock, which is aligned to 64"),
     (LOCK, struct_intent("lock", "slab", stride=8), "m.toml:1: `stride` 8 contradicts struct lock: objects of 16 bytes do not fit"),
     (replace(LOCK, fields=(*LOCK.fields, flexible("more", 16))), struct_intent("lock", "kmalloc", array=4),
-     "m.toml:1: `array`: struct lock ends with a flexible array, and is no element of an array"),
+     "m.toml:1: `array`: struct lock ends with a flexible array, so it cannot be an array element"),
 ])  # fmt: skip
 def test_a_placement_that_the_struct_cannot_have_is_a_mistake_of_the_file(monkeypatch, held, intent, message):
     with pytest.raises(RuleFileError) as caught:

@@ -88,7 +88,7 @@ def test_two_files_that_contradict_each_other(tree):
     write(tree, SEEDS[1], f'const char *randstruct_seed = "{OTHER}";\n')
     done = show(tree)
     assert (done.returncode, done.stdout) == (2, "")
-    assert f"{tree / SEEDS[0]} and {tree / SEEDS[1]} have different seeds: give that of the build with --seed" in done.stderr
+    assert f"{tree / SEEDS[0]} and {tree / SEEDS[1]} have different seeds: give the build's seed with --seed" in done.stderr
     assert show(tree, "--seed", OTHER).returncode == 0
     write(tree, "include/config/auto.conf", FULL + CLANG)
     assert fields(show(tree)) == expectation(tree, "--randstruct", "clang", "--seed", SEED)
@@ -132,7 +132,7 @@ def test_the_hash_in_a_module(magic, tmp_path):
     assert run("show", path, "marked", *options, "--seed", SEED).returncode == 0
     done = run("show", path, "marked", *options, "--seed", OTHER)
     assert done.returncode == 3
-    assert f"was built with a seed that has the SHA-256 {HASH}" in done.stderr
+    assert f"was built with the seed of SHA-256 {HASH}" in done.stderr
 
 
 def test_clangs_debug_information_has_the_order_already(tree):

@@ -33,7 +33,7 @@ struct ____keep { struct holder h; struct calls c; struct has_untagged u; struct
 
 HIDDEN = (
     "layoutlint: note: this input does not show bit-fields without a name, and what is `packed`: "
-    "randomised structs are taken to have only what their declared layout shows\n"
+    "randomised structs are assumed to have only what their declared layout shows\n"
 )
 USAGE = [
     # id, options, what is said
@@ -42,7 +42,7 @@ USAGE = [
     ("names alone", ("--randomized", "a"), "--randomized needs --randstruct"),
     ("a version alone", ("--kernel-version", "6.1"), "--kernel-version needs --randstruct"),
     ("a short seed", (*RAND[:3], SEED[:63]), "a seed is 64 hexadecimal digits; here are 63"),
-    ("no version", (*RAND, "--kernel-version", "six"), "--kernel-version 'six': wanted X.Y, such as 6.12, or a kernel source"),
+    ("no version", (*RAND, "--kernel-version", "six"), "--kernel-version 'six': expected X.Y, such as 6.12, or a kernel source"),
     ("no source", (*RAND, "--kernel-version", "/"), "--kernel-version /: has no scripts/gcc-plugins/randomize_layout_plugin.c"),
     ("an early version", (*RAND, "--kernel-version", "4.9"), "Linux randomises layouts since 4.13"),
     ("no name", (*RAND, "--randomized", "struct marked"), "'struct marked' is not the name of a struct"),
@@ -75,7 +75,7 @@ UNKNOWN = [
     # id, kind of input, struct, options, what is said
     ("no marks in DWARF", "compiled", "marked", RAND, "this input does not show which structs are marked to be randomised: name them"),
     ("versions differ", "source", "tail", RAND, "it depends on the version of Linux"),
-    ("bit-fields without a name in DWARF", "compiled", "unnamed_bits", (*RAND, "--randomized", "unnamed_bits"), "a bit-field without a name, that it does not show"),
+    ("bit-fields without a name in DWARF", "compiled", "unnamed_bits", (*RAND, "--randomized", "unnamed_bits"), "a bit-field without a name, that this input does not show"),
     ("aligned bit-field in DWARF", "compiled", "both", (*RAND, "--randomized", "both"), "the alignment of `a` is not known"),
 ]  # fmt: skip
 

@@ -304,7 +304,7 @@ class _Reader(Record):
         for index, pattern in enumerate(patterns if plans else ()):
             if not any(fnmatchcase(plan.name, pattern) for plan in plans):
                 hint = did_you_mean(pattern, [plan.name for plan in plans])
-                self.top.report(f"`exclude` has `{pattern}`, which is no build{hint}", "exclude", index)
+                self.top.report(f"`exclude` has `{pattern}`, which matches no build{hint}", "exclude", index)
         remaining = [
             plan for plan in plans if not any(fnmatchcase(plan.name, pattern) for pattern in patterns)
         ]

@@ -25,7 +25,7 @@ def with_patch(arranged: Sequence[ArrangedSubject], result: Suggestion) -> Sugge
     for subject in (each.subject for each in arranged):
         if subject.input_struct.judged.reading.reader != "clang":
             place = "" if subject.build is None else f" (build {subject.build.name})"
-            reason = f"{subject.path} is no C text{place}: give the header or source that defines the struct"
+            reason = f"{subject.path} is not C text{place}: give the header or source that defines the struct"
             return replace(result, no_patch=reason)
     try:
         return replace(result, patch=_patch(arranged, result))

@@ -26,7 +26,7 @@ class Surroundings(Record, frozen=True):
 
     search: order_uses.Search
     file: str
-    """The file that defines the struct; empty if it is no C text."""
+    """The file that defines the struct; empty if it is not C text."""
     restrictions: tuple[members.Restriction, ...]
     paddings: tuple[int, ...]
     """The fields that keep others apart, and past which nothing moves."""
@@ -39,7 +39,7 @@ class Surroundings(Record, frozen=True):
         for at in self.paddings:
             if set(order[: order.index(at)]) != set(range(at)):
                 place = struct.fields[at].source or struct.source or Source(self.file)
-                reason = "padding keeps what is before it on other lines than what is behind it"
+                reason = "padding keeps the members before and behind it on different lines"
                 yield Refusal("padding", reason, place.file, place.line)
         for restriction in self.restrictions:
             try:

@@ -73,7 +73,7 @@ def _texts(store: Store, build: RecordedBuild, label: str) -> Iterator[InputText
     for number, snapshot in enumerate(build.records, 1):
         name = label if len(build.records) == 1 else f"{label}, definition {number}"
         if not record.is_snapshot(snapshot.encode()):
-            raise ReadError(store.path, f"is damaged: the layout of {build.name} is no snapshot")
+            raise ReadError(store.path, f"is damaged: the layout of {build.name} is not a snapshot")
         if build.config is not None:
             try:
                 document = json.loads(snapshot)

@@ -93,16 +93,16 @@ def open_store(path: str) -> Store:
     try:
         text = files.read_all(head, _LARGEST_HEAD)
     except OSError as error:
-        raise UsageError(f"is no store: {_HEAD} {files.error_reason(error)}", path) from None
+        raise UsageError(f"is not a store: {_HEAD} {files.error_reason(error)}", path) from None
     try:
         schema = json.loads(text)["schema"]
     except (ValueError, TypeError, KeyError, RecursionError):
-        raise UsageError(f"is no store: {_HEAD} is damaged", path) from None
+        raise UsageError(f"is not a store: {_HEAD} is damaged", path) from None
     if schema == STORE_SCHEMA:
         return Store(path)
     prefix, _, number = str(schema).rpartition("/")
     if prefix != _PREFIX:
-        raise UsageError(f"is no store: {_HEAD} has another `schema`", path)
+        raise UsageError(f"is not a store: {_HEAD} has another `schema`", path)
     raise UsageError(f"is a store of version {number[:20]}; this layoutlint uses version {_VERSION}", path)
 
 
@@ -121,7 +121,7 @@ def create_store(path: str) -> Store:
         others = [name for name in names if name not in FOLDERS and not name.startswith(_TEMPORARY)]
         if others:
             hint = did_you_mean(_HEAD, others)
-            raise UsageError(f"is no store, and not empty (it has {others[0]!r}){hint}", path)
+            raise UsageError(f"is not a store, and not empty (it has {others[0]!r}){hint}", path)
         _make(path)
     store = open_store(path)
     if not os.access(path, os.W_OK | os.X_OK):

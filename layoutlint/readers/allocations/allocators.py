@@ -127,7 +127,7 @@ def _size_of_type(type_tokens: Tokens, count: int | None) -> Size:
 
 
 def _length(brackets: Tokens) -> int | None:
-    """Return the length between brackets; ANY if it is no number, None without brackets."""
+    """Return the length between brackets; ANY if it is not a number, None without brackets."""
     if brackets[:1] != ("[",):
         return None
     return number(brackets[1:-1]) or ANY if brackets.count("[") == 1 else ANY

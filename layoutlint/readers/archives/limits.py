@@ -44,5 +44,5 @@ def limits() -> Limits:
         return Limits()
     match = _SIZE.fullmatch(text.strip().upper())
     if match is None or not int(match[1]):
-        raise UsageError(f"{text!r} is no number of bytes, such as 40G", VARIABLE)
+        raise UsageError(f"{text!r} is not a number of bytes, such as 40G", VARIABLE)
     return Limits(content=int(match[1]) * _UNITS[match[2]], ratio=1 << 40)

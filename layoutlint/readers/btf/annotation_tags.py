@@ -47,7 +47,7 @@ class Annotations:
         if not self._tags:
             return
         if depth > _DEEPEST:
-            raise Damaged(f"type {record.id} stands {_DEEPEST} types deep in others")
+            raise Damaged(f"type {record.id} is nested {_DEEPEST} types deep")
         texts = self._tags.get(record.id, {})
         for text in texts.get(_WHOLE, ()):
             yield Annotation(prefix.removesuffix("."), text)

@@ -81,7 +81,7 @@ class Blob:
         self.base = base
         self.little_endian = header.little_endian
         if base is not None and base.little_endian != self.little_endian:
-            raise Damaged("its byte order is not that of its base")
+            raise Damaged("its byte order differs from that of its base")
         self._strings = bytes(header.section("strings", header.strings))
         if self._strings and self._strings[-1]:
             raise Damaged("its last string does not end")

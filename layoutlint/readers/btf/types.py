@@ -90,7 +90,7 @@ class Decoder:
         if type_id in self._open:
             raise Damaged(f"type {type_id} contains itself")
         if depth > DEEPEST:
-            raise Damaged(f"type {type_id} stands {DEEPEST} types deep in others")
+            raise Damaged(f"type {type_id} is nested {DEEPEST} types deep")
         self._open.add(type_id)
         try:
             decoded = self._types[type_id] = self._decode(type_id, depth + 1)

@@ -64,7 +64,7 @@ library of this machine, which is for another target, is not used."""
 
 
 NOTE = (
-    "no C library for its machine was found here: the compiler's own headers alone are known, such as "
-    "stdint.h (`-ffreestanding`); `--sysroot` names others"
+    "no C library for its machine was found: only the compiler's own headers, such as stdint.h, are known "
+    "(`-ffreestanding`); `--sysroot` names others"
 )
 """The note for users if `ALONE` was added."""

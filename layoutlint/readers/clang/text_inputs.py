@@ -63,7 +63,8 @@ def read_folder(path: str, wanted: Wanted, options: ReadOptions) -> Reading:
     paths = list(text_search.files_below([path], HEADERS + SOURCES))
     if not paths:
         raise ReadError(
-            path, "holds no C headers or sources, no compile_commands.json, and is no configured kernel tree"
+            path,
+            "holds no C headers or sources, no compile_commands.json, and is not a configured kernel tree",
         )
     files_by_name = text_search.definitions(paths, wanted, stop_when_found=False)
     selected = sorted({file for files in files_by_name.values() for file in files})

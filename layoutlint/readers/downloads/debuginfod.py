@@ -35,7 +35,7 @@ def input_file(path: str, options: ReadOptions) -> str:
     """
     build_id = path.removeprefix(PREFIX).lower()
     if not _BUILD_ID.fullmatch(build_id):
-        raise ReadError(path, "is no build id: write its hexadecimal digits, as `readelf -n` prints them")
+        raise ReadError(path, "is not a build id: write its hexadecimal digits, as `readelf -n` prints them")
     if options.servers is None:
         raise ReadError(path, "is on a server: give --debuginfod, which asks those in DEBUGINFOD_URLS")
     kinds = (SECTION, DEBUG) if options.reader == "btf" else (DEBUG,)
@@ -125,4 +125,4 @@ def _mismatch(name: str, build_id: str, kind: str) -> str | None:
         return f"the answer cannot be read: {error.reason}"
     if own == build_id:
         return None
-    return f"the answer has the build id {own or '??'}, and {build_id} was asked for"
+    return f"the answer has the build id {own or '??'}, but {build_id} was requested"

@@ -228,7 +228,7 @@ class Holders:
                 return True
             if plan.tag != _TYPEDEF and plan.tag not in QUALIFIERS:
                 return False
-        raise DwarfError("typedefs stand for one another in a circle", position)
+        raise DwarfError("typedefs refer to one another in a circle", position)
 
     def _collect(self, unit: Unit, position: int, contained: list[int], depth: int) -> None:
         if self._answers[position - unit.offset] > self._base:

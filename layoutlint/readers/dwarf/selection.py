@@ -442,7 +442,7 @@ def resolve_typedef(entry: Entry, name: str) -> Meaning:
             steps.append((steps[-1][0], read_alignment(entry.values)))
         else:
             return Meaning(None, steps[-1][0])
-    raise DwarfError("typedefs stand for one another in a circle", entry.position)
+    raise DwarfError("typedefs refer to one another in a circle", entry.position)
 
 
 def _innermost_alignment(steps: list[tuple[str, int | None]]) -> tuple[int | None, str]:

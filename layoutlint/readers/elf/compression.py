@@ -101,7 +101,7 @@ def room(size: int) -> mmap | bytearray:
     try:
         return mmap(-1, size) if size else bytearray()
     except OSError as failure:
-        raise ValueError(f"claims {size} bytes, for which there is no memory") from failure
+        raise ValueError(f"claims {size} bytes, more than there is memory for") from failure
 
 
 def _pieces(data: memoryview, size: int, new_stream: Callable[[], _Stream]) -> Iterator[bytes]:

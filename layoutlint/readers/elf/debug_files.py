@@ -290,5 +290,5 @@ def _missing_files(places: Iterable[str]) -> str:
 
 def _path(image: Image, name: bytes) -> str:
     if not 0 < len(name) < _LONGEST_PATH:
-        raise ReadError(image.path, f"names another file by {len(name)} bytes, which are no path")
+        raise ReadError(image.path, f"names another file by {len(name)} bytes, which are not a path")
     return os.fsdecode(name)

@@ -45,7 +45,7 @@ def unpack(path: str, file: BinaryIO, size: int) -> mmap.mmap:
     for piece in _pieces(path, file):
         if not length and not piece.startswith(_ELF):
             reason = kernel_image.refusal(piece) or "is no ELF file"
-            raise ReadError(path, f"is compressed, and what it holds {reason}")
+            raise ReadError(path, f"is compressed, and its content {reason}")
         length += len(piece)
         if length > limit:
             raise ReadError(path, f"is compressed, and holds more than {limit} bytes in {size}")
@@ -74,7 +74,7 @@ def _pieces(path: str, file: BinaryIO) -> Iterator[bytes]:
         raise ReadError(path, f"is compressed, and cannot be decompressed: {error}") from error
     except MemoryError as error:
         accesses.refuse("no memory")
-        raise ReadError(path, "is compressed, and there is no memory for decompressing it") from error
+        raise ReadError(path, "is compressed, and there is not enough memory to decompress it") from error
 
 
 def _codec(path: str, file: BinaryIO) -> tuple[_Opener, tuple[type[Exception], ...]]:

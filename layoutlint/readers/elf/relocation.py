@@ -185,7 +185,7 @@ def _refuse_damage(sections: tuple[Section, ...], table: Section, bits: int) -> 
     symbols = sections[table.link]
     if symbols.type not in (headers.SYMBOLS, headers.DYNAMIC_SYMBOLS):
         name = symbols.name or f"section {table.link}"
-        raise ValueError(f"{table.name} has its symbols in {name}, which is no symbol table")
+        raise ValueError(f"{table.name} has its symbols in {name}, which is not a symbol table")
 
 
 def apply(data: bytearray | mmap, table: memoryview, values: array[int], shape: TableFormat) -> None:

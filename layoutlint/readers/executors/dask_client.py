@@ -240,7 +240,7 @@ def _describe(error: BaseException) -> str:
         error = error.__cause__
     if isinstance(error, OSError) and error.strerror:
         return f"no scheduler of Dask answers: {error.strerror.lower()}"
-    return f"what answers is no scheduler of Dask, or of another version ({type(error).__name__})"
+    return f"the server is not a Dask scheduler, or has another version ({type(error).__name__})"
 
 
 def _security(address: SchedulerAddress) -> Any:

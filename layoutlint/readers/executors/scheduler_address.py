@@ -51,11 +51,11 @@ def parse_address(text: str, *, allow_insecure: bool) -> SchedulerAddress:
         raise UsageError(f"{text!r} is no address: {str(error).lower()}", _OPTION) from None
     has_more = parts.path or parts.query or parts.fragment or parts.username is not None
     if parts.scheme not in ("tls", "tcp") or not host or not host.isprintable() or has_more:
-        raise UsageError(f"{text!r} is no address as tls://HOST:PORT or tcp://HOST:PORT", _OPTION)
+        raise UsageError(f"{text!r} is not an address such as tls://HOST:PORT or tcp://HOST:PORT", _OPTION)
     address = SchedulerAddress(parts.scheme, host, _PORT if port is None else port)
     if address.protocol == "tcp" and not (address.is_local or allow_insecure):
         raise UsageError(
-            f"{text} is not encrypted, and asks nobody who they are: workers run whatever a scheduler sends, "
+            f"{text} is not encrypted, and authenticates nobody: workers run whatever a scheduler sends, "
             "so everyone who reaches it can run programs there. Use tls:// with certificates, or pass "
             "--insecure-scheduler if only trusted machines can reach it",
             _OPTION,

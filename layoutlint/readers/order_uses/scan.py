@@ -129,7 +129,7 @@ def search_file(path: str, subject: Subject, expansions: Expansions) -> FileUses
     if not is_named or not (_names(text, subject) or any(name in text for name in expansions.callers)):
         return FileUses(path, macros=_pasting_macros(text, subject))
     if "\0" in text:
-        return FileUses(path, unread="has bytes of value 0, and so is no C text", mentions=True)
+        return FileUses(path, unread="has bytes of value 0, so it is not C text", mentions=True)
     if len(data) > _MOST_TEXT:
         return FileUses(path, unread=f"has more than {_MOST_TEXT >> 20} MB of text", mentions=True)
     return _search_text(path, text, subject, expansions)

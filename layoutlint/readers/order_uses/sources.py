@@ -59,7 +59,7 @@ def find(paths: Sequence[str]) -> Sources:
         elif path.endswith(_C):
             sources.files.append(path)
         else:
-            sources.missing.append(f"{path} is no C source: what depends on the order cannot be seen in it")
+            sources.missing.append(f"{path} is not a C source: it does not show what depends on the order")
     sources.files = list(dict.fromkeys(map(os.path.normpath, sources.files)))
     sources.other_language = list(dict.fromkeys(map(os.path.normpath, sources.other_language)))
     if len(sources.files) > MOST_FILES:

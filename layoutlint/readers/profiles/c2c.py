@@ -118,7 +118,7 @@ class Parser(Record):
             self._add(parse_row(text, self.block.columns, place), number, place)
             return
         if has_inner_row(text):
-            raise ReadError(place, "other text stands before the row; print the report without line numbers")
+            raise ReadError(place, "the row begins with other text; print the report without line numbers")
         found = parse_block(text, self.columns, place)
         if found is not None:
             self._end_block()

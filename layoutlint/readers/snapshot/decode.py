@@ -224,7 +224,7 @@ def _refuse_members_outside(
 
 def _power_of_two(number: int) -> int:
     if number & (number - 1):
-        raise _Wrong(f"the alignment {number:,} is no power of two")
+        raise _Wrong(f"the alignment {number:,} is not a power of two")
     return number
 
 

@@ -59,7 +59,7 @@ def encode(reading: Reading, chosen: Chosen | None, file_name: FileName) -> str:
     try:
         lines = [*_head_lines(document), *bodies.lines(), *_config_lines(document.config)]
     except UnicodeEncodeError as error:
-        raise ReadError(reading.path, f"has a name that is no text in UTF-8: {error.object!a}") from error
+        raise ReadError(reading.path, f"has a name that is not valid UTF-8: {error.object!a}") from error
     return escapes.json_text("\n".join(lines)) + "\n"
 
 

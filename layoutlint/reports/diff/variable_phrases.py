@@ -96,7 +96,7 @@ def _details(change: VariableChange) -> Iterator[str]:
     if change.gained and change.presence is not Presence.REMOVED:
         yield f"shares a line now with {_neighbours(change.gained, change)}"
     if change.ceased and change.presence is not Presence.ADDED:
-        yield f"shares none any more with {_neighbours(change.ceased, change)}"
+        yield f"no longer shares one with {_neighbours(change.ceased, change)}"
 
 
 def _straddles(change: VariableChange) -> str:

@@ -161,7 +161,7 @@ class TestCommand:
         [
             (None, "t.rst: no such file or directory"),
             (b"a\n\xff\n", "t.rst:2: not UTF-8 (byte 0xff)"),
-            (b"\n" * ((1 << 20) + 1), "t.rst: longer than 1048576 bytes, so it is no such table"),
+            (b"\n" * ((1 << 20) + 1), "t.rst: longer than 1048576 bytes, so it is not such a table"),
             (b"nothing", "t.rst: no table with the columns Type, Name, fastpath_tx_access, fastpath_rx_access, Comments"),
         ],
     )

@@ -131,7 +131,7 @@ MISTAKES = [
      ["6: `target` of [axis.n.two] contradicts that of [axis.m.one]"]),
     ("two configurations", "[defaults]\ninput='a.h'\n[axis.m.one]\nconfig=['A']\n[axis.n.two]\nconfig=['!A']\n",
      ["6: `config` of [axis.n.two] contradicts that of [axis.m.one]"]),
-    ("exclude nothing", f"exclude = ['onne']\n{ONE}", ["1: `exclude` has `onne`, which is no build (did you mean `one`?)"]),
+    ("exclude nothing", f"exclude = ['onne']\n{ONE}", ["1: `exclude` has `onne`, which matches no build (did you mean `one`?)"]),
     ("exclude all", f"exclude = ['*']\n{ONE}", ["1: `exclude` leaves no build"]),
     ("too many", "[defaults]\ninput='a.h'\n" + "".join(f"[axis.a{n}.x{m}]\n" for n in range(10) for m in range(3)),
      ["1: the matrix has 59,049 builds, more than the limit of 1,000"]),

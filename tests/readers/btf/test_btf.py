@@ -378,7 +378,7 @@ WRONG_BASES = [
     ("missing", None, "base", "no such file or directory"),
     ("split itself", SPLIT, "base", "is split BTF itself, and so cannot be the base of a module's"),
     ("damaged", BASE[:30], "base", "damaged BTF: its strings end at 89, behind the end of the data at 30"),
-    ("other byte order", swap(BASE), "input", "damaged BTF: its byte order is not that of its base"),
+    ("other byte order", swap(BASE), "input", "damaged BTF: its byte order differs from that of its base"),
     ("of a smaller kernel", blob(LONG, b"\0x\0"), "input",
      "its names do not match {base}, which is not its base"),
     ("of a larger kernel", blob(LONG * 2, b"\0" + 9 * b"something_else\0"), "input",

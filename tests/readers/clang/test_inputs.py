@@ -101,7 +101,7 @@ def test_a_folder_of_headers(tmp_path, monkeypatch):
 def test_a_folder_without_c(tmp_path):
     with pytest.raises(
         ReadError,
-        match=r"holds no C headers or sources, no compile_commands.json, and is no configured kernel tree",
+        match=r"holds no C headers or sources, no compile_commands.json, and is not a configured kernel tree",
     ):
         clang.read(str(tmp_path), S, ReadOptions())
 
@@ -204,8 +204,8 @@ def test_what_no_rule_asks_of_a_tree_is_not_sought_in_it(tmp_path, whens, is_sou
 @pytest.mark.parametrize(
     ("options", "why"),
     [
-        ({"target": "aarch64"}, "is for x86_64, and aarch64 was asked for"),
-        ({"config": ("!SMP",)}, "is configured with SMP, and `!SMP` was asked for"),
+        ({"target": "aarch64"}, "is for x86_64, but aarch64 was requested"),
+        ({"config": ("!SMP",)}, "is configured with SMP, but `!SMP` was requested"),
     ],
 )
 def test_a_tree_for_another_build_is_refused_before_it_is_read(tmp_path, monkeypatch, options, why):
@@ -278,7 +278,7 @@ def test_everything_of_a_kernel_leaves_out_what_has_errors(tmp_path):
     reading = clang.read(str(path), Wanted(everything=True), ReadOptions())
     assert {s.name for s in reading.structs} == {"s", "locked"}
     assert reading.notes == (
-        "of 5 headers 1 are left out, which have errors beside the others, such as include/linux/bad.h",
+        "1 of 5 headers have errors if read with the others, and are left out, such as include/linux/bad.h",
     )
 
 

@@ -103,7 +103,7 @@ CHOSEN = [
     ("made", [("made", 32, "include/linux/mm.h")], ()),
     ("either", [("either", 8, "include/linux/either.h"), ("either", 64, "include/linux/or_else.h")], ()),
     ("twice", [("twice", 32, "include/linux/this.h")], ()),
-    ("word_t", [], ("word_t, which include/linux/mm.h names, is no struct or union in this configuration",)),
+    ("word_t", [], ("word_t, which include/linux/mm.h names, is not a struct or union in this configuration",)),
 ]
 
 

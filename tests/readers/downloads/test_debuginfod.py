@@ -91,7 +91,7 @@ def test_a_kept_download_of_another_build_is_not_used(program, tmp_path):
 
 HOSTILE = {
     # answers, message
-    "another build": (lambda debug: content(debug.replace(bytes.fromhex(ID), bytes(8))), "has the build id 0000000000000000, and"),
+    "another build": (lambda debug: content(debug.replace(bytes.fromhex(ID), bytes(8))), "has the build id 0000000000000000, but"),
     "no ELF": (lambda debug: content(b"<html>"), "the answer cannot be read"),
     "nothing": (lambda debug: content(b""), "the answer is empty"),
     "truncated": (lambda debug: content(debug[:500], length=len(debug)), "the answer ends after 500 of"),
@@ -120,11 +120,11 @@ def test_hostile_servers(program, name):
 
 @pytest.mark.parametrize(("word", "environment", "status", "message"), [
     (f"build-id:{ID}", {}, 2, "--debuginfod needs servers: DEBUGINFOD_URLS="),
-    (f"build-id:{ID}", {"DEBUGINFOD_URLS": "ftp://x"}, 2, "'ftp://x' is no http or https server"),
+    (f"build-id:{ID}", {"DEBUGINFOD_URLS": "ftp://x"}, 2, "'ftp://x' is not an http or https server"),
     (f"build-id:{ID}", {"DEBUGINFOD_URLS": "http://127.0.0.1:1", "DEBUGINFOD_TIMEOUT": "x"}, 2, "DEBUGINFOD_TIMEOUT: 'x' is not a number"),
     (f"build-id:{ID}", {"DEBUGINFOD_URLS": "http://127.0.0.1:1"}, 3, "the server cannot be reached"),
-    ("build-id:xyz", {"DEBUGINFOD_URLS": "http://127.0.0.1:1"}, 3, "is no build id"),
-    ("build-id:../../etc", {"DEBUGINFOD_URLS": "http://127.0.0.1:1"}, 3, "is no build id"),
+    ("build-id:xyz", {"DEBUGINFOD_URLS": "http://127.0.0.1:1"}, 3, "is not a build id"),
+    ("build-id:../../etc", {"DEBUGINFOD_URLS": "http://127.0.0.1:1"}, 3, "is not a build id"),
 ])  # fmt: skip
 def test_mistakes(word, environment, status, message):
     done = run("show", word, "ring", "--debuginfod", **environment)

@@ -157,15 +157,15 @@ DAMAGE = [
     (TABLE, "type", 0x40000014, f"{TABLE} is in the CREL format, which is not read; build without `--crel`"),
     (TABLE, "entry_size", 0, f"{TABLE} has entries of 0 bytes, not of 24"),
     (TABLE, "entry_size", 12, f"{TABLE} has entries of 12 bytes, not of 24"),
-    (TABLE, "link", ".strtab", f"{TABLE} has its symbols in .strtab, which is no symbol table"),
-    (TABLE, "link", ".debug_str", f"{TABLE} has its symbols in .debug_str, which is no symbol table"),
+    (TABLE, "link", ".strtab", f"{TABLE} has its symbols in .strtab, which is not a symbol table"),
+    (TABLE, "link", ".debug_str", f"{TABLE} has its symbols in .debug_str, which is not a symbol table"),
     (TABLE, "link", 1000, f"{TABLE} has its symbols in section 1000 of "),
     (TABLE, "link", 0, "a relocation at 0x8 points outside"),
     (TABLE, "size", 0, "its .debug_info has no relocation table"),
     (TABLE, "size", 25, "a relocation table of 25 bytes ends inside an entry"),
     (".rela.debug_line", "info", ".debug_info", ".rela.debug_line claims to relocate .debug_info"),
     (".rela.text", "info", ".debug_info", ".rela.text claims to relocate .debug_info"),
-    (".symtab", "type", 1, f"{TABLE} has its symbols in .symtab, which is no symbol table"),
+    (".symtab", "type", 1, f"{TABLE} has its symbols in .symtab, which is not a symbol table"),
 ]  # fmt: skip
 
 

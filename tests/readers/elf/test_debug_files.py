@@ -176,7 +176,7 @@ class TestDebugFile:
 
 LINKS = [
     # content of .gnu_debuglink, message
-    (b"\0" * 8, "names another file by 0 bytes, which are no path"),
+    (b"\0" * 8, "names another file by 0 bytes, which are not a path"),
     (b"a.debug\0\1\2\3", "section .gnu_debuglink ends inside its checksum"),
     (b"a.debug", "section .gnu_debuglink ends inside its checksum"),
     (b"x" * 4095 + b"\0" * 5, f"{'x' * 4095}"),
@@ -261,8 +261,8 @@ def test_supplements_of_distributions_stand_below_any_root(tmp_path, name):
 
 BAD = [
     # id, section, content, message
-    ("no name", ".gnu_debugaltlink", b"\0abcd", "names another file by 0 bytes, which are no path"),
-    ("a name without end", ".gnu_debugaltlink", b"a" * 5000, "names another file by 5000 bytes, which are no path"),
+    ("no name", ".gnu_debugaltlink", b"\0abcd", "names another file by 0 bytes, which are not a path"),
+    ("a name without end", ".gnu_debugaltlink", b"a" * 5000, "names another file by 5000 bytes, which are not a path"),
     ("a device", ".gnu_debugaltlink", b"/dev/zero\0", "which was not found: no /dev/zero"),
     ("a folder", ".gnu_debugaltlink", b"/tmp\0", "which was not found: no /tmp"),
     ("itself", ".gnu_debugaltlink", b"file\0", "which was not found: no "),

@@ -22,16 +22,16 @@ ADDRESSES = [
 ]
 MISTAKES = [
     # as written, what the message has
-    ("localhost:8786", "is no address as tls://HOST:PORT"),
-    ("tcp://", "is no address as tls://HOST:PORT"),
-    ("tls://:8786", "is no address as tls://HOST:PORT"),
-    ("ucx://host:1", "is no address as tls://HOST:PORT"),
-    ("tcp://localhost:1/path", "is no address as tls://HOST:PORT"),
-    ("tcp://user@localhost:1", "is no address as tls://HOST:PORT"),
+    ("localhost:8786", "is not an address such as tls://HOST:PORT"),
+    ("tcp://", "is not an address such as tls://HOST:PORT"),
+    ("tls://:8786", "is not an address such as tls://HOST:PORT"),
+    ("ucx://host:1", "is not an address such as tls://HOST:PORT"),
+    ("tcp://localhost:1/path", "is not an address such as tls://HOST:PORT"),
+    ("tcp://user@localhost:1", "is not an address such as tls://HOST:PORT"),
     ("tcp://localhost:99999", "port out of range"),
     ("tcp://localhost:x", "is no address: port could not be cast"),
     ("tcp://[::1", "is no address: invalid ipv6 url"),
-    ("", "is no address as tls://HOST:PORT"),
+    ("", "is not an address such as tls://HOST:PORT"),
     ("tcp://10.0.0.1:1", "workers run whatever a scheduler sends"),
     ("tcp://localhost.example.org:1", "pass --insecure-scheduler"),
     ("tcp://127.0.0.1.example.org:1", "pass --insecure-scheduler"),
@@ -65,7 +65,7 @@ def test_options_that_do_not_belong_together(tmp_path):
     for words, message in (
         (("--insecure-scheduler",), "is for --scheduler"),
         (("--scheduler", "tcp://localhost:1", "--workers", "2"), "is for this machine"),
-        (("--scheduler", "tcp://10.0.0.1:1"), "asks nobody who they are"),
+        (("--scheduler", "tcp://10.0.0.1:1"), "authenticates nobody"),
     ):
         result = run("survey", source, "--store", tmp_path / "store", *words)
         assert (result.returncode, message in result.stderr) == (2, True), result.stderr

@@ -93,7 +93,7 @@ REFUSED = [
     (BEFORE, "  4.21%", "  4.21%    1.00%", ":14: has 5 shares, and the block has 4 counts"),
     (BEFORE, "L1 Miss", "L1 Fehl", ":7: the column 'L1 Fehl' is not known"),
     (BEFORE, " Offset ", "        ", ":7: the table has no column `Offset`"),
-    (BEFORE, "    4.21%", "14    4.21%", ":14: other text stands before the row"),
+    (BEFORE, "    4.21%", "14    4.21%", ":14: the row begins with other text"),
     (BEFORE, "  162      546", "  162     1      546", ":11: 5 counts do not fit the columns"),
     (BEFORE, "0xffff92e266af90c0", "0xffff92e266af90c0ff", ":11: a number is too large"),
     (HITM, "    252      250", "    252      251", ":24: has 250 local and 2 remote hits, and line 13 has 251 and 2"),

@@ -36,7 +36,7 @@ DAMAGES = {
     "smaller than its members": ('"at": 8, "size": 4', '"at": 8, "size": 2', 9, "field `in` is smaller than its members"),
     "no whole elements": ('"of": "struct inner"', '"dims": [3], "of": "struct inner"', 9, "field `in` has 4 bytes, and 3 elements"),
     "two sizes": ('"size": 8,', '"size": 8, "bits": 3,', 9, "field `head` has both `size` and `bits`"),
-    "an odd alignment": ('"align": 8,', '"align": 12,', 9, "the alignment 12 is no power of two"),
+    "an odd alignment": ('"align": 8,', '"align": 12,', 9, "the alignment 12 is not a power of two"),
     "twice": (INNER, INNER * 2, 9, "`struct inner`: another struct of the snapshot has this name and number"),
     "another kind": (RING[:50], RING[:50].replace('": "struct"', '": "union"'), 9, "`struct ring`: its `aggregate` is union"),
     "no target": ("x86_64", "x86-64", None, "the target 'x86-64' of the snapshot is not known (did you mean `x86_64`?)"),

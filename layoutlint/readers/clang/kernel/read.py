@@ -420,7 +420,7 @@ class _KernelReader(Record, dict=True):
                 continue
             place = relative_to(self.tree.roots, places[name][0])
             self.no_structs.add(name)
-            self.notes.append(f"{name}, which {place} names, is no struct or union in this configuration")
+            self.notes.append(f"{name}, which {place} names, is not a struct or union in this configuration")
 
     def read_everything(self) -> None:
         """Read every struct of the headers below include/linux and include/net that can be read together."""
@@ -434,8 +434,8 @@ class _KernelReader(Record, dict=True):
         rejected = self.run_together(headers)
         if rejected:
             self.notes.append(
-                f"of {len(headers)} headers {len(rejected)} are left out, which have errors "
-                f"beside the others, such as {relative_to(self.tree.roots, rejected[0])}"
+                f"{len(rejected)} of {len(headers)} headers have errors if read with the others, and are "
+                f"left out, such as {relative_to(self.tree.roots, rejected[0])}"
             )
 
     def _rank(self, file: str) -> tuple[int, str]:

@@ -177,7 +177,7 @@ class Decoder:
         size = values.get(BYTE_SIZE)
         align = _alignment(values, None)
         if not isinstance(size, int) or size < 0:
-            raise DwarfError("a struct whose size is no number", end)
+            raise DwarfError("a struct whose size is not a number", end)
         if size >= (1 << 8 * unit.shape.address_size) - 1:
             raise DwarfError(f"a struct of {size:#x} bytes, which no address space has", end)
         members = self._read_members(unit, end, depth) if plan.has_children else _Members()
@@ -277,7 +277,7 @@ class Decoder:
         values, _ = unit.read(plan, start)
         name, bits = unit.text(plan, values, NAME), values.get(_BIT_SIZE)
         if not isinstance(bits, int | None) or (bits or 0) < 0:
-            raise DwarfError(f"the size of bit-field {name} is no number")
+            raise DwarfError(f"the size of bit-field {name} is not a number")
         target = unit.reference(plan, values, TYPE)
         if target is None:
             raise DwarfError("a member without a type", start)
@@ -505,7 +505,7 @@ class Decoder:
         offset, bits = values.get(_BIT_OFFSET, 0), values[_BIT_SIZE]
         storage = values.get(BYTE_SIZE, (kind.bit_size or 0) // 8)
         if not (isinstance(offset, int) and isinstance(bits, int) and isinstance(storage, int)):
-            raise DwarfError("the place of a bit-field is no number")
+            raise DwarfError("the place of a bit-field is not a number")
         is_little = self.target.little_endian
         if offset > storage * 8:
             # If it starts after its storage, in a packed struct, clang writes a negative number without a
