@@ -17,6 +17,7 @@ from layoutlint.judgement.origin import basis, origin_lines, origins
 from layoutlint.judgement.rule import Rule
 from layoutlint.judgement.verdict import Outcome
 from layoutlint.model.build import Build
+from layoutlint.model.reading import Unread
 from layoutlint.model.structs import Source
 from layoutlint.reports.check.diagnostics import Repository
 from layoutlint.reports.finding_phrases import (
@@ -81,7 +82,7 @@ class _Run:
         }
         return {
             "tool": {"driver": driver},
-            "invocations": [_invocation(report)],
+            "invocations": [self._invocation(report)],
             "originalUriBaseIds": {_ROOT: {"description": {"text": _ROOT_MEANING}}},
             "results": list(self._results(report, absent, index)),
         }
@@ -148,6 +149,32 @@ class _Run:
         text = f"`{place.path}` at {place.extent}"
         return {"id": number, "physicalLocation": self._physical(source), "message": {"text": text}}
 
+    def _invocation(self, report: Report) -> dict[str, Any]:
+        """Return the invocation; missing structs and fields concern the configuration (3.20.20)."""
+        gaps = report.coverage.not_covered
+        return {
+            "executionSuccessful": not (report.unread or any(part.rules for part in gaps)),
+            "exitCode": report.exit_status,
+            "exitCodeDescription": exit_meaning(report),
+            "toolExecutionNotifications": [
+                *map(self._failure, report.unread),
+                *(_notification("error" if part.rules else "note", str(part)) for part in gaps),
+                *(_notification("note", f"policy {text}") for text in report.coverage.policy),
+                *(_notification("note", f"overridden {text}") for text in report.coverage.overridden),
+            ],
+            "toolConfigurationNotifications": [
+                _notification("warning", coverage_part(part, report.builds))
+                for part in report.coverage.unresolved
+            ],
+        }
+
+    def _failure(self, unread: Unread) -> dict[str, Any]:
+        """Return the notification on an unread input, with the place of the error that is the cause."""
+        notification = _notification("error", str(unread))
+        if unread.place is not None:
+            notification["locations"] = [{"physicalLocation": self._physical(unread.place)}]
+        return notification
+
     def _physical(self, source: Source) -> dict[str, Any]:
         physical: dict[str, Any] = {"artifactLocation": artifact(self._repository.path(source.file))}
         if source.line:
@@ -176,28 +203,6 @@ def _descriptor(rule: Rule) -> dict[str, Any]:
         "helpUri": f"{HOME}/docs/kinds.md#{kind.name}",
         "defaultConfiguration": {"level": rule.severity.value},
         "properties": {"kind": kind.name, "struct": rule.struct, "tags": ["struct-layout", kind.name]},
-    }
-
-
-def _invocation(report: Report) -> dict[str, Any]:
-    """Return the invocation; missing structs and fields concern the configuration (3.20.20), not the run."""
-    return {
-        "executionSuccessful": not (report.unread or any(part.rules for part in report.coverage.not_covered)),
-        "exitCode": report.exit_status,
-        "exitCodeDescription": exit_meaning(report),
-        "toolExecutionNotifications": [
-            *(_notification("error", str(unread)) for unread in report.unread),
-            *(
-                _notification("error" if part.rules else "note", str(part))
-                for part in report.coverage.not_covered
-            ),
-            *(_notification("note", f"policy {text}") for text in report.coverage.policy),
-            *(_notification("note", f"overridden {text}") for text in report.coverage.overridden),
-        ],
-        "toolConfigurationNotifications": [
-            _notification("warning", coverage_part(part, report.builds))
-            for part in report.coverage.unresolved
-        ],
     }
 
 

@@ -14,7 +14,7 @@ from layoutlint.model.record import replace
 from layoutlint.model.structs import Source
 from layoutlint.reports import FORMATS
 from layoutlint.reports.check import sarif
-from tests.reports.sample import CLEAN, FINDINGS, MATRIX, REPORT
+from tests.reports.sample import CLEAN, DAMAGED, FINDINGS, MATRIX, REPORT
 
 SCHEMA = json.loads(
     (Path(__file__).parents[3] / "fixtures" / "sarif" / "sarif-schema-2.1.0.json").read_text(encoding="utf-8")
@@ -30,7 +30,7 @@ def run(report):
     return log(report)["runs"][0]
 
 
-@pytest.mark.parametrize("report", [REPORT, CLEAN, EMPTY, MATRIX], ids=["all outcomes", "clean", "empty", "matrix"])
+@pytest.mark.parametrize("report", [REPORT, CLEAN, EMPTY, MATRIX, DAMAGED], ids=["all outcomes", "clean", "empty", "matrix", "damaged"])
 def test_valid_by_the_official_schema(report):
     validator = jsonschema.validators.validator_for(SCHEMA)(SCHEMA)
     assert [error.message for error in validator.iter_errors(log(report))] == []
@@ -41,6 +41,13 @@ def test_the_schema_refuses_what_is_wrong():
     damaged["runs"][0]["results"][0]["level"] = "fatal"
     validator = jsonschema.validators.validator_for(SCHEMA)(SCHEMA)
     assert not validator.is_valid(damaged)
+
+
+def test_a_failure_has_the_place_of_its_error():
+    (notification,) = run(DAMAGED)["invocations"][0]["toolExecutionNotifications"]
+    (location,) = notification["locations"]
+    assert location["physicalLocation"]["artifactLocation"]["uri"] == "old.snapshot"
+    assert location["physicalLocation"]["region"] == {"startLine": 3}
 
 
 def test_the_schema_named_is_the_one_held_against():
