@@ -25,13 +25,13 @@ class Collected(Record, frozen=True):
     """The requested structs of a part of a unit."""
 
     definitions: tuple[Struct, ...]
-    """In the order of the text."""
+    """The definitions in the order of the text."""
     declared: dict[str, Struct]
     """Names that are declared, also if they are defined as well."""
     defined: frozenset[str]
 
-    def then(self, later: Collected) -> Collected:
-        """Return these and those of a part that follows."""
+    def append(self, later: Collected) -> Collected:
+        """Return these definitions and those of a part of the text that follows."""
         declared = dict(self.declared)
         for name, struct in later.declared.items():
             declared.setdefault(name, struct)
@@ -63,7 +63,7 @@ class Definitions(Record):
         `earlier` has those before the listed ones.
         """
         own = self.collect()
-        return (own if earlier is None else earlier.then(own)).structs
+        return (own if earlier is None else earlier.append(own)).structs
 
     def collect(self) -> Collected:
         """Return the definitions and declarations of the requested records."""

@@ -126,7 +126,7 @@ class KeptUnits(Record):
         self._units.remove(kept)
         self._units.append(kept)
         self._texts[own.unit.main] = hash(own.unit.text)
-        return _of_request(result, request)
+        return _replace_unit(result, request)
 
     def _is_verified(self, kept: _KeptUnit) -> bool:
         """Return whether a unit gave the expected result, and the file system answers as it did then."""
@@ -220,7 +220,7 @@ def _is_same(first: ParsedUnit, second: ParsedUnit) -> bool:
     ] == [(origin.file, origin.text) for origin in second.error_origins]
 
 
-def _of_request(result: ParsedUnit, request: Request) -> ParsedUnit:
+def _replace_unit(result: ParsedUnit, request: Request) -> ParsedUnit:
     """Return a result as that of the unit of a request."""
     if request.unit.header is None:
         return replace(result, unit=request.unit)

@@ -193,9 +193,9 @@ class _Values:
                 else:
                     runs = [[initialisers.element_at(self._code, start, end)]]
                 for run in runs:
-                    yield from self._in_run(name, run, pending)
+                    yield from self._find_uses(name, run, pending)
 
-    def _in_run(
+    def _find_uses(
         self, name: str, run: Sequence[Element], pending: list[tuple[str, Initialiser]]
     ) -> Iterator[OrderUse | ByMacro | Unresolved]:
         """Yield the uses in values that follow one another; add the values for containers among them."""
@@ -204,7 +204,7 @@ class _Values:
         if first and not any(each.member == first for each in containers):
             anonymous = self._anonymous_struct(name, first, _DEEPEST)
             if anonymous is not None:
-                yield from self._in_run(anonymous, run, pending)
+                yield from self._find_uses(anonymous, run, pending)
                 return
         start = members.index(first) if first and first in members else 0
         is_known = bool(members) and (not first or first in members)
@@ -260,9 +260,9 @@ class _Values:
                 yield from self._value_uses(name, inner, value, pending)
         elif inner.inner in self._containers and inner.inner != name and steps[0][1]:
             inside = element._replace(member=steps[0][1], path=element.path[steps[0].end() :])
-            yield from self._in_run(inner.inner, [inside, *rest[1:]], pending)
+            yield from self._find_uses(inner.inner, [inside, *rest[1:]], pending)
         else:
-            yield from self._judge.in_elided_braces(rest[1:])
+            yield from self._judge.find_in_elided_braces(rest[1:])
 
     def _anonymous_struct(self, name: str, member: str, depth: int) -> str | None:
         """Return the struct without a name, at any depth in a container, that has a member; None without."""
@@ -283,7 +283,7 @@ class _Values:
         if len(rest) <= self._scalars_before(inner, _DEEPEST):
             return
         if gives_parts:
-            yield from self._judge.in_elided_braces(rest)
+            yield from self._judge.find_in_elided_braces(rest)
         elif len(rest) > 1 or not rest[0].member:
             text = f"whether a value is for all of `{inner.member}` of `{inner.name}`"
             yield self._unresolved_value(rest[0], text)

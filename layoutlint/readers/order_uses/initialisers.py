@@ -212,9 +212,9 @@ class Judge:
         if value is not None:
             yield from self.uses(value)
         elif self.gives_parts(element):
-            yield from self.in_elided_braces([element])
+            yield from self.find_in_elided_braces([element])
 
-    def in_elided_braces(self, values: Sequence[Element]) -> Iterator[OrderUse]:
+    def find_in_elided_braces(self, values: Sequence[Element]) -> Iterator[OrderUse]:
         """Yield the use of values for parts of the struct, whose own braces are left out."""
         texts = [_text(self._code, value) for value in values]
         if texts and all(map(is_zero, texts)):
