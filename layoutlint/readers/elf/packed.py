@@ -34,7 +34,7 @@ def is_packed(head: bytes) -> bool:
 def unpack(path: str, file: BinaryIO, size: int) -> mmap.mmap:
     """Return the ELF file that a file of `size` bytes holds, in memory.
 
-    Raises ReadError if it cannot be decompressed, is too large, or is no ELF file.
+    Raises ReadError if it cannot be decompressed, is too large, or is not an ELF file.
     """
     head = file.read(kernel_image.HEAD)
     file.seek(0)
@@ -44,7 +44,7 @@ def unpack(path: str, file: BinaryIO, size: int) -> mmap.mmap:
     length, limit = 0, max(_FREE_CONTENT_SIZE, _LARGEST_RATIO * size)
     for piece in _pieces(path, file):
         if not length and not piece.startswith(_ELF):
-            reason = kernel_image.refusal(piece) or "is no ELF file"
+            reason = kernel_image.refusal(piece) or "is not an ELF file"
             raise ReadError(path, f"is compressed, and its content {reason}")
         length += len(piece)
         if length > limit:

@@ -87,7 +87,7 @@ REFUSED = [
     ("a cut header", lambda data: image(data)[:0x230], "it ends within its header"),
     ("another compression", lambda data: image(b"\x89LZO" + data), "compressed with LZO, which is not supported"),
     ("garbage", lambda data: image(b"\x11\x22\x33\x44" + data), "compressed with an unknown format (11 22 33 44"),
-    ("no ELF file", lambda data: image(gzip.compress(b"\0" * 4096)), "what it holds is no ELF file"),
+    ("no ELF file", lambda data: image(gzip.compress(b"\0" * 4096)), "its content is not an ELF file"),
     ("a raw kernel in gzip", lambda data: gzip.compress(b"\0" * 0x38 + b"ARM\x64" + b"\0" * 99), "is a kernel image for arm64"),
     ("an arm64 Image", lambda data: b"MZ" + b"\0" * 0x36 + b"ARM\x64" + b"\0" * 99, "is a kernel image for arm64"),
     ("an EFI zboot image", lambda data: b"MZ\0\0zimg" + b"\0" * 99, "is a kernel image that EFI starts"),

@@ -66,7 +66,7 @@ def test_damage(module, tmp_path, suffix, damage, reason):
 
 
 @pytest.mark.parametrize("suffix", PACKERS)
-@pytest.mark.parametrize(("held", "reason"), [(b"struct ring;", "what it holds is no ELF file"), (b"", "holds nothing")])
+@pytest.mark.parametrize(("held", "reason"), [(b"struct ring;", "its content is not an ELF file"), (b"", "holds nothing")])
 def test_it_must_hold_an_elf_file(tmp_path, suffix, held, reason):
     path = tmp_path / "ring.ko"
     path.write_bytes(PACKERS[suffix](held))

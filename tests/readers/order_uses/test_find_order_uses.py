@@ -510,7 +510,7 @@ def test_not_looked_at(tmp_path: Path, file: str, text: str, sentence: str) -> N
 def test_no_sources(tmp_path: Path) -> None:
     (tmp_path / "vmlinux").write_bytes(b"\x7fELF")
     found = find_order_uses(structs()["ring"], [str(tmp_path / "vmlinux"), str(tmp_path / "missing.c")])
-    assert "is no C source" in found.not_looked_at[0]
+    assert "is not a C source" in found.not_looked_at[0]
     assert any("could not be searched: missing.c (no such file" in each for each in found.not_looked_at)
 
 
