@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
 
+from layoutlint.comparison.edits import outline
 from layoutlint.comparison.scope import Scopes
 from layoutlint.comparison.standings import Key, Status, compare_standings, finding_key, standing
 from layoutlint.judgement.finding import Finding, Report
@@ -104,16 +105,34 @@ def _group_by_key(report: Report) -> dict[Key, list[Finding]]:
 
 
 def _compare_namesakes(old: list[Finding], new: list[Finding], scopes: Scopes) -> Iterator[RuleChange]:
-    """Compare the definitions of one name by their files; refuse what these do not tell apart."""
+    """Compare the definitions of one name by their files and fields; refuse what these do not tell apart."""
     sides = tuple(_group_by_file(findings) for findings in (old, new))
     for file in sorted({*sides[0], *sides[1]}):
-        olds, news = (side.get(file, []) for side in sides)
+        same, olds, news = _pair_equal(*(side.get(file, []) for side in sides))
+        yield from (_compare(*pair, {}, scopes) for pair in same)
         if len(olds) == len(news) == 1:
             yield _compare(olds[0], news[0], {}, scopes)
         elif (one := next(iter((*news, *olds)), None)) is not None:
             reason = f"{len(old)} definitions before and {len(new)} now, which cannot be matched"
             is_new = bool(news)
             yield RuleChange(None if is_new else one, one if is_new else None, Status.NOT_COMPARED, reason)
+
+
+def _pair_equal(
+    old: list[Finding], new: list[Finding]
+) -> tuple[list[tuple[Finding, Finding]], list[Finding], list[Finding]]:
+    """Return pairs of findings on definitions with the same fields, and the findings that are left.
+
+    Both sides have as many definitions with these fields.
+    """
+    groups: list[dict[object, list[Finding]]] = [defaultdict(list), defaultdict(list)]
+    for group, findings in zip(groups, (old, new), strict=True):
+        for finding in findings:
+            group[None if finding.struct is None else outline(finding.struct)].append(finding)
+    equal = [key for key in groups[0] if len(groups[0][key]) == len(groups[1].get(key, ()))]
+    pairs = [pair for key in equal for pair in zip(groups[0].pop(key), groups[1].pop(key), strict=True)]
+    left = [[finding for same in group.values() for finding in same] for group in groups]
+    return pairs, left[0], left[1]
 
 
 def _group_by_file(findings: Iterable[Finding]) -> dict[str, list[Finding]]:

@@ -120,3 +120,16 @@ def test_since_and_staged(tmp_path, unstaged):
 def test_flags_of_a_revision_load_nothing(tmp_path, word, status):
     top = repository(tmp_path, f"-ITOP/include -I../made -DPAD=56 {word}")
     assert compare(top, "--git", "HEAD~2..HEAD~1", "src/s.h")[0] == status
+
+
+def test_the_folder_of_a_generated_header_is_that_of_the_working_tree(tmp_path):
+    """Not that of the links to it, which are in a temporary folder: the flag of the message can be typed."""
+    before = {".gitignore": "build\n", "s.h": '#include "cfg.h"\nstruct s { long a; char x[N]; long z; };\n'}
+    commit(tmp_path, "before", before)
+    commit(tmp_path, "change", {"s.h": before["s.h"].replace("long z", "int z")})
+    write(tmp_path, {"build/cfg.h": "#define N 8\n"})
+    words = ("diff", "--git", "HEAD~1..HEAD", "s.h", "--format", "json")
+    (reason,) = {each["reason"] for each in json.loads(run(*words, cwd=tmp_path).stdout)["not_compared"]}
+    flag = f"-I{tmp_path}/build"
+    assert flag in reason
+    assert run(*words, "--", flag, cwd=tmp_path).returncode == 0

@@ -39,7 +39,7 @@ class Remedies(Record):
             self._folders[name] = None if self._folders else find_folder(name, self.main)
         folder = self._folders[name]
         if folder is not None:
-            return f"add its folder with `{_include_flag(folder)}`"
+            return f"add its folder with `{_include_flag(folder, name)}`"
         if "-nostdinc" in self.words:
             return "`-nostdinc` leaves out the system's headers; add the folder with `-I DIR`"
         sysroot = next((word[10:] for word in self.words if word.startswith("--sysroot=")), None)
@@ -97,7 +97,14 @@ def _distance(start: str, folder: str) -> int:
     return len(steps)
 
 
-def _include_flag(folder: str) -> str:
-    """Return the flag that adds a folder, as the user can type it in the working folder."""
+def _include_flag(folder: str, name: str) -> str:
+    """Return the flag that adds the folder of a header, as the user can type it in the working folder.
+
+    Generated headers of a revision are links in a temporary folder: the flag has the place of the header.
+    """
     near = os.path.relpath(folder, os.getcwd())
-    return f"-I{shlex.quote(folder if near.startswith('..') else near)}"
+    if not near.startswith(".."):
+        return f"-I{shlex.quote(near)}"
+    header = files.real_path(os.path.join(folder, name))
+    is_named_alike = header.endswith(f"{os.sep}{os.path.normpath(name)}")
+    return f"-I{shlex.quote(header[: -len(os.path.normpath(name)) - 1] if is_named_alike else folder)}"
