@@ -10,7 +10,7 @@ from layoutlint.reports.show import html
 from layoutlint.reports.show.options import ShowOptions
 from tests.harness import browser
 from tests.harness.build import member, struct
-from tests.harness.command import run
+from tests.harness.command import ROOT, run
 from tests.reports.page import sample
 from tests.reports.page.test_page import NAMES, compared, traced
 
@@ -144,6 +144,21 @@ def test_the_builds_of_a_history_move_together(driver, traced, is_dark):
     assert browser.axe(driver) == []
     assert browser.complaints(driver) == []
     assert browser.requests(driver) == []
+
+
+def test_names_of_rows_stay_while_a_table_is_scrolled(driver, tmp_path):
+    words = ("--matrix", ROOT / "fixtures/matrix/matrix.toml", "--rules", ROOT / "fixtures/matrix/rules.toml")
+    run("check", *words, "--html", tmp_path / "page.html", cwd=ROOT / "fixtures/matrix")
+    browser.visit(driver, tmp_path / "page.html")
+    left, scrolled, after = driver.execute_script("""
+        const table = document.getElementById('build-table'), name = table.querySelector('th[scope=row]');
+        const before = name.getBoundingClientRect().left;
+        table.scrollLeft = 500;
+        return [before, table.scrollLeft, name.getBoundingClientRect().left];
+    """)
+    assert scrolled == 500
+    assert after == left
+    assert "`" not in driver.execute_script("return document.getElementById('coverage-body').textContent")
 
 
 def test_the_keyboard_is_enough(driver, page):

@@ -448,7 +448,7 @@ function showBuilds(data) {
 }
 
 function listOf(title, texts) {
-  return texts.length ? [el("h3", {}, title), el("ul", {}, texts.slice(0, 1000).map((text) => el("li", {}, text)))] : [];
+  return texts.length ? [el("h3", {}, title), el("ul", {}, texts.slice(0, 1000).map((text) => el("li", {}, coded(text))))] : [];
 }
 
 function showCoverage({ report }) {
