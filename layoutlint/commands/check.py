@@ -97,8 +97,8 @@ class CheckOptions(NamedTuple):
 )
 @uses_option
 @executor_options(
-    "Judge N builds of --matrix at a time, each in a process with limits.",
-    "Judge the builds of --matrix on the workers of this Dask scheduler (tls://HOST:PORT).",
+    "Judge N builds of --matrix at a time, within limits.",
+    "Judge builds on Dask workers (tls://HOST:PORT).",
 )
 @click.option(
     "--baseline",

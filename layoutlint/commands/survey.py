@@ -98,7 +98,7 @@ def _memory(ctx: click.Context, param: click.Parameter, text: str | None) -> int
 )
 @executor_options(
     "Run N tasks at a time (default: one on each processor).",
-    "Run tasks on the workers of this Dask scheduler (tls://HOST:PORT).",
+    "Run tasks on a Dask scheduler's workers (tls://HOST:PORT).",
 )
 @click.option(
     "--task-seconds",
