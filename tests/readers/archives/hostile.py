@@ -126,7 +126,7 @@ def _ar_long(one: bytes, table: bytes, offset: bytes) -> bytes:
     return head + _ar_member(b"/" + offset, str(len(one)).encode(), one)[8:]
 
 
-def _nested(one: bytes, depth: int) -> bytes:
+def _nest(one: bytes, depth: int) -> bytes:
     content = made.tar((("one.o", one),))
     for number in range(depth):
         content = made.tar(((f"{number}.tar", content),))
@@ -225,7 +225,7 @@ REFUSED: dict[str, Maker] = {
     "size.zip": lambda one: _patched_zip(one, 18, b"\xf0\xff\xff\x7f", b"PK\3\4"),
     "unknown-method.zip": lambda one: _patched_zip(one, 8, b"\x63\0", b"PK\3\4"),
     "empty.apk": lambda one: gzip.compress(b""),
-    "deep.tar": lambda one: _nested(one, 6),
+    "deep.tar": lambda one: _nest(one, 6),
     "dictionary.tar.xz": lambda one: _large_dictionary(one),
     "window.tar.zst": lambda one: b"\x28\xb5\x2f\xfd\0\xa8" + b"\1\0\0" + bytes(400),
     "dictionary.tar.lzma": lambda one: b"\x5d" + b"\xff" * 4 + b"\xff" * 8 + bytes(400),
