@@ -51,7 +51,11 @@ def find(code: Code, subject: Subject, lines: frozenset[int]) -> Iterator[OrderU
     """Yield the uses of members by arithmetic with addresses, except for the sizes in some lines."""
     if "&" in code.text:
         steps = _pointer_steps(code, subject)
-        yield from (use for use in steps if use.kind == "member-index" or use.line not in lines)
+        yield from (
+            use
+            for use in steps
+            if isinstance(use, Unresolved) or use.kind == "member-index" or use.line not in lines
+        )
         yield from _moving_pointers(code, subject)
     yield from _elements_outside(code, subject)
     yield from _byte_offsets(code, subject)
@@ -69,7 +73,7 @@ def find_assembly(code: Code, raw: str, subject: Subject) -> Iterator[OrderUse]:
             yield OrderUse("asm-offset", code.path, code.line(match.start()), text)
 
 
-def _pointer_steps(code: Code, subject: Subject) -> Iterator[OrderUse]:
+def _pointer_steps(code: Code, subject: Subject) -> Iterator[OrderUse | Unresolved]:
     """Yield `&p->a + 1` and `&p->b - &p->a`."""
     for match in re.finditer(_ADDRESS.format(members=subject.member_pattern) + r"\b", code.text):
         start, end = match.span()
@@ -78,7 +82,11 @@ def _pointer_steps(code: Code, subject: Subject) -> Iterator[OrderUse]:
         if _STEP.match(code.text, end) is None or _BINARY.search(code.text, max(0, start - 20), start):
             continue
         place = subject.member_at[match[3]]
-        if is_own(code, subject, match[1], match[2], start) is not True:
+        owned = is_own(code, subject, match[1], match[2], start)
+        if owned is None:
+            text = f"whether members beside `{match[3]}` are reached from its address"
+            yield Unresolved(code.line(start), text)
+        if owned is not True:
             continue
         other = _SUBTRACTED.match(code.text, end)
         behind = subject.member_at.get(other[1]) if other is not None else None
@@ -126,7 +134,8 @@ def _elements_outside(code: Code, subject: Subject) -> Iterator[OrderUse]:
         place = subject.member_at[match[3]]
         dims, is_last = subject.struct.fields[place].dims, place == len(subject.members) - 1
         length = dims[0] if dims else None
-        is_behind = not is_last and bool(length) and int(match[5]) > (length or 0)
+        is_end = code.text[max(0, match.start() - 1) : match.start()] == "&"
+        is_behind = not is_last and bool(length) and int(match[5]) >= (length or 0) + is_end
         if not (is_behind or (match[4] and int(match[5]) and dims)):
             continue
         if is_own(code, subject, match[1], match[2], match.start()) is True:

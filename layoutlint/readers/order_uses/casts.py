@@ -73,7 +73,7 @@ def find(code: Code, subject: Subject) -> Iterator[OrderUse | Cast | Unresolved]
 def _casts_to_struct(code: Code, subject: Subject) -> Iterator[OrderUse | Cast | Unresolved]:
     text = code.text
     field = subject.struct.fields[0] if subject.struct.fields else None
-    first = field.name if field is not None and field.aggregate is not None else None
+    first = field.name if field is not None else None
     for start, end in code.types(subject.type_pattern):
         if _OPENS.search(text, max(0, start - _NEAR), start) is None:
             continue
@@ -133,9 +133,13 @@ def _casts_from_struct(code: Code, subject: Subject) -> Iterator[OrderUse | Cast
         if name not in declared or target in _BYTES:
             continue
         meaning = code.own_type(name, match.start()) if match[4] else code.pointed_type(name, match.start())
+        stars = match[3].count("*")
+        is_wide = (stars > 1 and not match[1]) or _WIDE.fullmatch(target) is not None
+        if isinstance(meaning, Unclear) and is_wide:
+            reason = f"whether a cast to `{target} {match[3]}` reads the struct by words"
+            yield Unresolved(code.line(match.start()), reason)
         if not subject.is_type(meaning):
             continue
-        stars = match[3].count("*")
         if match[1] and stars == 1:
             if target != subject.tag:
                 yield _classify(
@@ -143,7 +147,7 @@ def _casts_from_struct(code: Code, subject: Subject) -> Iterator[OrderUse | Cast
                 )
         elif stars == 1 and target in subject.first_types:
             yield _first_member_use(code, subject, match.start(), "from the struct to its first member")
-        elif (stars > 1 and not match[1]) or _WIDE.fullmatch(target):
+        elif is_wide:
             yield OrderUse(
                 "scalar-cast", code.path, code.line(match.start()),
                 f"a cast to `{target} {match[3]}` reads or writes the struct by words", (), "all",

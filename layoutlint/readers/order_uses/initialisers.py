@@ -109,9 +109,21 @@ def variables(code: Code, at: int) -> Iterator[Initialiser]:
             value = Initialiser(equals, 0)
         if value is not None and "*" not in _NO_STARS.sub("", declarator):
             yield value
+            yield from _other_branches(code, value)
         comma = code.next_comma(tail.end())
         tail = None if comma is None else _NEXT.match(code.text, comma)
         declarator = tail[1] if tail is not None else ""
+
+
+def _other_branches(code: Code, value: Initialiser) -> Iterator[Initialiser]:
+    """Yield the values in braces that follow a value in another branch of `#if`."""
+    end = code.closings.get(value.at) if code.text[value.at] == "{" else None
+    while end is not None:
+        start = _skip_space(code, end + 1)
+        if code.text[start : start + 1] != "{" or not code.has_directive(end, start):
+            return
+        yield value._replace(at=start)
+        end = code.closings.get(start)
 
 
 def _value(code: Code, at: int, dims: int) -> Initialiser | None:

@@ -15,6 +15,7 @@ from layoutlint.readers.order_uses.memory import (
     members_before,
     whole_size,
 )
+from layoutlint.readers.order_uses.overlays import scalar_bits
 from layoutlint.readers.order_uses.subject import Subject
 
 _BYTE = r"(?:(?:un)?signed\s+char|char|(?:__)?[us]8|u?int8_t|uchar|u_char|byte|bool|_Bool)"
@@ -37,6 +38,10 @@ _MOVES = (
     r"|(?:^|[^\w)\]\s])\s*\*\s*(?:\+\+|--)?{name}\b"
 )
 _CAST_OF = r"\(\s*{scalar}\s*\*+\s*\)\s*\(*\s*{name}\b"
+_WIDE_MEMBER = rf"\(\s*({_WIDE})\s*\*\s*\)\s*\(*&\s*(\w+)\s*(->|\.)\s*({{members}})\b(?!\s*(?:->|\.|\[))"
+_NUMBER_OFFSET = re.compile(
+    r"\(\s*(?:u?intptr_t|size_t|unsigned\s+long|long|ulong)\s*\)\s*\(?\s*(&?)\s*([A-Za-z_]\w*)\s*\)?\s*\+\s*(?:[4-9]|[1-9]\d|0[xX])"
+)
 _FROM_START = (
     rf"&\s*(\w+)\s*(->|\.)\s*({{members}})\s*\)*\s*-\s*\(\s*{_SCALAR}\s*\*\s*\)\s*\(?\s*&?\s*\1\b(?!\s*(?:->|\.))"
 )
@@ -57,6 +62,28 @@ def find(code: Code, subject: Subject) -> Iterator[OrderUse | Unresolved]:
     yield from _pointers(code, subject, objects)
     yield from _sizes(code, subject, objects)
     yield from _distances_from_start(code, subject)
+    yield from _wide_members(code, subject)
+    yield from _numbers(code, objects)
+
+
+def _wide_members(code: Code, subject: Subject) -> Iterator[OrderUse]:
+    """Yield `*(long *)&p->member` where the type is larger than the member."""
+    for match in re.finditer(_WIDE_MEMBER.format(members=subject.member_pattern), code.text):
+        field = subject.struct.fields[subject.member_at[match[4]]]
+        bits = scalar_bits(match[1], subject.struct.target.pointer_size)
+        is_alone = bits is not None and not field.dims and field.name is not None
+        is_wider = is_alone and (bits or 0) > (field.bit_size or bits or 0)
+        if is_wider and is_own(code, subject, match[2], match[3], match.start()) is not False:
+            text = f"`{match[4]}` is read or written as a larger `{match[1]}`"
+            yield OrderUse("scalar-cast", code.path, code.line(match.start()), text)
+
+
+def _numbers(code: Code, objects: _Objects) -> Iterator[OrderUse | Unresolved]:
+    """Yield `(uintptr_t)p + 8`."""
+    for match in _NUMBER_OFFSET.finditer(code.text):
+        owned = objects.owns(match[1], match[2], match.start())
+        if owned is not False:
+            yield _use(code, match.start(), "a number of bytes leads to a place in the struct", owned)
 
 
 class _Objects:

@@ -180,6 +180,7 @@ def _search_text(path: str, raw: str, subject: Subject, expansions: Expansions) 
     words = frozenset((*subject.names, *subject.member_at, *expansions.callers))
     uses.macros = expansion.with_structure(own, words)
     uses.macros.update(typedefs.pointers(code.text, subject))
+    uses.aliases |= typedefs.aliases(code.text, subject)
     uses.arrays = typedefs.arrays(code.text, subject)
     parts: list[object] = []
     if is_own or (definitions and subject.struct.source is None):

@@ -19,7 +19,9 @@ def _declarators(text: str, subject: Subject) -> list[tuple[str, str, int]]:
     pattern = rf"\btypedef\s+(?:const\s+)?({types})(?:\s+const)?([^;{{}}()]{{1,400}});"
     inner = dict(subject.arrays)
     body = rf"\btypedef\s+struct\s+{re.escape(subject.tag or '')}\s*\{{[^{{}}]*\}}([^;{{}}()]{{1,400}});"
-    heads = [(match[2], inner.get(match[1], 0)) for match in re.finditer(pattern, text)]
+    backwards = rf"(?:{types})\s+typedef\b([^;{{}}()]{{1,400}});"
+    heads = [(match[1], 0) for match in re.finditer(backwards, text)]
+    heads += [(match[2], inner.get(match[1], 0)) for match in re.finditer(pattern, text)]
     heads += [(match[1], 0) for match in re.finditer(body, text)] if subject.tag else []
     return [
         (" ".join(found[1].split()), found[2], found[3].count("[") + dims)
@@ -45,6 +47,14 @@ def pointers(text: str, subject: Subject) -> dict[str, tuple[MacroText, ...]]:
             if found is not None and not found[3]:
                 made[found[2]] = (MacroText(None, f"{match[1]} {found[1]}"),)
     return made
+
+
+def aliases(text: str, subject: Subject) -> frozenset[str]:
+    """Return the typedefs of the type itself, also of other typedefs of it."""
+    if "typedef" not in text:
+        return frozenset()
+    found = _declarators(text, subject)
+    return frozenset(name for stars, name, dims in found if not stars and not dims) - set(subject.names)
 
 
 def arrays(text: str, subject: Subject) -> frozenset[tuple[str, int]]:
