@@ -54,8 +54,14 @@ def folder(tmp_path):
     return tmp_path
 
 
-def survey(folder, *words: str, store: str = "store", rules: tuple[str, ...] = ("--rules", "rules.toml"), **environment: str):
-    workers = () if "--workers" in rules else ("--workers", "1")
+ONE = ("--workers", "1")
+
+
+def survey(
+    folder, *words: str, store: str = "store", rules: tuple[str, ...] = ("--rules", "rules.toml"), workers: tuple[str, ...] = ONE,
+    **environment: str,
+):
+    workers = () if "--workers" in rules else workers
     done = run("survey", *words, "--store", store, *rules, *workers, "--format", "json", cwd=folder, **environment)
     assert done.stdout, done.stderr
     return done.returncode, json.loads(done.stdout)
