@@ -19,11 +19,13 @@ from layoutlint.model.uses import Effect, plain_name, struct_key
 from layoutlint.readers.bodies import Bodies
 
 _ONE_PER_PROCESSOR, _ON_STACK = 0.02, 0.02
-_UNGUARDED_IN_KERNEL, _UNGUARDED = 0.1, 0.005
+_UNGUARDED = 0.005
 """What is left of a score for objects that others seldom see: one for each processor; variables of functions;
-objects without a lock or an atomic, which one thread uses at a time. Much of a program has one thread."""
+in a program, objects without a lock or an atomic, which one thread uses at a time."""
 _PLAIN = 0.1
-"""What is left for a plain store outside kernels: most of a program's data has one thread."""
+"""What is left for a plain store to an object without a lock: it has one owner, who hands it on (a packet, a
+request), even if a counter of references is in it. Outside kernels, for every plain store: most of
+a program's data has one thread."""
 _STRUCT = re.compile(r"struct (\w+)$")
 
 
@@ -82,9 +84,10 @@ class Analysis(Record, frozen=True, dict=True):
         """Return how hot the uses of the fields of a struct are that has a key."""
         fields = tuple(ranking.traffic(struct, self.uses[key], self.heat))
         share, is_kernel = self._shared_share(key), self.bodies.is_kernel
-        if not any(each.written > 0 and each.kind is not Effect.WRITE for each in fields):
-            share *= _UNGUARDED_IN_KERNEL if is_kernel else _UNGUARDED
-        return StructTraffic(fields, share, 1.0 if is_kernel else _PLAIN)
+        kinds = {each.kind for each in fields if each.written > 0}
+        if not is_kernel and kinds <= {Effect.WRITE}:
+            share *= _UNGUARDED
+        return StructTraffic(fields, share, 1.0 if is_kernel and Effect.LOCK in kinds else _PLAIN)
 
     @cached_property
     def _keys_by_name(self) -> dict[str, list[str]]:

@@ -20,6 +20,8 @@ _ALLOCATES = re.compile(
     r"(?:^|_)(?:[kvdmz]*alloc\w*|calloc|malloc|kzalloc\w*|kmem_cache_alloc\w*|zalloc\w*|k?memdup\w*)(?:$|_)"
 )
 """In the name of a function that returns a new object."""
+_PER_CPU = re.compile(r"(?:^|_)(?:percpu|pcpu)(?:_|$)")
+"""In the name of a function that returns an object for each processor."""
 
 _Uses = dict[tuple[str, str, Effect], list[float]]
 """By struct, path and effect: the weight, whether in a loop, and the line."""
@@ -58,9 +60,12 @@ class Program:
         self.on_stack = {name for function in self.functions.values() for name in function.locals}
         """The structs of which functions have variables."""
         self.allocated = {
-            struct for each in self.functions.values() for maker, struct in each.made if self.is_new(maker)
+            struct
+            for each in self.functions.values()
+            for maker, struct in each.made
+            if self.is_new(maker) and not _PER_CPU.search(plain_name(maker))
         }
-        """The structs of objects that functions allocate."""
+        """The structs of objects that functions allocate, apart from those for each processor."""
 
     def _find_stored(self, stored: Iterable[tuple[str, Spot | None]]) -> dict[Spot, tuple[str, ...]]:
         """Return the functions that each field can hold."""

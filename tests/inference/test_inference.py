@@ -12,6 +12,7 @@ from layoutlint.inference.phases import Phase, phase_of
 from layoutlint.inference.program import Program
 from layoutlint.intent.toml import rule_file
 from layoutlint.model.reading import ReadOptions
+from layoutlint.model.record import replace
 from layoutlint.model.uses import Effect, FunctionEffect, plain_name
 from layoutlint.readers import bodies
 
@@ -153,6 +154,31 @@ PER_CPU = """
 MINE = "int main(void) {{ {} }} void f(struct s *x) {{ spin_lock(&x->lock); x->c = x->a; }}"
 
 
+OWNED = """
+struct refcount { int v; }; void refcount_inc(struct refcount *);
+struct packet { long data; struct refcount users; long pad[4]; long %s };
+void f(struct packet *x) { x->data = 1; refcount_inc(&x->users); %s }
+long g(struct packet *x) { return x->pad[0]; }
+struct packet one; int main(void) { f(&one); return g(&one); }
+"""
+
+
+@pytest.mark.parametrize(("field", "work", "is_kernel", "plain"), [
+    ("end;", "", True, 0.1),  # the owner stores: a counter of references makes no others wait
+    ("end; lock_t lock;", "spin_lock(&x->lock);", True, 1.0),
+    ("end; lock_t lock;", "", True, 0.1),  # nobody takes the lock
+    ("end; lock_t lock;", "spin_lock(&x->lock);", False, 0.1),
+])  # fmt: skip
+def test_what_a_plain_store_counts(tmp_path, field, work, is_kernel, plain):
+    found, _ = analysis(tmp_path, OWNED % (field, work))
+    found = replace(found, bodies=replace(found.bodies, is_kernel=is_kernel))
+    (struct,) = (each for each in found.bodies.structs if each.name == "packet")
+    traffic = found.traffic(*found.struct_keys(struct), struct)
+    weights = {each.part.path: traffic.weight(each) for each in traffic.fields if each.writes}
+    assert weights["data"] == pytest.approx(plain)
+    assert weights["users"] == 1.0
+
+
 @pytest.mark.parametrize(("text", "is_shared"), [
     ("_Thread_local struct s mine;", False),
     ("#define __percpu\nstruct t { struct s __percpu *each; };", False),
@@ -161,6 +187,8 @@ MINE = "int main(void) {{ {} }} void f(struct s *x) {{ spin_lock(&x->lock); x->c
     ("_Thread_local struct s *mine;", True),  # a pointer: the objects can be anybody's
     ("_Thread_local struct s mine; struct t { int b; struct s in; }; int h(struct t *x) { return x->b; }", True),
     ("struct t { int b; struct s in; }; int h(struct t *x) { return x->b; }", True),
+    ("#define __percpu\nvoid *pcpu_alloc_all(int); struct t { struct s __percpu *each; };\n"
+     "void g(struct t *x) { struct s *own = pcpu_alloc_all(9); x->each = own; }", False),
     # each variable counts by itself, in any order and whatever the macro is called
     ("_Thread_local struct s mine; struct s everybody;", True),
     ("static struct s everybody[2]; static __thread struct s mine;", True),
