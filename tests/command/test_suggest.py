@@ -318,3 +318,12 @@ def test_other_configurations_are_named(tmp_path):
     notes = document(tmp_path, text)["notes"]
     assert [note for note in notes if "ring.h, line 8" in note and "this configuration only" in note]
     assert not [note for note in document(tmp_path, RING)["notes"] if "configuration" in note]
+
+
+def test_a_struct_without_a_name_that_moves_as_one_is_named(tmp_path):
+    text = "struct ring {\n\tstruct {\n\t\tlong head;\n\t\tlong tail;\n\t\tlong spare[16];\n\t};\n\tlong end;\n};\n"
+    result = suggest(tmp_path, text, "--width", "500")
+    assert result.returncode == 1
+    assert "orders of the members inside it were not searched" in result.stdout
+    plain = text.replace("\tstruct {\n", "\tlong a;\n").replace("\t};\n", "")
+    assert "not searched, and can keep" not in suggest(tmp_path, plain).stdout

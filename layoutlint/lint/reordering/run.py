@@ -20,6 +20,7 @@ from layoutlint.lint.reordering.joint_search import JointSearch, joint_search
 from layoutlint.lint.reordering.patching import with_patch
 from layoutlint.model.record import replace
 from layoutlint.model.structs import Source as StructSource
+from layoutlint.model.structs import fields_in_braces
 from layoutlint.phrases import quantity
 from layoutlint.randstruct.c_abi import CannotLayOut
 from layoutlint.suggestion.arrangement import Arrangement
@@ -47,9 +48,26 @@ def best_order(subjects: Sequence[Subject], label: str, request: Request) -> Sug
     result = search.best(request)
     if result.status == "infeasible" or (result.status == "unknown" and search.has_rules):
         result = _with_alternatives(search, result, request)
+    if result.status == "infeasible" and (note := _unopened_note(result)):
+        result = replace(result, notes=(*result.notes, note))
     if request.alternative:
         result = _choose(result, request.alternative)
     return with_patch(search.arranged, _without_claim(result))
+
+
+def _unopened_note(result: Suggestion) -> str:
+    """Return what was not searched of the fields that contradicting rules name: orders inside a member."""
+    core = {rule.id for rule in result.core}
+    places = [place for one in result.rules if one.rule.id in core for place in one.before.evidence]
+    paths = {place.path.split(".")[0].split("[")[0] for place in places}
+    for field in result.struct.fields:
+        inner = {path.split(".")[0] for path, _ in fields_in_braces(field.members)}
+        if field.name is None and field.aggregate == "struct" and len(inner) > 1 and inner & paths:
+            return (
+                "a struct without a name moves as one: orders of the members inside it were not searched, "
+                "and can keep the rules"
+            )
+    return ""
 
 
 def _choose(result: Suggestion, number: int) -> Suggestion:
