@@ -110,4 +110,4 @@ def test_a_repository_without_files(tmp_path):
     git(tmp_path, "clone", "-q", "--bare", str(tmp_path / "made"), "bare.git")
     for words in (("check", "--staged"), ("check", "--since", "HEAD"), ("diff", "--git", "HEAD..HEAD"), ("bisect", "x", "HEAD..HEAD")):
         done = run(*words, cwd=tmp_path / "bare.git")
-        assert (done.returncode, "is a bare repository" in done.stderr) == (2, True), done.stderr
+        assert (done.returncode, "is in a bare repository" in done.stderr) == (2, True), done.stderr

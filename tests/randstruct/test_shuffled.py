@@ -177,7 +177,7 @@ def seed_words(mode, seed):
 
 CONTRADICTIONS = [
     # build, options, exit status, what is said
-    ("module", seed_words("gcc-full", OTHER), 3, "a seed that has the SHA-256 " + sha256(SEED.encode()).hexdigest()),
+    ("module", seed_words("gcc-full", OTHER), 3, "the seed of SHA-256 " + sha256(SEED.encode()).hexdigest()),
     ("module", seed_words("clang", SEED), 2, "--randstruct clang: "),
     ("module_of_clang", seed_words("clang", SEED), 2, "clang's debug information has the order of its build: leave --randstruct out"),
     ("full", ("--randstruct", "gcc-performance", "--kernel-version", "6.12"), 2, "was built with gcc-full"),

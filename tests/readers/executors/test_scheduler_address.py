@@ -103,10 +103,10 @@ def _listen(answer: bytes | None) -> str:
 IMPOSTORS = [
     # protocol, what listens there answers, what the message has
     ("tcp", None, "no scheduler of Dask answers within 10 s"),
-    ("tcp", b"HTTP/1.1 400 Bad Request\r\n\r\n", "is no scheduler of Dask, or of another version"),
+    ("tcp", b"HTTP/1.1 400 Bad Request\r\n\r\n", "is not a Dask scheduler, or has another version"),
     ("tcp", b"", "scheduler of Dask"),
-    ("tcp", bytes(100), "scheduler of Dask"),
-    ("tcp", b"\xff" * 4096, "scheduler of Dask"),
+    ("tcp", bytes(100), "Dask scheduler"),
+    ("tcp", b"\xff" * 4096, "Dask scheduler"),
     ("tls", b"", "no certificates: set distributed.comm.tls.ca-file"),
 ]
 
