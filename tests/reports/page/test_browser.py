@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
@@ -80,6 +81,14 @@ def test_pairs_of_lines_have_twice_the_bases(driver, page):
     open_rule(driver, "pairs")
     failing = [8 * number for number, (_, verdict, *_) in enumerate(driver.execute_script(SLIDE)) if verdict == "fails"]
     assert failing == finding["placements"]["bases"]
+
+
+def test_a_finding_says_what_it_rests_on(driver, page):
+    browser.visit(driver, page[0])
+    driver.execute_script(OPEN, "#finding-list > li > details", 0)
+    driver.execute_async_script("setTimeout(arguments[0], 200)")
+    text = driver.execute_script("return document.querySelector('#finding-list > li').innerText")
+    assert re.search(r"Rests on\s+declared: rule file, \S+:1", text), text
 
 
 def test_filters(driver, page):

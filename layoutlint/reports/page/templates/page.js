@@ -291,6 +291,11 @@ function paragraphs(pairs) {
   return el("dl", {}, pairs.filter(([, text]) => text).flatMap(([name, text]) => [el("dt", {}, name), el("dd", {}, coded(text))]));
 }
 
+function originText(each) {
+  const against = each.support === "supports" ? "" : ` (${each.support})`;
+  return [`${each.origin}${against}: ${each.text}`, each.report, each.date, place(each.file, each.line)].filter(Boolean).join(", ");
+}
+
 function findingItem(data, judged) {
   const { finding, struct, at } = judged;
   const where = place(at.file, at.line), notes = [finding.severity, finding.state, finding.suppressed ? "suppressed" : null].filter(Boolean).join(", ");
@@ -298,6 +303,7 @@ function findingItem(data, judged) {
   return el("li", {}, lazy(summary, () => [
     paragraphs([["What", finding.message], ["Why", finding.why], ["To do", finding.advice], ["Suppressed", finding.suppressed], ["Placed", finding.placements.basis], ["Fails at", judged.possible.length && finding.placements.bases.length ? `byte ${few(finding.placements.bases)} of a line; objects can start at ${few(judged.possible)}` : ""], ["Stated by", `${finding.intent.by} ${place(finding.intent.file, finding.intent.line)}`], ["In", [finding.input, ...finding.also].join(", ")]]),
     finding.placements.orders ? el("p", {}, `The order of fields is random; it fails in ${(finding.placements.orders.share * 100).toFixed(1)} % of the placements of all orders. One order is drawn.`) : null,
+    finding.origins.length ? el("div", {}, el("h3", {}, "Rests on"), el("ul", {}, finding.origins.map((each) => el("li", {}, coded(originText(each)))))) : null,
     finding.evidence.length ? el("div", {}, el("h3", {}, "Evidence"), el("ul", {}, finding.evidence.map((text) => el("li", {}, coded(text))))) : null,
     struct === null ? null : structMap(data, data.structs[struct], [judged]),
   ]));
