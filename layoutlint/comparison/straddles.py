@@ -52,7 +52,8 @@ def straddle_count(struct: Struct) -> int:
 
 
 def _fits(place: Place, line_size: int) -> bool:
-    return (place.bit_size or 0) <= line_size * 8
+    """Return whether one line can hold a field; not one of unknown or any size."""
+    return place.bit_size is not None and not place.is_flexible and place.bit_size <= line_size * 8
 
 
 def _lines(place: Place | None, line_size: int) -> range:

@@ -36,6 +36,8 @@ CHANGES: dict[str, tuple[str, str, list[str], dict[str, Any]]] = {
     "a part of a struct that no line can hold any more": (
         "long a[7]; struct { struct pair p; long d[5]; } in;", "long a[7]; struct { struct pair p; long d[9]; } in;",
         ["112 -> 144 bytes, 2 -> 3 lines"], {"straddles": []}),
+    "an array that may have any length now": (
+        "long a[7]; char b[16];", "long a[7]; char b[];", ["72 -> 56 bytes"], {"straddles": []}),
     "the size": ("long a; char b[8];", "long a; char b[9];", ["16 -> 24 bytes"], {"size": [16, 24], "straddles": []}),
     "the lines": ("long a[8];", "long a[9];", ["64 -> 72 bytes, 1 -> 2 lines"], {"lines": [1, 2]}),
     "the holes": ("int a; int b; long c;", "int a; long c;", ["holes 0 -> 4"], {"hole_bits": [0, 32], "size": [16, 16]}),

@@ -122,7 +122,7 @@ MISTAKES = [
      ["3: two builds are called `a-b`: the other is in line 7"]),
     ("no input", "[build.one]\ntarget = 'arm'\n", ["1: build `one` has no `input`, and the command line names none"]),
     ("empty input", "[build.one]\ninput = ''\n[build.two]\ninput = []\n",
-     ["2: `input` is empty", "4: `input` is empty"]),
+     ["2: `input` is empty", "4: `input` is empty: give strings"]),
     ("target and flags", f"{ONE}target = 'arm'\nflags = ['--target=s390x-linux-gnu']\n",
      ["1: `target` of build `one` is `arm`, and its `flags` have --target=s390x-linux-gnu"]),
     ("target and flags of axes", "[defaults]\ninput='a.h'\nflags=['-target', 'arm-linux-gnueabi']\n[axis.m.s390x]\ntarget='s390x'\n[axis.n.a]\n[axis.n.b]\n",
