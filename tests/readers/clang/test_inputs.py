@@ -319,3 +319,16 @@ def test_structs_that_a_configuration_shuffles(tmp_path):
         "holder": f"include/linux/shuffled.h:2: {by}",
         "points": None,
     }
+
+
+def test_a_tree_that_was_configured_without_shuffling_is_read_with_marks(tmp_path):
+    """Linux 6.17 and later: kbuild includes a header first that only a shuffled build generates."""
+    path, _ = plain_headers(tmp_path)
+    lay(path, {
+        "include/linux/shuffled.h": SHUFFLED,
+        "include/linux/compiler-version.h": "#ifdef RANDSTRUCT\n#include <generated/randstruct_hash.h>\n#endif\n",
+        "include/linux/compiler_types.h": "#ifdef RANDSTRUCT\n#define __randomize_layout __attribute__((randomize_layout))\n#endif\n",
+    })  # fmt: skip
+    reading = clang.read(str(path), Wanted(frozenset(["marked"])), ReadOptions(with_marks=True))
+    (marked,) = reading.structs
+    assert (marked.problem, marked.bit_size) == (None, 64)
