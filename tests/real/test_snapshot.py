@@ -54,4 +54,4 @@ def test_what_a_later_kernel_changed(kernel, tmp_path):
     done = run("check", kernel("newest"), "--snapshot", "k.json", "--no-packs", "--format", "json", cwd=tmp_path)
     (finding,) = json.loads(done.stdout)["findings"]
     assert (done.returncode, finding["rule"], finding["outcome"]) == (1, "snapshot/address_space", "broken")
-    assert "192 -> 152 bytes; resized `invalidate_lock`: 40 -> 32 bytes, because struct rw_semaphore changed" in finding["message"]
+    assert "192 -> 152 bytes, fields across two lines 0 -> 1; resized `invalidate_lock`: 40 -> 32 bytes, because struct rw_semaphore changed" in finding["message"]

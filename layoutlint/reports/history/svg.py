@@ -141,7 +141,7 @@ def _column(build: Build, label: str, x: int, hues: dict[str, int], scale: _Scal
         title = f"<title>{escape(f'{place.path}: {place.extent}')}</title>"
         yield f'<rect class="field"{numbers}{_fill(place.path, hues, 0.45)}>{title}</rect>'
         if bottom - top >= _LEAST_TEXT_HEIGHT:
-            yield _text(x + 5, min(top + 11, (top + bottom) / 2 + 3), _fit_column(name), "")
+            yield _text(x + 5, min(top + 11, (top + bottom) / 2 + 2), _fit_column(name), "")
 
 
 def _bands(history: History, number: int, hues: dict[str, int], scale: _Scale) -> Iterator[str]:
