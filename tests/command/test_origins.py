@@ -145,7 +145,7 @@ PROFILES = [
     (f"{LINE}.line_size", 128, "declared", None, ""),
     (f"{LINE}.contradicting_code", ["f"], "declared", "possible", "if the line is one of this struct"),
     (f"{LINE}.fields.0.offset", 60, "declared", "other-layout", "`gfp_mask` was at 60 with 4 bytes, and is at 64 with 4 bytes"),
-    (f"{LINE}.fields.0.path", "gone", "declared", "other-layout", "there is no `gone` here"),
+    (f"{LINE}.fields.0.path", "gone", "declared", "other-layout", "it has no `gone`"),
     (f"{LINE}.fields.0.path", "*", "declared", "other-layout", "it has no `*`"),
     ("structs.0.size", 8, "declared", "other-layout", "the struct had 8 bytes"),
     ("structs.0.name", "inode", "declared", None, ""),
