@@ -132,7 +132,7 @@ class Tree(Record, frozen=True):
         if self.arch == "arm":
             words += [f"-D__LINUX_ARM_ARCH__={n}" for name, n in _ARM_VERSIONS if name in self.config][:1]
         words += [f"-I{folder}" for folder in self.folders]
-        # compiler-version.h only makes kbuild compile again, by headers that this build may not have generated.
+        # compiler-version.h only makes kbuild compile again, by headers that a build may lack.
         for header in ("kconfig.h", "compiler_types.h"):
             path = os.path.join(self.source, "include/linux", header)
             words += ["-include", path] if files.exists(path) else []
