@@ -224,13 +224,6 @@ def options(flags: tuple[str, ...] = ()) -> Options:
     return Options(read=ReadOptions(flags=(TARGET, *flags), with_marks=True))
 
 
-def names() -> list[str]:
-    """The structs in breaking cases of the shipped packs."""
-    every = (case for _, cases in case_file.load_all(rule_file.shipped_packs()) for case in cases)
-    rules = (each.rule for case in every for each in case.expectations if each.outcome in FAILING)
-    return sorted({rule.struct for rule in rules if not is_pattern(rule.struct)})
-
-
 def rows(folder: Path, names: Sequence[str] = ()) -> Iterator[Row]:
     """Yield a row for each struct in a breaking case of the shipped packs; `names` limits the structs."""
     for pack, cases in case_file.load_all(rule_file.shipped_packs()):

@@ -173,8 +173,8 @@ def compare(folder: Path, count: int, seed: int) -> Counter[str]:
     return used
 
 
-def test_four_changes(tmp_path):
-    used = compare(tmp_path, 4, 0)
+def test_eight_changes(tmp_path):
+    used = compare(tmp_path, 8, 0)
     assert used["again"] > 0, used
 
 

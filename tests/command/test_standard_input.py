@@ -67,7 +67,7 @@ def test_check(folder, text, words, status, said):
 
 def test_it_is_judged_like_a_file(folder):
     """In every format, the file and the text differ in their names alone."""
-    for name in ("json", "concise"):
+    for name in ("json", "sarif", "github", "concise"):
         words = ("--rules", "r.toml", "--format", name)
         by_name = run("check", "q.h", *words, cwd=folder).stdout
         by_text = run("check", "-", *words, cwd=folder, given=(folder / "q.h").read_bytes()).stdout

@@ -12,7 +12,7 @@ pytestmark = pytest.mark.real
 CASES = (
     # Each command on one kernel: what decodes differently is in the fast tests, and the source takes 15 times as long.
     ("cloud", "show", "--format", "json", "--all", "--expand"),
-    ("cloud", "containers", "--format", "json", "rw_semaphore"),
+    ("next", "containers", "--format", "json", "rw_semaphore"),
     ("next-arm64", "check", "--format", "json"),
 )
 

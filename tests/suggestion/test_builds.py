@@ -31,13 +31,13 @@ def faults(some: list[Variants], folder: Path) -> list[str]:
         for name in ("wide", "narrow", "third")
     }
     results = [(each, compare(each, layouts, folder)) for each in some]
-    assert sum(found is not None for _, found in results) > len(some) * 0.7
+    assert sum(found is not None for _, found in results) > len(some) * 0.8
     return [f"{fault}\n{each.text}\n{each.base.rules}" for each, found in results for fault in found or ()]
 
 
 def test_common_orders_are_the_best_of_all_orders(tmp_path):
     made = (variants(seed, 3, 4) for seed in itertools.count(300))
-    assert faults(list(itertools.islice(filter(None, made), 4)), tmp_path) == []
+    assert faults(list(itertools.islice(filter(None, made), 6)), tmp_path) == []
 
 
 @pytest.mark.exhaustive
@@ -54,7 +54,7 @@ TWO_BUILDS = '[build.one]\ninput = "one.h"\n[build.two]\ninput = "two.h"\n'
 
 def test_builds_that_declare_other_orders_have_the_best_common_one(tmp_path):
     needed = 0
-    for seed in range(5):
+    for seed in range(8):
         chance = random.Random(seed)
         lengths = {name: chance.choice(ARRAYS) for name in TYPES}
         lacking = chance.choice([*TYPES, ""])
@@ -66,7 +66,7 @@ def test_builds_that_declare_other_orders_have_the_best_common_one(tmp_path):
         if best is not None:
             assert (len(made["moves"]), _moves(made["order"], declared, lengths, pairs)) == (best, best), seed
             needed += best > 0
-    assert needed > 1
+    assert needed > 2
 
 
 def _moves(order, declared, lengths, pairs) -> int | None:
