@@ -35,6 +35,15 @@ _BYTES_FROM = (
 _TO_OBJECT = re.compile(
     rf"\s*\*\s*\)\s*\(\s*\(\s*{_BYTES}\s*\*\s*\)\s*\(?\s*\w+\s*\)?\s*[+-]\s*{_NUMBER}\s*\)"
 )
+_BYTES_BY_NAME = (
+    rf"(?<!\*)(?<!\*\()\(\s*{_BYTES}\s*\*\s*\)\s*\(?\s*(&?)\s*(\w+)\s*\)?\s*\+\s*\(*\s*"
+    r"(?!sizeof\b)[A-Za-z_]"
+)
+"""A single byte, `*((char *)p + n)`, is a use that `objects` finds."""
+_TO_OFFSET = re.compile(r"[^;]{0,200}?(?:offsetof|sizeof)\b")
+_COMPARED = re.compile(
+    r"\s*(?:<=?(?!<)|>=?(?!>))\s*(?:\([^()]*\*\s*\)\s*)?&\s*\w+\s*(?:->|\.)\s*(\w+)(?!\s*(?:->|\.|\[))"
+)
 _OPENS_CAST = re.compile(r"\(\s*(?:const\s+)?$")
 _ASSEMBLY = re.compile(r"\b(?:__)?asm(?:__)?\s*(?:(?:__)?(?:volatile|goto|inline)(?:__)?\s*)*\(")
 _DISPLACEMENT = re.compile(r"\b(?:0x[0-9a-f]+|[1-9]\d*)\s*\(\s*%|\[\s*%\w+\s*(?:,\s*#?|\+)\s*[1-9]")
@@ -79,6 +88,7 @@ def _pointer_steps(code: Code, subject: Subject) -> Iterator[OrderUse | Unresolv
         start, end = match.span()
         if _CLOSES.match(code.text, end) and _OPENS_GROUP.search(code.text, max(0, start - 20), start):
             end = code.text.index(")", end) + 1
+        yield from _compared_addresses(code, subject, match, end)
         if _STEP.match(code.text, end) is None or _BINARY.search(code.text, max(0, start - 20), start):
             continue
         place = subject.member_at[match[3]]
@@ -98,6 +108,24 @@ def _pointer_steps(code: Code, subject: Subject) -> Iterator[OrderUse | Unresolv
             )  # fmt: skip
         elif other is None and not subject.struct.fields[place].dims:
             yield _index_use(code, subject, match.start(), place)
+
+
+def _compared_addresses(
+    code: Code, subject: Subject, match: re.Match[str], end: int
+) -> Iterator[OrderUse | Unresolved]:
+    """Yield `&p->a < &p->b`, where `match` is the first address."""
+    compared = _COMPARED.match(code.text, end)
+    other = None if compared is None else subject.member_at.get(compared[1])
+    place = subject.member_at[match[3]]
+    if other is None or other == place:
+        return
+    owned = is_own(code, subject, match[1], match[2], match.start())
+    members = tuple(subject.members[at] for at in sorted((place, other)))
+    text = f"the addresses of `{members[0]}` and `{members[1]}` are compared"
+    if owned is None:
+        yield Unresolved(code.line(match.start()), f"whether {text}", members, "order")
+    elif owned:
+        yield OrderUse("member-range", code.path, code.line(match.start()), text, members, "order")
 
 
 def _index_use(code: Code, subject: Subject, at: int, place: int) -> OrderUse:
@@ -145,7 +173,7 @@ def _elements_outside(code: Code, subject: Subject) -> Iterator[OrderUse]:
             )  # fmt: skip
 
 
-def _byte_offsets(code: Code, subject: Subject) -> Iterator[OrderUse]:
+def _byte_offsets(code: Code, subject: Subject) -> Iterator[OrderUse | Unresolved]:
     """Yield the places that a number of bytes gives: `(char *)p + 4`, `(struct ring *)((char *)p - 4)`."""
     if not re.search(rf"\(\s*{_BYTES}\s*\*", code.text):
         return
@@ -154,6 +182,11 @@ def _byte_offsets(code: Code, subject: Subject) -> Iterator[OrderUse]:
         is_offset = int(match[3], 0) > _MOST_TAG if match[3] else _names_member(subject, match[4])
         if is_offset and subject.is_type(meaning):
             yield _byte_use(code, match.start(), "a number of bytes leads to a place in the struct")
+    for match in re.finditer(_BYTES_BY_NAME, code.text):
+        meaning = (code.own_type if match[1] else code.pointed_type)(match[2], match.start())
+        if subject.is_type(meaning) and _TO_OFFSET.match(code.text, match.end() - 1) is None:
+            text = f"to which place in the struct a number of bytes from `{match[2]}` leads"
+            yield Unresolved(code.line(match.start()), text)
     for start, end in code.types(subject.type_pattern):
         if _TO_OBJECT.match(code.text, end) and _OPENS_CAST.search(code.text, max(0, start - 20), start):
             yield _byte_use(code, start, "a number of bytes leads from a member to the struct")

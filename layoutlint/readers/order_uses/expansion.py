@@ -24,14 +24,15 @@ _OPTIONAL = re.compile(r"\b__VA_OPT__\s*\(([^()]*(?:\([^()]*\)[^()]*)*)\)")
 _OPENS = re.compile(r"\s*\(")
 _STOPS = re.compile(r"[()\[\]{},]")
 _STRUCTURE = re.compile(r"[{}=,]|##|\b(?:struct|union|(?:__)?typeof\w*)\b|^\s*\.")
-_DEEPEST = 16
+_DEEPEST = 64
+"""The most macros that lead to one another; each takes three levels of calls."""
 _LARGEST_ARGUMENTS = 1 << 16
 LARGEST = 1 << 22
 """The most characters that the expansions in one text have."""
 
 
 class TooLarge(Exception):
-    """The expansions of a text are too large."""
+    """The expansions of a text are too large, or too deep."""
 
 
 class MacroText(NamedTuple):
@@ -75,18 +76,16 @@ def with_structure(macros: Table, words: frozenset[str]) -> dict[str, tuple[Macr
         for name, texts in macros.items()
         if any(_has_structure(each) or not words.isdisjoint(_WORD.findall(each.body)) for each in texts)
     }
-    inner = {
-        name: {word for each in texts for word in _WORD.findall(each.body)} for name, texts in macros.items()
-    }
-    for _ in range(_DEEPEST):
-        more = {
-            name: texts
-            for name, texts in macros.items()
-            if name not in chosen and not chosen.keys().isdisjoint(inner[name])
-        }
-        if not more:
-            break
-        chosen.update(more)
+    callers: dict[str, list[str]] = {}
+    for name, texts in macros.items():
+        for word in {word for each in texts for word in _WORD.findall(each.body)} & macros.keys():
+            callers.setdefault(word, []).append(name)
+    waiting = list(chosen)
+    while waiting:
+        for name in callers.get(waiting.pop(), ()):
+            if name not in chosen:
+                chosen[name] = macros[name]
+                waiting.append(name)
     return chosen
 
 
@@ -123,7 +122,7 @@ class _Expansion:
 
     def expand(self, text: str, active: frozenset[str], depth: int) -> str:
         if depth > _DEEPEST:
-            return text
+            raise TooLarge
         parts: list[str] = []
         at = 0
         for match in _WORD.finditer(text):

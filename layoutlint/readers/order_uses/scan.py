@@ -214,7 +214,7 @@ def _expand_macros(code: Code, raw: str, table: Table, parts: list[object]) -> l
         for variant in range(min(_MOST_VARIANTS, expansion.variants(code.text, table))):
             texts[expansion.expand(code.text, table, variant)] = None
     except expansion.TooLarge:
-        parts.append(Unresolved(1, "what the macros of this file make, which is too much text"))
+        parts.append(Unresolved(1, "what the macros of this file make, which is too much text or too deep"))
         return [code]
     return [code if text == code.text else Code(code.path, text, raw) for text in texts]
 

@@ -28,7 +28,7 @@ _MOST_EQUAL = 20
 """The most uses that are listed of those that forbid the same."""
 _MOST_MACROS = 2000
 """The most macros whose definitions are searched in files that do not name the struct."""
-_MOST_ROUNDS = 3
+_MOST_ROUNDS = 8
 """The most further searches for what typedefs and macros lead to."""
 _MOST_MACRO_SEARCHES = 3
 """The most further searches for macros that other macros name."""
@@ -101,6 +101,7 @@ class _Run:
         self._typedefs: dict[str, str] = {}
         self._bodies: dict[str, tuple[Leading, ...]] = {}
         self._macros_searched: frozenset[str] = frozenset()
+        self._has_more_names = False
         self._sentences: list[str] = list(c_sources.missing)
 
     def search(self, facts: tuple[OrderUse, ...]) -> Search:
@@ -148,6 +149,8 @@ class _Run:
             if not self._add_names():
                 break
             self._files = self._search(self._sources.files)
+        else:
+            self._has_more_names = self._add_names()
         self._add_macros(self._files)
         self._files = self._search_again({each.path for each in self._files if each.mentions})
         for _ in range(_MOST_MACRO_SEARCHES):
@@ -287,6 +290,9 @@ class _Run:
 
     def _unclear_uses(self) -> Iterator[OrderUse]:
         """Yield the places that the text does not show."""
+        if self._has_more_names:
+            text = "could not be looked at: typedefs and macros that lead to it through too many others"
+            yield OrderUse("unclear", next(each.path for each in self._files if each.mentions), None, text)
         for each in self._files:
             for place in each.unresolved:
                 text = f"could not be looked at: {place.text}"
@@ -381,7 +387,7 @@ class _Run:
         yield from self._other_languages()
         names = " or ".join(subject.names[:3])
         yield f"files that do not name {names}, and reach members through other structs"
-        yield "conversions through `void *` without a cast"
+        yield "conversions through `void *` without a cast, and what functions reach from a member's address"
 
     def _other_languages(self) -> Iterator[str]:
         naming: list[str] = []
