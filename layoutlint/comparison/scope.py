@@ -35,7 +35,6 @@ class Scope(Record, frozen=True):
             return True
         return any(reading.chosen is not None and reading.chosen.has_name(name) for reading in self.readings)
 
-
     @property
     def is_source(self) -> bool:
         """Whether it was read from C sources only."""

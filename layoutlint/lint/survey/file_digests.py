@@ -11,13 +11,12 @@ import hashlib
 import os
 import time
 from collections.abc import Iterator
-from uuid import uuid4
 
 from layoutlint import files
 from layoutlint.accesses import State, state_of
-from layoutlint.comparison.survey_tables import DIGESTS, Row
-from layoutlint.errors import UsageError
-from layoutlint.lint.survey.store import Store, Unwritable
+from layoutlint.comparison.survey_tables import DIGESTS
+from layoutlint.lint.survey.row_log import RowLog
+from layoutlint.lint.survey.store import Store
 from layoutlint.readers.cache.answers import is_proof
 
 _LARGEST = 1 << 36
@@ -41,13 +40,11 @@ class FileDigests:
     """The digests in a store, and those that are new. Memory grows with the number of files, by 200 bytes."""
 
     def __init__(self, store: Store) -> None:
-        self._store = store
         self._known: dict[bytes, tuple[str, str]] = {}
         """The state of a file as text, and its digest, by a digest of its path."""
         for row in store.rows(DIGESTS, ("path", "state", "digest")):
             self._known[bytes.fromhex(row["path"])] = row["state"], row["digest"]
-        self._rows: list[Row] = []
-        self._flushed = time.monotonic()
+        self._log = RowLog(store, DIGESTS, _BATCH, _BATCH_SECONDS)
 
     def digest(self, path: str) -> str:
         """Return the SHA-256 of a file, which is read unless its state is known; raises OSError."""
@@ -65,19 +62,11 @@ class FileDigests:
 
     def _add(self, key: bytes, state: str, digest: str) -> None:
         self._known[key] = state, digest
-        self._rows.append({"path": key.hex(), "state": state, "digest": digest})
-        if len(self._rows) >= _BATCH or time.monotonic() - self._flushed > _BATCH_SECONDS:
-            self.flush()
+        self._log.add({"path": key.hex(), "state": state, "digest": digest})
 
     def flush(self) -> None:
         """Write what is new. Raises UsageError."""
-        rows, self._rows = self._rows, []
-        self._flushed = time.monotonic()
-        if rows:
-            try:
-                self._store.write(DIGESTS, f"{time.time_ns():020d}-{uuid4().hex[:12]}", rows)
-            except Unwritable as error:
-                raise UsageError(str(error)) from error
+        self._log.flush()
 
 
 def _state(path: str) -> State:

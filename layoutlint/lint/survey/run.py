@@ -9,7 +9,6 @@ import time
 from collections import Counter
 from collections.abc import Generator, Iterator, Sequence
 from datetime import UTC, datetime
-from uuid import uuid4
 
 from layoutlint import __version__
 from layoutlint.comparison.survey_result import FailedTask, SurveyResult
@@ -31,8 +30,9 @@ from layoutlint.lint.options import Options
 from layoutlint.lint.survey import identity
 from layoutlint.lint.survey.file_digests import FileDigests, content_digest
 from layoutlint.lint.survey.identity import Identity
+from layoutlint.lint.survey.row_log import RowLog
 from layoutlint.lint.survey.rows import plain_text
-from layoutlint.lint.survey.store import Store, Unwritable
+from layoutlint.lint.survey.store import Store
 from layoutlint.lint.survey.task import Assignment, Plan, Summary, survey_input
 from layoutlint.model.reading import Progress, no_progress
 from layoutlint.model.record import Record, replace
@@ -113,7 +113,7 @@ class _Client:
         self._waiting: dict[bytes, list[tuple[str, Identity]]] = {}
         """By key, the inputs with the content of a task that runs."""
         self._started = time.monotonic()
-        self._log = _Log(store)
+        self._log = RowLog(store, RUNS, _BATCH, _BATCH_SECONDS)
         self._tally = _Tally()
 
     def _read_runs(self) -> None:
@@ -195,31 +195,6 @@ class _Client:
     def _note(self, row: Row, key: bytes) -> None:
         self._latest[_digest_of(row["input"])] = key
         self._log.add(row)
-
-
-class _Log:
-    """Writes the rows of `runs`, many to a file."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
-        self._rows: list[Row] = []
-        self._flushed = time.monotonic()
-
-    def add(self, row: Row) -> None:
-        """Keep a row, and write what waits if that is much or old. Raises UsageError."""
-        self._rows.append(row)
-        if len(self._rows) >= _BATCH or time.monotonic() - self._flushed > _BATCH_SECONDS:
-            self.flush()
-
-    def flush(self) -> None:
-        """Write what waits. Raises UsageError."""
-        rows, self._rows = self._rows, []
-        self._flushed = time.monotonic()
-        if rows:
-            try:
-                self._store.write(RUNS, f"{time.time_ns():020d}-{uuid4().hex[:12]}", rows)
-            except Unwritable as error:
-                raise UsageError(str(error)) from error
 
 
 class _Tally:
