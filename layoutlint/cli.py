@@ -76,7 +76,6 @@ _OTHER_WORDS = {
     "--ignore": _TURN_OFF,
     "--cflags": "Compiler flags follow `--`, after all other arguments: `-- -DNDEBUG`.",
     "--extra-arg": "Compiler flags follow `--`, after all other arguments: `-- -DNDEBUG`.",
-    "--struct": "Structs follow the input, without an option: `layoutlint show ring.h ring`.",
 }
 """Options that other tools or commands have, and what to write here."""
 _EXHAUSTED = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN)
@@ -266,9 +265,11 @@ def _exit_with(messages: tuple[str, ...], status: int) -> NoReturn:
 
 
 def _unknown_option_hint(error: click.ClickException, arguments: list[str]) -> str:
-    """Return how to write an option that is a compiler flag; empty for other mistakes."""
+    """Return what to write in place of an option that there is not; empty for other mistakes."""
     if not isinstance(error, click.NoSuchOption):
         return ""
+    if error.option_name == "--struct" and error.ctx is not None:
+        return _struct_hint(error.ctx)
     word = next((word for word in arguments if word.startswith(error.option_name)), error.option_name)
     if _MACHINE_OPTION.match(word):
         return "Inputs state their machine; C text takes a compiler flag: `-- --target=aarch64-linux-gnu`."
@@ -278,6 +279,14 @@ def _unknown_option_hint(error: click.ClickException, arguments: list[str]) -> s
         return other
     longer = [] if error.ctx is None else _options_like(error.option_name, error.ctx.command)
     return f"Did you mean {' or '.join(longer)}?" if longer else ""
+
+
+def _struct_hint(context: click.Context) -> str:
+    """Return how a command takes structs; empty for one that takes none."""
+    if not any("STRUCT" in parameter.make_metavar(context) for parameter in context.command.params):
+        return ""
+    example = _EXAMPLES.get(context.command_path.removeprefix("layoutlint "), "")
+    return f"Structs follow the input, without an option: `{context.command_path} {example}`."
 
 
 def _rule_file_hint(error: click.ClickException) -> str:

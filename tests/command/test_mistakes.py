@@ -174,6 +174,8 @@ OPTIONS = [
     ("a configuration file", "check ring.h --config rules.toml", 2, ["No such option '--config'", "`--rules FILE`"]),
     ("a rule to ignore", f"{CHECK} rules.toml --ignore sides", 2, ["No such option '--ignore'", '[override."ID"]']),
     ("the struct as an option", "show ring.h --struct ring", 2, ["No such option '--struct'", "`layoutlint show ring.h ring`"]),
+    ("the struct of a history as an option", "history ring.h ring.h --struct ring", 2,
+     ["Structs follow the input", "`layoutlint history vmlinux-6.1 vmlinux-6.12 address_space`"]),
     ("another format", f"{CHECK} rules.toml --format xml", 2, ["'xml' is not one of", "'json'"]),
     ("an output without a file", f"{CHECK} rules.toml --output sarif", 2, ["expected F=FILE", "sarif=report.sarif"]),
     ("an output in no folder", f"{CHECK} rules.toml --output sarif=no/such.sarif", 2, ["cannot write no/such.sarif: no such file or directory"]),

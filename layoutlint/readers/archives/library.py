@@ -138,7 +138,7 @@ class OpenArchive:
             if self._failure is not None:
                 raise self._failure from None
             message = error.msg.decode(errors="replace") if isinstance(error.msg, bytes) else error.msg
-            message = message or "it ends early, or its sizes contradict each other"
+            message = message or "libarchive states no cause: an early end, or contradicting sizes"
             raise Damage(message, (error.retcode or _FATAL) <= _FATAL) from error
 
 

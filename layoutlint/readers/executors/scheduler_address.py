@@ -48,7 +48,7 @@ def parse_address(text: str, *, allow_insecure: bool) -> SchedulerAddress:
         parts = urlsplit(text)
         host, port = parts.hostname, parts.port
     except ValueError as error:
-        raise UsageError(f"{text!r} is no address: {str(error).lower()}", _OPTION) from None
+        raise UsageError(f"{text!r} is not an address: {str(error).lower()}", _OPTION) from None
     has_more = parts.path or parts.query or parts.fragment or parts.username is not None
     if parts.scheme not in ("tls", "tcp") or not host or not host.isprintable() or has_more:
         raise UsageError(f"{text!r} is not an address such as tls://HOST:PORT or tcp://HOST:PORT", _OPTION)
