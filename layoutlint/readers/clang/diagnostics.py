@@ -18,6 +18,8 @@ _SPOILS = re.compile(
     r"|declaration does not declare anything"
 )
 """Warnings that an attribute, a pragma or a whole member had no effect on a layout."""
+_BOOL = "unknown type name 'bool'"
+_BOOL_REMEDY = "C has it since C23 (-std=gnu23), and before that in <stdbool.h>"
 _PREPROCESSOR = ("Lexical or Preprocessor Issue", "User-Defined Issue")
 FLAGS = (
     "-Wno-everything", "-Wunknown-attributes", "-Wignored-attributes", "-Wignored-pragmas", "-Wpragma-pack",
@@ -92,6 +94,8 @@ def _read(lib: Any, unit: int, raw: int, places: Places, remedies: Remedies | No
         message = f"`{construct}` is C++; {cplusplus.REASON}"
     elif missing is not None and remedies is not None:
         message = f"{message}; {remedies.remedy(missing)}"
+    elif message == _BOOL:
+        message = f"{message}; {_BOOL_REMEDY}"
     is_stop = category == _PREPROCESSOR[1] and severity >= libclang.ERROR
     is_cause = construct is not None or missing is not None or is_stop
     text = f"{location}{word}: {message}"

@@ -271,7 +271,15 @@ DOUBTFUL = [
     (("-fopenmp",), SWITCHED.format("_REENTRANT"), False),
     (("-fsanitize=safe-stack",), SWITCHED.format("__has_feature(safe_stack)"), False),
     (("-fno-asynchronous-unwind-tables",), SWITCHED.format("__GCC_HAVE_DWARF2_CFI_ASM"), False),
-]
+    *(
+        (("-std=gnu2x",), SWITCHED.format(f"__STDC_VERSION__ {comparison}"), is_alike)
+        for comparison, is_alike in (  # GCC 14 and clang 17 say 202000L, later ones 202311L
+            ("> 201710L", True), (">= 201112L", True), ("< 199901L", True), ("== 199901", True), (">= 202000L", True), ("< 202000L", True),
+            ("> 202000L", False), ("<= 202000L", False), ("== 202000L", False), (">= 202311L", False), ("> 202000", False),
+            (">= LIMIT", False), ("> 2017100L", False),
+        )
+    ),
+]  # fmt: skip
 
 
 @pytest.mark.one_in(2)

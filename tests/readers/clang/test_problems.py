@@ -22,6 +22,8 @@ SPOILT = [
     ("struct s { int a; } __aligned(64);", "t.h:1:31: error: expected parameter declarator"),
     ("struct s { int a; } __packed __aligned(8);", "t.h:1:20: error: expected ';' after struct"),
     ("struct s { foo_t a; int b; };", "t.h:1:12: error: unknown type name 'foo_t'"),
+    ("struct s { bool a; int b; };", "t.h:1:12: error: unknown type name 'bool'; "
+     "C has it since C23 (-std=gnu23), and before that in <stdbool.h>"),
     ("struct s { char a[N]; };", "t.h:1:19: error: use of undeclared identifier 'N'"),
     ("enum { M = NOT_THERE };\nstruct s { char a[M]; };", "t.h:1:12: error: use of undeclared identifier 'NOT_THERE'"),
     ("struct s { struct gone g; };", "t.h:1:24: error: field has incomplete type 'struct gone'"),
