@@ -41,7 +41,7 @@ class Bodies(Record, frozen=True):
     structs: tuple[Struct, ...]
     """The structs whose fields they use, each definition once."""
     variables: frozenset[str]
-    """The keys of the structs of variables outside of functions."""
+    """The keys of the structs of variables outside of functions, and of static ones in them."""
     per_cpu: frozenset[str]
     """The names of the structs of which each processor or thread has its own object."""
     units: int
@@ -121,7 +121,7 @@ def _merge(
         tuple(functions.values()),
         tuple(stored),
         tuple(structs[key] for key in sorted(structs)),
-        frozenset(name for each in units for name in each.variables),
+        frozenset(name for each in units for name in each.shared_variables()),
         frozenset(name for each in units for name in each.per_cpu),
         len(units),
         recalled,

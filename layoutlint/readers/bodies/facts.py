@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -16,6 +17,7 @@ BRANCH, _UNLIKELY = 0.5, 0.02
 _NOT = 10
 """CXUnaryOperator_LNot."""
 _MOST_LAYERS = 12
+_IS_PER_CPU = re.compile(r'section\("[^"]*percpu|\b(?:__thread|_Thread_local|thread_local)\b')
 _RECORDS = (libclang.STRUCT, libclang.UNION)
 
 
@@ -118,6 +120,11 @@ class Facts:
         type_ = self._lib.clang_getCanonicalType(self._lib.clang_getCursorType(cursor))
         pointee: Type = self._lib.clang_getPointeeType(type_)
         return pointee
+
+    def is_per_cpu(self, variable: Cursor) -> bool:
+        """Return whether each processor or thread has a variable of its own."""
+        declaration = libclang.pretty_print(self._lib, variable).partition(" = ")[0]
+        return _IS_PER_CPU.search(declaration) is not None
 
     def variable(self, node: Node) -> int | None:
         """Return the identity of a variable of the function that an expression is; None for others."""

@@ -31,8 +31,6 @@ _PER_CPU = re.compile(
 )
 """An object for each processor, not a pointer: a variable, an allocation, or what `__percpu *` points to."""
 _MAY_BE_PER_CPU = re.compile(rb"PER_CPU|percpu|[tT]hread")
-_IS_PER_CPU = re.compile(r'section\("[^"]*percpu|\b(?:__thread|_Thread_local|thread_local)\b')
-"""In a declaration as clang prints it, of a variable of which each processor or thread has its own."""
 _INCLUDE = re.compile(rb"^[ \t]*#[ \t]*include\b", re.MULTILINE)
 _DEFINE = re.compile(rb"^[ \t]*#[ \t]*define[ \t]+(\w+).*", re.MULTILINE)
 _PREFIXES = (b"pr_fmt", b"dev_fmt")
@@ -61,6 +59,12 @@ class UnitFunctions(Record, frozen=True):
     """The layouts of structs that its functions use, except those that another unit has given before."""
     unreliable: tuple[str, ...] = ()
     """The keys of such structs of which it has no reliable layout."""
+
+    def shared_variables(self) -> Iterator[str]:
+        """Yield the keys of the structs of variables that exist once: outside of functions, or static."""
+        yield from self.variables
+        for function in self.functions:
+            yield from function.statics
 
     @property
     def used_structs(self) -> frozenset[str]:
@@ -158,8 +162,7 @@ class _Reader:
         for variable in variables:
             key = facts.struct(self._lib.clang_getCursorType(variable))
             if key:
-                declaration = libclang.pretty_print(self._lib, variable).partition(" = ")[0]
-                (per_cpu if _IS_PER_CPU.search(declaration) else shared)[key] = None
+                (per_cpu if facts.is_per_cpu(variable) else shared)[key] = None
         return shared, per_cpu
 
     def _sort_declarations(self) -> tuple[list[Cursor], list[Cursor]]:

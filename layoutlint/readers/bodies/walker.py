@@ -6,7 +6,8 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from layoutlint.model.uses import Call, Effect, Function, Spot, Use
-from layoutlint.readers.bodies import syntax
+from layoutlint.readers.bodies import assembler, syntax
+from layoutlint.readers.bodies.assembler import Assembly
 from layoutlint.readers.bodies.facts import Facts, Names
 from layoutlint.readers.bodies.syntax import Node
 from layoutlint.readers.clang.libclang import Cursor
@@ -41,6 +42,7 @@ class Walker:
         self._uses: dict[tuple[Spot, Effect, str], list[float]] = {}
         self._makers: dict[str, None] = {}
         self._locals: dict[str, None] = {}
+        self._statics: dict[str, None] = {}
         self._made: dict[tuple[str, str], None] = {}
         self._calls: list[Call] = []
         self._targets: dict[tuple[str, Spot | None], None] = {}
@@ -49,10 +51,13 @@ class Walker:
         self._depth = 0
         self._loops = 0
         self._line = 0
+        self._body: tuple[Cursor, Node] | None = None
+        self._assemblies: dict[int, Assembly] | None = None
 
     def function(self, cursor: Cursor, key: str, file: str, line: int) -> Function:
         """Return the uses and calls in the body of a function definition."""
         body = syntax.tree(self._lib, cursor)
+        self._body = cursor, body
         self._line = line
         for node in body.children:
             if node.kind == syntax.PARAMETER:
@@ -80,7 +85,7 @@ class Walker:
         targets = tuple(self._targets)
         return Function(
             key, file, line, uses, tuple(self._calls), targets, tuple(self._makers), tuple(self._locals),
-            tuple(self._made),
+            tuple(self._made), tuple(self._statics),
         )  # fmt: skip
 
     # -- statements
@@ -115,8 +120,11 @@ class Walker:
                 self._declare(child, weight)
 
     def _assembler(self, node: Node, weight: float) -> None:
-        for child in node.children:
-            self._operand(child, weight)
+        if self._assemblies is None:
+            self._assemblies = assembler.match(self._lib, *self._body) if self._body is not None else {}
+        assembly = self._assemblies.get(id(node))
+        for number, child in enumerate(node.children):
+            self._operand(child, weight, (Effect.ADDRESS,) if assembly is None else assembly.effects(number))
 
     def _return(self, node: Node, weight: float) -> None:
         for child in node.children:
@@ -149,8 +157,11 @@ class Walker:
 
     def _declare(self, variable: Node, weight: float) -> None:
         struct = self._facts.struct(self._lib.clang_getCursorType(variable.cursor))
-        if struct and self._lib.clang_Cursor_getStorageClass(variable.cursor) != syntax.STATIC:
-            self._locals[struct] = None
+        if struct:
+            if self._lib.clang_Cursor_getStorageClass(variable.cursor) != syntax.STATIC:
+                self._locals[struct] = None
+            elif not self._facts.is_per_cpu(variable.cursor):
+                self._statics[struct] = None
         initial = self._facts.initial_value(variable)
         if initial is None:
             return
@@ -262,13 +273,15 @@ class Walker:
         for child in node.children[1:]:
             self._value(child, weight)
 
-    def _operand(self, node: Node, weight: float) -> None:
-        """Walk an operand of `asm`: one that is an lvalue can be written."""
+    def _operand(self, node: Node, weight: float, effects: tuple[Effect, ...]) -> None:
+        """Walk an operand of `asm`: an object that it can write, or a value."""
         inner = node
         while inner.kind == syntax.PAREN and inner.children:
             inner = inner.children[0]
         if inner.kind in (syntax.MEMBER, syntax.SUBSCRIPT) or self._facts.is_dereference(inner):
-            self._record(self._lvalue(inner, weight), Effect.ATOMIC, weight)
+            place = self._lvalue(inner, weight)
+            for effect in effects:
+                self._record(place, effect, weight)
         else:
             self._value(inner, weight)
 

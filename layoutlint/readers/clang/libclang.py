@@ -274,12 +274,12 @@ def spelling(lib: Any, cursor: Cursor) -> str:
     return text(lib, lib.clang_getCursorSpelling(cursor))
 
 
-def pretty_print(lib: Any, cursor: Cursor) -> str:
+def pretty_print(lib: Any, cursor: Cursor, is_terse: bool = True) -> str:
     """Return a declaration as clang prints it: with attributes, expanded macros, and members of structs (in
-    C).
+    C). A function has its body unless `is_terse`.
     """
     policy = lib.clang_getCursorPrintingPolicy(cursor)
-    lib.clang_PrintingPolicy_setProperty(policy, _TERSE, 1)
+    lib.clang_PrintingPolicy_setProperty(policy, _TERSE, is_terse)
     written = text(lib, lib.clang_getCursorPrettyPrinted(cursor, policy))
     lib.clang_PrintingPolicy_dispose(policy)
     return written

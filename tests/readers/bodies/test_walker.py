@@ -12,7 +12,7 @@ HEAD = """
 typedef struct { int counter; } atomic_t;
 struct in { int q; int r[4]; };
 struct s {
-  int a; union { int u1; long u2; }; struct in arr[3]; struct in in; struct in *p; int b : 3; struct { int deep; } box;
+  int a; union { int u1; long u2; }; struct in arr[3]; struct in in; struct in *p; int b : 3; int b2; struct { int deep; } box;
   atomic_t count; struct s *next; int (*call)(int);
 };
 extern void ext(int *); extern void *get(void); extern struct s *find(int); int f(int x) { return x; }
@@ -51,7 +51,16 @@ def function(tmp_path, body: str):
     ("WRITE_ONCE(x->a, 3);", {("a", "write")}),
     ("__atomic_fetch_add(&x->a, 1, 5);", {("a", "atomic")}),
     ("n = __atomic_load_n(&x->a, 5);", {("a", "read")}),
-    ('asm volatile("incl %0" : "+m"(x->a) : "r"(x->u1));', {("a", "atomic"), ("u1", "read")}),
+    ('asm volatile("incl %0" : "+m"(x->a) : "r"(x->u1));', {("a", "read"), ("a", "write"), ("u1", "read")}),
+    ('asm volatile("lock; incl %0" : "+m"(x->a) : "m"(x->u1) : "memory");', {("a", "atomic"), ("u1", "read")}),
+    ('asm volatile("movl %1, %0" : "=m"(x->a) : "m"(x->u1) : "memory");', {("a", "write"), ("u1", "read")}),
+    ('asm volatile("xchgl %[new], %[at]" : [new] "+r"(x->u1), [at] "+m"(x->a));', {("a", "atomic"), ("u1", "read"), ("u1", "write")}),
+    ('asm volatile("lock bts %1, %0" : : "m"(x->a), "Ir"(x->u1) : "memory");', {("a", "atomic"), ("u1", "read")}),
+    ('asm volatile("" : "+m"(x->a));', {("a", "read")}),
+    # the one in an operand comes later, a typeof is not evaluated, and `":"` is no colon
+    ('asm("lock; decl %0 # :" : "+m"(x->a) : "r"(({ int k; asm("mov %1, %0" : "=r"(k) : "m"(x->b2)); k; })));', {("a", "atomic"), ("b2", "read")}),
+    ('__typeof__(({ asm("incl %0" : "+m"(x->b2)); 1; })) k; asm("decl %0" : "+m"(x->a));', {("a", "read"), ("a", "write")}),
+    ('asm goto("lock decl %0; jz %l[out]" : "+m"(x->a) : "m"(x->b2) : "cc" : out); out: ;', {("a", "atomic"), ("b2", "read")}),
     ("struct in *q = &x->in; q->q = 1;", {("in.q", "write")}),
     ("int *q = &x->a; *q = 1;", {("a", "write")}),
     ("struct s *z; z = x; z->a = 1;", {("a", "write")}),
@@ -141,12 +150,12 @@ def test_functions_of_an_included_source(tmp_path):
 
 def test_functions_of_headers_and_variables_of_the_unit(tmp_path):
     (tmp_path / "h.h").write_text("struct h { int a; };\nstatic inline void set(struct h *x) { x->a = 1; }\nstatic inline void no(void) {}\n")
-    (tmp_path / "t.c").write_text('#include "h.h"\nstruct o { int (*fn)(void); };\nint run(void) { static struct h one; set(&one); return 0; }\n'
+    (tmp_path / "t.c").write_text('#include "h.h"\nstruct o { int (*fn)(void); };\nint run(void) { static struct h one; static _Thread_local struct o each; set(&one); return 0; }\n'
                                   "struct o table = { .fn = run };\n_Thread_local struct h mine;\n")
     read = unit.read(Unit(str(tmp_path / "t.c"), ("-xc", "-w"), str(tmp_path), (str(tmp_path),), "t.c"))
     assert sorted(each.key for each in read.functions) == ["run", "set@h.h"]
     assert read.stored == (("run", Spot("o@t.c", "fn")),)
-    assert (read.variables, read.per_cpu) == (("o@t.c",), ("h",))
+    assert (sorted(read.shared_variables()), sorted(read.per_cpu)) == (["h@h.h", "o@t.c"], ["h", "o"])
     assert [struct.name for struct in read.structs] == ["h"]
 
 
