@@ -1,0 +1,69 @@
+"""Processor time of reading functions, beside libclang's own parse: `python -m tests.bench.bodies INPUT... [-- FLAGS]`.
+
+INPUT and FLAGS are as for `accesses`. The parse has the same flags, with bodies, and nothing reads its result. Both
+run in two processes without the cache, in turns, so that a busy machine slows both.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import statistics
+import sys
+from collections.abc import Callable
+
+from layoutlint.model.reading import ReadOptions
+from layoutlint.readers import bodies
+from layoutlint.readers.bodies import sources, syntax, unit
+from layoutlint.readers.clang import parse
+from layoutlint.readers.clang.parse import Unit
+
+ROUNDS = 3
+PROCESSES = 2
+
+
+def main() -> None:
+    """Print both times of each round, and the ratio."""
+    paths, _, flags = " ".join(sys.argv[1:]).partition(" -- ")
+    options = ReadOptions(flags=tuple(flags.split()), cache=False, jobs=PROCESSES)
+    inputs = tuple(paths.split())
+    units = sources.find(inputs, options).units
+    ratios = []
+    for _ in range(ROUNDS):
+        parsing = seconds(lambda: parse_all(units))
+        reading = seconds(lambda: bodies.read(inputs, options))
+        ratios.append(reading / parsing)
+        print(f"{len(units)} units: parse {parsing:.1f} s, functions {reading:.1f} s, ratio {ratios[-1]:.2f}", flush=True)
+    print(f"median ratio {statistics.median(ratios):.2f}")
+
+
+def seconds(work: Callable[[], object]) -> float:
+    """Return the processor time of a call and of the processes that it starts and waits for."""
+    before = used()
+    work()
+    return used() - before
+
+
+def used() -> float:
+    """Return the processor time of this process and of those that ended."""
+    each = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return sum(usage.ru_utime + usage.ru_stime for usage in each)
+
+
+def parse_all(units: list[Unit]) -> None:
+    """Parse units in processes of their own, two at a time."""
+    lib = syntax.library()
+    for start in range(0, len(units), PROCESSES):
+        children = []
+        for each in units[start : start + PROCESSES]:
+            child = os.fork()
+            if not child:
+                with parse.parse_unit(lib, each, None, unit._OPTIONS):
+                    os._exit(0)
+            children.append(child)
+        for child in children:
+            assert os.waitpid(child, 0)[1] == 0
+
+
+if __name__ == "__main__":
+    main()
