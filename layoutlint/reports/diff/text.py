@@ -115,9 +115,8 @@ def _layouts(comparison: Comparison, width: int, verbose: bool) -> Iterator[Line
     for change in in_full:
         yield from _struct(change, comparison.allocators, width, verbose)
         yield line()
-    others = [change for change in edited if change not in in_full]
     names = {change.name for change in in_full}
-    yield from _list([phrases.heading(c) for c in others if c.name not in names], width, verbose)
+    yield from _list([change for change in edited if change.name not in names], width, verbose)
 
 
 def _is_explained_by(ruled: set[str], change: LayoutChange) -> bool:
@@ -125,13 +124,13 @@ def _is_explained_by(ruled: set[str], change: LayoutChange) -> bool:
     return not ruled.isdisjoint(change.containers)
 
 
-def _list(headings: list[str], width: int, verbose: bool) -> Iterator[Line]:
-    shown = headings if verbose or len(headings) <= _MOST_LISTED else headings[:_MOST_LISTED]
-    for heading in shown:
-        yield from paragraph("", heading, width)
-    if len(shown) < len(headings):
-        yield line(f"and {quantity(len(headings) - len(shown), 'struct')} more (-v shows all)")
-    if headings:
+def _list(changes: list[LayoutChange], width: int, verbose: bool) -> Iterator[Line]:
+    shown = changes if verbose or len(changes) <= _MOST_LISTED else changes[:_MOST_LISTED]
+    for change in shown:
+        yield from paragraph("", phrases.heading(change), width)
+    if len(shown) < len(changes):
+        yield line(f"and {quantity(len(changes) - len(shown), 'struct')} more (-v shows all)")
+    if changes:
         yield line()
 
 
