@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from layoutlint.geometry.layout import Place, cached_layout
-from layoutlint.geometry.placement import ASSUMED, Placements
+from layoutlint.geometry.layout import Alignment, Place, cached_layout
+from layoutlint.geometry.placement import ASSUMED, placements
 from layoutlint.judgement.context import Context
 from layoutlint.model.record import Record
+from layoutlint.model.storage import EMBEDDED
 from layoutlint.model.structs import Struct
 
 
@@ -60,20 +61,41 @@ def start_unit(context: Context) -> int:
 
     Raises CannotAssert for other placements: those in containers, in arrays, or moved by a red zone.
     """
-    placements = context.placements
-    if placements.parts:
+    where = context.placements
+    if where.parts:
         raise CannotAssert("it depends on the layouts of the structs that embed this one")
-    if any(row.item != ASSUMED for row in placements.rows):
+    if any(row.item != ASSUMED for row in where.rows):
         raise CannotAssert("it depends on the objects before and behind, too")
-    line, bases = placements.line_size, placements.bases
+    line, bases = where.line_size, where.bases
     unit = line // len(bases) if len(bases) and line % len(bases) == 0 else 0
     if not unit or bases != tuple(range(0, line, unit)):
         raise CannotAssert("the objects do not start at all multiples of an alignment")
     return unit
 
 
+def alignment_condition(names: CNames, context: Context) -> Iterator[str]:
+    """Yield the condition for which a build has no other bases: the alignment that they need of the type.
+
+    Nothing if they follow from the allocator, whatever the alignment of the type. Raises CannotAssert for
+    placements in a container.
+    """
+    if context.storage is not None and context.storage.word == EMBEDDED:
+        raise CannotAssert("it depends on the layouts of the structs that embed this one")
+    bases, align = context.placements.bases, 1
+    while align < context.layout.align.value and _bases(context, align) != bases:
+        align *= 2
+    if align > 1:
+        yield f"_Alignof({names.type}) >= {align}"
+
+
+def _bases(context: Context, align: int) -> tuple[int, ...]:
+    """Return the bases of the struct if it is aligned to some number of bytes."""
+    line_size, stated = context.placements.line_size, Alignment(align, "the one of a build")
+    return placements(context.layout, line_size, context.min_align, context.storage, stated).bases
+
+
 def conditions_for_one_line(
-    names: CNames, places: Sequence[Place], unit: int, placements: Placements
+    names: CNames, places: Sequence[Place], unit: int, line_size: int
 ) -> Iterator[str]:
     """Yield conditions for which fields are on one line at every multiple of `unit` bytes.
 
@@ -83,18 +105,15 @@ def conditions_for_one_line(
     parts = [names.start(first), names.last(first)]
     for other in others:
         parts += [names.start(other), names.last(other)]
-    size = min(unit, placements.line_size)
+    size = min(unit, line_size)
     yield from (f"({parts[0]}) / {size} == ({part}) / {size}" for part in parts[1:])
 
 
-def condition_for_different_lines(
-    names: CNames, a: Place, b: Place, unit: int, placements: Placements
-) -> str:
+def condition_for_different_lines(names: CNames, a: Place, b: Place, unit: int, line_size: int) -> str:
     """Return the condition for which two fields share no line at any multiple of `unit` bytes.
 
     They share one at some base unless the later begins a whole line behind the unit with the last byte of the
     earlier. Either can be the later.
     """
-    line = placements.line_size
-    ends = [f"({names.last(place)}) / {unit} * {unit} + {line}" for place in (a, b)]
+    ends = [f"({names.last(place)}) / {unit} * {unit} + {line_size}" for place in (a, b)]
     return f"{names.start(b)} >= {ends[0]} || {names.start(a)} >= {ends[1]}"

@@ -9,6 +9,7 @@ from typing import Any
 from layoutlint.judgement.c_assertion import (
     CannotAssert,
     CNames,
+    alignment_condition,
     condition_for_different_lines,
     conditions_for_one_line,
     start_unit,
@@ -56,6 +57,7 @@ def _offset(kind: Offset, context: Context, names: CNames) -> Iterator[str]:
     unit, line = start_unit(context), context.placements.line_size
     if unit != line:
         raise CannotAssert("the line depends on where an object starts")
+    yield from alignment_condition(names, context)
     yield f"{start} / {line} == {kind.line}"
 
 
@@ -82,6 +84,7 @@ def _line_start(kind: LineStart, context: Context, names: CNames) -> Iterator[st
     line = context.placements.line_size
     if start_unit(context) != line:
         raise CannotAssert("no offset is at the start of a line in every placement")
+    yield from alignment_condition(names, context)
     for place in context.places(kind.fields):
         yield f"{names.start(place)} % {line} == 0"
 
@@ -91,27 +94,29 @@ def _no_straddle(kind: NoStraddle, context: Context, names: CNames) -> Iterator[
     for path in kind.fields:
         if path.startswith("@"):
             raise CannotAssert("it names fields by their type or access")
+    yield from alignment_condition(names, context)
     for place in context.places(kind.fields):
-        yield from conditions_for_one_line(names, (place,), unit, context.placements)
+        yield from conditions_for_one_line(names, (place,), unit, context.placements.line_size)
 
 
 def _together_conditions(kind: Together, context: Context, names: CNames) -> Iterator[str]:
-    yield from conditions_for_one_line(
-        names, context.places(kind.fields), start_unit(context), context.placements
-    )
+    places, unit = context.places(kind.fields), start_unit(context)
+    yield from alignment_condition(names, context)
+    yield from conditions_for_one_line(names, places, unit, context.placements.line_size)
 
 
 def _separate(kind: Separate, context: Context, names: CNames) -> Iterator[str]:
     if kind.neighbours:
         raise CannotAssert("it depends on the objects before and behind, too")
     unit = start_unit(context)
-    groups = [context.places(group) for group in kind.fields]
+    line_size, groups = context.placements.line_size, [context.places(group) for group in kind.fields]
+    yield from alignment_condition(names, context)
     for ours, theirs in combinations(groups, 2):
         refuse_many(len(ours) * len(theirs))
         for a, b in product(ours, theirs):
             if is_same_or_part(a, b):
                 raise CannotAssert(f"`{a.path}` and `{b.path}` are parts of each other")
-            yield condition_for_different_lines(names, a, b, unit, context.placements)
+            yield condition_for_different_lines(names, a, b, unit, line_size)
 
 
 _CONDITIONS: dict[type, Callable[[Any, Context, CNames], Iterator[str]]] = {

@@ -90,6 +90,31 @@ def test_what_c_cannot_say_is_listed(tmp_path, keys, reason):
     assert f"/* not asserted: r on s: {reason}" in done.stdout or reason in done.stdout
 
 
+GUARDED = [
+    # what is stated of where objects start, the rule, and whether a build whose type is aligned to less fails
+    ("", RULES["no-straddle"].replace("f1", "p"), "no-straddle", True),
+    ("", 'fields = [["a"], ["b"]]', "separate", True),
+    ("", 'fields = ["b"]', "line-start", True),
+    ("", "max = 128", "size", False),
+    ('[struct.s]\nplacement = "aligned:64"\n', 'fields = [["a"], ["b"]]', "separate", False),
+]
+
+
+@pytest.mark.one_in(2)
+@pytest.mark.parametrize(("stated", "keys", "kind", "fails"), GUARDED)
+def test_a_build_that_aligns_the_type_to_less_is_rejected_where_that_counts(tmp_path, stated, keys, kind, fails):
+    body = "struct s { long a; char p[56]; long b; char rest[56]; }"
+    for name, attribute in (("old.h", " __attribute__((aligned(64)))"), ("new.h", "")):
+        (tmp_path / name).write_text(f"{body}{attribute};\n")
+    (tmp_path / "r.toml").write_text(stated + rule(kind, "s", keys))
+    text = run("rules", "asserts", "--c11", "r.toml", "--in", "old.h", cwd=tmp_path).stdout
+    assert failures(tmp_path, "old.h", text) == set()
+    assert failures(tmp_path, "new.h", text) == ({f"{kind}-s"} if fails else set())
+    assert outcomes(tmp_path, "new.h") == {f"{kind}-s": "at-risk" if fails else "kept"}
+    own = run("rules", "asserts", "--c11", "r.toml", "--in", "new.h", cwd=tmp_path).stdout
+    assert "_Alignof" not in own  # allocators align objects to as much
+
+
 def test_the_reason_is_in_the_message_and_cannot_leave_it(tmp_path):
     (tmp_path / "s.h").write_text("struct s { long a, b; };\n")
     why = 'q\\"q \\\\ ??/ \\u00e9 */ \\n x'
