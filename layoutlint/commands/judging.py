@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from layoutlint.intent.change import Change
     from layoutlint.intent.git import Commit
     from layoutlint.intent.policy import Policy
+    from layoutlint.intent.staged_tree import StagedTree
     from layoutlint.judgement.finding import Report
     from layoutlint.judgement.rule import Pack
     from layoutlint.lint.options import Held, Options
@@ -187,6 +188,8 @@ def judge(arguments: Arguments, policy: Policy | None, scope: Scope | None = Non
     with staged_tree.enter(changed) as staged:
         if not staged.is_other:
             return _judge(arguments, policy, scope, changed)._replace(parents=changed.parents)
+        if scope.since is not None:
+            _complain_of_unstaged(staged)
         moved = arguments._replace(
             inputs=tuple(map(staged.path, arguments.inputs)),
             reading=arguments.reading._replace(no_cache=True),
@@ -195,6 +198,17 @@ def judge(arguments: Arguments, policy: Policy | None, scope: Scope | None = Non
         judged = _judge(moved, policy, scope, staged.change, staged.copy)
     read = replace(judged.options.read, cache=read_options((), arguments.reading).cache, copy=None)
     return judged._replace(options=replace(judged.options, read=read), parents=changed.parents)
+
+
+def _complain_of_unstaged(staged: StagedTree) -> None:
+    """Print on stderr that changes since a revision are not judged, because the index lacks them."""
+    from layoutlint.commands import terminal
+    from layoutlint.phrases import first_few
+
+    names = first_few(sorted(staged.unstaged))
+    terminal.complain(
+        f"layoutlint: note: unstaged changes are not judged: {names}; stage them with `git add`"
+    )
 
 
 def _judge(

@@ -33,6 +33,8 @@ class StagedTree(Record, frozen=True):
     """The top of the working tree."""
     folder: str
     """The folder that has the staged files: the top, or a temporary folder."""
+    unstaged: frozenset[str] = frozenset()
+    """The files that the working tree has otherwise, relative to the top."""
 
     @property
     def is_other(self) -> bool:
@@ -71,7 +73,7 @@ def enter(change: Change) -> Iterator[StagedTree]:
         os.makedirs(os.path.join(root, place), exist_ok=True)
         os.chdir(os.path.join(root, place))
         try:
-            yield StagedTree(_rebase(change, root), change.top, root)
+            yield StagedTree(_rebase(change, root), change.top, root, differing)
         finally:
             os.chdir(before)
 

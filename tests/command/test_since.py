@@ -56,6 +56,17 @@ def test_changes(tmp_path, name):
     assert (code, sorted(map(str, found))) == (status, sorted(map(str, states))), text
 
 
+@pytest.mark.parametrize(("stages", "status"), [(False, 0), (True, 1)])
+def test_unstaged_changes_are_named(tmp_path, stages, status):
+    commit(tmp_path, "before", BASE)
+    write(tmp_path, {"pad.h": NEAR})
+    if stages:
+        git(tmp_path, "add", "-A")
+    code, _, text = check_since(tmp_path, "HEAD")
+    note = "layoutlint: note: unstaged changes are not judged: pad.h; stage them with `git add`"
+    assert (code, note in text) == (status, not stages)
+
+
 def check_staged(folder: Path, *words: str, **environment: str):
     done = run("check", "--staged", *words, "--format", "json", cwd=folder, **environment)
     report = json.loads(done.stdout) if done.stdout.startswith("{") else {"findings": []}
