@@ -59,7 +59,9 @@ class Sources(Record):
             tails = ["/".join(steps[number:]) for number in range(len(steps))]
             if files.is_file(file) and not self.folders:
                 return file
-        places = (os.path.join(folder, tail) for tail in tails for folder in self.folders)
+        places = [os.path.join(folder, tail) for tail in tails for folder in self.folders]
+        if not os.path.isabs(file):
+            places += filter(None, (_below_named(folder, file) for folder in self.folders))
         return next((place for place in places if files.is_file(place)), None)
 
     def annotated_files(self) -> Iterator[str]:
@@ -71,6 +73,18 @@ class Sources(Record):
                     path = os.path.join(folder, name)
                     if name.endswith(_SUFFIXES) and ANNOTATION.encode() in _bytes(path):
                         yield os.path.relpath(path, top)
+
+
+def _below_named(folder: str, file: str) -> str | None:
+    """Return where a file is that an input names together with its folder: `src/a.c` for `lib/src`.
+
+    None if no beginning of its path is the end of the folder's.
+    """
+    steps, ends = os.path.normpath(file).split(os.sep), os.path.abspath(folder).split(os.sep)
+    for count in range(len(steps) - 1, 0, -1):
+        if steps[:count] == ends[-count:]:
+            return os.path.join(folder, *steps[count:])
+    return None
 
 
 def annotations_in(comment: str) -> Iterator[str]:

@@ -378,3 +378,25 @@ def test_annotations_anywhere_in_an_input_are_rules(tmp_path, files, path, statu
     assert (ended.returncode, said in ended.stdout + ended.stderr) == (status, True), ended
     if status == 1:
         assert run("check", path, "--no-annotations", f"-I{include}", cwd=tmp_path).returncode == 2
+
+
+PATHS = [
+    # where gcc runs, what it compiles, the folder of sources, and whether the file is one of that folder
+    (".", "lib/src/q.c", ".", True),
+    (".", "lib/src/q.c", "lib", True),
+    (".", "lib/src/q.c", "lib/src", True),
+    ("lib", "./src/q.c", "lib/src", True),
+    ("lib/src", "q.c", "lib/src", True),
+    (".", "lib/src/q.c", "other", False),
+]
+
+
+@pytest.mark.parametrize(("folder", "source", "sources", "finds"), PATHS)
+def test_debug_information_can_name_the_folder_of_sources_too(tmp_path, folder, source, sources, finds):
+    text = "struct q {\n\tlong a; /* layoutlint: hot-write */\n\tlong b; /* layoutlint: hot-read */\n} q;\n"
+    for name in ("lib/src/q.c", "other/q.c"):
+        (tmp_path / name).parent.mkdir(parents=True)
+        (tmp_path / name).write_text(text)
+    subprocess.run(["gcc", "-g", "-c", source, "-o", tmp_path / "q.o"], cwd=tmp_path / folder, check=True)
+    done = run("check", "q.o", "--sources", sources, cwd=tmp_path)
+    assert (done.returncode, "no rules apply" in done.stderr) == ((1, False) if finds else (2, True)), done.stderr
