@@ -167,6 +167,19 @@ class Facts:
         type_ = self._lib.clang_getCanonicalType(self._lib.clang_getCursorType(cursor))
         return bool(type_.kind == syntax.POINTER)
 
+    def is_atomic_store(self, builtin: Node) -> bool:
+        """Return whether an atomic builtin returns nothing, and its operands are those of a store.
+
+        libclang shows the address, the order and the value. `__atomic_load` and `__atomic_store` look alike,
+        with a pointer in place of the value.
+        """
+        type_ = self._lib.clang_getCanonicalType(self._lib.clang_getCursorType(builtin.cursor))
+        if type_.kind != syntax.VOID or len(builtin.children) > 3:
+            return False
+        address, *_, value = builtin.children
+        has_value = not self.is_pointer(value.cursor)
+        return has_value or self._pointee(address.cursor).kind in (syntax.POINTER, syntax.ATOMIC)
+
     def is_array(self, cursor: Cursor) -> bool:
         """Return whether an expression is an array."""
         type_ = self._lib.clang_getCanonicalType(self._lib.clang_getCursorType(cursor))

@@ -268,8 +268,12 @@ class Walker:
     def _builtin(self, node: Node, weight: float) -> None:
         """Walk an atomic operation: libclang shows its operands alone, the address first."""
         place = self._pointer(node.children[0], weight)
-        is_pair = len(node.children) == 2  # a load: the address and the order
-        self._record(place, Effect.READ if is_pair else Effect.ATOMIC, weight)
+        if self._facts.is_atomic_store(node):
+            effect = Effect.WRITE
+        else:
+            is_pair = len(node.children) == 2  # a load: the address and the order
+            effect = Effect.READ if is_pair else Effect.ATOMIC
+        self._record(place, effect, weight)
         for child in node.children[1:]:
             self._value(child, weight)
 

@@ -12,7 +12,7 @@ HEAD = """
 typedef struct { int counter; } atomic_t;
 struct in { int q; int r[4]; };
 struct s {
-  int a; union { int u1; long u2; }; struct in arr[3]; struct in in; struct in *p; int b : 3; int b2; struct { int deep; } box;
+  int a; union { int u1; long u2; }; struct in arr[3]; struct in in; struct in *p; int b : 3; int b2; _Atomic int at; struct { int deep; } box;
   atomic_t count; struct s *next; int (*call)(int);
 };
 extern void ext(int *); extern void *get(void); extern struct s *find(int); int f(int x) { return x; }
@@ -51,6 +51,13 @@ def function(tmp_path, body: str):
     ("WRITE_ONCE(x->a, 3);", {("a", "write")}),
     ("__atomic_fetch_add(&x->a, 1, 5);", {("a", "atomic")}),
     ("n = __atomic_load_n(&x->a, 5);", {("a", "read")}),
+    ("__atomic_store_n(&x->a, n, 5);", {("a", "write")}),
+    ("__atomic_store_n(&x->next, x, 5);", {("next", "write")}),
+    ("__c11_atomic_store(&x->at, n, 5);", {("at", "write")}),
+    ("n = __c11_atomic_load(&x->at, 5);", {("at", "read")}),
+    ("__atomic_load(&x->a, &n, 5);", {("a", "atomic")}),  # libclang shows it like __atomic_store
+    ("__atomic_exchange(&x->a, &n, &n, 5);", {("a", "atomic")}),
+    ("n = __atomic_exchange_n(&x->a, n, 5);", {("a", "atomic")}),
     ('asm volatile("incl %0" : "+m"(x->a) : "r"(x->u1));', {("a", "read"), ("a", "write"), ("u1", "read")}),
     ('asm volatile("lock; incl %0" : "+m"(x->a) : "m"(x->u1) : "memory");', {("a", "atomic"), ("u1", "read")}),
     ('asm volatile("movl %1, %0" : "=m"(x->a) : "m"(x->u1) : "memory");', {("a", "write"), ("u1", "read")}),
