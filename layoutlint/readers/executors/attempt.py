@@ -246,5 +246,5 @@ def _confine(memory: int) -> None:
     has = descendants.private_memory()
     if has is not None:
         sandbox.lower_limit(resource.RLIMIT_DATA, has + 2 * memory + _RESERVED)
-    with suppress(OSError), open("/proc/self/oom_score_adj", "w", encoding="ascii") as file:
-        file.write("800")  # proc_pid_oom_score_adj(5)
+    with suppress(OSError), open("/proc/self/oom_score_adj", "wb", buffering=0) as file:
+        file.write(b"800")  # proc_pid_oom_score_adj(5)

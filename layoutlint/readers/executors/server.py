@@ -23,6 +23,8 @@ from layoutlint.readers.executors import descendants, messages
 from layoutlint.readers.executors.attempt import IGNORED_SIGNALS, ClientGone, End, attempt
 from layoutlint.readers.executors.messages import Reply, Request
 
+_USED_BY_ATTEMPTS = ("faulthandler", "fcntl", "resource")
+"""Modules that each attempt uses. Not every system has them, so others import them late."""
 MOST_ATTEMPTS = 2
 """A failed attempt is repeated once: what ended it may have been something else on the machine."""
 
@@ -80,7 +82,7 @@ class _Work(Record, frozen=True):
     def _function(self) -> Callable[[Any], Any]:
         """Import modules and the function; what is there before a fork is not copied by collections."""
         known = len(sys.modules)
-        for module in self.request.modules:
+        for module in (*_USED_BY_ATTEMPTS, *self.request.modules):
             importlib.import_module(module)
         function: Callable[[Any], Any] = pickle.loads(self.request.function)
         if len(sys.modules) != known:
