@@ -42,13 +42,16 @@ def pytest_configure(config: pytest.Config) -> None:
 @pytest.hookimpl(wrapper=True)
 def pytest_collection(session: pytest.Session) -> Generator[None, object, object]:
     """Collect without Python's garbage collector, and leave the result to it for good: it would look through
-    hundreds of thousands of objects again and again, and copy their pages in every process that a test forks."""
+    hundreds of thousands of objects again and again, and copy their pages in every process that a test forks.
+
+    Afterwards it runs as seldom as in the command: as often as Python runs it, it takes a twentieth of the tests."""
     gc.disable()
     try:
         return (yield)
     finally:
         gc.collect()
         gc.freeze()
+        gc.set_threshold(300_000, 20, 100)
         gc.enable()
 
 
