@@ -39,12 +39,12 @@ def main() -> None:
 
 def seconds(work: Callable[[], object]) -> float:
     """Return the processor time of a call and of the processes that it starts and waits for."""
-    before = used()
+    before = processor_time()
     work()
-    return used() - before
+    return processor_time() - before
 
 
-def used() -> float:
+def processor_time() -> float:
     """Return the processor time of this process and of those that ended."""
     each = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
     return sum(usage.ru_utime + usage.ru_stime for usage in each)
