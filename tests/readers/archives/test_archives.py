@@ -24,6 +24,22 @@ from tests.readers.btf.btf_blob import BASE
 
 C = "struct shared {{ long a; char b; }} s; struct own_{0} {{ int n[{0}]; struct shared s; }} o;\n"
 
+RPM_SPEC = """
+Name: probe
+Version: 1
+Release: 1
+Summary: structs
+License: MIT
+%global debug_package %{{nil}}
+%global __os_install_post %{{nil}}
+%description
+structs
+%install
+install -D {file} %{{buildroot}}/usr/lib/one.o
+%files
+/usr/lib/one.o
+"""
+
 
 def compile_object(folder: Path, number: int, *flags: str) -> bytes:
     """An object file with two structs, one of them in all objects."""
@@ -87,6 +103,19 @@ def test_every_kind_of_archive(archives, name, first):
     folder = first.rpartition("/")[0]
     if folder:
         assert len(show(f"{path}:{folder}", "own_*")["structs"]) == (1 if "nested" in name else 2)
+
+
+@pytest.mark.parametrize("payload", ["w9.gzdio", "w9.bzdio", "w6.xzdio", "w19.zstdio", "w.ufdio"])
+def test_packages_of_rpmbuild(objects, payload, tmp_path):
+    """Oracle: rpm's own tool, in each compression that it writes."""
+    (tmp_path / "one.o").write_bytes(objects[0])
+    (tmp_path / "p.spec").write_text(RPM_SPEC.format(file=tmp_path / "one.o"))
+    define = {"_topdir": tmp_path, "_rpmdir": tmp_path, "_binary_payload": payload}
+    defines = (word for name, value in define.items() for word in ("--define", f"{name} {value}"))
+    subprocess.run([need("rpmbuild"), "-bb", "--quiet", *defines, tmp_path / "p.spec"], check=True, capture_output=True)
+    (package,) = tmp_path.glob("*/*.rpm")
+    assert show(package)["structs"][0]["size"] == 16
+    assert show(f"{package}:usr/lib/one.o", "own_1")["structs"][0]["size"] == 24
 
 
 def test_zstd(objects, tmp_path):
