@@ -1,4 +1,4 @@
-"""Unused intent: rules that judged nothing, and declarations for missing fields."""
+"""Unused intent: rules that judged nothing, and declarations for missing fields and structs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,17 @@ from layoutlint.geometry.layout import Layout
 from layoutlint.intent.toml import rule_file
 from layoutlint.judgement.context import Access, CannotTell, Context
 from layoutlint.judgement.finding import Finding, SuppressionUse
-from layoutlint.judgement.rule import SNAPSHOT, UNUSED, Example, Key, Manual, Rule, Severity, Traits
+from layoutlint.judgement.rule import (
+    SNAPSHOT,
+    UNUSED,
+    Example,
+    Key,
+    Manual,
+    Rule,
+    Severity,
+    StructIntent,
+    Traits,
+)
 from layoutlint.judgement.verdict import Outcome, Verdict, judge_once, unknown
 from layoutlint.lint.judged_input import JudgedInput
 from layoutlint.model.paths import is_pattern
@@ -24,6 +34,8 @@ if TYPE_CHECKING:
     from layoutlint.intent.annotations.rules import Intent, Suppression
 
 _NO_STRUCT = "(none)"
+_MOST_COMPARED = 20_000
+"""The most pairs of names that are compared; a pair takes some 20 us."""
 _BREAKS = """\
 struct ring {
     long head;      /* layoutlint: hot-write */
@@ -53,7 +65,8 @@ class UnusedIntent(Record, frozen=True):
         "- a suppression whose rule was judged there and needs none, or that names no rule; not one of a\n"
         "  rule that this run leaves out;\n"
         "- an annotation in a comment at no field and no struct;\n"
-        "- a declared access of a field that no definition of its struct has.\n"
+        "- a declared access of a field that no definition of its struct has;\n"
+        "- a table `[struct.NAME]` without a rule, where a rule is on a struct with a similar name.\n"
         "\n"
         "The findings are notes. With `--unused` they are warnings, which fail the run.",
         "Move it to the place that it is about, spell the field as the struct does now, or remove it: an\n"
@@ -64,7 +77,7 @@ class UnusedIntent(Record, frozen=True):
     )
 
     subject: str
-    """The sort of intent: a suppression, an annotation, a declared access."""
+    """The sort of intent: a suppression, an annotation, a declared access, a table."""
 
     def check(self, context: Context) -> Verdict:
         """Raise CannotTell: no struct is judged by this kind."""
@@ -127,11 +140,13 @@ def reason_for_no_verdict(rule: Rule, inputs: list[JudgedInput], hints: Mapping[
 def find_unused_intent(
     inputs: list[JudgedInput], idle: Iterable[Suppression], findings: Iterable[Finding]
 ) -> Iterator[Finding]:
-    """Yield a note for each declared access and annotation without a field, and each unused suppression.
+    """Yield a note for each declared access and annotation without a field, each table of a misspelt struct,
+    and each unused suppression.
 
     `idle` are the suppressions that suppress none of the findings, kept ones included.
     """
     yield from _unused_accesses(inputs)
+    yield from _misspelt_structs(inputs)
     yield from _stray_annotations(inputs)
     for suppression in _unused_suppressions(idle, findings, inputs):
         text = f"ignore[{', '.join(suppression.ignored.rules)}]"
@@ -238,6 +253,34 @@ def _unused_accesses(inputs: list[JudgedInput]) -> Iterator[Finding]:
             advice = "correct the name of the field, or remove the declaration"
             verdict = replace(judge_once(False, message, (), advice), is_missing_field=True)
             yield _finding("access", name, access.path, access.source, verdict)
+
+
+def _misspelt_structs(inputs: list[JudgedInput]) -> Iterator[Finding]:
+    """Yield the tables of structs without a rule, where a rule is on one with a similar name and no table.
+
+    Not those of structs that an input is known to have: others are not looked for.
+    """
+    misspelt: dict[StructIntent, str] = {}
+    found: set[str] = set()
+    for judged in inputs:
+        packs = [pack for pack in judged.packs if not pack.shipped]
+        intents = [intent for pack in packs for intent in pack.structs if not is_pattern(intent.struct)]
+        tables = {intent.struct for intent in intents}
+        ruled = {rule.struct for rule in judged.rules}
+        present = {name for name in ruled - tables if not is_pattern(name) and judged.structs.find(name)}
+        others = [intent for intent in intents if intent.struct not in ruled]
+        if len(others) * len(present) > _MOST_COMPARED:
+            return
+        for intent in others:
+            if judged.structs.find(intent.struct):
+                found.add(intent.struct)
+            elif hint := did_you_mean(intent.struct, present):
+                misspelt[intent] = hint
+    for intent, hint in misspelt.items():
+        if intent.struct not in found:
+            message = f"no rule is on struct {intent.struct}{hint}"
+            verdict = judge_once(False, message, (), "correct the name of the struct, or remove the table")
+            yield _finding("table", intent.struct, "table", intent.source, verdict)
 
 
 def _has_field(layout: Layout, path: str) -> bool:

@@ -342,6 +342,27 @@ def test_accesses_of_fields_that_no_struct_has(monkeypatch):
         assert [(f.rule.id, f.rule.source) for f in report.findings] == [("unused/ring/haed", Source("p.toml", 4)) for _ in told]
 
 
+MISSPELT = [
+    # structs with a table beside the rule on ring, what is noted
+    (("rign",), ("no rule is on struct rign (did you mean `ring`?)",)),
+    (("Ring",), ("no rule is on struct Ring (did you mean `ring`?)",)),
+    (("rign", "ring"), ()),  # another build may have both
+    (("socket",), ()),  # other inputs may have it
+    (("rin*",), ()),
+    (("far",), ()),
+]
+
+
+@pytest.mark.parametrize(("names", "noted"), MISSPELT)
+def test_tables_of_misspelt_structs(monkeypatch, names, noted):
+    pack = Pack("p", "p.toml", (APART,), tuple(StructIntent(name, Source("p.toml", 3)) for name in names))
+    structs = (FAR, replace(FAR, name="far"))
+    for shipped, expected in ((False, noted), (True, ())):
+        report = run.check(inputs(monkeypatch, a=structs), (replace(pack, shipped=shipped),), (), Options())
+        assert tuple(finding.verdict.message for finding in report.findings) == expected
+        assert {finding.rule.source for finding in report.findings} <= {Source("p.toml", 3)}
+
+
 def test_skipped_rules_are_counted_with_the_reason(monkeypatch):
     report = check(monkeypatch, [APART, replace(LOST, when=When((), ("arm*",)))], {"a": (FAR,)})
     assert report.coverage.skipped == (SkippedRule("lost", "for arm*, not x86_64"),)
