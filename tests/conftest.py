@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests.harness import tools
+from tests.harness import huge_pages, tools
 from tests.harness.command import ROOT, WITHOUT_CACHE
 
 SAME = settings(deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
@@ -51,6 +51,7 @@ def pytest_collection(session: pytest.Session) -> Generator[None, object, object
     finally:
         gc.collect()
         gc.freeze()
+        huge_pages.collapse()
         gc.set_threshold(300_000, 20, 100)
         gc.enable()
 
