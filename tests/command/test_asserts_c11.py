@@ -93,10 +93,10 @@ def test_what_c_cannot_say_is_listed(tmp_path, keys, reason):
 GUARDED = [
     # what is stated of where objects start, the rule, and whether a build whose type is aligned to less fails
     ("", RULES["no-straddle"].replace("f1", "p"), "no-straddle", True),
-    ("", 'fields = [["a"], ["b"]]', "separate", True),
+    ("", 'fields = [["p"], ["b"]]', "separate", True),
     ("", 'fields = ["b"]', "line-start", True),
     ("", "max = 128", "size", False),
-    ('[struct.s]\nplacement = "aligned:64"\n', 'fields = [["a"], ["b"]]', "separate", False),
+    ('[struct.s]\nplacement = "aligned:64"\n', 'fields = [["p"], ["b"]]', "separate", False),
 ]
 
 
