@@ -89,7 +89,7 @@ class Function(Record, frozen=True):
     """The structs of its variables: objects on its stack."""
     made: tuple[tuple[str, str], ...] = ()
     """The structs that it gets pointers to from functions, with these functions."""
-    statics: tuple[str, ...] = ()
+    static_structs: tuple[str, ...] = ()
     """The structs of its static variables, which all processors and threads share."""
 
     @property

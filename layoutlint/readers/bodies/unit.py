@@ -65,7 +65,7 @@ class UnitFunctions(Record, frozen=True):
         """Yield the keys of the structs of variables that exist once: outside of functions, or static."""
         yield from self.variables
         for function in self.functions:
-            yield from function.statics
+            yield from function.static_structs
 
     @property
     def used_structs(self) -> frozenset[str]:

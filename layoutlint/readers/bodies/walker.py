@@ -42,7 +42,7 @@ class Walker:
         self._uses: dict[tuple[Spot, Effect, str], list[float]] = {}
         self._makers: dict[str, None] = {}
         self._locals: dict[str, None] = {}
-        self._statics: dict[str, None] = {}
+        self._static_structs: dict[str, None] = {}
         self._made: dict[tuple[str, str], None] = {}
         self._calls: list[Call] = []
         self._targets: dict[tuple[str, Spot | None], None] = {}
@@ -85,7 +85,7 @@ class Walker:
         targets = tuple(self._targets)
         return Function(
             key, file, line, uses, tuple(self._calls), targets, tuple(self._makers), tuple(self._locals),
-            tuple(self._made), tuple(self._statics),
+            tuple(self._made), tuple(self._static_structs),
         )  # fmt: skip
 
     # -- statements
@@ -161,7 +161,7 @@ class Walker:
             if self._lib.clang_Cursor_getStorageClass(variable.cursor) != syntax.STATIC:
                 self._locals[struct] = None
             elif not self._facts.is_per_cpu(variable.cursor):
-                self._statics[struct] = None
+                self._static_structs[struct] = None
         initial = self._facts.initial_value(variable)
         if initial is None:
             return

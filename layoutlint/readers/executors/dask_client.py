@@ -239,8 +239,10 @@ def _describe(error: BaseException) -> str:
     while isinstance(error.__cause__, Exception):
         error = error.__cause__
     if isinstance(error, OSError) and error.strerror:
-        return f"no scheduler of Dask answers: {error.strerror.lower()}"
-    return f"the server is not a Dask scheduler, or has another version ({type(error).__name__})"
+        cause = error.strerror.lower()
+    else:
+        cause = f"the server is another program, or has another version ({type(error).__name__})"
+    return f"no scheduler of Dask answers: {cause}"
 
 
 def _security(address: SchedulerAddress) -> Any:

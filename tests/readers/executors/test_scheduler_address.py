@@ -103,10 +103,10 @@ def _listen(answer: bytes | None) -> str:
 IMPOSTORS = [
     # protocol, what listens there answers, what the message has
     ("tcp", None, "no scheduler of Dask answers within 10 s"),
-    ("tcp", b"HTTP/1.1 400 Bad Request\r\n\r\n", "is not a Dask scheduler, or has another version"),
-    ("tcp", b"", "scheduler of Dask"),
-    ("tcp", bytes(100), "Dask scheduler"),
-    ("tcp", b"\xff" * 4096, "Dask scheduler"),
+    ("tcp", b"HTTP/1.1 400 Bad Request\r\n\r\n", "no scheduler of Dask answers: the server is another program, or has another version"),
+    ("tcp", b"", "no scheduler of Dask answers: "),
+    ("tcp", bytes(100), "no scheduler of Dask answers: "),
+    ("tcp", b"\xff" * 4096, "no scheduler of Dask answers: "),
     ("tls", b"", "no certificates: set distributed.comm.tls.ca-file"),
 ]
 
