@@ -152,11 +152,16 @@ def suggest(
 
 
 def _print(results: Sequence[Suggestion], own: SuggestOptions, reading: ReadingOptions) -> None:
-    """Print the patches or the report; if a requested patch is missing, the report on stderr."""
+    """Print the patches or the report; if a requested patch is missing, the report on stderr.
+
+    What a person should know who applies the patches is on stderr.
+    """
     from layoutlint.commands import terminal
 
     if own.patch and all(result.patch is not None for result in results):
         terminal.write_bytes(_encode(reports.SUGGEST_FORMATS["patch"](results)))
+        notes = [note for result in results if result.patch for note in (*result.notes, *result.patch.notes)]
+        terminal.complain(*(f"note: {note}" for note in dict.fromkeys(notes)))
     elif own.format_ == "json":
         terminal.write(reports.SUGGEST_FORMATS["json"](results))
     else:

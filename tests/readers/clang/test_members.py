@@ -98,6 +98,10 @@ MOVES = [
     ("to the end", "\tint a;\n\n\tint b;\n", "b a", "\tint b;\n\n\tint a;\n"),
     ("lines of DOS", "\tint a; /* x */\r\n\r\n\tint b;\r\n", "b a", "\tint b;\r\n\r\n\tint a; /* x */\r\n"),
     ("spaces and no indentation", "int a;\n   int  b ;\n", "b a", "   int  b ;\nint a;\n"),
+    ("two on a line", "\tint a; int b;\n\tint c; int d;\n", "b c d a", "\tint b;\n\tint c; int d;\n\tint a;\n"),
+    ("two on a line, together", "\tint a; int b;\n\tint c;\n", "c a b", "\tint c;\n\tint a; int b;\n"),
+    ("a nameless one on a line", "\tint a; union { int x; long y; }; int b;\n", "b a -", "\tint b;\n\tint a;\n\tunion { int x; long y; };\n"),
+    ("bit-fields on a line, in DOS", "\tint a:3; int b:4;\r\n\tint c;\r\n", "b a c", "\tint b:4;\r\n\tint a:3;\r\n\tint c;\r\n"),
     ("comments after the last member", "\tint a;\n\tint b;\n\n\t/* end */\n", "b a", "\tint b;\n\tint a;\n\n\t/* end */\n"),
 ]  # fmt: skip
 
@@ -115,12 +119,29 @@ def test_what_moves(tmp_path, body, names, expected):
     assert path.read_bytes().decode() == text
 
 
+ON_BRACES = [
+    # the struct, its new order, the struct in it
+    ("struct s { int a; int b; };\n", "b a", "struct s {\n\tint b;\n\tint a;\n};\n"),
+    ("  struct s { int a;\n    int b; int c; };\n", "c a b", "  struct s {\n    int c;\n    int a;\n    int b;\n  };\n"),
+    ("struct s { int a;\n\tint b; int c;\n};\n", "b c a", "struct s {\n\tint b; int c;\n\tint a;\n};\n"),
+]
+
+
+@pytest.mark.parametrize(("body", "names", "expected"), ON_BRACES)
+def test_lines_of_braces_are_split(tmp_path, body, names, expected):
+    path, text, struct = read(tmp_path, body, "", "")
+    order = order_of(struct, names)
+    changed = reorder_members(text, struct, order)
+    assert changed == PREAMBLE + expected
+    assert [each.name for each in verify(str(path), struct, str(path), changed, ReadOptions()).fields] == names.split()
+
+
 REFUSED = [
     # the members, an order, the line of the struct's body that forbids it, why
     ("int a, b;\nint c;\n", "b a c", 1, "one declaration declares `a`, `b`: they cannot be turned round"),
     ("int a, b;\nint c;\n", "a c b", 1, "one declaration declares `a`, `b`: `c` cannot be between its members"),
     ("PAIR(a);\nint c;\n", "a_first c a_second", 1, "`PAIR(a);` makes `a_first`, `a_second`: `c` cannot be between its members"),
-    ("int a; int b;\nint c;\n", "b a c", 1, "`a`, `b` share lines: they cannot be turned round"),
+    ("int a; int b; /* both */\nint c;\n", "b a c", 1, "`a`, `b` share lines: they cannot be turned round"),
     ("int a; /*\n*/ int b;\nint c;\n", "a c b", 1, "`a`, `b` share lines: `c` cannot be between its members"),
     ("int a;\n#ifndef NO\nint b;\nint c;\n#endif\n", "b a c", 2, "`#ifndef NO` moves only with all that belongs to it: `a` cannot be between its members"),
     ("int a;\n#define X 1\nint b;\n", "b a", 2, "nothing moves past `#define X 1`: `b` cannot move before `a`"),

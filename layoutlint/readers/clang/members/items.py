@@ -69,7 +69,7 @@ class Item(Record, frozen=True):
         return self.fields + tuple(number for item in self.items for number in item.all_fields)
 
 
-class _Cluster(Record, frozen=True):
+class Cluster(Record, frozen=True):
     """The pieces that share lines."""
 
     pieces: tuple[Piece, ...]
@@ -84,22 +84,26 @@ class _Cluster(Record, frozen=True):
 
     @property
     def lines(self) -> range:
+        """The numbers of its lines."""
         return range(self.first_line, self.last_line + 1)
 
     @property
     def code(self) -> tuple[Piece, ...]:
+        """Its declarations."""
         return tuple(piece for piece in self.pieces if piece.kind == "code")
 
     @property
     def tokens(self) -> tuple[Token, ...]:
+        """The code of its pieces."""
         return tuple(token for piece in self.pieces for token in piece.tokens)
 
     @property
     def directive(self) -> Piece | None:
+        """Its directive, if it has one."""
         return next((piece for piece in self.pieces if piece.kind == "directive"), None)
 
 
-def clusters(lines: Lines, body: Body) -> Iterator[_Cluster]:
+def clusters(lines: Lines, body: Body) -> Iterator[Cluster]:
     """Yield the pieces of a body by the lines that they share."""
     first, last = lines.number(body.start), lines.number(body.end)
     pieces: list[Piece] = []
@@ -108,7 +112,7 @@ def clusters(lines: Lines, body: Body) -> Iterator[_Cluster]:
             top, bottom = lines.number(pieces[0].start), lines.number(pieces[-1].end)
             start = body.start if top == first else lines.start(top)
             end = body.end if bottom == last else lines.start(bottom + 1)
-            yield _Cluster(tuple(pieces), start, end, top, bottom, first == top or last == bottom)
+            yield Cluster(tuple(pieces), start, end, top, bottom, first == top or last == bottom)
             pieces = []
         if piece is not None:
             pieces.append(piece)
@@ -116,11 +120,18 @@ def clusters(lines: Lines, body: Body) -> Iterator[_Cluster]:
 
 def items_of(lines: Lines, body: Body, struct: Struct) -> tuple[Item, ...]:
     """Return the items of a body, which has the fields of a struct; raises CannotMove if it has not."""
-    located = _locate_fields(lines, list(clusters(lines, body)), struct)
-    return tuple(_Builder(lines, body, struct, located).build())
+    return tuple(_Builder(lines, body, struct, located_clusters(lines, body, struct)).build())
 
 
-def _locate_fields(lines: Lines, clusters: list[_Cluster], struct: Struct) -> list[_Cluster]:
+def located_clusters(lines: Lines, body: Body, struct: Struct) -> list[Cluster]:
+    """Return the pieces by the lines that they share, with the fields that each line declares.
+
+    Raises CannotMove if the text has other fields than the struct.
+    """
+    return _locate_fields(list(clusters(lines, body)), struct)
+
+
+def _locate_fields(clusters: list[Cluster], struct: Struct) -> list[Cluster]:
     """Return the clusters with the fields that each declares, by the lines of the fields."""
     fields: list[list[int]] = [[] for _ in clusters]
     by_line = {line: at for at, each in enumerate(clusters) for line in each.lines}
@@ -139,7 +150,7 @@ def _locate_fields(lines: Lines, clusters: list[_Cluster], struct: Struct) -> li
 
 
 def _cluster_of(
-    member: Field, struct: Struct, clusters: list[_Cluster], by_line: dict[int, int], last: int
+    member: Field, struct: Struct, clusters: list[Cluster], by_line: dict[int, int], last: int
 ) -> int | None:
     """Return the cluster at the line of a field, or what includes its file; None if there is none."""
     if member.source is None or struct.source is None:
@@ -150,7 +161,7 @@ def _cluster_of(
     return at if at is not None and (clusters[at].code or _includes(clusters[at])) else None
 
 
-def _includes(cluster: _Cluster) -> bool:
+def _includes(cluster: Cluster) -> bool:
     return cluster.directive is not None and cluster.directive.word == "include"
 
 
@@ -176,10 +187,10 @@ class _Builder(Record):
     lines: Lines
     body: Body
     struct: Struct
-    clusters: list[_Cluster]
+    clusters: list[Cluster]
     at: int = 0
     depth: int = 0
-    pending: list[_Cluster] = field(default_factory=list)
+    pending: list[Cluster] = field(default_factory=list)
     """Comments that belong to what follows."""
 
     def build(self) -> list[Item]:
@@ -218,7 +229,7 @@ class _Builder(Record):
             self.at += 1
         return self._settle(items)
 
-    def _condition(self, cluster: _Cluster) -> Item:
+    def _condition(self, cluster: Cluster) -> Item:
         """Return an `#if` with everything up to its `#endif`."""
         self.depth += 1
         shown, start = self._excerpt(cluster), self.pending[0].start if self.pending else cluster.start
@@ -234,14 +245,14 @@ class _Builder(Record):
         self.depth -= 1
         return Item("group", start, items[-1].end, cluster.first_line, shown, (), tuple(items))
 
-    def _fixed_item(self, cluster: _Cluster, shown: str, reason: str = "") -> Item:
+    def _fixed_item(self, cluster: Cluster, shown: str, reason: str = "") -> Item:
         start = self.pending[0].start if self.pending else cluster.start
         self.pending.clear()
         if not reason and cluster.fields:
             reason = f"nothing moves past `{shown}`, which makes members"
         return Item("fixed", start, cluster.end, cluster.first_line, shown, cluster.fields, reason=reason)
 
-    def _comment(self, cluster: _Cluster, items: list[Item]) -> None:
+    def _comment(self, cluster: Cluster, items: list[Item]) -> None:
         """Add a comment to the member before it, or else to what follows."""
         text = self.lines.text[cluster.pieces[0].start : cluster.pieces[-1].end]
         if cluster.is_at_brace or _SECTION.search(text):
@@ -251,7 +262,7 @@ class _Builder(Record):
         else:
             self.pending.append(cluster)
 
-    def _continues(self, before: Item, comment: _Cluster, text: str) -> bool:
+    def _continues(self, before: Item, comment: Cluster, text: str) -> bool:
         """Return whether a comment belongs to the member above it: it is further to the right than that."""
         if before.kind != "member" or before.end != comment.start:
             return False
@@ -268,12 +279,12 @@ class _Builder(Record):
         line = self.lines.text[self.lines.start(self.lines.number(offset)) : offset]
         return len(line.expandtabs(_TAB))
 
-    def _excerpt(self, cluster: _Cluster) -> str:
+    def _excerpt(self, cluster: Cluster) -> str:
         piece = cluster.directive or (cluster.code or cluster.pieces)[0]
         text = " ".join(self.lines.text[piece.start : piece.end].split())
         return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
 
-    def _member(self, cluster: _Cluster) -> Item:
+    def _member(self, cluster: Cluster) -> Item:
         code, tokens, shown = cluster.code, cluster.tokens, self._excerpt(cluster)
         directive = next((piece.word for piece in code if piece.word), "")
         if cluster.is_at_brace:
@@ -293,7 +304,7 @@ class _Builder(Record):
             is_commented, is_parted, tuple(_marks(tokens)),
         )  # fmt: skip
 
-    def _reason(self, cluster: _Cluster, shown: str) -> str:
+    def _reason(self, cluster: Cluster, shown: str) -> str:
         """Return why the fields of a cluster stay together."""
         members = [self.struct.fields[number] for number in cluster.fields]
         names = f"{first_few([_shown_name(member) for member in members])}"

@@ -5,12 +5,13 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 
-from layoutlint.model.record import Record
+from layoutlint.model.record import Record, replace
 from layoutlint.model.structs import Struct
 from layoutlint.readers.clang.members import items, pieces
 from layoutlint.readers.clang.members.items import Item
 from layoutlint.readers.clang.members.pieces import CONDITIONS, Body, CannotMove, Lines, Token
 from layoutlint.readers.clang.members.restrictions import Restriction, Shown, ranks_of, restrictions_of
+from layoutlint.readers.clang.members.shared_lines import separate_lines
 
 
 class MemberText(Record, frozen=True):
@@ -56,8 +57,17 @@ def split_members(text: str, struct: Struct) -> tuple[MemberText, ...]:
 
 
 def restrictions(text: str, struct: Struct) -> tuple[Restriction, ...]:
-    """Return what the text forbids to an order of the members; raises CannotMove like `split_members`."""
-    return restrictions_of(parse_body(text, struct).items, Shown(struct.fields))
+    """Return what the text forbids to an order of the members; raises CannotMove like `split_members`.
+
+    Declarations that share a line can move apart where the line can be split.
+    """
+    parsed = parse_body(text, struct)
+    separate = separate_lines(parsed.lines, parsed.body, struct)
+    items = parse_body(separate.text, separate.struct).items
+    return tuple(
+        replace(each, line=separate.old_line(each.line))
+        for each in restrictions_of(items, Shown(struct.fields))
+    )
 
 
 def conditional_lines(text: str, struct: Struct) -> tuple[int, ...]:
@@ -73,18 +83,31 @@ def conditional_lines(text: str, struct: Struct) -> tuple[int, ...]:
 def reorder_members(text: str, struct: Struct, order: Sequence[int]) -> str:
     """Return a file's text with the members of a struct in another order: numbers of its fields.
 
+    Lines whose declarations move apart are split, and no others.
+
     Raises CannotMove if the text forbids the order, and ValueError if it is no order of all fields.
     """
     if sorted(order) != list(range(len(struct.fields))):
         raise ValueError("not an order of all fields of the struct")
     parsed = parse_body(text, struct)
-    ranks = ranks_of(order)
-    for restriction in restrictions_of(parsed.items, Shown(struct.fields)):
-        restriction.refuse_ranks(ranks, order)
     if list(order) == sorted(order):
         return text
+    ranks = ranks_of(order)
+    if any(each.is_broken(ranks, order) for each in restrictions_of(parsed.items, Shown(struct.fields))):
+        kept = [each.fields[0] for each in declarations(parsed.items) if _stays_together(each, ranks)]
+        separate = separate_lines(parsed.lines, parsed.body, struct, kept)
+        text, parsed = separate.text, parse_body(separate.text, separate.struct)
+        for restriction in restrictions_of(parsed.items, Shown(struct.fields)):
+            replace(restriction, line=separate.old_line(restriction.line)).refuse_ranks(ranks, order)
     start, end = parsed.body.start, parsed.body.end
     return text[:start] + _Arrangement(text, ranks).text_of(parsed.items, start, end) + text[end:]
+
+
+def _stays_together(item: Item, ranks: dict[int, int]) -> bool:
+    """Return whether the fields of a line follow one another in a new order, as they do now."""
+    first = ranks[item.fields[0]]
+    is_same = [ranks[number] for number in item.fields] == list(range(first, first + len(item.fields)))
+    return item.kind == "member" and is_same
 
 
 def parse_body(text: str, struct: Struct) -> ParsedText:

@@ -51,6 +51,10 @@ class Restriction(Record, frozen=True):
         if broken is not None:
             raise CannotMove(f"{self.reason}: {broken}", self.line)
 
+    def is_broken(self, ranks: dict[int, int], order: Sequence[int]) -> bool:
+        """Return whether an order breaks the condition."""
+        return self._violation(ranks, order) is not None
+
     def _violation(self, ranks: dict[int, int], order: Sequence[int]) -> str | None:
         """Return what breaks the condition; None if nothing does."""
         mine = [ranks[number] for number in self.fields]
