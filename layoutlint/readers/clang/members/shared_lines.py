@@ -134,14 +134,14 @@ def _apply(lines: Lines, struct: Struct, edits: Sequence[_Edit], places: dict[in
     def new_line(offset: int) -> int:
         return new_lines.number(offset + shifts[bisect_right(ends, offset) - 1])
 
-    def moved(number: int, field: Field) -> Field:
+    def move(number: int, field: Field) -> Field:
         source, own = field.source, struct.source
         if source is None or own is None or source.file != own.file or source.line is None:
             return field
         place = places.get(number, lines.start(source.line))
         return replace(field, source=replace(source, line=new_line(place)))
 
-    fields = tuple(moved(number, field) for number, field in enumerate(struct.fields))
+    fields = tuple(move(number, field) for number, field in enumerate(struct.fields))
     starts = [lines.start(line) for line in range(1, len(lines) + 1)]
     origins = {new_line(start): start for start in reversed(starts)}
     origins |= {new_line(edit.end): edit.end for edit in edits}
