@@ -85,6 +85,23 @@ def write_bytes(path: str, data: bytes) -> None:
         raise UsageError(f"cannot write {path}: {files.error_reason(error)}") from error
 
 
+def write_beside(path: str, temporary: str, data: bytes) -> None:
+    """Write a new file that can replace another one in its folder, with its permissions. Raise UsageError.
+
+    The content is on the disk then.
+    """
+    try:
+        _refuse_unwritable(path)
+        file = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        with os.fdopen(file, "wb") as stream:
+            os.fchmod(file, _permissions(path))
+            stream.write(data)
+            stream.flush()
+            os.fsync(file)
+    except OSError as error:
+        raise UsageError(f"cannot write {path}: {files.error_reason(error)}") from error
+
+
 def write_new(path: str, text: str) -> None:
     """Write a whole new file or none; raise UsageError, also if the file exists."""
     import tempfile  # only runs that write files need it

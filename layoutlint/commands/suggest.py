@@ -134,9 +134,10 @@ def suggest(
     Exit status: 0 an order is suggested, or none is needed; 1 the rules contradict one another; 3 refused, or
     nothing was found.
     """
-    from layoutlint.commands import output_files
+    from layoutlint.commands import file_changes, output_files, terminal
 
     _refuse_combinations(own)
+    terminal.complain(*file_changes.finish_interrupted())
     question = _question(words, own)
     outputs = parse_outputs(own.outputs, reports.SUGGEST_FORMATS, "patch=0001.patch")
     output_files.refuse((name for _, name in outputs), (*question.paths, *own.rule_paths, *own.sources))
@@ -300,7 +301,7 @@ def _write(results: Sequence[Suggestion]) -> None:
     Nothing is written if one of several structs got no patch. Raises UsageError if a file was changed
     meanwhile, or cannot be written.
     """
-    from layoutlint.commands import terminal
+    from layoutlint.commands import file_changes, terminal
 
     lacking = [result for result in results if result.patch is None]
     if lacking and len(results) > 1:
@@ -314,30 +315,7 @@ def _write(results: Sequence[Suggestion]) -> None:
         path = os.path.realpath(patch.file)
         old, _ = patches.get(path, (_encode(patch.old_text), b""))
         patches[path] = old, _encode(patch.text)
-    _replace_files({path: texts for path, texts in patches.items() if texts[0] != texts[1]})
-
-
-def _replace_files(texts: dict[str, tuple[bytes, bytes]]) -> None:
-    """Replace the old text of each file by its new one; if one fails, put the others back."""
-    from layoutlint import files
-    from layoutlint.commands import output_files
-
-    for path, (old, _) in texts.items():
-        try:
-            is_same = files.read_all(path, len(old)) == old
-        except OSError:
-            is_same = False
-        if not is_same:
-            raise click.UsageError(f"{path} was changed while it was read, and is left as it is")
-    written: list[str] = []
-    try:
-        for path, (_, new) in texts.items():
-            written.append(path)
-            output_files.write_bytes(path, new)
-    except BaseException:
-        for path in written[:-1]:
-            output_files.write_bytes(path, texts[path][0])
-        raise
+    file_changes.replace_files({path: texts for path, texts in patches.items() if texts[0] != texts[1]})
 
 
 def _status(results: Sequence[Suggestion], own: SuggestOptions) -> int:

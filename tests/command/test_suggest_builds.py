@@ -215,3 +215,10 @@ def test_usage_errors(tmp_path, words, message, status):
     done = suggest(tmp_path, *words)
     assert (done.returncode, done.stdout) == (status, "")
     assert message in done.stderr
+
+
+def test_an_alternative_for_several_builds_is_not_supported(tmp_path):
+    rules = RULES + '[[rule]]\nid = "near"\nstruct = "ring"\nkind = "adjacent"\nfields = ["head", "tail"]\nwhy = "w"\n'
+    done = suggest(tmp_path, "ring.h", "ring", "--alternative", "1", rules=rules)
+    assert done.returncode == 3
+    assert "unknown: alignment is tried for one build, and not for the builds of a matrix together" in done.stdout

@@ -9,8 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from layoutlint.commands import output_files
-from layoutlint.errors import UsageError
 from tests.harness.command import run
 from tests.harness.tools import NEEDS_SOLVER, need
 
@@ -123,20 +121,3 @@ def test_a_matrix_with_inputs_takes_structs_only(tmp_path):
     assert [(each["struct"], each["order"]) for each in (first, *first["series"])] == [
         ("half", ["b", "a", "c"]), ("slot", ["value", "state", "kind"]),
     ]  # fmt: skip
-
-
-def test_a_file_that_cannot_be_written_leaves_the_others_as_they_were(tmp_path, monkeypatch):
-    first, second = tmp_path / "first.h", tmp_path / "second.h"
-    first.write_bytes(b"old\n")
-    second.write_bytes(b"old too\n")
-    write_bytes = output_files.write_bytes
-
-    def fail_for_second(path: str, data: bytes) -> None:
-        if path == str(second):
-            raise UsageError("the disk is full", path)
-        write_bytes(path, data)
-
-    monkeypatch.setattr(output_files, "write_bytes", fail_for_second)
-    with pytest.raises(UsageError, match="the disk is full"):
-        suggest_command._replace_files({str(first): (b"old\n", b"new\n"), str(second): (b"old too\n", b"new too\n")})
-    assert (first.read_bytes(), second.read_bytes()) == (b"old\n", b"old too\n")

@@ -25,6 +25,8 @@ def run(
 ) -> subprocess.CompletedProcess[str]:
     """`layoutlint ARGUMENTS...` in a folder; nothing of the caller's terminal, colour, locale or cache gets in.
 
+    There is no folder of states either.
+
     `given` comes through a pipe as standard input.
 
     With XDG_CACHE_HOME in the environment, the run uses the cache there.
@@ -34,6 +36,7 @@ def run(
     kept = {name: os.environ[name] for name in _KEPT if name in os.environ}
     if "XDG_CACHE_HOME" not in environment:
         kept |= WITHOUT_CACHE
+    kept["XDG_STATE_HOME"] = "/dev/null/state"
     words = [os.fsdecode(argument) for argument in arguments]
     is_own = any(name.startswith(("PYTHON", "LC_", "LANG")) for name in environment)  # what Python itself obeys when it starts
     if is_own or given is not None:

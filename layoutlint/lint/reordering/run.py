@@ -27,6 +27,8 @@ from layoutlint.suggestion.arrangement import Arrangement
 from layoutlint.suggestion.common_order import CannotJoin, join
 from layoutlint.suggestion.result import Aimed, Refusal, Suggestion
 
+_NO_CHOICE = "alignment is tried for one build, and not for the builds of a matrix together"
+
 
 def suggest(
     path: str, request: Request, packs: tuple[Pack, ...], kernel_packs: tuple[Pack, ...], options: Options
@@ -50,7 +52,9 @@ def best_order(subjects: Sequence[Subject], label: str, request: Request) -> Sug
         result = _with_alternatives(search, result, request)
     if result.status == "infeasible" and (note := _unopened_note(result)):
         result = replace(result, notes=(*result.notes, note))
-    if request.alternative:
+    if request.alternative and _NO_CHOICE in result.notes:
+        result = replace(result, status="unknown", new=None, order=(), moves=(), aims=(), reason=_NO_CHOICE)
+    elif request.alternative:
         result = _choose(result, request.alternative)
     return with_patch(search.arranged, _without_claim(result))
 
@@ -110,8 +114,7 @@ def _arrangements(subject: Subject) -> list[Arrangement]:
 def _with_alternatives(search: JointSearch, result: Suggestion, request: Request) -> Suggestion:
     """Return a suggestion with what alignment adds; several builds have none."""
     if len(search.arranged) > 1:
-        note = "alignment is tried for one build, and not for the builds of a matrix together"
-        return replace(result, notes=(*result.notes, note))
+        return replace(result, notes=(*result.notes, _NO_CHOICE))
     return replace(result, alternatives=alternatives(search.arranged[0], request.is_forced))
 
 
