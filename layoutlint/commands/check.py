@@ -97,8 +97,8 @@ class CheckOptions(NamedTuple):
 )
 @uses_option
 @executor_options(
-    "Judge N builds of --matrix at a time, within limits.",
-    "Judge builds on Dask workers (tls://HOST:PORT).",
+    "Read N inputs, or judge N builds, at a time within limits.",
+    "Read inputs or builds on Dask workers (tls://HOST:PORT).",
 )
 @click.option(
     "--baseline",
@@ -169,7 +169,7 @@ def check(
             ctx=click.get_current_context(), param_type="argument", param_hint="'INPUT...'"
         )
     _refuse_without_effect(own, judging, inputs)
-    _refuse_executor_without_matrix(executor, judging)
+    _refuse_scheduler_beside_change(executor, is_change)
     files = parse_outputs(own.outputs) + html_output(own.html)
     if own.quiet and reading.progress is None:
         reading = reading._replace(progress=False)
@@ -251,7 +251,8 @@ def _judge(arguments: Arguments, own: CheckOptions, executor: ExecutorOptions) -
     """Return the report on the inputs, compared with a baseline or a revision if one is requested."""
     policy = judging.base_policy(arguments)
     held = None if own.snapshot is None else _read_held_layouts(own.snapshot, arguments, policy)
-    runner = make_executor(executor, ("layoutlint.lint.build_tasks",)) if executor.is_any else None
+    preloaded = "layoutlint.readers.preload", "layoutlint.lint.run"
+    runner = make_executor(executor, preloaded) if executor.is_any else None
     scope = Scope(own.fail_on, own.guesses, own.staged, own.since, held, own.uses, runner)
     if own.baseline is None:
         judged = judging.judge(arguments, policy, scope)
@@ -394,12 +395,11 @@ def _refuse_without_effect(own: CheckOptions, judging: JudgingOptions, inputs: t
             raise click.UsageError(f"{option} is for --format text")
 
 
-def _refuse_executor_without_matrix(executor: ExecutorOptions, judging: JudgingOptions) -> None:
-    """Raise UsageError for tasks without builds: the files of a folder make one report together."""
-    if executor.is_any and judging.matrix_path is None:
+def _refuse_scheduler_beside_change(executor: ExecutorOptions, is_change: bool) -> None:
+    """Raise UsageError for a copy of files on this machine, which other machines lack."""
+    if is_change and executor.scheduler is not None:
         raise click.UsageError(
-            "--workers and --scheduler run the builds of --matrix; `--jobs N` reads folders and files in N "
-            "processes, and `layoutlint survey` judges many inputs on other machines"
+            "--scheduler: a change is judged in a copy of its files, which other machines lack; use --workers"
         )
 
 

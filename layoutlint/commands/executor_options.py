@@ -12,7 +12,7 @@ from layoutlint.commands.options import Command, WholeNumber, collect
 from layoutlint.errors import UsageError, missing_library
 
 if TYPE_CHECKING:
-    from layoutlint.readers.executors.task import Executor
+    from layoutlint.model.task import Executor
 
 
 class ExecutorOptions(NamedTuple):

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from layoutlint.lint.options import Held, Options
     from layoutlint.model.build import Build
     from layoutlint.model.reading import InputText, TreeCopy
-    from layoutlint.readers.executors.task import Executor
+    from layoutlint.model.task import Executor
 
 
 class JudgingOptions(NamedTuple):
@@ -89,7 +89,7 @@ class Scope(NamedTuple):
     uses: tuple[str, ...] = ()
     """C sources whose functions rank guesses."""
     executor: Executor | None = None
-    """What judges the builds of a matrix; None for processes of this run."""
+    """What reads inputs, or judges the builds of a matrix; None for processes of this run."""
 
     @property
     def is_change(self) -> bool:
@@ -236,7 +236,7 @@ def _judge(
     kernel_packs = () if own.no_packs else rule_file.kernel_packs_beside(packs)
     packs, kernel_packs = apply_overrides(packs, kernel_packs)
     options = _options(arguments, policy, scope)
-    options = replace(options, read=replace(options.read, copy=copy))
+    options = replace(options, read=replace(options.read, copy=copy, executor=scope.executor))
     if change is not None:
         from layoutlint.lint import affected
 
@@ -250,7 +250,7 @@ def _judge(
     else:
         from layoutlint.lint import matrix
 
-        report = matrix.check(builds, packs, kernel_packs, options, scope.executor)
+        report = matrix.check(builds, packs, kernel_packs, options)
     return Judged(report, options, inputs, packs, kernel_packs, names_others=names_others)
 
 

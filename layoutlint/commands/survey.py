@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from layoutlint.intent.toml.survey_file import Job
     from layoutlint.lint.survey.run import Request
 
-_SECONDS = 600.0
-_MEMORY = 4 << 30
 _STDIN = "-"
 _LARGEST_LIST = 1 << 28
 """The most bytes of a list on standard input."""
@@ -203,7 +201,7 @@ def _request(
     from layoutlint.judgement.verdict import Outcome
     from layoutlint.lint.options import Options
     from layoutlint.lint.survey.run import Request, plan_of
-    from layoutlint.readers.executors.task import Limits
+    from layoutlint.model.task import LIMITS_OF_INPUT, Limits
 
     own_rules = (*job.rules, *own.rule_paths)
     pack_names = (*job.packs, *own.pack_names)
@@ -219,8 +217,8 @@ def _request(
         read=read_options(flags, reading),
         surveyed=(*job.structs, *own.globs),
     )
-    seconds = own.task_seconds or job.task_seconds or _SECONDS
-    limits = Limits(seconds, own.task_memory or job.task_memory or _MEMORY)
+    seconds = own.task_seconds or job.task_seconds or LIMITS_OF_INPUT.seconds
+    limits = Limits(seconds, own.task_memory or job.task_memory or LIMITS_OF_INPUT.memory)
     return Request(
         job.inputs,
         plan_of(packs, kernel_packs, options),

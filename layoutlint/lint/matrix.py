@@ -26,7 +26,6 @@ from layoutlint.readers.processes.child import Lost
 
 if TYPE_CHECKING:
     from layoutlint.randstruct.randomisation import Randomisation
-    from layoutlint.readers.executors.task import Executor
 
 
 class NoRules(Record, frozen=True):
@@ -49,21 +48,20 @@ def check(
     packs: tuple[Pack, ...],
     kernel_packs: tuple[Pack, ...],
     options: Options,
-    executor: Executor | None = None,
 ) -> Report:
     """Judge every build, and report one finding for each rule and struct over all builds.
 
-    With an executor, builds are its tasks; the report is the same. Raises UsageError if no rules apply to any
-    build, and RuleFileError if rule files contradict a build.
+    With `options.read.executor`, builds are its tasks; the report is the same. Raises UsageError if no rules
+    apply to any build, and RuleFileError if rule files contradict a build.
     """
     groups = _group_by_text(builds, options)
     judge_group = partial(_judge_group, packs=packs, kernel_packs=kernel_packs, options=options)
     jobs = options.read.jobs
-    if executor is not None:
+    if options.read.executor is not None:
         from layoutlint.lint.build_tasks import judge_groups  # few runs have an executor
 
-        quiet = replace(options, read=replace(options.read, progress=no_progress, jobs=1))
-        lists = judge_groups(executor, partial(judge_group, options=quiet), groups)
+        quiet = replace(options, read=options.read.of_task)
+        lists = judge_groups(options.read.executor, partial(judge_group, options=quiet), groups)
     elif jobs > 1 and len(groups) > 1:
         shared = replace(options.read, progress=no_progress, jobs=max(1, jobs // len(groups)))
         judge_group = partial(judge_group, options=replace(options, read=shared))

@@ -7,15 +7,19 @@ import re
 from collections.abc import Callable
 from fnmatch import translate
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from layoutlint.errors import NoDebugInformation, ReadError
 from layoutlint.model.declared import StructDeclaration
 from layoutlint.model.randomised import ShufflingEvidence
-from layoutlint.model.record import Record
+from layoutlint.model.record import Record, replace
 from layoutlint.model.storage import Storage
 from layoutlint.model.structs import Field, Source, Stray, Struct
 from layoutlint.model.target import Target
 from layoutlint.phrases import first_few
+
+if TYPE_CHECKING:
+    from layoutlint.model.task import Executor
 
 
 class Unread(Record, frozen=True):
@@ -296,6 +300,13 @@ class ReadOptions(Record, frozen=True):
     """The C text that libclang reads in place of that of files, by their real paths."""
     cache: bool = False
     """Whether results of earlier runs may be used, and are kept for later ones."""
+    executor: Executor | None = None
+    """What reads inputs, the files of folders, and C sources as its tasks; None for processes of this run."""
+
+    @property
+    def of_task(self) -> ReadOptions:
+        """The options in a process that reads a part: it shows no progress, and starts no others."""
+        return replace(self, progress=no_progress, jobs=1, executor=None)
 
     def refuse_other(self, reading: Reading) -> None:
         """Raise ReadError for an input of another machine or configuration, whatever its structs."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import closing
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,7 @@ from layoutlint import files
 from layoutlint.errors import ReadError
 from layoutlint.model.reading import Reading, ReadOptions, Unread, no_progress
 from layoutlint.model.record import replace
+from layoutlint.model.task import LIMITS_OF_INPUT, Failure
 from layoutlint.model.wanted import Wanted
 from layoutlint.readers import dispatch
 from layoutlint.readers.archives.locate import Location, locate
@@ -27,6 +29,39 @@ def read(inputs: tuple[str, ...], names: Wanted, options: ReadOptions) -> tuple[
 
 def read_each(inputs: tuple[str, ...], names: Wanted, options: ReadOptions) -> list[Reading | Unread]:
     """Return a reading for each input in order, or why it cannot be read."""
+    if options.executor is None:
+        return _read_here(inputs, names, options)
+    ended = _results_of_tasks([path for path in inputs if not files.is_folder(path)], names, options)
+    results: list[Reading | Unread] = []
+    for path in inputs:
+        results += ended[path] if path in ended else _read_here((path,), names, options)
+    return results
+
+
+def _results_of_tasks(
+    paths: list[str], names: Wanted, options: ReadOptions
+) -> dict[str, list[Reading | Unread]]:
+    """Return the results of a task for each input; a task that fails costs no other."""
+    from layoutlint.readers.executors import calls
+
+    assert options.executor is not None
+    paths = list(dict.fromkeys(paths))
+    work = partial(_read_alone, names=names, options=options.of_task)
+    ended: dict[str, list[Reading | Unread]] = {}
+    with closing(calls.run_each(options.executor, work, paths, str, LIMITS_OF_INPUT)) as results:
+        for number, result in results:
+            path = paths[number]
+            ended[path] = [calls.unread(path, result)] if isinstance(result, Failure) else result
+            options.progress("reading", len(ended), len(paths))
+    return ended
+
+
+def _read_alone(path: str, names: Wanted, options: ReadOptions) -> list[Reading | Unread]:
+    return _read_here((path,), names, options)
+
+
+def _read_here(inputs: tuple[str, ...], names: Wanted, options: ReadOptions) -> list[Reading | Unread]:
+    """Read inputs in this process and its children; of a folder, the tasks of an executor read the files."""
     results: list[Reading | Unread] = []
     for run in _runs(inputs, options):
         if isinstance(run, list):

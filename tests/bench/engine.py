@@ -26,8 +26,8 @@ from layoutlint.lint.options import Options
 from layoutlint.lint.survey.run import plan_of
 from layoutlint.lint.survey.store import create_store
 from layoutlint.lint.survey.task import Assignment, survey_input
+from layoutlint.model.task import Executor, Limits, Task
 from layoutlint.readers.executors.local import LocalExecutor
-from layoutlint.readers.executors.task import Executor, Limits, Task
 from tests.harness.dask_cluster import Cluster
 
 MOST_SECONDS = 600

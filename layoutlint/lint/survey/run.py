@@ -36,8 +36,8 @@ from layoutlint.lint.survey.store import Store
 from layoutlint.lint.survey.task import Assignment, Plan, Summary, survey_input
 from layoutlint.model.reading import Progress, no_progress
 from layoutlint.model.record import Record, replace
+from layoutlint.model.task import Executor, Limits, Outcome, Task
 from layoutlint.readers.cache import keys
-from layoutlint.readers.executors.task import Executor, Limits, Outcome, Task
 
 _BATCH = 256
 """The rows of `runs` that are written to one file."""

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from layoutlint import accesses
-from layoutlint.model.reading import Reading, ReadOptions, Unread, no_progress
-from layoutlint.model.record import replace
+from layoutlint.model.reading import Reading, ReadOptions, Unread
 from layoutlint.model.wanted import Wanted
 from layoutlint.readers.cache import keys, record
 from layoutlint.readers.cache.memory import Memory
@@ -39,8 +38,8 @@ def recall_or_read(
     if not options.cache:
         return list(read())
     try:
-        # Results do not depend on the number of processes and on how progress is shown.
-        memory = Memory(keys.key_of("reading", parts, wanted, replace(options, progress=no_progress, jobs=0)))
+        # Results do not depend on what reads and on how progress is shown.
+        memory = Memory(keys.key_of("reading", parts, wanted, options.of_task))
     except (keys.Unknown, OSError):
         return list(read())
     kept = memory.recall()

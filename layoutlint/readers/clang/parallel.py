@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 
 from layoutlint import accesses
@@ -11,6 +11,7 @@ from layoutlint.model.declared import StructDeclaration
 from layoutlint.model.reading import Reading, ReadOptions, Unread
 from layoutlint.model.record import Record, replace
 from layoutlint.model.structs import Struct
+from layoutlint.model.task import LIMITS_OF_INPUT, Failure
 from layoutlint.model.wanted import Wanted
 from layoutlint.readers.clang import kept_units, libclang, parse
 from layoutlint.readers.clang.limits import LIMITS, PATIENCE, confine
@@ -62,15 +63,47 @@ def run(units: Sequence[Unit], wanted: Wanted, options: ReadOptions) -> Outcome:
 
 def _run_afresh(units: Sequence[Unit], wanted: Wanted, options: ReadOptions) -> Outcome:
     results: dict[int, ParsedUnit | Unread] = {}
-    work = partial(_parse_unit, wanted=wanted, looks_for_hidden=options.finds_omissions)
-    for number, result in sandbox.run_each(work, units, options.jobs, LIMITS, PATIENCE):
-        if isinstance(result, sandbox.Failure):
-            result = Unread(units[number].origin, f"libclang {result.how}")
+    for number, result in _results(units, wanted, options):
         results[number] = result
         options.progress("parsing", len(results), len(units))
     in_order = [results[number] for number in range(len(units))]
     parsed = tuple(result for result in in_order if isinstance(result, ParsedUnit))
     return Outcome(parsed, tuple(result for result in in_order if isinstance(result, Unread)))
+
+
+def _results(
+    units: Sequence[Unit], wanted: Wanted, options: ReadOptions
+) -> Iterator[tuple[int, ParsedUnit | Unread]]:
+    """Yield the result of each unit with its number, from tasks if several units can be."""
+    if options.executor is None or len(units) == 1:
+        yield from _parse_confined(units, wanted, options)
+        return
+    from layoutlint.readers.executors import calls
+
+    work = partial(_parse_in_task, wanted=wanted, options=options.of_task)
+    for number, result in calls.run_each(options.executor, work, units, _origin, LIMITS_OF_INPUT):
+        yield number, calls.unread(units[number].origin, result) if isinstance(result, Failure) else result
+
+
+def _origin(unit: Unit) -> str:
+    return unit.origin
+
+
+def _parse_in_task(unit: Unit, wanted: Wanted, options: ReadOptions) -> ParsedUnit | Unread:
+    libclang.library()
+    ((_, result),) = _parse_confined([unit], wanted, options)
+    return result
+
+
+def _parse_confined(
+    units: Sequence[Unit], wanted: Wanted, options: ReadOptions
+) -> Iterator[tuple[int, ParsedUnit | Unread]]:
+    """Parse each unit in a process within LIMITS."""
+    work = partial(_parse_unit, wanted=wanted, looks_for_hidden=options.finds_omissions)
+    for number, result in sandbox.run_each(work, units, options.jobs, LIMITS, PATIENCE):
+        if isinstance(result, sandbox.Failure):
+            result = Unread(units[number].origin, f"libclang {result.how}")
+        yield number, result
 
 
 def _parse_unit(unit: Unit, wanted: Wanted, looks_for_hidden: bool) -> ParsedUnit | Unread:

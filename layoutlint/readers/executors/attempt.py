@@ -15,6 +15,7 @@ from functools import partial
 from typing import Any, BinaryIO
 
 from layoutlint.model.record import Record
+from layoutlint.model.task import MOST_BYTES, FailureKind
 from layoutlint.readers.executors import descendants
 from layoutlint.readers.executors.messages import (
     LENGTH,
@@ -24,7 +25,6 @@ from layoutlint.readers.executors.messages import (
     one_line,
     with_length,
 )
-from layoutlint.readers.executors.task import MOST_BYTES, FailureKind
 from layoutlint.readers.processes import sandbox
 from layoutlint.readers.processes.child import Child, cause_of_death, close_all
 

@@ -16,11 +16,11 @@ import distributed
 from layoutlint import __version__
 from layoutlint.errors import ReadError
 from layoutlint.model.record import Record, replace
+from layoutlint.model.task import Outcome, Task
 from layoutlint.phrases import quantity
 from layoutlint.readers.executors import dask_worker, messages
 from layoutlint.readers.executors.messages import Reply
 from layoutlint.readers.executors.scheduler_address import SchedulerAddress
-from layoutlint.readers.executors.task import Outcome, Task
 
 _ANSWER_SECONDS = 10.0
 """How long a scheduler may take to answer."""

@@ -6,10 +6,10 @@ import select
 from collections.abc import Generator, Iterable, Iterator
 
 from layoutlint.errors import ReadError
+from layoutlint.model.task import Outcome, Task
 from layoutlint.readers.executors import messages
 from layoutlint.readers.executors.messages import Reply
 from layoutlint.readers.executors.server_process import TaskServer
-from layoutlint.readers.executors.task import Outcome, Task
 from layoutlint.readers.processes.child import HAS_PROCESSES
 from layoutlint.readers.processes.pool import processors
 

@@ -7,7 +7,7 @@ import os
 import pickle
 
 from layoutlint.model.record import Record
-from layoutlint.readers.executors.task import Failure, FailureKind, Outcome, Task
+from layoutlint.model.task import Failure, FailureKind, Outcome, Task
 
 LENGTH = 8
 """The bytes of the length before a message."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Generator, Hashable, Iterator
 from contextlib import closing
+from functools import partial
 
 from layoutlint import files
 from layoutlint.errors import ReadError
@@ -19,11 +20,11 @@ from layoutlint.model.reading import (
     ReadOptions,
     Unread,
     Version,
-    no_progress,
 )
 from layoutlint.model.record import Record, field, replace
 from layoutlint.model.structs import Struct
 from layoutlint.model.target import Target
+from layoutlint.model.task import LIMITS_OF_INPUT, Executor, Failure
 from layoutlint.model.wanted import Wanted
 from layoutlint.phrases import first_few
 from layoutlint.readers import dispatch
@@ -35,6 +36,10 @@ from layoutlint.readers.processes.pool import map_ordered, processors
 _MOST_TEXTS = 50
 """The most different reasons, or notes, that are shown for one folder."""
 _FOR_BASE = -1
+_MOST_FILES_OF_TASK = 64
+"""Each task reads the base of split BTF again, which takes as long as 30 modules."""
+_TASKS = 16
+"""A folder makes at least so many tasks, unless it has fewer files."""
 
 
 def read(folder: Folder, names: Wanted, options: ReadOptions) -> list[Reading | Unread]:
@@ -43,9 +48,9 @@ def read(folder: Folder, names: Wanted, options: ReadOptions) -> list[Reading | 
     if options.btf_base is not None:
         bases = dict.fromkeys(folder.files, options.btf_base)
     merged = _MergedFolder(folder)
-    quiet = replace(options, progress=no_progress, jobs=1)
+    quiet = options.of_task
     try:
-        with closing(_parts(bases, names, quiet, options.jobs or processors())) as parts:
+        with closing(_parts(bases, names, options)) as parts:
             for number, part in enumerate(parts):
                 merged.add(part)
                 options.progress(f"reading {folder.path}", number + 1, len(folder.files))
@@ -91,7 +96,7 @@ class _Part(Record, frozen=True):
 
     path: str
     worker: int
-    """The id of the process that read it, else `_FOR_BASE`."""
+    """The number of the process or the task that read it, else `_FOR_BASE`."""
     result: Reading | Unread
     """Without its structs."""
     sightings: tuple[_Sighting, ...] = ()
@@ -119,8 +124,16 @@ class _Worker:
         return _Part(path, self._number, replace(result, structs=()), sightings, tuple(definitions[sent:]))
 
 
-def _parts(bases: dict[str, str | None], names: Wanted, options: ReadOptions, jobs: int) -> Generator[_Part]:
+def _parts(bases: dict[str, str | None], names: Wanted, options: ReadOptions) -> Generator[_Part]:
     """Yield the result of each file, in order, as it arrives. Raises ReadError if a process dies."""
+    if options.executor is not None:
+        return _parts_of_tasks(options.executor, bases, names, options.of_task)
+    return _parts_of_processes(bases, names, options.of_task, options.jobs or processors())
+
+
+def _parts_of_processes(
+    bases: dict[str, str | None], names: Wanted, options: ReadOptions, jobs: int
+) -> Generator[_Part]:
     files, workers = list(bases), dict[int, _Worker]()
 
     def part(path: str) -> _Part:
@@ -135,6 +148,45 @@ def _parts(bases: dict[str, str | None], names: Wanted, options: ReadOptions, jo
         file = "one of its files" if lost.part is None else files[lost.part]
         reason = f"the process that read {file} {lost.how}; `--jobs 1` needs less memory"
         raise ReadError(files[0], reason) from lost
+
+
+class _Share(Record, frozen=True):
+    """The files of one task."""
+
+    number: int
+    """That of its first file in the folder: it distinguishes tasks, which number what they send."""
+    bases: tuple[tuple[str, str | None], ...]
+    """Each file, with the base of its split BTF."""
+
+
+def _parts_of_tasks(
+    executor: Executor, bases: dict[str, str | None], names: Wanted, options: ReadOptions, first: int = 0
+) -> Generator[_Part]:
+    """Yield the result of each file, in order; if the task of several fails, each gets one of its own."""
+    from layoutlint.readers.executors import calls
+
+    each = list(bases.items())
+    size = max(1, min(_MOST_FILES_OF_TASK, len(each) // _TASKS))
+    shares = [_Share(first + at, tuple(each[at : at + size])) for at in range(0, len(each), size)]
+    work = partial(_read_share, names=names, options=options)
+    results = calls.run_each(executor, work, shares, _name_of_share, LIMITS_OF_INPUT)
+    with closing(calls.in_order(results)) as ordered:
+        for share, result in zip(shares, ordered, strict=True):
+            if not isinstance(result, Failure):
+                yield from result
+            elif len(share.bases) > 1:
+                yield from _parts_of_tasks(executor, dict(share.bases), names, options, share.number)
+            else:
+                yield _Part(share.bases[0][0], share.number, calls.unread(share.bases[0][0], result))
+
+
+def _name_of_share(share: _Share) -> str:
+    return share.bases[0][0]
+
+
+def _read_share(share: _Share, names: Wanted, options: ReadOptions) -> list[_Part]:
+    worker = _Worker(names, options, share.number)
+    return [worker.part(path, base) for path, base in share.bases]
 
 
 class _Occurrences(Record):

@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from layoutlint.errors import ReadError
+from layoutlint.model.task import Limits, Task
 from layoutlint.readers.executors.local import LocalExecutor
 from layoutlint.readers.executors.scheduler_address import parse_address
-from layoutlint.readers.executors.task import Limits, Task
 from tests.harness.dask_cluster import Cluster
 from tests.harness.tools import need, needs_library
 from tests.readers.executors import task_functions
@@ -124,7 +124,7 @@ import sys
 sys.path.insert(0, {root!r})
 from layoutlint.readers.executors.dask_client import DaskExecutor
 from layoutlint.readers.executors.scheduler_address import parse_address
-from layoutlint.readers.executors.task import Limits, Task
+from layoutlint.model.task import Limits, Task
 from tests.readers.executors import task_functions
 executor = DaskExecutor(parse_address({address!r}, allow_insecure=False))
 list(executor.run([Task("t", task_functions.detach, ({pid!r}, 60), Limits(60, 1 << 30))]))

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from layoutlint.errors import ReadError
+from layoutlint.model.task import MOST_BYTES, Limits, Outcome, Task
 from layoutlint.readers.executors.local import LocalExecutor
-from layoutlint.readers.executors.task import MOST_BYTES, Limits, Outcome, Task
 from tests.readers.executors import task_functions
 
 MB = 1 << 20
@@ -176,7 +176,7 @@ import signal, sys
 signal.signal(signal.SIGINT, signal.default_int_handler)  # which what runs in the background may ignore
 sys.path.insert(0, {root!r})
 from layoutlint.readers.executors.local import LocalExecutor
-from layoutlint.readers.executors.task import Limits, Task
+from layoutlint.model.task import Limits, Task
 from tests.readers.executors import task_functions
 for outcome in LocalExecutor(1).run([Task("t", task_functions.detach, ({pid!r}, 60), Limits(60, 1 << 30))]):
     print(outcome)

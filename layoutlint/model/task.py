@@ -1,4 +1,4 @@
-"""Tasks, how they end, and what runs them."""
+"""Tasks: calls of functions in processes of their own, how they end, and what runs them."""
 
 from __future__ import annotations
 
@@ -15,6 +15,10 @@ class Limits(Record, frozen=True):
     """Wall-clock time."""
     memory: int
     """Bytes of memory that the processes fill, without the pages of files."""
+
+
+LIMITS_OF_INPUT = Limits(seconds=600.0, memory=4 << 30)
+"""For one input, unless the user states others; a kernel takes 10 s and up to 1.2 GB."""
 
 
 class Task(Record, frozen=True):
