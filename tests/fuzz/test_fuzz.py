@@ -17,9 +17,10 @@ from tests.fuzz.judge import problems
 from tests.fuzz.run import Plan, many
 from tests.fuzz.seeds import FOLDER, RECIPES, SOURCE, Seed, seeds
 from tests.harness.command import ROOT
+from tests.harness.effort import draws
 
-COUNT = 6000
-SECONDS = 45
+COUNT = draws(2000, 6000)
+SECONDS = draws(15, 45)
 """Inputs of every run of the tests, and when a slow machine stops before: it must have done a tenth."""
 
 SEEDS = {seed.name: seed for seed in seeds()}

@@ -34,6 +34,7 @@ from layoutlint.randstruct.c_abi import CannotLayOut
 from layoutlint.randstruct.marked import read_names
 from layoutlint.randstruct.randomisation import Randomisation
 from layoutlint.randstruct.unseeded import UnseededInput
+from tests.harness.effort import draws
 from tests.randstruct import every_order as brute
 
 MODES = {
@@ -159,7 +160,7 @@ def test_outcome_and_share_are_those_of_all_orders(type_, a, b, kind, mode):
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("mode", list(MODES))
-@pytest.mark.parametrize(("type_", "a", "b", "kind"), list(cases(36, list(KINDS), (3, 4, 5), True)))
+@pytest.mark.parametrize(("type_", "a", "b", "kind"), list(cases(draws(18, 36), list(KINDS), (3, 4, 5), True)))
 def test_bit_fields(type_, a, b, kind, mode):
     holds_as_expected(type_, a, b, kind, mode)
 
@@ -192,7 +193,7 @@ def one_by_chance(type_, mode, chance):
 @pytest.mark.parametrize("kind", ["separate", "together", "isolated", "distance", "size"])
 @pytest.mark.parametrize("count", [10, 20, 30])
 def test_drawn_shares_are_near_those_of_many_more_orders(kind, count, monkeypatch):
-    """Counting is forbidden; 10,000 orders and one base each, drawn by other numbers, are the measure."""
+    """Counting is forbidden; other orders and one base each, drawn by other numbers, are the measure."""
     monkeypatch.setattr(probability, "MOST_STEPS", 0)
     chance = random.Random(f"{kind} {count}")
     type_ = brute.Type("large", tuple(brute.Drawer(chance).member(f"f{n}", 0, False) for n in range(count)), True)
@@ -200,7 +201,7 @@ def test_drawn_shares_are_near_those_of_many_more_orders(kind, count, monkeypatc
     make, fails = KINDS[kind]
     found = verdict(make(a, b), type_, "gcc-full", "6.12")
     assert found.orders.counted == "sampled"
-    align, number = brute.declare(type_).align, 10_000
+    align, number = brute.declare(type_).align, draws(2_500, 10_000)
     bases = range(0, 64, max(align, 8))
     looks = (Look(type_, one_by_chance(type_, "gcc-full", chance), align) for _ in range(number))
     share = sum(fails(look, a, b, chance.choice(bases)) for look in looks) / number
@@ -210,7 +211,7 @@ def test_drawn_shares_are_near_those_of_many_more_orders(kind, count, monkeypatc
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("mode", ["gcc-full", "gcc-performance", "clang"])
-@pytest.mark.parametrize(("type_", "a", "b", "kind"), list(cases(12, ["separate", "together", "order", "size"], (4, 5), False)))
+@pytest.mark.parametrize(("type_", "a", "b", "kind"), list(cases(draws(6, 12), ["separate", "together", "order", "size"], (4, 5), False)))
 def test_drawn_shares_are_near_the_exact_ones(type_, a, b, kind, mode, monkeypatch):
     """By the compilers' own algorithms with random numbers; a rule that cannot fail is unknown then, or proved."""
     make, fails = KINDS[kind]

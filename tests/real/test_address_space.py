@@ -24,14 +24,15 @@ def rules(state: str, place: str) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def said(request):
-    """The findings of one run for each input and rule file, by rule."""
+def said(tmp_path_factory):
+    """The findings of one run for each input and rule file, by rule; the cache reads each kernel once."""
+    cache = str(tmp_path_factory.mktemp("cache"))
     runs: dict[tuple[str, ...], dict[str, dict]] = {}
 
     def findings_by_rule(path: str, options: list[str]) -> dict[str, dict]:
         key = (path, *options)
         if key not in runs:
-            report = json.loads(run("check", path, *options, "--format", "json", seconds=600).stdout)
+            report = json.loads(run("check", path, *options, "--format", "json", seconds=600, XDG_CACHE_HOME=cache).stdout)
             runs[key] = {f["rule"]: f for f in report["findings"] + report["kept"]}
         return runs[key]
 

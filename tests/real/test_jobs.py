@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.harness import command
+from tests.harness.effort import row
 
 pytestmark = pytest.mark.real
 
@@ -19,13 +20,13 @@ BY_DEFAULT: tuple[str, ...] = ()
 """Without the option, as many as there are processors."""
 JOBS = [
     # kernel, options that are to give the same
-    ("cloud", (("--jobs", "1"), ("--jobs", "5"))),
-    ("newest", (BY_DEFAULT, ("--jobs", "1"), ("--jobs", "5"))),
+    ("cloud", (BY_DEFAULT, ("--jobs", "1"), ("--jobs", "5"))),
+    row("newest", (BY_DEFAULT, ("--jobs", "1"), ("--jobs", "5")), id="newest"),
 ]
 
 
-@pytest.mark.parametrize(("name", "each"), JOBS, ids=[row[0] for row in JOBS])
-@pytest.mark.parametrize("asked", ASKED, ids=[f"{row[0]} {row[-1]}" for row in ASKED])
+@pytest.mark.parametrize(("name", "each"), JOBS)
+@pytest.mark.parametrize("asked", ASKED, ids=[f"{words[0]} {words[-1]}" for words in ASKED])
 def test_the_same_for_any_number_of_processes(kernel, name, each, asked):
     told = []
     for jobs in each:

@@ -23,11 +23,12 @@ from layoutlint.readers.clang.members import (
     unified_diff,
     verify,
 )
+from tests.harness.effort import draws, row
 from tests.readers.clang.orders import random_order
 
 pytestmark = pytest.mark.real
 
-COUNT = 300
+COUNT = draws(100, 300)
 REFUSED = {"the members of a union are all at its start", "is there: a macro can make it"}
 """Why structs of Linux are refused."""
 
@@ -51,7 +52,7 @@ def source_of(tree: Path) -> str:
     return path.removesuffix(struct.source.file)
 
 
-@pytest.mark.parametrize("tree", ["headers", "next-headers"])
+@pytest.mark.parametrize("tree", ["headers", row("next-headers")])
 def test_orders_are_read_back(kernel, tree, tmp_path):
     random_, refused = random.Random(tree), set[str]()
     orders: dict[Path, list[tuple[Struct, list[int]]]] = defaultdict(list)

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.harness.command import run
+from tests.harness.effort import draws
 from tests.oracles import pahole
 from tests.real import modules
 from tests.real.kernels import Unavailable
@@ -17,7 +18,7 @@ from tests.real.test_pahole import SECONDS, Count, Shown, shape_of
 
 pytestmark = pytest.mark.real
 
-COMPARED = 16  # pahole lists the whole base with each of them, which takes it two seconds
+COMPARED = draws(6, 16)  # pahole lists the whole base with each of them, which takes it two seconds
 RULES = "".join(
     f'[[rule]]\nid = "{name}-size"\nstruct = "{name}"\nkind = "size"\nmax = {size}\nseverity = "error"\nwhy = "a test"\n'
     for name, size in (("inode", 100), ("net_device", 100), ("page", 64), ("xfrm_algo_list", 4096), ("nft_hash", 1))

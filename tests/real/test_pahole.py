@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from tests.harness.command import run
+from tests.harness.effort import row
 from tests.oracles import pahole
 from tests.oracles.pahole import Shape, Spot
 
@@ -21,8 +22,8 @@ SECONDS = 600
 
 KERNELS = [
     # kernel, at least so many structs, fields and bit-fields that both list
-    ("cloud", 7_000, 45_000, 1_200),
-    ("next", 8_000, 50_000, 1_400),
+    row("cloud", 7_000, 45_000, 1_200, id="cloud"),
+    row("next", 8_000, 50_000, 1_400, id="next"),
     ("next-arm64", 7_500, 50_000, 1_300),
     ("armhf", 7_500, 50_000, 1_300),
     ("newest", 9_000, 55_000, 1_700),  # has units in Rust and in DWARF 4 among the others
@@ -106,7 +107,7 @@ def _spot(field: dict[str, Any]) -> Spot:
     return Spot(field["offset"] * 8, field["size"] * 8, False)
 
 
-@pytest.mark.parametrize(("name", "structs", "fields", "bitfields"), KERNELS, ids=[row[0] for row in KERNELS])
+@pytest.mark.parametrize(("name", "structs", "fields", "bitfields"), KERNELS)
 def test_every_struct_as_pahole_has_it(kernel, name, structs, fields, bitfields):
     at = kernel(name)
     listed = pahole.list_output(at, "-F", "dwarf")

@@ -15,11 +15,12 @@ from layoutlint.randstruct import gcc_plugin, randomisation
 from layoutlint.randstruct.randomisation import Randomisation, Seed
 from layoutlint.readers import inputs
 from tests.harness.command import run
+from tests.harness.effort import draws
 from tests.randstruct.test_check import rules
 
 pytestmark = pytest.mark.real
 
-SEEDS = 400
+SEEDS = draws(120, 400)
 PAIRS = {"address_space": ("i_mmap", "i_mmap_rwsem"), "file": ("f_count", "f_mode"), "inode": ("i_lock", "i_state")}
 MODES = ("gcc-full", "gcc-performance", "clang")
 

@@ -16,6 +16,7 @@ from layoutlint.model.structs import Struct
 from layoutlint.model.wanted import Wanted
 from layoutlint.readers.dispatch import read
 from tests.harness import command
+from tests.harness.effort import draws
 from tests.oracles.c_probe import need
 
 TYPES = ("char", "int", "short *", "struct inner", "row", "mat")
@@ -78,7 +79,7 @@ def test_an_element_is_that_of_the_dwarf_or_not_told(tmp_path):
 
 
 @pytest.mark.exhaustive
-@pytest.mark.parametrize("seed", range(2, 12))
+@pytest.mark.parametrize("seed", range(2, 2 + draws(2, 10)))
 def test_elements_of_many_arrays(tmp_path, seed):
     total, unknown = compare(tmp_path, source(seed, 400))
     assert 0 < unknown < total

@@ -15,6 +15,7 @@ from layoutlint.commands.language_server.requests import Judge, Judged, Settings
 from layoutlint.model.reading import InputText
 from layoutlint.readers.clang import kept_units, libclang
 from layoutlint.readers.clang.kept_units import KeptUnits
+from tests.harness.effort import draws
 
 RULES = """\
 [[rule]]
@@ -129,7 +130,7 @@ def test_edits_after_the_first_declaration_are_served(kept: KeptUnits, tmp_path:
     assert (with_units, parsed) == (without, ["anew"])
 
 
-@pytest.mark.parametrize("seed", [pytest.param(seed, marks=pytest.mark.one_in(12)) for seed in range(12)])
+@pytest.mark.parametrize("seed", [pytest.param(seed, marks=pytest.mark.one_in(draws(4, 12))) for seed in range(draws(4, 12))])
 def test_random_edits(kept: KeptUnits, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int):
     folder, dice = project(tmp_path), random.Random(seed)
     monkeypatch.chdir(folder)
