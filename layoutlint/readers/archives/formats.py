@@ -17,6 +17,10 @@ _STARTS = (
     _AR, _RPM, b"PK\3\4", b"PK\5\6", b"7z\xbc\xaf\x27\x1c", b"070701", b"070702", b"070707",
 )  # fmt: skip
 """ar(5); the lead of an RPM package; APPNOTE.TXT 4.3.7 and 4.3.16; 7zFormat.txt; cpio(5)."""
+RPM_START = 1 << 24
+"""The first bytes of an RPM package: its headers name all files, and the payload begins behind them."""
+RPM_LARGE = b"07070X"
+"""The start of a payload without names and sizes, which the headers have (rpm's lib/cpio.cc)."""
 _NESTED = (_AR, _RPM)
 _TAR_AT, _TAR = 257, b"ustar"
 """tar(5); older ones have no mark."""
@@ -53,6 +57,11 @@ def content_of(start: bytes) -> Content:
         return Content.ELF
     is_nested = start.startswith(_NESTED) or _is_tar(inner)
     return Content.ARCHIVE if is_nested else Content.OTHER
+
+
+def is_rpm(start: bytes) -> bool:
+    """Return whether a file that starts like this is an RPM package."""
+    return start.startswith(_RPM)
 
 
 def is_compressed(start: bytes) -> bool:

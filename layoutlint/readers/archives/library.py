@@ -17,7 +17,8 @@ from layoutlint.model.record import Record
 
 _FORMATS = ("ar", "cpio", "tar", "zip", "7zip")
 _FILTERS = ("gzip", "bzip2", "xz", "lzma", "zstd", "lz4", "rpm")
-_BLOCK = 1 << 16
+_BLOCK, _PIECE = 1 << 16, 1 << 20
+_PAYLOAD_START = 16
 _FATAL = -30
 """ARCHIVE_FATAL: nothing more can be read."""
 
@@ -89,7 +90,7 @@ class OpenArchive:
         self._pointer = pointer
         self._failure: Exception | None = None
         """What stopped the source of its bytes."""
-        self._buffer = create_string_buffer(1 << 20)
+        self._buffer = create_string_buffer(_PIECE)
 
     def entries(self) -> Iterator[Entry]:
         """Yield the members. Raises Damage; after one that is no end, this can be called again."""
@@ -101,9 +102,9 @@ class OpenArchive:
         finally:
             ffi.entry_free(entry)
 
-    def read(self) -> memoryview:
+    def read(self, most: int = _PIECE) -> memoryview:
         """Return the next bytes of the member, valid until the next call; none at its end. Raises Damage."""
-        count = self._call(_libarchive().read_data, self._buffer, len(self._buffer))
+        count = self._call(_libarchive().read_data, self._buffer, most)
         return memoryview(self._buffer)[:count].cast("B")
 
     def open_descriptor(self, descriptor: int) -> None:
@@ -170,15 +171,30 @@ def open_stream(read: Callable[[], bytes]) -> Iterator[OpenArchive]:
         del callback
 
 
+def payload_start(start: bytes) -> bytes:
+    """Return the first bytes of what a compressed file or a package holds; none if they cannot be had.
+
+    `start` are its first bytes. Raises Missing.
+    """
+    pieces = [start]
+    with suppress(Damage), _open_archive(("raw",)) as archive:
+        callback = archive.open_stream(lambda: pieces.pop() if pieces else b"")
+        next(archive.entries(), None)
+        content = archive.read(_PAYLOAD_START)
+        del callback
+        return bytes(content)
+    return b""
+
+
 @contextmanager
-def _open_archive() -> Iterator[OpenArchive]:
+def _open_archive(formats: tuple[str, ...] = _FORMATS) -> Iterator[OpenArchive]:
     ffi = _libarchive()
     filters = _available_filters()
     pointer = ffi.read_new()
     try:
         for name in filters:
             ffi.get_read_filter_function(name)(pointer)
-        for name in _FORMATS:
+        for name in formats:
             ffi.get_read_format_function(name)(pointer)
         yield OpenArchive(pointer)
     finally:

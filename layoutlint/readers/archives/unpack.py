@@ -78,21 +78,18 @@ def unpack(request: Request) -> Unpacked:
     unpacker = _Unpacker(request)
     try:
         with library.open_descriptor(request.source) as archive:
-            unpacker.read(archive, "", _is_package(request.source), 1)
+            start = os.pread(request.source, formats.RPM_START, 0)
+            unpacker.read(archive, "", start, 1)
     except _Stop:
         pass
     except Damage as damage:
-        unpacker.fail("", f"is damaged or truncated: {damage.reason}")
+        unpacker.fail("", _cause_of_all(damage, os.pread(request.source, formats.RPM_START, 0)))
     except OSError as error:
         is_full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
         cause = "there is no space for it" if is_full else files.error_reason(error)
         reason = f"cannot be unpacked: {cause} (TMPDIR names another folder)"
         raise ReadError(request.path, reason) from error
     return unpacker.result()
-
-
-def _is_package(source: int) -> bool:
-    return os.pread(source, len(formats.DEB), 0) == formats.DEB
 
 
 class _Unpacker:
@@ -135,13 +132,14 @@ class _Unpacker:
             self._failures.append(Unread(self._request.path, "has too many members that cannot be read"))
             raise _Stop
 
-    def read(self, archive: OpenArchive, prefix: str, is_package: bool, depth: int) -> None:
+    def read(self, archive: OpenArchive, prefix: str, start: bytes, depth: int) -> None:
         """Unpack what can be an input; `prefix` is the archive in the outermost one, with a colon.
 
-        Of a Debian package (`is_package`) only the files that it installs. Raises _Stop and OSError.
+        `start` are its first bytes: of a Debian package only the files that it installs are read. Raises
+        _Stop and OSError.
         """
-        has_data = False
-        for entry in self._entries(archive, prefix):
+        has_data, is_package = False, start.startswith(formats.DEB)
+        for entry in self._entries(archive, prefix, start):
             self._count += 1
             if self._count > self._limits.members:
                 self.fail("", f"has more than {self._limits.members:,} members")
@@ -163,7 +161,7 @@ class _Unpacker:
         if is_package and not has_data:
             self.fail(prefix.rstrip(":"), "is a Debian package without data.tar; it is truncated")
 
-    def _entries(self, archive: OpenArchive, prefix: str) -> Iterator[Entry]:
+    def _entries(self, archive: OpenArchive, prefix: str, start: bytes) -> Iterator[Entry]:
         """Yield the members; headers that cannot be read are failures, and may end the archive."""
         last: Entry | None = None
         while True:
@@ -173,14 +171,17 @@ class _Unpacker:
                     yield entry
                 return
             except Damage as damage:
-                self._fail_rest(prefix, last, damage)
+                if last is None:
+                    self.fail(prefix.rstrip(":"), _cause_of_all(damage, start))
+                else:
+                    self._fail_rest(prefix, last, damage)
                 if damage.is_end:
                     return
 
-    def _fail_rest(self, prefix: str, last: Entry | None, damage: Damage) -> None:
+    def _fail_rest(self, prefix: str, last: Entry, damage: Damage) -> None:
         """Record that the rest of an archive cannot be read."""
-        place = f" in or after {os.fsdecode(last.name)[:_SHOWN_NAME]}" if last is not None else ""
-        self.fail(prefix.rstrip(":"), f"is damaged or truncated{place}: {damage.reason}")
+        place = f"in or after {os.fsdecode(last.name)[:_SHOWN_NAME]}"
+        self.fail(prefix.rstrip(":"), f"is damaged or truncated {place}: {damage.reason}")
 
     def _path(self, entry: Entry, prefix: str) -> str | None:
         """Return the name of a member that may be read; None for others."""
@@ -238,12 +239,11 @@ class _Unpacker:
         def read_next() -> bytes:
             return pieces.pop() if pieces else self._piece(archive)
 
-        is_package = start.startswith(formats.DEB)
         try:
             with library.open_stream(read_next) as nested:
-                self.read(nested, prefix, is_package, depth + 1)
+                self.read(nested, prefix, start, depth + 1)
         except Damage as damage:
-            self.fail(name, f"is damaged or truncated: {damage.reason}")
+            self.fail(name, _cause_of_all(damage, start))
 
     def _keep(self, archive: OpenArchive, name: str, content: Content, start: bytes) -> None:
         """Write a member to the file of contents. Raises Damage, OSError and _Stop."""
@@ -286,6 +286,13 @@ class _Unpacker:
             self.fail("", f"{reason} ({VARIABLE}=SIZE raises it)")
             raise _Stop
         return bytes(piece)
+
+
+def _cause_of_all(damage: Damage, start: bytes) -> str:
+    """Return why nothing of an archive that starts like this can be read."""
+    if formats.is_rpm(start) and library.payload_start(start).startswith(formats.RPM_LARGE):
+        return "is an RPM package with a payload of the format 07070X (RPM 6), which is not supported"
+    return f"is damaged or truncated: {damage.reason}"
 
 
 def _cause(damage: Damage) -> str:

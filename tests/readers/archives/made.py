@@ -44,10 +44,15 @@ def deb(members: Members, compression: str = "xz") -> bytes:
 
 
 def rpm(members: Members) -> bytes:
+    """An RPM package with a cpio archive."""
+    return rpm_of(cpio(members))
+
+
+def rpm_of(payload: bytes) -> bytes:
     """An RPM package: the lead, two headers without tags, and a payload (rpm's docs/manual/format.md)."""
     lead = b"\xed\xab\xee\xdb\3\0\0\0" + bytes(88)
     header = b"\x8e\xad\xe8\1" + bytes(12)
-    return lead + header + header + gzip.compress(cpio(members))
+    return lead + header + header + gzip.compress(payload)
 
 
 def cpio(members: Members) -> bytes:

@@ -118,6 +118,20 @@ def test_packages_of_rpmbuild(objects, payload, tmp_path):
     assert show(f"{package}:usr/lib/one.o", "own_1")["structs"][0]["size"] == 24
 
 
+def test_payloads_that_libarchive_does_not_know(objects, tmp_path):
+    """Of RPM 6, and of files over 4 GB: instead of names and sizes they have the number of a file in the headers."""
+    package = made.rpm_of(b"07070X" + b"%08X" % 0 + bytes(2) + objects[0])
+    (tmp_path / "a.tar").write_bytes(made.tar((("p.rpm", package), ("one.o", objects[1]))))
+    (tmp_path / "p.rpm").write_bytes(package)
+    reason = "is an RPM package with a payload of the format 07070X (RPM 6), which is not supported"
+    alone, nested = (run("check", name, "--no-packs", "--format", "json", cwd=tmp_path) for name in ("p.rpm", "a.tar"))
+    for done, origin, count in ((alone, "p.rpm", 0), (nested, "a.tar:p.rpm", 1)):
+        report = json.loads(done.stdout)
+        first = report["unread"][0]
+        assert (first["origin"], first["reason"], len(report["inputs"])) == (origin, reason, count)
+        assert (done.returncode, report["exit"]) == (3, 3)
+
+
 def test_zstd(objects, tmp_path):
     from layoutlint.readers.elf import compression
 

@@ -23,13 +23,25 @@ def one(tmp_path_factory) -> bytes:
     return compile_object(tmp_path_factory.mktemp("objects"), 1)
 
 
-def show(folder: Path, name: str, content: bytes) -> subprocess.CompletedProcess[str]:
+WITH_LOWER_LIMITS = f"""
+from layoutlint.model.record import replace
+from layoutlint.readers.archives import limits
+
+by_environment = limits.limits
+limits.limits = lambda: replace(by_environment(), members={hostile.MOST_MEMBERS}, kept={hostile.MOST_FILES})
+
+from layoutlint.__main__ import main
+main()
+"""
+
+
+def show(folder: Path, name: str, content: bytes, program: tuple[str, ...] = ("-m", "layoutlint")) -> subprocess.CompletedProcess[str]:
     """Show all structs of an archive deep in a folder; nothing but its output is there afterwards."""
     place = folder / "work" / "b" / "c"
     (place / "temporary").mkdir(parents=True)
     (place / name).write_bytes(content)
     before = sorted((folder / "work").rglob("*"))
-    words = [sys.executable, "-m", "layoutlint", "show", name, "--all"]
+    words = [sys.executable, *program, "show", name, "--all"]
     environment = {**os.environ, **WITHOUT_CACHE, **LIMIT, "TMPDIR": str(place / "temporary"), "PYTHONPATH": str(ROOT)}
     ended = subprocess.run([*LIMITED, *words], cwd=place, env=environment, capture_output=True, text=True, errors="replace")
     assert sorted((folder / "work").rglob("*")) == before
@@ -64,7 +76,7 @@ def test_claims(tmp_path, one, name):
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("name", hostile.BOMBS)
 def test_bombs(tmp_path, one, name):
-    ended = show(tmp_path, name, hostile.BOMBS[name](one))
+    ended = show(tmp_path, name, hostile.BOMBS[name](one), ("-c", WITH_LOWER_LIMITS))
     assert ended.returncode == 3
     limits = ("which is the limit for an archive", "has more than", "deep in each other", "too many members")
     assert any(limit in ended.stderr for limit in limits)
