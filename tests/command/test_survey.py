@@ -159,7 +159,7 @@ def test_the_schema_and_the_document_are_those_of_the_code():
 
 @pytest.mark.exhaustive
 def test_rows_are_the_same_in_any_order_and_number(folder):
-    for number in range(20):
+    for number in range(8):
         (folder / f"many{number}").write_bytes(btf(8 + 8 * number))
     names = sorted(path.name for path in folder.glob("many*"))
     survey(folder, *names, store="one", rules=("--rules", "rules.toml", "--workers", "1"))
@@ -235,32 +235,32 @@ class TestLimits:
         assert survey(folder, "near")[1]["present"] == 1
 
     def test_a_killed_run_leaves_complete_files(self, folder):
-        for number in range(300):
+        for number in range(60):
             (folder / f"many{number}").write_bytes(btf(8 + 8 * number))
         names = sorted(path.name for path in folder.glob("many*"))
         words = [sys.executable, "-m", "layoutlint", "survey", *names, "--store", "store", "--rules", "rules.toml"]
         environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT), **WITHOUT_CACHE}
         process = subprocess.Popen(words, cwd=folder, env=environment, stdout=subprocess.DEVNULL)
-        while len(list((folder / "store").glob("verdicts/*.parquet"))) < 20:
+        while len(list((folder / "store").glob("verdicts/*.parquet"))) < 8:
             time.sleep(0.05)
         process.send_signal(signal.SIGKILL)
         process.wait()
         for path in (folder / "store").rglob("*.parquet"):
             parquet.read_table(path)
         status, found = survey(folder, *names)
-        assert (status, found["inputs"], found["outcomes"]["complete"]) == (1, 300, 300)
+        assert (status, found["inputs"], found["outcomes"]["complete"]) == (1, 60, 60)
         survey(folder, *names, store="whole")
         assert dataset(folder / "store") == dataset(folder / "whole")
 
     def test_two_surveys_write_to_one_store(self, folder):
-        for number in range(40):
+        for number in range(16):
             (folder / f"many{number}").write_bytes(btf(8 + 8 * number))
         names = sorted(path.name for path in folder.glob("many*"))
         words = [sys.executable, "-m", "layoutlint", "survey", "--store", "store", "--rules", "rules.toml"]
         environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT), **WITHOUT_CACHE}
         both = [
             subprocess.Popen([*words, *part], cwd=folder, env=environment, stdout=subprocess.DEVNULL)
-            for part in (names[:30], names[10:][::-1])
+            for part in (names[:12], names[4:][::-1])
         ]
         assert [process.wait() for process in both] == [1, 1]
         assert survey(folder, *names)[1]["new"] == 0

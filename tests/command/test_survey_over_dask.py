@@ -15,8 +15,8 @@ from tests.harness.tools import needs_library
 
 pytestmark = [pytest.mark.exhaustive, needs_library("distributed", "pip install layoutlint[distributed]")]
 
-INPUTS = 40
-DEATHS = (4, 10, 16, 22, 28)
+INPUTS = 28
+DEATHS = (2, 6, 10, 14, 18)
 """The numbers of inputs in the store at which a worker is killed; at the third, the scheduler as well."""
 
 
@@ -44,7 +44,7 @@ def disturb(cluster: Cluster, store: Path, stop: threading.Event, deaths: list[i
 def test_the_store_is_that_of_a_local_run(tmp_path, cluster):
     names = [f"input{number}" for number in range(INPUTS)]
     for number, name in enumerate(names):
-        (tmp_path / name).write_bytes(btf(8 + 8 * number) if number % 10 else b"\x9f\xeb\x01\0damage")
+        (tmp_path / name).write_bytes(btf(8 + 8 * number) if number % 7 else b"\x9f\xeb\x01\0damage")
     (tmp_path / "rules.toml").write_text(RULES)
     stop, deaths = threading.Event(), list[int]()
     disturbing = threading.Thread(target=disturb, args=(cluster, tmp_path / "store", stop, deaths))
