@@ -291,11 +291,11 @@ def _struct_hint(context: click.Context) -> str:
 
 def _rule_file_hint(error: click.ClickException) -> str:
     """Return how to give a rule file that is an argument too many; empty for other mistakes."""
-    found = re.fullmatch(r"Got unexpected extra argument \((\S+\.toml)\)", error.message)
+    match = re.fullmatch(r"Got unexpected extra argument \((\S+\.toml)\)", error.message)
     context = error.ctx if isinstance(error, click.UsageError) else None
     parameters = [] if context is None else context.command.params
     takes_rules = any("--rules" in parameter.opts for parameter in parameters)
-    return f"A rule file follows an option: `--rules {found[1]}`." if found and takes_rules else ""
+    return f"A rule file follows an option: `--rules {match[1]}`." if match and takes_rules else ""
 
 
 def _options_like(word: str, command: click.Command) -> list[str]:

@@ -165,12 +165,12 @@ def _inputs(
         try:
             from layoutlint.lint.survey.builds import stored_builds
 
-            found = stored_builds(open_store(path), name, patterns)
+            stored = stored_builds(open_store(path), name, patterns)
         except ModuleNotFoundError as error:
             raise missing_library(error) from None
-        inputs += found.inputs
-        texts += found.texts
-        gaps += found.gaps
+        inputs += stored.inputs
+        texts += stored.texts
+        gaps += stored.gaps
     return inputs, texts, gaps
 
 

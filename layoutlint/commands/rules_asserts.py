@@ -66,11 +66,11 @@ def _print_c11(
     if path is None:
         raise click.UsageError("--c11 needs the structs: --in INPUT")
     _refuse_structs(names)
-    found = assert_rules(path, rule_file.load(names), Options(read=options))
-    terminal.write(c11.render(found.rows))
-    for unread in found.unread:
+    assertions = assert_rules(path, rule_file.load(names), Options(read=options))
+    terminal.write(c11.render(assertions.rows))
+    for unread in assertions.unread:
         terminal.complain(f"layoutlint: {unread}")
-    sys.exit(EXIT_UNKNOWN if found.unread and not allow_unknown else 0)
+    sys.exit(EXIT_UNKNOWN if assertions.unread and not allow_unknown else 0)
 
 
 def _refuse_structs(names: tuple[str, ...]) -> None:

@@ -172,11 +172,11 @@ def _find_renamed(pairs: list[_Pair]) -> list[_Pair]:
         news, (old, _) = sides[1].get(fields, []), pairs[olds[0]]
         if len(olds) == len(news) == 1 and old is not None and len(old.struct.fields) >= _LEAST_FIELDS:
             renamed[olds[0]] = news[0]
-    found = set(renamed.values())
+    new_numbers = set(renamed.values())
     return [
         (old, pairs[renamed[number]][1]) if number in renamed else (old, new)
         for number, (old, new) in enumerate(pairs)
-        if number not in found
+        if number not in new_numbers
     ]
 
 
@@ -260,10 +260,10 @@ def _root(change: LayoutChange, by_name: Mapping[str, LayoutChange]) -> str:
 
 def _reachable(name: str, holders: Mapping[str, set[str]]) -> set[str]:
     """Return all structs that contain a struct, at any depth."""
-    found: set[str] = set()
+    reached: set[str] = set()
     queue = [name]
     while queue:
-        new = holders.get(queue.pop(), set()) - found
-        found |= new
+        new = holders.get(queue.pop(), set()) - reached
+        reached |= new
         queue += new
-    return found - {name}
+    return reached - {name}

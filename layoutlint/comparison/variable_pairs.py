@@ -216,12 +216,12 @@ def _group_by_region(table: VariableTable) -> dict[str, list[int]]:
     The keys are the names of regions.
     """
     own = {section.name for section in table.sections if section.is_per_cpu or not table.is_linked}
-    found: dict[str, list[int]] = defaultdict(list)
+    regions: dict[str, list[int]] = defaultdict(list)
     for index, variable in enumerate(table.variables):
-        found[variable.section if variable.section in own else ""].append(index)
-    for row in found.values():
+        regions[variable.section if variable.section in own else ""].append(index)
+    for row in regions.values():
         row.sort(key=lambda index: table.variables[index].address)
-    return found
+    return regions
 
 
 def find_regions(pairing: Pairing, old: VariableTable, new: VariableTable) -> Iterator[Region]:

@@ -47,15 +47,15 @@ class Sharing:
 
         Each has the bytes of a line at which they shared one, and at which they do now.
         """
-        found: dict[int, list[tuple[int, int, int]]] = defaultdict(list)
+        pairs: dict[int, list[tuple[int, int, int]]] = defaultdict(list)
         before, after = self._pairs
         for key in self._changed if nodes else ():
             first, second = divmod(key, self._count)
             if first in nodes:
-                found[first].append((second, before.get(key, 0), after.get(key, 0)))
+                pairs[first].append((second, before.get(key, 0), after.get(key, 0)))
             if second in nodes:
-                found[second].append((first, before.get(key, 0), after.get(key, 0)))
-        return found
+                pairs[second].append((first, before.get(key, 0), after.get(key, 0)))
+        return pairs
 
     def is_alone(self, node: int, side: int) -> bool:
         """Return whether no other variable is on the lines of one."""

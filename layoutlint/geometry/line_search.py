@@ -53,14 +53,14 @@ class Search(Record, frozen=True):
     def _shifts(self, mask: int) -> Iterator[int]:
         """Yield the positions at which each offset is one of the bytes of a mask."""
         padded = mask << self.line_size
-        found = -1
+        shifts = -1
         for offset in self.offsets:
-            found &= padded >> offset
-            if not found:
+            shifts &= padded >> offset
+            if not shifts:
                 return
         if not self.offsets:
             return
-        for bit in _bits(found):
+        for bit in _bits(shifts):
             shift = bit - self.line_size
             if shift % self.align == 0 and -self.line_size < shift < self.size:
                 yield shift

@@ -63,8 +63,8 @@ class Analysis(Record, frozen=True, dict=True):
 
     def place(self, function: str) -> Source:
         """Return where a function is defined."""
-        found = self.program.functions[function]
-        return Source(found.file, found.line)
+        definition = self.program.functions[function]
+        return Source(definition.file, definition.line)
 
     def struct_keys(self, struct: Struct) -> list[str]:
         """Return the keys of used structs that a struct can be: none, one, or several.
@@ -133,7 +133,7 @@ def _embedded_names(fields: Iterable[Field]) -> Iterator[str]:
     """Yield the names of the structs that a struct has as members."""
     for each in fields:
         types = (each.type, *each.underlying_types) if each.aggregate else ()
-        name = next((found[1] for type in types if (found := _STRUCT.search(type.left))), None)
+        name = next((match[1] for type in types if (match := _STRUCT.search(type.left))), None)
         if name is not None:
             yield name
         else:

@@ -26,7 +26,7 @@ class Contradiction(Record, frozen=True):
     path: str
     declared: str
     """What is declared, and where."""
-    found: str
+    observation: str
     places: tuple[FieldUse, ...]
     """The hottest functions that deny it."""
 

@@ -151,12 +151,12 @@ class Program:
         targets = self.targets(call)
         if not targets:
             return {("", Effect.ADDRESS): call.weight}
-        found: dict[tuple[str, Effect], float] = defaultdict(float)
+        weights: dict[tuple[str, Effect], float] = defaultdict(float)
         for target in targets[:8]:
             for (parameter, path, effect), weight in self.parameter_effects(target).items():
                 if parameter == position:
-                    found[path, effect] += weight * call.weight / len(targets)
-        return found
+                    weights[path, effect] += weight * call.weight / len(targets)
+        return weights
 
     def parameter_effects(self, key: str) -> _Effects:
         """Return what a function does to what its parameters point to, by position, path and effect."""

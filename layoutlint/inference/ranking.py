@@ -115,14 +115,14 @@ def traffic(
     struct: Struct, uses: Mapping[str, Sequence[FieldUse]], heat: Mapping[str, float]
 ) -> list[Traffic]:
     """Return how hot the uses of each field of a struct are, in the order of the fields."""
-    found = {part.path: Traffic(part) for part in parts(struct.fields)}
+    by_path = {part.path: Traffic(part) for part in parts(struct.fields)}
     for path, some in uses.items():
-        target = found.get(part_path(path, found))
+        target = by_path.get(part_path(path, by_path))
         if target is not None:
             for use in some:
                 _count(target, use, heat.get(use.function, 0.0))
-    views = _views([each.part for each in found.values()])
-    return [each for each in found.values() if each.part not in views]
+    views = _views([each.part for each in by_path.values()])
+    return [each for each in by_path.values() if each.part not in views]
 
 
 def _count(target: Traffic, use: FieldUse, heat: float) -> None:

@@ -193,7 +193,7 @@ class Contradiction(Record, frozen=True):
     struct: Struct
     path: str
     access: Access
-    found: str
+    observation: str
     """The accesses that contradict it, in words."""
     report: str
     line: int

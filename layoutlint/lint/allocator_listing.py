@@ -39,8 +39,8 @@ def stated_storages(
 
 
 def _stated_placement(struct: Struct, packs: Iterable[Pack]) -> Storage | None:
-    found = (storage for pack in packs if (storage := pack.storage(struct)) is not None)
-    return next(found, None)
+    storages = (storage for pack in packs if (storage := pack.storage(struct)) is not None)
+    return next(storages, None)
 
 
 def list_allocators(

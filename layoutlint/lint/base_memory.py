@@ -43,13 +43,13 @@ def recall_or_find(parts: tuple[object, ...], root: str, find: Callable[[], Base
         except (msgspec.MsgspecError, ValueError, RecursionError):
             pass
     with accesses.log_answers() as log:
-        found = find()
+        result = find()
     log.leave_out(files.real_path(root))
     try:
-        memory.keep(log, msgspec.json.encode(found, enc_hook=str))
+        memory.keep(log, msgspec.json.encode(result, enc_hook=str))
     except ValueError:  # names that are no UTF-8
-        return found
-    return found
+        return result
+    return result
 
 
 def _decode_value(kind: type, value: Any) -> Any:

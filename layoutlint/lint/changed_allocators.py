@@ -51,9 +51,9 @@ def find_allocators(
 def _sources(readings: Iterable[Reading], side: SideInput) -> tuple[str, ...]:
     """Return the C sources of the new input."""
     folder = side.folder or ""
-    found = (
+    sources = (
         source
         for reading in readings
         for source in sources_of(replace(reading, path=os.path.join(folder, reading.path)))
     )
-    return tuple(dict.fromkeys(found))
+    return tuple(dict.fromkeys(sources))

@@ -128,14 +128,14 @@ class _Describer:
 
     def judged_struct(self, struct: Struct) -> JudgedStruct:
         """Return a struct with what is known about it."""
-        found = [f for f in self._findings[struct.name] if f.struct and f.struct.source == struct.source]
+        findings = [f for f in self._findings[struct.name] if f.struct and f.struct.source == struct.source]
         is_laid_out = struct.bit_size is not None and struct.problem is None
         return JudgedStruct(
             struct,
             self._placements(struct) if is_laid_out else None,
             tuple(dict.fromkeys(self._accesses(struct))),
             tuple(self._holders(struct)) if is_laid_out else (),
-            tuple(found),
+            tuple(findings),
         )
 
     def _placements(self, struct: Struct) -> Placements | None:

@@ -159,13 +159,13 @@ def _contradicts(
             continue
         if written:
             number, snoops = _stores(written), _snoops(touched)
-            found = (
+            observation = (
                 f"{quantity(number, 'store')}, {quantity(snoops, 'load')} from a cache that had modified it"
             )
-            yield Contradiction(own.struct, path, access, found, line.report, written[0].touch.lines[0])
+            yield Contradiction(own.struct, path, access, observation, line.report, written[0].touch.lines[0])
         elif word == "cold" and any(each.touch.has_snoops for each in touched):
-            found = f"{quantity(_snoops(touched), 'load')} from a cache that had modified the line"
-            yield Contradiction(own.struct, path, access, found, line.report, touched[0].touch.lines[0])
+            observation = f"{quantity(_snoops(touched), 'load')} from a cache that had modified the line"
+            yield Contradiction(own.struct, path, access, observation, line.report, touched[0].touch.lines[0])
     for count in own.counts:
         if count.role == "store" and _is_part(count.path, path):
             event = events[count.event].name or "the event of the report"

@@ -42,10 +42,10 @@ class GuessUses(Record, frozen=True):
     @property
     def unread(self) -> tuple[Unread, ...]:
         """The sources that could not be read, or have no function."""
-        found = self.analysis.bodies
-        if not (found.functions or found.unread):
+        read = self.analysis.bodies
+        if not (read.functions or read.unread):
             return (Unread(", ".join(self.paths), "these sources define no function"),)
-        return found.unread
+        return read.unread
 
     def rank(self, finding: Finding) -> UseRank | None:
         """Return the score of a note with its reasons: 0 if no function uses its fields.
@@ -60,8 +60,8 @@ class GuessUses(Record, frozen=True):
         if len(keys) != 1:
             return None if keys or is_array else _UNUSED
         traffic = self.analysis.traffic(keys[0], struct)
-        found = _element_scores(finding.verdict, traffic) if is_array else _scores(finding.verdict, traffic)
-        best = [each for each in nlargest(_MOST_PAIRS, found, key=lambda each: each.score) if each.score > 0]
+        scores = _element_scores(finding.verdict, traffic) if is_array else _scores(finding.verdict, traffic)
+        best = [each for each in nlargest(_MOST_PAIRS, scores, key=lambda each: each.score) if each.score > 0]
         return UseRank(sum(each.score for each in best), best[0].reasons) if best else _UNUSED
 
 
@@ -81,8 +81,8 @@ def _scores(verdict: Verdict, traffic: StructTraffic) -> Iterator[_Scored]:
             scored = _score_of_pair(pair[0], pair[1], traffic.weight)
             yield replace(scored, score=scored.score * len(shared.bases) / total)
     if not verdict.shared:
-        found = (_find(path, fields) for path in dict.fromkeys(place.path for place in verdict.evidence))
-        yield from (_own_score(own, verdict, traffic) for own in found if own is not None)
+        owns = (_find(path, fields) for path in dict.fromkeys(place.path for place in verdict.evidence))
+        yield from (_own_score(own, verdict, traffic) for own in owns if own is not None)
 
 
 def _element_scores(verdict: Verdict, traffic: StructTraffic) -> Iterator[_Scored]:

@@ -90,12 +90,12 @@ class _Run(Record, frozen=True):
         of_rule = (self.of_rules[path] for path in finding.rule.evidence_files)
         files = {each.path: each for each in (*self.given, *of_rule)}.values()
         judged = [each for _, each in finding.builds] or [finding]
-        found: list[Origin] = []
+        origins: list[Origin] = []
         for file in files:
             each_time = dict.fromkeys(origin for one in judged for origin in self._origins(one, file))
             counting = [origin for origin in each_time if origin.support == "supports"]
-            found += counting or each_time
-        return replace(finding, origins=tuple(found)) if found else finding
+            origins += counting or each_time
+        return replace(finding, origins=tuple(origins)) if origins else finding
 
     def _origins(self, finding: Finding, file: Saved) -> Iterator[Origin]:
         """Yield what one file says about one finding."""

@@ -110,14 +110,14 @@ def _read(paths: tuple[str, ...], wanted: Wanted, embedded: frozenset[str], opti
     if options.randomised is not None:
         from layoutlint.lint import random_build
 
-        found = random_build.read(paths, wanted, embedded, options)
-        return replace(found, readings=[replace(each, shuffled=None) for each in found.readings])
-    found = read_inputs(paths, wanted, embedded, options.read)
-    if any(reading.shuffled for reading in found.readings):
+        result = random_build.read(paths, wanted, embedded, options)
+        return replace(result, readings=[replace(each, shuffled=None) for each in result.readings])
+    result = read_inputs(paths, wanted, embedded, options.read)
+    if any(reading.shuffled for reading in result.readings):
         from layoutlint.lint import random_build
 
-        found = random_build.mark_unknown_orders(found, embedded, options.read)
-    return found
+        result = random_build.mark_unknown_orders(result, embedded, options.read)
+    return result
 
 
 def _narrow_alignments(

@@ -55,11 +55,11 @@ def _input_rows(judged: JudgedInput, options: Options) -> Iterator[RuleAssertion
         )
         for rule in pack.rules:
             structs: Iterable[Struct] = judged.structs.find(rule.struct) if rule.struct != VARIABLES else ()
-            found = False
+            has_rows = False
             for struct in structs:
-                found = True
+                has_rows = True
                 yield _assertion(rule, struct, table)
-            if not found:
+            if not has_rows:
                 reason = "it is about variables" if rule.struct == VARIABLES else "its struct is not there"
                 yield RuleAssertion(rule, rule.struct, reason=reason)
 

@@ -53,15 +53,15 @@ def compare(report: Report, parents: Iterable[Commit], base: BaseRun, command: s
     label = " and ".join(parent.name for parent in parents)
     names = sorted({finding_key(finding)[1] for finding in report.findings if can_be_accepted(finding)})
     base = replace(base, sought=tuple(names))
-    found = [
+    bases = [
         find_in_base(parent, base, number) if names else BaseFindings()
         for number, parent in enumerate(parents)
     ]
-    compared = [baseline.apply(report, each.entries, label, base.options) for each in found]
+    compared = [baseline.apply(report, each.entries, label, base.options) for each in bases]
     findings = tuple(_mildest(same) for same in zip(*(each.findings for each in compared), strict=True))
     unread = list(report.unread)
     if any(finding.state is State.NEW for finding in findings):
-        for parent, each in zip(parents, found, strict=True):
+        for parent, each in zip(parents, bases, strict=True):
             unread += (*each.unread, *_unknown_in_base(findings, each, parent.name))
     not_judged = sum(each.baseline.not_judged for each in compared if each.baseline is not None)
     return replace(

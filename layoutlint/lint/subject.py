@@ -72,9 +72,9 @@ def find_subjects(
 
     Raises ReadError if one cannot be read or judged, and UsageError for a rule that cannot be measured.
     """
-    found = [find_struct(source, request.struct, packs, kernel_packs, options) for source in sources]
-    chosen = _choose_rule(found[0], request, packs + kernel_packs)
-    results = [_subject(each, request, chosen, options) for each in found]
+    definitions = [find_struct(source, request.struct, packs, kernel_packs, options) for source in sources]
+    chosen = _choose_rule(definitions[0], request, packs + kernel_packs)
+    results = [_subject(each, request, chosen, options) for each in definitions]
     rule = None if chosen is None else chosen[0]
     arranges = "apart" if rule is None else results[0][1]
     notes = dict.fromkeys(note for _, _, own in results for note in own)

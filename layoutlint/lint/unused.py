@@ -261,7 +261,7 @@ def _misspelt_structs(inputs: list[JudgedInput]) -> Iterator[Finding]:
     Not those of structs that an input is known to have: others are not looked for.
     """
     misspelt: dict[StructIntent, str] = {}
-    found: set[str] = set()
+    known: set[str] = set()
     for judged in inputs:
         packs = [pack for pack in judged.packs if not pack.shipped]
         intents = [intent for pack in packs for intent in pack.structs if not is_pattern(intent.struct)]
@@ -273,11 +273,11 @@ def _misspelt_structs(inputs: list[JudgedInput]) -> Iterator[Finding]:
             return
         for intent in others:
             if judged.structs.find(intent.struct):
-                found.add(intent.struct)
+                known.add(intent.struct)
             elif hint := did_you_mean(intent.struct, present):
                 misspelt[intent] = hint
     for intent, hint in misspelt.items():
-        if intent.struct not in found:
+        if intent.struct not in known:
             message = f"no rule is on struct {intent.struct}{hint}"
             verdict = judge_once(False, message, (), "correct the name of the struct, or remove the table")
             yield _finding("table", intent.struct, "table", intent.source, verdict)

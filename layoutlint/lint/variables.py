@@ -191,9 +191,9 @@ def _judge_arrays(
         is_judged = True
         yield Finding(rule, data, verdict, data.origin)
     for array in reading.allocated:
-        found = _judge_allocated(rule, array, reading, line_size, finder, judge_placements, attribute)
-        is_judged = is_judged or found is not None
-        yield from () if found is None else (found,)
+        finding = _judge_allocated(rule, array, reading, line_size, finder, judge_placements, attribute)
+        is_judged = is_judged or finding is not None
+        yield from () if finding is None else (finding,)
     if not is_judged and not rule.shipped:
         message = f"{reading.path}: no variable of a known type is an array that the rule is about"
         yield Finding(rule, None, unknown(message, missing_field=True), reading.path)

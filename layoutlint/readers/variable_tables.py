@@ -36,11 +36,11 @@ def read(paths: Iterable[str], options: ReadOptions) -> tuple[list[VariableTable
     unread: list[Unread] = []
     for path in paths:
         try:
-            found = _files(path, options)
+            files = _files(path, options)
         except ReadError as error:
             unread.append(Unread.of_error(error))
             continue
-        for file, label in found:
+        for file, label in files:
             try:
                 tables.append(replace(_read_file(file, options), label=label))
             except ReadError as error:
@@ -58,12 +58,12 @@ def _files(path: str, options: ReadOptions) -> list[tuple[str, str]]:
         folder = find.find(path)
     elif not is_text:
         location = locate(path)
-    found = (path,) if folder is None else folder.files
+    paths = (path,) if folder is None else folder.files
     if location is not None:
         from layoutlint.readers.archives import read
 
-        found = read.files_of(location)
-    return [(file, _SUFFIX.sub("", os.path.basename(file))) for file in found]
+        paths = read.files_of(location)
+    return [(file, _SUFFIX.sub("", os.path.basename(file))) for file in paths]
 
 
 def _read_file(path: str, options: ReadOptions) -> VariableTable:

@@ -253,10 +253,10 @@ class Search:
         is_minimal = True
         for rule in tuple(core):
             rest = [each for each in core if each != rule]
-            found = self._is_possible(rest)
-            if found == "infeasible":
+            answer = self._is_possible(rest)
+            if answer == "infeasible":
                 core = rest
-            elif found == "unknown":
+            elif answer == "unknown":
                 is_minimal = False
         return tuple(core), is_minimal
 

@@ -214,7 +214,7 @@ def test_contradictions(tmp_path, access, field, found):
     rules = f'[struct.s.fields]\n{field} = {{ access = "{access}" }}\n'
     analysed, packs = analysis(tmp_path, NOTES, rules)
     result = infer(analysed, analysed.bodies.structs, packs)
-    assert [each.found for each in result.contradictions] == found
+    assert [each.observation for each in result.contradictions] == found
 
 
 def test_functions_that_call_one_another_end():

@@ -32,9 +32,9 @@ _MOST = 1_000
 
 def document_diagnostics(document: OpenDocument, encoding: str) -> list[types.Diagnostic]:
     """Return the diagnostics of a C file, in the order of its text."""
-    found = [*_struct_diagnostics(document, encoding), *_failure_diagnostics(document, encoding)]
-    found.sort(key=lambda each: (each.range.start.line, each.range.start.character, str(each.code)))
-    return found[:_MOST]
+    messages = [*_struct_diagnostics(document, encoding), *_failure_diagnostics(document, encoding)]
+    messages.sort(key=lambda each: (each.range.start.line, each.range.start.character, str(each.code)))
+    return messages[:_MOST]
 
 
 def _struct_diagnostics(document: OpenDocument, encoding: str) -> Iterator[types.Diagnostic]:

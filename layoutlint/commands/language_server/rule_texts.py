@@ -149,8 +149,8 @@ def _values(around: Section, others: Iterable[OpenDocument]) -> Iterator[tuple[s
 
 
 def _summary(kind: str) -> str:
-    found = find_kind(kind)
-    return "" if found is None else found.summary
+    entry = find_kind(kind)
+    return "" if entry is None else entry.summary
 
 
 def _structs(others: Iterable[OpenDocument]) -> Iterator[Kept]:

@@ -63,11 +63,11 @@ class Server(LanguageServer):
     def _publish(self, document: OpenDocument) -> None:
         if document.is_rules:
             rows = self.session.rows.get(document.uri, ())
-            found = diagnostics.rule_file_diagnostics(document, rows, self.encoding)
+            messages = diagnostics.rule_file_diagnostics(document, rows, self.encoding)
         else:
-            found = diagnostics.document_diagnostics(document, self.encoding)
+            messages = diagnostics.document_diagnostics(document, self.encoding)
         self.text_document_publish_diagnostics(
-            types.PublishDiagnosticsParams(document.uri, found, document.version)
+            types.PublishDiagnosticsParams(document.uri, messages, document.version)
         )
         self.refresh_views()
 

@@ -47,8 +47,11 @@ def hover(document: OpenDocument, position: types.Position, encoding: str) -> ty
 
 
 def _field_page(document: OpenDocument, line: int, word: str) -> str | None:
-    found = field_at(document, line, word)
-    return None if found is None else pages.field_page(found[0].judged, found[1], found[0].stale)
+    at_cursor = field_at(document, line, word)
+    if at_cursor is None:
+        return None
+    kept, field = at_cursor
+    return pages.field_page(kept.judged, field, kept.stale)
 
 
 def field_at(document: OpenDocument, line: int, word: str) -> tuple[Kept, Place] | None:

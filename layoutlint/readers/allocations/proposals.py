@@ -96,8 +96,8 @@ def read_storages(
     """
     if not paths or not names:
         return {}
-    found = sources.read(paths, Wanted(names), 0, no_progress, declared)[0]
+    calls = sources.read(paths, Wanted(names), 0, no_progress, declared)[0]
     return {
         each.struct: tuple(proposal.storage for proposal in each.proposals)
-        for each in list_proposals(found, has_typedefs=True).structs
+        for each in list_proposals(calls, has_typedefs=True).structs
     }

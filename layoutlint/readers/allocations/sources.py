@@ -125,9 +125,9 @@ def _files_of_database(path: str) -> Iterator[str]:
     from layoutlint.readers.clang import compdb  # folders of sources need none of it
 
     units = (os.path.join(command.directory, command.file) for command in compdb.load(path))
-    found = [unit for unit in dict.fromkeys(map(_shortest, units)) if files.is_file(unit)]
-    yield from found
-    for folder in dict.fromkeys(os.path.dirname(unit) for unit in found):
+    existing = [unit for unit in dict.fromkeys(map(_shortest, units)) if files.is_file(unit)]
+    yield from existing
+    for folder in dict.fromkeys(os.path.dirname(unit) for unit in existing):
         try:
             names = files.names_in(folder or ".")
         except OSError:

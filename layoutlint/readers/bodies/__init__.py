@@ -78,10 +78,10 @@ def read(paths: tuple[str, ...], options: ReadOptions) -> Bodies:
 
 
 def _missing_structs(
-    parts: list[tuple[Unit, UnitFunctions]], found: Iterable[str], options: ReadOptions
+    parts: list[tuple[Unit, UnitFunctions]], given: Iterable[str], options: ReadOptions
 ) -> dict[str, Struct]:
     """Return the layouts that no unit has given, because the unit that gave them was another run's."""
-    missing = frozenset[str]().union(*(part.used_structs for _, part in parts)).difference(found)
+    missing = frozenset[str]().union(*(part.used_structs for _, part in parts)).difference(given)
     wanted: dict[Unit, set[str]] = {}
     for each, part in parts:
         own = missing & part.used_structs

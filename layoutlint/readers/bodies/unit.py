@@ -93,8 +93,9 @@ def read(unit: Unit, printed: Messages | None = None) -> UnitFunctions:
         wanted = result.used_structs - _known_structs
         names = frozenset(map(plain_name, wanted))
         structs = parse.structs_in(lib, handle, unit, Wanted(names)) if names else ()
-        found = {key_of(struct): struct for struct in structs if key_of(struct) in wanted}
-        return replace(result, structs=tuple(found.values()), unreliable=tuple(sorted(wanted - found.keys())))
+        layouts = {key_of(struct): struct for struct in structs if key_of(struct) in wanted}
+        unreliable = tuple(sorted(wanted - layouts.keys()))
+        return replace(result, structs=tuple(layouts.values()), unreliable=unreliable)
 
 
 def remember(result: UnitFunctions) -> UnitFunctions:
@@ -220,16 +221,16 @@ class _Reader:
     def _first_error(self) -> str | None:
         """Return the first error in the unit, with its place; None without one."""
         remedies = Remedies(self._unit.main, self._unit.flags) if self._unit.has_given_flags else None
-        found = diagnostics.read_diagnostics(self._lib, self._handle, self._places, remedies)
-        return next((each.text for each in found if not each.is_warning), None)
+        messages = diagnostics.read_diagnostics(self._lib, self._handle, self._places, remedies)
+        return next((each.text for each in messages if not each.is_warning), None)
 
     def _per_cpu_names(self) -> dict[str, None]:
         """Return the structs of which the text says that each processor or thread has its own."""
         included = (file for file, _ in libclang.inclusions(self._lib, self._handle))
         texts = (self._text(file) for file in dict.fromkeys((self._main, *included)))
         some = (text for text in texts if any(word in text for word in _PER_CPU_WORDS))
-        found = (match for text in some for match in _PER_CPU.finditer(text))
-        return {(match[1] or match[2]).decode(errors="replace"): None for match in found}
+        matches = (match for text in some for match in _PER_CPU.finditer(text))
+        return {(match[1] or match[2]).decode(errors="replace"): None for match in matches}
 
     def _read_macros(self) -> int:
         """Return a number for the macros that flags, and lines before the last `#include`, define."""

@@ -96,8 +96,8 @@ class GivenFiles(Record):
         if match is not None and not match.is_own:
             sources: dict[str, Match | None] = {match.source: match}
         else:
-            found = self._includers.sources(unit.main)
-            sources = {path: self.search.match(path) if self.search else None for path in found}
+            paths = self._includers.sources(unit.main)
+            sources = {path: self.search.match(path) if self.search else None for path in paths}
         return [self._unit_of_source(unit, path, source_match) for path, source_match in sources.items()]
 
     def _unit_of_source(self, header: Unit, source: str, match: Match | None) -> Unit:

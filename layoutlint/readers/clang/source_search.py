@@ -49,7 +49,7 @@ class Includers(Record):
 
     def _reached_sources(self, header: str) -> list[str]:
         """Return the sources that include a header, by the number of steps, then by nearness."""
-        found: list[tuple[int, int, str]] = []
+        sources: list[tuple[int, int, str]] = []
         visited, front, steps = {header}, [header], 0
         folder = os.path.dirname(header)
         while front:
@@ -58,8 +58,8 @@ class Includers(Record):
             front = list(dict.fromkeys(front))
             visited.update(front)
             distances = ((len(os.path.relpath(os.path.dirname(f), folder).split(os.sep)), f) for f in front)
-            found += [(steps, distance, file) for distance, file in distances if file.endswith(".c")]
-        return [file for _, _, file in sorted(found)]
+            sources += [(steps, distance, file) for distance, file in distances if file.endswith(".c")]
+        return [file for _, _, file in sorted(sources)]
 
     def _includers(self, file: str) -> Iterator[str]:
         for includer, name in self._by_name.get(os.path.basename(file), ()):

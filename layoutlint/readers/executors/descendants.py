@@ -42,13 +42,13 @@ def _find_descendants(tops: set[int], processes: set[int]) -> set[int]:
     for process in processes:
         if (parent := _parent(process)) is not None:
             children.setdefault(parent, []).append(process)
-    found = set[int]()
+    descendants = set[int]()
     below = [child for top in tops for child in children.get(top, ())]
     while below:
         process = below.pop()
-        found.add(process)
+        descendants.add(process)
         below += children.get(process, ())
-    return found
+    return descendants
 
 
 def _processes() -> set[int]:

@@ -120,8 +120,8 @@ def _declared_words(code: Code, name: str, at: int) -> str:
     if all(code.text.find(f"{star}{name}", start, at) < 0 for star in ("*", "* ", "const ")):
         return ""
     declared = re.compile(rf"\b({_WIDE.pattern})\s*\*\s*(?:const\s+)?{re.escape(name)}\s*[,;)=]")
-    found = [" ".join(match[1].split()) for match in declared.finditer(code.text, start, at)]
-    return found[-1] if found else ""
+    declarations = [" ".join(match[1].split()) for match in declared.finditer(code.text, start, at)]
+    return declarations[-1] if declarations else ""
 
 
 def _casts_from_struct(code: Code, subject: Subject) -> Iterator[OrderUse | Cast | Unresolved]:

@@ -272,8 +272,8 @@ class _Values:
             inner = self._containers[each.inner]
             if any(one.member == member or member in one.members for one in inner):
                 return each.inner
-            if (found := self._anonymous_struct(each.inner, member, depth - 1)) is not None:
-                return found
+            if (deeper := self._anonymous_struct(each.inner, member, depth - 1)) is not None:
+                return deeper
         return None
 
     def _elided_uses(

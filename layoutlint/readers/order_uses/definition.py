@@ -79,8 +79,8 @@ def definitions(code: Code, subject: Subject) -> Iterator[Definition]:
     """Yield the definitions of a struct in a text, also by macros that take its tag."""
     if not may_define(code.text, subject):
         return
-    found = text_search.definitions_in(code.text.encode("latin-1"))
-    starts = [at for name, at in found if name in subject.names]
+    heads = text_search.definitions_in(code.text.encode("latin-1"))
+    starts = [at for name, at in heads if name in subject.names]
     if subject.tag is not None:
         opened = rf"struct\w*\s*\(\s*{re.escape(subject.tag)}\s*(?:,[^(){{}};]{{0,80}})?\)\s*\{{"
         starts += [match.start() for match in re.finditer(opened, code.text)]

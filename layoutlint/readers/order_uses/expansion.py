@@ -160,7 +160,7 @@ class _Expansion:
 
 def _arguments(text: str, start: int) -> tuple[list[str], int] | None:
     """Return the arguments from behind a parenthesis on, and where they end; None if nothing closes it."""
-    depth, at, first, found = 1, start, start, list[str]()
+    depth, at, first, arguments = 1, start, start, list[str]()
     while (sign := _STOPS.search(text, at, start + _LARGEST_ARGUMENTS)) is not None:
         at = sign.end()
         if sign[0] == "(":
@@ -168,10 +168,10 @@ def _arguments(text: str, start: int) -> tuple[list[str], int] | None:
         elif sign[0] == ")":
             depth -= 1
         if (sign[0] == "," and depth == 1) or not depth:
-            found.append(" ".join(text[first : sign.start()].split()))
+            arguments.append(" ".join(text[first : sign.start()].split()))
             first = at
         if not depth:
-            return found, at
+            return arguments, at
     return None
 
 

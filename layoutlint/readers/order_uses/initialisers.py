@@ -153,12 +153,12 @@ def element_at(code: Code, start: int, end: int) -> Element:
 
 def runs(code: Code, brace: int) -> list[list[Element]]:
     """Return the values within braces in runs: each begins at a designator, or at the start."""
-    found: list[list[Element]] = []
+    groups: list[list[Element]] = []
     for element in elements(code, brace):
-        if element.member or not found:
-            found.append([])
-        found[-1].append(element)
-    return found
+        if element.member or not groups:
+            groups.append([])
+        groups[-1].append(element)
+    return groups
 
 
 def array_values(code: Code, value: Initialiser) -> Iterator[tuple[int, int, int]]:

@@ -164,8 +164,8 @@ def _declared_scalar(code: Code, name: str, at: int) -> str | None:
     if star < 0:
         return None
     pattern = _DECLARED.format(scalar=_SCALAR, name=re.escape(name))
-    found = list(re.finditer(pattern, code.text[max(start, star - _NEAR) : star + _NEAR]))
-    return found[-1][1].split()[-1] if found else None
+    declarations = list(re.finditer(pattern, code.text[max(start, star - _NEAR) : star + _NEAR]))
+    return declarations[-1][1].split()[-1] if declarations else None
 
 
 def _part_use(

@@ -91,8 +91,8 @@ def _braces(code: Code, at: int, heads: dict[int, tuple[bool, bool]]) -> Iterato
             return
         if brace not in heads:
             patterns = (_IS_AGGREGATE, _IS_UNION)
-            found = [each.search(code.text, max(0, brace - _NEAR), brace) is not None for each in patterns]
-            heads[brace] = found[0], found[1]
+            matches = [each.search(code.text, max(0, brace - _NEAR), brace) is not None for each in patterns]
+            heads[brace] = matches[0], matches[1]
         if not heads[brace][0]:
             return
         yield brace

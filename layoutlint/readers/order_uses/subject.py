@@ -59,12 +59,12 @@ class Subject(Record, frozen=True, dict=True):
     @cached_property
     def first_types(self) -> frozenset[str]:
         """The tags and typedefs of its first member, of the first member of that, and so on."""
-        found: set[str] = set()
+        types: set[str] = set()
         fields = self.struct.fields
         while fields and fields[0].aggregate is not None:
-            found |= type_names(fields[0])
+            types |= type_names(fields[0])
             fields = fields[0].members
-        return frozenset(found - set(self.names))
+        return frozenset(types - set(self.names))
 
     @cached_property
     def names(self) -> tuple[str, ...]:

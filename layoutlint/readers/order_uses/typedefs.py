@@ -24,10 +24,10 @@ def _declarators(text: str, subject: Subject) -> list[tuple[str, str, int]]:
     heads += [(match[2], inner.get(match[1], 0)) for match in re.finditer(pattern, text)]
     heads += [(match[1], 0) for match in re.finditer(body, text)] if subject.tag else []
     return [
-        (" ".join(found[1].split()), found[2], found[3].count("[") + dims)
+        (" ".join(declarator[1].split()), declarator[2], declarator[3].count("[") + dims)
         for names, dims in heads
         for part in names.split(",")
-        if (found := _DECLARATOR.fullmatch(part.rstrip())) is not None
+        if (declarator := _DECLARATOR.fullmatch(part.rstrip())) is not None
     ]
 
 
@@ -43,9 +43,9 @@ def pointers(text: str, subject: Subject) -> dict[str, tuple[MacroText, ...]]:
     }
     for match in _TYPEOF.finditer(text):
         for part in match[2].split(","):
-            found = _DECLARATOR.fullmatch(part.rstrip())
-            if found is not None and not found[3]:
-                made[found[2]] = (MacroText(None, f"{match[1]} {found[1]}"),)
+            declarator = _DECLARATOR.fullmatch(part.rstrip())
+            if declarator is not None and not declarator[3]:
+                made[declarator[2]] = (MacroText(None, f"{match[1]} {declarator[1]}"),)
     return made
 
 
@@ -53,8 +53,8 @@ def aliases(text: str, subject: Subject) -> frozenset[str]:
     """Return the typedefs of the type itself, also of other typedefs of it."""
     if "typedef" not in text:
         return frozenset()
-    found = _declarators(text, subject)
-    return frozenset(name for stars, name, dims in found if not stars and not dims) - set(subject.names)
+    declarators = _declarators(text, subject)
+    return frozenset(name for stars, name, dims in declarators if not stars and not dims) - set(subject.names)
 
 
 def arrays(text: str, subject: Subject) -> frozenset[tuple[str, int]]:

@@ -119,10 +119,10 @@ class Parser(Record):
             return
         if has_inner_row(text):
             raise ReadError(place, "the row begins with other text; print the report without line numbers")
-        found = parse_block(text, self.columns, place)
-        if found is not None:
+        block = parse_block(text, self.columns, place)
+        if block is not None:
             self._end_block()
-            columns, counts, address = found
+            columns, counts, address = block
             self.is_used = True
             self.block = _OpenBlock(address, counts, columns, number, sums=[0.0] * len(columns.names))
             self._compare_totals(place)

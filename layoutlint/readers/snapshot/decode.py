@@ -234,9 +234,9 @@ def _sum(alignments: Iterable[int]) -> int:
 
 def _decode_unstated(words: Iterable[str]) -> Unstated:
     every = {flag.name.lower(): flag for flag in Unstated if flag.name}
-    found = Unstated.NOTHING
+    unstated = Unstated.NOTHING
     for word in words:
         if word not in every:
             raise _Wrong(f"`unstated` has {word[:80]!r}{did_you_mean(word[:80], every)}")
-        found |= every[word]
-    return found
+        unstated |= every[word]
+    return unstated

@@ -232,8 +232,8 @@ def _decode(text: bytes, form: type[T], path: str, data: bytes, start: int, labe
         reason = f"{message[:1].lower()}{message[1:300]}"
         raise ReadError(Source(path, _line(data, start)), f"{subject}{where}: {reason}") from error
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        found = _BYTE.search(str(error))
-        at = start + (int(found[1]) if found else len(text))
+        match = _BYTE.search(str(error))
+        at = start + (int(match[1]) if match else len(text))
         reason = str(error).partition(" (byte")[0]
         raise ReadError(Source(path, _line(data, at)), f"the snapshot is damaged: {reason}") from error
     except RecursionError as error:

@@ -209,7 +209,7 @@ def _contradiction(each: Contradiction) -> dict[str, Any]:
         "path": each.path,
         "declared": each.access.access,
         "declared_at": str(each.access.source) if each.access.source else None,
-        "found": each.found,
+        "found": each.observation,
         "report": each.report,
         "report_line": each.line,
     }

@@ -57,7 +57,7 @@ def _lines(report: EvidenceReport, width: int, verbose: bool) -> Iterator[Line]:
             declared = f"declared {against.access.access}"
             if against.access.source is not None:
                 declared += f" at {against.access.source}"
-            text = f"{against.struct.name}.{against.path}: {declared}; {against.found}"
+            text = f"{against.struct.name}.{against.path}: {declared}; {against.observation}"
             yield line("  ", text, (f"  {against.report}:{against.line}", "cyan"))
         yield line()
     yield from _unplaced_lines(report.unplaced, report.further, verbose)

@@ -80,7 +80,7 @@ def _contradiction(each: Contradiction, inferred: Inferred) -> dict[str, Any]:
         "struct": each.struct,
         "path": each.path,
         "declared": each.declared,
-        "found": each.found,
+        "found": each.observation,
         "places": [
             {"function": plain_name(use.function), "file": place.file, "line": place.line}
             for use, place in places

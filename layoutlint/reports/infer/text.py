@@ -53,7 +53,7 @@ def _note(rank: int, note: Note) -> Iterator[str]:
 def _contradiction(contradiction: Contradiction, analysis: Analysis) -> Iterator[str]:
     yield (
         f"contradiction: struct {contradiction.struct}: `{contradiction.path}` is "
-        f"{contradiction.declared}, and is {contradiction.found}"
+        f"{contradiction.declared}, and is {contradiction.observation}"
     )
     for use in contradiction.places:
         yield f"  by {plain_name(use.function)} ({analysis.place(use.function)})"

@@ -315,15 +315,15 @@ def _may_be_macro(word: str) -> bool:
 
 def _macro_lines(lines: Lines, tokens: tuple[Token, ...]) -> list[int]:
     """Return where the code behind each macro begins that is on lines of its own before a declaration."""
-    found: list[int] = []
+    starts: list[int] = []
     at = 0
     while (behind := _skip_macro(tokens, at)) and behind < len(tokens):
         is_next_line = lines.number(tokens[behind].start) > lines.number(tokens[behind - 1].start)
         if not is_next_line or not _begins_declaration(tokens, behind):
             break
-        found.append(behind)
+        starts.append(behind)
         at = behind
-    return found
+    return starts
 
 
 def _begins_declaration(tokens: tuple[Token, ...], at: int) -> bool:

@@ -76,8 +76,8 @@ def conditional_lines(text: str, struct: Struct) -> tuple[int, ...]:
     In other configurations the struct can have other members there.
     """
     parsed = parse_body(text, struct)
-    found = (each for each in parsed.body.pieces if each.kind == "directive" and each.word in CONDITIONS)
-    return tuple(parsed.lines.number(each.start) for each in found)
+    directives = (each for each in parsed.body.pieces if each.kind == "directive" and each.word in CONDITIONS)
+    return tuple(parsed.lines.number(each.start) for each in directives)
 
 
 def reorder_members(text: str, struct: Struct, order: Sequence[int]) -> str:
@@ -238,12 +238,12 @@ def _longest_increasing(numbers: Sequence[int]) -> set[int]:
         at = bisect_left(tails, number)
         before[number] = tails[at - 1] if at else None
         tails[at : at + 1] = [number]
-    found = set()
+    kept = set()
     last = tails[-1] if tails else None
     while last is not None:
-        found.add(last)
+        kept.add(last)
         last = before[last]
-    return found
+    return kept
 
 
 def _gap(gaps: list[str], previous: int, at: int, last_staying: int, staying: set[int]) -> str:

@@ -34,10 +34,10 @@ def verify(path: str, struct: Struct, file: str, text: str, options: ReadOptions
         reading = clang.read(path, wanted, changed)
     except ReadError as error:
         raise CannotMove(f"the changed text cannot be read: {error}", line) from error
-    found = [each for each in reading.structs if (each.name, each.source) == (struct.name, struct.source)]
-    sound = [each for each in found if each.problem is None and each.bit_size is not None]
-    if not found or len(sound) < len(found):
-        problem = next((each.problem for each in found if each.problem), "it no longer has the struct")
+    same = [each for each in reading.structs if (each.name, each.source) == (struct.name, struct.source)]
+    sound = [each for each in same if each.problem is None and each.bit_size is not None]
+    if not same or len(sound) < len(same):
+        problem = next((each.problem for each in same if each.problem), "it no longer has the struct")
         raise CannotMove(f"the changed text cannot be read: {problem}", line)
     if len(sound) > 1:
         raise CannotMove("sources of the input see different layouts of the struct", line)
