@@ -41,6 +41,7 @@ class Project:
     chance: random.Random
     flags: list[str] = field(default_factory=lambda: ["-Ia", "-Ib", "-Ic"])
     options: list[str] = field(default_factory=list)
+    packs: list[str] = field(default_factory=lambda: ["--no-packs"])  # parsing them takes half of a run
     inputs: list[str] = field(default_factory=lambda: ["pool.h"])
     programs: list[bytes] = field(default_factory=list)
 
@@ -128,6 +129,9 @@ class Project:
     def change_option(self) -> None:
         self.options = self.chance.choice([[], ["--line-size", "32"], ["--min-align", "16"], ["--unused"], ["--fail-on", "broken"]])
 
+    def change_packs(self) -> None:
+        self.packs = [] if self.chance.random() < 0.25 else ["--no-packs"]
+
     def change_requested_struct(self) -> None:
         self.options = self.chance.choice([[], ["--struct", "ring"], ["--struct", "p*"], ["--struct", "none"]])
 
@@ -161,10 +165,10 @@ def compare(folder: Path, count: int, seed: int) -> Counter[str]:
     for number in range(count):
         change = project.chance.choice(CHANGES)
         getattr(project, change)()
-        words = ["check", *project.inputs, "--format", "json", *project.options]
+        words = ["check", *project.inputs, "--format", "json", *project.options, *project.packs]
+        plain = run(project.folder, cache / "xdg", *words, "--no-cache", "--", *project.flags, trusts=False)
         for attempt in range(2 if project.chance.random() < 0.3 else 1):
             cached = run(project.folder, cache / "xdg", *words, "--", *project.flags)
-            plain = run(project.folder, cache / "xdg", *words, "--no-cache", "--", *project.flags, trusts=False)
             where = f"change {number} (seed {seed}): {change}, {words} -- {project.flags}"
             assert (cached.status, cached.stdout, cached.stderr) == (plain.status, plain.stdout, plain.stderr), where
             used["again" if attempt else "changed"] += cached.recalled
