@@ -194,6 +194,19 @@ def test_alignment(tmp_path):
     }  # fmt: skip
 
 
+@pytest.mark.parametrize(("flags", "size"), [((), 8), (("-m32",), 4)], ids=["64 bits", "32 bits"])
+def test_the_type_of_nullptr_has_the_size_of_a_pointer(flags, size, tmp_path):
+    """clang states no size of it."""
+    text = (
+        "typedef __typeof__(nullptr) null_t; struct s { char a; null_t p; null_t two[2]; const null_t q; char b; }; struct s v;"
+        f"_Static_assert(sizeof(struct s) == 6 * {size} && _Alignof(null_t) == {size});"
+    )
+    struct = one(read(compile_object(tmp_path, "clang-16", "-g", "-std=c2x", *flags, text=text), "s"))
+    assert [(f.name, f.bit_offset, f.bit_size, f.align) for f in struct.fields[1:4]] == [
+        ("p", 8 * size, 8 * size, size), ("two", 16 * size, 16 * size, size), ("q", 32 * size, 8 * size, size),
+    ]  # fmt: skip
+
+
 def link(tmp_path: Path, *objects: str, flags: tuple[str, ...] = ()) -> str:
     command = [tool("ld"), "-r", *flags, *objects, "-o", "all.o"]
     subprocess.run(command, cwd=tmp_path, check=True)

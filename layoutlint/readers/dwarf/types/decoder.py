@@ -357,7 +357,7 @@ class Decoder:
             return self._array_type(unit, plan, values, (ctype, end), depth)
         calls = kind == spelling.POINTER and spelling.is_function(unit, position)
         size = values.get(BYTE_SIZE)
-        if size is None and kind == spelling.POINTER:
+        if size is None and (kind == spelling.POINTER or _is_null_pointer(kind, ctype)):
             size = min(unit.shape.address_size, self.target.pointer_size)
         if not isinstance(size, int):
             return self._intern_type(ctype, None, None)
@@ -513,6 +513,14 @@ class Decoder:
             is_negative = location + storage * 8 < offset + bits if is_little else offset >> 31 != 0
             offset = _negative(offset) if is_negative else offset
         return storage * 8 - offset - bits if is_little else offset
+
+
+def _is_null_pointer(kind: int, ctype: CType) -> bool:
+    """Return whether a type is that of `nullptr`: clang calls it `decltype(nullptr)`, and states no size.
+
+    It has that of a pointer (C23 7.21, C++ [basic.fundamental]).
+    """
+    return kind == spelling.UNSPECIFIED and "nullptr" in ctype.left
 
 
 def _negative(number: int) -> int:

@@ -43,7 +43,7 @@ _DERIVED = type_recipe.DERIVED
 ATOMIC: Final = tag("atomic_type")
 _PARAMETER: Final = tag("formal_parameter")
 _MORE: Final = tag("unspecified_parameters")
-_UNSPECIFIED: Final = tag("unspecified_type")
+UNSPECIFIED: Final = tag("unspecified_type")
 QUALIFIERS: Final = {
     tag("const_type"): "const",
     tag("volatile_type"): "volatile",
@@ -225,7 +225,7 @@ class Spelling:
             return spell_tag(_TAG_KEYWORDS[kind], name)
         if kind == BASE:
             return CType(_BASES.get(name or "", name or "??"))
-        if kind in (TYPEDEF, _UNSPECIFIED) and name is not None:
+        if kind in (TYPEDEF, UNSPECIFIED) and name is not None:
             return CType(name)
         raise DwarfError(f"an entry with tag {kind:#x} where a type is expected", start)
 
