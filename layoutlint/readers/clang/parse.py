@@ -326,7 +326,8 @@ def _failure_reason(lib: Any, index: int, status: int, words: tuple[str, ...]) -
         None if status == _CRASHED else flags.first_rejected(words, lambda some: _accepts(lib, index, some))
     )
     if flag is not None:
-        return f"libclang does not take `{flag}`"
+        newest = "; the newest C that it reads is `-std=gnu23`" if flag.startswith("-std=") else ""
+        return f"libclang does not take `{flag}`{newest}"
     return f"libclang cannot parse it ({_FAILURES.get(status, 'no reason given')})"
 
 

@@ -132,7 +132,8 @@ NOT_TAKEN = [
     (("-I.", "-target", "bogus", "-DX"), "is compiled for the target bogus, which is not known here"),
     (("-march=nonsense", "-DX", "--target=x86_64-linux-gnu"), "libclang does not take `-march=nonsense`"),
     (("-mabi=ilp32", "-march=rv64gc", "--target=riscv64-linux-gnu"), "libclang does not take `-mabi=ilp32`"),
-    (("-std=future",), "libclang does not take `-std=future`"),
+    (("-std=future",), "libclang does not take `-std=future`; the newest C that it reads is `-std=gnu23`"),
+    (("-std=gnu2y",), "libclang does not take `-std=gnu2y`; the newest C that it reads is `-std=gnu23`"),
 ]
 
 
