@@ -405,7 +405,7 @@ def read_options(
     from layoutlint.commands import replay, terminal
     from layoutlint.model.reading import DEBUG_DIR, ReadOptions
 
-    _refuse_missing_folders(sources)
+    _refuse_folders_without_c(sources)
     return ReadOptions(
         flags=(*split_flags(reading.quoted_flags or ""), *_compiler_flags(reading), *flags),
         finds_flags=not reading.no_compile_commands,
@@ -493,10 +493,14 @@ def split_flags(quoted: str) -> tuple[str, ...]:
         raise click.UsageError(f"--flags {quoted!r}: {str(error).lower()}") from error
 
 
-def _refuse_missing_folders(sources: tuple[str, ...]) -> None:
+def _refuse_folders_without_c(sources: tuple[str, ...]) -> None:
+    """Raise UsageError for source directories in which nothing is to be read."""
     for path in sources:
         if not files.is_folder(path):
             raise click.UsageError(f"--sources {path!r}: no such folder")
+        names = (name for _, _, names in files.walk(path) for name in names)
+        if not any(name.endswith((".c", ".h")) for name in names):
+            raise click.UsageError(f"--sources {path!r}: no C source or header (*.c, *.h) in this folder")
 
 
 html_option = click.option(

@@ -208,9 +208,23 @@ def _applicable_rules(inputs: list[JudgedInput], read_result: Inputs, options: O
     if inputs and not rules and not read_result.unread and not may_lack_rules:
         policy = f" (policy {'; '.join(options.policy.sentences(()))})" if options.policy else ""
         raise UsageError(
-            f"no rules apply to these inputs; give some with --rules FILE or --pack NAME{policy}"
+            "no rules apply to these inputs; give some with --rules FILE or --pack NAME"
+            f"{_source_hint(options.read.sources)}{policy}"
         )
     return tuple(rule for rule in rules if options.selection.may_include(rule.struct))
+
+
+def _source_hint(folders: tuple[str, ...]) -> str:
+    """Return why source directories gave no rules; empty without any."""
+    if not folders:
+        return ""
+    from layoutlint.intent.annotations.comments import Sources
+
+    annotated = next(Sources(folders).annotated_files(), None)
+    if annotated is None:
+        below = ", ".join(folders)
+        return f"; no comment in the C files below {below} has an annotation (`layoutlint: ...`)"
+    return f"; the annotations in {annotated} are about no struct of these inputs"
 
 
 def _held_findings(read_result: Inputs, options: Options) -> tuple[list[Finding], list[Unread]]:

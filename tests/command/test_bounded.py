@@ -79,7 +79,7 @@ NAMED = [
     ((*RANDOMISED, "--kernel-version", "./x"), 2, ("expected X.Y", "expected X.Y",
      "has no scripts/gcc-plugins", "expected X.Y", "expected X.Y")),
     (("check", "in.o", "--rules", "good.toml", "--sources", "x"), 2, ("no such folder", "no such folder",
-     None, "no such folder", "no such folder")),
+     "no C source or header", "no such folder", "no such folder")),
 ]  # fmt: skip
 
 
