@@ -83,7 +83,7 @@ class Roles:
         self.names = sorted(by)
 
     @cached_property
-    def of(self) -> dict[str, list[str]]:
+    def by_kind(self) -> dict[str, list[str]]:
         """The roles that each kind of damage is about."""
         elf = [n for n in self.names if n.startswith(("elf", "section", "symbol", "relocation", "compression", "note"))]
         btf = [n for n in self.names if n.startswith("btf")]
@@ -115,7 +115,7 @@ def write_number(rng: random.Random, file: File) -> None:
 
 def write_place(rng: random.Random, file: File, roles: Roles, what: str) -> None:
     """A number of the structure becomes one that means something there, one of note, or its neighbour."""
-    names = roles.of[what] or roles.names
+    names = roles.by_kind[what] or roles.names
     if not names:
         return write_number(rng, file)
     role = rng.choice(names)
@@ -140,7 +140,7 @@ def exchange_places(rng: random.Random, file: File, roles: Roles, what: str) -> 
     """Two numbers of the same role and size change places."""
     if not roles.names:
         return change_bytes(rng, file)
-    role = rng.choice(roles.of[what] or roles.names)
+    role = rng.choice(roles.by_kind[what] or roles.names)
     first, second = rng.choice(roles.by[role]), rng.choice(roles.by[role])
     if first.size == second.size and max(first.at, second.at) + first.size <= len(file.data):
         one, other = (bytes(file.data[p.at : p.at + p.size]) for p in (first, second))

@@ -81,7 +81,7 @@ class Judged:
         self.report = json.loads(self.done.stdout) if self.done.stdout else {}
 
     @property
-    def found(self) -> list[tuple[str, str, str, list[int]]]:
+    def rows(self) -> list[tuple[str, str, str, list[int]]]:
         return sorted(
             (f["struct"], (f["around"] or {}).get("path", ""), f["outcome"], f["placements"]["bases"])
             for f in (*self.report["findings"], *self.report["kept"])
@@ -161,7 +161,7 @@ VERDICTS = [
 def test_verdicts(tmp_path, code, rules, found):
     judged = Judged(tmp_path, code, rules)
     if found:
-        assert judged.found == found
+        assert judged.rows == found
     else:
         assert [f["outcome"] for f in judged.report["findings"]] == ["unknown"]
 
@@ -316,7 +316,7 @@ BESIDE = [
 @pytest.mark.parametrize(("code", "rules", "found"), [case[1:] for case in BESIDE], ids=[case[0] for case in BESIDE])
 def test_what_stands_beside(tmp_path, code, rules, found):
     judged = Judged(tmp_path, code, rules)
-    assert [each[:3] for each in judged.found] == found
+    assert [each[:3] for each in judged.rows] == found
     assert judged.done.returncode == (0 if {outcome for *_, outcome in found} == {"kept"} else 1)
 
 

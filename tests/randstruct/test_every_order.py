@@ -264,7 +264,7 @@ def shape():
 
 
 @pytest.fixture
-def made(monkeypatch):
+def shapes_drawn(monkeypatch):
     """Of which shape each layout is that was drawn."""
     every, found = probability._sample_endlessly, []
 
@@ -295,36 +295,36 @@ def rows(drawn):
         (0, (200, 200), 400),
     ],
 )
-def test_layouts_are_drawn_once_for_all_rules_on_a_struct(kept, numbers, count, shape, made, monkeypatch):
+def test_layouts_are_drawn_once_for_all_rules_on_a_struct(kept, numbers, count, shape, shapes_drawn, monkeypatch):
     monkeypatch.setattr(probability, "_MOST_CACHED_PLACES", kept)
     anew = rows(one for one, _ in zip(probability._sample_endlessly(shape), range(300), strict=False))
-    made.clear()
+    shapes_drawn.clear()
     for number in numbers:
         assert rows(probability.sample_layouts(shape, number)) == anew[:number]
-    assert len(made) == count
+    assert len(shapes_drawn) == count
     assert bool(probability._caches) == bool(kept)
 
 
-def test_what_was_asked_for_last_is_kept(shape, made, monkeypatch):
+def test_what_was_asked_for_last_is_kept(shape, shapes_drawn, monkeypatch):
     other = replace(shape)
     monkeypatch.setattr(probability, "_MOST_CACHED_PLACES", 100 * (len(shape.fields) + probability._OVERHEAD))
     for one in (shape, other, other, shape):
         list(probability.sample_layouts(one, 100))
-    assert made == [shape] * 100 + [other] * 100 + [shape] * 100
+    assert shapes_drawn == [shape] * 100 + [other] * 100 + [shape] * 100
 
 
-def test_a_layout_that_cannot_be_is_so_for_every_rule(shape, made, monkeypatch):
-    monkeypatch.setattr(type(shape), type(shape).lay_out_all.__name__, refuses_third(type(shape).lay_out_all, made))
+def test_a_layout_that_cannot_be_is_so_for_every_rule(shape, shapes_drawn, monkeypatch):
+    monkeypatch.setattr(type(shape), type(shape).lay_out_all.__name__, refuses_third(type(shape).lay_out_all, shapes_drawn))
     for _ in range(2):
-        made.clear()
+        shapes_drawn.clear()
         with pytest.raises(CannotLayOut, match="the third"):
             list(probability.sample_layouts(shape, 10))
-        assert len(made) == 2
+        assert len(shapes_drawn) == 2
 
 
-def refuses_third(lay_out, made):
+def refuses_third(lay_out, shapes_drawn):
     def refusing(shape, chosen):
-        if len(made) == 2:
+        if len(shapes_drawn) == 2:
             raise CannotLayOut("the third")
         return lay_out(shape, chosen)
 

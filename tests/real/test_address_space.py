@@ -24,7 +24,7 @@ def rules(state: str, place: str) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def said(tmp_path_factory):
+def findings_of(tmp_path_factory):
     """The findings of one run for each input and rule file, by rule; the cache reads each kernel once."""
     cache = str(tmp_path_factory.mktemp("cache"))
     runs: dict[tuple[str, ...], dict[str, dict]] = {}
@@ -60,10 +60,10 @@ def starts(cell: page.Cell):
 
 @pytest.mark.real
 @pytest.mark.parametrize(("state", "place"), page.CELLS, ids=[" ".join(key) for key in page.CELLS])
-def test_a_cell(state, place, measured, said):
+def test_a_cell(state, place, measured, findings_of):
     cell, rule = page.CELLS[state, place], page.PLACES[place][0]
     rule = "ext4-7.2" if (state, place) == ("7.2", "ext4") else rule
-    finding = said(input_of(state, place, measured), rules(state, place))[rule]
+    finding = findings_of(input_of(state, place, measured), rules(state, place))[rule]
     placements = finding["placements"]
     assert (finding["outcome"], tuple(placements["bases"]), placements["total"]) == (cell.outcome, cell.failing, cell.bases)
     first, second = sorted(finding["fields"][:2], key=lambda f: f["offset"])
@@ -78,13 +78,13 @@ SEEDED = [(*key, is_seeded) for key in page.SHUFFLED for is_seeded in (False, Tr
 @pytest.mark.parametrize(
     ("state", "place", "mode", "is_seeded"), SEEDED, ids=[" ".join(map(str, key)) for key in SEEDED]
 )
-def test_a_randomised_cell(state, place, mode, is_seeded, measured, said):
+def test_a_randomised_cell(state, place, mode, is_seeded, measured, findings_of):
     chance, cell = page.SHUFFLED[state, place, mode]
     options = ["--randstruct", mode, "--kernel-version", page.PLUGINS[state], "--randomized", "address_space,inode"]
     options += ["--seed", page.SEED] if is_seeded else []
     only = {"alone": "address_space", "inode": "inode", "bdev": "bdev_inode"}[place]
     asked = [*rules(state, place), "--struct", only, *options]
-    finding = said(input_of(state, place, measured), asked)[page.PLACES[place][0]]
+    finding = findings_of(input_of(state, place, measured), asked)[page.PLACES[place][0]]
     placements = finding["placements"]
     if not is_seeded:
         orders = placements["orders"]

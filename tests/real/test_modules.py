@@ -26,7 +26,7 @@ RULES = "".join(
 
 
 @pytest.fixture(scope="module")
-def shipped() -> tuple[Path, Path]:
+def distribution() -> tuple[Path, Path]:
     """vmlinux and the folder of its modules, .ko.xz with split BTF."""
     try:
         return modules.fetch("next")
@@ -35,27 +35,27 @@ def shipped() -> tuple[Path, Path]:
 
 
 @pytest.fixture(scope="module")
-def some(shipped, tmp_path_factory) -> Path:
+def largest(distribution, tmp_path_factory) -> Path:
     """The largest of them, unpacked for pahole."""
-    packed = sorted(shipped[1].rglob("*.ko.xz"), key=lambda path: (-path.stat().st_size, path))
+    packed = sorted(distribution[1].rglob("*.ko.xz"), key=lambda path: (-path.stat().st_size, path))
     folder = tmp_path_factory.mktemp("some")
     for path in packed[:COMPARED]:
         (folder / path.stem).write_bytes(lzma.decompress(path.read_bytes()))
     return folder
 
 
-def test_every_struct_as_pahole_has_it(shipped, some):
-    done = run("show", some, "--all", "--expand", "--format", "json", "--btf-base", shipped[0], seconds=SECONDS)
+def test_every_struct_as_pahole_has_it(distribution, largest):
+    done = run("show", largest, "--all", "--expand", "--format", "json", "--btf-base", distribution[0], seconds=SECONDS)
     assert done.returncode == 0, done.stderr
     document = json.loads(done.stdout)
     ours: dict[str, dict[str, list[Shown]]] = defaultdict(lambda: defaultdict(list))
     for struct in document["structs"]:
         for number in struct["files"]:
             ours[document["files"][number]][struct["name"]].append(shape_of(struct))
-    base = set(pahole.list_output(shipped[0], "-F", "btf"))
+    base = set(pahole.list_output(distribution[0], "-F", "btf"))
     count, alone = Count(), set()
-    for path in sorted(some.glob("*.ko")):
-        for shape in pahole.list_output(path, "-F", "btf", f"--btf_base={shipped[0]}"):
+    for path in sorted(largest.glob("*.ko")):
+        for shape in pahole.list_output(path, "-F", "btf", f"--btf_base={distribution[0]}"):
             if shape in base:
                 continue
             if shape.name in ours[str(path)]:
@@ -68,12 +68,12 @@ def test_every_struct_as_pahole_has_it(shipped, some):
     assert count.structs > 1_000
 
 
-def test_the_folder_tells_what_its_modules_tell_alone(shipped, some, tmp_path):
+def test_the_folder_tells_what_its_modules_tell_alone(distribution, largest, tmp_path):
     (tmp_path / "rules.toml").write_text(RULES)
-    how = ("--rules", tmp_path / "rules.toml", "--btf-base", shipped[0], "--no-packs", "--format", "json")
-    together = [json.loads(run("check", some, *how, "--jobs", jobs, seconds=SECONDS).stdout) for jobs in ("1", "2")]
+    how = ("--rules", tmp_path / "rules.toml", "--btf-base", distribution[0], "--no-packs", "--format", "json")
+    together = [json.loads(run("check", largest, *how, "--jobs", jobs, seconds=SECONDS).stdout) for jobs in ("1", "2")]
     assert together[0] == together[1]
-    files = [shipped[0], *sorted(some.glob("*.ko"))]
+    files = [distribution[0], *sorted(largest.glob("*.ko"))]
     one_by_one = json.loads(run("check", *files, *how, "--reader", "btf", seconds=SECONDS).stdout)
 
     def describe(report: dict) -> list[tuple[str, str, str, set[str]]]:
@@ -85,19 +85,19 @@ def test_the_folder_tells_what_its_modules_tell_alone(shipped, some, tmp_path):
     assert {finding[0] for finding in describe(one_by_one)} == asked | {"marks/net_device"}  # which it says itself
 
 
-def test_a_whole_distribution(shipped, tmp_path):
+def test_a_whole_distribution(distribution, tmp_path):
     (tmp_path / "rules.toml").write_text(RULES)
-    how = ("--rules", tmp_path / "rules.toml", "--btf-base", shipped[0], "--format", "json")
-    report = json.loads(run("check", shipped[1], *how, seconds=SECONDS).stdout)
+    how = ("--rules", tmp_path / "rules.toml", "--btf-base", distribution[0], "--format", "json")
+    report = json.loads(run("check", distribution[1], *how, seconds=SECONDS).stdout)
     assert report["unread"] == []
-    assert [i["files"] for i in report["inputs"]] == [len(list(shipped[1].rglob("*.ko.xz"))) + 1]
+    assert [i["files"] for i in report["inputs"]] == [len(list(distribution[1].rglob("*.ko.xz"))) + 1]
     sizes = [finding for finding in report["findings"] if finding["rule"] == "inode-size"]
     assert [finding["outcome"] for finding in sizes] == ["broken"]
 
 
-def test_containers_in_the_folder_are_those_of_vmlinux_and_of_each_module(shipped, some):
+def test_containers_in_the_folder_are_those_of_vmlinux_and_of_each_module(distribution, largest):
     def list_structs(*inputs: Path, jobs: str = "1") -> dict[str, set[tuple[str, str, int, int]]]:
-        options = ("--btf-base", shipped[0], "--reader", "btf", "--format", "json", "--jobs", jobs)
+        options = ("--btf-base", distribution[0], "--reader", "btf", "--format", "json", "--jobs", jobs)
         done = run("containers", *inputs, "address_space", *options, seconds=SECONDS)
         assert done.returncode == 0, done.stderr
         report = json.loads(done.stdout)
@@ -108,10 +108,10 @@ def test_containers_in_the_folder_are_those_of_vmlinux_and_of_each_module(shippe
                 found[file].add((way["name"], way["path"], way["offset"], way["size"]))
         return found
 
-    together = list_structs(some)
-    assert together == list_structs(some, jobs="2")
-    vmlinux = list_structs(shipped[0])[""]
-    assert together.pop(str(shipped[0])) == vmlinux
+    together = list_structs(largest)
+    assert together == list_structs(largest, jobs="2")
+    vmlinux = list_structs(distribution[0])[""]
+    assert together.pop(str(distribution[0])) == vmlinux
     assert sum(map(len, together.values())) > 3
     for file, found in together.items():
         assert list_structs(Path(file))[""] - vmlinux == found

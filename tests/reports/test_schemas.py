@@ -423,7 +423,7 @@ def need_documents(name: str) -> None:
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory):
+def documents_by_schema(tmp_path_factory):
     return documents(tmp_path_factory.mktemp("documents"))
 
 
@@ -472,22 +472,22 @@ class TestEach:
             described = [each for each in schema.get("properties", {}).values() if "$ref" not in each]
             assert [each for each in (schema, *described) if not each["description"].endswith(".")] == []
 
-    def test_the_documents_are_valid(self, name, made):
-        assert [mistakes(document) for document in made[name]] == [[]] * len(made[name])
+    def test_the_documents_are_valid(self, name, documents_by_schema):
+        assert [mistakes(document) for document in documents_by_schema[name]] == [[]] * len(documents_by_schema[name])
 
-    def test_the_documents_have_all_that_it_allows(self, name, made):
+    def test_the_documents_have_all_that_it_allows(self, name, documents_by_schema):
         """Each key occurs with a value, and with null where that is allowed, except for what is rare."""
         need_documents(name)
-        found = {(key, held[own] is None) for document in made[name] for key, held, own in values(document)}
+        found = {(key, held[own] is None) for document in documents_by_schema[name] for key, held, own in values(document)}
         rows = json_schemas.rows(name)
         wanted = {(key, False) for key in rows} | {(key, True) for key, kind in rows.items() if kind.endswith("null")}
         assert wanted - found == RARE.get(name, set())
 
-    def test_no_key_may_be_missing_added_or_of_another_type(self, name, made):
+    def test_no_key_may_be_missing_added_or_of_another_type(self, name, documents_by_schema):
         need_documents(name)
         accepted, tried = [], set()
         is_valid = json_schemas.validator(name).is_valid
-        for document in sorted(made[name], key=lambda each: len(str(each))):
+        for document in sorted(documents_by_schema[name], key=lambda each: len(str(each))):
             for place, (key, _, own) in enumerate(values(document)):
                 for what, change in CHANGES.items() if key not in tried else ():
                     changed = copy.deepcopy(document)
@@ -550,8 +550,8 @@ CONTRADICTIONS = [
 
 
 @pytest.mark.parametrize(("name", "key", "change"), CONTRADICTIONS)
-def test_what_contradicts_is_refused(name, key, change, made):
-    document = next(each for each in made[name] if key in {found for found, _, _ in values(each)})
+def test_what_contradicts_is_refused(name, key, change, documents_by_schema):
+    document = next(each for each in documents_by_schema[name] if key in {found for found, _, _ in values(each)})
     changed = copy.deepcopy(document)
     next(held for found, held, _ in values(changed) if found == key).update(change)
     assert (mistakes(document), mistakes(changed) != []) == ([], True)

@@ -37,7 +37,7 @@ def load(folder, text: str, *inputs: str):
 
 
 @pytest.fixture(autouse=True)
-def here(tmp_path, monkeypatch):
+def working_folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
 

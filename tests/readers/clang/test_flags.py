@@ -99,7 +99,7 @@ DEFINING = [
 
 
 @pytest.fixture
-def here(tmp_path, monkeypatch):
+def working_folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "inc").mkdir()
     (tmp_path / "pre/include").mkdir(parents=True)
@@ -115,9 +115,9 @@ def here(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("words", "condition"), DEFINING, ids=lambda row: " ".join(row) if isinstance(row, tuple) else None
 )
-def test_what_flags_define_is_defined(words, condition, here):
-    assert size(here, condition, X86, *words) == 16
-    assert size(here, f"!({condition})", X86, *words) == 4
+def test_what_flags_define_is_defined(words, condition, working_folder):
+    assert size(working_folder, condition, X86, *words) == 16
+    assert size(working_folder, f"!({condition})", X86, *words) == 4
 
 
 UNKNOWN = [
@@ -156,23 +156,23 @@ UNKNOWN = [
 @pytest.mark.parametrize(
     ("words", "said"), UNKNOWN, ids=lambda row: " ".join(row) if isinstance(row, tuple) else None
 )
-def test_a_flag_that_is_not_known_makes_layouts_unknown(words, said, here):
-    problem = read(here, "struct s { int a; };", *words)[0]["s"].problem
+def test_a_flag_that_is_not_known_makes_layouts_unknown(words, said, working_folder):
+    problem = read(working_folder, "struct s { int a; };", *words)[0]["s"].problem
     assert said is None or (problem is not None and said in problem)
 
 
-def test_the_command_says_so_with_status_3(here):
-    (here / "x.h").write_text("struct s { int a; };\n")
-    (here / "rules.toml").write_text(RULES)
-    done = run("check", "x.h", "--rules", "rules.toml", "--", "-fnothing-known", cwd=here)
+def test_the_command_says_so_with_status_3(working_folder):
+    (working_folder / "x.h").write_text("struct s { int a; };\n")
+    (working_folder / "rules.toml").write_text(RULES)
+    done = run("check", "x.h", "--rules", "rules.toml", "--", "-fnothing-known", cwd=working_folder)
     assert (done.returncode, "compiled with -fnothing-known" in done.stdout) == (3, True)
     assert (
-        run("check", "x.h", "--rules", "rules.toml", "--", "-fno-strict-aliasing", cwd=here).returncode == 0
+        run("check", "x.h", "--rules", "rules.toml", "--", "-fno-strict-aliasing", cwd=working_folder).returncode == 0
     )
 
 
-def test_a_struct_that_such_a_flag_may_hide_is_not_passed_over(here):
-    (here / "x.h").write_text("#ifdef MORE\nstruct s { int a; };\n#endif\n")
+def test_a_struct_that_such_a_flag_may_hide_is_not_passed_over(working_folder):
+    (working_folder / "x.h").write_text("#ifdef MORE\nstruct s { int a; };\n#endif\n")
     reading = clang.read("x.h", Wanted(frozenset(["s"])), ReadOptions(flags=("-fnothing-known",)))
     assert "compiled with -fnothing-known" in str(reading.unread[0])
 
@@ -202,18 +202,18 @@ REFUSED = [
     ("words", "said"), REFUSED, ids=lambda row: " ".join(row) if isinstance(row, tuple) else None
 )
 @pytest.mark.parametrize("by", ["flags", "database", "folder"])
-def test_nothing_is_read_under_a_flag_that_is_refused(words, said, by, here):
-    (here / "round").write_text("-DX @other")
-    (here / "other").write_text("@./round")
-    (here / "large").write_text(" " * (5 << 20))
-    (here / "bomb").write_text("@part\n" * 100)
-    (here / "part").write_text(" " * (1 << 16))
+def test_nothing_is_read_under_a_flag_that_is_refused(words, said, by, working_folder):
+    (working_folder / "round").write_text("-DX @other")
+    (working_folder / "other").write_text("@./round")
+    (working_folder / "large").write_text(" " * (5 << 20))
+    (working_folder / "bomb").write_text("@part\n" * 100)
+    (working_folder / "part").write_text(" " * (1 << 16))
     for number in range(20):
-        (here / f"deep{number}").write_text(f"@deep{number + 1}")
+        (working_folder / f"deep{number}").write_text(f"@deep{number + 1}")
     os.mkfifo("pipe")
-    (here / "x.h").write_text("struct s { int a; };\n")
-    (here / "compile_commands.json").write_text(
-        json.dumps([{"directory": str(here), "file": "x.h", "arguments": ["cc", *words, "x.h"]}])
+    (working_folder / "x.h").write_text("struct s { int a; };\n")
+    (working_folder / "compile_commands.json").write_text(
+        json.dumps([{"directory": str(working_folder), "file": "x.h", "arguments": ["cc", *words, "x.h"]}])
     )
     given = ReadOptions(flags=words if by == "flags" else ())
     with pytest.raises(ReadError) as raised:
@@ -221,17 +221,17 @@ def test_nothing_is_read_under_a_flag_that_is_refused(words, said, by, here):
     assert said in str(raised.value)
 
 
-def test_one_unit_that_is_refused_is_told_beside_others(here):
-    (here / "x.h").write_text("struct s { int a; };\n")
+def test_one_unit_that_is_refused_is_told_beside_others(working_folder):
+    (working_folder / "x.h").write_text("struct s { int a; };\n")
     commands = [
-        {"directory": str(here), "file": "x.h", "arguments": ["cc", "-DX", "x.h"]},
-        {"directory": str(here), "file": "y.h", "arguments": ["cc", "--target=amdgcn", "x.h"]},
-        {"directory": str(here), "file": "x.h", "arguments": ["clang-cl.exe", "/DX", "x.h"]},
-        {"directory": str(here), "file": "x.h", "arguments": ["cc", "@round", "x.h"]},
+        {"directory": str(working_folder), "file": "x.h", "arguments": ["cc", "-DX", "x.h"]},
+        {"directory": str(working_folder), "file": "y.h", "arguments": ["cc", "--target=amdgcn", "x.h"]},
+        {"directory": str(working_folder), "file": "x.h", "arguments": ["clang-cl.exe", "/DX", "x.h"]},
+        {"directory": str(working_folder), "file": "x.h", "arguments": ["cc", "@round", "x.h"]},
     ]
-    (here / "y.h").write_text("struct s { int a; };\n")
-    (here / "round").write_text("@round")
-    (here / "compile_commands.json").write_text(json.dumps(commands))
+    (working_folder / "y.h").write_text("struct s { int a; };\n")
+    (working_folder / "round").write_text("@round")
+    (working_folder / "compile_commands.json").write_text(json.dumps(commands))
     reading = clang.read(".", Wanted(frozenset(["s"])), ReadOptions())
     assert [struct.name for struct in reading.structs] == ["s"]
     told = "\n".join(map(str, reading.unread))
@@ -284,8 +284,8 @@ DOUBTFUL = [
 
 @pytest.mark.one_in(2)
 @pytest.mark.parametrize(("words", "text", "is_believed"), DOUBTFUL)
-def test_what_compilers_do_not_agree_on_is_unknown_where_a_text_depends_on_it(words, text, is_believed, here):
-    problem = read(here, text, X86, *words)[0]["s"].problem
+def test_what_compilers_do_not_agree_on_is_unknown_where_a_text_depends_on_it(words, text, is_believed, working_folder):
+    problem = read(working_folder, text, X86, *words)[0]["s"].problem
     assert (problem is None) == is_believed, problem
 
 
@@ -322,52 +322,52 @@ PRECOMPILED = ["cfg.h.pch", "cfg.h.gch", "cfg.pch", "cfg.h.pch/x"]
 @pytest.mark.parametrize(
     "words", [("-include", "cfg.h"), ("--include=cfg.h",), ("-imacros", "cfg.h"), ("-Wp,-include,cfg.h",)]
 )
-def test_a_precompiled_header_is_never_used(name, words, here):
-    (here / "cfg.h").write_text("#define PLANTED 1\n")
+def test_a_precompiled_header_is_never_used(name, words, working_folder):
+    (working_folder / "cfg.h").write_text("#define PLANTED 1\n")
     made = Index.create().parse("cfg.h", args=["-xc-header", X86], options=TranslationUnit.PARSE_INCOMPLETE)
-    (here / name).parent.mkdir(exist_ok=True)
+    (working_folder / name).parent.mkdir(exist_ok=True)
     made.save(name)
-    (here / "cfg.h").write_text("#define OWN 1\n")
-    assert size(here, "OWN && !defined PLANTED", X86, *words) == 16
+    (working_folder / "cfg.h").write_text("#define OWN 1\n")
+    assert size(working_folder, "OWN && !defined PLANTED", X86, *words) == 16
 
 
 @pytest.mark.parametrize("words", [(), ("-Iinc",), ("-iquote", "inc")])
-def test_a_module_map_is_never_used(words, here):
-    for folder in (here, here / "inc"):
+def test_a_module_map_is_never_used(words, working_folder):
+    for folder in (working_folder, working_folder / "inc"):
         (folder / "module.modulemap").write_text('module Planted { header "planted.h" export * }\n')
         (folder / "planted.h").write_text("#define PLANTED 1\n")
-    (here / "x.c").write_text('#include "planted.h"\nstruct s { int a; };\n')
+    (working_folder / "x.c").write_text('#include "planted.h"\nstruct s { int a; };\n')
     (struct,) = clang.read("x.c", ALL, ReadOptions(flags=words)).structs
     assert (struct.problem, struct.bit_size) == (None, 32)
 
 
-def test_the_headers_that_a_kernel_includes_first_are_texts_too(here):
+def test_the_headers_that_a_kernel_includes_first_are_texts_too(working_folder):
     """Words of a kernel tree do not come from users, and go the same way to libclang."""
     assert flags.driver_flags(("-DX", "-include", "a.h", "-I", "b")) == (
         "-DX", "-Xclang", "-include", "-Xclang", "a.h", "-I", "b",
     )  # fmt: skip
 
 
-def test_the_environment_adds_no_flags(here):
-    (here / "inc/more.h").write_text("#define PLANTED 1\n")
-    (here / "x.h").write_text(
+def test_the_environment_adds_no_flags(working_folder):
+    (working_folder / "inc/more.h").write_text("#define PLANTED 1\n")
+    (working_folder / "x.h").write_text(
         "#if __has_include(<below.h>)\nstruct s { long a; };\n#else\nstruct s { int a; };\n#endif\n"
     )
     names = ("CPATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH", "GCC_EXEC_PREFIX", "COMPILER_PATH")
     done = run(
-        "show", "x.h", "s", cwd=here, **dict.fromkeys(names, "inc"), CCC_OVERRIDE_OPTIONS="+-DX +-Iinc"
+        "show", "x.h", "s", cwd=working_folder, **dict.fromkeys(names, "inc"), CCC_OVERRIDE_OPTIONS="+-DX +-Iinc"
     )
     assert "int a" in done.stdout
 
 
-def test_cmake_names_the_text_of_its_precompiled_header(here):
-    (here / "cmake_pch.h").write_text("#define MORE 1\n")
+def test_cmake_names_the_text_of_its_precompiled_header(working_folder):
+    (working_folder / "cmake_pch.h").write_text("#define MORE 1\n")
     words = [
         word
         for one in ("-include-pch", "cmake_pch.h.pch", "-include", "cmake_pch.h")
         for word in ("-Xclang", one)
     ]
-    assert size(here, "MORE", X86, *words) == 16
+    assert size(working_folder, "MORE", X86, *words) == 16
 
 
 def test_paths_in_flags_are_seen_from_a_folder():

@@ -48,11 +48,11 @@ HOSTILE = [
         '#define X "/dev/zero"\n#include X\n',
         ["libclang reads /dev/zero, which is a pipe or a device"],
     ),
-    ("a pipe", '#include "pipe.h"\n', ["libclang reads {here}/pipe.h, which is a pipe or a device"]),
+    ("a pipe", '#include "pipe.h"\n', ["libclang reads {working_folder}/pipe.h, which is a pipe or a device"]),
     (
         "a pipe that is only asked for",
         '#if __has_include("pipe.h")\n#endif\n',
-        ["libclang reads {here}/pipe.h, which is a pipe or a device"],
+        ["libclang reads {working_folder}/pipe.h, which is a pipe or a device"],
     ),
     ("a macro that grows", BOMB, [NO_END, NO_MEMORY]),
     ("a huge initialiser", "int x[] = { [1 << 28] = 1 };\n", [NO_MEMORY, NO_END]),
@@ -65,7 +65,7 @@ RULES = '[[rule]]\nid = "small"\nstruct = "s"\nkind = "size"\nmax = 64\nwhy = "w
 
 
 @pytest.fixture(autouse=True)
-def here(tmp_path, monkeypatch):
+def working_folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(parallel, "LIMITS", sandbox.Limits(seconds=2, memory=512 << 20, is_confined=True))
     monkeypatch.setattr(parallel, "PATIENCE", sandbox.Patience(100))
@@ -78,26 +78,26 @@ def here(tmp_path, monkeypatch):
 
 @pytest.mark.one_in(3)
 @pytest.mark.parametrize(("text", "reasons"), [row[1:] for row in HOSTILE], ids=[row[0] for row in HOSTILE])
-def test_a_hostile_text_is_not_read_and_the_others_are_judged(text, reasons, here):
-    (here / "bad.h").write_text(text + STRUCT)
+def test_a_hostile_text_is_not_read_and_the_others_are_judged(text, reasons, working_folder):
+    (working_folder / "bad.h").write_text(text + STRUCT)
     started = time.monotonic()
     report = check(("bad.h", "good.h"), load(["rules.toml"]), (), Options())
     assert time.monotonic() - started < 20
-    assert str(report.unread[0]) in [f"bad.h: {reason.format(here=here)}" for reason in reasons]
+    assert str(report.unread[0]) in [f"bad.h: {reason.format(here=working_folder)}" for reason in reasons]
     assert len(report.unread) == 1
     assert [(f.struct.origin, f.verdict.outcome.value) for f in report.kept_findings] == [("good.h", "kept")]
 
 
 @pytest.mark.parametrize("jobs", [1, 4])
-def test_in_a_folder_too(here, jobs):
-    (here / "bad.c").write_text('#include "pipe.h"\n' + STRUCT)
-    reading = clang.read(str(here), Wanted(frozenset(["s"])), ReadOptions(jobs=jobs))
-    assert reading.unread == (Unread("bad.c", f"libclang reads {here}/pipe.h, which is a pipe or a device"),)
+def test_in_a_folder_too(working_folder, jobs):
+    (working_folder / "bad.c").write_text('#include "pipe.h"\n' + STRUCT)
+    reading = clang.read(str(working_folder), Wanted(frozenset(["s"])), ReadOptions(jobs=jobs))
+    assert reading.unread == (Unread("bad.c", f"libclang reads {working_folder}/pipe.h, which is a pipe or a device"),)
     assert [struct.origin for struct in reading.structs] == ["good.h"]
 
 
-def test_a_case_of_a_rule_file_too(here):
-    (here / "rules.cases.toml").write_text("".join(
+def test_a_case_of_a_rule_file_too(working_folder):
+    (working_folder / "rules.cases.toml").write_text("".join(
         f"[[case]]\nname = '{name}'\ncode = '''\n{text}{STRUCT}'''\nexpect = {{ small = 'kept' }}\n"
         for name, text in (("bad", '#include "/dev/urandom"\n'), ("good", ""))
     ))  # fmt: skip
@@ -106,15 +106,15 @@ def test_a_case_of_a_rule_file_too(here):
     assert told.results[0].message == "libclang reads /dev/urandom, which is a pipe or a device"
 
 
-def test_brackets_that_are_too_deep_are_an_error_of_the_text(here):
-    (here / "bad.h").write_text(f"int x = {'(' * DEEP}1{')' * DEEP};\n{STRUCT}")
+def test_brackets_that_are_too_deep_are_an_error_of_the_text(working_folder):
+    (working_folder / "bad.h").write_text(f"int x = {'(' * DEEP}1{')' * DEEP};\n{STRUCT}")
     reading = clang.read("bad.h", Wanted(frozenset(["s"])), ReadOptions())
     assert "bad.h:1:265: error: bracket nesting level exceeded maximum of 256" in str(reading.unread[0])
 
 
-def test_the_command_says_so_with_status_3(here):
-    (here / "bad.h").write_text(f"int x = {'1+' * DEEP}1;\n{STRUCT}")
-    done = run("check", "bad.h", "good.h", "--rules", "rules.toml", "--no-packs", cwd=here)
+def test_the_command_says_so_with_status_3(working_folder):
+    (working_folder / "bad.h").write_text(f"int x = {'1+' * DEEP}1;\n{STRUCT}")
+    done = run("check", "bad.h", "good.h", "--rules", "rules.toml", "--no-packs", cwd=working_folder)
     assert done.returncode == 3
     assert f"bad.h: {CRASH}" in done.stdout + done.stderr
     assert "LLVM" not in done.stderr
@@ -135,8 +135,8 @@ FIRST = ["-include", "-imacros", "--include="]
 @pytest.mark.one_in(4)
 @pytest.mark.parametrize("flag", FIRST)
 @pytest.mark.parametrize("file", ["pipe.h", "/dev/zero", "/dev/tty", "/dev/full"])
-def test_a_header_that_flags_name_first(flag, file, here):
-    (here / "ok.h").write_text(STRUCT)
+def test_a_header_that_flags_name_first(flag, file, working_folder):
+    (working_folder / "ok.h").write_text(STRUCT)
     words = (flag + file,) if flag.endswith("=") else (flag, file)
     started = time.monotonic()
     told = reasons_of("ok.h", *words)
@@ -149,9 +149,9 @@ def test_a_header_that_flags_name_first(flag, file, here):
 @pytest.mark.one_in(6)
 @pytest.mark.parametrize("number", range(12))
 @pytest.mark.parametrize("how", ["/proc/self/fd/{}", "/dev/fd/{}"])
-def test_open_files_of_the_process_are_none_of_the_text(number, how, here):
+def test_open_files_of_the_process_are_none_of_the_text(number, how, working_folder):
     """They are pipes to other processes, whose words would be eaten, or /dev/null, which is nobody's header."""
-    (here / "bad.h").write_text(f'#include "{how.format(number)}"\n{STRUCT}')
+    (working_folder / "bad.h").write_text(f'#include "{how.format(number)}"\n{STRUCT}')
     if number in (1, 2):
         pytest.skip("where output goes: nowhere, which is empty")
     told = reasons_of("bad.h")
@@ -159,29 +159,29 @@ def test_open_files_of_the_process_are_none_of_the_text(number, how, here):
     assert all("which is a pipe or a device" in one or "file not found" in one for one in told)
 
 
-def test_the_standard_input_is_no_empty_header(here):
-    (here / "ok.h").write_text(STRUCT)
+def test_the_standard_input_is_no_empty_header(working_folder):
+    (working_folder / "ok.h").write_text(STRUCT)
     reading = clang.read("ok.h", Wanted(frozenset(["s"])), ReadOptions(flags=("-include", "/dev/stdin")))
     assert "/dev/stdin' file not found" in reading.structs[0].problem
 
 
 @pytest.mark.exhaustive
-def test_units_that_hang_are_not_waited_for_one_by_one(here, monkeypatch):
+def test_units_that_hang_are_not_waited_for_one_by_one(working_folder, monkeypatch):
     monkeypatch.setattr(parallel, "PATIENCE", sandbox.Patience(3))
-    (here / "a.h").write_text(STRUCT)
+    (working_folder / "a.h").write_text(STRUCT)
     for number in range(12):
-        (here / f"bad{number:02}.h").write_text(HANG + STRUCT)
+        (working_folder / f"bad{number:02}.h").write_text(HANG + STRUCT)
     started = time.monotonic()
-    reading = clang.read(str(here), Wanted(frozenset(["s"])), ReadOptions(jobs=1))
+    reading = clang.read(str(working_folder), Wanted(frozenset(["s"])), ReadOptions(jobs=1))
     assert time.monotonic() - started < 20
     reasons = [one.reason for one in reading.unread]
     assert len(reasons) == 13
     assert reasons[-1] == "libclang is not begun: others that failed used up the time for it"
 
 
-def test_memory_stays_small_while_a_device_is_read(here):
+def test_memory_stays_small_while_a_device_is_read(working_folder):
     """The child's largest resident set, as the system tells of all children together."""
-    (here / "bad.h").write_text('#include "/dev/zero"\n' + STRUCT)
+    (working_folder / "bad.h").write_text('#include "/dev/zero"\n' + STRUCT)
     code = (
         "import resource; from layoutlint.readers import clang; from layoutlint.model.wanted import *; from layoutlint.model.reading import *\n"
         "try: clang.read('bad.h', Wanted(everything=True), ReadOptions())\n"
@@ -189,6 +189,6 @@ def test_memory_stays_small_while_a_device_is_read(here):
         "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code], cwd=here, env={"PYTHONPATH": str(ROOT)}, capture_output=True, text=True
+        [sys.executable, "-c", code], cwd=working_folder, env={"PYTHONPATH": str(ROOT)}, capture_output=True, text=True
     )
     assert int(done.stdout.split()[-1]) < 1 << 20, done  # KiB

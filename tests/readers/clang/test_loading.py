@@ -58,7 +58,7 @@ def needed_libraries() -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def hostile(tmp_path_factory) -> Path:
+def hostile_checkout(tmp_path_factory) -> Path:
     """A checkout with libraries and modules under every name that is searched."""
     compiler = shutil.which("gcc") or shutil.which("clang")
     if compiler is None:
@@ -106,13 +106,13 @@ def hostile(tmp_path_factory) -> Path:
     return folder
 
 
-def test_the_libraries_would_be_loaded(hostile):
+def test_the_libraries_would_be_loaded(hostile_checkout):
     """The test itself: loaded from the working folder as ctypes does it, one of them runs."""
     if "/" not in conf.get_filename():
         pytest.skip("libclang is the system's here, and has no RPATH")
     code = f"import ctypes; ctypes.CDLL({conf.get_filename()!r})"
-    subprocess.run([sys.executable, "-I", "-c", code], cwd=hostile, capture_output=True)
-    mark = hostile / "loaded"
+    subprocess.run([sys.executable, "-I", "-c", code], cwd=hostile_checkout, capture_output=True)
+    mark = hostile_checkout / "loaded"
     if not mark.exists():
         pytest.skip("the RPATH of this libclang names no working folder")
     mark.unlink()
@@ -128,29 +128,29 @@ def test_the_libraries_would_be_loaded(hostile):
         ("-c", "from layoutlint.__main__ import main; main()"),
     ],
 )
-def test_nothing_of_the_working_folder_runs(words, start, hostile):
+def test_nothing_of_the_working_folder_runs(words, start, hostile_checkout):
     environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"}
     start = (
         start if start[0] != "-c" else ("-I", "-c", f"import sys; sys.path.append({str(ROOT)!r}); {start[1]}")
     )
     done = subprocess.run(
         [sys.executable, *start, *words],
-        cwd=hostile,
+        cwd=hostile_checkout,
         env=environment,
         capture_output=True,
         text=True,
         timeout=120,
     )
-    assert (hostile / "loaded").exists() is False, done
-    assert (hostile / "imported").exists() is False, done
+    assert (hostile_checkout / "loaded").exists() is False, done
+    assert (hostile_checkout / "imported").exists() is False, done
     assert done.returncode == (3 if "marks no groups" in done.stderr else 0), done
 
 
-def test_the_working_folder_stays(hostile, monkeypatch):
-    monkeypatch.chdir(hostile)
+def test_the_working_folder_stays(hostile_checkout, monkeypatch):
+    monkeypatch.chdir(hostile_checkout)
     libclang.library.cache_clear()
     libclang.library()
-    assert os.getcwd() == str(hostile)
+    assert os.getcwd() == str(hostile_checkout)
 
 
 def test_a_working_folder_that_is_gone_is_none(tmp_path):

@@ -59,7 +59,7 @@ ONE = Wanted(frozenset(["s"]))
 
 
 @pytest.fixture
-def here(tmp_path, monkeypatch):
+def working_folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "part.h").write_text("foo_t b;\n")
     (tmp_path / ".git").mkdir()  # missing headers are searched in no other test's folder
@@ -67,28 +67,28 @@ def here(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(("text", "problem"), SPOILT, ids=[text for text, _ in SPOILT])
-def test_an_error_that_can_change_the_layout(here, text, problem):
-    (here / "t.h").write_text(text)
+def test_an_error_that_can_change_the_layout(working_folder, text, problem):
+    (working_folder / "t.h").write_text(text)
     [struct] = clang.read("t.h", ONE, ReadOptions()).structs
     assert struct.problem == problem
 
 
 @pytest.mark.parametrize("text", FINE)
-def test_an_error_that_cannot(here, text):
-    (here / "t.h").write_text(text)
+def test_an_error_that_cannot(working_folder, text):
+    (working_folder / "t.h").write_text(text)
     [struct] = clang.read("t.h", ONE, ReadOptions()).structs
     assert (struct.problem, struct.bit_size) == (None, 64 if "*p" in text or "b : 3" in text else 32)
 
 
-def test_an_error_in_a_header_that_is_included_first(here):
-    (here / "t.h").write_text("struct s { int a; };")
-    (here / "first.h").write_text('\n\n\n#include "gone.h"\n')
+def test_an_error_in_a_header_that_is_included_first(working_folder):
+    (working_folder / "t.h").write_text("struct s { int a; };")
+    (working_folder / "first.h").write_text('\n\n\n#include "gone.h"\n')
     [struct] = clang.read("t.h", ONE, ReadOptions(flags=("-include", "first.h"))).structs
     assert (struct.problem or "").startswith("first.h:4:10: error: 'gone.h' file not found")
 
 
-def test_a_struct_that_errors_may_have_swallowed(here):
-    (here / "t.h").write_text("struct __packed s { int a; };\n")
+def test_a_struct_that_errors_may_have_swallowed(working_folder):
+    (working_folder / "t.h").write_text("struct __packed s { int a; };\n")
     reading = clang.read("t.h", ONE, ReadOptions())
     assert [s for s in reading.structs if s.bit_size is not None] == []
     assert reading.unread == (
@@ -97,9 +97,9 @@ def test_a_struct_that_errors_may_have_swallowed(here):
     )
 
 
-def test_the_arm_build_error_of_optimistic_spin_node(here):
+def test_the_arm_build_error_of_optimistic_spin_node(working_folder):
     """As the kernel's build robot saw it: on arm nothing that osq_lock.h includes defines the macro."""
-    folder = here / "include/linux"
+    folder = working_folder / "include/linux"
     folder.mkdir(parents=True)
     (folder / "osq_lock.h").write_text(
         "/* SPDX-License-Identifier: GPL-2.0 */\n#ifndef __LINUX_OSQ_LOCK_H\n#define __LINUX_OSQ_LOCK_H\n\n/*\n"

@@ -16,7 +16,7 @@ from layoutlint.readers.clang import cross_target, flags, option_table
 from tests.harness.command import ROOT
 from tests.harness.effort import IS_FULL
 from tests.readers.clang.test_flags import DEFINING, DOUBTFUL, REFUSED, UNKNOWN
-from tests.readers.clang.test_loading import COMMANDS, hostile  # noqa: F401
+from tests.readers.clang.test_loading import COMMANDS, hostile_checkout  # noqa: F401
 from tests.readers.clang.test_options import COMMON
 
 pytestmark = pytest.mark.exhaustive
@@ -125,7 +125,7 @@ def _packages() -> tuple[str, ...]:
 
 
 @pytest.fixture
-def planted(tmp_path):
+def tools_folder(tmp_path):
     """A folder with programs of all names that compilers run."""
     for tool in TOOLS:
         (tmp_path / tool).write_text(f"#!/bin/sh\ntouch '{tmp_path}/ran-{tool}'\necho gfx906\n")
@@ -170,20 +170,20 @@ def _let_through() -> list[tuple[str, ...]]:
     return [words for words in every if not any(word.startswith("@") for word in words)]
 
 
-def test_no_flag_runs_a_program_or_writes_a_file(planted):
+def test_no_flag_runs_a_program_or_writes_a_file(tools_folder):
     every = _let_through()
-    log, done = trace(planted, "-c", PARSE, text=json.dumps(every))
+    log, done = trace(tools_folder, "-c", PARSE, text=json.dumps(every))
     assert done.returncode == 0, done.stderr
     assert int(done.stdout) > 0.6 * len(every)
-    judge(log, planted)
+    judge(log, tools_folder)
 
 
 @pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
-def test_no_command_does(words, hostile):  # noqa: F811
-    log, done = trace(hostile, "-m", "layoutlint", *words)
+def test_no_command_does(words, hostile_checkout):  # noqa: F811
+    log, done = trace(hostile_checkout, "-m", "layoutlint", *words)
     assert done.returncode in (0, 3), done.stderr
-    judge(log, hostile)
-    (hostile / "trace").unlink()
+    judge(log, hostile_checkout)
+    (hostile_checkout / "trace").unlink()
 
 
 def test_the_cases_of_all_packs_do_not(tmp_path):

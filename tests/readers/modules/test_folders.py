@@ -54,7 +54,7 @@ def compile_object(path: Path, text: str) -> Path:
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory) -> Path:
+def modules_folder(tmp_path_factory) -> Path:
     root = tmp_path_factory.mktemp("modules")
     for path, text in MODULES.items():
         compile_object(root / "6.1.0" / path, text)
@@ -63,9 +63,9 @@ def made(tmp_path_factory) -> Path:
 
 
 @pytest.fixture
-def root(made, tmp_path) -> Path:
+def root(modules_folder, tmp_path) -> Path:
     """A copy that a test may change."""
-    return Path(shutil.copytree(made, tmp_path / "root", symlinks=True))
+    return Path(shutil.copytree(modules_folder, tmp_path / "root", symlinks=True))
 
 
 def check(root: Path, *arguments: str | Path) -> dict:
@@ -89,17 +89,17 @@ JUDGED = [
 ]
 
 
-def test_what_is_the_same_in_many_is_judged_once(made):
-    report = check(made, "6.1.0")
+def test_what_is_the_same_in_many_is_judged_once(modules_folder):
+    report = check(modules_folder, "6.1.0")
     assert describe(report) == JUDGED
     assert report["coverage"]["structs"] == 3
     assert [(i["path"], i["reader"], i["structs"], i["files"]) for i in report["inputs"]] == [("6.1.0", "dwarf", 3, 4)]
     assert report["exit"] == 1
 
 
-def test_files_given_one_by_one_are_told_the_same(made):
+def test_files_given_one_by_one_are_told_the_same(modules_folder):
     files = [f"6.1.0/{path}" for path in MODULES]
-    report = check(made, *files)
+    report = check(modules_folder, *files)
     assert sorted((rule, outcome, sorted(names)) for rule, outcome, names in describe(report)) == sorted(
         (rule, outcome, sorted(names)) for rule, outcome, names in JUDGED
     )
@@ -109,9 +109,9 @@ def test_files_given_one_by_one_are_told_the_same(made):
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("format_", ["text", "json", "sarif", "github"])
-def test_the_bytes_are_the_same_for_any_jobs(made, format_):
+def test_the_bytes_are_the_same_for_any_jobs(modules_folder, format_):
     outputs = {
-        run("check", "6.1.0", "--rules", "rules.toml", "--format", format_, *jobs, cwd=made, PYTHONHASHSEED=seed).stdout
+        run("check", "6.1.0", "--rules", "rules.toml", "--format", format_, *jobs, cwd=modules_folder, PYTHONHASHSEED=seed).stdout
         for seed, jobs in (("0", ()), ("1", ("--jobs", "1")), ("2", ("--jobs", "2")), ("3", ("--jobs", "4")))
     }
     assert len(outputs) == 1
@@ -127,14 +127,14 @@ SHOWN = [
 
 
 @pytest.mark.parametrize(("format_", "part"), SHOWN)
-def test_show_says_where_each_definition_is(made, format_, part):
-    done = run("show", "6.1.0", "own", "--format", format_, cwd=made)
+def test_show_says_where_each_definition_is(modules_folder, format_, part):
+    done = run("show", "6.1.0", "own", "--format", format_, cwd=modules_folder)
     assert (done.returncode, done.stderr) == (0, "")
     assert part in done.stdout
 
 
-def test_show_names_each_file_once(made):
-    shown = json.loads(run("show", "6.1.0", "--all", "--format", "json", cwd=made).stdout)
+def test_show_names_each_file_once(modules_folder):
+    shown = json.loads(run("show", "6.1.0", "--all", "--format", "json", cwd=modules_folder).stdout)
     assert [(s["name"], s["size"], [Path(shown["files"][n]).name for n in s["files"]]) for s in shown["structs"]] == [
         ("own", 24, ["one.ko", "two.ko"]), ("own", 8, ["three.ko"]), ("shared", 16, ["one.ko", "two.ko", "four.ko", "three.ko"]),
     ]  # fmt: skip
@@ -201,17 +201,17 @@ class TestWhatCannotBeRead:
         assert run("check", "6.1.0", "--rules", "rules.toml", "--struct", "shared", cwd=root).returncode == 3
 
 
-    def test_a_process_that_dies(self, made, monkeypatch):
+    def test_a_process_that_dies(self, modules_folder, monkeypatch):
         monkeypatch.setattr(dispatch, "read", lambda *_: os._exit(9))
-        readings, (unread,) = inputs.read((str(made / "6.1.0"),), Wanted(everything=True), ReadOptions(jobs=2))
+        readings, (unread,) = inputs.read((str(modules_folder / "6.1.0"),), Wanted(everything=True), ReadOptions(jobs=2))
         assert readings == []
-        assert str(unread).startswith(f"{made}/6.1.0: the process that read {made}/6.1.0/kernel/")
+        assert str(unread).startswith(f"{modules_folder}/6.1.0: the process that read {modules_folder}/6.1.0/kernel/")
         assert ".ko crashes (status 9)" in str(unread)
 
 
 @pytest.mark.parametrize("jobs", ["1", "2"])
-def test_progress_counts_the_files(made, jobs):
-    done = run("show", "6.1.0", "shared", "--progress", "--jobs", jobs, cwd=made)
+def test_progress_counts_the_files(modules_folder, jobs):
+    done = run("show", "6.1.0", "shared", "--progress", "--jobs", jobs, cwd=modules_folder)
     assert done.stderr.splitlines()[-1] == "reading 6.1.0: 100 %"
     assert "6.1.0/" not in done.stderr
 

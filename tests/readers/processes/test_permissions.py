@@ -77,7 +77,7 @@ def run_in_child(work: Callable[[], object]) -> str:
 
 
 @pytest.fixture
-def here(tmp_path, monkeypatch):
+def working_folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "old").write_text("old")
     (tmp_path / "folder").mkdir()
@@ -85,10 +85,10 @@ def here(tmp_path, monkeypatch):
 
 
 @pytest.fixture
-def refusing(here):
+def refusing(working_folder):
     if run_in_child(permissions.refuse_calls) != "True":
         pytest.skip("no seccomp here, or a machine whose system calls are not known")
-    return here
+    return working_folder
 
 
 @pytest.mark.one_in(2)
@@ -144,7 +144,7 @@ def test_the_numbers_are_those_of_the_system():
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="names of open files are Linux's")
-def test_inherited_files_are_gone(here):
+def test_inherited_files_are_gone(working_folder):
     source, sink = os.pipe()
     kept = os.open("old", os.O_RDONLY)
 

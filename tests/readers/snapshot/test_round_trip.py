@@ -58,7 +58,7 @@ def text_of(reading: Reading) -> str:
     return text
 
 
-def again(reading: Reading) -> Reading:
+def copy_of(reading: Reading) -> Reading:
     return decode(text_of(reading).encode(), "x")
 
 
@@ -76,7 +76,7 @@ def facts(struct: Struct) -> tuple[object, ...]:
 
 
 def test_everything_comes_back():
-    back = again(READING)
+    back = copy_of(READING)
     assert sorted(back.structs, key=lambda each: each.name) == [replace(each, origin="x") for each in READING.structs]
     assert replace(back, structs=(), notes=()) == replace(READING, structs=(), reader="snapshot of dwarf")
 
@@ -96,7 +96,7 @@ def test_each_field_is_one_line():
 @settings(max_examples=25, deadline=None)
 @given(structs())
 def test_random_structs(struct):
-    (back,) = again(Reading("x", "dwarf", X86_64, (struct,))).structs
+    (back,) = copy_of(Reading("x", "dwarf", X86_64, (struct,))).structs
     assert facts(back) == facts(struct)
 
 
@@ -131,7 +131,7 @@ def compare(compiler: str, text: str, folder: Path) -> None:
     subprocess.run([compiler, "-g", "-w", "-fno-eliminate-unused-debug-types", "-c", "a.c"], cwd=folder, check=True)
     reading = dispatch.read(str(folder / "a.o"), Wanted(everything=True), ReadOptions())
     good = [struct for struct in reading.structs if struct.bit_size is not None and not struct.problem]
-    back = again(replace(reading, structs=tuple(good)))
+    back = copy_of(replace(reading, structs=tuple(good)))
 
     def key(struct: Struct) -> tuple[str, bool]:
         return struct.name, struct.is_tagged
