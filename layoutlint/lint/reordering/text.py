@@ -6,12 +6,15 @@ import os
 from collections.abc import Iterator
 
 from layoutlint import files
+from layoutlint.errors import ReadError
 from layoutlint.lint.options import Options
 from layoutlint.lint.subject import InputStruct
-from layoutlint.model.record import Record
+from layoutlint.model.flows import Flows
+from layoutlint.model.record import Record, replace
 from layoutlint.model.structs import Source, Struct
 from layoutlint.phrases import first_few
 from layoutlint.readers import order_uses
+from layoutlint.readers.bodies import flows as bodies_flows
 from layoutlint.readers.clang import members
 from layoutlint.suggestion.arrangement import Arrangement
 from layoutlint.suggestion.limits import Limit, padding_limits, paddings, text_limits, use_limits
@@ -58,9 +61,11 @@ def surroundings_of(
     """Return what the text of the struct and its uses leave of the orders."""
     struct, path = input_struct.struct, input_struct.source.path
     is_source = input_struct.judged.reading.reader == "clang"
-    own = (members.kernel_roots(path, options.read) or (path,)) if is_source else ()
+    roots = members.kernel_roots(path, options.read) if is_source else ()
+    own = (roots or (path,)) if is_source else ()
     paths = tuple(dict.fromkeys((*sources, *own)))
-    search = order_uses.find_order_uses(struct, paths, options.read.jobs, options.read.progress)
+    flows = _read_flows(struct, paths, options) if is_source and not roots else None
+    search = order_uses.find_order_uses(struct, paths, options.read.jobs, options.read.progress, flows)
     file, restrictions = "", tuple[members.Restriction, ...]()
     notes: list[str] = []
     if is_source:
@@ -81,6 +86,17 @@ def surroundings_of(
     )
     fields = tuple(at for number in pads for at in arrangement.units[number].fields)
     return Surroundings(search, file, restrictions, fields, limits, tuple(notes))
+
+
+def _read_flows(struct: Struct, paths: tuple[str, ...], options: Options) -> Flows | None:
+    """Return where the addresses of a struct go in C sources; None if none is given, or libclang cannot."""
+    own, names = order_uses.sources_that_name(struct, paths)
+    if not own:
+        return None
+    try:
+        return bodies_flows.read(own, names, replace(options.read, cache=False))
+    except ReadError:
+        return None
 
 
 def _configuration_notes(is_matrix: bool, file: str, lines: tuple[int, ...]) -> Iterator[str]:

@@ -9,8 +9,9 @@ from layoutlint.readers.order_uses.facts import (
     forbids,
     member_names,
 )
-from layoutlint.readers.order_uses.search import find_order_uses
+from layoutlint.readers.order_uses.search import find_order_uses, sources_that_name
 
 __all__ = [
     "Kind", "LookedAt", "Offsets", "OrderUse", "Search", "find_order_uses", "forbids", "member_names",
+    "sources_that_name",
 ]  # fmt: skip

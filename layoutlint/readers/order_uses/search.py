@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from functools import partial
 
+from layoutlint import files
 from layoutlint.errors import ReadError
+from layoutlint.model.flows import Flows
 from layoutlint.model.reading import Progress, no_progress
 from layoutlint.model.record import replace
 from layoutlint.model.structs import Struct
 from layoutlint.phrases import first_few, quantity
-from layoutlint.readers.order_uses import definition, overlays, scan, sources
+from layoutlint.readers.order_uses import definition, flow_uses, overlays, scan, sources
+from layoutlint.readers.order_uses.casts import Cast
 from layoutlint.readers.order_uses.containers import Container
 from layoutlint.readers.order_uses.expansion import MacroText
 from layoutlint.readers.order_uses.facts import LookedAt, OrderUse, Search
@@ -40,9 +44,15 @@ _ONCE_A_FILE = ("group-assertion", "offset-assertion")
 
 
 def find_order_uses(
-    struct: Struct, paths: Sequence[str], jobs: int = 0, progress: Progress = no_progress
+    struct: Struct,
+    paths: Sequence[str],
+    jobs: int = 0,
+    progress: Progress = no_progress,
+    flows: Flows | None = None,
 ) -> Search:
     """Return what depends on the order of a struct's members in some files and folders.
+
+    `flows` are the flows of addresses in their functions, if these can be parsed.
 
     0 jobs mean one process for each processor. Failures to read are sentences in the result. Raises
     ReadError if a process that reads dies.
@@ -53,7 +63,21 @@ def find_order_uses(
     if not subject.names:
         sentences = ("no file was searched: the struct has no name in C",)
         return Search(facts, LookedAt(), (*c_sources.missing, *sentences))
-    return _Run(subject, c_sources, partial(_spread, jobs=jobs, progress=progress)).search(facts)
+    spread = partial(_spread, jobs=jobs, progress=progress)
+    return _Run(subject, c_sources, spread, flows).search(facts)
+
+
+def sources_that_name(struct: Struct, paths: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the C sources among some paths that name a struct, and its names."""
+    names = ((struct.name,) if struct.is_tagged else ()) + _typedef_names(struct)
+    words = [name.encode() for name in names]
+    found = []
+    for path in sources.find(paths).files if words else ():
+        if path.endswith(".c"):
+            with suppress(OSError):
+                data = scan.read(path)
+                found += [path] if any(word in data for word in words) else []
+    return tuple(found), names
 
 
 def _typedef_names(struct: Struct) -> tuple[str, ...]:
@@ -88,7 +112,10 @@ def _search_chunk(work: Callable[[str], FileUses], paths: Sequence[str]) -> list
 class _Run:
     """One search."""
 
-    def __init__(self, subject: Subject, c_sources: sources.Sources, spread: Spread) -> None:
+    def __init__(
+        self, subject: Subject, c_sources: sources.Sources, spread: Spread, flows: Flows | None
+    ) -> None:
+        self._flows = flows
         self._subject = subject
         self._sources = c_sources
         self._spread = spread
@@ -107,6 +134,7 @@ class _Run:
     def search(self, facts: tuple[OrderUse, ...]) -> Search:
         """Return the result."""
         self._search_files()
+        self._add_flows()
         self._search_around()
         uses = [*facts, *(use for each in self._files for use in each.uses)]
         uses += self._uses_by_macros()
@@ -164,6 +192,19 @@ class _Run:
                 each.path for each in self._files if any(use.name in made for use in each.by_macro)
             }
             self._files = self._search_again(paths)
+
+    def _add_flows(self) -> None:
+        """Add the uses that the flows of addresses show."""
+        if self._flows is None:
+            return
+        paths = {files.real_path(path): path for path in self._sources.files}
+        for file, use in flow_uses.uses(self._flows, self._subject):
+            each = FileUses(paths.get(files.real_path(file), file), mentions=True)
+            if isinstance(use, Cast):
+                each.casts = (use,)
+            else:
+                each.uses = (replace(use, file=each.path),)
+            self._files.append(each)
 
     def _search(self, paths: Sequence[str]) -> list[FileUses]:
         expansions = Expansions(self._table, self._callers)
@@ -387,7 +428,13 @@ class _Run:
         yield from self._other_languages()
         names = " or ".join(subject.names[:3])
         yield f"files that do not name {names}, and reach members through other structs"
-        yield "conversions through `void *` without a cast, and what functions reach from a member's address"
+        if self._flows is None:
+            conversions = "conversions through `void *` without a cast"
+            yield f"{conversions}, and what functions reach from a member's address"
+            return
+        yield "what functions reach from an address that they get through a pointer to a function"
+        if self._flows.notes:
+            yield f"conversions through `void *` without a cast in {first_few(self._flows.notes)}"
 
     def _other_languages(self) -> Iterator[str]:
         naming: list[str] = []

@@ -1,0 +1,124 @@
+"""Reading where the addresses of a struct go, in the function bodies of C sources."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from functools import partial
+
+from layoutlint.errors import ReadError
+from layoutlint.model.flows import Flows
+from layoutlint.model.reading import ReadOptions
+from layoutlint.readers.bodies import sources, syntax
+from layoutlint.readers.bodies.facts import Names
+from layoutlint.readers.bodies.flow_walker import FlowWalker
+from layoutlint.readers.clang import diagnostics, libclang, limits, parse
+from layoutlint.readers.clang.file_names import Places
+from layoutlint.readers.clang.libclang import Cursor
+from layoutlint.readers.clang.parse import Unit
+from layoutlint.readers.processes import sandbox
+from layoutlint.readers.processes.pool import number_for
+
+_OPTIONS = 0x200
+"""CXTranslationUnit_KeepGoing: with function bodies."""
+_MOST_UNITS = 1000
+_BYTES_EACH = 1 << 23
+"""How much reading a unit counts as, when the number of processes is chosen."""
+
+
+def read(paths: Sequence[str], names: Sequence[str], options: ReadOptions) -> Flows:
+    """Return the flows of addresses in the C sources that name a struct by one of its names.
+
+    What could not be read is in the notes.
+    """
+    found = Flows()
+    units: dict[str, Unit] = {}
+    for path in paths:
+        try:
+            for unit in sources.find((path,), options).units:
+                units.setdefault(unit.main, unit)
+        except ReadError as error:
+            found.notes.append(f"{error.path} {error.reason}")
+    some = [unit for unit in units.values() if unit.main.endswith(".c")]
+    if len(some) > _MOST_UNITS:
+        found.notes.append(f"{len(some) - _MOST_UNITS:,} of {len(some):,} sources")
+        del some[_MOST_UNITS:]
+    jobs = options.jobs or number_for(len(some) * _BYTES_EACH, 0)
+    work = partial(_read_unit, names=tuple(names))
+    for number, result in sandbox.run_each(work, some, jobs, limits.LIMITS, sandbox.Patience(600)):
+        if isinstance(result, sandbox.Failure):
+            found.notes.append(f"{some[number].origin}, which libclang does not parse: it {result.how}")
+            continue
+        found.moves += result.moves
+        found.conversions += result.conversions
+        found.accesses += result.accesses
+        found.passes += result.passes
+        found.notes += result.notes
+    return found
+
+
+def _read_unit(unit: Unit, names: tuple[str, ...]) -> Flows:
+    limits.confine()
+    try:
+        return _Reader(unit, names).read()
+    except ReadError as error:
+        return Flows(notes=[f"{error.path} {error.reason}"])
+    except RecursionError:
+        return Flows(notes=[f"{unit.origin}, which is nested too deeply"])
+
+
+class _Reader:
+    """Reads the flows of one unit."""
+
+    def __init__(self, unit: Unit, names: tuple[str, ...]) -> None:
+        self._unit, self._names = unit, names
+        self._lib = syntax.library()
+        self._files: dict[int | None, str] = {}
+
+    def read(self) -> Flows:
+        """Return the flows in the functions that the file itself defines. Raises ReadError."""
+        lib, unit = self._lib, self._unit
+        parse.refuse_endless(unit)
+        with parse.parse_unit(lib, unit, None, _OPTIONS) as handle:
+            self._places = Places(lib, unit.directory, unit.roots, {})
+            self._main = lib.clang_getFile(handle, os.fsencode(unit.main))
+            walker = FlowWalker(lib, Names({}, {}, self._place), self._names[0], self._word(handle))
+            for cursor in self._own_cursors(handle):
+                (walker.function if cursor.kind == syntax.FUNCTION else walker.variable)(cursor)
+            problems = diagnostics.read_diagnostics(lib, handle, self._places, None)
+            error = next((each.text for each in problems if not each.is_warning), None)
+            if error is not None:
+                walker.flows.notes.append(f"a part of {unit.origin}: {error}")
+            return walker.flows
+
+    def _word(self, handle: int) -> int:
+        info = self._lib.clang_getTranslationUnitTargetInfo(handle)
+        width = int(self._lib.clang_TargetInfo_getPointerWidth(info))
+        self._lib.clang_TargetInfo_dispose(info)
+        return width // 8
+
+    def _own_cursors(self, handle: int) -> list[Cursor]:
+        """Return the functions and variables that the main file defines, or a source that it includes."""
+        found: list[Cursor] = []
+
+        def take(child: Cursor, _: Cursor) -> int:
+            is_function = child.kind == syntax.FUNCTION and self._lib.clang_isCursorDefinition(child)
+            if (is_function or child.kind == syntax.VARIABLE) and self._is_own(child):
+                found.append(child)
+            return libclang.CONTINUE
+
+        libclang.visit(self._lib, self._lib.clang_getTranslationUnitCursor(handle), take)
+        return found
+
+    def _is_own(self, cursor: Cursor) -> bool:
+        spot = libclang.Spot(self._lib, self._lib.clang_getCursorLocation(cursor))
+        return bool(spot.file == self._main) or self._file(spot.file).endswith(".c")
+
+    def _place(self, cursor: Cursor) -> tuple[str, int]:
+        spot = libclang.Spot(self._lib, self._lib.clang_getCursorLocation(cursor))
+        return self._file(spot.file), spot.line
+
+    def _file(self, file: int | None) -> str:
+        if file not in self._files:
+            self._files[file] = self._places.reported_name(file)
+        return self._files[file]

@@ -1,0 +1,119 @@
+"""Uses that the flow of addresses shows: for each construct code that depends on the order, and a look-alike.
+
+The look-alikes do the same with the struct's own type, or within one member.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from layoutlint import api
+from layoutlint.model.reading import ReadOptions
+from layoutlint.model.structs import Struct
+from layoutlint.readers.bodies import flows
+from layoutlint.readers.order_uses import OrderUse, find_order_uses, sources_that_name
+
+HEAD = """\
+typedef unsigned long size_t;
+typedef unsigned long uintptr_t;
+#define offsetof(t, m) __builtin_offsetof(t, m)
+void *memcpy(void *, const void *, size_t);
+struct s { char a; long b; char c; long d; int e[2]; char f; };
+struct h { char a; long b; };
+struct w { struct s s; int x; };
+struct k { void *priv; long *words; };
+void clear(void *, size_t); unsigned hash(const void *, size_t);
+void lock(long *, int); void run(long (*)(void *), void *);
+enum { ONE = 1, TWO = 2 };
+"""
+CASES = [
+    # what it is, code that depends on the order and the kind of use, code that does not
+    ("a cast behind a cast", "long f(struct s *p) { return ((struct h *)(void *)p)->b; }", "struct-cast",
+     "long f(struct s *p) { return ((struct s *)(void *)p)->b; }"),
+    ("a cast from another struct", "long f(struct h *p) { return ((struct s *)(void *)p)->b; }", "struct-cast",
+     "long f(struct w *p) { return ((struct s *)(void *)p)->b; }"),
+    ("a cast behind one to a number", "long f(struct s *p) { return ((struct h *)(uintptr_t)p)->b; }", "struct-cast",
+     "long f(uintptr_t u) { return ((struct s *)(u & ~3UL))->b; }"),
+    ("a variable without a type", "long f(struct s *p) { void *v; struct h *q; v = p; q = v; return q->b; }", "struct-cast",
+     "long f(struct s *p) { void *v; struct s *q; v = p; q = v; return q->b; }"),
+    ("a parameter without a type", "long g(void *v) { struct h *q = v; return q->b; }\nlong f(struct s *p) { return g(p); }", "struct-cast",
+     "long g(void *v) { struct s *q = v; return q->b; }\nlong f(struct s *p) { return g(p); }"),
+    ("a result without a type", "void *g(struct s *p) { return p; }\nlong f(struct s *p) { struct h *q = g(p); return q->b; }", "struct-cast",
+     "void *g(struct s *p) { return p; }\nlong f(struct s *p) { struct s *q = g(p); return q->b; }"),
+    ("a field without a type", "void f(struct k *k, struct s *p) { k->priv = p; }\nlong g(struct k *k) { struct h *q = k->priv; return q->b; }", "struct-cast",
+     "void f(struct k *k, struct s *p, struct h *h, int i) { if (i) k->priv = p; else k->priv = h; }\nlong g(struct k *k) { struct h *q = k->priv; return q->b; }"),
+    ("a function that gets the address", "long g(void *v) { return ((struct h *)v)->b; }\nvoid f(struct s *p) { run(g, p); }", "struct-cast",
+     "long g(void *v) { return ((struct s *)v)->b; }\nvoid f(struct s *p) { run(g, p); }"),
+    ("a copy to another struct", "long f(struct s *p) { struct h h; memcpy(&h, p, sizeof h); return h.b; }", "struct-cast",
+     "long f(struct s *p) { struct s h; memcpy(&h, p, sizeof h); return h.b; }"),
+    ("a pointer to an array of words", "long f(struct s *p) { long (*w)[6] = (void *)p; return (*w)[1]; }", "offset-constant",
+     "long f(struct s *p) { struct s (*w)[6] = (void *)p; return (*w)[1].b; }"),
+    ("bytes through a parameter", "int g(void *v) { char *q = v; return q[8]; }\nint f(struct s *p) { return g(p); }", "offset-constant",
+     "int g(void *v) { char *q = v; return q[8]; }\nint f(struct h *p) { return g(p); }\nlong b(struct s *p) { return p->b; }"),
+    ("the first bytes", "char f(struct s *p) { return *(char *)p; }", "first-member-cast",
+     "char f(struct s *p) { return *&p->a; }"),
+    ("from the first member", "struct s *g(char *a) { return (struct s *)a; }\nvoid f(struct s *p) { g(&p->a)->b = 1; }", "first-member-cast",
+     "struct s *g(char *a) { return (struct s *)(a - offsetof(struct s, a)); }\nvoid f(struct s *p) { g(&p->a)->b = 1; }"),
+    ("a sum in a number", "long f(struct s *p) { uintptr_t u = (uintptr_t)p; u += 8; return *(long *)u; }", "offset-constant",
+     "uintptr_t f(struct s *p) { uintptr_t u = (uintptr_t)p; u += 63; u &= ~63UL; return u; }"),
+    ("a sum of a number", "long f(struct s *p) { uintptr_t u = (uintptr_t)p; return *(long *)(u + 8); }", "offset-constant",
+     "long f(struct s *p) { uintptr_t u = (uintptr_t)p; return *(long *)(u + offsetof(struct s, b)); }"),
+    ("back by a number", "struct s *f(long *b) { char *q = (char *)b; q -= 8; return (struct s *)q; }", "offset-constant",
+     "struct s *f(long *b) { char *q = (char *)b; q -= offsetof(struct s, b); return (struct s *)q; }"),
+    ("an index in hexadecimal", "int f(struct s *p) { return p->e[0x2]; }", "member-index", "int f(struct s *p) { return p->e[0x1]; }"),
+    ("an index that is a sum", "int f(struct s *p) { return p->e[1+1]; }", "member-index", "int f(struct s *p) { return p->e[1-1]; }"),
+    ("an index before the array", "int f(struct s *p) { return 2[p->e]; }", "member-index", "int f(struct s *p) { return 1[p->e]; }"),
+    ("an index by name", "int f(struct s *p) { return p->e[TWO]; }", "member-index", "int f(struct s *p) { return p->e[ONE]; }"),
+    ("an index by sizes", "int f(struct s *p) { return p->e[sizeof(p->e) / sizeof(int)]; }", "member-index",
+     "int f(struct s *p) { return p->e[sizeof(p->e) / sizeof(int) - 1]; }"),
+    ("a sum instead of an index", "int f(struct s *p) { return *(p->e + 2); }", "member-index", "int f(struct s *p) { return *(p->e + 1); }"),
+    ("the end of an array", "int f(struct s *p) { int *q = &p->e[2]; return q[0]; }", "member-index",
+     "int f(struct s *p) { int *q = &p->e[2]; return q[-1]; }"),
+    ("through a pointer to a member", "long g(long *q) { return q[2]; }\nlong f(struct s *p) { return g(&p->b); }", "member-index",
+     "long g(long *q) { return q[0]; }\nlong f(struct s *p) { return g(&p->b); }"),
+    ("a member and a larger size", "void f(struct s *p) { clear(&p->b, 24); }", "member-range", "void f(struct s *p) { clear(&p->b, 8); }"),
+    ("a member and a sum of sizes", "void f(struct s *p) { clear(&p->b, sizeof(p->b) + sizeof(long) + sizeof(p->d)); }", "member-range",
+     "void f(struct s *p) { lock(&p->b, 24); }"),
+    ("a size of a part", "unsigned f(struct s *p) { return hash(p, 16); }", "member-range",
+     "unsigned f(struct s *p) { return hash(p, sizeof(*p)); }"),
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def struct(tmp_path_factory) -> Struct:
+    file = tmp_path_factory.mktemp("s") / "s.c"
+    file.write_text(HEAD)
+    return next(layout.struct for layout in api.read(str(file)) if layout.struct.name == "s")
+
+
+def hard_uses(folder: Path, struct: Struct, code: str) -> tuple[OrderUse, ...]:
+    """What forbids an order in a file with some code."""
+    path = folder / "use.c"
+    path.write_text(HEAD + code + "\n")
+    own, names = sources_that_name(struct, [str(path)])
+    found = flows.read(own, names, ReadOptions(cache=False, jobs=1))
+    assert found.notes == []
+    search = find_order_uses(struct, own, flows=found)
+    assert not any("void" in each for each in search.not_looked_at)
+    return tuple(use for use in search.uses if not use.is_note)
+
+
+@pytest.mark.parametrize(("code", "kind", "harmless"), [case[1:] for case in CASES], ids=[case[0] for case in CASES])
+def test_a_use_and_its_look_alike(tmp_path, struct, code, kind, harmless):
+    line = HEAD.count("\n") + 1
+    uses = hard_uses(tmp_path, struct, code)
+    assert kind in {use.kind for use in uses}, uses
+    assert all(line <= (use.line or 0) <= line + 1 for use in uses)
+    assert hard_uses(tmp_path, struct, harmless) == ()
+
+
+def test_what_cannot_be_parsed_is_named(tmp_path, struct):
+    path = tmp_path / "broken.c"
+    path.write_text(HEAD + "long f(struct s *p) { return p->missing; }\n")
+    own, names = sources_that_name(struct, [str(tmp_path)])
+    search = find_order_uses(struct, own, flows=flows.read(own, names, ReadOptions(cache=False)))
+    (said,) = [each for each in search.not_looked_at if "void *" in each]
+    assert "broken.c" in said
+    assert "no member named 'missing'" in said
