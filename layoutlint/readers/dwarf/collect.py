@@ -34,7 +34,7 @@ _PARTS = 256
 another."""
 
 _FIRST = 64
-"""Units in which typedefs are looked up in advance; in a kernel, the first units include most headers."""
+"""Units that are looked at in advance; in a kernel, the first units include most headers."""
 
 _C, _PARTIAL, _FOREIGN, _SKELETON, _DAMAGED = range(5)
 """Kinds of units."""
@@ -162,10 +162,14 @@ class Collector:
         self.selection.prepare(self._index.sections)
         if number == 1:
             return False
-        sights: list[Sight] = []
-        kinds: set[int] = set()
+        # Forks know the types of the units that were looked at before, and send no entries of them.
+        ahead = next((index for index, part in enumerate(parts) if part[1] >= _FIRST), 0)
+        sights = [sight for part in parts[:ahead] for sight in self._look_at_part(part)]
+        kinds = {sight[0] for sight in sights}
         visited = 0
-        results = spread(lambda number: self._look_at_part(parts[number]), len(parts), number)
+        results = spread(
+            lambda number: self._look_at_part(parts[ahead + number]), len(parts) - ahead, number
+        )
         with suppress(Lost), closing(results):
             for part_sights in results:
                 sights += part_sights

@@ -8,7 +8,7 @@ cdef class Words:
     cdef unsigned long long _seed
     cdef unsigned long long[::1] _sequences, _starts, _slots
     cdef public unsigned long long[::1] stack
-    cdef Py_ssize_t _end, _count, _mask
+    cdef Py_ssize_t _end, _count, _mask, _next
 
     cpdef grow(self, Py_ssize_t count)
     @cython.locals(slot=Py_ssize_t, number=Py_ssize_t)
@@ -18,7 +18,7 @@ cdef class Words:
         self, unsigned long long[::1] words, Py_ssize_t start, Py_ssize_t end
     ) except? 0xFFFFFFFFFFFFFFFF
     @cython.locals(
-        place=Py_ssize_t, index=Py_ssize_t, sequences="unsigned long long[::1]", stack="unsigned long long[::1]",
+        place=Py_ssize_t, index=Py_ssize_t,
     )
     cdef bint _equals(
         self, Py_ssize_t number, Py_ssize_t start, Py_ssize_t end

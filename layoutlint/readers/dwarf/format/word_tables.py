@@ -34,6 +34,9 @@ class Words:
         self._slots = _zeros(2 * _START)
         """One more than the number of a sequence, 0 for an empty slot."""
         self._mask = 2 * _START - 1
+        self._next = 0
+        """One more than the number of the last sequence that had a number already. Units repeat one another,
+        so the same sequences often follow it."""
 
     def grow(self, count: int) -> memoryview:
         """Return the stack, with room for at least `count` more words."""
@@ -42,10 +45,14 @@ class Words:
 
     def number(self, start: int, end: int) -> int:
         """Return the number of the words from `start` up to `end` on the stack."""
+        if self._next < self._count and self._equals(self._next, start, end):
+            self._next += 1
+            return self._next - 1
         slot = self._hash(self.stack, start, end) & self._mask
         while self._slots[slot]:
             number = self._slots[slot] - 1
             if self._equals(number, start, end):
+                self._next = number + 1
                 return number
             slot = (slot + 1) & self._mask
         return self._add(start, end, slot)
@@ -61,9 +68,8 @@ class Words:
         place = self._starts[number]
         if self._starts[number + 1] - place != end - start:
             return False
-        sequences, stack = self._sequences, self.stack
         for index in range(start, end):
-            if sequences[place] != stack[index]:
+            if self._sequences[place] != self.stack[index]:
                 return False
             place += 1
         return True

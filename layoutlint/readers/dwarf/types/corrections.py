@@ -65,6 +65,14 @@ def resolve_overlaps(fields: tuple[Field, ...], end: int) -> tuple[Field, ...]:
     they are aligned to 4. C keeps members in order and apart: members that fill all space between the
     previous and the next member (or the end of the struct, in bits) have only one possible position.
     """
+    reached = 0
+    for field in fields:
+        if field.bit_offset < reached:
+            break
+        reached = field.bit_offset + (field.bit_size or 0)
+    else:  # as nearly always
+        if reached <= end:
+            return fields
     corrected = list(fields)
     for index, field in enumerate(fields):
         stop = fields[index + 1].bit_offset if index + 1 < len(fields) else end

@@ -13,7 +13,7 @@ cdef unsigned long long _IS_NAME, _IS_SPELLED, _UNKNOWN
 cdef unsigned long long _IS_MEMBER, _HAS_TEXT, _FAR, _HALF, _TEXTS, _IS_POINTER, _SPELLINGS, _SIZES, _NAMED, _CALLS
 cdef long long _FUNCTION
 cdef int _DERIVED
-cdef int _SPELLING_BITS, _MORE
+cdef int _SPELLING_BITS, _MORE, _START
 
 
 @cython.final
@@ -22,7 +22,8 @@ cdef class Shapes:
     cdef Memo _memo
     cdef Paths _paths
     cdef Texts _texts
-    cdef set _seen_shapes
+    cdef bytearray _seen
+    cdef set _seen_elsewhere
     cdef object _home
     cdef list _plans
     cdef Plan _spelled_last
@@ -31,6 +32,7 @@ cdef class Shapes:
     cdef bint _has_crossed, _is_quick
 
     cpdef list new_among(self, Unit unit, list positions)
+    cdef bint _see(self, unsigned long long number) except -1
     cpdef unsigned long long shape(self, Unit unit, Py_ssize_t position) except? 0xFFFFFFFFFFFFFFFF
     @cython.locals(key="unsigned long long", number="unsigned long long")
     cdef unsigned long long _type_number(self, Unit unit, Py_ssize_t position, int depth) except? 0xFFFFFFFFFFFFFFFF

@@ -39,6 +39,7 @@ _FAR = 1 << 28
 _HALF = (1 << 32) - 1
 _TEXTS = (string_ids.IS_TEXT | string_ids.IS_SHORT) >> 32
 """The upper half of the words of texts that fit into the lower half."""
+_START = 1 << 12
 _MORE = 3  # bytes that are read after an attribute of one byte
 _IS_POINTER = 1 << 62
 """Marks the numbers of pointers: their size, and the number of their pointee's spelling."""
@@ -59,7 +60,10 @@ class Shapes:
         self._numbers = Words()
         self._texts = Texts()
         self._paths = Paths()
-        self._seen_shapes: set[int] = set()
+        self._seen = bytearray(_START)
+        """For each sequence of words, whether the shape with its number was seen."""
+        self._seen_elsewhere: set[int] = set()
+        """The seen shapes whose numbers are no sequences: pointers and names."""
         self._words = self._numbers.stack
         """Unfinished shapes, one on top of another."""
         self._top = 0
@@ -80,13 +84,24 @@ class Shapes:
         new: list[int] = []
         for position in positions:
             try:
-                number = self.shape(unit, position)
-                if number not in self._seen_shapes:
-                    self._seen_shapes.add(number)
+                if self._see(self.shape(unit, position)):
                     new.append(position)
             except DAMAGE:
                 new.append(position)
         return new
+
+    def _see(self, number: int) -> bool:
+        """Return whether a shape is seen for the first time."""
+        if number >= _IS_NAME:
+            is_new = number not in self._seen_elsewhere
+            self._seen_elsewhere.add(number)
+            return is_new
+        while number >= len(self._seen):
+            self._seen += bytes(len(self._seen))
+        if self._seen[number]:
+            return False
+        self._seen[number] = 1
+        return True
 
     def shape(self, unit: Unit, position: int) -> int:
         """Return the number of the shape of the type at a position. Raises DwarfError, IndexError."""
