@@ -11,6 +11,7 @@ from contextlib import suppress
 from itertools import count
 from typing import Any
 
+import dask
 import distributed
 
 from layoutlint import __version__
@@ -32,6 +33,8 @@ _IN_FLIGHT = 2
 """The tasks that are sent for each thread of a worker, so that none waits for the network."""
 _MOST_SUBMISSIONS = 5
 """How often a task is sent; each time, Dask itself repeats it when a worker is lost (`allowed-failures`)."""
+_SENT_LOG, _MOST_SENT_LOG = "distributed.admin.low-level-log-length", 10
+"""Dask keeps the last 1,000 messages that a client sent, which have the tasks, for its developers."""
 
 Report = Callable[[str], None]
 
@@ -58,6 +61,7 @@ class DaskExecutor:
         Raises ReadError if the scheduler does not answer or has no workers, for longer than this waits.
         """
         _silence()
+        dask.config.set({_SENT_LOG: _MOST_SENT_LOG})
         run = _Run(self._address, self._modules, self._report, self._patience)
         try:
             yield from run.outcomes(iter(tasks))

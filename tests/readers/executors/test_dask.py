@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import time
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -188,6 +189,18 @@ def test_no_workers_and_no_scheduler_are_errors_after_a_while(cluster):
     with pytest.raises(ReadError, match=r"was lost for 3 s; \d+ tasks? in flight without an outcome"):
         list(running)
     assert time.monotonic() - started < 60
+
+
+def test_the_client_keeps_no_task_that_has_ended(shared_cluster):
+    """Dask's clients keep what they sent; a task of a survey has its rules."""
+    size = 100_000
+    tasks = (Task(str(number), len, str(number) * (size // len(str(number))), LIMITS) for number in range(100, 160))
+    tracemalloc.start()
+    try:
+        memory = [tracemalloc.get_traced_memory()[0] for _ in executor(shared_cluster).run(tasks)]
+    finally:
+        tracemalloc.stop()
+    assert (len(memory), (memory[-1] - memory[19]) // size < 15) == (60, True), memory
 
 
 def test_another_version_is_refused(shared_cluster, monkeypatch):
