@@ -44,8 +44,8 @@ RATES: dict[Kind, Rate] = {
     "debug": Rate(0.40, 173_000, 3),
     "other": Rate(0.14, 2_700, 1),
 }
-START_SECONDS = 0.06
-ENGINE_SECONDS = 0.008
+START_SECONDS = 0.04
+ENGINE_SECONDS = 0.0168
 DIGEST_BYTES_PER_SECOND = 1_500 * MB
 
 
