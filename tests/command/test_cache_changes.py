@@ -59,7 +59,11 @@ class Project:
 
     def header(self) -> Path:
         """Any of the headers."""
-        return self.chance.choice(sorted(self.folder.rglob("*.h")))
+        return self.chance.choice(self.headers())
+
+    def headers(self) -> list[Path]:
+        """All headers, without links that lead nowhere."""
+        return sorted(path for path in self.folder.rglob("*.h") if path.is_file())
 
     def write_rules(self) -> None:
         """Some of the rules, in another order."""
@@ -75,7 +79,7 @@ class Project:
             path.write_text(text[:at] + str(self.chance.randint(1, 9)) + text[at + 1 :])
 
     def change_byte_and_keep_time(self) -> None:
-        before = {path: path.stat() for path in self.folder.rglob("*.h")}
+        before = {path: path.stat() for path in self.headers()}
         self.change_byte()
         for path, status in before.items():
             os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
