@@ -165,6 +165,23 @@ def test_allocated_arrays(tmp_path, form):
     assert [f["rank"]["elements"] for f in found.values()] == [0, 0]
 
 
+LOCK_ARRAY = """#include <pthread.h>
+#include <stdlib.h>
+pthread_mutex_t *locks;
+void make(int n) { locks = calloc(n, sizeof(pthread_mutex_t)); }
+"""
+
+
+def test_an_array_is_noted_once_and_by_a_relative_name(tmp_path):
+    """The database has absolute folders, `--sources` names the same file from the working folder."""
+    (tmp_path / "a.c").write_text(LOCK_ARRAY)
+    entry = {"directory": str(tmp_path), "file": "a.c", "arguments": ["cc", "-c", "a.c"]}
+    (tmp_path / "compile_commands.json").write_text(json.dumps([entry]))
+    words = "check", "compile_commands.json", "--pack", "generic", "--sources", ".", "--format", "json"
+    findings = json.loads(run(*words, cwd=tmp_path).stdout)["findings"]
+    assert [(finding["definition"]["file"], finding["definition"]["line"]) for finding in findings] == [("a.c", 4)]
+
+
 def test_functions_of_the_project_allocate_arrays_as_well(tmp_path):
     need("gcc")
     (tmp_path / "a.c").write_text(ALLOCATING)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 
 from layoutlint import files
@@ -41,7 +41,7 @@ def read(
     `declared` are functions of the project that allocate. Raises ReadError for a missing path.
     """
     unread: list[Unread] = []
-    paths_found = list(dict.fromkeys(file for path in paths for file in _files(path, unread)))
+    paths_found = _distinct(file for path in paths for file in _files(path, unread))
     allocations, failures, typedefs = _search(paths_found, wanted, jobs, progress, declared)
     if wanted is not None:
         aliases = {name for name, tag in typedefs.items() if wanted.matches(tag) and not wanted.matches(name)}
@@ -77,7 +77,15 @@ def _search(
 
 def source_files(paths: tuple[str, ...]) -> tuple[str, ...]:
     """Return some files and all C sources below some folders. Raises ReadError for a missing path."""
-    return tuple(dict.fromkeys(file for path in paths for file in _files(path, [])))
+    return tuple(_distinct(file for path in paths for file in _files(path, [])))
+
+
+def _distinct(paths: Iterable[str]) -> list[str]:
+    """Return each file once: a database has the absolute name of what a folder has a relative one of."""
+    names: dict[str, str] = {}
+    for path in paths:
+        names.setdefault(os.path.abspath(path), _shortest(path))
+    return list(names.values())
 
 
 def _with_tag(allocation: Allocation, typedefs: dict[str, str]) -> Allocation:
@@ -125,7 +133,7 @@ def _files_of_database(path: str) -> Iterator[str]:
     from layoutlint.readers.clang import compdb  # folders of sources need none of it
 
     units = (os.path.join(command.directory, command.file) for command in compdb.load(path))
-    existing = [unit for unit in dict.fromkeys(map(_shortest, units)) if files.is_file(unit)]
+    existing = [unit for unit in dict.fromkeys(units) if files.is_file(unit)]
     yield from existing
     for folder in dict.fromkeys(os.path.dirname(unit) for unit in existing):
         try:
@@ -136,7 +144,9 @@ def _files_of_database(path: str) -> Iterator[str]:
 
 
 def _shortest(path: str) -> str:
-    """Return a path relative to the working folder if it is inside."""
+    """Return the normal form of a path, relative to the working folder if it is inside."""
+    if not os.path.isabs(path):
+        return os.path.normpath(path)
     relative = os.path.relpath(path)
     return path if relative.startswith(os.pardir) else relative
 
