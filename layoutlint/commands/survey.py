@@ -113,7 +113,7 @@ def _memory(ctx: click.Context, param: click.Parameter, text: str | None) -> int
 @click.option("--retry-failed", is_flag=True, help="Run tasks again that are not complete.")
 @click.option("--again", is_flag=True, help="Run all tasks again.")
 @click.option(
-    "--by-build-id", is_flag=True, help="Recognise ELF files by build id, not by all their bytes."
+    "--by-build-id", is_flag=True, help="Recognise ELF files by build id, also in later runs."
 )
 @click.option(
     "--fail-on",
@@ -154,7 +154,7 @@ def run_survey(
 
     request = _request(job, flags, own, placement, reading)
     runner = make_executor(executor, ("layoutlint.lint.survey.preload",))
-    result = run.survey(request, create_store(own.store), runner)
+    result = run.survey(request, create_store(own.store, own.by_build_id), runner)
     render = reports.SURVEY_FORMATS[own.format_]
     fit = {"width": terminal.width(reading.width)} if own.format_ == "text" else {}
     terminal.write(render(result, **fit))
@@ -223,7 +223,6 @@ def _request(
         job.inputs,
         plan_of(packs, kernel_packs, options),
         limits,
-        by_build_id=own.by_build_id,
         retries_failed=own.retry_failed,
         repeats=own.again,
         ignores_missing=own.ignore_missing,

@@ -45,7 +45,7 @@ def identify(name: str, digest: Digest, by_build_id: bool = False) -> Identity:
         return Identity(_digest_of_text(name.lower()), None, None, True)
     try:
         if files.is_folder(name):
-            return _folder_identity(name, digest)
+            return _folder_identity(name, digest, by_build_id)
         if not files.exists(name):
             return _member_identity(name, digest)
         return _file_identity(name, digest, by_build_id)
@@ -96,25 +96,27 @@ def _reader(name: str) -> str | None:
 
 
 def _build_id(name: str) -> str | None:
+    """Return the build id of a file, and its debug information, which a stripped file with that id lacks."""
     from layoutlint.readers.elf import elf_file
 
     try:
         with elf_file.open_elf(name) as image:
-            return image.build_id
+            return image.build_id and f"{image.build_id} {image.debug_information}"
     except ReadError:
         return None
 
 
-def _folder_identity(name: str, digest: Digest) -> Identity:
+def _folder_identity(name: str, digest: Digest, by_build_id: bool) -> Identity:
     """Return the identity of a folder of modules; that of its name for C sources."""
     folder = find.find(name)
     if folder is None or folder.unread:
         return _name_identity(name)
     of_folder, size = hashlib.sha256(b"folder\n"), 0
     for path in folder.files:
-        line = f"{os.path.relpath(path, name)}\0{digest(path)}\n"
+        content = _file_identity(path, digest, by_build_id)
+        line = f"{os.path.relpath(path, name)}\0{content.digest}\n"
         of_folder.update(line.encode(errors="surrogateescape"))
-        size += files.status_of(path).st_size
+        size += content.size or 0
     return Identity(of_folder.hexdigest(), size, None, True)
 
 

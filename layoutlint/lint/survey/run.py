@@ -69,7 +69,6 @@ class Request(Record, frozen=True):
     inputs: Sequence[str]
     plan: Plan
     limits: Limits
-    by_build_id: bool = False
     retries_failed: bool = False
     """Whether tasks that did not complete run again."""
     repeats: bool = False
@@ -147,7 +146,7 @@ class _Client:
         names = dict.fromkeys(request.inputs)
         for number, name in enumerate(names):
             request.progress("surveying", number, len(names))
-            content = identity.identify(name, self._digests.digest, request.by_build_id)
+            content = identity.identify(name, self._digests.digest, self._store.by_build_id)
             key = _key_of(request.plan, content.digest)
             if key in self._waiting:
                 self._waiting[key].append((name, content))

@@ -16,9 +16,11 @@ from uuid import uuid4
 from layoutlint import files
 from layoutlint.comparison.survey_tables import FOLDERS, ITEMS, STORE_SCHEMA, Column, Row
 from layoutlint.errors import LayoutlintError, ReadError, UsageError, did_you_mean
-from layoutlint.model.record import Record
+from layoutlint.model.record import Record, replace
 
 _HEAD = "layoutlint-store.json"
+_BUILD_ID = "build-id"
+"""The `identity` in the head of a store."""
 _TEMPORARY = ".new-"
 _LARGEST_HEAD = 1 << 16
 _PREFIX, _, _VERSION = STORE_SCHEMA.rpartition("/")
@@ -34,6 +36,8 @@ class Store(Record, frozen=True):
     """An open store."""
 
     path: str
+    by_build_id: bool = False
+    """Whether ELF files are identified by their build ids, in each run."""
 
     def write(self, table: str, name: str, rows: Iterable[Row]) -> int:
         """Write the rows of a table to a file of its own; without rows, remove it. Return their number.
@@ -95,21 +99,22 @@ def open_store(path: str) -> Store:
     except OSError as error:
         raise UsageError(f"is not a store: {_HEAD} {files.error_reason(error)}", path) from None
     try:
-        schema = json.loads(text)["schema"]
-    except (ValueError, TypeError, KeyError, RecursionError):
+        parsed = json.loads(text)
+        schema, identity = parsed["schema"], parsed.get("identity")
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         raise UsageError(f"is not a store: {_HEAD} is damaged", path) from None
     if schema == STORE_SCHEMA:
-        return Store(path)
+        return Store(path, identity == _BUILD_ID)
     prefix, _, number = str(schema).rpartition("/")
     if prefix != _PREFIX:
         raise UsageError(f"is not a store: {_HEAD} has another `schema`", path)
     raise UsageError(f"is a store of version {number[:20]}; this layoutlint uses version {_VERSION}", path)
 
 
-def create_store(path: str) -> Store:
+def create_store(path: str, by_build_id: bool = False) -> Store:
     """Return the store at a path, which is made unless it exists. Raises UsageError.
 
-    A folder with other files is refused.
+    `by_build_id` holds for later runs as well. A folder with other files is refused.
     """
     try:
         if not files.exists(path):
@@ -128,9 +133,11 @@ def create_store(path: str) -> Store:
         raise UsageError("cannot be written: permission denied", path)
     try:
         _make_folders(path)  # those that stores of earlier versions lack
+        if by_build_id and not store.by_build_id:
+            _write_head(path, {"schema": STORE_SCHEMA, "identity": _BUILD_ID})
     except OSError as error:
         raise UsageError(f"cannot be written: {files.error_reason(error)}", path) from None
-    return store
+    return replace(store, by_build_id=store.by_build_id or by_build_id)
 
 
 def _make_folders(path: str) -> None:
@@ -140,16 +147,21 @@ def _make_folders(path: str) -> None:
 
 def _make(path: str) -> None:
     """Write the folders, then the head, which makes it a store."""
-    temporary = os.path.join(path, f"{_TEMPORARY}{uuid4().hex}")
     try:
         _make_folders(path)
-        with open(temporary, "w", encoding="utf-8") as file:
-            file.write(json.dumps({"schema": STORE_SCHEMA}) + "\n")
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, os.path.join(path, _HEAD))
+        _write_head(path, {"schema": STORE_SCHEMA})
     except OSError as error:
         raise UsageError(f"cannot be written: {files.error_reason(error)}", path) from None
+
+
+def _write_head(path: str, head: dict[str, str]) -> None:
+    """Write the head whole. Raises OSError."""
+    temporary = os.path.join(path, f"{_TEMPORARY}{uuid4().hex}")
+    with open(temporary, "w", encoding="utf-8") as file:
+        file.write(json.dumps(head) + "\n")
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(temporary, os.path.join(path, _HEAD))
 
 
 def _write_rows(path: str, table: str, rows: Iterable[Row]) -> int:
