@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from layoutlint.geometry.layout import Alignment, Place, cached_layout
+from layoutlint.geometry.layout import Alignment, Layout, Place, cached_layout
 from layoutlint.geometry.placement import ASSUMED, placements
 from layoutlint.judgement.context import Context
-from layoutlint.model.record import Record
+from layoutlint.model.record import Record, replace
 from layoutlint.model.storage import EMBEDDED
 from layoutlint.model.structs import Struct
 
@@ -56,13 +56,40 @@ class CNames(Record, frozen=True):
         return place.path
 
 
-def start_unit(context: Context) -> int:
-    """Return the number of bytes of which all bases are multiples, if all such multiples are bases.
+class StartUnit(Record, frozen=True):
+    """The number of bytes of which all bases are multiples, where all such multiples are bases."""
+
+    line_size: int
+    value: int
+    """At most `line_size`."""
+    text: str
+    """The same in C, for the build that compiles it."""
+    guards: tuple[str, ...] = ()
+    """Conditions in C for which `text` is right."""
+
+
+def start_unit(names: CNames, context: Context) -> StartUnit:
+    """Return the unit at whose multiples objects start.
 
     Raises CannotAssert for other placements: those in containers, in arrays, or moved by a red zone.
     """
+    value, line = _unit(context), context.placements.line_size
+    by_alignment = {align: _bases(context, align) for align in _alignments(context)}
+    lowest = line // len(by_alignment[1]) if by_alignment[1] else 0
+    if lowest and all(
+        bases == tuple(range(0, line, min(line, max(lowest, align)))) for align, bases in by_alignment.items()
+    ):
+        return StartUnit(line, value, _unit_in_c(names, lowest, line), tuple(_size_guards(names, context)))
+    needed = next((a for a, bases in by_alignment.items() if bases == context.placements.bases), 0)
+    align = min(needed or context.layout.align.value, context.layout.align.value)
+    guards = (f"_Alignof({names.type}) >= {align}",) if align > 1 else ()
+    return StartUnit(line, value, str(value), (*guards, *_size_guards(names, context)))
+
+
+def _unit(context: Context) -> int:
+    """Return the unit of the placements that are judged; raises CannotAssert as `start_unit` does."""
     where = context.placements
-    if where.parts:
+    if where.parts or (context.storage is not None and context.storage.word == EMBEDDED):
         raise CannotAssert("it depends on the layouts of the structs that embed this one")
     if any(row.item != ASSUMED for row in where.rows):
         raise CannotAssert("it depends on the objects before and behind, too")
@@ -73,31 +100,47 @@ def start_unit(context: Context) -> int:
     return unit
 
 
-def alignment_condition(names: CNames, context: Context) -> Iterator[str]:
-    """Yield the condition for which a build has no other bases: the alignment that they need of the type.
-
-    Nothing if they follow from the allocator, whatever the alignment of the type. Raises CannotAssert for
-    placements in a container.
-    """
-    if context.storage is not None and context.storage.word == EMBEDDED:
-        raise CannotAssert("it depends on the layouts of the structs that embed this one")
-    bases, align = context.placements.bases, 1
-    while align < context.layout.align.value and _bases(context, align) != bases:
-        align *= 2
-    if align > 1:
-        yield f"_Alignof({names.type}) >= {align}"
+def _unit_in_c(names: CNames, lowest: int, line_size: int) -> str:
+    """Return the alignment of the type, but at least that of its allocator, and at most a line."""
+    if lowest >= line_size:
+        return str(line_size)
+    align = f"_Alignof({names.type})"
+    at_most = f"{align} > {line_size} ? {line_size} : {align}"
+    return f"({at_most})" if lowest == 1 else f"({align} < {lowest} ? {lowest} : {at_most})"
 
 
-def _bases(context: Context, align: int) -> tuple[int, ...]:
-    """Return the bases of the struct if it is aligned to some number of bytes."""
+def _alignments(context: Context) -> tuple[int, ...]:
+    """Return the alignments that can make a difference."""
+    largest = max(context.placements.line_size, context.layout.align.value)
+    return tuple(1 << bit for bit in range(largest.bit_length()))
+
+
+def _size_guards(names: CNames, context: Context) -> Iterator[str]:
+    """Yield the condition for the sizes of the struct with which its allocator has the same bases."""
+    if context.storage is None:
+        return
+    size, step = context.layout.size, context.layout.align.value
+    expected = _bases(context, step)
+    sizes = range(step, 2 * max(size, context.placements.line_size) + 1, step)
+    others = [each for each in sizes if _bases(context, step, each) != expected]
+    below, above = ([each for each in others if (each > size) == is_above] for is_above in (False, True))
+    if below:
+        yield f"{names.size} > {max(below)}"
+    if above:
+        yield f"{names.size} < {min(above)}"
+
+
+def _bases(context: Context, align: int, size: int | None = None) -> tuple[int, ...]:
+    """Return the bases of the struct if it is aligned to some number of bytes, and has some size in bytes."""
     line_size, stated = context.placements.line_size, Alignment(align, "the one of a build")
-    return placements(context.layout, line_size, context.min_align, context.storage, stated).bases
+    layout = context.layout
+    if size is not None:
+        layout = Layout(replace(layout.struct, bit_size=8 * size, fields=()))
+    return placements(layout, line_size, context.min_align, context.storage, stated).bases
 
 
-def conditions_for_one_line(
-    names: CNames, places: Sequence[Place], unit: int, line_size: int
-) -> Iterator[str]:
-    """Yield conditions for which fields are on one line at every multiple of `unit` bytes.
+def conditions_for_one_line(names: CNames, places: Sequence[Place], unit: StartUnit) -> Iterator[str]:
+    """Yield conditions for which fields are on one line at every multiple of a unit.
 
     The worst start puts the last `unit` bytes of a line under the first field, so all must be in one unit.
     """
@@ -105,15 +148,14 @@ def conditions_for_one_line(
     parts = [names.start(first), names.last(first)]
     for other in others:
         parts += [names.start(other), names.last(other)]
-    size = min(unit, line_size)
-    yield from (f"({parts[0]}) / {size} == ({part}) / {size}" for part in parts[1:])
+    yield from (f"({parts[0]}) / {unit.text} == ({part}) / {unit.text}" for part in parts[1:])
 
 
-def condition_for_different_lines(names: CNames, a: Place, b: Place, unit: int, line_size: int) -> str:
-    """Return the condition for which two fields share no line at any multiple of `unit` bytes.
+def condition_for_different_lines(names: CNames, a: Place, b: Place, unit: StartUnit) -> str:
+    """Return the condition for which two fields share no line at any multiple of a unit.
 
     They share one at some base unless the later begins a whole line behind the unit with the last byte of the
     earlier. Either can be the later.
     """
-    ends = [f"({names.last(place)}) / {unit} * {unit} + {line_size}" for place in (a, b)]
+    ends = [f"({names.last(place)}) / {unit.text} * {unit.text} + {unit.line_size}" for place in (a, b)]
     return f"{names.start(b)} >= {ends[0]} || {names.start(a)} >= {ends[1]}"

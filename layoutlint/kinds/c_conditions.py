@@ -9,7 +9,6 @@ from typing import Any
 from layoutlint.judgement.c_assertion import (
     CannotAssert,
     CNames,
-    alignment_condition,
     condition_for_different_lines,
     conditions_for_one_line,
     start_unit,
@@ -54,11 +53,10 @@ def _offset(kind: Offset, context: Context, names: CNames) -> Iterator[str]:
     if kind.at is not None:
         yield f"{start} == {kind.at}"
         return
-    unit, line = start_unit(context), context.placements.line_size
-    if unit != line:
-        raise CannotAssert("the line depends on where an object starts")
-    yield from alignment_condition(names, context)
-    yield f"{start} / {line} == {kind.line}"
+    unit = start_unit(names, context)
+    yield from unit.guards
+    yield f"{start} / {unit.line_size} == {kind.line}"
+    yield f"({start} + {unit.line_size} - {unit.text}) / {unit.line_size} == {kind.line}"  # the last base
 
 
 def _order(kind: Order, context: Context, names: CNames) -> Iterator[str]:
@@ -81,42 +79,40 @@ def _distance(kind: Distance, context: Context, names: CNames) -> Iterator[str]:
 
 
 def _line_start(kind: LineStart, context: Context, names: CNames) -> Iterator[str]:
-    line = context.placements.line_size
-    if start_unit(context) != line:
-        raise CannotAssert("no offset is at the start of a line in every placement")
-    yield from alignment_condition(names, context)
+    unit = start_unit(names, context)
+    yield from unit.guards
+    yield f"{unit.text} == {unit.line_size}"
     for place in context.places(kind.fields):
-        yield f"{names.start(place)} % {line} == 0"
+        yield f"{names.start(place)} % {unit.line_size} == 0"
 
 
 def _no_straddle(kind: NoStraddle, context: Context, names: CNames) -> Iterator[str]:
-    unit = start_unit(context)
+    unit = start_unit(names, context)
     for path in kind.fields:
         if path.startswith("@"):
             raise CannotAssert("it names fields by their type or access")
-    yield from alignment_condition(names, context)
+    yield from unit.guards
     for place in context.places(kind.fields):
-        yield from conditions_for_one_line(names, (place,), unit, context.placements.line_size)
+        yield from conditions_for_one_line(names, (place,), unit)
 
 
 def _together_conditions(kind: Together, context: Context, names: CNames) -> Iterator[str]:
-    places, unit = context.places(kind.fields), start_unit(context)
-    yield from alignment_condition(names, context)
-    yield from conditions_for_one_line(names, places, unit, context.placements.line_size)
+    places, unit = context.places(kind.fields), start_unit(names, context)
+    yield from unit.guards
+    yield from conditions_for_one_line(names, places, unit)
 
 
 def _separate(kind: Separate, context: Context, names: CNames) -> Iterator[str]:
     if kind.neighbours:
         raise CannotAssert("it depends on the objects before and behind, too")
-    unit = start_unit(context)
-    line_size, groups = context.placements.line_size, [context.places(group) for group in kind.fields]
-    yield from alignment_condition(names, context)
+    unit, groups = start_unit(names, context), [context.places(group) for group in kind.fields]
+    yield from unit.guards
     for ours, theirs in combinations(groups, 2):
         refuse_many(len(ours) * len(theirs))
         for a, b in product(ours, theirs):
             if is_same_or_part(a, b):
                 raise CannotAssert(f"`{a.path}` and `{b.path}` are parts of each other")
-            yield condition_for_different_lines(names, a, b, unit, line_size)
+            yield condition_for_different_lines(names, a, b, unit)
 
 
 _CONDITIONS: dict[type, Callable[[Any, Context, CNames], Iterator[str]]] = {
