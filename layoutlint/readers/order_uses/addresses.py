@@ -40,6 +40,9 @@ _BYTES_BY_NAME = (
     r"(?!sizeof\b)[A-Za-z_]"
 )
 """A single byte, `*((char *)p + n)`, is a use that `objects` finds."""
+_NEAR = 80
+_IS_MEMBER = re.compile(r"\w+\s*->")
+"""A number that a member has, such as the size of an object behind which others are."""
 _TO_OFFSET = re.compile(r"[^;]{0,200}?(?:offsetof|sizeof)\b")
 _COMPARED = re.compile(
     r"\s*(?:<=?(?!<)|>=?(?!>))\s*(?:\([^()]*\*\s*\)\s*)?&\s*\w+\s*(?:->|\.)\s*(\w+)(?!\s*(?:->|\.|\[))"
@@ -184,12 +187,23 @@ def _byte_offsets(code: Code, subject: Subject) -> Iterator[OrderUse | Unresolve
             yield _byte_use(code, match.start(), "a number of bytes leads to a place in the struct")
     for match in re.finditer(_BYTES_BY_NAME, code.text):
         meaning = (code.own_type if match[1] else code.pointed_type)(match[2], match.start())
-        if subject.is_type(meaning) and _TO_OFFSET.match(code.text, match.end() - 1) is None:
-            text = f"to which place in the struct a number of bytes from `{match[2]}` leads"
-            yield Unresolved(code.line(match.start()), text)
+        if not subject.is_type(meaning) or _TO_OFFSET.match(code.text, match.end() - 1) is not None:
+            continue
+        text = f"to which place in the struct a number of bytes from `{match[2]}` leads"
+        line, number = code.line(match.start()), code.text[match.end() - 1 : match.end() + _NEAR]
+        if _IS_MEMBER.match(number) or _is_mark(code, match[2], match.start()):
+            text = f"check {text}: the number is not a constant, or marks the pointer"
+            yield OrderUse("unclear", code.path, line, text, is_note=True)
+        else:
+            yield Unresolved(line, text)
     for start, end in code.types(subject.type_pattern):
         if _TO_OBJECT.match(code.text, end) and _OPENS_CAST.search(code.text, max(0, start - 20), start):
             yield _byte_use(code, start, "a number of bytes leads from a member to the struct")
+
+
+def _is_mark(code: Code, name: str, at: int) -> bool:
+    """Return whether a sum is what the pointer itself gets: `p = (void *)p + MARK`."""
+    return re.search(rf"\b{re.escape(name)}\s*=\s*$", code.text[max(0, at - _NEAR) : at]) is not None
 
 
 def _names_member(subject: Subject, operand: str) -> bool:

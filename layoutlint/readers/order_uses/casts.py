@@ -13,16 +13,18 @@ from layoutlint.readers.order_uses.subject import Subject
 
 _OPENS = re.compile(r"\(\s*(?:(?:const|volatile)\s+)*$")
 _TO = re.compile(
-    r"\s*+(?:const\s*+)?\*\s*+(?:const\s*+|__\w++\s*+)?\)\s*+\(*\s*+(&?)\s*+(\w++)\s*+\)*(?!\s*+(?:->|\.|\[|\(|\w))"
+    r"\s*+(?:const\s*+)?\*\s*+(?:const\s*+|__\w++\s*+)?\)(?P<open>[\s(]*+)(&?)\s*+(\w++)"
 )
 _TO_MEMBER = re.compile(
     r"\s*+(?:const\s*+)?\*\s*+\)\s*+\(*\s*+&\s*+\(*\w++((?:(?:->|\.)\w++)++)\s*+\)*(?!\s*+(?:->|\.|\[|\())"
 )
 _FROM = re.compile(
     r"\(\s*+(?:(?:const|volatile)\s+)*+(?:(struct|union)\s+)?+(\w++(?:\s+(?:int|long|char|short))*+)\s*+(?:const\s*+)?(\*(?:\s*\*)*)\s*+"
-    r"(?:__\w++\s*+)?\)\s*+\(*\s*+(&?)\s*+(\w++)\s*+\)*(?!\s*+(?:->|\.|\[|\(|\w))"
+    r"(?:__\w++\s*+)?\)(?P<open>[\s(]*+)(&?)\s*+(\w++)"
 )
 _VARIABLE = re.compile(r"\s*+(?:const\s*+|__\w++\s*+)*+(\*?)\s*+(?:const\s+|__\w++\s+)?(\w++)")
+_BEHIND = re.compile(r"\s*+(?!->|\.|\[|\(|\w)(\)?)")
+"""What is behind an operand; its group is a parenthesis that is closed."""
 _NEAR = 40
 _BYTES = frozenset(
     (
@@ -78,7 +80,8 @@ def _casts_to_struct(code: Code, subject: Subject) -> Iterator[OrderUse | Cast |
         if _OPENS.search(text, max(0, start - _NEAR), start) is None:
             continue
         match = _TO.match(text, end)
-        if match is not None and match[2].isidentifier() and not _is_keyword(match[2]):
+        is_variable = match is not None and match[3].isidentifier() and not _is_keyword(match[3])
+        if match is not None and is_variable and _is_operand(text, match):
             yield from _cast_of_variable(code, subject, match, start)
         mapped = _MAPPED.match(text, end)
         if mapped is not None and "ANON" not in text[mapped.end() : code.closings.get(mapped.end() - 1, 0)]:
@@ -91,6 +94,26 @@ def _casts_to_struct(code: Code, subject: Subject) -> Iterator[OrderUse | Cast |
             yield _first_member_use(code, subject, start, "to the struct from its first member")
 
 
+def _is_operand(text: str, match: re.Match[str]) -> bool:
+    """Return whether a variable is all that a cast is about, in as many parentheses as are open."""
+    at = match.end()
+    for _ in range(match["open"].count("(") + 1):
+        behind = _BEHIND.match(text, at)
+        if behind is None:
+            return False
+        if not behind[1]:
+            return True
+        at = behind.end()
+    return True
+
+
+def _is_marked(text: str, name: str, at: int) -> bool:
+    """Return whether the function marks a pointer by a number in its low bits: `p = (void *)p + MARK`."""
+    start = max(0, at - _FAR, text.rfind("\n}", 0, at))
+    pattern = rf"\b{re.escape(name)}\s*=\s*\([^()]*\*\s*\)\s*{re.escape(name)}\s*[+|-]"
+    return re.search(pattern, text[start:at]) is not None
+
+
 def _is_keyword(word: str) -> bool:
     """Return whether a word that follows a cast is no variable: `(struct ring *)((char *)p - n)`."""
     return word in _NO_OPERANDS or word in _BYTES or _WIDE.fullmatch(word) is not None
@@ -99,9 +122,11 @@ def _is_keyword(word: str) -> bool:
 def _cast_of_variable(
     code: Code, subject: Subject, match: re.Match[str], at: int
 ) -> Iterator[OrderUse | Cast | Unresolved]:
-    name = match[2]
-    meaning = code.own_type(name, at) if match[1] else code.pointed_type(name, at)
-    words = "" if match[1] or isinstance(meaning, TypeName) else _declared_words(code, name, at)
+    name = match[3]
+    if not match[2] and _is_marked(code.text, name, at):
+        return
+    meaning = code.own_type(name, at) if match[2] else code.pointed_type(name, at)
+    words = "" if match[2] or isinstance(meaning, TypeName) else _declared_words(code, name, at)
     if words:
         text = f"a cast from `{words} *` reads the struct by words"
         yield OrderUse("scalar-cast", code.path, code.line(at), text)
@@ -129,10 +154,12 @@ def _casts_from_struct(code: Code, subject: Subject) -> Iterator[OrderUse | Cast
     variables = (_VARIABLE.match(text, end) for _, end in code.types(subject.type_pattern))
     declared = {match[2] for match in variables if match is not None}
     for match in _FROM.finditer(text) if declared else ():
-        name, target = match[5], " ".join(match[2].split())
-        if name not in declared or target in _BYTES:
+        name, target = match[6], " ".join(match[2].split())
+        if name not in declared or target in _BYTES or not _is_operand(text, match):
             continue
-        meaning = code.own_type(name, match.start()) if match[4] else code.pointed_type(name, match.start())
+        if not match[5] and _is_marked(text, name, match.start()):
+            continue
+        meaning = code.own_type(name, match.start()) if match[5] else code.pointed_type(name, match.start())
         stars = match[3].count("*")
         is_wide = (stars > 1 and not match[1]) or _WIDE.fullmatch(target) is not None
         if isinstance(meaning, Unclear) and is_wide:

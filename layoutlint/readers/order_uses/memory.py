@@ -87,7 +87,10 @@ def find(code: Code, subject: Subject) -> Iterator[OrderUse | Unresolved]:
 
 
 def calls(text: str) -> Iterator[tuple[int, str, int]]:
-    """Yield offset, name and opening parenthesis of the calls that read or write bytes."""
+    """Yield offset, name and opening parenthesis of the calls that read or write bytes.
+
+    What is called through a member is another function with this name.
+    """
     seen: set[int] = set()
     for hinted in _HINTED:
         for match in hinted.finditer(text):
@@ -95,7 +98,8 @@ def calls(text: str) -> Iterator[tuple[int, str, int]]:
             while start and (text[start - 1].isalnum() or text[start - 1] == "_"):
                 start -= 1
             name = text[start:parenthesis].rstrip()
-            if parenthesis not in seen and _NAME.fullmatch(name):
+            is_member = text[max(0, start - 2) : start].endswith(("->", "."))
+            if parenthesis not in seen and not is_member and _NAME.fullmatch(name):
                 seen.add(parenthesis)
                 yield start, name, parenthesis
 

@@ -48,6 +48,8 @@ _FROM_START = (
 _ARGUMENT = re.compile(r"\s*(?:\([^()]*\*\s*\)\s*)*\(*(&?)\s*([A-Za-z_]\w*)\s*\)*\s*")
 _VARIABLE = re.compile(r"\s*+(?:const\s*+|__\w++\s*+|\*\s*+)*+(\w++)")
 _STARTS_AT_OFFSET = re.compile(r"[^;]{0,80}?\boffsetof\b")
+_HAS_HANDLE = re.compile(r"(?:nla_put|skb_put)\w*|(?:\w*_)?(?:read|write|send|recv)(?:to|from|msg)?")
+"""Functions whose first argument is the file or the message, and not the memory."""
 _NEAR = 80
 _MOST_POINTERS = 500
 """The most pointers to bytes or words that are followed in a text."""
@@ -204,7 +206,8 @@ def _sizes(code: Code, subject: Subject, objects: _Objects) -> Iterator[OrderUse
         if parsed is None or len(parsed[0]) < 2:
             continue
         count = 1 if name.endswith(("set", "zero", "chr")) else 2
-        owned = [_owns(objects, each, at) for each in parsed[0][:count]]
+        first = int(_HAS_HANDLE.fullmatch(name) is not None)
+        owned = [_owns(objects, each, at) for each in parsed[0][first : first + count]]
         if all(each is False for each in owned):
             continue
         if whole_size(code, subject, parsed[0], at):

@@ -164,6 +164,9 @@ def _scalar_overlays(
     if bits is None:
         return
     line = code.line(high - 1)
+    is_storage = bool(dims) and is_inside and not all(each.strip().isdecimal() for each in dims)
+    if is_storage and re.search(rf"(?:->|\.)\s*{re.escape(name)}\s*\[", code.text) is None:
+        return  # a stack, or what else an object is at an end of
     if bits == 8 and dims and re.search(rf"(?:->|\.)\s*{re.escape(name)}\b", code.text) is None:
         return  # bytes that only give the union its size
     shown = f"`{name}` overlays the struct with words in a union"
@@ -193,10 +196,12 @@ def _pointer_overlays(code: Code, subject: Subject, low: int, high: int) -> Iter
     words = tuple(word for word in _type_words(text) if word != "*")
     if words == ("void",) or (len(words) > 1 and words[-1] == "void"):
         return
-    if _word_bits(words, subject.struct.target.pointer_size) is not None:
+    bits = _word_bits(words, subject.struct.target.pointer_size)
+    if bits is not None:
         name = code.declared_name(low, high)
         shown = f"`{name}` overlays a pointer to the struct in a union, and points to its words"
-        yield OrderUse("union-overlay", code.path, line, shown)
+        is_text = bits == 8 and text.count("*") == 1
+        yield OrderUse("union-overlay", code.path, line, shown, is_note=is_text)
     elif head[2] and head[2] not in subject.names:
         yield Overlay(head[2], line, True)
 

@@ -382,13 +382,20 @@ class _Run:
     def _begins_with(self, name: str) -> bool:
         """Return whether a struct begins with the searched one, so that its own order counts."""
         for _ in range(_DEEPEST):
-            if name in self._subject.names or any(not each.inner for each in self._containers.get(name, ())):
+            if name in self._subject.names or self._embeds(name, _DEEPEST):
                 return True
             name = self._typedefs.get(name) or name
             if name not in self._first_members:
                 return False
             name = self._first_members[name]
         return False
+
+    def _embeds(self, name: str, depth: int) -> bool:
+        """Return whether a struct embeds the searched one, also in structs and unions without a name."""
+        return depth > 0 and any(
+            not each.inner or (not each.inner.isidentifier() and self._embeds(each.inner, depth - 1))
+            for each in self._containers.get(name, ())
+        )
 
     def _uses_by_containers(self) -> Iterator[OrderUse]:
         """Yield the structs with a fixed layout that embed the struct."""

@@ -370,13 +370,28 @@ USES = [
     ("struct ring *g(void)\n{\n\treturn (struct ring *)w;\n}", "unclear 3 first: link"),
     ("struct disk { struct ring ring; } __attribute__((packed));", "fixed-container 1 all:"),
     ("struct memory { struct ring ring; };", None),
+    # what Linux does: marks in pointers, tagged unions, objects behind objects, stacks, members that are called as functions
+    (function_text("r = (void *)r + RING_MARK; g((struct other *) r);"), "unclear 4 all: note"),
+    (function_text("g((struct other *) r);"), "struct-cast 4 all:"),
+    (function_text("char *c = (char *)r + r->count;"), "unclear 4 all: note"),
+    (function_text("char *c = (char *)r + RING_SIZE;"), "unclear 4 all:"),
+    ("struct tagged { int type; union { char *path; struct ring *ring; } u; };", "union-overlay 1 all: note"),
+    ("struct tagged { int type; union { long *words; struct ring *ring; } u; };", "union-overlay 1 all:"),
+    ("struct task { int n; struct ring ring; };\nunion stack { struct task task; unsigned long stack[SIZE / sizeof(long)]; };", None),
+    ("struct task { int n; struct ring ring; };\nunion stack { struct task task; unsigned long stack[SIZE / sizeof(long)]; };\nlong f(union stack *s) { return s->stack[3]; }", "union-overlay 2 all:"),
+    (function_text("g((u32 *) ((r)->count & ~3));"), None),
+    (function_text("g((u32 *) (r));"), "scalar-cast 4 all:"),
+    (function_text("nla_put_address(r, 3, n);"), None),
+    (function_text("c->recv(c, r);"), None),
+    ("struct outer { union { struct ring ring; } u; int n; };\nint f(struct ring *r) { return ((struct outer *) r)->n; }", None),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("text", "expected"), USES)
 def test_construct(tmp_path: Path, text: str, expected: str | None) -> None:
     found = search(tmp_path, "ring", text)
-    assert [show(use) for use in found.uses] == ([expected] if expected else [])
+    shown = [f"{show(use)} note" if use.is_note else show(use) for use in found.uses]
+    assert shown == ([expected] if expected else [])
 
 
 OF_STRUCTS = [
