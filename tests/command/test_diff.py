@@ -246,11 +246,15 @@ def test_structs_that_contain_one_another_too_deeply(tmp_path):
     assert (done.returncode, "is nested too deeply" in done.stderr) == (3, True), done.stderr
 
 
-def test_lines_fit_into_a_mail(tmp_path):
-    files(tmp_path, OLD, OLD.replace("long x; long y;", "long x;"))
-    lines = diff(tmp_path).stdout.splitlines()
-    assert max(map(len, lines)) <= 75
-    assert lines[-1] == "exit 1: rules got worse"
+@pytest.mark.parametrize(("rules", "end"), [
+    (RULES, "exit 1: rules got worse"),
+    (f'{RULES}severity = "note"\n', "exit 0: what got worse fails nothing: notes, suppressed findings, or not in --fail-on"),
+])  # fmt: skip
+def test_lines_fit_into_a_mail(tmp_path, rules, end):
+    files(tmp_path, OLD, OLD.replace("long x; long y;", "long x;"), rules)
+    text = diff(tmp_path).stdout
+    assert max(map(len, text.splitlines())) <= 75
+    assert " ".join(text.split()).endswith(end)
 
 
 def test_two_compilers_say_so_and_report_no_change(tmp_path):

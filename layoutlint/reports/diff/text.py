@@ -56,7 +56,8 @@ def _lines(comparison: Comparison, width: int, verbose: bool) -> Iterator[Line]:
     yield from _idle_rules(comparison, width, verbose)
     yield from paragraph("", phrases.tally(comparison), width, "bold")
     style = "bold red" if comparison.exit_status else "bold green"
-    yield line((f"exit {comparison.exit_status}: {phrases.exit_meaning(comparison)}", style))
+    meaning = phrases.exit_meaning(comparison)
+    yield from paragraph("", f"exit {comparison.exit_status}: {meaning}", width, style)
 
 
 def _refusals(rows: tuple[NotCompared, ...], width: int, verbose: bool) -> Iterator[Line]:
