@@ -52,6 +52,8 @@ _INHERITED: Final = ("HOME", "XDG_CONFIG_HOME", "GIT_CEILING_DIRECTORIES")
 """The user's own configuration decides whose repositories are trusted (`safe.directory`)."""
 _INDEX: Final = "GIT_INDEX_FILE"
 _NAMES_ONLY: Final = ("--name-only", "--no-renames", "--ignore-submodules=all", "-z")
+_NO_REPOSITORY = "not a git repository (or any"
+"""What git says in a folder without a repository around it; other messages name a broken one."""
 _NO_CHECKOUT: Final = ("bare repository", "must be run in a work tree")
 """What git says where there is no working tree; its messages are those of the C locale."""
 _TRUST: Final = "; if you trust it, run `git config --global --add safe.directory` with this folder"
@@ -227,6 +229,8 @@ def top_folder(option: str) -> str:
     try:
         output = _run(folder, "rev-parse", "--show-toplevel")
     except UsageError as error:
+        if _NO_REPOSITORY in str(error):
+            raise UsageError(f"{folder} is not in a git repository", option) from error
         if not any(words in str(error) for words in _NO_CHECKOUT):
             raise
         raise UsageError(

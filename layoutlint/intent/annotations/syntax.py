@@ -11,6 +11,7 @@ _WORD = re.compile(r"[A-Za-z][\w-]*")
 _IGNORE = re.compile(r"ignore\s*\[([^\[\]]*)\]\s*(.*)", re.DOTALL)
 _WHY = re.compile(r"(?:^|\s)--(?:\s+|$)")
 _UNTIL = re.compile(r"until\s+(\d[^\s,;:]*)[,;:]?(?:\s+|$)")
+_UNTIL_AS_KEY = re.compile(r"until\s*[=:]\s*\d\S*")
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _SEPARATORS = " \t\n,;"
 
@@ -91,6 +92,8 @@ def _split_until(text: str) -> tuple[str | None, str]:
     """Return the date of `until DATE`, if a text begins with it, and the rest. Raises AnnotationError."""
     match = _UNTIL.match(text)
     if match is None:
+        if key := _UNTIL_AS_KEY.match(text):
+            raise AnnotationError(f"`{key[0]}`: write the date after a space, such as `until 2027-01-31`")
         return None, text
     if not is_date(match[1]):
         raise AnnotationError(f"`until {match[1]}`: expected a date, such as 2027-01-31")

@@ -34,6 +34,8 @@ MISTAKES = [
     ("ignore[x]", "`ignore[x]` needs a reason after it"),
     ("ignore[x] until 2027-01-31", "`ignore[x]` needs a reason after it"),
     ("ignore[x] until 2027-02-30 why", "`until 2027-02-30`: expected a date, such as 2027-01-31"),
+    ("ignore[x] until=2027-01-31 why", "`until=2027-01-31`: write the date after a space, such as `until 2027-01-31`"),
+    ("ignore[x] until: 2027-01-31 why", "`until: 2027-01-31`: write the date after a space, such as `until 2027-01-31`"),
     ("ignore[x] until 20270131 why", "`until 20270131`: expected a date, such as 2027-01-31"),
     ("ignore[x] until 31.1.2027 why", "`until 31.1.2027`: expected a date, such as 2027-01-31"),
     ("ignore[x] until 2027-01-3\u0661 why", "`until 2027-01-3\u0661`: expected a date, such as 2027-01-31"),
