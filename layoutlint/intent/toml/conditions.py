@@ -17,7 +17,7 @@ _BOUND = re.compile(r"(>=|<)\s*v?(\d{1,4}\.\d{1,4}(?:\.\d{1,4})?)")
 
 def read_when(rule: Table) -> When:
     """Return the conditions in a table; conditions that can never hold are noted as mistakes."""
-    when = rule.table("when", "`when`")
+    when = rule.table("when", "`when`", 'when = { arch = ["x86_64"] }')
     when.allow_only(WHEN_KEYS)
     config = when.get("config", list_of(kernel_option, "kernel options")) or ()
     for option in config:

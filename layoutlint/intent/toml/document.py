@@ -78,7 +78,16 @@ def parse(text: str, path: str, longest: int = _LONGEST, after_merge: str = _AFT
     return Document(data, _Walk(tokens).lines)
 
 
-_BARE_WORD = re.compile(r"""^[^"'=]*=\s*(?!true\b|false\b|inf\b|nan\b)[A-Za-z_]""")
+_HINTS = (
+    (re.compile(r"\s*(?://|/\*|;)"), "comments begin with `#`"),
+    (re.compile(r".*[\u201c\u201d\u2018\u2019]"), 'quotes are straight: "..."'),
+    (re.compile(r"""[^"'=]*=\s*(?:True|False|yes|no|on|off)\b"""), "write `true` or `false`"),
+    (re.compile(r"""[^"'=]*=\s*(?!true\b|false\b|inf\b|nan\b)[A-Za-z_]"""), 'strings need quotes: "..."'),
+    (re.compile(r"""[^"'=]*=\s*[0-9]+[A-Za-z]"""), "numbers have no unit"),
+    (re.compile(r".*;\s*$"), "no `;` ends a line"),
+)
+"""What to do about a line that is not TOML, by how it looks; the first that matches counts."""
+_TWICE = "Cannot overwrite a value"
 _OTHER_SUFFIXES = (".json", ".yaml", ".yml", ".h", ".c")
 
 
@@ -99,12 +108,13 @@ def _syntax_mistake(reason: str, text: str, path: str) -> Mistake:
     line = int(place[1]) if place[1] else text.rstrip("\n").count("\n") + 1
     message = _KEYS.sub(_table_name, reason[: place.start()])
     row = text.split("\n")[line - 1] if line <= text.count("\n") + 1 else ""
-    hint = ' (strings need quotes: "...")' if _BARE_WORD.search(row) else ""
-    if row.lstrip().startswith(("//", "/*", ";")):
-        hint = " (comments begin with `#`)"
+    hint = next((hint for pattern, hint in _HINTS if pattern.match(row)), "")
+    if message == _TWICE:
+        hint = "a table has each key once"
     if path.endswith(_OTHER_SUFFIXES):
-        hint = " (rule files are TOML, and are named *.toml)"
-    return Mistake(path, line, f"not TOML: {message[:1].lower()}{message[1:]}{hint}")
+        hint = "rule files are TOML, and are named *.toml"
+    end = f" ({hint})" if hint else ""
+    return Mistake(path, line, f"not TOML: {message[:1].lower()}{message[1:]}{end}")
 
 
 def _table_name(keys: re.Match[str]) -> str:

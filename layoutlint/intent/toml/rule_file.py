@@ -306,7 +306,7 @@ class _Reader:
             yield from (self._struct(name, table) for table in alternatives)
 
     def _struct(self, name: str, table: Table) -> StructIntent:
-        table.allow_only(STRUCT_KEYS)
+        table.allow_only(STRUCT_KEYS, lambda key: _field_hint(table, name, key))
         return StructIntent(
             struct=name,
             source=self._source(table.line),
@@ -346,7 +346,11 @@ class _Reader:
         except Misfit as misfit:
             fields.report(f"the name of a field {misfit.reason}", path)
             return
-        table = fields.table(path, f"field `{path}`")
+        value = fields.data[path]
+        shown = value if isinstance(value, str) else self._accesses[0]
+        table = fields.table(path, f"field `{path}`", f'{path} = {{ access = "{shown}" }}')
+        if not isinstance(value, dict):
+            return
         table.allow_only((*FIELD_KEYS, *self._sides), lambda key: _quoting_hint(table, path, key))
         choice, source = converters.choice(self._accesses), self._source(table.line)
         contended = table.get("contended", converters.boolean) or False
@@ -507,6 +511,13 @@ def _kinds_with(key: str) -> str:
     """Return a hint with the kinds that have a key; empty if none does."""
     kinds = [kind.name for kind in all_kinds() if any(own.name == key for own in kind.keys)]
     return f" (a key of {', '.join(kinds)})" if kinds else ""
+
+
+def _field_hint(table: Table, struct: str, key: str) -> str:
+    """Return where the accesses of a field are stated, if a key of a struct's table looks like one."""
+    value = table.data[key]
+    is_field = isinstance(value, dict) and any(each in value for each in FIELD_KEYS)
+    return f" (fields are in [struct.{struct}.fields])" if is_field else ""
 
 
 def _quoting_hint(table: Table, path: str, key: str) -> str:

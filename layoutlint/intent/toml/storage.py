@@ -21,6 +21,7 @@ from layoutlint.phrases import name_hint
 STORAGE_KEYS = ("placement", "stride", "constructor", "red_zone", "array")
 _FUNCTION = re.compile(r"[A-Za-z_]\w{0,99}")
 _MOST_ARGUMENTS = 100
+_OTHER_ALIGNMENT = re.compile(r"([a-z-]+)[ (=_-]+(\d+)\)?")
 _ALIGNMENT = re.compile(r"[0-9]{1,9}")
 
 
@@ -93,7 +94,11 @@ def _placement(value: object) -> tuple[str, int | None]:
     spelling = text(value)
     word, colon, number = spelling.partition(":")
     if word not in WORDS:
-        raise Misfit(f"cannot be `{spelling}`{name_hint(word, WORDS)}")
+        aligned = _OTHER_ALIGNMENT.fullmatch(spelling)
+        hint = name_hint(word, WORDS)
+        if aligned is not None and aligned[1] in TAKE_ALIGNMENT:
+            hint = f" (write `{aligned[1]}:{aligned[2]}`)"
+        raise Misfit(f"cannot be `{spelling}`{hint}")
     if colon and word not in TAKE_ALIGNMENT:
         raise Misfit(f"cannot be `{spelling}`: an alignment can only follow {', '.join(TAKE_ALIGNMENT)}")
     if not colon:

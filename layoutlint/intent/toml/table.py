@@ -66,12 +66,16 @@ class Table(Record, frozen=True):
             self.report(f"{self.label} has no `{key}`")
         return self.get(key, convert)
 
-    def table(self, key: str, label: str) -> Table:
-        """Return the table at a key; empty if it is missing, or no table (which is noted)."""
+    def table(self, key: str, label: str, example: str = "") -> Table:
+        """Return the table at a key; empty if it is missing, or no table (which is noted).
+
+        The note shows an example, or else the label of a table with a heading.
+        """
         value = self.data.get(key, {})
         if not isinstance(value, dict):
             wrong = converters.type_name(value)
-            hint = f" (write `{label}`)" if label.startswith("[") else ""
+            form = example or (label if label.startswith("[") else "")
+            hint = f" (write `{form}`)" if form else ""
             self.report(f"`{key}` must be a table, not {wrong}{hint}", key)
             value = {}
         return Table(value, (*self.path, key), label, self.notes)
