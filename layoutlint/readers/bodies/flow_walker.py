@@ -126,9 +126,23 @@ class FlowWalker:
         terms = self._value(value)
         if slot is None:
             return
+        if (function := self._facts.function_in(value)) is not None:
+            self._store_function(slot, function)
         struct = self._record(self._pointee(type_)) if type_.kind == syntax.POINTER else ""
         if not struct and self._keeps_address(type_):
             self.flows.moves += [Move(slot, term) for term in terms]
+
+    def _store_function(self, slot: Slot, function: Node) -> None:
+        """Note that a function gets what is passed through a slot."""
+        key = self._facts.key(self._lib.clang_getCursorReferenced(function.cursor))
+        for number, type_ in enumerate(self._parameter_types(function)):
+            if self._keeps_address(self._canonical(type_)):
+                given = Slot("parameter", self._pointer_name(slot), number)
+                self.flows.moves.append(Move(Slot("parameter", key, number), Address(given, 0)))
+
+    def _pointer_name(self, slot: Slot) -> str:
+        """Return the name of the functions that a slot has the address of."""
+        return f"*{slot.kind} {slot.name} {slot.number}"
 
     # -- values
 
@@ -147,6 +161,19 @@ class FlowWalker:
     def _others(self, node: Node) -> list[Address]:
         for child in node.children:
             self._walk(child)
+        return []
+
+    def _fill(self, node: Node) -> list[Address]:
+        """Walk a list of initial values: `.field = address`."""
+        for child in node.children:
+            first = child.children[0] if child.children else None
+            if child.kind != syntax.UNEXPOSED or first is None or first.kind != syntax.MEMBER_NAME:
+                self._walk(child)
+                continue
+            field = self._facts.field(self._lib.clang_getCursorReferenced(first.cursor))
+            value = child.children[-1]
+            slot = Slot("field", f"{field[0]}.{field[1]}", 0) if field is not None else None
+            self._move(slot, value, self._canonical(self._lib.clang_getCursorType(first.cursor)))
         return []
 
     def _layer(self, node: Node) -> list[Address]:
@@ -232,7 +259,8 @@ class FlowWalker:
         type_ = self._type(node)
         step = None if number is None else number * self._lib.clang_Type_getSizeOf(type_)
         self._access(node, [each.shift(step) for each in self._array_address(base)], type_)
-        return []
+        slot = self._element_slot(base)
+        return [] if slot is None else self._pointer_terms(type_, slot)
 
     def _access(self, node: Node, addresses: list[Address], type_: Type) -> None:
         if type_.kind not in _SCALARS and type_.kind != syntax.POINTER:
@@ -273,8 +301,15 @@ class FlowWalker:
         return [] if self._is_by_name(right) else [each.shift(step) for each in addresses]
 
     def _is_by_name(self, number: Node) -> bool:
-        """Return whether a number is the offset of a member by its name, which is right in each order."""
-        return self._number(number) is not None and not self._is_literal(number)
+        """Return whether a number is the offset of a member by its name, which is right in each order.
+
+        A number in a table is one.
+        """
+        inner = number
+        while inner.kind in (syntax.PAREN, syntax.UNEXPOSED, syntax.CAST) and inner.children:
+            inner = inner.children[-1]
+        is_constant = self._number(number) is not None and not self._is_literal(number)
+        return inner.kind == syntax.MEMBER or is_constant
 
     def _step(self, node: Node, number: Node, is_negative: bool) -> int | None:
         """Return by how many bytes an addition moves an address; None if it is not known."""
@@ -305,8 +340,16 @@ class FlowWalker:
             return self._variable_slot(declaration)
         if node.kind == syntax.MEMBER and (field := self._facts.field(declaration)) is not None and field[1]:
             return Slot("field", f"{field[0]}.{field[1]}", 0)
+        if node.kind == syntax.SUBSCRIPT and len(node.children) == 2:
+            self._value(node)
+            return self._element_slot(self._base_and_index(node)[0])
         self._value(node)
         return None
+
+    def _element_slot(self, base: Node) -> Slot | None:
+        """Return the slot of all elements of an array, or behind a pointer; None for others."""
+        base = self._callee(base)
+        return self._slot(base) if base.kind in (syntax.DECL_REF, syntax.MEMBER) else None
 
     def _is_literal(self, node: Node) -> bool:
         """Return whether a number is made of numbers, constants of enumerations, and sizes."""
@@ -344,36 +387,46 @@ class FlowWalker:
     def _call(self, node: Node) -> list[Address]:
         callee, *arguments = node.children
         target = self._facts.function_in(callee)
-        name = ""
         if target is None:
-            self._value(callee)
+            slot = self._slot(self._callee(callee))
+            name = "" if slot is None else self._pointer_name(slot)
         else:
             name = self._facts.key(self._lib.clang_getCursorReferenced(target.cursor))
         types = list(self._parameter_types(callee if target is None else target))
         values = [self._array_address(argument) for argument in arguments]
         for position, (addresses, argument) in enumerate(zip(values, arguments, strict=True)):
             type_ = self._canonical(types[position]) if position < len(types) else self._type(argument)
+            slot = Slot("parameter", name, position)
+            if name and (function := self._facts.function_in(argument)) is not None:
+                self._store_function(slot, function)
             if self._keeps_address(type_):
-                slot = Slot("parameter", name, position)
                 self.flows.moves += [Move(slot, each) for each in addresses if name]
                 if self._pointee(type_).kind == syntax.VOID:
                     rest = arguments[position + 1 :], types[position + 1 :]
-                    self._note_size(node, addresses, *rest)
+                    self._note_size(node, name, addresses, *rest)
         self._pass_to_functions(arguments, values, types)
         if name.endswith(("memcpy", "memmove")):
             self._note_copy(node, values)
-        if not name and not self._struct_of(node):
+        if target is None and not self._struct_of(node):
             return []
         return self._pointer_terms(self._type(node), Slot("result", name, 0))
 
+    def _callee(self, node: Node) -> Node:
+        """Return what a call goes through, without layers and stars."""
+        while node.kind in (syntax.PAREN, syntax.UNEXPOSED, syntax.UNARY) and node.children:
+            node = node.children[-1]
+        return node
+
     def _note_size(
-        self, node: Node, addresses: list[Address], arguments: list[Node], types: list[Type]
+        self, node: Node, name: str, addresses: list[Address], arguments: list[Node], types: list[Type]
     ) -> None:
         """Note the size that follows an address of no type, if it is a constant."""
         if not arguments or not types or self._canonical(types[0]).kind not in _INTEGERS:
             return
         number = self._number(arguments[0])
-        if number is not None:
+        if name.endswith(("fread", "fwrite")) and number is not None and len(arguments) > 1:
+            number *= self._number(arguments[1]) or 1
+        if number is not None and not self._is_by_name(arguments[0]):
             is_size = libclang.text(self._lib, self._lib.clang_getTypeSpelling(types[0])) == "size_t"
             self.flows.passes += [Pass(each, number, is_size, *self._place(node)) for each in addresses]
 
@@ -385,7 +438,8 @@ class FlowWalker:
         given = [
             addresses
             for addresses, type_ in zip(values, types, strict=False)
-            if self._canonical(type_).kind == syntax.POINTER
+            if addresses
+            and self._canonical(type_).kind == syntax.POINTER
             and self._pointee(self._canonical(type_)).kind == syntax.VOID
         ]
         for pointer in filter(None, pointers) if len(given) == 1 else ():
@@ -427,6 +481,7 @@ _VALUES: dict[int, tuple[Callable[[FlowWalker, Node], list[Address]], int]] = {
     syntax.CALL: (FlowWalker._call, 1),
     syntax.CONDITIONAL: (FlowWalker._conditional, 1),
     syntax.STATEMENT_EXPRESSION: (FlowWalker._statements, 1),
+    syntax.INIT_LIST: (FlowWalker._fill, 1),
     syntax.MEMBER: (FlowWalker._member, 0),
     syntax.DECL_REF: (FlowWalker._name, 0),
 }

@@ -21,7 +21,7 @@ from layoutlint.readers.processes.pool import number_for
 
 _OPTIONS = 0x200
 """CXTranslationUnit_KeepGoing: with function bodies."""
-_MOST_UNITS = 1000
+_MOST_UNITS = 300
 _BYTES_EACH = 1 << 23
 """How much reading a unit counts as, when the number of processes is chosen."""
 
@@ -45,7 +45,9 @@ def read(paths: Sequence[str], names: Sequence[str], options: ReadOptions) -> Fl
         del some[_MOST_UNITS:]
     jobs = options.jobs or number_for(len(some) * _BYTES_EACH, 0)
     work = partial(_read_unit, names=tuple(names))
-    for number, result in sandbox.run_each(work, some, jobs, limits.LIMITS, sandbox.Patience(600)):
+    results = sandbox.run_each(work, some, jobs, limits.LIMITS, sandbox.Patience(600))
+    for done, (number, result) in enumerate(results, 1):
+        options.progress("reading functions", done, len(some))
         if isinstance(result, sandbox.Failure):
             found.notes.append(f"{some[number].origin}, which libclang does not parse: it {result.how}")
             continue

@@ -41,8 +41,8 @@ _BYTES_BY_NAME = (
 )
 """A single byte, `*((char *)p + n)`, is a use that `objects` finds."""
 _NEAR = 80
-_IS_MEMBER = re.compile(r"\w+\s*->")
-"""A number that a member has, such as the size of an object behind which others are."""
+_IS_MEMBER = re.compile(r"\w+\s*(?:\[[^\]]*\]\s*)?(?:->|\.)")
+"""A number that a member has: the size of an object behind which others are, or an offset in a table."""
 _TO_OFFSET = re.compile(r"[^;]{0,200}?(?:offsetof|sizeof)\b")
 _COMPARED = re.compile(
     r"\s*(?:<=?(?!<)|>=?(?!>))\s*(?:\([^()]*\*\s*\)\s*)?&\s*\w+\s*(?:->|\.)\s*(\w+)(?!\s*(?:->|\.|\[))"

@@ -56,6 +56,7 @@ _ONE_SIZEOF = re.compile(
 _MEMBER = re.compile(r"(?:->|\.)\s*(\w+)\s*(?:\[[^\]]*\]\s*)?$")
 _FIELD = re.compile(r"(?:sizeof_field|FIELD_SIZEOF|member_size)\s*\([^,()]*,\s*(\w+)\s*\)")
 _DIFFERENCE = re.compile(r"&\s*\(?\s*\w+(?:->|\.)(\w+)[^-]*-(?!>)[^&]*&\s*\(?\s*\w+(?:->|\.)(\w+)")
+_DIFFERENCE_TO_END = re.compile(r"-(?!>)[^&]*&\s*\(?\s*(\w+)(->|\.)(\w+)")
 _NUMBER = re.compile(r"\s*\(*(0[xX][0-9a-fA-F]{1,8}|\d{1,9})[uUlL]*\)*\s*$")
 _KERNEL_SET = re.compile(
     r"\bmemset_(after|startat)\s*\(\s*(&?)\s*(\w+)\s*,[^,;()]{0,100}+(?:\([^()]{0,100}+\))?+[^,;()]{0,100}+,\s*(\w+)\s*\)"
@@ -119,6 +120,11 @@ def _call(
             "member-range", code.path, code.line(at), f"{name}() gets the distance of {shown} as its size",
             subject.range(first, last), "range", any_order=_COMPARES.fullmatch(name) is None,
         )  # fmt: skip
+    if not differences and (start := _DIFFERENCE_TO_END.search(arguments[-1])) is not None:
+        place = subject.member_at.get(start[3])
+        if place is not None and is_own(code, subject, start[1], start[2], at) is not False:
+            text = f"how far behind `{start[3]}` {name}() reaches"
+            yield Unresolved(code.line(at), text, subject.range(place, len(subject.members) - 1), "range")
     if differences or not sizes:
         return
     if name.endswith("_and_pad"):  # the sizes of both come before what pads

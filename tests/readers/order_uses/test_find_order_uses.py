@@ -375,6 +375,8 @@ USES = [
     (function_text("g((struct other *) r);"), "struct-cast 4 all:"),
     (function_text("char *c = (char *)r + r->count;"), "unclear 4 all: note"),
     (function_text("char *c = (char *)r + RING_SIZE;"), "unclear 4 all:"),
+    (function_text("char *c = (char *)r + table[n].offset;"), "unclear 4 all: note"),
+    (function_text("memset(&r->tail, 0, (char *)(r + 1) - (char *)&r->tail);"), "unclear 4 range: tail name data word count"),
     ("struct tagged { int type; union { char *path; struct ring *ring; } u; };", "union-overlay 1 all: note"),
     ("struct tagged { int type; union { long *words; struct ring *ring; } u; };", "union-overlay 1 all:"),
     ("struct task { int n; struct ring ring; };\nunion stack { struct task task; unsigned long stack[SIZE / sizeof(long)]; };", None),
