@@ -19,6 +19,7 @@ _DIMENSIONS = re.compile(r"^(?:\[\d*\])+")
 _Scope = tuple[Field, ...]
 _Patterns = tuple[str, ...]
 """Type patterns, each with the prefix TYPE."""
+_WILDCARD = re.compile(r"[*?[]")
 
 
 def is_unnamed(member: Field) -> bool:
@@ -26,10 +27,23 @@ def is_unnamed(member: Field) -> bool:
     return member.type.is_untagged and not member.underlying_types
 
 
+class _Spellings(Record, frozen=True):
+    """The spellings of types that patterns match. Most patterns are one spelling: to compile those as
+    well takes as long as all other work on a small header."""
+
+    names: frozenset[str]
+    expression: re.Pattern[str] | None
+
+    def __contains__(self, spelling: str) -> bool:
+        return spelling in self.names or (
+            self.expression is not None and self.expression.match(spelling) is not None
+        )
+
+
 class Finder(Record, frozen=True):
     """Finds fields by type. Results for structs that are embedded in many others are cached."""
 
-    _expressions: dict[_Patterns, re.Pattern[str]] = field(default_factory=dict)
+    _spellings: dict[_Patterns, _Spellings] = field(default_factory=dict)
     _types: dict[tuple[_Patterns, CType, tuple[CType, ...]], bool] = field(default_factory=dict)
     _matches_inside: dict[tuple[_Patterns, int], tuple[_Scope, tuple[Place, ...]]] = field(
         default_factory=dict
@@ -88,18 +102,22 @@ class Finder(Record, frozen=True):
         key = patterns, member.type, member.underlying_types
         is_match = self._types.get(key)
         if is_match is None:
-            expression = self._expressions.get(patterns)
-            if expression is None:
-                expression = self._expressions[patterns] = _compile_patterns(patterns)
-            spellings = (
-                text for ctype in (member.type, *member.underlying_types) for text in _spell_type(ctype)
+            wanted = self._spellings.get(patterns)
+            if wanted is None:
+                wanted = self._spellings[patterns] = _compile_patterns(patterns)
+            is_match = self._types[key] = any(
+                text in wanted
+                for ctype in (member.type, *member.underlying_types)
+                for text in _spell_type(ctype)
             )
-            is_match = self._types[key] = any(map(expression.match, spellings))
         return is_match
 
 
-def _compile_patterns(patterns: _Patterns) -> re.Pattern[str]:
-    return re.compile("|".join(translate(pattern.removeprefix(TYPE)) for pattern in patterns))
+def _compile_patterns(patterns: _Patterns) -> _Spellings:
+    texts = [pattern.removeprefix(TYPE) for pattern in patterns]
+    expressions = [translate(text) for text in texts if _WILDCARD.search(text)]
+    names = frozenset(text for text in texts if not _WILDCARD.search(text))
+    return _Spellings(names, re.compile("|".join(expressions)) if expressions else None)
 
 
 def _inner_places(place: Place) -> Iterator[Place]:
