@@ -19,6 +19,7 @@ from hypothesis import HealthCheck, settings
 
 from tests.harness import huge_pages, tools
 from tests.harness.command import ROOT, WITHOUT_CACHE
+from tests.harness.same_process import run_each_here
 
 SAME = settings(deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("same", SAME)
@@ -104,6 +105,18 @@ def _skip_missing_tools() -> Generator[None, None, None]:
         if reason is None:
             raise
         pytest.skip(reason)
+
+
+@pytest.fixture
+def own_processes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lets commands read C in processes of their own, as those of users do."""
+    monkeypatch.setattr("tests.harness.command.own_processes", True)
+
+
+@pytest.fixture
+def same_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Reads C in the process of the test: for tables of well-formed sources."""
+    monkeypatch.setattr("layoutlint.readers.processes.sandbox.run_each", run_each_here)
 
 
 @pytest.fixture

@@ -13,6 +13,8 @@ import pytest
 from tests.harness.command import run
 from tests.harness.damaged import ARRAY, INT, PTR, TYPEDEF, btf, btf_type, compile_object, patch, ring_of
 
+pytestmark = pytest.mark.usefixtures("own_processes")
+
 RULES = """
 [[rule]]
 id = "apart"

@@ -15,6 +15,8 @@ from layoutlint import files
 from tests.harness.command import run
 from tests.harness.damaged import compile_object
 
+pytestmark = pytest.mark.usefixtures("own_processes")
+
 SECONDS = 20
 """Far more than any of these take on a busy machine, and far less than for ever."""
 RULES = '[[rule]]\nid = "size"\nstruct = "ring"\nkind = "size"\nmax = 4096\nwhy = "a test"\n'

@@ -18,6 +18,8 @@ from layoutlint.commands.options import SingleValueCommand, takes_one_value
 from layoutlint.lint import run as run_lint
 from tests.harness.command import ROOT, run
 
+pytestmark = pytest.mark.usefixtures("own_processes")
+
 EXAMPLE = ROOT / "docs" / "example"
 
 

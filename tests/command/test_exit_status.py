@@ -14,6 +14,8 @@ import pytest
 from tests.harness.command import ROOT
 from tests.readers.elf.test_elf import tool
 
+pytestmark = pytest.mark.usefixtures("own_processes")
+
 KEPT = '[[rule]]\nid = "r"\nstruct = "q"\nkind = "together"\nfields = ["a", "b"]\nwhy = "w"\n'
 COMMANDS = {
     "version": ("--version",),

@@ -15,6 +15,8 @@ import pytest
 from tests.harness.command import ROOT
 from tests.harness.repository import commit, git, write
 
+pytestmark = pytest.mark.usefixtures("own_processes")
+
 RULES = '[[rule]]\nid = "apart"\nstruct = "s"\nkind = "separate"\nfields = [["a"], ["z"]]\nwhy = "w"\n'
 S = "struct s { long a; char pad[%d]; long z; };\n"
 COMMANDS = {

@@ -12,6 +12,8 @@ import pytest
 from tests.harness.command import ROOT, run
 from tests.readers.btf.btf_blob import LONG, STRUCT, blob, record, ring_of
 
+pytestmark = pytest.mark.usefixtures("own_processes")
+
 TOLD = "import atexit, sys; from layoutlint.__main__ import main; atexit.register(print, 'taken apart', file=sys.stderr); "
 ENDS = [
     # arguments, environment, exit status, whether the interpreter ends in its own way

@@ -1,4 +1,5 @@
-"""The real command in a process of its own, as its users run it."""
+"""The real command in a process of its own. Most runs read C in it; with the fixture `own_processes` they do all as those
+of users do."""
 
 from __future__ import annotations
 
@@ -15,6 +16,8 @@ from tests.harness.forks import LARGE, Forks
 ROOT = Path(__file__).resolve().parents[2]
 SECONDS = 120
 _KEPT = ("PATH", "HOME", "TMPDIR", "LD_LIBRARY_PATH", "PYTHONPATH")
+own_processes = False
+"""Whether runs read C in processes of their own, as those of users do (see same_process). The fixture of that name sets it."""
 WITHOUT_CACHE = {"LAYOUTLINT_NO_CACHE": "1"}
 """The environment of runs that neither use nor change the cache of whoever runs the tests."""
 
@@ -41,8 +44,8 @@ def run(
     is_own = any(name.startswith(("PYTHON", "LC_", "LANG")) for name in environment)  # what Python itself obeys when it starts
     if is_own or given is not None:
         return _valid(_start(words, cwd, {**kept, **environment}, seconds, given))
-    command = words[0] if words and words[0] in LARGE else ""
-    ended = _forks(os.getpid(), command).run(words, str(cwd), {**kept, **environment}, seconds)
+    libraries = LARGE.get(words[0], ()) if words else ()
+    ended = _forks(os.getpid(), libraries).run(words, str(cwd), {**kept, **environment}, seconds, own_processes)
     return _valid(subprocess.CompletedProcess(words, ended.status, ended.stdout.decode(), ended.stderr.decode()))
 
 
@@ -57,9 +60,9 @@ def _valid(ended: subprocess.CompletedProcess[str]) -> subprocess.CompletedProce
 
 
 @cache
-def _forks(process: int, command: str) -> Forks:
-    """A few for each process of pytest: one for each command that needs large libraries, and one for all others."""
-    return Forks(ROOT, command)
+def _forks(process: int, libraries: tuple[str, ...]) -> Forks:
+    """A few for each process of pytest: some for commands that need large libraries, and one for all others."""
+    return Forks(ROOT, libraries)
 
 
 def _start(

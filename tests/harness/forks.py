@@ -1,9 +1,9 @@
 """A process that has imported the command, and forks for every run: starting Python and importing take most of a short run.
 
-    python -m tests.harness.forks FD [COMMAND]    serves a Unix socket
+    python -m tests.harness.forks FD [LIBRARY...]    serves a Unix socket
 
-Arguments, folder and environment come in, the status goes out. It imports the large libraries that COMMAND needs, and no
-others: they multiply the memory that every fork copies.
+Arguments, folder and environment come in, the status goes out. It imports those LIBRARIES and no other
+large ones: they multiply the memory that every fork copies.
 """
 
 from __future__ import annotations
@@ -25,9 +25,11 @@ from typing import NoReturn
 
 _LARGEST = 1 << 20
 """Bytes of a request, whose arguments are names and options."""
+_OF_STORES = ("distributed", "duckdb", "pyarrow")
 LARGE = {
     "suggest": ("ortools",),
-    "survey": ("distributed", "duckdb", "pyarrow"),
+    "survey": _OF_STORES,
+    "history": _OF_STORES,
     "lsp": ("lsprotocol", "pygls"),
 }
 """The large libraries, by the command that needs them; other commands import them when they do."""
@@ -45,19 +47,23 @@ class Ended:
 class Forks:
     """The client's side; one run at a time."""
 
-    def __init__(self, root: Path, command: str = "") -> None:
+    def __init__(self, root: Path, libraries: tuple[str, ...] = ()) -> None:
         self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs:
             subprocess.run(
-                [sys.executable, "-m", "tests.harness.forks", str(theirs.fileno()), command],
+                [sys.executable, "-m", "tests.harness.forks", str(theirs.fileno()), *libraries],
                 cwd=root, pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL, check=True,
             )  # fmt: skip
 
-    def run(self, arguments: list[str], cwd: str, environment: dict[str, str], seconds: float) -> Ended:
-        """Raises TimeoutExpired, as subprocess.run does."""
+    def run(
+        self, arguments: list[str], cwd: str, environment: dict[str, str], seconds: float, own_processes: bool
+    ) -> Ended:
+        """Raises TimeoutExpired, as subprocess.run does. Without `own_processes`, the run reads C by itself (same_process)."""
         outputs = [os.memfd_create(name) for name in ("stdout", "stderr")]
         try:
-            request = json.dumps({"arguments": arguments, "cwd": cwd, "environment": environment})
+            request = json.dumps(
+                {"arguments": arguments, "cwd": cwd, "environment": environment, "own_processes": own_processes}
+            )
             self._socket.settimeout(seconds)
             socket.send_fds(self._socket, [os.fsencode(request)], outputs)
             child = int(self._socket.recv(64))
@@ -80,11 +86,11 @@ def _whole(descriptor: int) -> bytes:
         return file.read()
 
 
-def serve(number: int, command: str) -> None:
+def serve(number: int, libraries: list[str]) -> None:
     """Answers every request with the child's number, then with its status, until the client is gone."""
     if os.fork():
         os._exit(0)  # the server is no child of the client, which may look whether it has any
-    _prepare(command)
+    _prepare(libraries)
     gc.freeze()
     with socket.socket(fileno=number) as requests:
         while True:
@@ -102,7 +108,7 @@ def serve(number: int, command: str) -> None:
             requests.send(b"%d" % os.waitstatus_to_exitcode(status))
 
 
-def _prepare(command: str) -> None:
+def _prepare(libraries: list[str]) -> None:
     """Import what commands import when they need it, load libclang and parse the shipped rules: most of a short run.
 
     Runs with a cache parse the rules again, because what they are read from is not logged here.
@@ -112,14 +118,15 @@ def _prepare(command: str) -> None:
     from layoutlint.intent.toml import rule_file
     from layoutlint.readers.clang import libclang
 
-    others = {name for owner, names in LARGE.items() if owner != command for name in names}
+    importlib.import_module("tests.harness.same_process")
+    others = {name for names in LARGE.values() for name in names}.difference(libraries)
     for name in others:
         sys.modules[name] = None  # type: ignore[assignment]  # importing it fails
     for module in pkgutil.walk_packages(layoutlint.__path__, "layoutlint."):
         try:
             importlib.import_module(module.name)
         except ModuleNotFoundError as error:
-            if (error.name or "").partition(".")[0] not in {*others, *LARGE.get(command, ())}:
+            if (error.name or "").partition(".")[0] not in {*others, *libraries}:
                 raise
     for name in others:
         del sys.modules[name]
@@ -139,6 +146,10 @@ def _become(request: dict, outputs: list[int]) -> NoReturn:
     sys.stdout = io.TextIOWrapper(io.BufferedWriter(io.FileIO(1, "w", closefd=False)), encoding="utf-8")
     sys.stderr = io.TextIOWrapper(io.FileIO(2, "w", closefd=False), "utf-8", "backslashreplace", write_through=True)
     sys.argv = ["layoutlint", *request["arguments"]]
+    if not request["own_processes"]:
+        from tests.harness import same_process
+
+        same_process.install()
     from layoutlint.__main__ import main
 
     try:
@@ -148,4 +159,4 @@ def _become(request: dict, outputs: list[int]) -> NoReturn:
 
 
 if __name__ == "__main__":
-    serve(int(sys.argv[1]), sys.argv[2])
+    serve(int(sys.argv[1]), sys.argv[2:])

@@ -18,6 +18,8 @@ from tests.harness.command import ROOT, WITHOUT_CACHE
 from tests.harness.shown_examples import IDENTITY, examples, provide
 from tests.project.test_command_lines import LINES, PAGES
 
+pytestmark = pytest.mark.usefixtures("own_processes")
+
 
 @dataclass(frozen=True)
 class Run:

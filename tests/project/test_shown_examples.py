@@ -7,6 +7,8 @@ import pytest
 from tests.harness.command import ROOT
 from tests.harness.shown_examples import Example, examples, follow, unchecked_blocks
 
+pytestmark = pytest.mark.usefixtures("own_processes")
+
 GENERATED = {"cli.md", "json.md", "kinds.md"}
 PAGES = [ROOT / "README.md", *(page for page in sorted((ROOT / "docs").glob("*.md")) if page.name not in GENERATED)]
 EXAMPLES = [example for page in PAGES for example in examples(page) if not example.is_real]

@@ -15,6 +15,8 @@ from layoutlint.model.wanted import Wanted
 from layoutlint.readers import clang
 from tests.oracles.c_probe import compile_c, need
 
+pytestmark = pytest.mark.usefixtures("same_process")
+
 ALL = Wanted(everything=True)
 
 

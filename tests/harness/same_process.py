@@ -1,0 +1,37 @@
+"""Reading C in the process that wants it, as on systems that cannot fork: a fork for each unit copies some 1,800 pages, which
+takes longer than most units.
+
+Tests with the fixture `own_processes` (tests/conftest.py) do not: those of limits, of crashes, and of what one process hands
+to another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from layoutlint.readers.clang import limits
+from layoutlint.readers.processes import sandbox
+
+_run_each = sandbox.run_each
+
+
+def install() -> None:
+    """Do this in this process, for as long as it lives."""
+    sandbox.run_each = run_each_here
+
+
+def run_each_here(
+    work: Callable[[Any], Any], items: Sequence[Any], jobs: int, its: sandbox.Limits, patience: sandbox.Patience | None = None
+) -> Iterator[tuple[int, Any]]:
+    """Work within the limits of libclang here, and all other work in processes."""
+    if its is not limits.LIMITS or jobs > 1:
+        yield from _run_each(work, items, jobs, its, patience)
+        return
+    for number, item in enumerate(items):
+        limits.HAS_PROCESSES = False  # it would confine this process
+        try:
+            result = work(item)
+        finally:
+            limits.HAS_PROCESSES = True
+        yield number, result
