@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests.harness import huge_pages, tools
+from tests.harness import command, huge_pages, tools
 from tests.harness.command import ROOT, WITHOUT_CACHE
 from tests.harness.same_process import run_each_here
 
@@ -36,6 +36,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """Compile the package to bytecode, as installing it does: Python may be forbidden to, and each command that a
     test starts would then do it again."""
     os.environ |= WITHOUT_CACHE
+    command.own_processes = config.getoption("--exhaustive")
     if not hasattr(config, "workerinput"):
         compileall.compile_dir(str(ROOT / "layoutlint"), quiet=2)
 
@@ -110,13 +111,14 @@ def _skip_missing_tools() -> Generator[None, None, None]:
 @pytest.fixture
 def own_processes(monkeypatch: pytest.MonkeyPatch) -> None:
     """Lets commands read C in processes of their own, as those of users do."""
-    monkeypatch.setattr("tests.harness.command.own_processes", True)
+    monkeypatch.setattr(command, "own_processes", True)
 
 
 @pytest.fixture
 def same_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Reads C in the process of the test: for tables of well-formed sources."""
-    monkeypatch.setattr("layoutlint.readers.processes.sandbox.run_each", run_each_here)
+    """Reads C in the process of the test, for tables of well-formed sources, except where exhaustive tests run."""
+    if not command.own_processes:
+        monkeypatch.setattr("layoutlint.readers.processes.sandbox.run_each", run_each_here)
 
 
 @pytest.fixture

@@ -17,7 +17,8 @@ ROOT = Path(__file__).resolve().parents[2]
 SECONDS = 120
 _KEPT = ("PATH", "HOME", "TMPDIR", "LD_LIBRARY_PATH", "PYTHONPATH")
 own_processes = False
-"""Whether runs read C in processes of their own, as those of users do (see same_process). The fixture of that name sets it."""
+"""Whether runs read C in processes of their own, as those of users do (see same_process). The fixture of that name sets it,
+and `--exhaustive`."""
 WITHOUT_CACHE = {"LAYOUTLINT_NO_CACHE": "1"}
 """The environment of runs that neither use nor change the cache of whoever runs the tests."""
 

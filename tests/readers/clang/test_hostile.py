@@ -21,6 +21,8 @@ from layoutlint.readers.clang import parallel
 from layoutlint.readers.processes import sandbox
 from tests.harness.command import ROOT, run
 
+pytestmark = pytest.mark.usefixtures("own_processes")
+
 NO_END, NO_MEMORY = "libclang does not end within 2 s", "libclang gives up (it may take 512 MB of memory)"
 CRASH = "libclang crashes (Segmentation fault)"
 BOMB = "#define A(x) x x x x x x x x x x\n#define B(x) A(A(A(x)))\nB(B(B(int;)))\n"
