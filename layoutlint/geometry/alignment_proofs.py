@@ -100,6 +100,9 @@ class Proofs(Record):
             if self.has_uses:
                 yield reading
                 continue
+            if reading.uses is not None:
+                yield replace(reading, structs=(*reading.structs, *reading.uses))
+                continue
             names = frozenset(struct.name for struct in reading.structs if _has_open_alignment(struct))
             misplaced = partial(_constant, open_alignments(reading))
             readings, _ = self.read((reading.path,), Wanted(with_containers=names, misplaced=misplaced))

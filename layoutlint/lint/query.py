@@ -54,13 +54,16 @@ def with_all(wanted: Wanted, options: Options) -> Wanted:
 def with_surveyed(wanted: Wanted, names: Iterable[str]) -> Wanted:
     """Return a request for the structs with some names and patterns too, whether a rule names them or not.
 
-    If that is all structs, variables that prove alignments are requested as well: one reading is enough.
+    If that is all structs, or if all have names, what proves alignments is requested as well: one reading is
+    enough.
     """
     patterns = {name for name in names if is_pattern(name)}
     named = frozenset(names) - patterns
+    are_named = not patterns and not wanted.patterns
     return replace(
         wanted,
-        misplaced=open_alignments if _ALL in patterns else None,
+        misplaced=open_alignments if _ALL in patterns or are_named else None,
+        with_uses=are_named,
         names=wanted.names | named,
         patterns=tuple(sorted({*wanted.patterns, *patterns})),
         kernel=wanted.kernel - named - patterns,

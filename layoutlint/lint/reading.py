@@ -123,7 +123,7 @@ def add_comments(reading: Reading, options: ReadOptions) -> Reading:
 
 
 def _proofs(readings: list[Reading], wanted: Wanted, options: ReadOptions) -> Proofs:
-    has_uses = wanted.everything or wanted.misplaced is not None  # else few verdicts need them
+    has_uses = wanted.everything or (wanted.misplaced is not None and not wanted.with_uses)
     return Proofs(tuple(readings), has_uses, partial(inputs.read, options=options))
 
 

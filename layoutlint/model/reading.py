@@ -188,6 +188,8 @@ class Reading(Record, frozen=True):
     """`data` with one byte for each variable, if sizes are unknown and `data` has the largest."""
     misplaced: tuple[Field, ...] = ()
     """Variables at their addresses, as requested by `Wanted.misplaced`."""
+    uses: tuple[Struct, ...] | None = None
+    """What embeds `structs`, if that was requested beside them (`Wanted.with_uses`); None if not known."""
     missing_variables: tuple[MissingVariable, ...] = ()
     """Variables that were requested by name, and that the input does not have."""
     missing_headers: tuple[MissingHeader, ...] = ()

@@ -35,6 +35,9 @@ class Wanted(Record, frozen=True):
     misplaced: Callable[[Reading], frozenset[tuple[int, int]]] | None = None
     """Returns sizes and alignments of structs in bytes, for a reading: variables of that size at other
     addresses are requested."""
+    with_uses: bool = False
+    """Whether what embeds the named structs is requested too, as `Reading.uses`: it proves alignments.
+    DWARF has it, unless there are too many names for one reading."""
     unless: tuple[tuple[str, Callable[[Reading], bool]], ...] = ()
     """Names and patterns, each with a function that returns whether a reading makes them unnecessary."""
 
@@ -56,6 +59,12 @@ class Wanted(Record, frozen=True):
             or self.matches(struct.name)
             or not self.names.isdisjoint(struct.aliases)
         )
+
+    def includes(self, struct: Struct) -> bool:
+        """Return whether a struct is requested, also by its annotations or its file."""
+        if self.wants(struct) or (self.annotated and struct.annotations):
+            return True
+        return struct.source is not None and self.is_declared_in(struct.source.file)
 
     def wants_arrays(self, reading: Reading) -> bool:
         """Return whether the variables that are arrays are requested from an input."""

@@ -24,19 +24,24 @@ def read_elf(image: Image, wanted: Wanted, options: ReadOptions) -> Reading:
     Units in other languages than C are skipped and counted in the notes. A damaged unit, or one whose file is
     missing, becomes an Unread, and the rest is read. Raises ReadError if nothing can be read.
     """
-    with closing(_collect(image, wanted, options)) as collector:
+    gives_uses = wanted.with_uses and not (wanted.everything or wanted.with_containers or are_many(wanted))
+    containers = wanted.names if gives_uses else wanted.with_containers
+    to_collect = replace(wanted, with_containers=containers, with_uses=gives_uses)
+    with closing(_collect(image, to_collect, options)) as collector:
+        structs = collector.selection.structs()
+        structs = _without_bit_fields(structs) if image.has_wide_bytes else structs
+        own = tuple(filter(wanted.includes, structs)) if gives_uses else structs
         return Reading(
             image.path,
             "dwarf",
             image.target,
-            _without_bit_fields(collector.selection.structs())
-            if image.has_wide_bytes
-            else collector.selection.structs(),
+            own,
             image.build_id,
             _unread_places(image.path, collector.unread),
             (*image.notes, *collector.notes(), *collector.selection.notes()),
             is_kernel=image.is_kernel,
             shuffled=collector.shuffled,
+            uses=tuple(struct for struct in structs if not wanted.includes(struct)) if gives_uses else None,
             names=collector.selection.names(),
             omissions=collector.omissions(),
         )

@@ -121,7 +121,8 @@ class _Worker:
         definitions = self._definitions.structs
         sent = len(definitions)
         sightings = tuple(_Sighting(self._definitions.number(s), s.origin, s.aliases) for s in result.structs)
-        return _Part(path, self._number, replace(result, structs=()), sightings, tuple(definitions[sent:]))
+        plain = replace(result, structs=(), uses=None)
+        return _Part(path, self._number, plain, sightings, tuple(definitions[sent:]))
 
 
 def _parts(bases: dict[str, str | None], names: Wanted, options: ReadOptions) -> Generator[_Part]:
