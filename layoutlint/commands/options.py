@@ -276,7 +276,7 @@ build_option = click.option(
     "--build",
     metavar="DIR",
     callback=_build_flags,
-    help="Use the configuration and headers of this kernel build.",
+    help="Use the headers or compile_commands.json of this build.",
 )
 
 

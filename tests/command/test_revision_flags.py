@@ -66,11 +66,14 @@ def test_without_them_nothing_is_found(tmp_path):
 
 
 @pytest.mark.exhaustive
-def test_a_named_database(tmp_path):
-    top = repository(tmp_path, place="out/flags.json")
-    code, sizes, notes = compare(top, "--git", "HEAD~2..HEAD~1", "s.h", "--compile-commands", "../out/flags.json", cwd=top / "src")
+@pytest.mark.parametrize(("place", "words"), [
+    ("out/flags.json", ("--compile-commands", "../out/flags.json")), ("out/compile_commands.json", ("--build", "../out")),
+])  # fmt: skip
+def test_a_named_database(tmp_path, place, words):
+    top = repository(tmp_path, place=place)
+    code, sizes, notes = compare(top, "--git", "HEAD~2..HEAD~1", "s.h", *words, cwd=top / "src")
     assert (code, sizes["s"]) == (1, [80, 24]), notes
-    assert "HEAD~1: flags from ../out/flags.json" in notes
+    assert f"HEAD~1: flags from ../{place}" in notes
 
 
 def test_a_database_of_the_revision_comes_first(tmp_path):

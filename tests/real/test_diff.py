@@ -16,9 +16,17 @@ from tests.harness.command import run
 pytestmark = pytest.mark.real
 
 
-@cache
-def compare(old: Path, new: Path, *words: str) -> dict[str, Any]:
-    return json.loads(run("diff", old, new, *words, "--format", "json", seconds=600).stdout)
+@pytest.fixture(scope="module")
+def compare(tmp_path_factory):
+    """Compares two inputs once, and reads each input once: a tree of headers takes half a minute."""
+    kept = str(tmp_path_factory.mktemp("cache"))
+
+    @cache
+    def diff(old: Path, new: Path) -> dict[str, Any]:
+        done = run("diff", old, new, "--format", "json", seconds=600, XDG_CACHE_HOME=kept)
+        return json.loads(done.stdout)
+
+    return diff
 
 
 def struct(found: dict[str, Any], name: str) -> dict[str, Any]:
@@ -27,7 +35,7 @@ def struct(found: dict[str, Any], name: str) -> dict[str, Any]:
 
 
 @pytest.fixture
-def found(kernel):
+def found(kernel, compare):
     return compare(kernel("next"), kernel("newest"))
 
 
@@ -66,7 +74,7 @@ def test_a_kernel_is_as_it_is(kernel, name):
     assert (done.returncode, done.stdout) == (0, "")
 
 
-def test_less_is_stated_and_nothing_changed(kernel, tmp_path):
+def test_less_is_stated_and_nothing_changed(kernel, compare, tmp_path):
     """BTF against DWARF of one build: what BTF does not state is not compared, and nothing else differs."""
     objcopy = tools.need("objcopy")
     blob = tmp_path / "kernel.btf"
@@ -78,7 +86,7 @@ def test_less_is_stated_and_nothing_changed(kernel, tmp_path):
     assert "read from dwarf before and btf now" in found["notes"]
 
 
-def test_header_trees(kernel):
+def test_header_trees(kernel, compare):
     found = compare(kernel("next-headers"), kernel("newest-headers"))
     changed = struct(found, "address_space")
     assert [each["path"] for each in changed["moved"] if each["path"] == "i_mmap_rwsem"] == ["i_mmap_rwsem"]
@@ -86,7 +94,7 @@ def test_header_trees(kernel):
     assert worse == {"address-space-i-mmap-apart-from-rwsem", "tcp-congestion-fast-path-one-line"}
 
 
-def test_private_headers_are_in_no_header_package(kernel):
+def test_private_headers_are_in_no_header_package(kernel, compare):
     """The rule on `pcpu_chunk` of mm/percpu-internal.h is neither compared in silence nor a change against a vmlinux."""
     found = compare(kernel("next-headers"), kernel("newest-headers"))
     reasons = {each["struct"]: each["reason"] for each in found["idle_rules"] if not each["is_excluded"]}

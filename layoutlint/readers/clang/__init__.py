@@ -22,11 +22,15 @@ def read(path: str, wanted: Wanted, options: ReadOptions) -> Reading:
     """Return the requested structs of a C header or source, a folder, a compilation database, or a kernel
     tree.
 
-    `options` has compiler flags; `O=FOLDER` among them names the build folder of a kernel source tree. Raises
-    ReadError if there is no C, the kernel is not configured, or nothing can be parsed.
+    `options` has compiler flags; `O=FOLDER` among them names the build folder: of a kernel source tree, or of
+    another project, whose compile_commands.json can be there. Raises ReadError if there is no C, the kernel
+    is not configured, or nothing can be parsed.
     """
     build, flags = kernel.build_folder(response_files.expand(options.flags, os.getcwd()))
     options = replace(options, flags=flags)
+    if build is not None and options.compile_commands is None:
+        database = os.path.join(build, compdb.NAME)
+        options = replace(options, compile_commands=database if files.is_file(database) else None)
     if files.is_folder(path):
         reading = _read_folder(path, build, wanted, options)
         return replace(reading, names=_names_below(path)) if wanted.names_only else reading
