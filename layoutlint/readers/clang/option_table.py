@@ -195,7 +195,8 @@ _DOUBTS = tuple((re.compile(flag, re.VERBOSE), names, machine) for flag, names, 
     (r"-Ofast | -f(?:no-)?(?:fast-math|math-errno|finite-math-only|signed-zeros|trapping-math"
      r"|associative-math"
      r"|reciprocal-math|unsafe-math-optimizations|rounding-math|signaling-nans|single-precision-constant"
-     r"|cx-limited-range|cx-fortran-rules|honor-nans|honor-infinities|approx-func) | -fexcess-precision=\w+"
+     r"|cx-limited-range|cx-fortran-rules|honor-nans|honor-infinities|approx-func)"
+     r"| -fexcess-precision=(?!(?:standard|fast)$)\w+"
      r"| -ffp-(?:model|contract|eval-method|exception-behavior)=\w+ | -mgeneral-regs-only "
      r"| -fdenormal-fp-math=.*",
      rf"{_MATH}|{_EVALUATION}", _EVERY),
