@@ -312,13 +312,16 @@ def _broken(path: str, name: str, pack: Pack, settings: Options) -> tuple[str, .
 
 FIXES = Path(__file__).resolve().parents[2] / "fixtures" / "upstream_fixes"
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "upstream.md"
+BEFORE = ("before", "after", "before")
+NEW = ("reconstructed-before", "reconstructed", "reconstructed")
+"""A patch that adds the fields of the rule: `suggest` gets the order that the patch gives them."""
 MAILS = (
-    # the struct, its pack, the mail: the fixtures have it before and after the change
-    ("address_space", "kernel/fs", "fs/address_space: move i_mmap_rwsem to mitigate a false sharing with i_mmap"),
-    ("pcpu_chunk", "kernel/percpu", "percpu-internal/pcpu_chunk: re-layout pcpu_chunk structure to reduce false sharing"),
-    ("optimistic_spin_node", "kernel/locking", "locking/osq_lock: Avoid false sharing in optimistic_spin_node"),
-    ("rw_semaphore", "kernel/locking", "locking/rwsem: Optimize rwsem structure for uncontended lock acquisition"),
-    ("futex_state", "kernel/tp-futex", "TP-futex: Group readers together in wait queue (its fields are new)"),
+    # the struct, its pack, the mail, the fixtures: before the change, after it, and the order that `suggest` gets
+    ("address_space", "kernel/fs", "fs/address_space: move i_mmap_rwsem to mitigate a false sharing with i_mmap", BEFORE),
+    ("pcpu_chunk", "kernel/percpu", "percpu-internal/pcpu_chunk: re-layout pcpu_chunk structure to reduce false sharing", BEFORE),
+    ("optimistic_spin_node", "kernel/locking", "locking/osq_lock: Avoid false sharing in optimistic_spin_node", BEFORE),
+    ("rw_semaphore", "kernel/locking", "locking/rwsem: Optimize rwsem structure for uncontended lock acquisition", BEFORE),
+    ("futex_state", "kernel/tp-futex", "TP-futex: Group readers together in wait queue (new fields, in upstream's order)", NEW),
 )  # fmt: skip
 KERNELS = (
     # the struct before the change, a name in tests.real.kernels
@@ -330,11 +333,11 @@ def mail_rows() -> Iterator[Row]:
     """Yield the rows of the structs that the first rules are about, as the fixtures have them."""
     from layoutlint.lint.reordering import Request, suggest  # imports the solver
 
-    for name, pack_name, title in MAILS:
+    for name, pack_name, title, fixtures in MAILS:
         pack = rule_file.shipped_pack(pack_name)
         pack = replace(pack, rules=tuple(replace(rule, when=ALWAYS) for rule in pack.rules))
-        paths = [str(FIXES / f"{name}-{word}.c") for word in ("before", "after")]
-        found = suggest(paths[0], Request(name, effort=EFFORT, is_forced=True), (pack,), (), options())
+        *paths, given = (str(FIXES / f"{name}-{word}.c") for word in fixtures)
+        found = suggest(given, Request(name, effort=EFFORT, is_forced=True), (pack,), (), options())
         before, after = (find_struct(Source("", path), name, (), (), options()) for path in paths)
         yield Row(name, title, found, change_of(before, after, _broken(paths[1], name, pack, options())))
 

@@ -29,13 +29,22 @@ def test_a_case_beside_the_change_of_upstream(tmp_path, name, state, moves, size
 
 @pytest.mark.exhaustive
 def test_the_first_rules_need_no_more_moves_than_upstream():
+    """Upstream's order of the new fields of `futex_state` breaks the rule: there, keeping it at no more bytes counts."""
     page = suggestions.PAGE.read_text()
+    broken = {}
     for row in suggestions.mail_rows():
         assert row.state in ("order", "addition"), row
-        assert row.moves <= row.upstream.moved, row
         assert row.size <= max(row.upstream.after, row.upstream.before), row
-        assert not row.upstream.broken, row
+        kept = {each.rule.id for each in (row.addition or row.found).rules if each.after.outcome is Outcome.KEPT}
+        failing = {each.rule.id for each in row.found.rules if each.before.outcome is not Outcome.KEPT}
+        assert failing, row
+        assert failing <= kept, row
+        if row.upstream.broken:
+            broken[row.name] = set(row.upstream.broken) - kept
+        else:
+            assert row.moves <= row.upstream.moved, row
         assert f"{row}\n" in page
+    assert broken == {"futex_state": set()}
 
 
 @pytest.mark.real

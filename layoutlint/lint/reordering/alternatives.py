@@ -22,9 +22,9 @@ from layoutlint.suggestion.limits import Limit
 from layoutlint.suggestion.result import Alternative, RuleOutcome
 from layoutlint.suggestion.search import Aim, Task, task_of_one
 
-_EFFORT = 1.0
+_EFFORT = 0.4
 """The most work for each aim of each alternative."""
-_SMALL_EFFORT = 0.25
+_SMALL_EFFORT = 0.2
 """The same where several members are aligned, because there are many choices."""
 _MOST_MEMBERS = 12
 """The most members whose alignment is tried."""
@@ -139,7 +139,7 @@ class _Trial(Record, frozen=True):
             return
         build, candidate = task_of(arrangement, ruled)
         task = _without_move_of(padding, task_of_one(replace(build, limits=limits), _AIMS))
-        solution, after = solve(task, [[candidate]], effort)
+        solution, after = solve(task, [[candidate]], effort, explains=False)
         if not solution.order:
             return
         pairs = zip(self.each.ruled, after[0][0], strict=True)

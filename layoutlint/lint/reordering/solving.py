@@ -13,6 +13,8 @@ from layoutlint.suggestion.program import unmoved_units
 from layoutlint.suggestion.result import Move
 from layoutlint.suggestion.search import Aim, BuildTask, Reached, Search, Solution, Task, task_of_one
 
+_FEW = 30
+"""The most units for which the search needs no order to start from, if nothing must be explained."""
 _MOST_TRIES = 20
 """How many orders are tried that keep what the search knows of the rules, and not the rules."""
 
@@ -21,15 +23,20 @@ Judges = Sequence[Sequence[Candidate]]
 """For each build of a task those that judge an order: itself, and builds that are searched alike."""
 
 
-def solve(task: Task, judges: Judges, effort: float) -> tuple[Solution, list[list[list[Verdict]]]]:
+def solve(
+    task: Task, judges: Judges, effort: float, explains: bool = True
+) -> tuple[Solution, list[list[list[Verdict]]]]:
     """Return an order that the rules themselves keep, with the verdicts of all judges on it.
 
     Orders that break rules which the search cannot state are excluded. If none is left, nothing is known.
+    If no order keeps all rules, the solution has the contradiction and a compromise if it `explains`.
     """
-    task = _choose_start(task, [own[0] for own in judges], effort)
+    if explains or len(task.order.members) > _FEW:
+        task = _choose_start(task, [own[0] for own in judges], effort)
     contradiction: Solution | None = None
     for _ in range(_MOST_TRIES):
-        solution = Search(task, effort).run()
+        search = Search(task, effort)
+        solution = search.run() if explains else search.strict()
         if solution.state == "infeasible":
             if not task.has_excluded:
                 contradiction = solution
