@@ -198,6 +198,7 @@ def _apt_options(release: str, architecture: str = "amd64") -> list[str]:
         "APT::Architectures": architecture,
         "Acquire::Languages": "none",
         "Dir::State::Lists": str(state / "lists"),
+        "Dir::State::Status": "/dev/null",  # what this machine has installed, maybe from an archive that is not asked
         "Dir::Cache": str(state / "cache"),
         "Dir::Etc::SourceList": str(sources),
         "Dir::Etc::SourceParts": "/dev/null",
