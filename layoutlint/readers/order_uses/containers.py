@@ -25,6 +25,9 @@ _COMPOUND = re.compile(
     rb"\(\s*+(?:const\s++)?(?:(?:struct|union)\s++)?(\w++)\s*+(?:\[[^\]\n]*+\]\s*+)?\)\s*+\{"
 )
 _AGGREGATE = re.compile(r"\b(?:struct|union)\b[^;{}=]*$")
+_ARRAY_TYPEDEF = re.compile(
+    rb"\btypedef\s++(?:const\s++)?(?:(?:struct|union)\s++)?(\w++)\s++(\w++)\s*+((?:\[[^\]\n]*+\]\s*+)++);"
+)
 _NEAR = 100
 _STEP = re.compile(r"\[[^\]]*\]|\.?(\w+)")
 _FIXED = re.compile(r"\b(?:__packed|packed|PACKED)\b")
@@ -131,8 +134,20 @@ def may_initialise(data: bytes, containers: Mapping[str, Sequence[Container]]) -
     """Return whether a text seems to have initialisers of containers."""
     if not containers:
         return False
+    if next(_array_typedefs(data, containers), None) is not None:
+        return True
     names = _initialised_names(data, containers)
     return _VALUE_OF_BODY.search(data) is not None or next(names, None) is not None
+
+
+def _array_typedefs(
+    data: bytes, containers: Mapping[str, Sequence[Container]]
+) -> Iterator[tuple[str, str, int]]:
+    """Yield the typedefs of arrays of containers in a text: name, container, dimensions."""
+    for match in _ARRAY_TYPEDEF.finditer(data) if b"typedef" in data else ():
+        name = match[1].decode("latin-1")
+        if name in containers:
+            yield match[2].decode("latin-1"), name, match[3].count(b"[")
 
 
 def _initialised_names(data: bytes, containers: Mapping[str, Sequence[Container]]) -> Iterator[str]:
@@ -160,6 +175,9 @@ def find_uses(
         keyword = "" if containers[name][0].is_typedef else r"(?:struct|union)\s+"
         for value in initialisers.find(code, rf"\b{keyword}{re.escape(name)}\b"):
             yield from values.uses(name, value)
+    for alias, name, dims in _array_typedefs(code.text.encode("latin-1"), containers):
+        for value in initialisers.find(code, rf"\b{re.escape(alias)}\b"):
+            yield from values.uses(name, value._replace(dims=value.dims + dims))
     bodies = {each.end: each for own in containers.values() for each in own if each.file == code.path}
     for end, each in bodies.items():
         for value in initialisers.variables(code, end):
@@ -185,15 +203,15 @@ class _Values:
             if (line := initialisers.included_line(self._code, value)) is not None:
                 yield Unresolved(line, f"what a file that an initialiser of `{name}` includes sets")
                 continue
+            bare: list[Element] = []
             for start, end, dims in initialisers.array_values(self._code, value):
-                if self._code.text[start] == "{" and dims:
-                    continue
-                if self._code.text[start] == "{":
-                    runs = initialisers.runs(self._code, start)
-                else:
-                    runs = [[initialisers.element_at(self._code, start, end)]]
-                for run in runs:
-                    yield from self._find_uses(name, run, pending)
+                if self._code.text[start] != "{":
+                    bare.append(initialisers.element_at(self._code, start, end))
+                elif not dims:
+                    for run in initialisers.runs(self._code, start):
+                        yield from self._find_uses(name, run, pending)
+            if bare:  # values for the parts of elements, whose braces are left out
+                yield from self._find_uses(name, sorted(bare), pending)
 
     def _find_uses(
         self, name: str, run: Sequence[Element], pending: list[tuple[str, Initialiser]]

@@ -370,6 +370,11 @@ USES = [
     ("struct ring *g(void)\n{\n\treturn (struct ring *)w;\n}", "unclear 3 first: link"),
     ("struct disk { struct ring ring; } __attribute__((packed));", "fixed-container 1 all:"),
     ("struct memory { struct ring ring; };", None),
+    ("struct outer { int n; struct ring ring; };\ntypedef struct outer two[2];\ntwo o = { { 1, { { 0, 0 }, 1 } } };",
+     "positional-initialiser 3 order start: link head"),
+    ("struct outer { int n; struct ring ring; };\ntypedef struct outer two[2];\ntwo o = { { 1, { .head = 1 } } };", None),
+    ("struct outer { int n; struct ring ring; };\nstruct outer o[2] = { 1, 0, 0, 1 };", "positional-initialiser 2 order:"),
+    ("struct outer { int n; struct ring ring; };\nstruct outer o[2] = { 1 };", None),
     # what Linux does: marks in pointers, tagged unions, objects behind objects, stacks, members that are called as functions
     (function_text("r = (void *)r + RING_MARK; g((struct other *) r);"), "unclear 4 all: note"),
     (function_text("g((struct other *) r);"), "struct-cast 4 all:"),
