@@ -12,9 +12,9 @@ class Slot(NamedTuple):
 
     kind: Literal["variable", "parameter", "result", "field"]
     name: str
-    """The variable and its file, the function, or the struct and the field."""
+    """The variable and its file if other files cannot name it, the function, or the struct and the field."""
     number: int
-    """The line of the variable, or the position of the parameter."""
+    """The line of the variable, or the position of the parameter; else 0."""
 
 
 class Term(NamedTuple):

@@ -115,6 +115,10 @@ class FlowWalker:
     def _variable_slot(self, declaration: Cursor) -> Slot:
         if declaration.kind == syntax.PARAMETER and declaration.data[0] in self._parameters:
             return Slot("parameter", self._function, self._parameters[declaration.data[0]])
+        is_inside = self._lib.clang_getCursorSemanticParent(declaration).kind == syntax.FUNCTION
+        is_static = self._lib.clang_Cursor_getStorageClass(declaration) == syntax.STATIC
+        if not is_inside and not is_static:  # one variable for all units, whichever declaration is named
+            return Slot("variable", libclang.spelling(self._lib, declaration), 0)
         file, line = self._names.file(declaration)
         return Slot("variable", f"{libclang.spelling(self._lib, declaration)} {file}", line)
 

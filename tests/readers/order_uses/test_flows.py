@@ -80,6 +80,8 @@ CASES = [
      "void *g[4];\nvoid f(struct s *p) { g[1] = p; } long h(void) { struct s *q = g[1]; return q->b; }"),
     ("an initial value", "struct s o; struct k k = { .priv = &o };\nlong f(void) { struct h *q = k.priv; return q->b; }", "struct-cast",
      "struct s o; struct k k = { .priv = &o };\nlong f(void) { struct s *q = k.priv; return q->b; }"),
+    ("a variable of several files", "extern void *x; void f(struct s *p) { x = p; }\nvoid *x; long h(void) { struct h *q = x; return q->b; }", "struct-cast",
+     "extern void *x; void f(struct s *p) { x = p; }\nvoid *x; long h(void) { struct s *q = x; return q->b; }"),
     ("a pointer to a function", "long g(void *v) { return ((struct h *)v)->b; }\nlong f(struct s *p) { long (*q)(void *) = g; return q(p); }", "struct-cast",
      "long g(void *v) { return ((struct s *)v)->b; }\nlong f(struct s *p) { long (*q)(void *) = g; return q(p); }"),
     ("a table of functions", "long g(void *v) { return ((struct h *)v)->b; }\nstruct { long (*get)(void *); } o = { .get = g }; long f(struct s *p) { return o.get(p); }",
