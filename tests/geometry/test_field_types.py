@@ -9,8 +9,9 @@ import pytest
 
 from layoutlint.geometry.field_types import TYPE, Finder
 from layoutlint.geometry.layout import Layout
+from layoutlint.model.ctype import CType
 from layoutlint.model.reading import ReadOptions
-from layoutlint.model.structs import Struct
+from layoutlint.model.structs import Field, Struct
 from layoutlint.model.wanted import Wanted
 from layoutlint.readers.dispatch import read
 from tests.intent.annotations.test_vehicles import make
@@ -166,3 +167,13 @@ def test_places_are_those_of_paths(struct):
         for place in finder.find_fields(layout, type_names(patterns)):
             known = next(p for p in layout.walk_fields() if p.path == place.path)
             assert (place.bit_offset, place.bit_size, place.field) == (known.bit_offset, known.bit_size, known.field)
+
+
+@pytest.mark.parametrize(("pattern", "is_match"), [
+    ("lock_t", True), ("lock", False), ("l?ck_t", True), ("l?_t", False), ("lock_[st]", True), ("lock_[!t]", False), ("*_t", True),
+    ("*_s", False),
+])  # fmt: skip
+def test_patterns_are_those_of_fnmatch(pattern, is_match):
+    lock = Field("a", CType("lock_t"), 0, 32)
+    for patterns in ([pattern], ["other", pattern, "x*"]):
+        assert Finder().matches(lock, type_names(patterns)) is is_match
