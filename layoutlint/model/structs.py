@@ -131,6 +131,8 @@ def fields_in_braces(fields: tuple[Field, ...], prefix: str = "") -> Iterator[tu
 
 ANNOTATION = "layoutlint:"
 """The prefix of annotations, in attributes and comments (docs/annotations.md)."""
+ANNOTATION_NAME = ANNOTATION.removesuffix(":")
+"""What a text with annotations has, also where the colon was forgotten."""
 
 
 class Annotation(Record, frozen=True, gc=False):

@@ -9,15 +9,32 @@ from collections.abc import Iterator
 from layoutlint import files
 from layoutlint.intent.annotations.syntax import without_reason
 from layoutlint.intent.c_comments import AttachedComment, Text
+from layoutlint.judgement.rule import ACCESSES
+from layoutlint.kinds import KINDS
 from layoutlint.model.reading import InputText, Reading, Unread
 from layoutlint.model.record import Record, field, replace
-from layoutlint.model.structs import ANNOTATION, Annotation, Field, Source, Stray, Struct, fields_in_braces
+from layoutlint.model.structs import (
+    ANNOTATION,
+    ANNOTATION_NAME,
+    Annotation,
+    Field,
+    Source,
+    Stray,
+    Struct,
+    fields_in_braces,
+)
 
 _LARGEST = 1 << 24
 """Bytes of a C file; the largest of Linux, a generated header of registers, has 22 million characters."""
 _SUFFIXES = (".c", ".h")
 # Up to the next annotation, an empty line, or a parameter of kernel-doc.
 _ANNOTATION = re.compile(rf"{ANNOTATION}((?:(?!{ANNOTATION}|\n\s*(?:\n|@)).)*)", re.DOTALL)
+_KIND_WORDS = "|".join(KINDS).replace("-", "[-_]")
+_ACCESS_WORDS = "|".join(ACCESSES).replace("-", "[-_]")
+# Prose goes on with other words.
+_WITHOUT_COLON = re.compile(
+    rf"\s*({ANNOTATION_NAME}\s+(?::\s*)?(?:(?:{_KIND_WORDS})\s*\(|(?:{_ACCESS_WORDS})\b(?!\s+\w)|ignore\s*\[)[^\n]*)"
+)
 
 
 class Sources(Record):
@@ -33,7 +50,7 @@ class Sources(Record):
         """Return the path and text of a file that an input names; None if missing, or without annotations."""
         if file not in self._texts:
             path, content = self._read(file)
-            is_annotated = ANNOTATION.encode() in content
+            is_annotated = ANNOTATION_NAME.encode() in content
             self._texts[file] = (path, Text(content.decode("utf-8", "replace"))) if is_annotated else None
         return self._texts[file]
 
@@ -183,7 +200,9 @@ def _annotations(
             path
             for _, path, _ in sorted(candidate for candidate in candidates if candidate[2] in (lines or ()))
         ]
-        for text in annotations_in(attached.comment.text):
+        comment = attached.comment.text
+        slip = _WITHOUT_COLON.match(comment)
+        for text in (slip[1],) if slip else annotations_in(comment):
             yield from (Annotation(path, text, source) for path in paths)
 
 

@@ -6,7 +6,9 @@ import re
 from collections.abc import Iterator
 
 from layoutlint.model.record import Record
+from layoutlint.model.structs import ANNOTATION, ANNOTATION_NAME
 
+_WITHOUT_COLON = re.compile(rf"{ANNOTATION_NAME} (?:: ?)?(.*)")
 _WORD = re.compile(r"[A-Za-z][\w-]*")
 _IGNORE = re.compile(r"ignore\s*\[([^\[\]]*)\]\s*(.*)", re.DOTALL)
 _WHY = re.compile(r"(?:^|\s)--(?:\s+|$)")
@@ -54,6 +56,8 @@ class Meaning(Record, frozen=True):
 def parse(text: str) -> Meaning:
     """Parse the text after `layoutlint:`. Raises AnnotationError."""
     text = " ".join(text.split())
+    if slip := _WITHOUT_COLON.fullmatch(text):
+        raise AnnotationError(f"a colon is missing: write `{ANNOTATION} {slip[1]}`")
     match = _IGNORE.fullmatch(text)
     if match is not None:
         return Meaning(ignored=_parse_ignore(match[1], match[2]))

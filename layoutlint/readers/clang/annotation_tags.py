@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from layoutlint.model.structs import ANNOTATION, Annotation, Field, Source, fields_in_braces
+from layoutlint.model.structs import ANNOTATION, ANNOTATION_NAME, Annotation, Field, Source, fields_in_braces
 from layoutlint.readers.clang import libclang
 from layoutlint.readers.clang.diagnostics import Diagnostic
 from layoutlint.readers.clang.file_names import Places
 from layoutlint.readers.clang.libclang import Cursor
 
-_NEEDLE = ANNOTATION.encode()
+_NEEDLE = ANNOTATION_NAME.encode()
 _MACRO = b"LAYOUTLINT"
 """The prefix of the macros in layoutlint.h."""
 _RECORDS = (libclang.STRUCT, libclang.UNION)

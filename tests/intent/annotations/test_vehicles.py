@@ -124,6 +124,28 @@ def test_mistakes_are_told_with_their_places(comment, said, tmp_path):
     assert told == f"made.c:2: annotation of `a` of struct s: {said}\n"
 
 
+COLONS = [
+    # the comment of `a`, and what it seems to be with a colon; None for prose
+    ("layoutlint hot-write", "hot-write"),
+    ("layoutlint : cold -- seldom used", "cold -- seldom used"),
+    ("layoutlint hot_read, contended", "hot_read, contended"),
+    ("layoutlint no_straddle()", "no_straddle()"),
+    ("layoutlint ignore[s/size] why", "ignore[s/size] why"),
+    ("layoutlint cold storage", None),
+    ("layoutlint separates these", None),
+    ("see layoutlint hot-write", None),
+    ("layoutlinted: hot-write", None),
+]
+
+
+@pytest.mark.parametrize(("comment", "seeming"), COLONS)
+def test_a_forgotten_colon_is_a_mistake(comment, seeming, tmp_path):
+    done = check_text(tmp_path, f"struct s {{\n\tlong a; /* {comment} */\n\tlong b;\n}} s;\n")
+    mistake = f"made.c:2: annotation of `a` of struct s: a colon is missing: write `layoutlint: {seeming}`\n"
+    assert done.returncode == 2
+    assert done.stderr == mistake if seeming else "no rules apply" in done.stderr
+
+
 def test_two_annotations_that_contradict_each_other_name_both_places(tmp_path):
     text = "struct s {\n\t/* layoutlint: hot-read */\n\tlong a; /* layoutlint: hot-write */\n} s;\n"
     done = check_text(tmp_path, text)
