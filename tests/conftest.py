@@ -67,7 +67,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         config.hook.pytest_deselected(items=left)
         items[:] = chosen
     if wanted:
-        items.sort(key=lambda item: item.get_closest_marker("real") is None)  # the longest first, so that none is left alone
+        items.sort(key=lambda item: [item.get_closest_marker(name) is None for name in ("long", "real")])
 
 
 def _sample(items: list[pytest.Item]) -> None:

@@ -42,6 +42,7 @@ def python(code: str, *arguments: str, **more: object) -> Command:
     return Command((sys.executable, "-c", code, *arguments), **more)  # type: ignore[arg-type]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("code", "private", "resident"),
     [

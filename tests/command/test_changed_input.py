@@ -69,6 +69,7 @@ SHRINKING = [
 ]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("words", SHRINKING, ids=" ".join)
 def test_a_file_that_shrinks(tree, words):
     done = run(tree, SHRINK, *words)

@@ -64,6 +64,7 @@ def test_text(tmp_path):
     assert "3 of 3 guesses, no function of the sources is known to use its fields; score" in text
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("words", "exit_status", "message"), [
     (("--uses", "gone.c", "--pack", "generic"), 2, "no such file or directory"),
     (("--uses", "g.c"), 2, "add `--pack generic`"),

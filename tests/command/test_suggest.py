@@ -118,6 +118,7 @@ SMALLEST = [
 ]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("body", "size"), SMALLEST)
 def test_the_smallest_size(tmp_path, body, size):
     made = document(tmp_path, f"struct ring {{\n {body}\n}};\n", "--smallest", rules="", name="s.h")
@@ -157,6 +158,7 @@ USES = [
 ]  # fmt: skip
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("use", "kind"), USES)
 def test_uses_of_the_order(tmp_path, use, kind):
     text = RING.replace("\tlong spare[8];\n", "").replace("[60]", "[4]")

@@ -210,6 +210,7 @@ USAGE = [
 ]  # fmt: skip
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("words", "message", "status"), USAGE)
 def test_usage_errors(tmp_path, words, message, status):
     done = suggest(tmp_path, *words)

@@ -56,6 +56,7 @@ def test_damaged_inputs_break_no_promise():
 FOUND = sorted(path.parent for path in cases.FOUND.glob("*/case.toml"))
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("folder", FOUND, ids=lambda folder: folder.name)
 def test_what_was_found_stays_fixed(folder):
     assert trial.run_alone(cases.load(folder)) == [], cases.what(folder)
@@ -111,6 +112,7 @@ FAULTS = [
 ]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("fault", "said"), FAULTS, ids=[fault.__name__ for fault, _ in FAULTS])
 def test_the_harness_sees_faults_of_the_program(fault, said, monkeypatch):
     monkeypatch.setattr(cli, "main", fault)

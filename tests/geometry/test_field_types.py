@@ -156,6 +156,7 @@ def test_fields(struct, patterns, fields):
     assert found == [p.path for p in Layout(struct).walk_fields() if p.path in found], "in declared order"
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("patterns", "own", "arrays"), ARRAYS)
 def test_arrays(struct, patterns, own, arrays):
     assert sorted(place.path for place in Finder().find_arrays(Layout(struct), type_names(patterns), own)) == arrays.split()

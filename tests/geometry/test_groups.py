@@ -74,6 +74,7 @@ def describe(folder: Path) -> dict[tuple[str, str], tuple[int, int, tuple[str, .
     return {key: (int(w[0]), int(w[1]), tuple(w[2:])) for key, w in zip(MEMBERS, words, strict=True)}
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", INPUTS)
 def test_every_input_shows_them(name, tmp_path):
     make, reader = INPUTS[name]

@@ -365,6 +365,7 @@ WITH_BASES = [
 ]  # fmt: skip
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("rule", WITH_BASES, ids=lambda rule: rule.__name__)
 @given(
     data=st.data(), judged=structs(), line_size=st.sampled_from([16, 32, 64, 128, 256]),
@@ -429,6 +430,7 @@ def size(world):
 WITHOUT_BASES = [order, adjacent, distance, offset, holes, size]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("rule", WITHOUT_BASES, ids=lambda rule: rule.__name__)
 @given(data=st.data(), judged=structs())
 @settings(max_examples=50)

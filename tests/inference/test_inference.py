@@ -181,6 +181,7 @@ def test_what_a_plain_store_counts(tmp_path, field, work, is_kernel, plain):
     assert weights["users"] == 1.0
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("text", "is_shared"), [
     ("_Thread_local struct s mine;", False),
     ("#define __percpu\nstruct t { struct s __percpu *each; };", False),

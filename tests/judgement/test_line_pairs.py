@@ -85,6 +85,7 @@ def test_is_what_the_addresses_of_objects_say(said, addresses, size, gap):
     assert ("shares a pair of lines with" if wrong else "share no pair of lines in any placement") in verdict.message
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("align", "offset", "outcome", "bases"), [
     # the struct of two words 64 bytes apart, inside of a container: its place is the container's plus the offset
     (128, 0, "broken", [0]),

@@ -27,6 +27,7 @@ def test_the_document_is_what_the_kinds_say():
     )
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("kind", "which"), EXAMPLES, ids=[f"{kind.name}-{which}" for kind, which in EXAMPLES])
 def test_an_example_is_judged_as_it_says(kind, which, tmp_path):
     example = getattr(kind.manual, which)

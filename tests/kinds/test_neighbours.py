@@ -58,6 +58,7 @@ def program(seed: int) -> tuple[str, dict[str, str]]:
     return "\n".join([*lines, f"int main(void) {{ {says} return 0; }}\n"]), words
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("flags", [(), ("-no-pie",), ("-gdwarf-4",), ("-g0",)], ids=lambda flags: " ".join(flags) or "pie")
 @pytest.mark.parametrize("seed", range(3))
 def test_it_says_what_a_running_program_says(tmp_path, seed, flags):
@@ -116,6 +117,7 @@ VERDICTS = [
 ]  # fmt: skip
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("declared", "keys", "outcomes", "message"), [c[1:] for c in VERDICTS], ids=[c[0] for c in VERDICTS])
 def test_verdicts(tmp_path, declared, keys, outcomes, message):
     report = judge(build(tmp_path, CODE), f"[variables]\n{declared}{RULE}{keys}\n")
@@ -275,6 +277,7 @@ ALONE = [
 ]  # fmt: skip
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("names", "keys", "outcome", "message"), [c[1:] for c in ALONE], ids=[c[0] for c in ALONE])
 def test_alone(tmp_path, names, keys, outcome, message):
     report = judge(build(tmp_path, LOCKS), f'{RULE}variables = ["{names}"]\nalone = true\n{keys}\n')
@@ -302,6 +305,7 @@ IN_ELEMENTS = [
 ]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("declared", "keys", "outcome"), IN_ELEMENTS)
 def test_parts_in_elements_of_arrays(tmp_path, declared, keys, outcome):
     report = judge(build(tmp_path, LOCKS), f"[variables]\n{declared}{RULE}{keys}\n")
@@ -310,6 +314,7 @@ def test_parts_in_elements_of_arrays(tmp_path, declared, keys, outcome):
     assert [f.verdict.outcome.value for f in (*report.findings, *report.kept_findings)] == [outcome]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("flags", [(), ("-no-pie",)], ids=["pie", "no-pie"])
 @pytest.mark.parametrize("seed", range(3))
 def test_elements_are_where_a_running_program_has_them(tmp_path, seed, flags):
@@ -383,6 +388,7 @@ STRIDES = [
 ]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("keys", "outcome", "message"), STRIDES, ids=[case[0] for case in STRIDES])
 def test_stride(tmp_path, keys, outcome, message):
     report = judge(build(tmp_path, LOCKS), f"{STRIDE}{keys}\n")

@@ -246,6 +246,7 @@ PADDING = {
 }
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("form", PADDING)
 def test_arrays_of_what_is_padded_elsewhere_are_so_by_choice(tmp_path, form):
     text, count = PADDING[form]

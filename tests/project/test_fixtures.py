@@ -49,6 +49,7 @@ def compile_object(path: str, folder: Path) -> Path:
     return made
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("path", FIXTURES)
 def test_what_it_says_is_found(path, monkeypatch, tmp_path):
     monkeypatch.chdir(ROOT)

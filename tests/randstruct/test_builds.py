@@ -65,6 +65,7 @@ MODES = [
 ]  # fmt: skip
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("config", "file", "mode"), [case[1:] for case in MODES], ids=[case[0] for case in MODES])
 def test_mode_and_seed_are_found(config, file, mode, tree):
     write(tree, "include/config/auto.conf", config)

@@ -74,6 +74,7 @@ def offsets(seed, folder):
     return [int(word) for word in re.findall(r"\.quad\s+(\d+)", listed)]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("kind", ["C", "DWARF"])
 @pytest.mark.parametrize("seed", SEEDS)
 def test_embedded_structs_stand_where_the_compiler_put_them(seed, kind, tmp_path):

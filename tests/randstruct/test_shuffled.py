@@ -132,6 +132,7 @@ def test_the_sign_stands_elsewhere(flags, then, plugin, tmp_path):
         assert [found[name]["outcome"] for name in STRUCTS] == OUTCOMES["full"]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("jobs", [1, 3])
 @pytest.mark.parametrize("modes", [("",), ("", "-fplugin-arg-randomize_layout_plugin-performance-mode")])
 def test_one_unit_of_many_says_it_among_its_entries(plugin, modes, jobs, tmp_path, monkeypatch):

@@ -99,6 +99,7 @@ def _truth(made: Path) -> tuple[int, ...]:
     return struct.unpack(f"<{len(content) // 4}I", content)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("name", "compiler", "form"), _cases())
 def test_what_is_known_is_true(name: str, compiler: str, form: str, tmp_path: Path) -> None:
     case = CASES[name]

@@ -40,6 +40,7 @@ def table(heading: str) -> list[tuple[str, ...]]:
     return [tuple(cell.strip() for cell in row) for row in rows(heading)]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("pack", PACKS, ids=lambda pack: pack.name)
 def test_every_rule_has_a_breaking_and_a_keeping_case(pack):
     (tried,) = cases.run([pack])

@@ -82,6 +82,7 @@ OFFSETS = [
 ]  # fmt: skip
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("fixture", "struct", "size", "offsets"), OFFSETS, ids=[case[0] for case in OFFSETS])
 def test_offsets(as_input, fixture, struct, size, offsets):
     found = layout(as_input(fixture), struct)
@@ -129,6 +130,7 @@ VERDICTS = [
 ]  # fmt: skip
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("fixture", "pack", "rule", "outcome", "bases", "total", "status"),
     [pytest.param(*case, id=f"{case[0]}: {case[2]}") for case in VERDICTS],
@@ -174,6 +176,7 @@ RATES = {
 }
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("fixture", "longs", "rate"),
     [(fixture, longs, rate) for fixture, rates in RATES.items() for longs, rate in enumerate(rates)],

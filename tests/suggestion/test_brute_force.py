@@ -77,6 +77,7 @@ def test_suggestions_are_the_best_of_all_orders(tmp_path):
 
 
 @pytest.mark.exhaustive
+@pytest.mark.long
 @pytest.mark.parametrize(("first", "count", "fewest", "most"), [(1000, 480, 2, 7), (5000, 20, 8, 9)])
 def test_suggestions_are_the_best_of_all_orders_of_more_structs(tmp_path, first, count, fewest, most):
     every = (make_specimen(seed, fewest, most) for seed in itertools.count(first))

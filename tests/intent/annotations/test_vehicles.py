@@ -67,6 +67,7 @@ def findings(*arguments: str, status: int = 1) -> list[tuple]:
     )  # fmt: skip
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("vehicle", [name for name in VEHICLES if name != "rule file" and "BTF" not in name])
 def test_the_same_intent_yields_the_same_findings(vehicle, tmp_path):
     told = findings(*VEHICLES[vehicle](tmp_path / "made.o"))
@@ -392,6 +393,7 @@ WITHOUT_RULES = {
 }  # fmt: skip
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("files", "path", "status", "said"), WITHOUT_RULES.values(), ids=WITHOUT_RULES)
 def test_annotations_anywhere_in_an_input_are_rules(tmp_path, files, path, status, said):
     include = ROOT / "layoutlint/include"

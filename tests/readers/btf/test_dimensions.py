@@ -102,6 +102,7 @@ PATHS = [
 ]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("declared", "path", "expected"), PATHS)
 def test_what_a_path_means(tmp_path, declared, path, expected):
     _, flat = both(tmp_path, f"struct s {{ {declared}; int behind; }} v;\n")

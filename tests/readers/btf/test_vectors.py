@@ -37,6 +37,7 @@ MEMBERS = [
 ]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("members", "sizes"), MEMBERS)
 def test_what_may_be_padded_has_no_size(tmp_path, members, sizes):
     path = compile_c("clang", TEXT.format(members), tmp_path / "s.o", "-c", "-g")

@@ -321,6 +321,7 @@ def test_the_first_flag_that_a_compiler_rejects(words, unknown, rejected):
 PRECOMPILED = ["cfg.h.pch", "cfg.h.gch", "cfg.pch", "cfg.h.pch/x"]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", PRECOMPILED)
 @pytest.mark.parametrize(
     "words", [("-include", "cfg.h"), ("--include=cfg.h",), ("-imacros", "cfg.h"), ("-Wp,-include,cfg.h",)]

@@ -156,6 +156,7 @@ def relocated_package(folder: Path) -> tuple[Path, tuple[str, ...]]:
     return lay(folder / "linux-headers-6.12-amd64", CONFIGURED | makefile), ()
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("layout", [plain_headers, with_build_link, with_o, build_folder, relocated_package])
 def test_kernel_trees(tmp_path, layout):
     path, flags = layout(tmp_path)
@@ -190,6 +191,7 @@ def rules(*whens: str, struct: str = "gone") -> str:
     return "".join(rule.format(struct, number, struct, when) for number, when in enumerate(whens))
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("whens", "is_sought"), SOUGHT)
 def test_what_no_rule_asks_of_a_tree_is_not_sought_in_it(tmp_path, whens, is_sought):
     path, _ = plain_headers(tmp_path)

@@ -84,6 +84,7 @@ LACKING = [
 ]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("more", "is_why"), LACKING)
 def test_what_no_text_defines_was_lost_to_no_error(tmp_path, more, is_why):
     reading = read(tmp_path, XFS | more, "mount", "lacking")

@@ -285,6 +285,7 @@ HOSTILE = [
 ]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("start", HOSTILE, ids=range(len(HOSTILE)))
 def test_hostile_text_takes_little_time(tmp_path, start):
     _, text, struct = read(tmp_path, "int a;\nint b;\n")

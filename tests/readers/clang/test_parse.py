@@ -57,6 +57,7 @@ typedef int fun(const char *, int);
 ATTRIBUTES = ["", "__attribute__((packed))", "__attribute__((aligned(128)))", "__attribute__((packed, aligned(4)))"]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("compiler", ["gcc", "clang"])
 @pytest.mark.parametrize("attributes", ATTRIBUTES)
 def test_sizes_and_offsets_are_the_compilers(tmp_path, compiler, attributes):

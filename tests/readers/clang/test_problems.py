@@ -66,6 +66,7 @@ def working_folder(tmp_path, monkeypatch):
     return tmp_path
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("text", "problem"), SPOILT, ids=[text for text, _ in SPOILT])
 def test_an_error_that_can_change_the_layout(working_folder, text, problem):
     (working_folder / "t.h").write_text(text)

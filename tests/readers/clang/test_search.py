@@ -107,6 +107,7 @@ CHOSEN = [
 ]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("name", "structs", "notes"), CHOSEN, ids=[name for name, _, _ in CHOSEN])
 def test_which_definition_of_a_kernel_is_taken(tmp_path, name, structs, notes):
     path, _ = plain_headers(tmp_path)

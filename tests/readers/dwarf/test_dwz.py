@@ -28,6 +28,7 @@ def share(folder: Path, version: int, *more: str) -> tuple[str, str]:
     return plain, str(folder / "dwz/first")
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("version", "more"), HOWS, ids=[f"{way[0]} {' '.join(way[1])}" for way in HOWS])
 def test_supplementary_files(tmp_path, version, more):
     plain, first = share(tmp_path, version, *more)

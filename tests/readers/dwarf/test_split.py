@@ -76,6 +76,7 @@ def test_object_files(ways):
         assert len(found.structs) >= count
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("maker", ["dwp", "llvm-dwp"])
 def test_packages(ways, tmp_path, maker):
     plain, split, version = ways
@@ -180,6 +181,7 @@ INDEXES = [
 ]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("index", "why"), [row[1:] for row in INDEXES], ids=[row[0] for row in INDEXES])
 def test_damaged_indexes(tmp_path, index, why):
     """The package is told of, and the .dwo files are read."""

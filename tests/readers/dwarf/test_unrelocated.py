@@ -169,6 +169,7 @@ DAMAGE = [
 ]  # fmt: skip
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("section", "key", "value", "reason"), DAMAGE)
 def test_a_header_that_is_damaged(tmp_path, section, key, value, reason):
     path = build_object(tmp_path, "gcc", "-gdwarf-5", "-fno-toplevel-reorder", is_linked=False)

@@ -101,6 +101,7 @@ except ReadError as error:
 """
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("sections", "claim", "held", "message"), [
     (1, 8 << 30, 8 << 20, "section .debug_info claims 8589934592 bytes, too many for a file of"),
     (1, 255 << 20, 8 << 20, "section .debug_info claims 267386880 bytes, more than "),

@@ -62,6 +62,7 @@ def show(path: Path, *options: str) -> tuple[int, str, str]:
 class TestDebugFile:
     PLACES = ("bin/one.debug", "bin/.debug/one.debug", "root/{bin}/one.debug", "root/.build-id/{id}.debug")
 
+    @pytest.mark.one_in(2)
     @pytest.mark.parametrize("place", PLACES)
     def test_is_found_and_says_what_the_program_said(self, tmp_path, place):
         program, _ = programs(tmp_path / "bin")
@@ -202,6 +203,7 @@ class TestSupplement:
         run_tool("dwz", *(["-5"] if request.param == 5 else []), "-m", "shared.debug", one, two, cwd=tmp_path / "bin")
         return one
 
+    @pytest.mark.one_in(2)
     @pytest.mark.parametrize("place", ["bin/shared.debug", "debug/{here}/bin/shared.debug", "debug/.build-id/{id}.debug"])
     def test_is_found(self, shared, tmp_path, place):
         with elf.open_elf(str(tmp_path / "bin/shared.debug")) as image:

@@ -55,6 +55,7 @@ def place_of(root: Path, program: Path, place: str) -> Path:
     return root / place.format(id=f"{build_id[:2]}/{build_id[2:]}", release=RELEASE)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("place", PLACES)
 def test_it_is_read_in_each_place(root, tmp_path, place):
     debug = move(tmp_path / "built/one", place_of(root, tmp_path / "built/one", place))

@@ -128,6 +128,7 @@ RUNS = [
 ]  # fmt: skip
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("arguments", "status", "part"), [case[1:] for case in RUNS], ids=[case[0] for case in RUNS])
 def test_command(arguments, status, part, tmp_path):
     (tmp_path / "odd.h").write_text(SOURCE)
