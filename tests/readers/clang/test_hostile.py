@@ -50,11 +50,11 @@ HOSTILE = [
         '#define X "/dev/zero"\n#include X\n',
         ["libclang reads /dev/zero, which is a pipe or a device"],
     ),
-    ("a pipe", '#include "pipe.h"\n', ["libclang reads {working_folder}/pipe.h, which is a pipe or a device"]),
+    ("a pipe", '#include "pipe.h"\n', ["libclang reads {here}/pipe.h, which is a pipe or a device"]),
     (
         "a pipe that is only asked for",
         '#if __has_include("pipe.h")\n#endif\n',
-        ["libclang reads {working_folder}/pipe.h, which is a pipe or a device"],
+        ["libclang reads {here}/pipe.h, which is a pipe or a device"],
     ),
     ("a macro that grows", BOMB, [NO_END, NO_MEMORY]),
     ("a huge initialiser", "int x[] = { [1 << 28] = 1 };\n", [NO_MEMORY, NO_END]),
