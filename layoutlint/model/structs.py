@@ -132,7 +132,8 @@ def fields_in_braces(fields: tuple[Field, ...], prefix: str = "") -> Iterator[tu
 ANNOTATION = "layoutlint:"
 """The prefix of annotations, in attributes and comments (docs/annotations.md)."""
 ANNOTATION_NAME = ANNOTATION.removesuffix(":")
-"""What a text with annotations has, also where the colon was forgotten."""
+ANNOTATION_MARKS = (ANNOTATION.encode(), f"{ANNOTATION_NAME} ".encode())
+"""One of them is in each text with annotations, also where a colon was forgotten."""
 
 
 class Annotation(Record, frozen=True, gc=False):

@@ -15,6 +15,7 @@ from layoutlint.model.reading import InputText, Reading, Unread
 from layoutlint.model.record import Record, field, replace
 from layoutlint.model.structs import (
     ANNOTATION,
+    ANNOTATION_MARKS,
     ANNOTATION_NAME,
     Annotation,
     Field,
@@ -50,7 +51,7 @@ class Sources(Record):
         """Return the path and text of a file that an input names; None if missing, or without annotations."""
         if file not in self._texts:
             path, content = self._read(file)
-            is_annotated = ANNOTATION_NAME.encode() in content
+            is_annotated = any(mark in content for mark in ANNOTATION_MARKS)
             self._texts[file] = (path, Text(content.decode("utf-8", "replace"))) if is_annotated else None
         return self._texts[file]
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from layoutlint.model.structs import ANNOTATION, ANNOTATION_NAME, Annotation, Field, Source, fields_in_braces
+from layoutlint.model.structs import ANNOTATION, ANNOTATION_MARKS, Annotation, Field, Source, fields_in_braces
 from layoutlint.readers.clang import libclang
 from layoutlint.readers.clang.diagnostics import Diagnostic
 from layoutlint.readers.clang.file_names import Places
 from layoutlint.readers.clang.libclang import Cursor
 
-_NEEDLE = ANNOTATION_NAME.encode()
 _MACRO = b"LAYOUTLINT"
 """The prefix of the macros in layoutlint.h."""
 _RECORDS = (libclang.STRUCT, libclang.UNION)
@@ -64,7 +63,7 @@ class Annotations:
 
     def _mentions(self, file: int | None) -> bool:
         if file not in self._mentioning:
-            self._mentioning[file] = _NEEDLE in self._contents(file)
+            self._mentioning[file] = mentions(self._contents(file))
         return self._mentioning[file]
 
     def _uses_macros(self, file: int | None) -> bool:
@@ -90,4 +89,4 @@ def mentions_annotations(lib: Any, unit: int, main: int | None) -> bool:
 
 def mentions(text: bytes) -> bool:
     """Return whether a file has annotations, or their macro."""
-    return _NEEDLE in text
+    return any(mark in text for mark in ANNOTATION_MARKS)

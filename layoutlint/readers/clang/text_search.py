@@ -14,7 +14,7 @@ from itertools import islice
 
 from layoutlint import files
 from layoutlint.accesses import State
-from layoutlint.model.structs import ANNOTATION_NAME
+from layoutlint.model.structs import ANNOTATION_MARKS
 from layoutlint.model.wanted import Wanted
 
 MOST_FILES = 60_000
@@ -58,7 +58,7 @@ _NO_NAMES = re.compile(
     re.DOTALL,
 )
 """Comments, array bounds, tags, and attributes or macros with arguments."""
-_ANNOTATION_MARKS = (ANNOTATION_NAME.encode(), b"LAYOUTLINT")
+_ANNOTATION_MARKS = (*ANNOTATION_MARKS, b"LAYOUTLINT")
 _WORD = re.compile(rb"[A-Za-z_]\w*")
 _AGGREGATE = re.compile(rb"\b(?:struct|union)\b")
 
