@@ -40,6 +40,8 @@ class FlowWalker:
         self._function = ""
         self._parameters: dict[int, int] = {}
         self._depth = 0
+        self.is_cut = False
+        """Whether something is nested too deeply to be walked."""
         self.flows = Flows()
 
     def function(self, cursor: Cursor) -> None:
@@ -93,6 +95,8 @@ class FlowWalker:
         self._depth += 1
         if self._depth <= _DEEPEST:
             self._walk_node(node)
+        else:
+            self.is_cut = True
         self._depth -= 1
 
     def _walk_node(self, node: Node) -> None:
@@ -154,7 +158,10 @@ class FlowWalker:
         """Walk an expression; return the addresses that it can be."""
         self._depth += 1
         try:
-            return self._walk_value(node) if self._depth <= _DEEPEST else []
+            if self._depth <= _DEEPEST:
+                return self._walk_value(node)
+            self.is_cut = True
+            return []
         finally:
             self._depth -= 1
 
@@ -163,6 +170,10 @@ class FlowWalker:
         return walk(self, node) if len(node.children) >= least else []
 
     def _others(self, node: Node) -> list[Address]:
+        while node.kind == syntax.IF and node.children and node.children[-1].kind == syntax.IF:
+            for child in node.children[:-1]:
+                self._walk(child)
+            node = node.children[-1]  # `else if` is no deeper than `if`
         for child in node.children:
             self._walk(child)
         return []

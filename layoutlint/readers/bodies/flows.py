@@ -31,17 +31,17 @@ def read(paths: Sequence[str], names: Sequence[str], options: ReadOptions) -> Fl
 
     What could not be read is in the notes.
     """
-    found = Flows()
+    flows = Flows()
     units: dict[str, Unit] = {}
     for path in paths:
         try:
             for unit in sources.find((path,), options).units:
                 units.setdefault(unit.main, unit)
         except ReadError as error:
-            found.notes.append(f"{error.path} {error.reason}")
+            flows.notes.append(f"{error.path} {error.reason}")
     some = [unit for unit in units.values() if unit.main.endswith(".c")]
     if len(some) > _MOST_UNITS:
-        found.notes.append(f"{len(some) - _MOST_UNITS:,} of {len(some):,} sources")
+        flows.notes.append(f"{len(some) - _MOST_UNITS:,} of {len(some):,} sources")
         del some[_MOST_UNITS:]
     jobs = options.jobs or number_for(len(some) * _BYTES_EACH, 0)
     work = partial(_read_unit, names=tuple(names))
@@ -49,14 +49,25 @@ def read(paths: Sequence[str], names: Sequence[str], options: ReadOptions) -> Fl
     for done, (number, result) in enumerate(results, 1):
         options.progress("reading functions", done, len(some))
         if isinstance(result, sandbox.Failure):
-            found.notes.append(f"{some[number].origin}, which libclang does not parse: it {result.how}")
+            flows.notes.append(f"{some[number].origin}, which libclang does not parse: it {result.how}")
             continue
-        found.moves += result.moves
-        found.conversions += result.conversions
-        found.accesses += result.accesses
-        found.passes += result.passes
-        found.notes += result.notes
-    return found
+        flows.moves += result.moves
+        flows.conversions += result.conversions
+        flows.accesses += result.accesses
+        flows.passes += result.passes
+        flows.notes += result.notes
+    return _without_repetitions(flows)
+
+
+def _without_repetitions(flows: Flows) -> Flows:
+    """Return flows without what several units have from the same header."""
+    return Flows(
+        list(dict.fromkeys(flows.moves)),
+        list(dict.fromkeys(flows.conversions)),
+        list(dict.fromkeys(flows.accesses)),
+        list(dict.fromkeys(flows.passes)),
+        flows.notes,
+    )
 
 
 def _read_unit(unit: Unit, names: tuple[str, ...]) -> Flows:
@@ -76,19 +87,25 @@ class _Reader:
         self._unit, self._names = unit, names
         self._lib = syntax.library()
         self._files: dict[int | None, str] = {}
+        self._owns: dict[int | None, bool] = {}
 
     def read(self) -> Flows:
-        """Return the flows in the functions that the file itself defines. Raises ReadError."""
+        """Return the flows in the functions of the file, and of headers that name the struct.
+
+        Raises ReadError.
+        """
         lib, unit = self._lib, self._unit
         parse.refuse_endless(unit)
         with parse.parse_unit(lib, unit, None, _OPTIONS) as handle:
             self._places = Places(lib, unit.directory, unit.roots, {})
-            self._main = lib.clang_getFile(handle, os.fsencode(unit.main))
+            self._handle, self._main = handle, lib.clang_getFile(handle, os.fsencode(unit.main))
             walker = FlowWalker(lib, Names({}, {}, self._place), self._names[0], self._word(handle))
             for cursor in self._own_cursors(handle):
                 (walker.function if cursor.kind == syntax.FUNCTION else walker.variable)(cursor)
             problems = diagnostics.read_diagnostics(lib, handle, self._places, None)
             error = next((each.text for each in problems if not each.is_warning), None)
+            if walker.is_cut:
+                walker.flows.notes.append(f"a part of {unit.origin}, which is nested too deeply")
             if error is not None:
                 walker.flows.notes.append(f"a part of {unit.origin}: {error}")
             return walker.flows
@@ -100,21 +117,28 @@ class _Reader:
         return width // 8
 
     def _own_cursors(self, handle: int) -> list[Cursor]:
-        """Return the functions and variables that the main file defines, or a source that it includes."""
-        found: list[Cursor] = []
+        """Return the functions and variables that the main file defines, or a file that it includes."""
+        own: list[Cursor] = []
 
         def take(child: Cursor, _: Cursor) -> int:
             is_function = child.kind == syntax.FUNCTION and self._lib.clang_isCursorDefinition(child)
             if (is_function or child.kind == syntax.VARIABLE) and self._is_own(child):
-                found.append(child)
+                own.append(child)
             return libclang.CONTINUE
 
         libclang.visit(self._lib, self._lib.clang_getTranslationUnitCursor(handle), take)
-        return found
+        return own
 
     def _is_own(self, cursor: Cursor) -> bool:
-        spot = libclang.Spot(self._lib, self._lib.clang_getCursorLocation(cursor))
-        return bool(spot.file == self._main) or self._file(spot.file).endswith(".c")
+        file = libclang.Spot(self._lib, self._lib.clang_getCursorLocation(cursor)).file
+        if file not in self._owns:
+            is_source = bool(file == self._main) or self._file(file).endswith(".c")
+            self._owns[file] = is_source or self._names_struct(file)
+        return self._owns[file]
+
+    def _names_struct(self, file: int | None) -> bool:
+        content = b"" if file is None else libclang.contents(self._lib, self._handle, file)
+        return any(name.encode() in content for name in self._names)
 
     def _place(self, cursor: Cursor) -> tuple[str, int]:
         spot = libclang.Spot(self._lib, self._lib.clang_getCursorLocation(cursor))

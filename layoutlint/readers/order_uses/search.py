@@ -439,7 +439,8 @@ class _Run:
             conversions = "conversions through `void *` without a cast"
             yield f"{conversions}, and what functions reach from a member's address"
             return
-        yield "what functions reach from an address that they get through a pointer to a function"
+        elsewhere = f"files that do not name {names}, in headers that no such source includes"
+        yield f"what functions reach from an address in {elsewhere}, or through a pointer to a function"
         if self._flows.notes:
             yield f"conversions through `void *` without a cast in {first_few(self._flows.notes)}"
 

@@ -122,6 +122,35 @@ def test_a_use_and_its_look_alike(tmp_path, struct, code, kind, harmless):
     assert hard_uses(tmp_path, struct, harmless) == ()
 
 
+WORDS = "{{ void *v = p; long *w = v; {} }}\n"
+
+
+def find_uses(struct, folder: Path, texts: dict[str, str]):
+    """The hard uses in some files, and what was not looked at."""
+    for name, text in texts.items():
+        (folder / name).write_text(text)
+    own, names = sources_that_name(struct, [str(folder)])
+    search = find_order_uses(struct, [str(folder)], flows=flows.read(own, names, ReadOptions(cache=False)))
+    return [(Path(use.file).name, use.kind) for use in search.uses if use.kind == "offset-constant"], search.not_looked_at
+
+
+def test_functions_of_headers_are_followed_once(tmp_path, struct):
+    function = "static inline long second(struct s *p) " + WORDS.format("return w[1];")
+    source = '#include "s.h"\nlong get(struct s *p) { return second(p); }\n'
+    uses, _ = find_uses(struct, tmp_path, {"s.h": HEAD + function, "a.c": source, "b.c": source.replace("get", "other")})
+    assert uses == [("s.h", "offset-constant")]
+
+
+@pytest.mark.parametrize(("text", "is_found"), [
+    ("if (k == 0) return 0;" + "".join(f" else if (k == {n}) return {n};" for n in range(1, 400)) + " else return w[1];", True),
+    ("return " + "(" * 230 + "w[1]" + ")" * 230 + ";", False),
+], ids=["else if", "parentheses"])  # fmt: skip
+def test_what_is_nested_too_deeply_is_named(tmp_path, struct, text, is_found):
+    uses, skipped = find_uses(struct, tmp_path, {"d.c": HEAD + "long deep(struct s *p, int k) " + WORDS.format(text)})
+    assert bool(uses) == is_found
+    assert any("nested too deeply" in each for each in skipped) != is_found
+
+
 def test_what_cannot_be_parsed_is_named(tmp_path, struct):
     path = tmp_path / "broken.c"
     path.write_text(HEAD + "long f(struct s *p) { return p->missing; }\n")
