@@ -34,7 +34,8 @@ _KIND_WORDS = "|".join(KINDS).replace("-", "[-_]")
 _ACCESS_WORDS = "|".join(ACCESSES).replace("-", "[-_]")
 # Prose goes on with other words.
 _WITHOUT_COLON = re.compile(
-    rf"\s*({ANNOTATION_NAME}\s+(?::\s*)?(?:(?:{_KIND_WORDS})\s*\(|(?:{_ACCESS_WORDS})\b(?!\s+\w)|ignore\s*\[)[^\n]*)"
+    rf"^[ \t]*({ANNOTATION_NAME}\s+(?::\s*)?(?:(?:{_KIND_WORDS})\s*\(|(?:{_ACCESS_WORDS})\b(?!\s+\w)|ignore\s*\[)[^\n]*)",
+    re.MULTILINE,
 )
 
 
@@ -202,7 +203,7 @@ def _annotations(
             for _, path, _ in sorted(candidate for candidate in candidates if candidate[2] in (lines or ()))
         ]
         comment = attached.comment.text
-        slip = _WITHOUT_COLON.match(comment)
+        slip = _WITHOUT_COLON.search(comment)
         for text in (slip[1],) if slip else annotations_in(comment):
             yield from (Annotation(path, text, source) for path in paths)
 

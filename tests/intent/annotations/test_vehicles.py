@@ -132,6 +132,7 @@ COLONS = [
     ("layoutlint hot_read, contended", "hot_read, contended"),
     ("layoutlint no_straddle()", "no_straddle()"),
     ("layoutlint ignore[s/size] why", "ignore[s/size] why"),
+    ("written by one side\n\t * layoutlint hot-write", "hot-write"),
     ("layoutlint cold storage", None),
     ("layoutlint separates these", None),
     ("see layoutlint hot-write", None),
