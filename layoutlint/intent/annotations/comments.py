@@ -34,7 +34,8 @@ _KIND_WORDS = "|".join(KINDS).replace("-", "[-_]")
 _ACCESS_WORDS = "|".join(ACCESSES).replace("-", "[-_]")
 # Prose goes on with other words.
 _WITHOUT_COLON = re.compile(
-    rf"^[ \t]*({ANNOTATION_NAME}\s+(?::\s*)?(?:(?:{_KIND_WORDS})\s*\(|(?:{_ACCESS_WORDS})\b(?!\s+\w)|ignore\s*\[)[^\n]*)",
+    rf"^[ \t]*({ANNOTATION_NAME}\s+(?::\s*)?"
+    rf"(?:(?:{_KIND_WORDS})\s*\(|(?:{_ACCESS_WORDS})\b(?!\s+\w)|ignore\s*\[)[^\n]*)",
     re.MULTILINE,
 )
 
