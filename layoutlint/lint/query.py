@@ -54,16 +54,14 @@ def with_all(wanted: Wanted, options: Options) -> Wanted:
 def with_surveyed(wanted: Wanted, names: Iterable[str]) -> Wanted:
     """Return a request for the structs with some names and patterns too, whether a rule names them or not.
 
-    If that is all structs, or if all have names, what proves alignments is requested as well: one reading is
-    enough.
+    What proves alignments is requested as well, unless that is all structs anyway: one reading is enough.
     """
     patterns = {name for name in names if is_pattern(name)}
     named = frozenset(names) - patterns
-    are_named = not patterns and not wanted.patterns
     return replace(
         wanted,
-        misplaced=open_alignments if _ALL in patterns or are_named else None,
-        with_uses=are_named,
+        misplaced=open_alignments,
+        with_uses=_ALL not in patterns,
         names=wanted.names | named,
         patterns=tuple(sorted({*wanted.patterns, *patterns})),
         kernel=wanted.kernel - named - patterns,

@@ -64,4 +64,5 @@ def recall_or_read(
 def _is_small(result: Result) -> bool:
     if isinstance(result, Unread):
         return True
-    return len(result.structs) <= (_MOST_STRUCTS_OF_TEXT if result.reader == "clang" else _MOST_STRUCTS)
+    most = _MOST_STRUCTS_OF_TEXT if result.reader == "clang" else _MOST_STRUCTS
+    return len(result.structs) + len(result.uses or ()) <= most

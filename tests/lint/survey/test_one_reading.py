@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -15,6 +16,7 @@ from layoutlint.model.record import replace
 from layoutlint.readers import dwarf
 from tests.command.test_survey import TABLES, rows
 from tests.harness.tools import need
+from tests.readers.archives import made
 
 pytest.importorskip("pyarrow")
 
@@ -24,15 +26,24 @@ struct closed { long values[8]; };
 struct use { char first; struct closed inner; } use;
 struct deep { struct use use; int last; } deep;
 typedef union { long number; struct open open; } named; named of_typedef;
+typedef struct closed closed_t; closed_t of_tag;
+typedef struct closed __attribute__((aligned(128))) closed_aligned; closed_aligned aligned;
+struct declared; struct declared *pointer;
 """
+MANY = SOURCE + "".join(f"struct many_{number} {{ long value; struct open open; }} many_{number};\n" for number in range(510))
+"""More structs than are looked up by name."""
+
+
+def compile_program(folder: Path, source: str) -> Path:
+    path = folder / "program.o"
+    words = [need("gcc"), "-g", "-gdwarf-4", "-c", "-x", "c", "-o", path, "-"]
+    subprocess.run(words, input=source.encode(), check=True)
+    return path
 
 
 @pytest.fixture(scope="module")
-def program(tmp_path_factory):
-    path = tmp_path_factory.mktemp("program") / "program.o"
-    words = [need("gcc"), "-g", "-gdwarf-4", "-c", "-x", "c", "-o", path, "-"]
-    subprocess.run(words, input=SOURCE.encode(), check=True)
-    return path
+def program(tmp_path_factory) -> Path:
+    return compile_program(tmp_path_factory.mktemp("program"), SOURCE)
 
 
 def survey(program, store, names: tuple[str, ...]) -> tuple[object, int]:
@@ -46,12 +57,47 @@ def survey(program, store, names: tuple[str, ...]) -> tuple[object, int]:
     return {table: rows(store, table) for table in TABLES}, len(readings)
 
 
-@pytest.mark.parametrize("names", [("open",), ("closed",), ("open", "closed", "named"), ("missing",)])
-def test_rows(program, tmp_path, names):
-    once, count = survey(program, tmp_path / "once", names)
-    assert count == 1
+def compare(path: Path, folder: Path, names: tuple[str, ...]) -> tuple[int, int]:
+    """How often an input was read in one request, and in two; the rows are the same."""
+    once, count = survey(path, folder / "once", names)
     request = query.with_surveyed
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(query, "with_surveyed", lambda *arguments: replace(request(*arguments), with_uses=False, misplaced=None))
-        twice, count = survey(program, tmp_path / "twice", names)
-    assert (once, count) == (twice, 1 if names == ("missing",) else 2)
+        twice, count_of_two = survey(path, folder / "twice", names)
+    assert once == twice
+    return count, count_of_two
+
+
+NAMES = [
+    ("open",), ("closed",), ("open", "closed", "named"), ("o*",), ("*e*",), ("closed_*",), ("n?med", "open"), ("declared*",), ("use", "[co]*"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("names", NAMES, ids=" ".join)
+def test_rows(program, tmp_path, names):
+    assert compare(program, tmp_path, names) == (1, 1 if names in (("declared*",), ("closed_*",)) else 2)
+
+
+@pytest.mark.parametrize("names", [("missing",), ("missing*",)])
+def test_nothing_is_read_again_for_nothing(program, tmp_path, names):
+    assert compare(program, tmp_path, names) == (1, 1)
+
+
+def test_more_names_than_are_looked_up(tmp_path):
+    assert compare(compile_program(tmp_path, MANY), tmp_path, ("many_*", "open")) == (1, 2)
+
+
+@pytest.mark.parametrize("names", [("open",), ("o*", "closed")])
+def test_each_member_is_read_once(program, tmp_path, names):
+    members = (("one.o", program.read_bytes()), ("two.o", compile_program(tmp_path, SOURCE + "struct user { struct open open; } user;").read_bytes()))
+    (tmp_path / "two.a").write_bytes(made.ar(members))
+    assert compare(tmp_path / "two.a", tmp_path, names) == (2, 4)
+
+
+def test_damage_does_not_hide_names(program, tmp_path):
+    """A name that cannot be read may match a pattern: then it is as in two readings, with the reason."""
+    content = bytearray(program.read_bytes())
+    place = content.index(b"closed\0")
+    content[place : place + 4] = b"\xff\xff\xff\xff"
+    (tmp_path / "damaged.o").write_bytes(content)
+    assert compare(tmp_path / "damaged.o", tmp_path, ("[!o]*",))[0] <= 2
