@@ -9,6 +9,7 @@ import xml.etree.ElementTree as ElementTree
 import pytest
 
 from tests.harness.command import run
+from tests.reports.page.sample import data
 
 RULE = '[[rule]]\nid = "apart"\nstruct = "ring"\nkind = "separate"\nfields = [["head"], ["tail"]]\nwhy = "w"\n'
 FAR = "struct ring { long head; char pad[64]; long tail; };\n"
@@ -147,6 +148,17 @@ def test_text(folder):
     offsets = re.findall(r"^  `tail` .*$", done.stdout, re.MULTILINE)
     assert [cell for row in offsets for cell in row.split()[1:]] == ["72", "16"] * 12
     assert done.stdout.count("worse: apart") == 12
+
+
+def test_steps_without_a_change_are_one(folder):
+    """In the text, and on the page."""
+    builds = [f"{name}.h" for name in ("far", "far", "far", "near", "near", "far")]
+    done = run("history", *builds, "ring", "--rules", "rules.toml", "-v", "--html", "page.html", cwd=folder)
+    titles = [row for row in done.stdout.splitlines() if " -> " in row and row.startswith("#")]
+    assert [title.partition(": ")[0] for title in titles] == ["#1 -> #3", "#3 -> #4", "#4 -> #5", "#5 -> #6"]
+    assert (titles[0], titles[2]) == ("#1 -> #3: nothing changed in 2 steps", "#4 -> #5: nothing changed")
+    steps = data((folder / "page.html").read_text())["history"]["steps"]
+    assert [(step["title"], step["same"]) for step in steps] == [("#1 → #3", 2), ("#3 → #4", 0), ("#4 → #5", 1), ("#5 → #6", 0)]
 
 
 @pytest.mark.one_in(2)

@@ -35,7 +35,7 @@ def render(history: History) -> str:
         "builds": list(_builds(history, known)),
         "moved": [field.path for field in history.fields if field.has_moved(history.builds)],
         "rows": list(_rows(history)),
-        "steps": [_step(step, history) for step in history.steps],
+        "steps": list(_steps(history)),
         "unknown": [f"{each.name}: {each.reason}" for each in history.gaps],
     }
     title = f"layoutlint history of {history.name}"
@@ -85,12 +85,16 @@ def _rows(history: History) -> Iterator[list[Any]]:
             yield [kind, row.name, list(row.cells)]
 
 
-def _step(step: Step, history: History) -> dict[str, Any]:
+def _steps(history: History) -> Iterator[dict[str, Any]]:
     names = phrases.labels(history)
+    for steps in rows.step_groups(history):
+        title = f"{names[steps[0].old]} \N{RIGHTWARDS ARROW} {names[steps[-1].new]}"
+        yield {"title": title, "same": len(steps) if steps[0].is_same else 0, **_changes(steps[0])}
+
+
+def _changes(step: Step) -> dict[str, Any]:
     layouts, rules = step.comparison.layouts.changes, step.comparison.changed_rules
     return {
-        "title": f"{names[step.old]} \N{RIGHTWARDS ARROW} {names[step.new]}",
-        "is_same": step.is_same,
         "headings": [changes.heading(change) for change in layouts],
         "edits": [changes.edit(edit) for change in layouts for edit in change.edits.edits],
         "rules": [

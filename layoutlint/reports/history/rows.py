@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import groupby
 
 from layoutlint.comparison.comparison import hole_bits, line_count
-from layoutlint.comparison.history import Build, FieldRow, History
+from layoutlint.comparison.history import Build, FieldRow, History, Step
 from layoutlint.geometry.layout import cached_layout
 from layoutlint.model.record import Record
 from layoutlint.model.structs import Struct
@@ -50,3 +51,10 @@ def rule_rows(history: History) -> Iterator[Row]:
     """Yield the outcome of each rule."""
     for row in history.rules:
         yield Row(row.rule.id, tuple(map(phrases.outcome, row.findings)))
+
+
+def step_groups(history: History) -> Iterator[tuple[Step, ...]]:
+    """Yield the steps in their order, each alone; those in a row that change nothing are one group."""
+    for is_same, group in groupby(history.steps, key=lambda step: step.is_same):
+        steps = tuple(group)
+        yield from [steps] if is_same else ((step,) for step in steps)

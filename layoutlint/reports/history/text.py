@@ -50,8 +50,8 @@ def _lines(history: History, width: int, verbose: bool) -> Iterator[Line]:
     ]
     yield from _table(table, phrases.labels(history), width)
     yield from _remark(history, len(moved) - len(shown), verbose)
-    for step in history.steps:
-        yield from _step(step, history, width, verbose)
+    for steps in rows.step_groups(history):
+        yield from _steps(steps, history, width, verbose)
     yield from _gaps(history, width, verbose)
 
 
@@ -97,13 +97,14 @@ def _remark(history: History, left_out: int, verbose: bool) -> Iterator[Line]:
         yield line()
 
 
-def _step(step: Step, history: History, width: int, verbose: bool) -> Iterator[Line]:
-    """Yield what changed from one build to the next."""
-    names = phrases.labels(history)
-    title = f"{names[step.old]} -> {names[step.new]}"
+def _steps(steps: Sequence[Step], history: History, width: int, verbose: bool) -> Iterator[Line]:
+    """Yield what one step changed; or that several changed nothing, if `verbose`."""
+    names, step = phrases.labels(history), steps[0]
+    title = f"{names[step.old]} -> {names[steps[-1].new]}"
     if step.is_same:
         if verbose:
-            yield line((f"{title}: nothing changed", "bold"))
+            count = f" in {len(steps)} steps" if len(steps) > 1 else ""
+            yield line((f"{title}: nothing changed{count}", "bold"))
             yield line()
         return
     for change in step.comparison.layouts.changes:

@@ -4,6 +4,8 @@
 const SVG = "http://www.w3.org/2000/svg";
 const PAGE = 100, FOLD = 3, MOST_ROWS = 200, MOST_DEEP = 12;
 const LEFT = 84, WIDTH = 896, LEAST_BYTE = 7, MOST_WIDTH = 3584, MOST_FIELDS = 2000, LANE = 15, ROW = 26, LETTER = 6.7;
+const PAPER = 680; // pixels between the margins of A4 and of Letter
+
 const RULE_LOOKS = [["#d55e00", ""], ["#0072b2", "14 3"], ["#009e73", "6 3"], ["#cc79a7", "2 4"], ["#56b4e9", "14 3 2 3"], ["#b8a500", "6 3 2 3"]];
 const $ = (id) => document.getElementById(id);
 let maps = 0;
@@ -100,6 +102,48 @@ function shortened(path, starts, width) {
 const inside = (path, outer) => path === outer || path.startsWith(`${outer}.`) || path.startsWith(`${outer}[`);
 const bar = (look, x, y, width) => svg("path", { class: "bar", d: `M${x} ${y}h${width}`, stroke: look[0], "stroke-dasharray": look[1] || null });
 
+// ---- tables with a column for each build: on paper, the columns that do not fit follow in further tables
+
+// Each of them repeats the first columns, as many as `data-names` says.
+function columnsOf(row) {
+  let at = 0;
+  return [...row.cells].map((cell) => ({ cell, from: at, to: (at += cell.colSpan) }));
+}
+
+function paperParts(table) {
+  const names = Number(table.dataset.names), widths = [...(table.tBodies[0]?.rows[0]?.cells ?? [])].map((cell) => cell.offsetWidth);
+  const room = PAPER - widths.slice(0, names).reduce((sum, width) => sum + width, 0), parts = [];
+  for (let at = names, left = 0; at < widths.length; at++) {
+    if (!parts.length || widths[at] > left) { parts.push([at, at]); left = room; }
+    parts[parts.length - 1][1] = at + 1;
+    left -= widths[at];
+  }
+  return parts;
+}
+
+function partOf(table, [from, to], names) {
+  const copy = table.cloneNode(false);
+  delete copy.dataset.names;
+  if (from === names && table.caption) copy.append(table.caption.cloneNode(true));
+  for (const section of [table.tHead, ...table.tBodies]) {
+    copy.append(fill(section.cloneNode(false), {}, [...section.rows].map((row) => fill(row.cloneNode(false), {}, columnsOf(row).map(({ cell, from: start, to: stop }) => {
+      const span = Math.max(0, Math.min(stop, names) - start) + Math.max(0, Math.min(stop, to) - Math.max(start, from));
+      return span ? fill(cell.cloneNode(true), { colspan: span > 1 ? span : null }, []) : null;
+    }))));
+  }
+  return copy;
+}
+
+function splitForPaper() {
+  for (const table of document.querySelectorAll("table[data-names]")) {
+    const parts = paperParts(table);
+    if (parts.length > 1) table.after(el("div", { class: "paper" }, parts.map((part) => partOf(table, part, Number(table.dataset.names)))));
+  }
+}
+
+addEventListener("beforeprint", splitForPaper);
+addEventListener("afterprint", () => { for (const parts of document.querySelectorAll(".paper")) parts.remove(); });
+
 // ---- the map of a struct
 
 // Of a random order, the bases are those of all orders; the one that is drawn fails at least at its own base.
@@ -181,7 +225,7 @@ function heatMap(struct) {
   const sizes = size[0] === size[1] ? count(size[0], "byte") : `${size[0].toLocaleString("en")} to ${count(size[1], "byte")}`;
   return el("div", { class: "struct-map" },
     el("p", {}, `The order is random (${struct.randomised.mode}), and the seed is not known: ${sizes}. Per cent of ${orders.toLocaleString("en")} orders in which a member begins at each ${step} bytes; lines are those of an object at the start of one. A share is within 4 points of the true one, with a confidence of 99 %.`),
-    el("div", { class: "wide", tabindex: 0, role: "region", "aria-label": `Where members of ${struct.aggregate} ${struct.name} begin` }, el("table", { class: "heat" }, el("thead", {}, el("tr", {}, el("td"), el("td"), lines), el("tr", {}, el("th", { scope: "col" }, "member"), el("th", { scope: "col", class: "number" }, "size"), offsets)), el("tbody", {}, rows))));
+    el("div", { class: "wide", tabindex: 0, role: "region", "aria-label": `Where members of ${struct.aggregate} ${struct.name} begin` }, el("table", { class: "heat", "data-names": 2 }, el("thead", {}, el("tr", {}, el("td"), el("td"), lines), el("tr", {}, el("th", { scope: "col" }, "member"), el("th", { scope: "col", class: "number" }, "size"), offsets)), el("tbody", {}, rows))));
 }
 
 function crowded(struct) {
@@ -415,11 +459,11 @@ function historyTable(caption, builds, rows) {
   const head = builds.map((build) => el("th", { scope: "col", class: "number", title: build.path }, build.label));
   const cell = (text, at, cells) => el("td", { class: ["number", text.split(" ")[0]].join(" ") }, at && text !== cells[at - 1] ? el("strong", {}, text) : text);
   const row = ([, name, cells]) => el("tr", {}, el("th", { scope: "row" }, coded(name)), cells.map(cell));
-  return el("table", {}, el("caption", {}, caption), el("thead", {}, el("tr", {}, el("td"), head)), el("tbody", {}, rows.slice(0, MOST_FIELDS).map(row)));
+  return el("table", { "data-names": 1 }, el("caption", {}, caption), el("thead", {}, el("tr", {}, el("td"), head)), el("tbody", {}, rows.slice(0, MOST_FIELDS).map(row)));
 }
 
 function stepItem(step) {
-  const texts = [...step.headings, ...step.edits], none = step.is_same ? "nothing changed" : "the same layout";
+  const texts = [...step.headings, ...step.edits], none = step.same > 1 ? `nothing changed in ${step.same} steps` : step.same ? "nothing changed" : "the same layout";
   const rules = step.rules.map(([status, text, ...pairs]) => el("li", {}, badge(status), coded(text), pairs.length ? el("ul", {}, pairs.slice(0, 200).map((pair) => el("li", {}, coded(pair)))) : null));
   return el("div", {}, el("h3", {}, step.title), rules.length ? el("ul", { class: "verdicts" }, rules) : null, texts.length ? el("ul", {}, texts.slice(0, 200).map((text) => el("li", {}, coded(text)))) : el("p", {}, none));
 }
@@ -447,7 +491,7 @@ function showBuilds(data) {
     const { violating, total } = own.placements;
     return el("td", { class: own.outcome }, own.outcome === "at-risk" && total ? `at-risk, ${violating} of ${total}` : own.outcome);
   }));
-  const table = (caption, some) => el("table", {}, el("caption", {}, caption), el("thead", {}, head.cloneNode(true)), el("tbody", {}, some.slice(0, 5000).map(row)));
+  const table = (caption, some) => el("table", { "data-names": 2 }, el("caption", {}, caption), el("thead", {}, head.cloneNode(true)), el("tbody", {}, some.slice(0, 5000).map(row)));
   const [found, kept] = [data.judged.slice(0, data.reported), data.judged.slice(data.reported)];
   if (found.length) $("build-table").append(table("Outcomes by build, with the placements that fail", found));
   if (kept.length) $("build-table").append(lazy([`${count(kept.length, "rule")} kept in all builds`], () => [table("Kept rules", kept)]));
