@@ -18,6 +18,8 @@ _TOKEN = re.compile(
     re.DOTALL | re.MULTILINE,
 )
 _HEAD = re.compile(r"^[ \t]*(?:typedef[ \t]+)?(?:struct|union)\b", re.MULTILINE)
+_LONE_RETURN = re.compile(r"\r(?!\n)")
+"""An end of a line by itself, for clang and for editors."""
 _STAR = re.compile(r"^[ \t]*\*(?!/)[ \t]?", re.MULTILINE)
 
 
@@ -49,6 +51,7 @@ class Text:
     """One C file, split once; structs are found by the lines at which they are declared."""
 
     def __init__(self, text: str) -> None:
+        text = _LONE_RETURN.sub("\n", text)
         self._starts = [0, *(token.end() for token in re.finditer("\n", text))]
         self.comments: list[Comment] = []
         self._marks: list[tuple[int, str]] = []
