@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 from typing import Any
 
 from click import ClickException
 from lsprotocol import types
+from pygls.exceptions import (
+    JsonRpcException,
+    JsonRpcMethodNotFound,
+    JsonRpcParseError,
+    JsonRpcServerNotInitialized,
+)
 from pygls.lsp.server import LanguageServer
 from pygls.protocol import LanguageServerProtocol
 
@@ -33,13 +40,36 @@ _MOST_DELAY = 60_000
 
 
 class _Protocol(LanguageServerProtocol):
-    """The protocol of pygls, which keeps a future for each notification (2.1.1): texts that change add up."""
+    """The protocol of pygls (2.1.1), with answers to all requests, also to wrong ones."""
+
+    _is_initialized = False
+
+    def handle_message(self, message: Any) -> None:
+        """Handle a message; before `initialize`, refuse requests and ignore notifications."""
+        method = getattr(message, "method", None)
+        self._is_initialized |= method == types.INITIALIZE
+        if self._is_initialized or method == types.EXIT:
+            super().handle_message(message)
+        elif method is not None and hasattr(message, "id"):
+            self._send_response(message.id, error=JsonRpcServerNotInitialized().to_response_error())
 
     def _check_handler_result(self, future: Any) -> None:
+        """Drop the future of a notification, which pygls would keep: texts that change add up."""
         super()._check_handler_result(future)
         futures = self._request_futures
         for identity in [identity for identity, each in futures.items() if each is future]:
             del futures[identity]
+
+    def structure_message(self, data: dict[str, Any]) -> Any:
+        """Return a message; answer a request with wrong parameters, which pygls leaves without an answer."""
+        try:
+            return super().structure_message(data)
+        except JsonRpcException as error:
+            if "id" in data and "method" in data:
+                is_known = self.get_message_type(data["method"]) is not None
+                reason = error if is_known else JsonRpcMethodNotFound.of(data["method"])
+                self._send_response(data["id"], error=reason.to_response_error())
+            raise
 
 
 class Server(LanguageServer):
@@ -59,6 +89,13 @@ class Server(LanguageServer):
     def document(self, uri: str) -> OpenDocument | None:
         """Return an open file; None for one that the server does not know."""
         return self.session.documents.get(uri)
+
+    def report_server_error(self, error: Exception, source: Any) -> None:
+        """Show an error in the editor; answer what is no JSON as JSON-RPC demands."""
+        if source is JsonRpcException and isinstance(error, ValueError):
+            error_values = {"code": JsonRpcParseError.CODE, "message": JsonRpcParseError.MESSAGE}
+            self.protocol._send_data({"jsonrpc": "2.0", "id": None, "error": error_values})
+        super().report_server_error(error, source)
 
     def _publish(self, document: OpenDocument) -> None:
         if document.is_rules:
@@ -106,8 +143,11 @@ class Server(LanguageServer):
 def serve(settings: Settings) -> None:
     """Serve an editor on the standard streams until it ends the session.
 
-    What libraries print goes to stderr: stdout is for messages of the protocol alone.
+    What libraries print goes to stderr: stdout is for messages of the protocol alone. The log of pygls has
+    nothing that the editor is not told, but tracebacks.
     """
+    if not os.environ.get("LAYOUTLINT_DEBUG"):
+        logging.getLogger("pygls").setLevel(logging.CRITICAL)
     requests, responses = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(2, 1)
