@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from textwrap import fill
 
 from tests.bench.growth import TIMES, Line
 from tests.bench.rounds import Judged, Measured, Spread
+
+EDITS_HEAD = "## Edits in an editor"
+"""The head of the section that tests.bench.edits writes."""
+_EDITS = re.compile(rf"^{EDITS_HEAD}\n.*?(?=^## |\Z)", re.DOTALL | re.MULTILINE)
+_METHOD_HEAD = "## How it is measured\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +54,18 @@ def document(results: Results, setting: Setting, plot: str | None) -> str:
         _METHOD,
     ]
     return "\n\n".join(parts) + "\n"
+
+
+def edits_of(page: str) -> str:
+    """The section on edits of a page; empty without one."""
+    match = _EDITS.search(page)
+    return "" if match is None else match[0]
+
+
+def with_edits(page: str, section: str) -> str:
+    """The page with a section on edits, in place of the one that it has."""
+    before, method, after = _EDITS.sub("", page).partition(_METHOD_HEAD)
+    return f"{before}{section.strip()}\n\n{method}{after}" if section else page
 
 
 def limits(results: Results) -> str:

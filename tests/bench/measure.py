@@ -19,7 +19,7 @@ from pathlib import Path
 
 from tests.bench import cases, growth, peers
 from tests.bench.cases import LIMITS, Inputs
-from tests.bench.document import Results, Setting, document, limits
+from tests.bench.document import Results, Setting, document, edits_of, limits, with_edits
 from tests.bench.rounds import judge, measure, to_stderr
 from tests.harness import interpreted
 from tests.harness.command import ROOT, run
@@ -46,7 +46,8 @@ def main(words: list[str]) -> int:
     if output is None:
         print(document(results, setting, None))
         return 0
-    output.write_text(document(results, setting, _plot(results, output.with_suffix(".svg"))))
+    edits = edits_of(output.read_text()) if output.is_file() else ""
+    output.write_text(with_edits(document(results, setting, _plot(results, output.with_suffix(".svg"))), edits))
     print(limits(results))
     return 0
 

@@ -74,6 +74,10 @@ class OpenDocument:
         """The mistakes of the rule files for it."""
         self.judged_text: str | None = None
         """The text by which other open files were judged last; None if that on disk counted."""
+        self.due = 0.0
+        """When its findings may be published, by the clock of the event loop."""
+        self.seconds = 0.0
+        """The time that a judgement is expected to take."""
         self.failure = ""
         """Why the last attempt to judge it had no result at all."""
         self.update(text, version)

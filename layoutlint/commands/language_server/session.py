@@ -19,24 +19,34 @@ from layoutlint.model.reading import InputText
 
 _LARGEST = 4 << 20
 """The most characters of a text that is judged while it is edited."""
+_MARGIN = 1.25
+"""A judgement is expected to take this many times as long as those before."""
+_FADING = 0.8
+"""The part of the time of an earlier judgement that counts still: other programs use the machine too."""
+_LEAST_PAUSE = 0.5
+"""The part of the delay without an edit before a text is read: who types does not pay for each letter."""
 Publish = Callable[[OpenDocument], None]
 
 
 class Session:
     """Keeps the open files, and judges each after a pause in its edits.
 
-    `publish` is called with a document, in the event loop, after each result.
+    A judgement begins so early that it ends with the pause. `publish` is called with a document, in the event
+    loop, after each result and not before the end of the pause.
     """
 
     def __init__(self, settings: Settings, folder: str, publish: Publish) -> None:
         self.settings, self.folder, self._publish = settings, folder, publish
         self.delay = 0.3
-        """Seconds without an edit before a text is judged."""
+        """Seconds without an edit before the findings of a text are published."""
         self.documents: dict[str, OpenDocument] = {}
         self.rows: dict[str, tuple[tuple[int, str], ...]] = {}
         """The mistakes of open rule files, by URI."""
         self.worker, self.slow_worker = WorkerProcess(), WorkerProcess()
-        self._timers: dict[str, asyncio.TimerHandle] = {}
+        self._readings: dict[str, asyncio.TimerHandle] = {}
+        """What will begin to judge a file."""
+        self._publications: dict[str, asyncio.TimerHandle] = {}
+        """What will publish the result for a file."""
         self._pending: dict[str, None] = {}
         self._task: asyncio.Task[None] | None = None
 
@@ -46,40 +56,48 @@ class Session:
         if path is None:
             return
         self.documents[uri] = OpenDocument(uri, path, language, text, version)
-        self._schedule(uri, 0)
+        self._schedule(self.documents[uri], 0)
 
     def change(self, uri: str, text: str, version: int | None) -> None:
         """Take a new text; it is judged after a pause."""
         document = self.documents.get(uri)
         if document is not None:
             document.update(text, version)
-            self._schedule(uri, self.delay)
+            self._schedule(document, self.delay)
 
     def close(self, uri: str) -> None:
         """Forget a file."""
         document = self.documents.pop(uri, None)
         self.rows.pop(uri, None)
-        timer = self._timers.pop(uri, None)
-        self._pending.pop(uri, None)
-        if timer is not None:
-            timer.cancel()
+        self._cancel(uri)
         if document is not None:
             self._judge_dependents(document)
 
     def judge_all(self) -> None:
         """Judge all open files again: a file on disk or a setting changed."""
-        for uri in self.documents:
-            self._schedule(uri, self.delay)
+        for document in self.documents.values():
+            self._schedule(document, self.delay)
 
-    def _schedule(self, uri: str, delay: float) -> None:
-        timer = self._timers.pop(uri, None)
-        if timer is not None:
-            timer.cancel()
-        self._timers[uri] = asyncio.get_running_loop().call_later(delay, self._begin, uri)
+    def _schedule(self, document: OpenDocument, delay: float) -> None:
+        """Judge a document so that its result is there after a delay."""
+        loop = asyncio.get_running_loop()
+        now = loop.time()
+        document.due = now + delay
+        earliest = now + delay * _LEAST_PAUSE
+        begin = max(earliest, document.due - _MARGIN * document.seconds)
+        self._cancel(document.uri)
+        self._readings[document.uri] = loop.call_at(begin, self._begin, document.uri)
+
+    def _cancel(self, uri: str) -> None:
+        """Cancel what was planned for a document."""
+        self._pending.pop(uri, None)
+        for timers in (self._readings, self._publications):
+            timer = timers.pop(uri, None)
+            if timer is not None:
+                timer.cancel()
 
     def _begin(self, uri: str) -> None:
-        self._timers.pop(uri, None)
-        self._pending.pop(uri, None)
+        self._cancel(uri)
         self._pending[uri] = None
         if self._task is None or self._task.done():
             self._task = asyncio.get_running_loop().create_task(self._work())
@@ -96,13 +114,15 @@ class Session:
                 await self._judge(document)
 
     async def _judge(self, document: OpenDocument) -> None:
-        version, lines = document.version, document.lines
+        loop, lines = asyncio.get_running_loop(), document.lines
         if len(document.text) > _LARGEST:
             most = f"{_LARGEST >> 20} MB"
             document.fail(f"{document.name}: has more than the {most} that are judged while it is edited")
-            self._publish(document)
+            self._finish(document, lines)
             return
+        began = loop.time()
         response = await self.worker.answer(self.request_for(document))
+        document.seconds = max(loop.time() - began, _FADING * document.seconds)
         if self.documents.get(document.uri) is not document:
             return
         if isinstance(response, Judged):
@@ -110,9 +130,20 @@ class Session:
             document.mistakes = response.mistakes
         elif isinstance(response, Failure):
             document.fail(response.reason)
-        if document.version == version:
-            self._publish(document)
-            self._judge_dependents(document)
+        self._finish(document, lines)
+
+    def _finish(self, document: OpenDocument, lines: list[str]) -> None:
+        """Publish the result for a text when it is due, unless the document is to be judged again."""
+        uri, loop = document.uri, asyncio.get_running_loop()
+        if document.lines is lines and uri not in self._readings and uri not in self._pending:
+            self._cancel(uri)
+            self._publications[uri] = loop.call_at(document.due, self._show, uri)
+
+    def _show(self, uri: str) -> None:
+        self._cancel(uri)
+        document = self.documents[uri]
+        self._publish(document)
+        self._judge_dependents(document)
 
     def request_for(self, document: OpenDocument) -> Judge:
         """Return the request that judges a document as it is now."""
@@ -131,12 +162,12 @@ class Session:
         )
 
     async def _check_rules(self, document: OpenDocument) -> None:
+        lines = document.lines
         response = await self.worker.answer(CheckRules(document.path, document.text))
         if self.documents.get(document.uri) is not document:
             return
         self.rows[document.uri] = response.rows if isinstance(response, Mistakes) else ()
-        self._publish(document)
-        self._judge_dependents(document)
+        self._finish(document, lines)
 
     def _judge_dependents(self, document: OpenDocument) -> None:
         """Judge the open files that may depend on one: all on a rule file, sources and headers on a header.
@@ -152,14 +183,13 @@ class Session:
         if is_first:
             return
         for uri, other in self.documents.items():
-            if other is not document and other.is_c and uri not in self._timers:
+            if other is not document and other.is_c and uri not in self._readings:
                 self._begin(uri)
 
     async def end(self) -> None:
         """End the timers and processes."""
-        for timer in self._timers.values():
-            timer.cancel()
-        self._timers.clear()
+        for uri in self.documents:
+            self._cancel(uri)
         self._pending.clear()
         if self._task is not None:
             self._task.cancel()
