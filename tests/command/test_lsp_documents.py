@@ -159,19 +159,19 @@ def test_columns_behind_characters_of_all_sizes(folder: Path, encoding: str):
     size = {"utf-8": 1, "utf-16": 2, "utf-32": 4}[encoding]
     name = editor.open(folder / "astral.h", text)
 
-    def before(part: str) -> int:
+    def units_before(part: str) -> int:
         return len(text.partition(part)[0].encode(encoding.replace("-16", "-16-le").replace("-32", "-32-le"))) // size
 
     (found,) = editor.diagnostics(name)
-    assert (found.range.start.character, found.range.end.character) == (before("head"), before("; /* aé\u4e2d\U0001d4b3:"))
+    assert (found.range.start.character, found.range.end.character) == (units_before("head"), units_before("; /* aé\u4e2d\U0001d4b3:"))
     document = TextDocumentIdentifier(name)
     hints = editor.wait(editor.client.text_document_inlay_hint_async(InlayHintParams(document, Range(Position(0, 0), Position(9, 0)))))
-    assert [hint.position.character for hint in hints] == [before(" /* aé\u4e2d\U0001d4b3:")]
+    assert [hint.position.character for hint in hints] == [units_before(" /* aé\u4e2d\U0001d4b3:")]
     (edit,) = titles(editor, name, 0)["Suppress apart"].edit.changes[name]
-    assert edit.range.start.character == before(" /* aé\u4e2d\U0001d4b3:")
-    page = editor.wait(editor.client.text_document_hover_async(HoverParams(document, Position(0, before("tail") + 1))))
+    assert edit.range.start.character == units_before(" /* aé\u4e2d\U0001d4b3:")
+    page = editor.wait(editor.client.text_document_hover_async(HoverParams(document, Position(0, units_before("tail") + 1))))
     assert "tail" in page.contents.value
-    assert (page.range.start.character, page.range.end.character) == (before("tail"), before("tail") + 4)
+    assert (page.range.start.character, page.range.end.character) == (units_before("tail"), units_before("tail") + 4)
     assert editor.end() == (0, "")
 
 
