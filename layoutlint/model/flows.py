@@ -18,9 +18,12 @@ class Slot(NamedTuple):
 
 
 class Term(NamedTuple):
-    """The address of a struct, or of a member of the searched one."""
+    """The address of a struct, of a member of the searched one, or of an array of bytes or words.
 
-    kind: Literal["struct", "member"]
+    Also the offset of such a member, and a number.
+    """
+
+    kind: Literal["struct", "member", "words", "offset", "number"]
     name: str
     number: int = 0
 
@@ -44,6 +47,15 @@ class Move(NamedTuple):
     address: Address
 
 
+class Store(NamedTuple):
+    """What a pointer points to gets an address."""
+
+    target: Address
+    address: Address
+    file: str
+    line: int
+
+
 class Convert(NamedTuple):
     """An address becomes a pointer to a struct."""
 
@@ -58,9 +70,12 @@ class Access(NamedTuple):
 
     address: Address
     size: int
-    """In bytes."""
+    """In bytes; 0 if only the address is made."""
     file: str
     line: int
+    is_copied: bool = False
+    """Whether its value goes into another scalar behind a pointer, as in a loop that copies bytes, or it is
+    written."""
 
 
 class Pass(NamedTuple):
@@ -72,14 +87,113 @@ class Pass(NamedTuple):
     """Whether the parameter is declared as `size_t`."""
     file: str
     line: int
+    is_by_name: bool = False
+    """Whether the number is made of offsets of members."""
+
+
+class Comparison(NamedTuple):
+    """Two addresses are compared or subtracted, or the bytes at them are compared for their order."""
+
+    left: Address
+    right: Address
+    kind: Literal["equality", "order", "bytes"]
+    file: str
+    line: int
+
+
+class Fill(NamedTuple):
+    """The bytes at an address come from a file, from constants, or from words that a program writes."""
+
+    address: Address
+    text: str
+    """Where they come from, as a part of a sentence."""
+    file: str
+    line: int
+
+
+class Values(NamedTuple):
+    """Members of the searched struct, one behind the other, get values by position.
+
+    The numbers are positions among its members; the first one can be that of a designator.
+    """
+
+    first: int
+    last: int
+    file: str
+    line: int
+
+
+class Symbol(NamedTuple):
+    """An object that other units can name has a struct type."""
+
+    name: str
+    """Its name for the linker, or that of the section with it."""
+    struct: str
+    file: str
+    line: int
+
+
+class Step(NamedTuple):
+    """The number in a slot is added to an address."""
+
+    address: Address
+    slot: Slot
+    file: str
+    line: int
+
+
+class Layout(NamedTuple):
+    """The size of a struct, and where it embeds the searched one, in bytes."""
+
+    struct: str
+    size: int
+    places: tuple[int, ...]
+
+
+class Defined(NamedTuple):
+    """A function whose body was read, and its lines."""
+
+    function: str
+    file: str
+    line: int
+    last: int
+
+
+class Call(NamedTuple):
+    """A function whose body is not in the unit gets an address."""
+
+    function: str
+    address: Address
+    file: str
+    line: int
+
+
+class Assembly(NamedTuple):
+    """An `asm` statement gets an address in a register, or an object in memory."""
+
+    address: Address
+    file: str
+    line: int
 
 
 class Flows(Record):
     """The flows of addresses in some units."""
 
     moves: list[Move] = field(default_factory=list)
+    stores: list[Store] = field(default_factory=list)
     conversions: list[Convert] = field(default_factory=list)
     accesses: list[Access] = field(default_factory=list)
     passes: list[Pass] = field(default_factory=list)
+    comparisons: list[Comparison] = field(default_factory=list)
+    fills: list[Fill] = field(default_factory=list)
+    values: list[Values] = field(default_factory=list)
+    symbols: list[Symbol] = field(default_factory=list)
+    calls: list[Call] = field(default_factory=list)
+    assembly: list[Assembly] = field(default_factory=list)
+    steps: list[Step] = field(default_factory=list)
+    numbers: list[Move] = field(default_factory=list)
+    """The numbers that slots for integers get: offsets by name, and others."""
+    layouts: list[Layout] = field(default_factory=list)
+    defined: list[Defined] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     """Units that were not read, with the reason."""

@@ -90,11 +90,11 @@ def surroundings_of(
 
 def _read_flows(struct: Struct, paths: tuple[str, ...], options: Options) -> Flows | None:
     """Return where the addresses of a struct go in C sources; None if none is given, or libclang cannot."""
-    own, names = order_uses.sources_that_name(struct, paths)
+    own, names, others = order_uses.sources_that_name(struct, paths)
     if not own:
         return None
     try:
-        return bodies_flows.read(own, names, replace(options.read, cache=False))
+        return bodies_flows.read(own, names, replace(options.read, cache=False), others)
     except ReadError:
         return None
 

@@ -17,6 +17,8 @@ BRANCH, _UNLIKELY = 0.5, 0.02
 _NOT = 10
 """CXUnaryOperator_LNot."""
 _MOST_LAYERS = 12
+_IS_INTEGER = 1
+"""CXEval_Int."""
 _IS_PER_CPU = re.compile(r'section\("[^"]*percpu|\b(?:__thread|_Thread_local|thread_local)\b')
 _RECORDS = (libclang.STRUCT, libclang.UNION)
 
@@ -69,6 +71,16 @@ class Facts:
         value: int = self._lib.clang_EvalResult_getAsLongLong(result)
         self._lib.clang_EvalResult_dispose(result)
         return value
+
+    def constant(self, node: Node) -> int | None:
+        """Return the value of a constant expression, also with `sizeof`; None for others."""
+        result = self._lib.clang_Cursor_Evaluate(node.cursor)
+        if not result:
+            return None
+        is_integer = self._lib.clang_EvalResult_getKind(result) == _IS_INTEGER
+        value = int(self._lib.clang_EvalResult_getAsLongLong(result))
+        self._lib.clang_EvalResult_dispose(result)
+        return value if is_integer else None
 
     def is_zero(self, node: Node) -> bool:
         """Return whether an expression is the literal 0."""

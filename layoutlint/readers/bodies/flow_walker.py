@@ -6,12 +6,31 @@ variables, parameters, results and fields. The place that a value is kept in is 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Any
+import re
+from collections.abc import Callable
+from typing import Any, Literal
 
-from layoutlint.model.flows import Access, Address, Convert, Flows, Move, Pass, Slot, Term
+from layoutlint.model.flows import (
+    Access,
+    Address,
+    Comparison,
+    Convert,
+    Defined,
+    Fill,
+    Move,
+    Slot,
+    Step,
+    Store,
+    Symbol,
+    Term,
+    Values,
+)
 from layoutlint.readers.bodies import syntax
-from layoutlint.readers.bodies.facts import Facts, Names
+from layoutlint.readers.bodies.facts import Names
+from layoutlint.readers.bodies.flow_calls import MOST_PAIRS, REST, CallWalker
+from layoutlint.readers.bodies.flow_types import INTEGERS, LAYERS, SCALARS, TEXT
+from layoutlint.readers.bodies.initial_values import InitialValues
+from layoutlint.readers.bodies.numbers import Numbers
 from layoutlint.readers.bodies.syntax import Node
 from layoutlint.readers.clang import libclang
 from layoutlint.readers.clang.libclang import Cursor, Type
@@ -19,75 +38,79 @@ from layoutlint.readers.clang.libclang import Cursor, Type
 _DEEPEST = 200
 # enum CX_BinaryOperatorKind
 _ADD, _ADD_ASSIGN, _SUBTRACT_ASSIGN = 6, 26, 27
-_INTEGERS = range(3, 21)
-"""CXType_Bool to CXType_Int128."""
-_SCALARS = range(3, 24)
-"""CXType_Bool to CXType_LongDouble."""
-_LITERAL = (syntax.PAREN, syntax.UNEXPOSED, syntax.UNARY, syntax.BINARY, syntax.INTEGER, syntax.CAST)
-_IS_INTEGER = 1
-"""CXEval_Int."""
-_CONSTANT = 7
-"""CXCursor_EnumConstantDecl."""
+_ORDERS, _EQUALITIES, _LOGICAL = range(11, 15), (15, 16), (20, 21)
+_LOGICAL_NOT = 10
+"""CXUnaryOperator_LNot."""
+_SECTION = re.compile(r'section\("([^"]*)"\)')
+_SYMBOL = re.compile(r'(?:\balias\(|\basm\()"([^"]*)"\)')
+_BOUNDS = re.compile(r"__(?:start|stop)_(\w+)")
+"""The symbols that the linker makes for the ends of a section."""
 
 
-class FlowWalker:
+class FlowWalker(CallWalker):
     """Collects what happens to addresses in the functions of a unit."""
 
     def __init__(self, lib: Any, names: Names, subject: str, word: int) -> None:
         """`word` is the size of a pointer in bytes."""
-        self._lib, self._names, self._subject, self._word = lib, names, subject, word
-        self._facts = Facts(lib, names)
-        self._function = ""
-        self._parameters: dict[int, int] = {}
+        super().__init__(lib, names, subject, word)
+        self._values = InitialValues(lib, self._facts, subject)
+        self._truths: set[int] = set()
+        """The calls of which only whether the result is 0 counts."""
+        self._is_copied = False
         self._depth = 0
         self.is_cut = False
         """Whether something is nested too deeply to be walked."""
-        self.flows = Flows()
+        self._asm: dict[int, str] | None = None
 
     def function(self, cursor: Cursor) -> None:
         """Walk the body of a function definition."""
+        self._cursor, self._asm = cursor, None
         self._function = self._facts.key(cursor)
         self._parameters = {}
-        for node in syntax.tree(self._lib, cursor).children:
+        extent = self._lib.clang_getCursorExtent(cursor)
+        last = libclang.Spot(self._lib, self._lib.clang_getRangeEnd(extent)).line
+        self.flows.defined.append(Defined(self._function, *self._names.file(cursor), last))
+        tree = syntax.tree(self._lib, cursor)
+        self._numbers = Numbers(self._lib, self._facts, tree)
+        for node in tree.children:
             if node.kind == syntax.PARAMETER:
+                self._receive(node, len(self._parameters))
                 self._parameters[node.cursor.data[0]] = len(self._parameters)
             elif node.kind == syntax.COMPOUND:
+                self._body = node
                 self._walk(node)
+
+    def _receive(self, parameter: Node, number: int) -> None:
+        """Note that what other units pass becomes a pointer of a parameter's type."""
+        if struct := self._struct_of(parameter):
+            address = Address(Slot("parameter", self._function, number), 0)
+            self.flows.conversions.append(Convert(address, struct, *self._place(parameter)))
 
     def variable(self, cursor: Cursor) -> None:
         """Walk the initialiser of a variable outside of functions."""
         self._function = ""
-        self._declare(syntax.tree(self._lib, cursor))
+        tree = syntax.tree(self._lib, cursor)
+        self._numbers = Numbers(self._lib, self._facts, tree)
+        self._name_object(tree)
+        self._declare(tree)
+
+    def _name_object(self, variable: Node) -> None:
+        """Note the struct type of an object that other units can name, by a symbol or by its section."""
+        struct = self._record(self._type(variable))
+        if not struct:
+            return
+        declaration = libclang.pretty_print(self._lib, variable.cursor).partition(" = ")[0]
+        name = libclang.spelling(self._lib, variable.cursor)
+        names = [f"section {match[1]}" for match in _SECTION.finditer(declaration)]
+        bounds = _BOUNDS.fullmatch(name)
+        if bounds is not None:
+            names.append(f"section {bounds[1]}")
+        elif self._lib.clang_Cursor_getStorageClass(variable.cursor) != syntax.STATIC:
+            symbol = _SYMBOL.search(declaration)
+            names.append(symbol[1] if symbol is not None else name)
+        self.flows.symbols += [Symbol(each, struct, *self._place(variable)) for each in names]
 
     # -- types
-
-    def _type(self, node: Node) -> Type:
-        type_: Type = self._lib.clang_getCanonicalType(self._lib.clang_getCursorType(node.cursor))
-        return type_
-
-    def _pointee(self, type_: Type) -> Type:
-        inner = type_
-        if type_.kind == syntax.POINTER:
-            inner = self._lib.clang_getPointeeType(type_)
-        while (inner := self._lib.clang_getCanonicalType(inner)).kind in syntax.ARRAYS:
-            inner = self._lib.clang_getElementType(inner)
-        return inner
-
-    def _record(self, type_: Type) -> str:
-        """Return the name of a struct type; empty for others."""
-        return self._facts.struct(type_).partition("@")[0]
-
-    def _struct_of(self, node: Node) -> str:
-        """Return the struct that a pointer expression points to; empty for other expressions."""
-        type_ = self._type(node)
-        return self._record(self._pointee(type_)) if type_.kind == syntax.POINTER else ""
-
-    def _keeps_address(self, type_: Type) -> bool:
-        """Return whether a value of a type is followed: `void *`, a pointer to scalars, a wide integer."""
-        if type_.kind == syntax.POINTER:
-            pointee = self._pointee(type_)
-            return pointee.kind == syntax.VOID or pointee.kind in _SCALARS
-        return type_.kind in _INTEGERS and self._lib.clang_Type_getSizeOf(type_) == self._word
 
     # -- statements
 
@@ -113,21 +136,18 @@ class FlowWalker:
 
     def _declare(self, variable: Node) -> None:
         initial = self._facts.initial_value(variable)
-        if initial is not None:
-            self._move(self._variable_slot(variable.cursor), initial, self._type(variable))
-
-    def _variable_slot(self, declaration: Cursor) -> Slot:
-        if declaration.kind == syntax.PARAMETER and declaration.data[0] in self._parameters:
-            return Slot("parameter", self._function, self._parameters[declaration.data[0]])
-        is_inside = self._lib.clang_getCursorSemanticParent(declaration).kind == syntax.FUNCTION
-        is_static = self._lib.clang_Cursor_getStorageClass(declaration) == syntax.STATIC
-        if not is_inside and not is_static:  # one variable for all units, whichever declaration is named
-            return Slot("variable", libclang.spelling(self._lib, declaration), 0)
-        file, line = self._names.file(declaration)
-        return Slot("variable", f"{libclang.spelling(self._lib, declaration)} {file}", line)
-
-    def _place(self, node: Node) -> tuple[str, int]:
-        return self._names.file(node.cursor)
+        if initial is None:
+            return
+        slot = self._variable_slot(variable.cursor)
+        type_ = self._type(variable)
+        if initial.kind == syntax.INIT_LIST:
+            self._fill(initial, slot)
+        else:
+            self._move(slot, initial, type_)
+        is_words = type_.kind in syntax.ARRAYS and self._element(type_).kind in SCALARS
+        if is_words and not self._is_zero_list(initial):
+            text = f"`{slot.name.partition(' ')[0]}` has constant bytes"
+            self.flows.fills.append(Fill(Address(self._words(slot), 0), text, *self._place(variable)))
 
     def _move(self, slot: Slot | None, value: Node, type_: Type) -> None:
         """Note what a slot of a type gets; the value is walked."""
@@ -136,21 +156,10 @@ class FlowWalker:
             return
         if (function := self._facts.function_in(value)) is not None:
             self._store_function(slot, function)
-        struct = self._record(self._pointee(type_)) if type_.kind == syntax.POINTER else ""
-        if not struct and self._keeps_address(type_):
+        if not self._struct_behind(type_) and self._keeps_address(type_):
             self.flows.moves += [Move(slot, term) for term in terms]
-
-    def _store_function(self, slot: Slot, function: Node) -> None:
-        """Note that a function gets what is passed through a slot."""
-        key = self._facts.key(self._lib.clang_getCursorReferenced(function.cursor))
-        for number, type_ in enumerate(self._parameter_types(function)):
-            if self._keeps_address(self._canonical(type_)):
-                given = Slot("parameter", self._pointer_name(slot), number)
-                self.flows.moves.append(Move(Slot("parameter", key, number), Address(given, 0)))
-
-    def _pointer_name(self, slot: Slot) -> str:
-        """Return the name of the functions that a slot has the address of."""
-        return f"*{slot.kind} {slot.name} {slot.number}"
+        if type_.kind in INTEGERS:
+            self._note_number(slot, value, terms)
 
     # -- values
 
@@ -171,32 +180,103 @@ class FlowWalker:
 
     def _others(self, node: Node) -> list[Address]:
         while node.kind == syntax.IF and node.children and node.children[-1].kind == syntax.IF:
-            for child in node.children[:-1]:
-                self._walk(child)
+            self._branch(node, node.children[:-1])
             node = node.children[-1]  # `else if` is no deeper than `if`
-        for child in node.children:
-            self._walk(child)
+        if node.kind == syntax.ASM:
+            self._assembly(node)
+        elif node.kind in (syntax.IF, syntax.FOR, syntax.WHILE, syntax.DO):
+            self._branch(node, node.children)
+        else:
+            for child in node.children:
+                self._walk(child)
         return []
 
-    def _fill(self, node: Node) -> list[Address]:
-        """Walk a list of initial values: `.field = address`."""
-        for child in node.children:
-            first = child.children[0] if child.children else None
-            if child.kind != syntax.UNEXPOSED or first is None or first.kind != syntax.MEMBER_NAME:
+    def _branch(self, node: Node, children: list[Node]) -> None:
+        """Walk a loop or the parts of an `if`, with the bounds that its condition states."""
+        for child in children:
+            self._note_truth(child)
+        if node.kind == syntax.IF:
+            self._walk(children[0])
+            around = self._numbers.enter(node)
+            for child in children[1:2]:
                 self._walk(child)
-                continue
-            field = self._facts.field(self._lib.clang_getCursorReferenced(first.cursor))
-            value = child.children[-1]
-            slot = Slot("field", f"{field[0]}.{field[1]}", 0) if field is not None else None
-            self._move(slot, value, self._canonical(self._lib.clang_getCursorType(first.cursor)))
+            self._numbers.leave(around)
+            children = children[2:]
+        around = self._numbers.enter(node) if node.kind in (syntax.FOR, syntax.WHILE) else {}
+        for child in children:
+            self._walk(child)
+        if node.kind in (syntax.FOR, syntax.WHILE):
+            self._numbers.leave(around)
+
+    def _fill(self, node: Node, slot: Slot | None = None) -> list[Address]:
+        """Walk a list of initial values; its elements are in a slot if it is for an array."""
+        for placed in self._values.placements(node):
+            field = None if placed.field is None else self._facts.field(placed.field)
+            own = slot if placed.field is None else None
+            if field is not None and field[1]:
+                own = Slot("field", f"{field[0]}.{field[1]}", 0)
+            self._move(own, placed.value, self._canonical(placed.type))
+        for run in self._values.take_runs():
+            self.flows.values.append(Values(run.first, run.last, *self._place(run.node)))
         return []
 
     def _layer(self, node: Node) -> list[Address]:
+        if node.kind == syntax.UNEXPOSED:
+            if (member := self._member_of_offset(node)) is not None:
+                return [Address(Term("offset", member, 0), 0)]
+            if len(node.children) > 1 and self._is_atomic(node):
+                return self._atomic(node)
+            if len(node.children) == 1 and self._is_argument(node):
+                return self._rest_argument(node)
         for child in node.children[:-1]:
             self._value(child)
         return self._convert(node, node.children[-1])
 
+    def _is_atomic(self, node: Node) -> bool:
+        """Return whether a node is a call of an atomic builtin, which libclang does not show as a call."""
+        first, second = node.children[:2]
+        return self._type(first).kind == syntax.POINTER and self._type(second).kind in INTEGERS
+
+    def _atomic(self, node: Node) -> list[Address]:
+        """Return the addresses that an atomic builtin reads; note those that it writes."""
+        first, *rest = node.children
+        addresses = self._array_address(first)
+        self._access(node, addresses, self._pointee(self._type(first)))
+        target = first
+        while target.kind in LAYERS and len(target.children) == 1:
+            target = target.children[0]
+        is_named = target.kind == syntax.UNARY and bool(target.children)
+        slot = self._slot(target.children[0]) if is_named else None
+        for child in rest:
+            self._move(slot, child, self._type(child))
+        return [] if slot is None else self._pointer_terms(self._type(node), slot)
+
+    def _is_argument(self, node: Node) -> bool:
+        """Return whether a node is `va_arg(list, type)`."""
+        inner = node.children[0]
+        while inner.kind in LAYERS and len(inner.children) == 1:
+            inner = inner.children[0]
+        spelled, own = (
+            libclang.text(self._lib, self._lib.clang_getTypeSpelling(self._lib.clang_getCursorType(each)))
+            for each in (inner.cursor, node.cursor)
+        )
+        return "va_list" in spelled and "va_list" not in own
+
+    def _rest_argument(self, node: Node) -> list[Address]:
+        """Return the addresses among the arguments without parameters."""
+        self._value(node.children[0])
+        address = Address(Slot("parameter", self._function, REST), 0)
+        type_ = self._type(node)
+        if struct := self._struct_behind(type_) or self._record(type_):
+            self.flows.conversions.append(Convert(address, struct, *self._place(node)))
+            return [Address(Term("struct", struct, 0), 0)]
+        return [address] if self._keeps_address(type_) else []
+
+    def _text(self, _: Node) -> list[Address]:
+        return [Address(Term("words", "", 0), 0)]
+
     def _conditional(self, node: Node) -> list[Address]:
+        self._note_truth(node.children[0])
         self._value(node.children[0])
         return [each for child in node.children[1:] for each in self._value(child)]
 
@@ -216,8 +296,7 @@ class FlowWalker:
 
     def _pointer_terms(self, type_: Type, slot: Slot) -> list[Address]:
         """Return the addresses in a variable or a field of a type."""
-        struct = self._record(self._pointee(type_)) if type_.kind == syntax.POINTER else ""
-        if struct:
+        if struct := self._struct_behind(type_):
             return [Address(Term("struct", struct, 0), 0)]
         return [Address(slot, 0)] if self._keeps_address(type_) else []
 
@@ -233,26 +312,47 @@ class FlowWalker:
         """Return the address of an lvalue: of an object, and of the member of the struct that it is in."""
         while node.kind == syntax.PAREN and node.children:
             node = node.children[0]
-        own = self._record(self._type(node))
+        type_ = self._type(node)
+        own = self._record(type_)
         terms = [Address(Term("struct", own, 0), 0)] if own else []
+        if struct := self._struct_behind(self._element(type_)):
+            terms = [Address(Term("struct", f"{struct} *", 0), 0)]
+        if node.kind == TEXT:
+            return [Address(Term("words", "", 0), 0)]
         if node.kind == syntax.SUBSCRIPT and len(node.children) == 2:
             base, index = self._base_and_index(node)
             number = self._number(index)
-            size = self._lib.clang_Type_getSizeOf(self._type(node))
+            size = self._lib.clang_Type_getSizeOf(type_)
             inner = self._array_address(base)
             self._value(index)
-            shifted = (each.shift(None if number is None else number * size) for each in inner)
+            shifted = [each.shift(None if number is None else number * size) for each in inner]
+            self._make(node, shifted)
             return [*terms, *(each for each in shifted if each.term.kind != "struct" or not own)]
         if node.kind == syntax.MEMBER:
             self._value(node.children[0]) if node.children else None
             field = self._facts.field(self._lib.clang_getCursorReferenced(node.cursor))
+            is_words = type_.kind in syntax.ARRAYS and self._element(type_).kind in SCALARS
             if field is not None and field[0].partition("@")[0] == self._subject and field[1]:
                 terms.append(Address(Term("member", field[1], 0), 0))
+            elif field is not None and is_words:
+                terms.append(Address(Term("words", f"{field[0]}.{field[1]}", 0), 0))
         elif self._facts.is_dereference(node):
             return [*terms, *(each for each in self._value(node.children[0]) if each.term.kind != "struct")]
         else:
             self._value(node)
+            declaration = self._lib.clang_getCursorReferenced(node.cursor)
+            is_words = type_.kind in syntax.ARRAYS and self._element(type_).kind in SCALARS
+            if is_words and node.kind == syntax.DECL_REF and declaration.kind == syntax.VARIABLE:
+                terms.append(Address(self._words(self._variable_slot(declaration)), 0))
+            elif is_words and declaration.kind == syntax.PARAMETER:
+                terms.append(Address(self._variable_slot(declaration), 0))
         return terms
+
+    def _make(self, node: Node, addresses: list[Address]) -> None:
+        """Note addresses that a number leads to, whether or not they are used."""
+        self.flows.accesses += [
+            Access(each, 0, *self._place(node), True) for each in addresses if each.offset is not None
+        ]
 
     def _array_address(self, node: Node) -> list[Address]:
         """Return the addresses of an array, or in a pointer."""
@@ -264,12 +364,12 @@ class FlowWalker:
     def _base_and_index(self, node: Node) -> tuple[Node, Node]:
         """Return the pointer and the number of `p[i]`, which can be written `i[p]`."""
         first, second = node.children
-        is_turned = self._type(first).kind in _INTEGERS
+        is_turned = self._type(first).kind in INTEGERS
         return (second, first) if is_turned else (first, second)
 
     def _subscript(self, node: Node) -> list[Address]:
         base, index = self._base_and_index(node)
-        number = self._number(index)
+        number = self._numbers.largest(index)
         self._value(index)
         type_ = self._type(node)
         step = None if number is None else number * self._lib.clang_Type_getSizeOf(type_)
@@ -278,20 +378,25 @@ class FlowWalker:
         return [] if slot is None else self._pointer_terms(type_, slot)
 
     def _access(self, node: Node, addresses: list[Address], type_: Type) -> None:
-        if type_.kind not in _SCALARS and type_.kind != syntax.POINTER:
+        if type_.kind not in SCALARS and type_.kind != syntax.POINTER:
             return
         size = self._lib.clang_Type_getSizeOf(type_)
-        self.flows.accesses += [Access(each, size, *self._place(node)) for each in addresses]
+        self.flows.accesses += [Access(each, size, *self._place(node), self._is_copied) for each in addresses]
 
     def _unary(self, node: Node) -> list[Address]:
         operator = self._lib.clang_getCursorUnaryOperatorKind(node.cursor)
         if operator == syntax.ADDRESS_OF:
             return self._address_of(node.children[0])
+        if operator == _LOGICAL_NOT:
+            self._note_truth(node.children[0])
         inner = self._value(node.children[0])
         if operator == syntax.DEREFERENCE:
             self._access(node, inner, self._type(node))
             return []
         if operator in syntax.INCREMENTS:
+            slot = self._slot(node.children[0])
+            if slot is not None and self._keeps_address(self._type(node)):
+                self.flows.moves.append(Move(slot, Address(slot, None)))
             return [each.shift(None) for each in inner]
         return []
 
@@ -299,41 +404,74 @@ class FlowWalker:
         operator = self._lib.clang_getCursorBinaryOperatorKind(node.cursor)
         left, right = node.children
         if operator == syntax.ASSIGN:
-            self._move(self._slot(left), right, self._type(left))
-            return self._value(left)
+            return self._assign(left, right)
         if operator == syntax.COMMA:
             self._value(left)
             return self._value(right)
+        if operator in _LOGICAL or (operator in _EQUALITIES and self._facts.is_zero(right)):
+            self._note_truth(left)
+            self._note_truth(right)
         if operator not in (_ADD, syntax.SUBTRACT):
-            self._value(left)
-            self._value(right)
+            sides = self._array_address(left), self._array_address(right)
+            if operator in _ORDERS or operator in _EQUALITIES:
+                sides = sides[0] or self._literal(left), sides[1] or self._literal(right)
+                self._compare(node, *sides, is_equality=operator in _EQUALITIES)
             return []
-        if self._type(left).kind in _INTEGERS and self._type(right).kind == syntax.POINTER:
+        return self._sum(node, left, right, operator)
+
+    def _sum(self, node: Node, left: Node, right: Node, operator: int) -> list[Address]:
+        """Walk a sum or a difference; return the addresses that it can be."""
+        if self._type(left).kind in INTEGERS and self._type(right).kind == syntax.POINTER:
             left, right = right, left
-        addresses = self._array_address(left)
-        self._value(right)
+        addresses, others = self._array_address(left), self._array_address(right)
+        if operator == syntax.SUBTRACT and self._member_of_offset(right) is not None:
+            return [Address(Term("struct", self._subject, 0), 0)] if addresses else []
+        if operator == syntax.SUBTRACT and others:
+            self._compare(node, addresses, others, is_equality=False)
+            return []
+        if (member := self._member_of_offset(right)) is not None and operator == _ADD:
+            return [Address(Term("member", member, 0), 0) for each in addresses if each.offset == 0]
         step = self._step(node, right, operator == syntax.SUBTRACT)
-        return [] if self._is_by_name(right) else [each.shift(step) for each in addresses]
+        slot = None if self._is_literal(self._numbers.resolve(right)) else self._number_slot(right)
+        if slot is not None:
+            self.flows.steps += [Step(each, slot, *self._place(node)) for each in addresses]
+        if self._is_by_name(right):
+            return []
+        shifted = [each.shift(step) for each in addresses]
+        self._make(node, shifted)
+        if step and self._is_bytes(node) and not self._has_size(right):
+            self._make(node, [each.shift(-1) for each in shifted])  # the size of the struct as a number
+        return shifted
 
-    def _is_by_name(self, number: Node) -> bool:
-        """Return whether a number is the offset of a member by its name, which is right in each order.
+    def _number_slot(self, node: Node) -> Slot | None:
+        """Return the variable, parameter or field that a number is in; None for others."""
+        while node.kind in LAYERS and len(node.children) == 1:
+            node = node.children[0]
+        return self._slot(node) if node.kind in (syntax.DECL_REF, syntax.MEMBER) else None
 
-        A number in a table is one.
-        """
-        inner = number
-        while inner.kind in (syntax.PAREN, syntax.UNEXPOSED, syntax.CAST) and inner.children:
-            inner = inner.children[-1]
-        is_constant = self._number(number) is not None and not self._is_literal(number)
-        return inner.kind == syntax.MEMBER or is_constant
+    def _assign(self, left: Node, right: Node) -> list[Address]:
+        """Walk an assignment; return the addresses in what it assigns to."""
+        around, self._is_copied = self._is_copied, True
+        slot = self._slot(left)
+        self._is_copied = self._is_behind_pointer(left, right)
+        terms: list[Address] = []
+        if slot is None:
+            terms = self._value(right)
+        else:
+            self._move(slot, right, self._type(left))
+        self._is_copied = True
+        if terms and left.kind == syntax.UNARY and left.children:
+            targets, place = self._value(left.children[0]), self._place(left)
+            self.flows.stores += [Store(target, each, *place) for target in targets for each in terms]
+        addresses = self._value(left)
+        self._is_copied = around
+        return addresses
 
-    def _step(self, node: Node, number: Node, is_negative: bool) -> int | None:
-        """Return by how many bytes an addition moves an address; None if it is not known."""
-        value = self._number(number)
-        type_ = self._type(node)
-        size = 1
-        if type_.kind == syntax.POINTER:
-            size = max(1, self._lib.clang_Type_getSizeOf(self._lib.clang_getPointeeType(type_)))
-        return None if value is None else value * size * (-1 if is_negative else 1)
+    def _compare(self, node: Node, left: list[Address], right: list[Address], is_equality: bool) -> None:
+        """Note a comparison or a difference of addresses."""
+        kind: Literal["equality", "order"] = "equality" if is_equality else "order"
+        pairs = [(one, other) for one in left for other in right][:MOST_PAIRS]
+        self.flows.comparisons += [Comparison(*pair, kind, *self._place(node)) for pair in pairs]
 
     def _compound(self, node: Node) -> list[Address]:
         left, right = node.children
@@ -366,129 +504,43 @@ class FlowWalker:
         base = self._callee(base)
         return self._slot(base) if base.kind in (syntax.DECL_REF, syntax.MEMBER) else None
 
-    def _is_literal(self, node: Node) -> bool:
-        """Return whether a number is made of numbers, constants of enumerations, and sizes."""
-        if node.kind == syntax.SIZEOF:
-            return True
-        if node.kind == syntax.DECL_REF:
-            return bool(self._lib.clang_getCursorReferenced(node.cursor).kind == _CONSTANT)
-        if node.kind not in _LITERAL or (node.kind != syntax.INTEGER and not node.children):
-            return False
-        return all(map(self._is_literal, node.children))
-
-    def _number(self, node: Node) -> int | None:
-        """Return the value of a constant expression, also with `sizeof`; None for others."""
-        result = self._lib.clang_Cursor_Evaluate(node.cursor)
-        if not result:
-            return None
-        is_integer = self._lib.clang_EvalResult_getKind(result) == _IS_INTEGER
-        value = int(self._lib.clang_EvalResult_getAsLongLong(result))
-        self._lib.clang_EvalResult_dispose(result)
-        return value if is_integer else None
-
     def _convert(self, node: Node, inner: Node) -> list[Address]:
         """Return the addresses in a conversion; a pointer to another struct is noted."""
         if node.kind != syntax.CAST and self._facts.is_array(inner.cursor):
             return self._address_of(inner)
         addresses = self._array_address(inner) if self._facts.is_array(inner.cursor) else self._value(inner)
         struct, old = self._struct_of(node), self._struct_of(inner)
+        if (function := self._facts.function_in(inner)) is not None:
+            self._convert_function(node, function)
+        if not struct:
+            self._convert_pointer(node, addresses)
+        if struct and not old and self._is_hardware(inner):
+            text = "a constant address is that of hardware"
+            self.flows.fills.append(Fill(Address(Term("struct", struct, 0), 0), text, *self._place(node)))
         if not struct or struct == old:
             return addresses
         self.flows.conversions += [Convert(each, struct, *self._place(node)) for each in addresses]
         return [Address(Term("struct", struct, 0), 0)]
 
+    def _convert_pointer(self, node: Node, addresses: list[Address]) -> None:
+        """Note that a pointer to a pointer to a struct becomes one to a pointer to bytes or words."""
+        type_ = self._type(node)
+        inner = self._pointee(type_) if type_.kind == syntax.POINTER else type_
+        if inner.kind == syntax.POINTER and self._pointee(inner).kind in SCALARS:
+            words = self._lib.clang_Type_getSizeOf(self._pointee(inner))
+            for each in addresses:
+                if each.term.kind == "struct" and each.term.name.endswith(" *"):
+                    behind = Address(Term("struct", each.term.name.removesuffix(" *"), 0), None)
+                    self.flows.accesses.append(Access(behind, words, *self._place(node)))
+
     # -- calls
-
-    def _call(self, node: Node) -> list[Address]:
-        callee, *arguments = node.children
-        target = self._facts.function_in(callee)
-        if target is None:
-            slot = self._slot(self._callee(callee))
-            name = "" if slot is None else self._pointer_name(slot)
-        else:
-            name = self._facts.key(self._lib.clang_getCursorReferenced(target.cursor))
-        types = list(self._parameter_types(callee if target is None else target))
-        values = [self._array_address(argument) for argument in arguments]
-        for position, (addresses, argument) in enumerate(zip(values, arguments, strict=True)):
-            type_ = self._canonical(types[position]) if position < len(types) else self._type(argument)
-            slot = Slot("parameter", name, position)
-            if name and (function := self._facts.function_in(argument)) is not None:
-                self._store_function(slot, function)
-            if self._keeps_address(type_):
-                self.flows.moves += [Move(slot, each) for each in addresses if name]
-                if self._pointee(type_).kind == syntax.VOID:
-                    rest = arguments[position + 1 :], types[position + 1 :]
-                    self._note_size(node, name, addresses, *rest)
-        self._pass_to_functions(arguments, values, types)
-        if name.endswith(("memcpy", "memmove")):
-            self._note_copy(node, values)
-        if target is None and not self._struct_of(node):
-            return []
-        return self._pointer_terms(self._type(node), Slot("result", name, 0))
-
-    def _callee(self, node: Node) -> Node:
-        """Return what a call goes through, without layers and stars."""
-        while node.kind in (syntax.PAREN, syntax.UNEXPOSED, syntax.UNARY) and node.children:
-            node = node.children[-1]
-        return node
-
-    def _note_size(
-        self, node: Node, name: str, addresses: list[Address], arguments: list[Node], types: list[Type]
-    ) -> None:
-        """Note the size that follows an address of no type, if it is a constant."""
-        if not arguments or not types or self._canonical(types[0]).kind not in _INTEGERS:
-            return
-        number = self._number(arguments[0])
-        if name.endswith(("fread", "fwrite")) and number is not None and len(arguments) > 1:
-            number *= self._number(arguments[1]) or 1
-        if number is not None and not self._is_by_name(arguments[0]):
-            is_size = libclang.text(self._lib, self._lib.clang_getTypeSpelling(types[0])) == "size_t"
-            self.flows.passes += [Pass(each, number, is_size, *self._place(node)) for each in addresses]
-
-    def _pass_to_functions(
-        self, arguments: list[Node], values: list[list[Address]], types: list[Type]
-    ) -> None:
-        """Note that a function which is an argument gets the one address of no type that is another one."""
-        pointers = [self._facts.function_in(argument) for argument in arguments]
-        given = [
-            addresses
-            for addresses, type_ in zip(values, types, strict=False)
-            if addresses
-            and self._canonical(type_).kind == syntax.POINTER
-            and self._pointee(self._canonical(type_)).kind == syntax.VOID
-        ]
-        for pointer in filter(None, pointers) if len(given) == 1 else ():
-            own = list(self._parameter_types(pointer))
-            if len(own) == 1 and self._keeps_address(self._canonical(own[0])):
-                key = self._facts.key(self._lib.clang_getCursorReferenced(pointer.cursor))
-                self.flows.moves += [Move(Slot("parameter", key, 0), each) for each in given[0]]
-
-    def _note_copy(self, node: Node, values: list[list[Address]]) -> None:
-        """Note a copy between two structs as a conversion of the source."""
-        if len(values) < 2:
-            return
-        for target in values[0]:
-            if target.term.kind == "struct":
-                place = self._place(node)
-                self.flows.conversions += [Convert(each, target.term.name, *place) for each in values[1]]
-
-    def _canonical(self, type_: Type) -> Type:
-        canonical: Type = self._lib.clang_getCanonicalType(type_)
-        return canonical
-
-    def _parameter_types(self, callee: Node) -> Iterator[Type]:
-        """Yield the types of the parameters of a function, as they are declared."""
-        type_ = self._lib.clang_getCursorType(callee.cursor)
-        if self._canonical(type_).kind == syntax.POINTER:
-            type_ = self._lib.clang_getPointeeType(self._canonical(type_))
-        for number in range(max(0, self._lib.clang_getNumArgTypes(type_))):
-            yield self._lib.clang_getArgType(type_, number)
 
 
 _VALUES: dict[int, tuple[Callable[[FlowWalker, Node], list[Address]], int]] = {
     syntax.PAREN: (FlowWalker._layer, 1),
     syntax.UNEXPOSED: (FlowWalker._layer, 1),
     syntax.CAST: (FlowWalker._layer, 1),
+    TEXT: (FlowWalker._text, 0),
     syntax.BINARY: (FlowWalker._binary, 2),
     syntax.COMPOUND_ASSIGNMENT: (FlowWalker._compound, 2),
     syntax.UNARY: (FlowWalker._unary, 1),

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from functools import partial
 
+from layoutlint import files
 from layoutlint.errors import ReadError
 from layoutlint.model.flows import Flows
 from layoutlint.model.reading import ReadOptions
@@ -22,16 +25,42 @@ from layoutlint.readers.processes.pool import number_for
 _OPTIONS = 0x200
 """CXTranslationUnit_KeepGoing: with function bodies."""
 _MOST_UNITS = 300
+_MOST_ROUNDS = 4
+"""The most searches for sources to which calls lead."""
+_LARGEST = 1 << 25
+"""The most bytes of a source that is searched for definitions."""
+_FACTS = (
+    "moves", "stores", "conversions", "accesses", "passes", "comparisons", "fills", "values", "symbols",
+    "calls", "assembly", "steps", "numbers", "layouts", "defined",
+)  # fmt: skip
+"""The lists of `Flows` that units fill."""
 _BYTES_EACH = 1 << 23
 """How much reading a unit counts as, when the number of processes is chosen."""
 
 
-def read(paths: Sequence[str], names: Sequence[str], options: ReadOptions) -> Flows:
+def read(
+    paths: Sequence[str], names: Sequence[str], options: ReadOptions, others: Sequence[str] = ()
+) -> Flows:
     """Return the flows of addresses in the C sources that name a struct by one of its names.
 
-    What could not be read is in the notes.
+    Of the other sources, those are read too that define functions which get addresses, or that declare
+    objects of the struct under another type. What could not be read is in the notes.
     """
     flows = Flows()
+    waiting, left, rest = list(paths), list(others), _MOST_UNITS
+    for _ in range(_MOST_ROUNDS):
+        rest -= _read_units(waiting, names, options, flows, rest)
+        waiting = list(_defining(left, flows, names))
+        left = [path for path in left if path not in waiting]
+        if not waiting:
+            break
+    return _without_repetitions(flows)
+
+
+def _read_units(
+    paths: Sequence[str], names: Sequence[str], options: ReadOptions, flows: Flows, most: int
+) -> int:
+    """Add the flows of some sources; return how many units were read, at most a number of them."""
     units: dict[str, Unit] = {}
     for path in paths:
         try:
@@ -40,9 +69,9 @@ def read(paths: Sequence[str], names: Sequence[str], options: ReadOptions) -> Fl
         except ReadError as error:
             flows.notes.append(f"{error.path} {error.reason}")
     some = [unit for unit in units.values() if unit.main.endswith(".c")]
-    if len(some) > _MOST_UNITS:
-        flows.notes.append(f"{len(some) - _MOST_UNITS:,} of {len(some):,} sources")
-        del some[_MOST_UNITS:]
+    if len(some) > most:
+        flows.notes.append(f"{len(some) - most:,} of {len(some):,} sources")
+        del some[most:]
     jobs = options.jobs or number_for(len(some) * _BYTES_EACH, 0)
     work = partial(_read_unit, names=tuple(names))
     results = sandbox.run_each(work, some, jobs, limits.LIMITS, sandbox.Patience(600))
@@ -51,23 +80,34 @@ def read(paths: Sequence[str], names: Sequence[str], options: ReadOptions) -> Fl
         if isinstance(result, sandbox.Failure):
             flows.notes.append(f"{some[number].origin}, which libclang does not parse: it {result.how}")
             continue
-        flows.moves += result.moves
-        flows.conversions += result.conversions
-        flows.accesses += result.accesses
-        flows.passes += result.passes
+        for name in _FACTS:
+            getattr(flows, name).extend(getattr(result, name))
         flows.notes += result.notes
-    return _without_repetitions(flows)
+    return len(some)
+
+
+def _defining(paths: Iterable[str], flows: Flows, names: Sequence[str]) -> Iterator[str]:
+    """Yield the sources that seem to define functions without a body so far, or declare objects anew."""
+    defined = {each.function for each in flows.defined}
+    functions = {each.function for each in flows.calls if "@" not in each.function} - defined
+    objects = {each.name for each in flows.symbols if each.struct in names and " " not in each.name}
+    words = "|".join(map(re.escape, sorted(functions))) or "(?!)"
+    variables = "|".join(map(re.escape, sorted(objects))) or "(?!)"
+    pattern = re.compile(
+        rf"^(?:[A-Za-z_][\w \t*]*[ \t*])?(?:{words})[ \t]*\([^;{{}}]*\{{"
+        rf"|^[ \t]*extern\b[^=]{{0,400}}?\b(?:{variables})\b".encode(),
+        re.MULTILINE,
+    )
+    for path in paths if functions or objects else ():
+        with suppress(OSError):
+            if pattern.search(files.read_all(path, _LARGEST)):
+                yield path
 
 
 def _without_repetitions(flows: Flows) -> Flows:
     """Return flows without what several units have from the same header."""
-    return Flows(
-        list(dict.fromkeys(flows.moves)),
-        list(dict.fromkeys(flows.conversions)),
-        list(dict.fromkeys(flows.accesses)),
-        list(dict.fromkeys(flows.passes)),
-        flows.notes,
-    )
+    once = {name: list(dict.fromkeys(getattr(flows, name))) for name in _FACTS}
+    return Flows(**once, notes=flows.notes)
 
 
 def _read_unit(unit: Unit, names: tuple[str, ...]) -> Flows:

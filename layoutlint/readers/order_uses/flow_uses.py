@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple, Protocol, TypeVar
 
-from layoutlint.model.flows import Access, Address, Convert, Flows, Pass, Slot, Term
+from layoutlint.model.flows import (
+    Access,
+    Address,
+    Assembly,
+    Comparison,
+    Convert,
+    Flows,
+    Pass,
+    Slot,
+    Store,
+    Term,
+)
 from layoutlint.readers.order_uses.casts import Cast
 from layoutlint.readers.order_uses.facts import OrderUse
 from layoutlint.readers.order_uses.subject import Subject
@@ -14,6 +25,12 @@ _MOST_ADDRESSES = 40
 """The most addresses that are followed through a slot."""
 _MOST_ROUNDS = 12
 """The most slots that an address is followed through."""
+_HARMLESS = frozenset((
+    "free", "memset", "memcpy", "memmove", "memcmp", "bcmp", "bzero", "explicit_bzero", "realloc", "printf",
+    "fprintf", "snprintf", "sprintf", "puts", "malloc", "calloc", "qsort", "bsearch", "pthread_create",
+    "memchr", "strlen", "strcmp", "fwrite", "fread", "read", "write", "send", "recv", "posix_memalign",
+))  # fmt: skip
+"""Functions of the C library that do nothing else with an address than what is searched for."""
 _MOST_TAG = 3
 """The largest number in the low bits of a pointer, which marks it and leads to no member."""
 
@@ -30,22 +47,78 @@ class _Known(NamedTuple):
 def uses(flows: Flows, subject: Subject) -> Iterator[tuple[str, OrderUse | Cast]]:
     """Yield the file of each use, and the use, or a cast between the struct and another one."""
     solver = _Solver(flows, subject)
-    for conversion in flows.conversions:
-        for use in solver.conversion_uses(conversion):
-            yield conversion.file, use
-    for access in flows.accesses:
-        for use in solver.access_uses(access):
-            yield access.file, use
-    for given in flows.passes:
-        for use in solver.pass_uses(given):
-            yield given.file, use
+    yield from _each(flows.conversions, solver.conversion_uses)
+    yield from _each(flows.stores, solver.store_uses)
+    yield from _each(flows.accesses, solver.access_uses)
+    yield from _each(flows.passes, solver.pass_uses)
+    yield from _each(flows.comparisons, solver.comparison_uses)
+    yield from _each(flows.assembly, solver.assembly_uses)
+    yield from _values(flows, subject)
+    yield from _symbols(flows, subject)
+    yield from _hardware(flows, subject)
+    yield from solver.words_uses()
+    yield from solver.step_uses()
+
+
+class _Placed(Protocol):
+    @property
+    def file(self) -> str:
+        """The file of a fact."""
+
+
+_Fact = TypeVar("_Fact", bound=_Placed)
+
+
+def _each(
+    facts: Iterable[_Fact], judge: Callable[[_Fact], Iterator[OrderUse | Cast]]
+) -> Iterator[tuple[str, OrderUse | Cast]]:
+    for fact in facts:
+        for use in judge(fact):
+            yield fact.file, use
+
+
+def unseen_calls(flows: Flows, subject: Subject) -> list[str]:
+    """Return the calls that pass the struct, without its type, to functions whose bodies were not read."""
+    return _Solver(flows, subject).unseen_calls()
+
+
+def _values(flows: Flows, subject: Subject) -> Iterator[tuple[str, OrderUse]]:
+    """Yield the values by position, as initialisers have them when macros are expanded."""
+    for values in flows.values:
+        if values.last >= len(subject.members):
+            continue
+        members = subject.range(values.first, values.last)
+        shown = f"`{members[0]}`" if len(members) == 1 else f"`{members[0]}` to `{members[-1]}`"
+        text, file = f"an initialiser sets {shown} by position", values.file
+        if values.first == 0:
+            use = OrderUse("positional-initialiser", file, values.line, text, members, "order", "start")
+        else:
+            use = OrderUse("positional-initialiser", file, values.line, text, members, "range")
+        yield file, use
+
+
+def _hardware(flows: Flows, subject: Subject) -> Iterator[tuple[str, OrderUse]]:
+    """Yield the constant addresses that become pointers to the struct."""
+    for fill in flows.fills:
+        if fill.address.term.kind == "struct" and fill.address.term.name in subject.names:
+            yield fill.file, OrderUse("raw-transfer", fill.file, fill.line, fill.text)
+
+
+def _symbols(flows: Flows, subject: Subject) -> Iterator[tuple[str, Cast]]:
+    """Yield the declarations of the struct's objects as objects of other structs."""
+    own = {each.name for each in flows.symbols if each.struct in subject.names}
+    for each in flows.symbols:
+        if each.name in own and each.struct not in subject.names:
+            yield each.file, Cast(each.struct, each.line, False)
 
 
 class _Solver:
     """The addresses in all slots, and the uses that they make."""
 
     def __init__(self, flows: Flows, subject: Subject) -> None:
-        self._subject = subject
+        self._subject, self._flows = subject, flows
+        self._layouts = {each.struct: each for each in flows.layouts}
+        self._own = Term("struct", subject.names[0] if subject.names else "")
         self._values: dict[Slot, set[_Known]] = {}
         moves = (move for move in flows.moves if move.slot == move.address.term)
         self._steps = {move.slot: move.address.offset for move in moves}
@@ -69,6 +142,25 @@ class _Solver:
             is_known = each.offset is not None and address.offset is not None
             yield each._replace(offset=(each.offset or 0) + (address.offset or 0) if is_known else None)
 
+    def _inner_addresses(self, known: _Known) -> Iterator[_Known]:
+        """Yield the addresses in the struct that an address in one which embeds it is."""
+        layout = self._layouts.get(known.term.name) if known.term.kind == "struct" else None
+        size = (self._subject.struct.bit_size or 0) // 8
+        for start in () if layout is None else layout.places:
+            if known.offset is None:
+                yield known._replace(term=self._own)
+            elif start <= known.offset < start + size:
+                yield known._replace(term=self._own, offset=known.offset - start)
+
+    def _overlaps(self, known: _Known, other: str) -> bool:
+        """Return whether another struct at an address in a container of the struct has the same bytes."""
+        layouts = self._layouts.get(known.term.name), self._layouts.get(other)
+        if layouts[0] is None or layouts[1] is None or layouts[1].places or known.offset is None:
+            return False
+        size, low = (self._subject.struct.bit_size or 0) // 8, known.offset
+        high = low + layouts[1].size
+        return any(low < start + size and start < high for start in layouts[0].places)
+
     def _is_own(self, term: Term) -> bool:
         return term.kind == "struct" and term.name in self._subject.names
 
@@ -76,17 +168,128 @@ class _Solver:
         """Yield what a pointer to another struct means: a cast, or a place in the struct."""
         known = set(self._resolve(one.address))
         structs = {each.term.name for each in known if each.term.kind == "struct"}
-        if one.struct in self._subject.names:
-            if not any(self._is_own(each.term) for each in known):
+        if one.struct.endswith(" *") and one.struct not in structs and len(structs) == 1:
+            yield from self._pointer_uses(one, next(iter(structs)))
+        elif one.struct in self._subject.names:
+            if any(each.term.kind == "words" and not each.term.name for each in known):
+                text = "a text in the source is read as the struct"
+                yield OrderUse("scalar-cast", one.file, one.line, text)
+            elif not any(self._is_own(each.term) for each in known):
                 yield from self._uses_from_members(one, known)
                 if len(structs) == 1:
                     yield Cast(next(iter(structs)), one.line, False)
         elif one.struct not in structs and len(structs) == 1:
             for each in known:
-                if self._is_own(each.term) and each.offset == 0:
-                    yield Cast(one.struct, one.line, False)
-                elif self._is_own(each.term) and self._is_place(each.offset):
-                    yield self._number_use(one.file, one.line)
+                yield from self._uses_as(one, each)
+
+    def _uses_as(self, one: Convert, known: _Known) -> Iterator[OrderUse | Cast]:
+        """Yield what it means that the address of a struct becomes a pointer to another one."""
+        if known.term.kind == "struct" and self._overlaps(known, one.struct):
+            text = f"a cast of `{known.term.name}`, which embeds the struct, to `{one.struct}`"
+            yield OrderUse("struct-cast", one.file, one.line, text)
+        if self._is_own(known.term) and known.offset == 0:
+            yield Cast(one.struct, one.line, False)
+        elif self._is_own(known.term) and self._is_place(known.offset):
+            yield self._number_use(one.file, one.line)
+
+    def _pointer_uses(self, one: Convert, old: str) -> Iterator[OrderUse | Cast]:
+        """Yield what it means that a pointer to a pointer to a struct becomes one of another struct."""
+        names = [name.removesuffix(" *") for name in (one.struct, old)]
+        if not any(name.endswith("*") for name in names):
+            inner = Address(Term("struct", names[1]), 0)
+            yield from self.conversion_uses(Convert(inner, names[0], one.file, one.line))
+
+    def store_uses(self, one: Store) -> Iterator[OrderUse | Cast]:
+        """Yield what an address means that is stored behind a pointer to a pointer to a struct."""
+        for each in set(self._resolve(one.target)):
+            if each.term.kind == "struct" and each.term.name.endswith(" *"):
+                struct = each.term.name.removesuffix(" *")
+                yield from self.conversion_uses(Convert(one.address, struct, one.file, one.line))
+
+    def comparison_uses(self, one: Comparison) -> Iterator[OrderUse]:
+        """Yield the comparisons whose results the places of members decide."""
+        pairs = [(a, b) for a in set(self._resolve(one.left)) for b in set(self._resolve(one.right))]
+        for pair in pairs:
+            terms = [each.term for each in pair]
+            offsets = [term.name for term in terms if term.kind == "offset"]
+            if one.kind != "bytes" and offsets:
+                is_number = any(term.kind == "number" for term in terms)
+                if is_number or (len(set(offsets)) == 2 and one.kind == "order"):
+                    text = "the offset of a member is compared, or subtracted from another one"
+                    names = tuple(name for name in self._subject.members if name in offsets)
+                    yield OrderUse("offset-constant", one.file, one.line, text, names, "offset")
+                continue
+            own = [term for term in terms if self._is_own(term)]
+            members = [term.name for term in terms if term.kind == "member"]
+            if one.kind == "bytes":
+                if len(own) == 2:
+                    text = "objects are compared byte by byte for their order"
+                    yield OrderUse("member-range", one.file, one.line, text)
+                continue
+            places = [at for name in members if (at := self._subject.member_at.get(name)) is not None]
+            if len(own) + len(places) < 2 or not places or len(set(places)) != len(members):
+                continue
+            names = self._subject.range(places[0], places[-1])
+            if one.kind == "order":
+                text = "the addresses of members are compared or subtracted"
+                yield OrderUse("member-range", one.file, one.line, text, names, "offset")
+            elif own and 0 in places:
+                yield self._first_use(one.file, one.line, "the address of the struct is that of")
+
+    def assembly_uses(self, one: Assembly) -> Iterator[OrderUse]:
+        """Yield the assembly that gets the address of an object."""
+        if any(self._is_own(each.term) for each in self._resolve(one.address)):
+            text = "assembly gets the address of an object"
+            yield OrderUse("asm-offset", one.file, one.line, text)
+
+    def step_uses(self) -> Iterator[tuple[str, OrderUse]]:
+        """Yield the sums of an object's address and a number that the text states somewhere."""
+        numbers: dict[Slot, set[str]] = {}
+        for move in self._flows.numbers:
+            numbers.setdefault(move.slot, set()).add(move.address.term.kind)
+        for step in self._flows.steps:
+            kinds = numbers.get(step.slot, set())
+            if "number" not in kinds or "offset" in kinds:
+                continue
+            if any(self._is_own(each.term) for each in self._resolve(step.address)):
+                text = "a number leads to a place in the struct"
+                yield step.file, OrderUse("offset-constant", step.file, step.line, text)
+
+    def words_uses(self) -> Iterator[tuple[str, OrderUse]]:
+        """Yield the uses of bytes from elsewhere as the struct."""
+        converted: dict[Term, set[int | None]] = {}
+        for one in self._flows.conversions:
+            if one.struct in self._subject.names:
+                for each in self._resolve(one.address):
+                    if each.term.kind == "words":
+                        converted.setdefault(each.term, set()).add(each.offset)
+        if not converted:
+            return
+        for fill in self._flows.fills:
+            terms = {each.term for each in self._resolve(fill.address)}
+            if terms & converted.keys():
+                text = f"{fill.text}, which are read as the struct"
+                yield fill.file, OrderUse("raw-transfer", fill.file, fill.line, text)
+        size = (self._subject.struct.bit_size or 0) // 8
+        for access in self._flows.accesses:
+            for each in self._resolve(access.address) if access.size else ():
+                starts = converted.get(each.term, set())
+                if each.offset is not None and any(
+                    start is None or start <= each.offset < start + size for start in starts
+                ):
+                    text = "bytes or words are read or written by their place, and as the struct"
+                    yield access.file, OrderUse("scalar-cast", access.file, access.line, text)
+
+    def unseen_calls(self) -> list[str]:
+        """Return the functions without a body that get the address of the struct, each with a place."""
+        functions: dict[str, str] = {}
+        defined = {each.function for each in self._flows.defined}
+        for call in self._flows.calls:
+            if call.function in _HARMLESS or call.function in defined:
+                continue
+            if any(self._is_own(each.term) for each in self._resolve(call.address)):
+                functions.setdefault(call.function, f"{call.function}() in {call.file}:{call.line}")
+        return list(functions.values())
 
     def _uses_from_members(self, one: Convert, known: set[_Known]) -> Iterator[OrderUse]:
         """Yield how a member's address becomes that of the struct."""
@@ -118,20 +321,28 @@ class _Solver:
     def access_uses(self, one: Access) -> Iterator[OrderUse]:
         """Yield the reads and writes of a struct's bytes or words, and of what is beside a member."""
         known = set(self._resolve(one.address))
-        if len({each.term.name for each in known if each.term.kind == "struct"}) > 1:
+        if one.size and len({each.term.name for each in known if each.term.kind == "struct"}) > 1:
             return
         for each in known:
+            for own in self._inner_addresses(each) if one.size else ():
+                yield from self._word_use(one, own)
             if self._is_own(each.term):
                 yield from self._word_use(one, each)
             elif each.term.kind == "member" and each.offset is not None:
                 yield from self._use_beside(one, each.term.name, each.offset)
+            elif each.term.kind == "member" and not each.is_passed:
+                yield from self._use_around(one, each.term.name)
 
     def _word_use(self, one: Access, known: _Known) -> Iterator[OrderUse]:
         size, offset = (self._subject.struct.bit_size or 0) // 8, known.offset
         if offset is None:
-            if not known.is_passed:
+            is_hash = known.is_passed and not one.is_copied and one.size == 1
+            if not known.is_passed or is_hash:
                 text = "single bytes or words of the struct are read or written"
                 yield OrderUse("scalar-cast", one.file, one.line, text)
+        elif not one.size:
+            if self._is_place(offset) and offset > 0:
+                yield self._number_use(one.file, one.line)
         elif offset == 0 and self._subject.byte_size(0) == one.size:
             text = "the first bytes of the struct are read or written as its first member"
             yield self._first_use(one.file, one.line, text)
@@ -146,6 +357,16 @@ class _Solver:
         if not 0 <= offset <= size - one.size:
             side = "before" if offset < 0 else "behind"
             text = f"{abs(offset)} bytes {side} the start of `{member}`, another member is read or written"
+            yield OrderUse("member-index", one.file, one.line, text, (), "order")
+
+    def _use_around(self, one: Access, member: str) -> Iterator[OrderUse]:
+        """Yield the use of a pointer that moves by a number which is not known, and began at a scalar."""
+        place = self._subject.member_at.get(member)
+        field = None if place is None else self._subject.struct.fields[place]
+        if field is None or place is None or field.dims or field.aggregate is not None:
+            return
+        if one.size and one.size == self._subject.byte_size(place):
+            text = f"a pointer to `{member}` moves on to other members"
             yield OrderUse("member-index", one.file, one.line, text, (), "order")
 
     def pass_uses(self, one: Pass) -> Iterator[OrderUse]:
@@ -169,4 +390,8 @@ class _Solver:
                 end_name = self._subject.members[last]
                 text = f"a call gets the address of `{each.term.name}` and a size that reaches `{end_name}`"
                 members = self._subject.range(place, last)
-                yield OrderUse("member-range", one.file, one.line, text, members, "range")
+                is_rest = one.is_by_name and last == len(fields) - 1
+                yield OrderUse(
+                    "member-range", one.file, one.line, text, members, "range",
+                    "end" if is_rest else "anywhere", any_order=one.is_by_name,
+                )  # fmt: skip

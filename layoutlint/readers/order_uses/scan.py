@@ -51,6 +51,7 @@ _FIRST_MEMBER = re.compile(
     rb"struct\s+(\w++)\s*+\{\s*+(?:/\*.{0,400}?\*/\s*+)?(?:struct\s+)?(\w++)\s+(?!\*)\w", re.DOTALL
 )
 _DEFINED = re.compile(rb"define[ \t]+(\w++)")
+_CONDITION = re.compile(r"^[ \t]*#[ \t]*(?:if|el|endif)", re.MULTILINE)
 _NEAR = 200
 _LARGEST_HEADER = 1 << 19
 """The most bytes of a header in which first members of structs are searched."""
@@ -68,6 +69,8 @@ class FileUses(Record):
     defines: bool = False
     marks: tuple[Marks, ...] = ()
     uses: tuple[OrderUse, ...] = ()
+    by_text: tuple[OrderUse | Unresolved, ...] = ()
+    """Uses of addresses that the text seems to show; where functions are parsed, their flows show them."""
     casts: tuple[Cast, ...] = ()
     overlays: tuple[Overlay, ...] = ()
     unresolved: tuple[Unresolved, ...] = ()
@@ -113,6 +116,15 @@ class Expansions(NamedTuple):
     table: Table
     callers: frozenset[str]
     """The macros and typedefs that lead to the struct: files that name one of them are searched."""
+
+
+def condition_lines(path: str) -> tuple[int, ...]:
+    """Return the lines of a file on which a condition of the preprocessor begins, changes or ends."""
+    try:
+        text = read(path).decode("latin-1")
+    except OSError:
+        return ()
+    return tuple(text.count("\n", 0, match.start()) + 1 for match in _CONDITION.finditer(text))
 
 
 def search_file(path: str, subject: Subject, expansions: Expansions) -> FileUses:
@@ -195,11 +207,13 @@ def _search_text(path: str, raw: str, subject: Subject, expansions: Expansions) 
     parts += _mentions(raw, code, macro_code, subject)
     table = {**expansions.table, **own, **uses.macros}
     codes = _expand_macros(code, raw, table, parts)
-    if code not in codes:
-        parts += _accesses(code, subject)
+    for each in dict.fromkeys((code, *codes)):
+        sized = list(memory.find(each, subject))
+        uses.by_text += tuple(_addresses(each, subject, sized))
+        parts += sized
+        parts += _accesses(each, subject)
     for each in codes:
         parts += _initialiser_uses(each, subject)
-        parts += _accesses(each, subject)
         uses.containers += tuple(containers.find(each, subject.type_pattern, ""))
     _sort(uses, parts)
     return uses
@@ -229,15 +243,17 @@ def _initialiser_uses(code: Code, subject: Subject) -> Iterator[object]:
             yield from judge.uses(value._replace(dims=value.dims + dims))
 
 
-def _accesses(code: Code, subject: Subject) -> Iterator[object]:
-    """Yield the uses that read or write members by their places."""
-    sized = list(memory.find(code, subject))
-    yield from sized
+def _addresses(code: Code, subject: Subject, sized: Sequence[object]) -> Iterator[OrderUse | Unresolved]:
+    """Yield the uses that reach members by numbers, except for those of sizes."""
     lines = frozenset(use.line or 0 for use in sized if isinstance(use, OrderUse))
     yield from addresses.find(code, subject, lines)
+    yield from objects.find(code, subject)
+
+
+def _accesses(code: Code, subject: Subject) -> Iterator[object]:
+    """Yield the uses that take an object for another one."""
     yield from casts.find(code, subject)
     yield from overlays.find(code, subject)
-    yield from objects.find(code, subject)
 
 
 def _macros(path: str, raw: str, code: Code, subject: Subject) -> tuple[Code, tuple[Macro, ...]]:

@@ -67,17 +67,19 @@ def find_order_uses(
     return _Run(subject, c_sources, spread, flows).search(facts)
 
 
-def sources_that_name(struct: Struct, paths: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the C sources among some paths that name a struct, and its names."""
+def sources_that_name(
+    struct: Struct, paths: Sequence[str]
+) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
+    """Return the C sources among some paths that name a struct, its names, and the other sources."""
     names = ((struct.name,) if struct.is_tagged else ()) + _typedef_names(struct)
-    words = [name.encode() for name in names]
-    found = []
-    for path in sources.find(paths).files if words else ():
+    word = re.compile(rb"\b(?:" + b"|".join(re.escape(name.encode()) for name in names) + rb")\b")
+    naming, others = list[str](), list[str]()
+    for path in sources.find(paths).files if names else ():
         if path.endswith(".c"):
             with suppress(OSError):
                 data = scan.read(path)
-                found += [path] if any(word in data for word in words) else []
-    return tuple(found), names
+                (naming if word.search(data) or b"##" in data else others).append(path)
+    return tuple(naming), names, tuple(others)
 
 
 def _typedef_names(struct: Struct) -> tuple[str, ...]:
@@ -135,6 +137,7 @@ class _Run:
         """Return the result."""
         self._search_files()
         self._add_flows()
+        self._settle_text_uses()
         self._search_around()
         uses = [*facts, *(use for each in self._files for use in each.uses)]
         uses += self._uses_by_macros()
@@ -205,6 +208,24 @@ class _Run:
             else:
                 each.uses = (replace(use, file=each.path),)
             self._files.append(each)
+
+    def _settle_text_uses(self) -> None:
+        """Keep the uses that the text seems to show, except in functions whose flows were read."""
+        spans: dict[str, list[tuple[int, int]]] = {}
+        if self._flows is not None and not self._flows.notes:
+            for each in self._flows.defined:
+                spans.setdefault(files.real_path(each.file), []).append((each.line, each.last))
+        for uses in self._files:
+            own = spans.get(files.real_path(uses.path), []) if uses.by_text else []
+            conditions = scan.condition_lines(uses.path) if own else ()
+            own = [span for span in own if not any(span[0] < line < span[1] for line in conditions)]
+            for use in uses.by_text:
+                if any(first <= (use.line or 0) <= last for first, last in own):
+                    continue
+                if isinstance(use, OrderUse):
+                    uses.uses += (use,)
+                else:
+                    uses.unresolved += (use,)
 
     def _search(self, paths: Sequence[str]) -> list[FileUses]:
         expansions = Expansions(self._table, self._callers)
@@ -439,8 +460,11 @@ class _Run:
             conversions = "conversions through `void *` without a cast"
             yield f"{conversions}, and what functions reach from a member's address"
             return
-        elsewhere = f"files that do not name {names}, in headers that no such source includes"
-        yield f"what functions reach from an address in {elsewhere}, or through a pointer to a function"
+        elsewhere = f"headers that no source includes which names {names}"
+        yield f"what functions reach from an address in {elsewhere}, or that a library calls"
+        calls = flow_uses.unseen_calls(self._flows, self._subject)
+        if calls:
+            yield f"what functions do with the struct whose code was not given: {first_few(calls)}"
         if self._flows.notes:
             yield f"conversions through `void *` without a cast in {first_few(self._flows.notes)}"
 

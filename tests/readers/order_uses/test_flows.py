@@ -105,7 +105,7 @@ def hard_uses(folder: Path, struct: Struct, code: str) -> tuple[OrderUse, ...]:
     """What forbids an order in a file with some code."""
     path = folder / "use.c"
     path.write_text(HEAD + code + "\n")
-    own, names = sources_that_name(struct, [str(path)])
+    own, names, _ = sources_that_name(struct, [str(path)])
     found = flows.read(own, names, ReadOptions(cache=False, jobs=1))
     assert found.notes == []
     search = find_order_uses(struct, own, flows=found)
@@ -129,7 +129,7 @@ def find_uses(struct, folder: Path, texts: dict[str, str]):
     """The hard uses in some files, and what was not looked at."""
     for name, text in texts.items():
         (folder / name).write_text(text)
-    own, names = sources_that_name(struct, [str(folder)])
+    own, names, _ = sources_that_name(struct, [str(folder)])
     search = find_order_uses(struct, [str(folder)], flows=flows.read(own, names, ReadOptions(cache=False)))
     return [(Path(use.file).name, use.kind) for use in search.uses if use.kind == "offset-constant"], search.not_looked_at
 
@@ -154,7 +154,7 @@ def test_what_is_nested_too_deeply_is_named(tmp_path, struct, text, is_found):
 def test_what_cannot_be_parsed_is_named(tmp_path, struct):
     path = tmp_path / "broken.c"
     path.write_text(HEAD + "long f(struct s *p) { return p->missing; }\n")
-    own, names = sources_that_name(struct, [str(tmp_path)])
+    own, names, _ = sources_that_name(struct, [str(tmp_path)])
     search = find_order_uses(struct, own, flows=flows.read(own, names, ReadOptions(cache=False)))
     (said,) = [each for each in search.not_looked_at if "void *" in each]
     assert "broken.c" in said

@@ -1,0 +1,268 @@
+"""Where calls, functions as values, and assembly take addresses."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+
+from layoutlint.model.flows import (
+    Access,
+    Address,
+    Assembly,
+    Call,
+    Comparison,
+    Convert,
+    Fill,
+    Move,
+    Pass,
+    Slot,
+    Term,
+)
+from layoutlint.readers.bodies import assembler, syntax
+from layoutlint.readers.bodies.flow_numbers import FlowNumbers
+from layoutlint.readers.bodies.flow_types import INTEGERS, LAYERS, SCALARS
+from layoutlint.readers.bodies.syntax import Node
+from layoutlint.readers.clang import libclang
+from layoutlint.readers.clang.libclang import Cursor, Type
+
+_FUNCTION_TYPES = (110, 111)
+"""CXType_FunctionNoProto and CXType_FunctionProto."""
+REST = -1
+"""The position of the arguments without parameters."""
+_SIZES = {
+    "memset": 2, "memcpy": 2, "memmove": 2, "memcmp": 2, "memchr": 2, "mempcpy": 2, "bcmp": 2, "bcopy": 2,
+    "strncpy": 2, "strlcpy": 2, "strncat": 2, "snprintf": 1, "vsnprintf": 1, "fgets": 1,
+}  # fmt: skip
+"""The functions whose size is not the argument behind each pointer, and which argument it is."""
+_FILLS = {"fread": 0, "read": 1, "pread": 1, "pread64": 1, "recv": 1, "recvfrom": 1, "fgets": 0}
+"""The functions that get bytes from elsewhere, and which argument is where they go."""
+_MAKES = frozenset(("malloc", "calloc", "realloc", "aligned_alloc", "alloca", "__builtin_alloca"))
+_MOST_TAG = 3
+"""The largest number in the low bits of a pointer."""
+MOST_PAIRS = 16
+"""The most pairs of addresses of a comparison."""
+
+
+class CallWalker(FlowNumbers):
+    """Notes what calls do with addresses."""
+
+    _truths: set[int]
+    """The calls of which only whether the result is 0 counts."""
+    _asm: dict[int, str] | None
+    _cursor: Cursor
+    _body: Node
+
+    @abstractmethod
+    def _value(self, node: Node) -> list[Address]:
+        """Walk an expression; return the addresses that it can be."""
+
+    @abstractmethod
+    def _array_address(self, node: Node) -> list[Address]:
+        """Return the addresses of an array, or in a pointer."""
+
+    @abstractmethod
+    def _address_of(self, node: Node) -> list[Address]:
+        """Return the address of an lvalue."""
+
+    @abstractmethod
+    def _slot(self, node: Node) -> Slot | None:
+        """Return the slot that an lvalue is; None for others."""
+
+    @abstractmethod
+    def _access(self, node: Node, addresses: list[Address], type_: Type) -> None:
+        """Note a read or a write."""
+
+    @abstractmethod
+    def _pointer_terms(self, type_: Type, slot: Slot) -> list[Address]:
+        """Return the addresses in a variable or a field of a type."""
+
+    def _call(self, node: Node) -> list[Address]:
+        callee, *arguments = node.children
+        target = self._facts.function_in(callee)
+        if callee.kind == syntax.PAREN:
+            self._value(callee)  # a cast of the function
+        name = self._name_of_callee(callee, target)
+        types = list(self._parameter_types(callee if target is None else target))
+        values = [self._array_address(argument) for argument in arguments]
+        for position, addresses in enumerate(values):
+            self._pass(node, Slot("parameter", name, position), addresses, types, target)
+        self._pass_to_functions(arguments, values, types)
+        self._known_call(node, name, arguments, values)
+        if name.removeprefix("__builtin_") in _MAKES:
+            return [Address(Term("words", f"{name} at {':'.join(map(str, self._place(node)))}", 0), 0)]
+        if target is None and not self._struct_of(node):
+            return []
+        return self._pointer_terms(self._type(node), Slot("result", name, 0))
+
+    def _name_of_callee(self, callee: Node, target: Node | None) -> str:
+        """Return the name of the function that is called, or of those in a variable; empty for others."""
+        if target is None:
+            slot = self._slot(self._callee(callee))
+            return "" if slot is None else self._pointer_name(slot)
+        return self._facts.key(self._lib.clang_getCursorReferenced(target.cursor))
+
+    def _pass(
+        self, node: Node, slot: Slot, addresses: list[Address], types: list[Type], target: Node | None
+    ) -> None:
+        """Note what an argument gives to a parameter."""
+        name, position = slot.name, slot.number
+        argument, is_rest = node.children[1 + position], position >= len(types)
+        type_ = self._type(argument) if is_rest else self._canonical(types[position])
+        is_elsewhere = target is not None and not self._has_body(target)
+        if name and (function := self._facts.function_in(argument)) is not None:
+            self._store_function(slot, function)
+        if name and type_.kind in INTEGERS and not is_elsewhere:
+            self._note_number(slot, argument, addresses)
+        if is_rest:
+            slot = slot._replace(number=REST)
+            if not self._keeps_address(type_) and (own := self._record(type_)):
+                addresses.append(Address(Term("struct", own, 0), 0))
+        is_array = type_.kind in syntax.ARRAYS and self._element(type_).kind in SCALARS
+        if name and (is_rest or is_elsewhere or is_array or self._keeps_address(type_)):
+            self.flows.moves += [Move(slot, each) for each in addresses]
+        if is_elsewhere:
+            self.flows.calls += [Call(name, each, *self._place(node)) for each in addresses]
+        is_untyped = self._keeps_address(type_) and self._pointee(type_).kind == syntax.VOID
+        if is_untyped or name.removeprefix("__builtin_") in _SIZES:
+            self._note_size(node, name, addresses, types, position)
+
+    def _known_call(
+        self, node: Node, name: str, arguments: list[Node], values: list[list[Address]]
+    ) -> None:
+        """Note what functions of the C library, and builtins, do to addresses."""
+        plain = name.removeprefix("__builtin_")
+        place = self._place(node)
+        if plain.endswith(("memcpy", "memmove")):
+            self._note_copy(node, values)
+        if plain in ("memcmp", "bcmp") and id(node) not in self._truths and len(values) > 1:
+            self.flows.comparisons += [
+                Comparison(one, other, "bytes", *place)
+                for one in values[0] for other in values[1]
+            ][:MOST_PAIRS]  # fmt: skip
+        if plain == "memchr":
+            self.flows.accesses += [Access(each.shift(None), 1, *place) for each in values[0]]
+        if name.startswith(("__sync_", "__atomic_")) and arguments:
+            self._access(node, values[0], self._pointee(self._type(arguments[0])))
+        if plain in _FILLS and len(values) > _FILLS[plain]:
+            text = f"{plain}() gets bytes from elsewhere"
+            self.flows.fills += [Fill(each, text, *place) for each in values[_FILLS[plain]]]
+        if plain in ("strcpy", "stpcpy", "strcat") and len(arguments) > 1:
+            size = self._text_size(arguments[1])
+            self.flows.passes += [Pass(each, size, True, *place) for each in values[0] if size]
+
+    def _note_size(
+        self, node: Node, name: str, addresses: list[Address], types: list[Type], position: int
+    ) -> None:
+        """Note the size that follows an address of no type, if it is a constant."""
+        place = _SIZES.get(name.removeprefix("__builtin_"), position + 1)
+        arguments = node.children[1:]
+        if len(arguments) <= place or len(types) <= place:
+            return
+        if self._canonical(types[place]).kind not in INTEGERS:
+            return
+        size = self._numbers.resolve(arguments[place])
+        number = self._number(size)
+        if name.endswith(("fread", "fwrite")) and number is not None and len(arguments) > place + 1:
+            number *= self._number(arguments[place + 1]) or 1
+        if number is not None:
+            is_size = libclang.text(self._lib, self._lib.clang_getTypeSpelling(types[place])) == "size_t"
+            is_known = is_size or name.removeprefix("__builtin_") in _SIZES
+            is_by_name = self._is_by_name(size)
+            self.flows.passes += [
+                Pass(each, number, is_known, *self._place(node), is_by_name) for each in addresses
+            ]
+
+    def _pass_to_functions(
+        self, arguments: list[Node], values: list[list[Address]], types: list[Type]
+    ) -> None:
+        """Note that functions which are arguments get the addresses of no type that are other arguments.
+
+        If there is one, all of their pointers get it, as for qsort(); if there are as many as they have
+        parameters, each one gets its own, as for bsearch().
+        """
+        pointers = [self._facts.function_in(argument) for argument in arguments]
+        if not any(pointers):
+            return
+        kinds = [self._canonical(type_) for type_ in types]
+        given = [
+            addresses
+            for addresses, type_ in zip(values, kinds, strict=False)
+            if type_.kind == syntax.POINTER and self._pointee(type_).kind == syntax.VOID
+        ]
+        for pointer in filter(None, pointers):
+            own = [self._canonical(type_) for type_ in self._parameter_types(pointer)]
+            places = [place for place, type_ in enumerate(own) if type_.kind == syntax.POINTER]
+            if len(given) not in (1, len(places)):
+                continue
+            key = self._facts.key(self._lib.clang_getCursorReferenced(pointer.cursor))
+            for number, place in enumerate(places):
+                for each in given[0 if len(given) == 1 else number]:
+                    self._give(key, place, own[place], each, pointer)
+
+    def _note_copy(self, node: Node, values: list[list[Address]]) -> None:
+        """Note a copy between two structs as a conversion of the source."""
+        if len(values) < 2:
+            return
+        place = self._place(node)
+        for targets, sources in (values[:2], values[1::-1]):
+            for target in targets:
+                if target.term.kind == "struct":
+                    others = (each for each in sources if each.term.kind != "member")
+                    self.flows.conversions += [Convert(each, target.term.name, *place) for each in others]
+
+    def _convert_function(self, node: Node, function: Node) -> None:
+        """Note the structs that the parameters of a function get under another type of it."""
+        type_ = self._type(node)
+        if type_.kind != syntax.POINTER or self._pointee(type_).kind not in _FUNCTION_TYPES:
+            return
+        given, own = (list(self._parameter_types(each)) for each in (node, function))
+        for types in zip(given, own, strict=False):
+            names = [self._struct_behind(self._canonical(each)) or self._record(each) for each in types]
+            if all(names) and names[0] != names[1]:
+                address = Address(Term("struct", names[0], 0), 0)
+                self.flows.conversions.append(Convert(address, names[1], *self._place(node)))
+
+    def _store_function(self, slot: Slot, function: Node) -> None:
+        """Note that a function gets what is passed through a slot."""
+        key = self._facts.key(self._lib.clang_getCursorReferenced(function.cursor))
+        for number, type_ in enumerate(self._parameter_types(function)):
+            given = Address(Slot("parameter", self._pointer_name(slot), number), 0)
+            self._give(key, number, self._canonical(type_), given, function)
+
+    def _give(self, key: str, number: int, type_: Type, given: Address, at: Node) -> None:
+        """Note that a parameter of a type gets an address of no type."""
+        if struct := self._struct_behind(type_):
+            self.flows.conversions.append(Convert(given, struct, *self._place(at)))
+        elif self._keeps_address(type_):
+            self.flows.moves.append(Move(Slot("parameter", key, number), given))
+
+    def _pointer_name(self, slot: Slot) -> str:
+        """Return the name of the functions that a slot has the address of."""
+        return f"*{slot.kind} {slot.name} {slot.number}"
+
+    def _note_number(self, slot: Slot, value: Node, terms: list[Address]) -> None:
+        """Note that a slot gets an offset by name, or a number that can be one."""
+        numbers = [each for each in terms if each.term.kind == "offset"] or self._literal(value)
+        places = (each for each in numbers if not each.offset or each.offset > _MOST_TAG)
+        self.flows.numbers += [Move(slot, each) for each in places]
+
+    def _note_truth(self, node: Node) -> None:
+        """Note that of an expression only whether it is 0 counts."""
+        while node.kind in LAYERS and len(node.children) == 1:
+            node = node.children[0]
+        if node.kind == syntax.CALL:
+            self._truths.add(id(node))
+
+    def _assembly(self, node: Node) -> None:
+        """Note the addresses and the objects that assembly gets."""
+        template = self._templates().get(id(node), " ")
+        for child in node.children:
+            addresses = self._address_of(child) if self._record(self._type(child)) else self._value(child)
+            if template.strip():
+                self.flows.assembly += [Assembly(each, *self._place(node)) for each in addresses]
+
+    def _templates(self) -> dict[int, str]:
+        """Return the texts of the function's `asm` statements by their nodes."""
+        if self._asm is None:
+            matches = assembler.match(self._lib, self._cursor, self._body)
+            self._asm = {node: each.template for node, each in matches.items()}
+        return self._asm

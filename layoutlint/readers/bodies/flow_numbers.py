@@ -1,0 +1,92 @@
+"""The numbers that the flows of addresses add, compare and pass."""
+
+from __future__ import annotations
+
+from layoutlint.model.flows import Address, Term
+from layoutlint.readers.bodies import syntax
+from layoutlint.readers.bodies.flow_types import INTEGERS, LAYERS, FlowTypes
+from layoutlint.readers.bodies.numbers import Numbers
+from layoutlint.readers.bodies.syntax import Node
+
+_LITERAL = (syntax.PAREN, syntax.UNEXPOSED, syntax.UNARY, syntax.BINARY, syntax.INTEGER, syntax.CAST)
+_CONSTANT = 7
+"""CXCursor_EnumConstantDecl."""
+_PAGE = 4096
+
+
+class FlowNumbers(FlowTypes):
+    """The numbers in a function."""
+
+    _numbers: Numbers
+
+    def _number(self, node: Node) -> int | None:
+        """Return the value of a constant, also with `sizeof`, or of a variable that keeps one; else None."""
+        return self._numbers.constant(node)
+
+    def _literal(self, node: Node) -> list[Address]:
+        """Return a number that the text states, as what an offset can be compared with."""
+        value = self._number(node)
+        return [Address(Term("number", "", 0), value)] if value and self._is_literal(node) else []
+
+    def _is_literal(self, node: Node) -> bool:
+        """Return whether a number is made of numbers, constants of enumerations, and sizes."""
+        if node.kind == syntax.SIZEOF:
+            return True
+        if node.kind == syntax.DECL_REF:
+            return bool(self._lib.clang_getCursorReferenced(node.cursor).kind == _CONSTANT)
+        if node.kind not in _LITERAL or (node.kind != syntax.INTEGER and not node.children):
+            return False
+        return all(map(self._is_literal, node.children))
+
+    def _is_by_name(self, number: Node) -> bool:
+        """Return whether a number is the offset of a member by its name, which is right in each order.
+
+        A number in a table is one.
+        """
+        number = inner = self._numbers.resolve(number)
+        while inner.kind in LAYERS and inner.children:
+            inner = inner.children[-1]
+        is_constant = self._number(number) is not None and not self._is_literal(number)
+        return inner.kind == syntax.MEMBER or is_constant
+
+    def _step(self, node: Node, number: Node, is_negative: bool) -> int | None:
+        """Return by how many bytes an addition moves an address; None if it is not known."""
+        value = self._number(number)
+        type_ = self._type(node)
+        size = 1
+        if type_.kind == syntax.POINTER:
+            size = max(1, self._lib.clang_Type_getSizeOf(self._lib.clang_getPointeeType(type_)))
+        return None if value is None else value * size * (-1 if is_negative else 1)
+
+    def _member_of_offset(self, number: Node) -> str | None:
+        """Return the member of the searched struct whose offset a number is, by its name; None for others."""
+        inner = self._numbers.resolve(number)
+        while inner.kind in LAYERS and len(inner.children) == 1:
+            if inner.children[0].kind == syntax.MEMBER_NAME:
+                break
+            inner = inner.children[0]
+        if inner.kind != syntax.UNEXPOSED or [each.kind for each in inner.children] != [syntax.MEMBER_NAME]:
+            return None
+        field = self._facts.field(self._lib.clang_getCursorReferenced(inner.children[0].cursor))
+        is_own = field is not None and field[0].partition("@")[0] == self._subject
+        return field[1] or None if field is not None and is_own else None
+
+    def _is_hardware(self, node: Node) -> bool:
+        """Return whether a number is an address, and not a mark as `(void *)-1`."""
+        value = self._number(node) if self._type(node).kind in INTEGERS else None
+        return value is not None and _PAGE <= value < 1 << 63
+
+    def _is_zero_list(self, node: Node) -> bool:
+        """Return whether a list gives nothing but 0."""
+        if node.kind == syntax.INIT_LIST:
+            return all(map(self._is_zero_list, node.children))
+        return self._facts.is_zero(node)
+
+    def _is_behind_pointer(self, *nodes: Node) -> bool:
+        """Return whether all expressions are scalars behind pointers."""
+        for node in nodes:
+            while node.kind in LAYERS and len(node.children) == 1:
+                node = node.children[0]
+            if node.kind != syntax.SUBSCRIPT and not self._facts.is_dereference(node):
+                return False
+        return True

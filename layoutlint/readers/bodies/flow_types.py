@@ -1,0 +1,172 @@
+"""The types of expressions, as far as the flows of addresses need them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from layoutlint.model.flows import Flows, Layout, Slot, Term
+from layoutlint.readers.bodies import syntax
+from layoutlint.readers.bodies.facts import Facts, Names
+from layoutlint.readers.bodies.syntax import Node
+from layoutlint.readers.clang import libclang
+from layoutlint.readers.clang.libclang import Cursor, Type
+
+INTEGERS = range(3, 21)
+"""CXType_Bool to CXType_Int128."""
+SCALARS = (*range(3, 24), 100, 106, 113, syntax.ATOMIC)
+"""CXType_Bool to CXType_LongDouble, CXType_Complex, CXType_Enum, CXType_Vector."""
+LAYERS = (syntax.PAREN, syntax.UNEXPOSED, syntax.CAST)
+TEXT = 109
+"""CXCursor_StringLiteral."""
+_DEEPEST_STRUCT = 6
+
+
+class FlowTypes:
+    """The types in the functions of a unit."""
+
+    def __init__(self, lib: Any, names: Names, subject: str, word: int) -> None:
+        """`word` is the size of a pointer in bytes."""
+        self._lib, self._names, self._subject, self._word = lib, names, subject, word
+        self._facts = Facts(lib, names)
+        self._function = ""
+        self._parameters: dict[int, int] = {}
+        self._layouts: set[str] = set()
+        self.flows = Flows()
+
+    def _type(self, node: Node) -> Type:
+        type_: Type = self._lib.clang_getCanonicalType(self._lib.clang_getCursorType(node.cursor))
+        return type_
+
+    def _pointee(self, type_: Type) -> Type:
+        inner = type_
+        if type_.kind == syntax.POINTER:
+            inner = self._lib.clang_getPointeeType(type_)
+        while (inner := self._lib.clang_getCanonicalType(inner)).kind in syntax.ARRAYS:
+            inner = self._lib.clang_getElementType(inner)
+        return inner
+
+    def _element(self, type_: Type) -> Type:
+        """Return the type of the elements of an array, at any depth; other types as they are."""
+        inner = self._lib.clang_getCanonicalType(type_)
+        while inner.kind in syntax.ARRAYS:
+            inner = self._lib.clang_getCanonicalType(self._lib.clang_getElementType(inner))
+        result: Type = inner
+        return result
+
+    def _canonical(self, type_: Type) -> Type:
+        canonical: Type = self._lib.clang_getCanonicalType(type_)
+        return canonical
+
+    def _record(self, type_: Type) -> str:
+        """Return the name of a struct type, or its place if it has none; empty for others."""
+        if name := self._facts.struct(type_).partition("@")[0]:
+            self._note_layout(name, self._element(type_))
+            return name
+        inner = self._element(type_)
+        if inner.kind != syntax.RECORD:
+            return ""
+        declaration = self._lib.clang_getTypeDeclaration(inner)
+        if declaration.kind != libclang.STRUCT:
+            return ""
+        file, line = self._names.file(declaration)
+        return f"struct at {file}:{line}"
+
+    def _note_layout(self, name: str, record: Type) -> None:
+        """Note the size of a struct, and where it embeds the searched one."""
+        if name not in self._layouts:
+            self._layouts.add(name)
+            size = self._lib.clang_Type_getSizeOf(record)
+            places = tuple(self._places_of_subject(record, 0, _DEEPEST_STRUCT))
+            self.flows.layouts.append(Layout(name, size, () if name == self._subject else places))
+
+    def _places_of_subject(self, record: Type, start: int, depth: int) -> Iterator[int]:
+        """Yield the offsets in bytes at which a struct embeds the searched one; of an array, the first."""
+        if self._facts.struct(record).partition("@")[0] == self._subject:
+            yield start
+            return
+        for part in libclang.fields_of(self._lib, record) if depth else ():
+            type_ = self._element(self._lib.clang_getCursorType(part))
+            if type_.kind == syntax.RECORD:
+                offset = max(self._lib.clang_Cursor_getOffsetOfField(part), 0) // 8
+                yield from self._places_of_subject(type_, start + offset, depth - 1)
+
+    def _struct_of(self, node: Node) -> str:
+        """Return the struct that a pointer expression points to; empty for other expressions."""
+        return self._struct_behind(self._type(node))
+
+    def _struct_behind(self, type_: Type) -> str:
+        """Return the struct that a type points to, with a star for each pointer between; empty for others."""
+        stars = ""
+        if type_.kind != syntax.POINTER:
+            return ""
+        inner = self._pointee(type_)
+        while inner.kind == syntax.POINTER:
+            inner, stars = self._pointee(inner), f"{stars} *"
+        record = self._record(inner)
+        return f"{record}{stars}" if record else ""
+
+    def _keeps_address(self, type_: Type) -> bool:
+        """Return whether a value of a type is followed.
+
+        These are `void *`, pointers to scalars and to such pointers, and wide integers.
+        """
+        if type_.kind == syntax.POINTER:
+            pointee = self._pointee(type_)
+            if pointee.kind == syntax.POINTER:
+                pointee = self._pointee(pointee)
+            return pointee.kind == syntax.VOID or pointee.kind in SCALARS
+        return type_.kind in INTEGERS and self._lib.clang_Type_getSizeOf(type_) == self._word
+
+    def _parameter_types(self, callee: Node) -> Iterator[Type]:
+        """Yield the types of the parameters of a function, as they are declared."""
+        type_ = self._lib.clang_getCursorType(callee.cursor)
+        if self._canonical(type_).kind == syntax.POINTER:
+            type_ = self._lib.clang_getPointeeType(self._canonical(type_))
+        for number in range(max(0, self._lib.clang_getNumArgTypes(type_))):
+            yield self._lib.clang_getArgType(type_, number)
+
+    def _variable_slot(self, declaration: Cursor) -> Slot:
+        if declaration.kind == syntax.PARAMETER and declaration.data[0] in self._parameters:
+            return Slot("parameter", self._function, self._parameters[declaration.data[0]])
+        is_inside = self._lib.clang_getCursorSemanticParent(declaration).kind == syntax.FUNCTION
+        is_static = self._lib.clang_Cursor_getStorageClass(declaration) == syntax.STATIC
+        if not is_inside and not is_static:  # one variable for all units, whichever declaration is named
+            return Slot("variable", libclang.spelling(self._lib, declaration), 0)
+        file, line = self._names.file(declaration)
+        return Slot("variable", f"{libclang.spelling(self._lib, declaration)} {file}", line)
+
+    def _words(self, slot: Slot) -> Term:
+        return Term("words", slot.name, slot.number)
+
+    def _place(self, node: Node) -> tuple[str, int]:
+        return self._names.file(node.cursor)
+
+    def _callee(self, node: Node) -> Node:
+        """Return what a call goes through, without layers and stars."""
+        while node.kind in (syntax.PAREN, syntax.UNEXPOSED, syntax.UNARY) and node.children:
+            node = node.children[-1]
+        return node
+
+    def _has_body(self, target: Node) -> bool:
+        """Return whether the unit has the body of a function, or the compiler knows it."""
+        declaration = self._lib.clang_getCursorReferenced(target.cursor)
+        definition = self._lib.clang_getCursorDefinition(declaration)
+        name = libclang.spelling(self._lib, declaration)
+        return bool(definition.kind == syntax.FUNCTION) or name.startswith("__builtin_")
+
+    def _text_size(self, node: Node) -> int:
+        """Return the bytes of a text with its end; 0 for other expressions."""
+        while node.kind in LAYERS and len(node.children) == 1:
+            node = node.children[0]
+        return self._lib.clang_Type_getSizeOf(self._type(node)) if node.kind == TEXT else 0
+
+    def _is_bytes(self, node: Node) -> bool:
+        """Return whether a pointer points to bytes."""
+        type_ = self._type(node)
+        is_pointer = type_.kind == syntax.POINTER
+        pointee = self._lib.clang_getPointeeType(type_)
+        return is_pointer and int(self._lib.clang_Type_getSizeOf(pointee)) == 1
+
+    def _has_size(self, node: Node) -> bool:
+        return node.kind == syntax.SIZEOF or any(map(self._has_size, node.children))

@@ -1,0 +1,160 @@
+"""The numbers in a function body: constants, variables that keep one, and the largest index of a loop."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from layoutlint.readers.bodies import syntax
+from layoutlint.readers.bodies.facts import Facts
+from layoutlint.readers.bodies.syntax import Node
+
+# enum CX_BinaryOperatorKind
+_ADD = 6
+_LESS, _GREATER, _LESS_EQUAL, _GREATER_EQUAL, _NOT_EQUAL, _LOGICAL_AND = 11, 12, 13, 14, 16, 20
+_TURNED = {_LESS: _GREATER, _GREATER: _LESS, _LESS_EQUAL: _GREATER_EQUAL, _GREATER_EQUAL: _LESS_EQUAL}
+_DECREMENTS = (2, 4)
+"""CXUnaryOperator_PostDec and CXUnaryOperator_PreDec."""
+_LAYERS = (syntax.PAREN, syntax.UNEXPOSED, syntax.CAST)
+_MOST = 1 << 31
+
+
+class Numbers:
+    """The numbers in one function."""
+
+    def __init__(self, lib: Any, facts: Facts, body: Node) -> None:
+        self._lib, self._facts = lib, facts
+        self._initial: dict[int, int] = {}
+        self._nodes: dict[int, Node] = {}
+        """The expressions of the first values."""
+        self._changed: set[int] = set()
+        self._largest: dict[int, int] = {}
+        """The largest values that loops give to their variables."""
+        self._scan(body)
+
+    def _scan(self, body: Node) -> None:
+        """Note the first values of variables, and which variables change."""
+        waiting = [body]
+        while waiting:
+            node = waiting.pop()
+            waiting += node.children
+            if node.kind == syntax.VARIABLE:
+                initial = self._facts.initial_value(node)
+                value = None if initial is None else self._facts.constant(initial)
+                if value is not None and initial is not None:
+                    self._initial.setdefault(int(node.cursor.data[0]), value)
+                    self._nodes.setdefault(int(node.cursor.data[0]), initial)
+            elif (changed := self._changed_operand(node)) is not None:
+                self._changed.add(self._variable(changed) or 0)
+
+    def _changed_operand(self, node: Node) -> Node | None:
+        """Return the operand that an expression changes, or whose address it takes."""
+        if node.kind == syntax.COMPOUND_ASSIGNMENT and node.children:
+            return node.children[0]
+        if node.kind == syntax.BINARY and self._operator(node) == syntax.ASSIGN:
+            return node.children[0] if node.children else None
+        if node.kind == syntax.UNARY and node.children:
+            operator = self._lib.clang_getCursorUnaryOperatorKind(node.cursor)
+            is_changed = operator in syntax.INCREMENTS or operator == syntax.ADDRESS_OF
+            return node.children[0] if is_changed else None
+        return None
+
+    def _operator(self, node: Node) -> int:
+        return int(self._lib.clang_getCursorBinaryOperatorKind(node.cursor))
+
+    def _variable(self, node: Node) -> int | None:
+        """Return the identity of the variable that an expression is; None for others."""
+        while node.kind in _LAYERS and len(node.children) == 1:
+            node = node.children[0]
+        if node.kind != syntax.DECL_REF:
+            return None
+        declaration = self._lib.clang_getCursorReferenced(node.cursor)
+        is_variable = declaration.kind in (syntax.VARIABLE, syntax.PARAMETER)
+        return int(declaration.data[0]) if is_variable else None
+
+    def resolve(self, node: Node) -> Node:
+        """Return the first value of a variable that keeps it; other expressions as they are."""
+        variable = self._variable(node)
+        if variable is None or variable in self._changed:
+            return node
+        return self._nodes.get(variable, node)
+
+    def constant(self, node: Node) -> int | None:
+        """Return the value of a constant, or of a variable that keeps its first value; None for others."""
+        return self._facts.constant(self.resolve(node))
+
+    def largest(self, node: Node) -> int | None:
+        """Return the largest value of an index in the loops around it; None if they do not bound it."""
+        if (value := self.constant(node)) is not None:
+            return value
+        variable = self._variable(node)
+        if variable is not None:
+            return self._largest.get(variable)
+        while node.kind in _LAYERS and len(node.children) == 1:
+            node = node.children[0]
+        if node.kind != syntax.BINARY or self._operator(node) not in (_ADD, syntax.SUBTRACT):
+            return None
+        left, right = (self.largest(child) for child in node.children)
+        if left is None or right is None or (self.constant(node.children[1]) is None):
+            return None
+        return left + right if self._operator(node) == _ADD else left - right
+
+    # -- loops
+
+    def enter(self, statement: Node) -> dict[int, int]:
+        """Note the bounds in a loop or behind a condition; return those around it for `leave`."""
+        around = dict(self._largest)
+        is_loop = statement.kind in (syntax.FOR, syntax.WHILE)
+        first = self._first_values(statement) if is_loop else {}
+        for condition in statement.children[:-1] if is_loop else statement.children[:1]:
+            for variable, bound in self._bounds(condition, {**self._initial, **first}):
+                known = self._largest.get(variable, _MOST)
+                if is_loop or variable in self._largest:
+                    self._largest[variable] = min(known, bound)
+        return around
+
+    def leave(self, around: dict[int, int]) -> None:
+        """Go back to the bounds around a loop."""
+        self._largest = around
+
+    def _first_values(self, loop: Node) -> dict[int, int]:
+        """Return the numbers that the head of a loop gives to variables."""
+        values: dict[int, int] = {}
+        for child in loop.children[:1]:
+            if child.kind == syntax.BINARY and self._operator(child) == syntax.ASSIGN:
+                variable, value = self._variable(child.children[0]), self._facts.constant(child.children[1])
+                if variable is not None and value is not None:
+                    values[variable] = value
+        return values
+
+    def _bounds(self, condition: Node, first: dict[int, int]) -> Iterator[tuple[int, int]]:
+        """Yield the variables that a condition bounds, and their largest values where it holds."""
+        while condition.kind in _LAYERS and len(condition.children) == 1:
+            condition = condition.children[0]
+        if condition.kind != syntax.BINARY or len(condition.children) != 2:
+            return
+        operator = self._operator(condition)
+        if operator == _LOGICAL_AND:
+            for child in condition.children:
+                yield from self._bounds(child, first)
+            return
+        left, right = condition.children
+        limit = self.constant(right)
+        if limit is None and (limit := self.constant(left)) is not None:
+            left, operator = right, _TURNED.get(operator, operator)
+        if limit is None:
+            return
+        is_decrement = self._is_decrement(left)
+        variable = self._variable(left.children[0] if is_decrement else left)
+        if variable is None:
+            return
+        if operator in (_LESS, _NOT_EQUAL) and not is_decrement:
+            yield variable, limit - 1
+        elif operator == _LESS_EQUAL and not is_decrement:
+            yield variable, limit
+        elif operator in (_GREATER, _GREATER_EQUAL, _NOT_EQUAL) and variable in first:
+            yield variable, first[variable] - is_decrement
+
+    def _is_decrement(self, node: Node) -> bool:
+        is_unary = node.kind == syntax.UNARY and bool(node.children)
+        return is_unary and self._lib.clang_getCursorUnaryOperatorKind(node.cursor) in _DECREMENTS

@@ -1,0 +1,129 @@
+"""The programs of the table of constructs: their files, what they print, and what layoutlint says about their struct."""
+
+from __future__ import annotations
+
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+
+from layoutlint import api
+from layoutlint.model.reading import ReadOptions
+from layoutlint.model.structs import Struct
+from layoutlint.readers.bodies import flows
+from layoutlint.readers.order_uses import Search, find_order_uses, forbids, member_names, sources_that_name
+
+PRELUDE = """\
+typedef unsigned long size_t; typedef unsigned long uintptr_t;
+#define NULL ((void *)0)
+#define offsetof(t, m) __builtin_offsetof(t, m)
+typedef __builtin_va_list va_list;
+#define va_start(l, n) __builtin_va_start(l, n)
+#define va_arg(l, t) __builtin_va_arg(l, t)
+#define va_end(l) __builtin_va_end(l)
+typedef struct FILE FILE;
+int printf(const char *, ...); int snprintf(char *, size_t, const char *, ...); FILE *tmpfile(void); void rewind(FILE *);
+size_t fread(void *, size_t, size_t, FILE *); size_t fwrite(const void *, size_t, size_t, FILE *);
+int pipe(int *); long read(int, void *, size_t); long write(int, const void *, size_t);
+void *memcpy(void *, const void *, size_t); void *memset(void *, int, size_t); int memcmp(const void *, const void *, size_t);
+void *memchr(const void *, int, size_t); void *memmove(void *, const void *, size_t);
+char *strcpy(char *, const char *); char *strncpy(char *, const char *, size_t); size_t strlen(const char *);
+void *malloc(size_t); void free(void *);
+void qsort(void *, size_t, size_t, int (*)(const void *, const void *));
+void *bsearch(const void *, const void *, size_t, size_t, int (*)(const void *, const void *));
+struct in { int i, j; };
+#define SHOW(v) printf("%d %ld %d %ld %d %d %d\\n", (int)(v).a, (long)(v).b, (int)(v).c, (long)(v).d, (int)(v).e[0], (int)(v).e[1], (int)(v).f)
+static inline void out(long v) { printf("%ld\\n", v); }
+"""
+VALUES = {  # what gives the members their values
+    "plain": "p->a = 1; p->b = 2; p->c = 3;", "words": "p->a = 1; p->b = 2; p->c = 3;", "text": "p->b = 2;",
+    "inner": "p->a.i = 1; p->a.j = 11; p->b = 2; p->c.i = 3;", "bits": "p->a = 1; p->z = 2; p->b = 2; p->c = 3;",
+    "pointers": "p->c = 3;",
+}  # fmt: skip
+ORDERS = [
+    (5, 4, 3, 2, 1, 0), (1, 0, 2, 3, 4, 5), (0, 3, 2, 1, 4, 5), (2, 1, 0, 3, 4, 5), (0, 1, 2, 3, 5, 4), (4, 0, 1, 2, 3, 5),
+    (0, 2, 1, 3, 4, 5), (0, 2, 5, 4, 1, 3),
+]  # fmt: skip
+FLAGS = ("-w", "-O0", "-std=gnu11", "-fno-strict-aliasing", "-fno-stack-protector")
+
+
+def definition(members: Sequence[str]) -> str:
+    return "struct thing {\n" + "".join(f"\t{member}\n" for member in members) + "}"
+
+
+def program_files(text: str, kind: str, members: Sequence[str]) -> dict[str, str]:
+    """The files of a program whose struct has its members in some order."""
+    first, *others = text.split("@F ")
+    top, body = first.split("@@")
+    own = definition(members)
+    header = f"#pragma once\n{PRELUDE}" + ("" if "@S@" in top else f"{own};\n")
+    values = f"memset(p, 0, sizeof *p); {VALUES[kind]} p->d = 4; p->e[0] = 5; p->e[1] = 6; p->f = 7;"
+    fill = f"static inline void set(struct thing *p) {{ {values} }}\n"
+    main = f"int main(void)\n{{\nstruct thing x, y; set(&x); set(&y);\n{body.strip()}\nreturn 0;\n}}\n"
+    files = {"s.h": header, "a.c": f'#include "s.h"\n{top.replace("@S@", own)}{fill}{main}'}
+    for other in others:
+        name, content = other.split("@\n", 1)
+        files[name.strip()] = content
+    return files
+
+
+def write(folder: Path, files: dict[str, str]) -> None:
+    folder.mkdir(exist_ok=True)
+    for name, text in files.items():
+        (folder / name).write_text(text)
+
+
+def run(folder: Path, compiler: str) -> str:
+    """The exit status of a program and what it prints; why the compiler makes none."""
+    sources = sorted(path.name for path in folder.glob("*.c"))
+    command = [compiler, *FLAGS, *sources, "-o", "program"]
+    made = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    if made.returncode:
+        return f"no program: {made.stderr[:300]}"
+    try:
+        ran = subprocess.run(["./program"], cwd=folder, capture_output=True, check=False, timeout=20)
+    except subprocess.TimeoutExpired:
+        return "no end"
+    return f"{ran.returncode} {ran.stdout.decode('latin-1')}"
+
+
+def search(folder: Path, files: dict[str, str]) -> Search:
+    """What layoutlint finds that depends on the order."""
+    write(folder, files)
+    struct = next(layout.struct for layout in api.read(str(folder / "a.c")) if layout.struct.name == "thing")
+    own, names, others = sources_that_name(struct, [str(folder)])
+    return find_order_uses(
+        struct, [str(folder)], flows=flows.read(own, names, ReadOptions(cache=False, jobs=1), others)
+    )
+
+
+@cache
+def _struct(text: str) -> Struct:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "s.h"
+        path.write_text(f"struct in {{ int i, j; }};\n{text};\n")
+        return next(layout.struct for layout in api.read(str(path)) if layout.struct.name == "thing")
+
+
+def is_allowed(found: Search, members: Sequence[str], order: Sequence[int]) -> bool:
+    """Whether nothing that was found forbids an order of the declarations."""
+    structs = _struct(definition(members)), _struct(definition([members[at] for at in order]))
+    old, new = map(member_names, structs)
+    offsets = [
+        {name: field.bit_offset for name, field in zip(names, struct.fields, strict=True)}
+        for names, struct in zip((old, new), structs, strict=True)
+    ]
+    return not any(forbids(use, old, new, *offsets) for use in found.uses)
+
+
+def print_orders(text: str, kind: str, members: Sequence[str], compiler: str, folder: Path) -> list[str]:
+    """What a program prints with the declared order, and with each of ORDERS."""
+    results = []
+    for number, order in enumerate([tuple(range(len(members))), *ORDERS]):
+        place = folder / f"{compiler}{number}"
+        write(place, program_files(text, kind, [members[at] for at in order]))
+        results.append(run(place, compiler))
+    return results
+
+
