@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import subprocess
 from base64 import b64encode
 from html.parser import HTMLParser
 
@@ -18,7 +19,8 @@ from layoutlint.reports.history import html as history_html
 from layoutlint.reports.show import html
 from layoutlint.reports.show.options import ShowOptions
 from tests.harness.build import bits, flexible, member, struct
-from tests.harness.command import run
+from tests.harness.command import ROOT, run
+from tests.harness.tools import need
 from tests.reports.page import sample
 
 
@@ -49,6 +51,12 @@ def parse(page):
     parser = _Elements()
     parser.feed(page)
     return parser
+
+
+def test_the_script_is_javascript():
+    script = ROOT / "layoutlint/reports/page/templates/page.js"
+    done = subprocess.run([need("node"), "--check", script], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
 
 
 def test_a_page_asks_for_nothing(checked):

@@ -122,16 +122,17 @@ function paperParts(table) {
 }
 
 function partOf(table, [from, to], names) {
-  const copy = table.cloneNode(false);
-  delete copy.dataset.names;
-  if (from === names && table.caption) copy.append(table.caption.cloneNode(true));
+  const part = table.cloneNode(false), common = (start, stop, first, last) => Math.max(0, Math.min(stop, last) - Math.max(start, first));
+  delete part.dataset.names;
+  if (from === names && table.caption) part.append(table.caption.cloneNode(true));
   for (const section of [table.tHead, ...table.tBodies]) {
-    copy.append(fill(section.cloneNode(false), {}, [...section.rows].map((row) => fill(row.cloneNode(false), {}, columnsOf(row).map(({ cell, from: start, to: stop }) => {
-      const span = Math.max(0, Math.min(stop, names) - start) + Math.max(0, Math.min(stop, to) - Math.max(start, from));
-      return span ? fill(cell.cloneNode(true), { colspan: span > 1 ? span : null }, []) : null;
-    }))));
+    const rows = [...section.rows].map((row) => fill(row.cloneNode(false), {}, columnsOf(row).map((column) => {
+      const span = common(column.from, column.to, 0, names) + common(column.from, column.to, from, to);
+      return span ? fill(column.cell.cloneNode(true), { colspan: span > 1 ? span : null }, []) : null;
+    })));
+    part.append(fill(section.cloneNode(false), {}, rows));
   }
-  return copy;
+  return part;
 }
 
 function splitForPaper() {
