@@ -172,6 +172,35 @@ def test_uses_of_the_order(tmp_path, use, kind):
     assert forced["moves"]
 
 
+ERRORS = [
+    # what a source asserts, whether the smallest order makes an error of it
+    ("_Static_assert(sizeof(struct ring) == 32, \"\");", True),
+    ("extern char check[sizeof(struct ring) == 32 ? 1 : -1];", True),
+    ("int f(int i) { switch (i) { case 24: return 1; case sizeof(struct ring): return 2; } return 0; }", True),
+    ("_Static_assert(sizeof(struct ring) <= 32, \"\");", False),
+    ("int f(int i) { return missing(i) + undeclared; }", False),
+]
+
+
+@pytest.mark.one_in(2)
+@pytest.mark.parametrize(("use", "is_refused"), ERRORS)
+def test_an_order_with_which_sources_do_not_compile_is_refused(tmp_path, use, is_refused):
+    (tmp_path / "r.c").write_text(f'#include "ring.h"\n{use}\n')
+    text = "struct ring {\n\tchar a;\n\tlong b;\n\tchar c;\n\tlong d;\n};\n"
+    made = document(tmp_path, text, "--sources", "r.c", "--smallest", rules="")
+    assert [(each["kind"], each["file"], each["line"]) for each in made["refusals"]] == [("compile-error", "r.c", 2)] * is_refused
+    assert (made["status"], made["patch"] is None) == (("refused", True) if is_refused else ("optimal", False))
+
+
+def test_the_file_that_defines_the_struct_is_searched_too(tmp_path):
+    (tmp_path / "ring.h").write_text("struct ring {\n\tchar a; /* must be first */\n\tlong b;\n};\n")
+    made = document(tmp_path, '#include "ring.h"\nstruct ring *r;\n', "--smallest", rules="", name="r.c")
+    assert made["moves"] == []
+    order = RULES.replace('"separate"', '"order"').replace('[["head"], ["tail"]]', '["b", "a"]')
+    made = document(tmp_path, '#include "ring.h"\nstruct ring *r;\n', rules=order, name="r.c")
+    assert [each["kind"] for each in made["refusals"]] == ["comment"]
+
+
 def test_a_rule_that_is_only_judged_is_not_called_kept(tmp_path):
     rule = RULES.replace('"separate"', '"stride"').replace('fields = [["head"], ["tail"]]', 'array = "of"')
     result = suggest(tmp_path, "struct ring { long of[4]; };\n", rules=rule)

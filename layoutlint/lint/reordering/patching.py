@@ -10,8 +10,9 @@ from layoutlint.lint.reordering.text import read_text, shown_path
 from layoutlint.model.record import Record, replace
 from layoutlint.model.structs import Struct
 from layoutlint.readers import order_uses
+from layoutlint.readers.bodies.problems import new_problems
 from layoutlint.readers.clang import members
-from layoutlint.suggestion.result import Alternative, Patch, Suggestion
+from layoutlint.suggestion.result import Alternative, Patch, Refusal, Suggestion
 
 
 def with_patch(arranged: Sequence[ArrangedSubject], result: Suggestion) -> Suggestion:
@@ -28,10 +29,25 @@ def with_patch(arranged: Sequence[ArrangedSubject], result: Suggestion) -> Sugge
             reason = f"{subject.path} is not C text{place}: give the header or source that defines the struct"
             return replace(result, no_patch=reason)
     try:
-        return replace(result, patch=_patch(arranged, result))
+        patch = _patch(arranged, result)
     except members.CannotMove as error:
         place = f"line {error.line}: " if error.line is not None else ""
         return replace(result, no_patch=f"{place}{error.reason}")
+    refusals = () if result.is_forced or not patch.diff else _refusals(arranged, patch)
+    if refusals:
+        return replace(result, status="refused", refusals=(*result.refusals, *refusals))
+    return replace(result, patch=patch)
+
+
+def _refusals(arranged: Sequence[ArrangedSubject], patch: Patch) -> tuple[Refusal, ...]:
+    """Return the errors that the changed text makes in the sources that name the struct."""
+    refusals = dict[Refusal, None]()
+    for each in arranged:
+        options = replace(each.subject.options.read, cache=False)
+        for problem in new_problems(each.around.users, patch.file, patch.text, options):
+            reason = f"the order makes an error: {problem.text}"
+            refusals[Refusal("compile-error", reason, problem.file, problem.line)] = None
+    return tuple(refusals)
 
 
 class _OrderInText(Record, frozen=True):

@@ -36,6 +36,8 @@ class Surroundings(Record, frozen=True):
     limits: tuple[Limit, ...]
     """What all of these leave of the orders."""
     notes: tuple[str, ...]
+    users: tuple[str, ...] = ()
+    """The C sources that name the struct, if they can be parsed."""
 
     def refusals(self, order: list[int], struct: Struct) -> Iterator[Refusal]:
         """Yield what the text forbids in an order of the fields."""
@@ -63,14 +65,12 @@ def surroundings_of(
     is_source = input_struct.judged.reading.reader == "clang"
     roots = members.kernel_roots(path, options.read) if is_source else ()
     own = (roots or (path,)) if is_source else ()
-    paths = tuple(dict.fromkeys((*sources, *own)))
-    flows = _read_flows(struct, paths, options) if is_source and not roots else None
-    search = order_uses.find_order_uses(struct, paths, options.read.jobs, options.read.progress, flows)
     file, restrictions = "", tuple[members.Restriction, ...]()
     notes: list[str] = []
     if is_source:
         try:
             path_of_text, text = read_text(input_struct, options)
+            own = own if roots else (*own, path_of_text)
             file = shown_path(struct, path_of_text)
             restrictions = members.restrictions(text, struct)
             notes += _configuration_notes(
@@ -78,6 +78,10 @@ def surroundings_of(
             )
         except members.CannotMove as error:
             notes.append(f"the text of the struct cannot be changed: {error}")
+    paths = tuple(dict.fromkeys((*sources, *map(os.path.normpath, own))))
+    users, names, others = order_uses.sources_that_name(struct, paths if is_source and not roots else ())
+    flows = _read_flows(users, names, others, options)
+    search = order_uses.find_order_uses(struct, paths, options.read.jobs, options.read.progress, flows)
     pads = paddings(arrangement, options.line_size or struct.target.line_size) if keeps_padding else ()
     limits = (
         *text_limits(arrangement, restrictions),
@@ -85,16 +89,17 @@ def surroundings_of(
         *padding_limits(arrangement, pads),
     )
     fields = tuple(at for number in pads for at in arrangement.units[number].fields)
-    return Surroundings(search, file, restrictions, fields, limits, tuple(notes))
+    return Surroundings(search, file, restrictions, fields, limits, tuple(notes), users)
 
 
-def _read_flows(struct: Struct, paths: tuple[str, ...], options: Options) -> Flows | None:
-    """Return where the addresses of a struct go in C sources; None if none is given, or libclang cannot."""
-    own, names, others = order_uses.sources_that_name(struct, paths)
-    if not own:
+def _read_flows(
+    users: tuple[str, ...], names: tuple[str, ...], others: tuple[str, ...], options: Options
+) -> Flows | None:
+    """Return where the addresses of a struct go in C sources; None if none names it, or libclang cannot."""
+    if not users:
         return None
     try:
-        return bodies_flows.read(own, names, replace(options.read, cache=False), others)
+        return bodies_flows.read(users, names, replace(options.read, cache=False), others)
     except ReadError:
         return None
 

@@ -13,7 +13,7 @@ from layoutlint.readers.allocations.sources import source_files
 
 _C = (".c", ".h", ".inc", ".def", ".inl", ".tbl", ".y", ".l", ".h.in", ".c.in", ".inc.in")
 """Files with C, or parts of it."""
-_CPLUSPLUS = (
+CPLUSPLUS = (
     ".cc",
     ".cpp",
     ".cxx",
@@ -32,6 +32,7 @@ _CPLUSPLUS = (
     ".mm",
 )
 """C++ demands designated values in declared order, and so depends on the order."""
+_OTHERS = (*CPLUSPLUS, ".S", ".s", ".asm", ".rs")
 _DATABASE = "compile_commands.json"
 MOST_FILES = 200_000
 
@@ -41,7 +42,7 @@ class Sources(Record):
 
     files: list[str] = field(default_factory=list)
     other_language: list[str] = field(default_factory=list)
-    """C++ and Objective-C files, which are searched for the name alone."""
+    """Files in C++, Objective-C, assembly and Rust, which are searched for the name and initial values."""
     missing: list[str] = field(default_factory=list)
     """Sentences on what could not be listed or is no C."""
 
@@ -54,7 +55,7 @@ def find(paths: Sequence[str]) -> Sources:
             _add_folder(sources, path)
         elif os.path.basename(path) == _DATABASE:
             _add_database(sources, path)
-        elif path.endswith(_CPLUSPLUS):
+        elif path.endswith(_OTHERS):
             sources.other_language.append(path)
         elif path.endswith(_C):
             sources.files.append(path)
@@ -78,7 +79,7 @@ def _add_folder(sources: Sources, path: str) -> None:
         hidden += sum(name.startswith(".") for name in below)
         below[:] = sorted(name for name in below if not name.startswith("."))
         sources.files += (os.path.join(folder, name) for name in sorted(names) if name.endswith(_C))
-        sources.other_language += (os.path.join(folder, name) for name in names if name.endswith(_CPLUSPLUS))
+        sources.other_language += (os.path.join(folder, name) for name in names if name.endswith(_OTHERS))
     if unlisted:
         sources.missing.append(f"folders that cannot be listed: {first_few(unlisted)}")
 
@@ -90,4 +91,4 @@ def _add_database(sources: Sources, path: str) -> None:
         sources.missing.append(f"{error.path} {error.reason}")
         return
     for unit in units:
-        (sources.other_language if unit.endswith(_CPLUSPLUS) else sources.files).append(unit)
+        (sources.other_language if unit.endswith(_OTHERS) else sources.files).append(unit)

@@ -531,7 +531,8 @@ def test_forbids(use: OrderUse, new: str, forbidden: bool) -> None:
 
 NOT_LOOKED_AT = [
     ("x.h", "", "headers alone were given"),
-    ("x.cpp", "struct ring r{};", "1 file in C++ or Objective-C that may name the struct: x.cpp"),
+    ("x.cpp", "struct ring r{};", "1 file in other languages that may name the struct: x.cpp"),
+    ("x.S", "mov ring, %rax", "1 file in other languages that may name the struct: x.S"),
     ("x.c", "struct ring *r;\0", "1 file could not be searched: x.c (has bytes of value 0"),
     ("x.c", "struct ring { int a; };", "1 file with another struct of this name: x.c"),
     ("x.c", "struct ring *g(where *w)\n{\n\treturn (struct ring *)w;\n}", "casts between the struct and types"),
@@ -542,6 +543,28 @@ NOT_LOOKED_AT = [
 def test_not_looked_at(tmp_path: Path, file: str, text: str, sentence: str) -> None:
     found = search(tmp_path, "ring", text, file)
     assert any(sentence in each for each in found.not_looked_at), found.not_looked_at
+
+
+FOREIGN = [
+    # C++, whether it has values in the order of the members
+    ("ring r = { .head = 1, .tail = 2 };", True),
+    ("struct ring r[2] = { { 1 } };", True),
+    ("ring r{1, 2};", True),
+    ("f(ring{1});", True),
+    ("f((struct ring){1});", True),
+    ("ring r{};", False),
+    ("ring r = {};", False),
+    ("struct ring { int a; };", False),
+    ("class ring : base { int a; };", False),
+    ("// ring r{1};\nconst char *t = \"ring r{1}\"; ring *p;", False),
+    ("ring f() { return x; }", False),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "has_values"), FOREIGN)
+def test_values_in_cplusplus(tmp_path: Path, text: str, has_values: bool) -> None:
+    found = search(tmp_path, "ring", text, "x.cpp")
+    assert [use.kind for use in found.uses] == ["positional-initialiser"] * has_values
 
 
 def test_no_sources(tmp_path: Path) -> None:
