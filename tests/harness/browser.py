@@ -58,6 +58,20 @@ def dark(driver: Any) -> None:
     driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [feature]})
 
 
+@contextmanager
+def paper(driver: Any, width: int) -> Iterator[None]:
+    """Show a page as it is printed, on paper with some pixels between its margins."""
+    driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {"width": width, "height": 1000, "deviceScaleFactor": 1, "mobile": False})
+    driver.execute_script("dispatchEvent(new Event('beforeprint'))")
+    driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    try:
+        yield
+    finally:
+        driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+        driver.execute_script("dispatchEvent(new Event('afterprint'))")
+        driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
 def complaints(driver: Any) -> list[str]:
     """What the console says."""
     return [entry["message"] for entry in driver.get_log("browser")]

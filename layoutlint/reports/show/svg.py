@@ -212,7 +212,7 @@ def _row(
     row: Row, picture: _Picture, styles: dict[str, AccessStyle], y: float, height: float
 ) -> Iterator[str]:
     label = f"line {row.first}" if row.first == row.last else f"{row.first}..{row.last}"
-    yield _text(6, y + height / 2 + 4, label, "dim")
+    yield _text(6, y + height / 2 + 4, label, "dim", _LEFT - 12)
     for piece in row.pieces:
         yield _piece(piece, picture, styles, y, height)
     width = picture.byte * picture.placed.line_size
@@ -330,9 +330,12 @@ def _legend(styles: Sequence[AccessStyle], pictures: Sequence[_Picture], y: floa
         yield _text(x + 40, y + 6, "hole or padding")
 
 
-def _text(x: float, y: float, text: str, kind: str = "") -> str:
-    style = attributes(**{"class": kind}) if kind else ""
-    return f"<text{_numbers(x=x, y=y)}{style}>{escape(text)}</text>"
+def _text(x: float, y: float, text: str, kind: str = "", most: int | None = None) -> str:
+    """Return a text of at most `most` pixels: a longer one is condensed."""
+    looks = {"class": kind} if kind else {}
+    if most is not None and len(text) * _LETTER > most:
+        looks |= {"textLength": str(most), "lengthAdjust": "spacingAndGlyphs"}
+    return f"<text{_numbers(x=x, y=y)}{attributes(**looks)}>{escape(text)}</text>"
 
 
 def _numbers(**values: float) -> str:

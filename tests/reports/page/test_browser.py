@@ -170,6 +170,40 @@ def test_names_of_rows_stay_while_a_table_is_scrolled(driver, tmp_path):
     assert "`" not in driver.execute_script("return document.getElementById('coverage-body').textContent")
 
 
+def test_tables_with_many_columns_continue_on_paper(driver, tmp_path):
+    """On A4, each column is there once, none is beyond the margin, and nothing is left on the screen afterwards."""
+    words = ("--matrix", ROOT / "fixtures/matrix/matrix.toml", "--rules", ROOT / "fixtures/matrix/rules.toml")
+    run("check", *words, "--html", tmp_path / "page.html", cwd=ROOT / "fixtures/matrix")
+    browser.visit(driver, tmp_path / "page.html")
+    heads = "return [...document.querySelectorAll(arguments[0])].map(row => [...row.cells].map(cell => cell.textContent))"
+    (row,) = driver.execute_script(heads, "#build-table > table > thead > tr")
+    with browser.paper(driver, 718):
+        parts = driver.execute_script(heads, "#build-table > .paper > table > thead > tr")
+        right = driver.execute_script("return Math.max(...[...document.querySelectorAll('#build-table > .paper *')].map(e => e.getBoundingClientRect().right))")
+        hidden = driver.execute_script("return document.querySelector('#build-table > table').getBoundingClientRect().width")
+    assert len(parts) > 3
+    assert [name for part in parts for name in part[2:]] == row[2:]
+    assert all(part[:2] == row[:2] for part in parts)
+    assert (right <= 718, hidden) == (True, 0)
+    assert driver.execute_script("return document.querySelectorAll('.paper').length") == 0
+
+
+def test_names_of_many_columns_are_on_one_line(driver, tmp_path):
+    (tmp_path / "a.h").write_text("struct s { long invalidate_lock; char big[1 << 30]; int last; };\n")
+    run("history", *["a.h"] * 50, "s", "--html", "page.html", cwd=tmp_path)
+    browser.visit(driver, tmp_path / "page.html")
+    driver.execute_script(OPEN, "#history-still details", 0)
+    driver.execute_async_script("setTimeout(arguments[0], 100)")
+    heights = driver.execute_script("return [...document.querySelectorAll('#history-still th[scope=row]')].map(e => e.offsetHeight)")
+    assert len(heights) == 3
+    assert max(heights) < 35
+    over = driver.execute_script("""
+        const map = document.querySelector('svg.map'), box = map.querySelector('.line').getBoundingClientRect().left;
+        return [...map.querySelectorAll('text.dim')].slice(8).filter(e => e.getBoundingClientRect().right > box).map(e => e.textContent);
+    """)
+    assert over == []
+
+
 def test_the_keyboard_is_enough(driver, page):
     from selenium.webdriver.common.keys import Keys
 

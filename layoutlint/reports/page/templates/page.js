@@ -123,7 +123,6 @@ function paperParts(table) {
 
 function partOf(table, [from, to], names) {
   const part = table.cloneNode(false), common = (start, stop, first, last) => Math.max(0, Math.min(stop, last) - Math.max(start, first));
-  delete part.dataset.names;
   if (from === names && table.caption) part.append(table.caption.cloneNode(true));
   for (const section of [table.tHead, ...table.tBodies]) {
     const rows = [...section.rows].map((row) => fill(row.cloneNode(false), {}, columnsOf(row).map((column) => {
@@ -135,7 +134,10 @@ function partOf(table, [from, to], names) {
   return part;
 }
 
+const joinParts = () => { for (const parts of document.querySelectorAll(".paper")) parts.remove(); };
+
 function splitForPaper() {
+  joinParts();
   for (const table of document.querySelectorAll("table[data-names]")) {
     const parts = paperParts(table);
     if (parts.length > 1) table.after(el("div", { class: "paper" }, parts.map((part) => partOf(table, part, Number(table.dataset.names)))));
@@ -143,7 +145,7 @@ function splitForPaper() {
 }
 
 addEventListener("beforeprint", splitForPaper);
-addEventListener("afterprint", () => { for (const parts of document.querySelectorAll(".paper")) parts.remove(); });
+addEventListener("afterprint", joinParts);
 
 // ---- the map of a struct
 
@@ -262,7 +264,8 @@ function draw(data, struct, judged, base, total, byRule, moved, hatch) {
   for (const row of rows) {
     const tall = Math.max(ROW, ...row.pieces.map((piece) => piece.strip[4] * LANE));
     const label = row.first === row.last ? `line ${row.first}` : `${row.first}..${row.last}`;
-    parts.push(svg("text", { x: 4, y: y + tall / 2 + 4, class: "dim" }, label));
+    const isLong = label.length * LETTER > LEFT - 12;
+    parts.push(svg("text", { x: 4, y: y + tall / 2 + 4, class: "dim", textLength: isLong ? LEFT - 12 : null, lengthAdjust: "spacingAndGlyphs" }, label));
     for (const piece of row.pieces) parts.push(drawPiece(data, struct, judged, byRule, moved, piece, unit, y, tall, hatch));
     parts.push(svg("rect", { class: row.first === row.last ? "line" : "line folded", x: LEFT, y, width: unit * size, height: tall }));
     for (let line = row.first; line <= row.last; line += Math.max(1, row.last - row.first)) tops.set(line, [y, tall]);
