@@ -1,4 +1,4 @@
-"""Compiles every module that has a `.pxd` beside it; all else about the package stands in setup.cfg.
+"""Compiles every module that has a `.pxd` beside it or is a `.pyx`; setup.cfg has all else about the package.
 
 A compiled module and its source give the same results, so an installation never fails for want of a compiler,
 of Python's headers or of Cython: the source is installed as well, and runs where there is no compiled module.
@@ -45,9 +45,10 @@ def declarations() -> list[Path]:
 
 
 def modules() -> list[Path]:
-    """The sources that have a `.pxd` beside them, from the top of the project."""
+    """The sources that have a `.pxd` beside them, and those in Cython, from the top of the project."""
     sources = [pxd.with_suffix(".py") for pxd in declarations()]
-    return [source for source in sources if (ROOT / source).exists()]
+    cython = [pyx.relative_to(ROOT) for pyx in sorted((ROOT / "layoutlint").rglob("*.pyx"))]
+    return [source for source in sources if (ROOT / source).exists()] + cython
 
 
 def named_sources() -> dict[str, list[str]]:

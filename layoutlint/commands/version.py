@@ -1,4 +1,4 @@
-"""Which modules run compiled: installing compiles those with a `.pxd` file, if it can."""
+"""Which modules run compiled: installing compiles those with a `.pxd` file and each `.pyx`, if it can."""
 
 from __future__ import annotations
 
@@ -24,10 +24,12 @@ def stale_modules(checkout: Path = _PACKAGE.parent) -> list[str]:
 
     `setup.py` writes a digest of the sources into each compiled module.
     """
-    declarations = sorted(path.relative_to(checkout) for path in (checkout / "layoutlint").rglob("*.pxd"))
+    declarations, cython = (
+        sorted(path.relative_to(checkout) for path in (checkout / "layoutlint").rglob(pattern))
+        for pattern in ("*.pxd", "*.pyx")
+    )
     stale = []
-    for declaration in declarations:
-        source = declaration.with_suffix(".py")
+    for source in (*(declaration.with_suffix(".py") for declaration in declarations), *cython):
         spec = PathFinder.find_spec(source.stem, [str((checkout / source).parent)])
         if spec is None or spec.origin is None or not isinstance(spec.loader, ExtensionFileLoader):
             continue
@@ -66,7 +68,8 @@ def remedy(error: BaseException) -> str:
 
 def _modules(package: Path) -> Iterator[tuple[str, str]]:
     for folder, _, files in os.walk(package):
-        yield from ((folder, file.removesuffix(".pxd")) for file in files if file.endswith(".pxd"))
+        names = (os.path.splitext(file) for file in files)
+        yield from ((folder, name) for name, suffix in names if suffix in (".pxd", ".pyx"))
 
 
 def _is_compiled(folder: str, name: str) -> bool:

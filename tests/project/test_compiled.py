@@ -36,6 +36,9 @@ STATES = [
     (("a.py", "a.pxd", "b/c.py", "b/c.pxd", "b/c.so"), "partly compiled"),
     (("a.py", "a.pxd", "a.so", "b/c.py", "b/c.pxd", "b/c.so"), "compiled"),
     (("a.py", "a.pxd", "a.cpython-20-none.so"), "interpreted"),
+    (("a.pyx",), "interpreted"),
+    (("a.pyx", "a.so"), "compiled"),
+    (("a.pyx", "a.so", "b.py", "b.pxd"), "partly compiled"),
 ]
 
 

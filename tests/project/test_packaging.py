@@ -32,7 +32,7 @@ def test_every_package_is_listed():
 
 
 def test_every_package_ships_the_declarations_that_say_what_is_compiled():
-    assert SETUP["options.package_data"]["*"] == "*.pxd"
+    assert SETUP["options.package_data"]["*"] == "*.pxd, *.pyx"
 
 
 def test_headers_for_machines_without_a_c_library_ship():

@@ -16,7 +16,7 @@ from layoutlint.model.record import Record, replace
 from layoutlint.model.structs import Struct
 from layoutlint.model.uses import Function, Spot, plain_name, rename
 from layoutlint.model.wanted import Wanted
-from layoutlint.readers.bodies import sources, syntax, unit
+from layoutlint.readers.bodies import sources, trees, unit
 from layoutlint.readers.bodies.unit import UnitFunctions
 from layoutlint.readers.cache import answers, keys
 from layoutlint.readers.cache.memory import Memory
@@ -59,7 +59,7 @@ def read(paths: tuple[str, ...], options: ReadOptions) -> Bodies:
     Units are read in processes with limits of time and memory; those that fail are in `unread`. Results of
     units are kept in the cache, so a run that was ended goes on where it was.
     """
-    syntax.library()
+    trees.library()
     source_units = sources.find(paths, options)
     results: dict[int, _Outcome] = {}
     recalled = 0
@@ -180,7 +180,7 @@ def _read_units(units: list[Unit], options: ReadOptions) -> Iterator[tuple[int, 
         if isinstance(outcome, UnitFunctions):
             memory = memories.get(number)
             if memory is not None and result.answers is not None:
-                memory.keep_settled(result.answers, _encode(outcome))
+                memory.keep_settled(result.answers, _encode(replace(outcome, scanned={})))
             outcome = unit.remember(outcome)
         yield number, outcome, False
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from layoutlint.model.uses import Effect
 from layoutlint.readers.bodies import syntax
-from layoutlint.readers.bodies.syntax import Node
+from layoutlint.readers.bodies.trees import Node
 from layoutlint.readers.clang import libclang
 from layoutlint.readers.clang.libclang import Cursor
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from layoutlint.model.uses import struct_key
 from layoutlint.readers.bodies import syntax
-from layoutlint.readers.bodies.syntax import Node
+from layoutlint.readers.bodies.trees import Node
 from layoutlint.readers.clang import libclang
 from layoutlint.readers.clang.libclang import Cursor, Type
 
@@ -52,7 +52,7 @@ class Facts:
             elif node.children and node.kind in (syntax.UNEXPOSED, syntax.PAREN):
                 node = node.children[-1]
             elif node.kind == syntax.UNARY and node.children:
-                is_not = self._lib.clang_getCursorUnaryOperatorKind(node.cursor) == _NOT
+                is_not = node.unary_operator == _NOT
                 inner = self.likelihood(node.children[0])
                 return 1 - inner if is_not else inner
             else:
@@ -96,14 +96,18 @@ class Facts:
         last = variable.children[-1]
         return last if initial.data[1] == last.cursor.data[1] else None
 
-    def field(self, cursor: Cursor) -> tuple[str, str] | None:
-        """Return the struct and name of a field; an anonymous member is named by neither."""
-        key = cursor.data[0]
+    def field(self, node: Node) -> tuple[str, str] | None:
+        """Return the struct and name of a named field; an anonymous member is named by neither."""
+        return self._names.fields.get(node.referenced_identity) or self.declared_field(node.referenced)
+
+    def declared_field(self, field: Cursor) -> tuple[str, str] | None:
+        """Return the struct and name of a field by its declaration."""
+        key = field.data[0]
         if key not in self._names.fields:
-            parent = self._lib.clang_getCursorSemanticParent(cursor)
+            parent = self._lib.clang_getCursorSemanticParent(field)
             while self._lib.clang_Cursor_isAnonymousRecordDecl(parent):
                 parent = self._lib.clang_getCursorSemanticParent(parent)
-            name = libclang.spelling(self._lib, cursor)
+            name = libclang.spelling(self._lib, field)
             self._names.fields[key] = self._key_of_record(parent), "" if "(" in name else name
         return self._names.fields[key]
 
@@ -144,11 +148,12 @@ class Facts:
             node = node.children[0]
         if node.kind != syntax.DECL_REF:
             return None
-        declaration = self._lib.clang_getCursorReferenced(node.cursor)
-        if declaration.kind == syntax.PARAMETER:
-            return int(declaration.data[0])
-        if declaration.kind != syntax.VARIABLE:
+        kind = node.referenced_kind
+        if kind == syntax.PARAMETER:
+            return node.referenced_identity
+        if kind != syntax.VARIABLE:
             return None
+        declaration = node.referenced
         parent = self._lib.clang_getCursorSemanticParent(declaration)
         is_static = self._lib.clang_Cursor_getStorageClass(declaration) == syntax.STATIC
         return int(declaration.data[0]) if parent.kind == syntax.FUNCTION and not is_static else None
@@ -159,8 +164,7 @@ class Facts:
             node = node.children[-1]
         if node.kind != syntax.DECL_REF:
             return None
-        declaration = self._lib.clang_getCursorReferenced(node.cursor)
-        return node if declaration.kind == syntax.FUNCTION else None
+        return node if node.referenced_kind == syntax.FUNCTION else None
 
     def key(self, declaration: Cursor) -> str:
         """Return the key of a function, and record that it is named."""
@@ -174,10 +178,9 @@ class Facts:
         self.callees.setdefault(identity, declaration)
         return key
 
-    def is_pointer(self, cursor: Cursor) -> bool:
+    def is_pointer(self, node: Node) -> bool:
         """Return whether an expression is a pointer."""
-        type_ = self._lib.clang_getCanonicalType(self._lib.clang_getCursorType(cursor))
-        return bool(type_.kind == syntax.POINTER)
+        return node.type_kind == syntax.POINTER
 
     def is_atomic_store(self, builtin: Node) -> bool:
         """Return whether an atomic builtin returns nothing, and its operands are those of a store.
@@ -185,20 +188,16 @@ class Facts:
         libclang shows the address, the order and the value. `__atomic_load` and `__atomic_store` look alike,
         with a pointer in place of the value.
         """
-        type_ = self._lib.clang_getCanonicalType(self._lib.clang_getCursorType(builtin.cursor))
-        if type_.kind != syntax.VOID or len(builtin.children) > 3:
+        if builtin.type_kind != syntax.VOID or len(builtin.children) > 3:
             return False
         address, *_, value = builtin.children
-        has_value = not self.is_pointer(value.cursor)
+        has_value = not self.is_pointer(value)
         return has_value or self._pointee(address.cursor).kind in (syntax.POINTER, syntax.ATOMIC)
 
-    def is_array(self, cursor: Cursor) -> bool:
+    def is_array(self, node: Node) -> bool:
         """Return whether an expression is an array."""
-        type_ = self._lib.clang_getCanonicalType(self._lib.clang_getCursorType(cursor))
-        return type_.kind in syntax.ARRAYS
+        return node.type_kind in syntax.ARRAYS
 
     def is_dereference(self, node: Node) -> bool:
         """Return whether an expression is `*pointer`."""
-        return node.kind == syntax.UNARY and (
-            self._lib.clang_getCursorUnaryOperatorKind(node.cursor) == syntax.DEREFERENCE
-        )
+        return node.kind == syntax.UNARY and node.unary_operator == syntax.DEREFERENCE

@@ -20,7 +20,7 @@ from layoutlint.model.flows import (
 from layoutlint.readers.bodies import assembler, syntax
 from layoutlint.readers.bodies.flow_numbers import FlowNumbers
 from layoutlint.readers.bodies.flow_types import INTEGERS, LAYERS, SCALARS
-from layoutlint.readers.bodies.syntax import Node
+from layoutlint.readers.bodies.trees import Node
 from layoutlint.readers.clang import libclang
 from layoutlint.readers.clang.libclang import Cursor, Type
 
@@ -98,7 +98,7 @@ class CallWalker(FlowNumbers):
         if target is None:
             slot = self._slot(self._callee(callee))
             return "" if slot is None else self._pointer_name(slot)
-        return self._facts.key(self._lib.clang_getCursorReferenced(target.cursor))
+        return self._facts.key(target.referenced)
 
     def _pass(
         self, node: Node, slot: Slot, addresses: list[Address], types: list[Type], target: Node | None
@@ -193,7 +193,7 @@ class CallWalker(FlowNumbers):
             places = [place for place, type_ in enumerate(own) if type_.kind == syntax.POINTER]
             if len(given) not in (1, len(places)):
                 continue
-            key = self._facts.key(self._lib.clang_getCursorReferenced(pointer.cursor))
+            key = self._facts.key(pointer.referenced)
             for number, place in enumerate(places):
                 for each in given[0 if len(given) == 1 else number]:
                     self._give(key, place, own[place], each, pointer)
@@ -223,7 +223,7 @@ class CallWalker(FlowNumbers):
 
     def _store_function(self, slot: Slot, function: Node) -> None:
         """Note that a function gets what is passed through a slot."""
-        key = self._facts.key(self._lib.clang_getCursorReferenced(function.cursor))
+        key = self._facts.key(function.referenced)
         for number, type_ in enumerate(self._parameter_types(function)):
             given = Address(Slot("parameter", self._pointer_name(slot), number), 0)
             self._give(key, number, self._canonical(type_), given, function)

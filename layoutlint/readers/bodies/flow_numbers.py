@@ -6,7 +6,7 @@ from layoutlint.model.flows import Address, Term
 from layoutlint.readers.bodies import syntax
 from layoutlint.readers.bodies.flow_types import INTEGERS, LAYERS, FlowTypes
 from layoutlint.readers.bodies.numbers import Numbers
-from layoutlint.readers.bodies.syntax import Node
+from layoutlint.readers.bodies.trees import Node
 
 _LITERAL = (syntax.PAREN, syntax.UNEXPOSED, syntax.UNARY, syntax.BINARY, syntax.INTEGER, syntax.CAST)
 _CONSTANT = 7
@@ -33,7 +33,7 @@ class FlowNumbers(FlowTypes):
         if node.kind == syntax.SIZEOF:
             return True
         if node.kind == syntax.DECL_REF:
-            return bool(self._lib.clang_getCursorReferenced(node.cursor).kind == _CONSTANT)
+            return bool(node.referenced_kind == _CONSTANT)
         if node.kind not in _LITERAL or (node.kind != syntax.INTEGER and not node.children):
             return False
         return all(map(self._is_literal, node.children))
@@ -67,7 +67,7 @@ class FlowNumbers(FlowTypes):
             inner = inner.children[0]
         if inner.kind != syntax.UNEXPOSED or [each.kind for each in inner.children] != [syntax.MEMBER_NAME]:
             return None
-        field = self._facts.field(self._lib.clang_getCursorReferenced(inner.children[0].cursor))
+        field = self._facts.field(inner.children[0])
         is_own = field is not None and field[0].partition("@")[0] == self._subject
         return field[1] or None if field is not None and is_own else None
 

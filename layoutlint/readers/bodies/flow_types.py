@@ -8,7 +8,7 @@ from typing import Any
 from layoutlint.model.flows import Flows, Layout, Slot, Term
 from layoutlint.readers.bodies import syntax
 from layoutlint.readers.bodies.facts import Facts, Names
-from layoutlint.readers.bodies.syntax import Node
+from layoutlint.readers.bodies.trees import Node
 from layoutlint.readers.clang import libclang
 from layoutlint.readers.clang.libclang import Cursor, Type
 
@@ -150,7 +150,7 @@ class FlowTypes:
 
     def _has_body(self, target: Node) -> bool:
         """Return whether the unit has the body of a function, or the compiler knows it."""
-        declaration = self._lib.clang_getCursorReferenced(target.cursor)
+        declaration = target.referenced
         definition = self._lib.clang_getCursorDefinition(declaration)
         name = libclang.spelling(self._lib, declaration)
         return bool(definition.kind == syntax.FUNCTION) or name.startswith("__builtin_")

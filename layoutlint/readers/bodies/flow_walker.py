@@ -25,13 +25,13 @@ from layoutlint.model.flows import (
     Term,
     Values,
 )
-from layoutlint.readers.bodies import syntax
+from layoutlint.readers.bodies import syntax, trees
 from layoutlint.readers.bodies.facts import Names
 from layoutlint.readers.bodies.flow_calls import MOST_PAIRS, REST, CallWalker
 from layoutlint.readers.bodies.flow_types import INTEGERS, LAYERS, SCALARS, TEXT
 from layoutlint.readers.bodies.initial_values import InitialValues
 from layoutlint.readers.bodies.numbers import Numbers
-from layoutlint.readers.bodies.syntax import Node
+from layoutlint.readers.bodies.trees import Node
 from layoutlint.readers.clang import libclang
 from layoutlint.readers.clang.libclang import Cursor, Type
 
@@ -70,12 +70,12 @@ class FlowWalker(CallWalker):
         extent = self._lib.clang_getCursorExtent(cursor)
         last = libclang.Spot(self._lib, self._lib.clang_getRangeEnd(extent)).line
         self.flows.defined.append(Defined(self._function, *self._names.file(cursor), last))
-        tree = syntax.tree(self._lib, cursor)
+        tree = trees.tree(cursor)
         self._numbers = Numbers(self._lib, self._facts, tree)
         for node in tree.children:
             if node.kind == syntax.PARAMETER:
                 self._receive(node, len(self._parameters))
-                self._parameters[node.cursor.data[0]] = len(self._parameters)
+                self._parameters[node.identity] = len(self._parameters)
             elif node.kind == syntax.COMPOUND:
                 self._body = node
                 self._walk(node)
@@ -89,7 +89,7 @@ class FlowWalker(CallWalker):
     def variable(self, cursor: Cursor) -> None:
         """Walk the initialiser of a variable outside of functions."""
         self._function = ""
-        tree = syntax.tree(self._lib, cursor)
+        tree = trees.tree(cursor)
         self._numbers = Numbers(self._lib, self._facts, tree)
         self._name_object(tree)
         self._declare(tree)
@@ -211,7 +211,7 @@ class FlowWalker(CallWalker):
     def _fill(self, node: Node, slot: Slot | None = None) -> list[Address]:
         """Walk a list of initial values; its elements are in a slot if it is for an array."""
         for placed in self._values.placements(node):
-            field = None if placed.field is None else self._facts.field(placed.field)
+            field = None if placed.field is None else self._facts.declared_field(placed.field)
             own = slot if placed.field is None else None
             if field is not None and field[1]:
                 own = Slot("field", f"{field[0]}.{field[1]}", 0)
@@ -288,7 +288,7 @@ class FlowWalker(CallWalker):
         return self._value(statements[-1]) if statements else []
 
     def _name(self, node: Node) -> list[Address]:
-        declaration = self._lib.clang_getCursorReferenced(node.cursor)
+        declaration = node.referenced
         if declaration.kind not in (syntax.VARIABLE, syntax.PARAMETER):
             return []
         type_ = self._type(node)
@@ -303,7 +303,7 @@ class FlowWalker(CallWalker):
     def _member(self, node: Node) -> list[Address]:
         for child in node.children:
             self._value(child)
-        field = self._facts.field(self._lib.clang_getCursorReferenced(node.cursor))
+        field = self._facts.field(node)
         if field is None or not field[1]:
             return []
         return self._pointer_terms(self._type(node), Slot("field", f"{field[0]}.{field[1]}", 0))
@@ -330,7 +330,7 @@ class FlowWalker(CallWalker):
             return [*terms, *(each for each in shifted if each.term.kind != "struct" or not own)]
         if node.kind == syntax.MEMBER:
             self._value(node.children[0]) if node.children else None
-            field = self._facts.field(self._lib.clang_getCursorReferenced(node.cursor))
+            field = self._facts.field(node)
             is_words = type_.kind in syntax.ARRAYS and self._element(type_).kind in SCALARS
             if field is not None and field[0].partition("@")[0] == self._subject and field[1]:
                 terms.append(Address(Term("member", field[1], 0), 0))
@@ -340,7 +340,7 @@ class FlowWalker(CallWalker):
             return [*terms, *(each for each in self._value(node.children[0]) if each.term.kind != "struct")]
         else:
             self._value(node)
-            declaration = self._lib.clang_getCursorReferenced(node.cursor)
+            declaration = node.referenced
             is_words = type_.kind in syntax.ARRAYS and self._element(type_).kind in SCALARS
             if is_words and node.kind == syntax.DECL_REF and declaration.kind == syntax.VARIABLE:
                 terms.append(Address(self._words(self._variable_slot(declaration)), 0))
@@ -359,7 +359,7 @@ class FlowWalker(CallWalker):
         inner = node
         while inner.kind in (syntax.PAREN, syntax.UNEXPOSED) and len(inner.children) == 1:
             inner = inner.children[0]
-        return self._address_of(inner) if self._facts.is_array(inner.cursor) else self._value(node)
+        return self._address_of(inner) if self._facts.is_array(inner) else self._value(node)
 
     def _base_and_index(self, node: Node) -> tuple[Node, Node]:
         """Return the pointer and the number of `p[i]`, which can be written `i[p]`."""
@@ -384,7 +384,7 @@ class FlowWalker(CallWalker):
         self.flows.accesses += [Access(each, size, *self._place(node), self._is_copied) for each in addresses]
 
     def _unary(self, node: Node) -> list[Address]:
-        operator = self._lib.clang_getCursorUnaryOperatorKind(node.cursor)
+        operator = node.unary_operator
         if operator == syntax.ADDRESS_OF:
             return self._address_of(node.children[0])
         if operator == _LOGICAL_NOT:
@@ -401,7 +401,7 @@ class FlowWalker(CallWalker):
         return []
 
     def _binary(self, node: Node) -> list[Address]:
-        operator = self._lib.clang_getCursorBinaryOperatorKind(node.cursor)
+        operator = node.binary_operator
         left, right = node.children
         if operator == syntax.ASSIGN:
             return self._assign(left, right)
@@ -477,7 +477,7 @@ class FlowWalker(CallWalker):
         left, right = node.children
         self._value(right)
         slot = self._slot(left)
-        operator = self._lib.clang_getCursorBinaryOperatorKind(node.cursor)
+        operator = node.binary_operator
         if slot is not None and self._keeps_address(self._type(left)) and not self._is_by_name(right):
             is_step = operator in (_ADD_ASSIGN, _SUBTRACT_ASSIGN)
             step = self._step(left, right, operator == _SUBTRACT_ASSIGN) if is_step else None
@@ -488,10 +488,10 @@ class FlowWalker(CallWalker):
         """Return the slot that an lvalue is; None for others."""
         while node.kind == syntax.PAREN and node.children:
             node = node.children[0]
-        declaration = self._lib.clang_getCursorReferenced(node.cursor)
+        declaration = node.referenced
         if node.kind == syntax.DECL_REF and declaration.kind in (syntax.VARIABLE, syntax.PARAMETER):
             return self._variable_slot(declaration)
-        if node.kind == syntax.MEMBER and (field := self._facts.field(declaration)) is not None and field[1]:
+        if node.kind == syntax.MEMBER and (field := self._facts.field(node)) is not None and field[1]:
             return Slot("field", f"{field[0]}.{field[1]}", 0)
         if node.kind == syntax.SUBSCRIPT and len(node.children) == 2:
             self._value(node)
@@ -506,9 +506,9 @@ class FlowWalker(CallWalker):
 
     def _convert(self, node: Node, inner: Node) -> list[Address]:
         """Return the addresses in a conversion; a pointer to another struct is noted."""
-        if node.kind != syntax.CAST and self._facts.is_array(inner.cursor):
+        if node.kind != syntax.CAST and self._facts.is_array(inner):
             return self._address_of(inner)
-        addresses = self._array_address(inner) if self._facts.is_array(inner.cursor) else self._value(inner)
+        addresses = self._array_address(inner) if self._facts.is_array(inner) else self._value(inner)
         struct, old = self._struct_of(node), self._struct_of(inner)
         if (function := self._facts.function_in(inner)) is not None:
             self._convert_function(node, function)

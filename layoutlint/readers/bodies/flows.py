@@ -12,12 +12,11 @@ from layoutlint import files
 from layoutlint.errors import ReadError
 from layoutlint.model.flows import Flows
 from layoutlint.model.reading import ReadOptions
-from layoutlint.readers.bodies import sources, syntax
+from layoutlint.readers.bodies import sources, syntax, trees
 from layoutlint.readers.bodies.facts import Names
 from layoutlint.readers.bodies.flow_walker import FlowWalker
 from layoutlint.readers.clang import diagnostics, libclang, limits, parse
 from layoutlint.readers.clang.file_names import Places
-from layoutlint.readers.clang.libclang import Cursor
 from layoutlint.readers.clang.parse import Unit
 from layoutlint.readers.processes import sandbox
 from layoutlint.readers.processes.pool import number_for
@@ -125,8 +124,7 @@ class _Reader:
 
     def __init__(self, unit: Unit, names: tuple[str, ...]) -> None:
         self._unit, self._names = unit, names
-        self._lib = syntax.library()
-        self._files: dict[int | None, str] = {}
+        self._lib = trees.library()
         self._owns: dict[int | None, bool] = {}
 
     def read(self) -> Flows:
@@ -139,9 +137,11 @@ class _Reader:
         with parse.parse_unit(lib, unit, None, _OPTIONS) as handle:
             self._places = Places(lib, unit.directory, unit.roots, {})
             self._handle, self._main = handle, lib.clang_getFile(handle, os.fsencode(unit.main))
-            walker = FlowWalker(lib, Names({}, {}, self._place), self._names[0], self._word(handle))
-            for cursor in self._own_cursors(handle):
-                (walker.function if cursor.kind == syntax.FUNCTION else walker.variable)(cursor)
+            walker = FlowWalker(lib, Names({}, {}, self._places.place), self._names[0], self._word(handle))
+            for each in trees.definitions(lib.clang_getTranslationUnitCursor(handle)):
+                if self._is_own(each.file):
+                    is_function = each.cursor.kind == syntax.FUNCTION
+                    (walker.function if is_function else walker.variable)(each.cursor)
             problems = diagnostics.read_diagnostics(lib, handle, self._places, None)
             error = next((each.text for each in problems if not each.is_warning), None)
             if walker.is_cut:
@@ -156,35 +156,13 @@ class _Reader:
         self._lib.clang_TargetInfo_dispose(info)
         return width // 8
 
-    def _own_cursors(self, handle: int) -> list[Cursor]:
-        """Return the functions and variables that the main file defines, or a file that it includes."""
-        own: list[Cursor] = []
-
-        def take(child: Cursor, _: Cursor) -> int:
-            is_function = child.kind == syntax.FUNCTION and self._lib.clang_isCursorDefinition(child)
-            if (is_function or child.kind == syntax.VARIABLE) and self._is_own(child):
-                own.append(child)
-            return libclang.CONTINUE
-
-        libclang.visit(self._lib, self._lib.clang_getTranslationUnitCursor(handle), take)
-        return own
-
-    def _is_own(self, cursor: Cursor) -> bool:
-        file = libclang.Spot(self._lib, self._lib.clang_getCursorLocation(cursor)).file
+    def _is_own(self, file: int | None) -> bool:
+        """Return whether the main file, a file that it includes, or a header that names the struct."""
         if file not in self._owns:
-            is_source = bool(file == self._main) or self._file(file).endswith(".c")
+            is_source = file == self._main or self._places.reported_name(file).endswith(".c")
             self._owns[file] = is_source or self._names_struct(file)
         return self._owns[file]
 
     def _names_struct(self, file: int | None) -> bool:
         content = b"" if file is None else libclang.contents(self._lib, self._handle, file)
         return any(name.encode() in content for name in self._names)
-
-    def _place(self, cursor: Cursor) -> tuple[str, int]:
-        spot = libclang.Spot(self._lib, self._lib.clang_getCursorLocation(cursor))
-        return self._file(spot.file), spot.line
-
-    def _file(self, file: int | None) -> str:
-        if file not in self._files:
-            self._files[file] = self._places.reported_name(file)
-        return self._files[file]

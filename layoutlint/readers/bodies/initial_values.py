@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from layoutlint.readers.bodies import syntax
 from layoutlint.readers.bodies.facts import Facts
-from layoutlint.readers.bodies.syntax import Node
+from layoutlint.readers.bodies.trees import Node
 from layoutlint.readers.clang import libclang
 from layoutlint.readers.clang.libclang import Cursor, Type
 
@@ -167,7 +167,7 @@ class InitialValues:
                 if steps and steps[0].kind != syntax.MEMBER_NAME and not self._is_array(level):
                     steps = steps[1:]  # the end of a range
             else:
-                referenced = self._lib.clang_getCursorReferenced(step.cursor).data[0]
+                referenced = step.referenced.data[0]
                 place = next((at for at, part in enumerate(level.parts) if part.data[0] == referenced), None)
                 if place is None:
                     return None

@@ -7,7 +7,7 @@ from typing import Any
 
 from layoutlint.readers.bodies import syntax
 from layoutlint.readers.bodies.facts import Facts
-from layoutlint.readers.bodies.syntax import Node
+from layoutlint.readers.bodies.trees import Node
 
 # enum CX_BinaryOperatorKind
 _ADD = 6
@@ -42,8 +42,8 @@ class Numbers:
                 initial = self._facts.initial_value(node)
                 value = None if initial is None else self._facts.constant(initial)
                 if value is not None and initial is not None:
-                    self._initial.setdefault(int(node.cursor.data[0]), value)
-                    self._nodes.setdefault(int(node.cursor.data[0]), initial)
+                    self._initial.setdefault(int(node.identity), value)
+                    self._nodes.setdefault(int(node.identity), initial)
             elif (changed := self._changed_operand(node)) is not None:
                 self._changed.add(self._variable(changed) or 0)
 
@@ -54,13 +54,13 @@ class Numbers:
         if node.kind == syntax.BINARY and self._operator(node) == syntax.ASSIGN:
             return node.children[0] if node.children else None
         if node.kind == syntax.UNARY and node.children:
-            operator = self._lib.clang_getCursorUnaryOperatorKind(node.cursor)
+            operator = node.unary_operator
             is_changed = operator in syntax.INCREMENTS or operator == syntax.ADDRESS_OF
             return node.children[0] if is_changed else None
         return None
 
     def _operator(self, node: Node) -> int:
-        return int(self._lib.clang_getCursorBinaryOperatorKind(node.cursor))
+        return int(node.binary_operator)
 
     def _variable(self, node: Node) -> int | None:
         """Return the identity of the variable that an expression is; None for others."""
@@ -68,7 +68,7 @@ class Numbers:
             node = node.children[0]
         if node.kind != syntax.DECL_REF:
             return None
-        declaration = self._lib.clang_getCursorReferenced(node.cursor)
+        declaration = node.referenced
         is_variable = declaration.kind in (syntax.VARIABLE, syntax.PARAMETER)
         return int(declaration.data[0]) if is_variable else None
 
@@ -157,4 +157,4 @@ class Numbers:
 
     def _is_decrement(self, node: Node) -> bool:
         is_unary = node.kind == syntax.UNARY and bool(node.children)
-        return is_unary and self._lib.clang_getCursorUnaryOperatorKind(node.cursor) in _DECREMENTS
+        return is_unary and node.unary_operator in _DECREMENTS

@@ -8,12 +8,13 @@ import zlib
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from layoutlint.model.record import Record, replace
+from layoutlint.model.record import Record, field, replace
 from layoutlint.model.structs import Struct
 from layoutlint.model.uses import Function, Spot, plain_name, struct_key
 from layoutlint.model.wanted import Wanted
-from layoutlint.readers.bodies import syntax
+from layoutlint.readers.bodies import syntax, trees
 from layoutlint.readers.bodies.facts import Facts, Names
+from layoutlint.readers.bodies.trees import Definition
 from layoutlint.readers.bodies.walker import Walker
 from layoutlint.readers.clang import diagnostics, libclang, lookups, parse
 from layoutlint.readers.clang.file_names import Places
@@ -60,6 +61,8 @@ class UnitFunctions(Record, frozen=True):
     """The layouts of structs that its functions use, except those that another unit has given before."""
     unreliable: tuple[str, ...] = ()
     """The keys of such structs of which it has no reliable layout."""
+    scanned: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """For each file that no other unit has included before, the names in it that are also in `per_cpu`."""
 
     def shared_variables(self) -> Iterator[str]:
         """Yield the keys of the structs of variables that exist once: outside of functions, or static."""
@@ -84,7 +87,7 @@ def read(unit: Unit, printed: Messages | None = None) -> UnitFunctions:
 
     `printed` collects what libclang prints, if answers of the file system are logged.
     """
-    lib = syntax.library()
+    lib = trees.library()
     parse.refuse_endless(unit)
     with parse.parse_unit(lib, unit, printed, _OPTIONS) as handle:
         if printed is not None:
@@ -99,10 +102,11 @@ def read(unit: Unit, printed: Messages | None = None) -> UnitFunctions:
 
 
 def remember(result: UnitFunctions) -> UnitFunctions:
-    """Keep the functions and structs of headers, for units that are read later.
+    """Keep what is known of headers, for units that are read later.
 
     Returns the result with functions that were kept before in place of equal ones, which saves memory.
     """
+    _known_per_cpu.update(result.scanned)
     functions = []
     for function, names in zip(result.functions, result.called, strict=True):
         kept = function
@@ -112,13 +116,23 @@ def remember(result: UnitFunctions) -> UnitFunctions:
         functions.append(kept)
     files = ((struct, struct.source.file) for struct in result.structs if struct.source is not None)
     _known_structs.update(key_of(struct) for struct, file in files if file.endswith(".h"))
-    return replace(result, functions=tuple(functions), called=())
+    return replace(result, functions=tuple(functions), called=(), scanned={})
 
 
 _known: dict[tuple[str, int, int], tuple[Function, tuple[str, ...]]] = {}
 """The functions of headers, with the names of what they call."""
 _known_structs: set[str] = set()
 """The keys of structs of headers whose layout another unit has given."""
+_known_per_cpu: dict[str, tuple[str, ...]] = {}
+"""The names of structs that each processor or thread has its own of, by the file that says so."""
+
+
+def _per_cpu_in(text: bytes) -> tuple[str, ...]:
+    """Return the structs of which a text says that each processor or thread has its own."""
+    if not any(word in text for word in _PER_CPU_WORDS):
+        return ()
+    names = (match[1] or match[2] for match in _PER_CPU.finditer(text))
+    return tuple(dict.fromkeys(name.decode(errors="replace") for name in names))
 
 
 class _Reader:
@@ -128,30 +142,29 @@ class _Reader:
         self._lib, self._handle, self._unit = lib, handle, unit
         self._places = Places(lib, unit.directory, unit.roots, {})
         self._main = lib.clang_getFile(handle, os.fsencode(unit.main))
-        self._names = Names({}, {}, self._place)
-        self._files: dict[int | None, str] = {}
+        self._names = Names({}, {}, self._places.place)
         self._macros = self._read_macros()
         self._functions: dict[str, Function] = {}
         self._called: list[tuple[str, ...]] = []
-        self._inline: dict[str, Cursor] = {}
+        self._inline: dict[str, Definition] = {}
         """Functions that headers define, by name."""
         self._stored: dict[tuple[str, Spot | None], None] = {}
+        self._scanned: dict[str, tuple[str, ...]] = {}
 
     def read(self) -> UnitFunctions:
         """Return what the functions of the unit do, and those of headers that they lead to."""
-        own, variables = self._sort_declarations()
-        waiting = list(own)
+        waiting, variables = self._sort_definitions()
         for variable in variables:
             walker = Walker(self._lib, self._names)
-            self._stored |= walker.initializer(variable)
-            waiting += self._header_cursors(self._callee_names(walker))
+            self._stored |= walker.initializer(variable.cursor)
+            waiting += self._header_functions(self._callee_names(walker))
         while waiting:
-            waiting += self._header_cursors(self._read_function(waiting.pop()))
-        shared, own_per_cpu = self._variable_structs(variables)
+            waiting += self._header_functions(self._read_function(waiting.pop()))
+        shared, own_per_cpu = self._variable_structs(each.cursor for each in variables)
         per_cpu = self._per_cpu_names() | dict.fromkeys(map(plain_name, own_per_cpu))
         return UnitFunctions(
             self._unit.origin, tuple(self._functions.values()), tuple(self._called), tuple(self._stored),
-            tuple(shared), tuple(per_cpu), self._macros, self._first_error(),
+            tuple(shared), tuple(per_cpu), self._macros, self._first_error(), scanned=self._scanned,
         )  # fmt: skip
 
     def _variable_structs(self, variables: Iterable[Cursor]) -> tuple[dict[str, None], dict[str, None]]:
@@ -167,44 +180,36 @@ class _Reader:
                 (per_cpu if facts.is_per_cpu(variable) else shared)[key] = None
         return shared, per_cpu
 
-    def _sort_declarations(self) -> tuple[list[Cursor], list[Cursor]]:
+    def _sort_definitions(self) -> tuple[list[Definition], list[Definition]]:
         """Return the definitions of functions, and the variables, that the unit has of its own."""
-        functions: list[Cursor] = []
-        variables: list[Cursor] = []
-
-        def take(child: Cursor, _: Cursor) -> int:
-            if child.kind == syntax.FUNCTION and self._lib.clang_isCursorDefinition(child):
-                functions.append(child)
-            elif child.kind == syntax.VARIABLE:
-                variables.append(child)
-            return libclang.CONTINUE
-
-        libclang.visit(self._lib, self._lib.clang_getTranslationUnitCursor(self._handle), take)
-        own: list[Cursor] = []
-        for cursor in functions:
-            if self._is_own(cursor):
-                own.append(cursor)
+        functions: list[Definition] = []
+        variables: list[Definition] = []
+        for each in trees.definitions(self._lib.clang_getTranslationUnitCursor(self._handle)):
+            is_own = self._is_own(each)
+            if each.cursor.kind == syntax.VARIABLE:
+                variables += [each] if is_own else []
+            elif is_own:
+                functions.append(each)
             else:
-                self._inline[libclang.spelling(self._lib, cursor)] = cursor
-        return own, [cursor for cursor in variables if self._is_own(cursor)]
+                self._inline[each.name] = each
+        return functions, variables
 
-    def _is_own(self, cursor: Cursor) -> bool:
+    def _is_own(self, definition: Definition) -> bool:
         """Return whether the main file has it, or a source that it includes: no other unit has those."""
-        spot = libclang.Spot(self._lib, self._lib.clang_getCursorLocation(cursor))
-        return bool(spot.file == self._main) or self._file(spot.file).endswith(".c")
+        file = definition.file
+        return file == self._main or self._places.reported_name(file).endswith(".c")
 
-    def _read_function(self, cursor: Cursor) -> tuple[str, ...]:
+    def _read_function(self, definition: Definition) -> tuple[str, ...]:
         """Read a function, unless that was done; return the names of functions that it names."""
-        file, line = self._place(cursor)
-        name = libclang.spelling(self._lib, cursor)
-        is_static = self._lib.clang_Cursor_getStorageClass(cursor) == syntax.STATIC
-        key = f"{name}@{file}" if is_static else name
+        file, line = self._places.reported_name(definition.file), definition.line
+        is_static = self._lib.clang_Cursor_getStorageClass(definition.cursor) == syntax.STATIC
+        key = f"{definition.name}@{file}" if is_static else definition.name
         if key in self._functions:
             return ()
         known = _known.get((file, line, self._macros))
         if known is None:
             walker = Walker(self._lib, self._names)
-            function = walker.function(cursor, key, file, line)
+            function = walker.function(definition.cursor, key, file, line)
             known = function, self._callee_names(walker)
         self._functions[key] = known[0]
         self._called.append(known[1])
@@ -215,7 +220,7 @@ class _Reader:
         names = (libclang.spelling(self._lib, each) for each in walker.callees.values())
         return tuple(dict.fromkeys(names))
 
-    def _header_cursors(self, names: Iterable[str]) -> Iterator[Cursor]:
+    def _header_functions(self, names: Iterable[str]) -> Iterator[Definition]:
         return (self._inline[name] for name in names if name in self._inline)
 
     def _first_error(self) -> str | None:
@@ -226,11 +231,16 @@ class _Reader:
 
     def _per_cpu_names(self) -> dict[str, None]:
         """Return the structs of which the text says that each processor or thread has its own."""
-        included = (file for file, _ in libclang.inclusions(self._lib, self._handle))
-        texts = (self._text(file) for file in dict.fromkeys((self._main, *included)))
-        some = (text for text in texts if any(word in text for word in _PER_CPU_WORDS))
-        matches = (match for text in some for match in _PER_CPU.finditer(text))
-        return {(match[1] or match[2]).decode(errors="replace"): None for match in matches}
+        names = dict.fromkeys(_per_cpu_in(self._text(self._main)))
+        for file in dict.fromkeys(file for file, _ in libclang.inclusions(self._lib, self._handle)):
+            if file == self._main:
+                continue
+            path = libclang.file_name(self._lib, file)
+            known = _known_per_cpu.get(path)
+            if known is None:
+                known = self._scanned[path] = _per_cpu_in(self._text(file))
+            names |= dict.fromkeys(known)
+        return names
 
     def _read_macros(self) -> int:
         """Return a number for the macros that flags, and lines before the last `#include`, define."""
@@ -244,12 +254,3 @@ class _Reader:
 
     def _text(self, file: int) -> bytes:
         return libclang.contents(self._lib, self._handle, file)
-
-    def _place(self, cursor: Cursor) -> tuple[str, int]:
-        spot = libclang.Spot(self._lib, self._lib.clang_getCursorLocation(cursor))
-        return self._file(spot.file), spot.line
-
-    def _file(self, file: int | None) -> str:
-        if file not in self._files:
-            self._files[file] = self._places.reported_name(file)
-        return self._files[file]

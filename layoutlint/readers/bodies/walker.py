@@ -9,7 +9,7 @@ from layoutlint.model.uses import Call, Effect, Function, Spot, Use
 from layoutlint.readers.bodies import assembler, syntax
 from layoutlint.readers.bodies.assembler import Assembly
 from layoutlint.readers.bodies.facts import Facts, Names
-from layoutlint.readers.bodies.syntax import Node
+from layoutlint.readers.bodies.trees import Node, tree
 from layoutlint.readers.clang.libclang import Cursor
 
 _LOOP = 4.0
@@ -56,19 +56,19 @@ class Walker:
 
     def function(self, cursor: Cursor, key: str, file: str, line: int) -> Function:
         """Return the uses and calls in the body of a function definition."""
-        body = syntax.tree(self._lib, cursor)
+        body = tree(cursor)
         self._body = cursor, body
         self._line = line
         for node in body.children:
             if node.kind == syntax.PARAMETER:
-                self._parameters[node.cursor.data[0]] = len(self._parameters)
+                self._parameters[node.identity] = len(self._parameters)
             elif node.kind == syntax.COMPOUND:
                 self._statement(node, 1.0)
         return self._result(key, file, line)
 
     def initializer(self, cursor: Cursor) -> dict[tuple[str, Spot | None], None]:
         """Return the functions that the initialiser of a variable stores, with the fields."""
-        for node in syntax.tree(self._lib, cursor).children:
+        for node in tree(cursor).children:
             self._value(node, 1.0)
         return self._targets
 
@@ -97,7 +97,7 @@ class Walker:
         elif _is_statement(node):
             self._statements(node, weight)
         else:
-            self._line = self._names.file(node.cursor)[1] or self._line
+            self._line = node.spot[1] or self._line
             self._value(node, weight)
 
     def _statements(self, node: Node, weight: float) -> None:
@@ -128,7 +128,7 @@ class Walker:
 
     def _return(self, node: Node, weight: float) -> None:
         for child in node.children:
-            if self._facts.is_pointer(child.cursor):
+            if self._facts.is_pointer(child):
                 place = self._pointer(child, weight)
                 if place.maker:
                     self._makers[place.maker] = None
@@ -165,9 +165,9 @@ class Walker:
         initial = self._facts.initial_value(variable)
         if initial is None:
             return
-        if self._facts.is_pointer(variable.cursor):
+        if self._facts.is_pointer(variable):
             place = self._pointer(initial, weight)
-            self._pointees[variable.cursor.data[0]] = place
+            self._pointees[variable.identity] = place
             self._note_made(variable.cursor, place)
         else:
             self._value(initial, weight)
@@ -192,7 +192,7 @@ class Walker:
         walk = _VALUES.get(node.kind)
         if node.kind in (syntax.MEMBER, syntax.SUBSCRIPT) or self._facts.is_dereference(node):
             place = self._lvalue(node, weight)
-            if not self._facts.is_array(node.cursor):
+            if not self._facts.is_array(node):
                 self._record(place, Effect.READ, weight)
         elif walk is not None:
             walk(self, node, weight)
@@ -230,12 +230,12 @@ class Walker:
         if len(node.children) != 2:
             return
         left, right = node.children
-        if self._lib.clang_getCursorBinaryOperatorKind(node.cursor) != syntax.ASSIGN:
+        if node.binary_operator != syntax.ASSIGN:
             self._value(left, weight)
             self._value(right, weight)
             return
         variable = self._facts.variable(left)
-        if variable is not None and self._facts.is_pointer(left.cursor):
+        if variable is not None and self._facts.is_pointer(left):
             pointee = self._pointer(right, weight)
             self._note_made(left.cursor, pointee)
             if pointee.spots or pointee.maker or variable not in self._pointees:
@@ -246,7 +246,7 @@ class Walker:
         target = self._facts.function_in(right)
         if target is not None:
             self._refer(target, place.spots[0] if place.spots else None)
-        elif self._facts.is_pointer(left.cursor):
+        elif self._facts.is_pointer(left):
             stored = self._pointer(right, weight)
             self._note_made(left.cursor, stored)
             self._record(stored, Effect.ADDRESS, weight)
@@ -254,7 +254,7 @@ class Walker:
             self._value(right, weight)
 
     def _unary(self, node: Node, weight: float) -> None:
-        operator = self._lib.clang_getCursorUnaryOperatorKind(node.cursor)
+        operator = node.unary_operator
         if operator in syntax.INCREMENTS:
             place = self._lvalue(node.children[0], weight)
             self._record(place, Effect.READ, weight)
@@ -294,7 +294,7 @@ class Walker:
         for child in node.children:
             name = child.children[0] if child.children and child.kind == syntax.UNEXPOSED else None
             if name is not None and name.kind == syntax.MEMBER_NAME:
-                field = self._facts.field(self._lib.clang_getCursorReferenced(name.cursor))
+                field = self._facts.field(name)
                 for value in child.children[1:]:
                     target = self._facts.function_in(value)
                     if target is not None and field is not None:
@@ -347,8 +347,8 @@ class Walker:
         if not node.children:
             return NOWHERE
         base = node.children[0]
-        field = self._facts.field(self._lib.clang_getCursorReferenced(node.cursor))
-        is_arrow = self._facts.is_pointer(base.cursor)
+        field = self._facts.field(node)
+        is_arrow = self._facts.is_pointer(base)
         around = self._pointer(base, weight) if is_arrow else self._lvalue(base, weight)
         if field is None:
             return around
@@ -373,7 +373,7 @@ class Walker:
     def _walk_pointer(self, node: Node, weight: float) -> Place:
         kind = node.kind
         if kind == syntax.UNARY:
-            operator = self._lib.clang_getCursorUnaryOperatorKind(node.cursor)
+            operator = node.unary_operator
             if operator == syntax.ADDRESS_OF:
                 return self._lvalue(node.children[0], weight)
         if kind in (syntax.PAREN, syntax.UNEXPOSED, syntax.CAST) and node.children:
@@ -381,7 +381,7 @@ class Walker:
                 self._builtin(node, weight)
                 return NOWHERE
             inner = node.children[-1]
-            is_array = self._facts.is_array(inner.cursor)
+            is_array = self._facts.is_array(inner)
             place = self._lvalue(inner, weight) if is_array else self._pointer(inner, weight)
             is_other = kind == syntax.CAST and self._facts.is_other_struct(node.cursor, inner.cursor)
             return Place((), place.maker) if is_other else place
@@ -400,7 +400,7 @@ class Walker:
         return NOWHERE
 
     def _arithmetic(self, node: Node, weight: float) -> Place:
-        operator = self._lib.clang_getCursorBinaryOperatorKind(node.cursor)
+        operator = node.binary_operator
         left, right = node.children
         if operator == syntax.ASSIGN:
             self._binary(node, weight)
@@ -416,8 +416,7 @@ class Walker:
 
     def _pointee(self, node: Node) -> Place:
         self._refer(node, None)
-        declaration = self._lib.clang_getCursorReferenced(node.cursor)
-        identity = declaration.data[0]
+        identity = node.referenced_identity
         if identity in self._pointees:
             return self._pointees[identity]
         if identity in self._parameters:
@@ -437,7 +436,7 @@ class Walker:
             target = self._facts.function_in(argument)
             if target is not None:
                 self._refer(target, None)
-            elif self._facts.is_pointer(argument.cursor) or self._facts.is_array(argument.cursor):
+            elif self._facts.is_pointer(argument) or self._facts.is_array(argument):
                 place = self._pointer(argument, weight)
                 places += [(position, spot, place.maker) for spot in place.spots]
             else:
@@ -449,7 +448,7 @@ class Walker:
     def _callee(self, node: Node, weight: float) -> tuple[str, Spot | None]:
         target = self._facts.function_in(node)
         if target is not None:
-            return self._facts.key(self._lib.clang_getCursorReferenced(target.cursor)), None
+            return self._facts.key(target.referenced), None
         inner = node
         while inner.children and inner.kind in (syntax.PAREN, syntax.UNEXPOSED, syntax.UNARY):
             inner = inner.children[-1]
@@ -461,9 +460,8 @@ class Walker:
         return "", None
 
     def _refer(self, node: Node, stored_in: Spot | None) -> None:
-        declaration = self._lib.clang_getCursorReferenced(node.cursor)
-        if declaration.kind == syntax.FUNCTION:
-            self._targets[self._facts.key(declaration), stored_in] = None
+        if node.referenced_kind == syntax.FUNCTION:
+            self._targets[self._facts.key(node.referenced), stored_in] = None
 
     # -- records
 

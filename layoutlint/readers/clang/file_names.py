@@ -40,10 +40,15 @@ class Places(Record):
         path = os.path.join(self.directory, name)
         return self.renamed.get(path) or relative_to(self.roots, path)
 
+    def place(self, cursor: libclang.Cursor) -> tuple[str, int]:
+        """Return the reported file and the line of a cursor."""
+        spot = libclang.Spot(self.lib, self.lib.clang_getCursorLocation(cursor))
+        return self.reported_name(spot.file), spot.line
+
     def source(self, cursor: libclang.Cursor) -> Source:
         """Return the location of a declaration's name."""
-        spot = libclang.Spot(self.lib, self.lib.clang_getCursorLocation(cursor))
-        return Source(self.reported_name(spot.file), spot.line or None)
+        file, line = self.place(cursor)
+        return Source(file, line or None)
 
 
 def relative_to(roots: tuple[str, ...], path: str) -> str:

@@ -28,11 +28,17 @@ from ctypes import (
     c_void_p,
 )
 from functools import cache, partial
+from importlib import import_module
 from stat import S_ISREG
-from typing import Any
+from typing import Any, NamedTuple
 
 from layoutlint import accesses
 from layoutlint.errors import ReadError
+
+try:
+    native: Any = import_module("layoutlint.readers.clang.native")
+except ImportError:  # it is not compiled
+    native = None
 
 # enum CXCursorKind
 STRUCT, UNION, ENUM, FIELD, VARIABLE, TYPEDEF = 2, 3, 5, 6, 9, 20
@@ -54,6 +60,16 @@ class Cursor(Structure):
     """CXCursor; `data[0]` identifies the declaration."""
 
     _fields_ = (("kind", c_int), ("xdata", c_int), ("data", c_void_p * 3))
+
+
+class Definition(NamedTuple):
+    """A function that a unit defines, or a variable outside of functions."""
+
+    cursor: Cursor
+    name: str
+    file: int | None
+    """As libclang's handle."""
+    line: int
 
 
 class Type(Structure):
@@ -203,6 +219,8 @@ def library() -> Any:
         if hasattr(lib, _INDEX_WITH_OPTIONS):  # from libclang 17 on
             function = getattr(lib, _INDEX_WITH_OPTIONS)
             function.restype, function.argtypes = c_void_p, (POINTER(IndexOptions),)
+        if native is not None:
+            native.bind(lib, Cursor, Definition)
     except (LibclangError, OSError, AttributeError) as error:
         accesses.refuse("no libclang")
         raise ReadError("libclang", f"cannot be used: {error}") from error

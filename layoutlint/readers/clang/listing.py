@@ -59,7 +59,14 @@ class Listing:
         self.variables: list[Cursor] = []
         self.functions: list[Cursor] = []
 
-    def take(self, child: Cursor, parent: Cursor) -> int:
+    def visit(self, unit: Cursor) -> None:
+        """Record the declarations of a unit."""
+        if self.annotations is None and libclang.native is not None:
+            self.records, self.typedefs, self.variables, self.functions = libclang.native.declarations(unit)
+        else:
+            libclang.visit(self.lib, unit, self._take)
+
+    def _take(self, child: Cursor, parent: Cursor) -> int:
         """Record a declaration; descend into structs, since C gives nested tags file scope."""
         kind = child.kind
         if self.annotations is not None:

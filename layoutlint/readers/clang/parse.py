@@ -221,7 +221,7 @@ def _list_definitions(
     lib: Any, handle: int, unit: Unit, listing: Listing, places: Places, errors: tuple[Diagnostic, ...]
 ) -> Definitions:
     """Return what makes the structs of a unit, with its declarations listed."""
-    libclang.visit(lib, lib.clang_getTranslationUnitCursor(handle), listing.take)
+    listing.visit(lib.clang_getTranslationUnitCursor(handle))
     types = Types(lib, handle, places, unit.with_marks, bool(errors))
     problems = Problems(lib, handle, places, types, errors, tuple(listing.variables), unit.shuffled_by)
     return Definitions(listing, types, problems, unit, _target(lib, handle, unit))

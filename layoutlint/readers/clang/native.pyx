@@ -1,0 +1,283 @@
+"""What takes longest with libclang, by direct calls: ctypes takes longer than libclang does.
+
+libclang.py, listing.py and ctypes_nodes.py do the same where nothing is compiled.
+"""
+
+import ctypes
+
+from libc.string cimport memcpy
+
+cdef struct CXCursor:
+    int kind
+    int xdata
+    const void *data[3]
+
+cdef struct CXType:
+    int kind
+    void *data[2]
+
+cdef struct CXSourceLocation:
+    const void *data[2]
+    unsigned int offset
+
+cdef struct CXString:
+    const void *data
+    unsigned int flags
+
+ctypedef CXString (*TextOfCursor)(CXCursor) noexcept
+ctypedef const char *(*CharactersOfText)(CXString) noexcept
+ctypedef void (*DisposeOfText)(CXString) noexcept
+ctypedef int (*Visitor)(CXCursor, CXCursor, void *) noexcept
+ctypedef unsigned int (*VisitChildren)(CXCursor, Visitor, void *) noexcept
+ctypedef CXCursor (*CursorOfCursor)(CXCursor) noexcept
+ctypedef int (*NumberOfCursor)(CXCursor) noexcept
+ctypedef CXType (*TypeOfCursor)(CXCursor) noexcept
+ctypedef CXType (*TypeOfType)(CXType) noexcept
+ctypedef CXSourceLocation (*LocationOfCursor)(CXCursor) noexcept
+ctypedef void (*SpotOfLocation)(CXSourceLocation, void **, unsigned int *, unsigned int *, unsigned int *) noexcept
+
+cdef VisitChildren visit_children
+cdef CursorOfCursor get_referenced
+cdef NumberOfCursor get_binary_operator, get_unary_operator, is_definition
+cdef TypeOfCursor get_type
+cdef TypeOfType get_canonical_type
+cdef LocationOfCursor get_location
+cdef SpotOfLocation get_spot
+cdef TextOfCursor get_spelling
+cdef CharactersOfText get_characters
+cdef DisposeOfText dispose_text
+
+# enum CXCursorKind
+cdef int STRUCT = 2, UNION = 3, FUNCTION = 8, VARIABLE = 9, TYPEDEF = 20
+cdef int FIRST_REFERENCE = 40, LAST_REFERENCE = 50, MEMBER_NAME = 47
+cdef int FIRST_EXPRESSION = 100, FIRST_LITERAL = 106, LAST_LITERAL = 110, SIZEOF = 136, FIRST_ATTRIBUTE = 400
+cdef int BREAK = 0, CONTINUE = 1, RECURSE = 2
+
+cdef object Cursor = None
+cdef object Definition = None
+
+
+def bind(lib, cursor_class, definition_class):
+    """Call the functions of a libclang that ctypes has loaded; raises AttributeError if it has not all."""
+    global visit_children, get_referenced, get_binary_operator, get_unary_operator, is_definition
+    global get_type, get_canonical_type, get_location, get_spot, get_spelling, get_characters, dispose_text
+    global Cursor, Definition
+    get_referenced = <CursorOfCursor><size_t>_address(lib.clang_getCursorReferenced)
+    is_definition = <NumberOfCursor><size_t>_address(lib.clang_isCursorDefinition)
+    get_type = <TypeOfCursor><size_t>_address(lib.clang_getCursorType)
+    get_canonical_type = <TypeOfType><size_t>_address(lib.clang_getCanonicalType)
+    get_location = <LocationOfCursor><size_t>_address(lib.clang_getCursorLocation)
+    get_spot = <SpotOfLocation><size_t>_address(lib.clang_getFileLocation)
+    get_spelling = <TextOfCursor><size_t>_address(lib.clang_getCursorSpelling)
+    get_characters = <CharactersOfText><size_t>_address(lib.clang_getCString)
+    dispose_text = <DisposeOfText><size_t>_address(lib.clang_disposeString)
+    if hasattr(lib, "clang_getCursorBinaryOperatorKind"):  # from libclang 17 on; function bodies are refused without
+        get_binary_operator = <NumberOfCursor><size_t>_address(lib.clang_getCursorBinaryOperatorKind)
+        get_unary_operator = <NumberOfCursor><size_t>_address(lib.clang_getCursorUnaryOperatorKind)
+    Cursor, Definition = cursor_class, definition_class
+    visit_children = <VisitChildren><size_t>_address(lib.clang_visitChildren)
+
+
+def _address(function):
+    return ctypes.cast(function, ctypes.c_void_p).value
+
+
+cdef object _cursor(CXCursor raw):
+    cursor = Cursor()
+    memcpy(<void *><size_t>ctypes.addressof(cursor), &raw, sizeof(CXCursor))
+    return cursor
+
+
+cdef CXCursor _raw(object cursor):
+    cdef CXCursor raw
+    memcpy(&raw, <void *><size_t>ctypes.addressof(cursor), sizeof(CXCursor))
+    return raw
+
+
+cdef tuple _spot(CXCursor raw):
+    cdef void *file = NULL
+    cdef unsigned int line = 0
+    get_spot(get_location(raw), &file, &line, NULL, NULL)
+    return (<size_t>file if file != NULL else None), line
+
+
+cdef str _spelling(CXCursor raw):
+    cdef CXString text = get_spelling(raw)
+    cdef const char *characters = get_characters(text)
+    try:
+        return "" if characters == NULL else (<bytes>characters).decode("utf-8", "replace")
+    finally:
+        dispose_text(text)
+
+
+cdef class Node:
+    cdef readonly int kind
+    cdef readonly list children
+    cdef CXCursor _raw
+    cdef int _type_kind
+
+    @property
+    def cursor(self):
+        return _cursor(self._raw)
+
+    @property
+    def identity(self):
+        return <size_t>self._raw.data[0]
+
+    @property
+    def type_kind(self):
+        if self._type_kind < 0:
+            self._type_kind = get_canonical_type(get_type(self._raw)).kind
+        return self._type_kind
+
+    @property
+    def binary_operator(self):
+        return get_binary_operator(self._raw) if get_binary_operator != NULL else 0
+
+    @property
+    def unary_operator(self):
+        return get_unary_operator(self._raw) if get_unary_operator != NULL else 0
+
+    @property
+    def referenced(self):
+        return _cursor(get_referenced(self._raw))
+
+    @property
+    def referenced_kind(self):
+        return get_referenced(self._raw).kind
+
+    @property
+    def referenced_identity(self):
+        return <size_t>get_referenced(self._raw).data[0]
+
+    @property
+    def spot(self):
+        return _spot(self._raw)
+
+
+cdef Node _node(CXCursor raw):
+    cdef Node node = Node.__new__(Node)
+    node.kind = raw.kind
+    node.children = []
+    node._raw = raw
+    node._type_kind = -1
+    return node
+
+
+cdef inline bint _is_same(CXCursor first, CXCursor second) noexcept:
+    if first.kind != second.kind:
+        return False
+    return first.data[0] == second.data[0] if first.kind < FIRST_EXPRESSION else first.data[1] == second.data[1]
+
+
+cdef class _Builder:
+    cdef list stack
+    cdef object error
+
+    cdef int take(self, CXCursor child, CXCursor parent) except -1:
+        cdef int kind = child.kind
+        cdef Node node, top
+        if kind >= FIRST_ATTRIBUTE or (FIRST_REFERENCE <= kind <= LAST_REFERENCE and kind != MEMBER_NAME):
+            return CONTINUE
+        top = self.stack[len(self.stack) - 1]
+        while len(self.stack) > 1 and not _is_same(top._raw, parent):
+            self.stack.pop()
+            top = self.stack[len(self.stack) - 1]
+        node = _node(child)
+        top.children.append(node)
+        if FIRST_LITERAL <= kind <= LAST_LITERAL or kind == SIZEOF or kind == MEMBER_NAME:
+            return CONTINUE
+        self.stack.append(node)
+        return RECURSE
+
+
+cdef int _take(CXCursor child, CXCursor parent, void *data) noexcept:
+    cdef _Builder builder = <_Builder>data
+    try:
+        return builder.take(child, parent)
+    except BaseException as error:
+        builder.error = error
+        return BREAK
+
+
+cdef _require_library():
+    if visit_children == NULL:
+        raise RuntimeError("no libclang is bound")
+
+
+def tree(cursor):
+    _require_library()
+    cdef _Builder builder = _Builder.__new__(_Builder)
+    root = _node(_raw(cursor))
+    builder.stack = [root]
+    visit_children((<Node>root)._raw, _take, <void *>builder)
+    if builder.error is not None:
+        raise builder.error
+    return root
+
+
+cdef class _Definitions:
+    cdef list cursors
+    cdef object error
+
+    cdef int take(self, CXCursor child) except -1:
+        if child.kind == VARIABLE or (child.kind == FUNCTION and is_definition(child)):
+            self.cursors.append(Definition(_cursor(child), _spelling(child), *_spot(child)))
+        return CONTINUE
+
+
+cdef int _take_definition(CXCursor child, CXCursor parent, void *data) noexcept:
+    cdef _Definitions own = <_Definitions>data
+    try:
+        return own.take(child)
+    except BaseException as error:
+        own.error = error
+        return BREAK
+
+
+def definitions(cursor):
+    _require_library()
+    cdef _Definitions own = _Definitions.__new__(_Definitions)
+    own.cursors = []
+    visit_children(_raw(cursor), _take_definition, <void *>own)
+    if own.error is not None:
+        raise own.error
+    return own.cursors
+
+
+cdef class _Declarations:
+    cdef list records, typedefs, variables, functions
+    cdef object error
+
+    cdef int take(self, CXCursor child) except -1:
+        cdef int kind = child.kind
+        if kind == STRUCT or kind == UNION:
+            self.records.append(_cursor(child))
+            return RECURSE
+        if kind == TYPEDEF:
+            self.typedefs.append(_cursor(child))
+        elif kind == VARIABLE:
+            self.variables.append(_cursor(child))
+        elif kind == FUNCTION:
+            self.functions.append(_cursor(child))
+        return CONTINUE
+
+
+cdef int _take_declaration(CXCursor child, CXCursor parent, void *data) noexcept:
+    cdef _Declarations declarations = <_Declarations>data
+    try:
+        return declarations.take(child)
+    except BaseException as error:
+        declarations.error = error
+        return BREAK
+
+
+def declarations(cursor):
+    """Return the structs, typedefs, variables and functions that a unit declares, also in structs."""
+    _require_library()
+    cdef _Declarations own = _Declarations.__new__(_Declarations)
+    own.records, own.typedefs, own.variables, own.functions = [], [], [], []
+    visit_children(_raw(cursor), _take_declaration, <void *>own)
+    if own.error is not None:
+        raise own.error
+    return own.records, own.typedefs, own.variables, own.functions
