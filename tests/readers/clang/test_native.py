@@ -43,7 +43,7 @@ DEEP = "int deep(int a) { return " + "(" * 200 + "a" + ")" * 200 + "; }\n"
 
 
 @contextmanager
-def parsed(path: Path) -> Iterator[tuple[Any, Any]]:
+def parse_root(path: Path) -> Iterator[tuple[Any, Any]]:
     lib = trees.library()
     each = Unit(str(path), ("-xc", "-w"), str(path.parent), (str(path.parent),), path.name)
     with parse.parse_unit(lib, each, None, unit._OPTIONS) as handle:
@@ -58,7 +58,7 @@ def facts(node: Any) -> list[Any]:
 def test_trees_and_declarations_are_those_of_ctypes(text: str, tmp_path: Path):
     path = tmp_path / "t.c"
     path.write_text(text, encoding="latin-1")
-    with parsed(path) as (_, root):
+    with parse_root(path) as (_, root):
         compiled, interpreted = trees.definitions(root), ctypes_nodes.definitions(root)
         assert [(bytes(cursor), *rest) for cursor, *rest in compiled] == [(bytes(cursor), *rest) for cursor, *rest in interpreted]
         for each in compiled:
@@ -81,7 +81,7 @@ def test_listings_are_those_of_ctypes(words: str, tmp_path: Path, monkeypatch: p
 def test_an_error_while_a_tree_is_made_comes_through(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     path = tmp_path / "t.c"
     path.write_text("int x;\n")
-    with parsed(path) as (_, root):
+    with parse_root(path) as (_, root):
         libclang.native.bind(libclang.library(), None, None)
         try:
             with pytest.raises(TypeError):
