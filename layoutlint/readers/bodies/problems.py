@@ -13,7 +13,7 @@ from layoutlint import files
 from layoutlint.errors import ReadError
 from layoutlint.model.reading import InputText, ReadOptions
 from layoutlint.model.record import replace
-from layoutlint.readers.bodies import sources, syntax
+from layoutlint.readers.bodies import sources, trees
 from layoutlint.readers.clang import diagnostics, limits, parse
 from layoutlint.readers.clang.file_names import Places
 from layoutlint.readers.clang.parse import Unit
@@ -67,7 +67,7 @@ def _read_unit(unit: Unit, changed: tuple[InputText, ...]) -> Problem | None:
 
 
 def _errors(unit: Unit) -> list[Problem]:
-    lib = syntax.library()
+    lib = trees.library()
     parse.refuse_endless(unit)
     with parse.parse_unit(lib, unit, None, _OPTIONS) as handle:
         places = Places(lib, unit.directory, unit.roots, {})
