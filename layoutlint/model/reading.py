@@ -302,6 +302,9 @@ class ReadOptions(Record, frozen=True):
     """The C text that libclang reads in place of that of files, by their real paths."""
     cache: bool = False
     """Whether results of earlier runs may be used, and are kept for later ones."""
+    trusts_build_ids: bool = False
+    """Whether files of the same build id and sections have the same content: then the cache knows them by
+    these, wherever they are."""
     executor: Executor | None = None
     """What reads inputs, the files of folders, and C sources as its tasks; None for processes of this run."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from layoutlint import files
@@ -220,6 +221,17 @@ def _with_variables(
 
 
 def _read_image(image: Image, reader: str | None, wanted: Wanted, options: ReadOptions) -> Reading:
+    if not (options.cache and options.trusts_build_ids):
+        return _read_debug_information(image, reader, wanted, options)
+    from layoutlint.readers.cache import build_ids  # few runs trust them
+
+    read = partial(_read_debug_information, image, reader, wanted, options)
+    return build_ids.recall_or_read(image, reader, wanted, options, read)
+
+
+def _read_debug_information(
+    image: Image, reader: str | None, wanted: Wanted, options: ReadOptions
+) -> Reading:
     if reader == "btf":
         from layoutlint.readers import btf
 

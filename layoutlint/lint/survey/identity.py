@@ -96,12 +96,12 @@ def _reader(name: str) -> str | None:
 
 
 def _build_id(name: str) -> str | None:
-    """Return the build id of a file, and its debug information, which a stripped file with that id lacks."""
+    """Return the build id of a file with the sizes of its sections; None for another file."""
     from layoutlint.readers.elf import elf_file
 
     try:
         with elf_file.open_elf(name) as image:
-            return image.build_id and f"{image.build_id} {image.debug_information}"
+            return image.identity
     except ReadError:
         return None
 

@@ -95,8 +95,10 @@ def survey_input(work: Assignment) -> Summary:
 
 def _judge(work: Assignment) -> RowMaker:
     plan = work.plan
-    inputs = run.read((work.name,), plan.packs, plan.kernel_packs, plan.options)
-    report = run.report(inputs, plan.packs, plan.kernel_packs, plan.options)
+    read = replace(plan.options.read, trusts_build_ids=work.store.by_build_id)
+    options = replace(plan.options, read=read)
+    inputs = run.read((work.name,), plan.packs, plan.kernel_packs, options)
+    report = run.report(inputs, plan.packs, plan.kernel_packs, options)
     return RowMaker(work.key, work.name, inputs, report)
 
 

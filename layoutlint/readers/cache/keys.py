@@ -29,7 +29,12 @@ class Unknown(Exception):
 
 
 def key_of(kind: str, *parts: object) -> str:
-    """Return the key of a kind of results, made from some parts; raises Unknown."""
+    """Return the key of a kind of results in this working folder, made from some parts; raises Unknown."""
+    return key_anywhere(kind, os.getcwd(), os.environ.get("HOME", ""), *parts)
+
+
+def key_anywhere(kind: str, *parts: object) -> str:
+    """Return the key of a kind of results that depend on no path; raises Unknown."""
     digest = hashlib.sha256(_program())
     digest.update("\n".join((kind, *map(canonical, parts))).encode(errors="surrogatepass"))
     return digest.hexdigest()
@@ -63,8 +68,7 @@ def _program() -> bytes:
     """Return a digest of everything besides arguments and files on which results depend."""
     now = time.time_ns()
     digest = hashlib.sha256(f"{__version__}\n{sys.version}\n{os.geteuid()}\n".encode())
-    surroundings = (*os.uname(), os.getcwd(), os.environ.get("HOME", ""))
-    digest.update("\0".join(surroundings).encode(errors="surrogateescape"))
+    digest.update("\0".join(os.uname()).encode(errors="surrogateescape"))
     for path, status in _program_files():
         state = state_of(status)
         if max(state[3:]) + _YOUNG > now and path.startswith(_PACKAGE):

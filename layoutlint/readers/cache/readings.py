@@ -24,6 +24,11 @@ class Counts:
         self.hits = 0
         self.misses = 0
 
+    @property
+    def total(self) -> int:
+        """The readings that were asked for."""
+        return self.hits + self.misses
+
 
 counts = Counts()
 
@@ -50,10 +55,12 @@ def recall_or_read(
             return results
         except record.Malformed:
             pass
-    counts.misses += 1
+    before = counts.total
     with accesses.log_answers() as log:
         results = list(read())
-    if log.obstacle is None and all(map(_is_small, results)):
+    if counts.total == before:  # else its files were asked for one by one (`build_ids`)
+        counts.misses += 1
+    if log.obstacle is None and all(map(is_small, results)):
         try:
             memory.keep(log, record.encode(results))
         except ValueError:  # names that are no UTF-8
@@ -61,7 +68,8 @@ def recall_or_read(
     return results
 
 
-def _is_small(result: Result) -> bool:
+def is_small(result: Result) -> bool:
+    """Return whether a result is worth to be kept: it is faster to decode than to read again."""
     if isinstance(result, Unread):
         return True
     most = _MOST_STRUCTS_OF_TEXT if result.reader == "clang" else _MOST_STRUCTS

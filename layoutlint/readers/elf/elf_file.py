@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import mmap
 import os
 import struct
@@ -120,6 +121,17 @@ class Image:
         order = "<" if self.little_endian else ">"
         build_ids = (gnu_build_id(bytes(self._raw(header)), order) for header in notes)
         return next((build_id for build_id in build_ids if build_id is not None), None)
+
+    @cached_property
+    def identity(self) -> str | None:
+        """The build id, with a digest of names, types and sizes of all sections: a stripped file has others.
+
+        None without a build id.
+        """
+        if not self.build_id:
+            return None
+        sections = [(header.name, header.type, header.flags, header.size) for header in self._headers]
+        return f"{self.build_id} {hashlib.sha256(repr(sections).encode()).hexdigest()[:16]}"
 
     @property
     def content(self) -> memoryview:

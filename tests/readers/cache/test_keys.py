@@ -59,11 +59,12 @@ def test_another_program_folder_or_home_has_another_key(monkeypatch, tmp_path):
         keys._program.cache_clear()
         return keys.key_of("x")
 
-    seen = [key()]
+    seen, anywhere = [key()], keys.key_anywhere("x")
     monkeypatch.chdir(tmp_path)
     seen.append(key())
     monkeypatch.setenv("HOME", str(tmp_path))
     seen.append(key())
+    assert keys.key_anywhere("x") == anywhere
     (tmp_path / "package").mkdir()
     monkeypatch.setattr(keys, "_PACKAGE", str(tmp_path / "package"))
     for change in ("x = 1\n", "x = 2\n"):
