@@ -234,6 +234,8 @@ class _Unpacker:
         if depth >= self._limits.depth:
             self.fail(name, f"is not read: archives are read up to {self._limits.depth} deep in each other")
             return
+        if formats.is_rpm(start):  # the headers before its payload can be long
+            start = self._longer(archive, start, formats.RPM_START)
         pieces = [start]
 
         def read_next() -> bytes:
@@ -270,6 +272,14 @@ class _Unpacker:
                 yield content[:]
         except ReadError as error:
             self.fail(name, error.reason)
+
+    def _longer(self, archive: OpenArchive, start: bytes, most: int) -> bytes:
+        """Return the first bytes of a member, about `most`, of which the first piece was read."""
+        pieces, size = [start], len(start)
+        while size < most and (piece := self._piece(archive)):
+            pieces.append(piece)
+            size += len(piece)
+        return b"".join(pieces)
 
     def _pieces(self, archive: OpenArchive, start: bytes) -> Iterator[bytes]:
         yield start

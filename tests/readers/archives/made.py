@@ -48,11 +48,14 @@ def rpm(members: Members) -> bytes:
     return rpm_of(cpio(members))
 
 
-def rpm_of(payload: bytes) -> bytes:
-    """An RPM package: the lead, two headers without tags, and a payload (rpm's docs/manual/format.md)."""
+def rpm_of(payload: bytes, header_size: int = 0) -> bytes:
+    """An RPM package: the lead, two headers without tags, and a payload (rpm's docs/manual/format.md).
+
+    The second header has so many bytes of names.
+    """
     lead = b"\xed\xab\xee\xdb\3\0\0\0" + bytes(88)
-    header = b"\x8e\xad\xe8\1" + bytes(12)
-    return lead + header + header + gzip.compress(payload)
+    magic = b"\x8e\xad\xe8\1" + bytes(8)
+    return lead + magic + bytes(4) + magic + header_size.to_bytes(4, "big") + b"n" * header_size + gzip.compress(payload)
 
 
 def cpio(members: Members) -> bytes:

@@ -118,9 +118,10 @@ def test_packages_of_rpmbuild(objects, payload, tmp_path):
     assert show(f"{package}:usr/lib/one.o", "own_1")["structs"][0]["size"] == 24
 
 
-def test_payloads_that_libarchive_does_not_know(objects, tmp_path):
+@pytest.mark.parametrize("header_size", [0, 5 << 20])
+def test_payloads_that_libarchive_does_not_know(objects, tmp_path, header_size):
     """Of RPM 6, and of files over 4 GB: instead of names and sizes they have the number of a file in the headers."""
-    package = made.rpm_of(b"07070X" + b"%08X" % 0 + bytes(2) + objects[0])
+    package = made.rpm_of(b"07070X" + b"%08X" % 0 + bytes(2) + objects[0], header_size)
     (tmp_path / "a.tar").write_bytes(made.tar((("p.rpm", package), ("one.o", objects[1]))))
     (tmp_path / "p.rpm").write_bytes(package)
     reason = "is an RPM package with a payload of the format 07070X (RPM 6), which is not supported"
