@@ -13,6 +13,7 @@ import os
 import posixpath
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 
 from layoutlint import files
 from layoutlint.errors import ReadError, did_you_mean
@@ -23,6 +24,7 @@ from layoutlint.readers.archives.formats import Content
 from layoutlint.readers.archives.library import Damage, Entry, OpenArchive
 from layoutlint.readers.archives.limits import VARIABLE, Limits
 from layoutlint.readers.elf import packed
+from layoutlint.readers.modules import find
 from layoutlint.readers.processes import permissions
 
 _MOST_FAILURES = 1000
@@ -106,6 +108,8 @@ class _Unpacker:
         self._failures: list[Unread] = []
         self._numbers: dict[str, int] = {}
         self._hints: list[str] = []
+        self._misfits: list[str] = []
+        """Members that are called like modules, and are no ELF files: texts in Korean have such names too."""
         self._refusal: str | None = None
         """Why the chosen member is no input, if it was there."""
 
@@ -113,6 +117,10 @@ class _Unpacker:
         """Return what was unpacked; a chosen member that was not found is a failure."""
         if not self._members and not self._failures:
             self._fail_without_members()
+        if any(find.is_module(member.name) for member in self._members):
+            with suppress(_Stop):
+                for name in self._misfits:
+                    self.fail(name, find.NOT_COMPILED)
         return Unpacked(tuple(self._members), tuple(self._failures))
 
     def _fail_without_members(self) -> None:
@@ -224,6 +232,8 @@ class _Unpacker:
                 raise _Stop
         elif name == self._request.member:
             self._refusal = "is neither an ELF file nor BTF"
+        elif is_chosen and find.is_module(name) and len(self._misfits) < _MOST_FAILURES:
+            self._misfits.append(name)
 
     def _is_chosen(self, name: str) -> bool:
         chosen = self._request.member

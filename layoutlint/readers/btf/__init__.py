@@ -15,6 +15,7 @@ from layoutlint.readers.btf import blob
 from layoutlint.readers.btf.blob import Blob, Damaged, Data
 from layoutlint.readers.btf.select import names, structs
 from layoutlint.readers.btf.target import choose_target
+from layoutlint.readers.elf import kernel_image, packed
 from layoutlint.readers.linux import config, version
 
 if TYPE_CHECKING:
@@ -134,10 +135,12 @@ def _base_as_of(path: str, state: accesses.State) -> Blob:
 
 
 def _is_elf(path: str) -> bool:
+    """Return whether a file is an ELF file, or a compressed one: a bootable kernel, for example."""
     try:
-        return files.read_start(path, 4) == b"\x7fELF"
+        start = files.read_start(path, kernel_image.HEAD)
     except OSError:  # `_content` reports it
         return False
+    return start.startswith(b"\x7fELF") or packed.is_packed(start)
 
 
 def _elf_section(path: str) -> bytes:

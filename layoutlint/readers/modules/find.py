@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from layoutlint import files
 from layoutlint.model.reading import DEBUG_DIR, Unread
 from layoutlint.model.record import Record
+from layoutlint.readers.elf import kernel_image
 
 _MODULE = re.compile(r"\.ko(\.(debug|gz|xz|zst))?$")
 _VMLINUX = re.compile(r"vmlinux(-.*)?$")
@@ -24,6 +25,8 @@ _SOURCE_TREE_MARKS = (
 """Files at the top of a source tree; such a folder is read through its sources."""
 _BTF_MAGIC = (b"\x9f\xeb", b"\xeb\x9f")
 _RELEASE = re.compile(r"/modules/([^/]+)/")
+NOT_COMPILED = "is named like a kernel module or vmlinux, and is neither an ELF file nor BTF"
+"""Why such a file of a folder is not read."""
 _RUNNING = "/sys/kernel/btf/vmlinux"
 
 
@@ -79,10 +82,7 @@ def bases(folder: Folder) -> dict[str, str | None]:
     releases = {
         file: _release(_place(top, file, folder.path)) for file in folder.files
     }
-    vmlinux_of = {
-        release: next((place for place in _places(top, release) if files.is_file(place)), None)
-        for release in set(releases.values())
-    }
+    vmlinux_of = {release: _find_base(top, release) for release in set(releases.values())}
     return {file: vmlinux_of[release] for file, release in releases.items()}
 
 
@@ -99,21 +99,55 @@ def _release(path: str) -> str:
     return path[: match.end(1)] if match else ""
 
 
+def _find_base(path: str, release: str) -> str | None:
+    """Return the vmlinux of modules in a folder, else the bootable kernel with it; None without both."""
+    vmlinux = next(filter(files.is_file, _places(path, release)), None)
+    return vmlinux or next(filter(_holds_vmlinux, _image_places(path, release)), None)
+
+
+def _holds_vmlinux(path: str) -> bool:
+    """Return whether a file is a kernel image of x86, or an ELF file that was unpacked from one."""
+    if not files.is_file(path):
+        return False
+    try:
+        start = files.read_start(path, kernel_image.HEAD)
+    except OSError:
+        return False
+    return kernel_image.is_x86(start) or start.startswith(b"\x7fELF")
+
+
+def _image_places(path: str, release: str) -> Iterator[str]:
+    """Yield where the bootable kernel of modules in a folder can be; `release` is a folder, or empty."""
+    for above in _folders_above(path):
+        yield os.path.join(above, "vmlinuz")
+    if release:
+        name = os.path.basename(release)
+        yield os.path.join(release, "vmlinuz")
+        for root in _roots(release):
+            yield f"{root}/boot/vmlinuz-{name}"
+
+
+def _folders_above(path: str) -> tuple[str, str, str]:
+    return path, os.path.dirname(path), os.path.dirname(os.path.dirname(path))
+
+
+def _roots(release: str) -> Iterator[str]:
+    """Yield the root below which a release is (an unpacked package), then that of the system."""
+    yield from dict.fromkeys((release.partition("/lib/modules/")[0].removesuffix("/usr"), ""))
+
+
 def _places(path: str, release: str) -> Iterator[str]:
     """Yield where the vmlinux of modules in a folder can be; `release` is a folder, or empty."""
-    for above in (path, os.path.dirname(path), os.path.dirname(os.path.dirname(path))):
+    for above in _folders_above(path):
         yield os.path.join(above, "vmlinux")
     if not release:
         return
     name = os.path.basename(release)
     yield os.path.join(release, "vmlinux")
-    # Below the same root (an unpacked package), then in the system.
-    for root in dict.fromkeys((release.partition("/lib/modules/")[0].removesuffix("/usr"), "")):
+    for root in _roots(release):
         yield f"{root}{DEBUG_DIR}/lib/modules/{name}/vmlinux"
         yield f"{root}{DEBUG_DIR}/boot/vmlinux-{name}"
         yield f"{root}/boot/vmlinux-{name}"
-        if root and files.stored_file(f"{root}/boot/vmlinuz-{name}") is not None:  # it was unpacked
-            yield f"{root}/boot/vmlinuz-{name}"
     if name == os.uname().release:
         yield _RUNNING
 

@@ -43,7 +43,13 @@ _TASKS = 16
 
 
 def read(folder: Folder, names: Wanted, options: ReadOptions) -> list[Reading | Unread]:
-    """Return one Reading for each target of the files in a folder, or why there is none."""
+    """Return one Reading for each target of the files in a folder, or why there is none.
+
+    What embeds the requested structs is in none: thousands of modules repeat what embeds `struct page`, and
+    to read that takes longer than to read the few structs again whose alignments are open.
+    """
+    if names.with_uses:
+        names = replace(names, with_uses=False, misplaced=None)
     bases = find.bases(folder)
     if options.btf_base is not None:
         bases = dict.fromkeys(folder.files, options.btf_base)
@@ -102,8 +108,6 @@ class _Part(Record, frozen=True):
     sightings: tuple[_Sighting, ...] = ()
     new: tuple[Struct, ...] = ()
     """The definitions that this worker has not sent yet, in the order of their numbers."""
-    uses: tuple[int, ...] | None = None
-    """The numbers of the definitions in `Reading.uses`; None if these are not known."""
 
 
 class _Worker:
@@ -117,15 +121,23 @@ class _Worker:
 
     def part(self, path: str, base: str | None) -> _Part:
         """Return the result of a file; `base` is the base of its split BTF."""
-        result = dispatch.attempt(path, self._names, replace(self._options, btf_base=base))
+        result = _attempt(path, self._names, replace(self._options, btf_base=base))
         if isinstance(result, Unread):
             return _Part(path, self._number, result)
         definitions = self._definitions.structs
         sent = len(definitions)
         sightings = tuple(_Sighting(self._definitions.number(s), s.origin, s.aliases) for s in result.structs)
-        uses = None if result.uses is None else tuple(map(self._definitions.number, result.uses))
         plain = replace(result, structs=(), uses=None)
-        return _Part(path, self._number, plain, sightings, tuple(definitions[sent:]), uses)
+        return _Part(path, self._number, plain, sightings, tuple(definitions[sent:]))
+
+
+def _attempt(path: str, names: Wanted, options: ReadOptions) -> Reading | Unread:
+    """Return the result of a file: one that is named like a module, and is text, is no C source."""
+    try:
+        is_text = dispatch.sniff(path) not in ("elf", "btf")
+    except ReadError as error:
+        return Unread.of_error(error)
+    return Unread(path, find.NOT_COMPILED) if is_text else dispatch.attempt(path, names, options)
 
 
 def _parts(bases: dict[str, str | None], names: Wanted, options: ReadOptions) -> Generator[_Part]:
@@ -211,8 +223,6 @@ class _MergedFolder:
         """For each worker, our number of each of its definitions."""
         self._occurrences: dict[int, _Occurrences] = {}
         self._readings: list[Reading] = []
-        self._uses: dict[Target, dict[int, None] | None] = {}
-        """For each target, our numbers of what its files give as uses; None if a file gives none."""
         self._reasons: dict[str, list[Unread]] = {}
 
     def other_bases(self) -> list[str]:
@@ -235,16 +245,8 @@ class _MergedFolder:
             occurrences.files.append(part.path)
             occurrences.aliases.update(sighting.aliases)
         self._readings.append(part.result)
-        self._add_uses(part.result.target, part.uses, numbers)
         for unread in part.result.unread:
             self._add_failure(unread)
-
-    def _add_uses(self, target: Target, uses: tuple[int, ...] | None, numbers: list[int]) -> None:
-        known = self._uses.setdefault(target, {})
-        if known is None or uses is None:
-            self._uses[target] = None
-        else:
-            known.update(dict.fromkeys(numbers[use] for use in uses))
 
     def _add_failure(self, unread: Unread) -> None:
         self._reasons.setdefault(unread.reason, []).append(unread)
@@ -296,16 +298,11 @@ class _MergedFolder:
             variables=tuple(variable for reading in readings for variable in reading.variables),
             least_data=_least_data(readings),
             misplaced=tuple(variable for reading in readings for variable in reading.misplaced),
-            uses=self._uses_of(target),
             missing_variables=_missing_variables(readings),
             names=frozenset[str]().union(*(reading.names for reading in readings)),
             omissions=tuple(_omissions(readings)),
             compilers=tuple(sorted({name for reading in readings for name in reading.compilers})),
         )
-
-    def _uses_of(self, target: Target) -> tuple[Struct, ...] | None:
-        numbers = self._uses[target]
-        return None if numbers is None else tuple(self._definitions.structs[number] for number in numbers)
 
     def _grouped_failures(self) -> Iterator[Unread]:
         """Yield each reason once, with all files to which it applies."""

@@ -88,10 +88,11 @@ def test_more_names_than_are_looked_up(tmp_path):
 
 
 @pytest.mark.parametrize("names", [("open",), ("o*", "closed")])
-def test_each_member_is_read_once(program, tmp_path, names):
+def test_members_are_read_again_where_alignments_are_open(program, tmp_path, names):
+    """Thousands of modules would repeat what embeds their structs."""
     members = (("one.o", program.read_bytes()), ("two.o", compile_program(tmp_path, SOURCE + "struct user { struct open open; } user;").read_bytes()))
     (tmp_path / "two.a").write_bytes(made.ar(members))
-    assert compare(tmp_path / "two.a", tmp_path, names) == (2, 4)
+    assert compare(tmp_path / "two.a", tmp_path, names) == (4, 4)
 
 
 def test_damage_does_not_hide_names(program, tmp_path):

@@ -62,7 +62,7 @@ def package(folder: Path) -> str:
     return "one.deb"
 
 
-def nested(folder: Path) -> str:
+def tarball_of_tarballs(folder: Path) -> str:
     inner = made.tar((("lib/one.so", (folder / "one.so").read_bytes()),), "gz")
     (folder / "outer.tar").write_bytes(made.tar((("inner.tar.gz", inner),)))
     return "outer.tar"
@@ -83,7 +83,7 @@ def with_a_debug_file(folder: Path) -> str:
 
 
 PLACES: dict[Callable[[Path], str], tuple[int, int]] = {
-    copy: (1, 0), package: (1, 0), nested: (1, 0), beside_another_file: (1, 1), with_a_debug_file: (1, 0),
+    copy: (1, 0), package: (1, 0), tarball_of_tarballs: (1, 0), beside_another_file: (1, 1), with_a_debug_file: (1, 0),
 }  # fmt: skip
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import shutil
 import subprocess
+import tarfile
 from pathlib import Path
 
 import pytest
@@ -15,7 +17,9 @@ from layoutlint.model.wanted import Wanted
 from layoutlint.readers import dispatch, inputs
 from tests.harness.command import run
 from tests.oracles.c_probe import need
+from tests.readers.archives import made
 from tests.readers.btf.btf_blob import BASE, SPLIT
+from tests.readers.elf.test_kernel_image import image
 
 SHARED = "struct shared { long a; int b : 3, c : 5; };\n"
 MODULES = {
@@ -195,6 +199,23 @@ class TestWhatCannotBeRead:
         assert done.stdout.count("has no debug information") == 1
         assert "(4 files: one.ko, two.ko, four.ko and 1 more)" in " ".join(done.stdout.split())
 
+    @pytest.mark.one_in(3)
+    @pytest.mark.parametrize("content", [b"", b"text\n", b"struct shared { char c; };\n", b"\xff" * 100, b"\x1f\x8bxx"], ids=range(5))
+    @pytest.mark.parametrize("form", ["folder", "tarball"])
+    def test_a_module_that_is_none_is_named(self, root, content, form):
+        (root / "6.1.0/kernel/zz.ko").write_bytes(content)
+        with tarfile.open(root / "modules.tar", "w") as archive:
+            archive.add(root / "6.1.0", "6.1.0")
+        name = {"folder": "6.1.0", "tarball": "modules.tar"}[form]
+        report = check(root, name)
+        assert [Path(each["origin"]).name for each in report["unread"]] == ["zz.ko"]
+        assert {each[0] for each in describe(report)} == {"own-is-small", "shared-on-one-line"}
+
+    def test_a_text_in_korean_is_no_module(self, root):
+        members = (("usr/share/doc/README.ko", b"text\n"), ("usr/bin/one", (root / "6.1.0/kernel/net/three.ko").read_bytes()))
+        (root / "a.tar").write_bytes(made.tar(members))
+        assert check(root, "a.tar")["unread"] == []
+
     def test_it_does_not_hide_what_is_broken(self, root):
         (root / "6.1.0/seven.ko").write_bytes(b"\x7fELF")
         assert run("check", "6.1.0", "--rules", "rules.toml", cwd=root).returncode == 1
@@ -244,6 +265,24 @@ class TestSplitBtf:
         top.mkdir(parents=True)
         (split / "lib/modules/6.1.0-test/vmlinux").rename(top / "vmlinux-6.1.0-test")
         assert describe(check(split, "lib/modules/6.1.0-test"))[-1][2] == ["vmlinux-6.1.0-test"]
+
+    @pytest.mark.parametrize("place", ["lib/modules/6.1.0-test/vmlinuz", "boot/vmlinuz-6.1.0-test", "lib/modules/vmlinuz"])
+    def test_the_base_in_a_bootable_kernel(self, split, place):
+        """Distributions install that one, and vmlinux only with debug information."""
+        vmlinux = split / "lib/modules/6.1.0-test/vmlinux"
+        subprocess.run([need("objcopy"), "--strip-debug", vmlinux], check=True)
+        (split / place).parent.mkdir(exist_ok=True)
+        (split / place).write_bytes(image(gzip.compress(vmlinux.read_bytes())))
+        vmlinux.unlink()
+        report = check(split, "lib/modules/6.1.0-test")
+        assert describe(report) == [("own-is-small", "broken", ["one.ko", "two.ko"]), ("shared-on-one-line", "kept", [Path(place).name])]
+        assert report["exit"] == 1
+
+    def test_a_bootable_kernel_of_another_machine_is_none(self, split):
+        (split / "lib/modules/6.1.0-test/vmlinux").unlink()
+        (split / "lib/modules/6.1.0-test/vmlinuz").write_bytes(gzip.compress(bytes(0x38) + b"ARM\x64" + bytes(1000)))
+        report = check(split, "lib/modules/6.1.0-test")
+        assert (report["exit"], "--btf-base FILE" in report["unread"][0]["reason"]) == (3, True)
 
     def test_each_release_has_its_own(self, split):
         """All kernels of a machine at once: `struct shared` is twice as large in the second."""
