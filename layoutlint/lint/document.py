@@ -61,13 +61,13 @@ def judge(
     ]
     readings = [query.narrow(reading, wanted) for reading in inputs.readings]
     narrowed = replace(inputs, readings=readings)
+    with_packs = run.judged_inputs(narrowed, packs, kernel_packs, options)
     try:
-        report: Report | None = run.report(narrowed, packs, kernel_packs, options)
+        report: Report | None = run.report_on(with_packs, narrowed, packs, kernel_packs, options)
     except UsageError:  # no rules apply
         report = None
     index = Index(struct for reading in inputs.readings for struct in reading.structs)
-    judged, _ = run.judged_inputs(narrowed, packs, kernel_packs, options)
-    about = _Describer(judged, index, options, report)
+    about = _Describer(with_packs[0], index, options, report)
     structs = tuple(about.judged_struct(struct) for struct in _sort_structs(own))
     held = {id(finding) for struct in structs for finding in struct.findings}
     findings = (*report.findings, *report.kept_findings) if report is not None else ()

@@ -102,7 +102,16 @@ def report(
     read_result: Inputs, packs: tuple[Pack, ...], kernel_packs: tuple[Pack, ...], options: Options
 ) -> Report:
     """Judge inputs that were read. Raises UsageError if no rule applies to them."""
-    inputs, intents = judged_inputs(read_result, packs, kernel_packs, options)
+    judged = judged_inputs(read_result, packs, kernel_packs, options)
+    return report_on(judged, read_result, packs, kernel_packs, options)
+
+
+def report_on(
+    judged_and_intents: tuple[list[JudgedInput], list[Intent]], read_result: Inputs,
+    packs: tuple[Pack, ...], kernel_packs: tuple[Pack, ...], options: Options,
+) -> Report:  # fmt: skip
+    """Judge inputs with what `judged_inputs` returns for them. Raises UsageError if no rule applies."""
+    inputs, intents = judged_and_intents
     rules = _applicable_rules(inputs, read_result, options)
     if any(rule.guess for rule in rules):
         from layoutlint.lint import allocated_arrays  # few runs guess

@@ -186,6 +186,8 @@ def section(edits: list[Edit], typing: list[Typing], version: str) -> str:
     lines += [f"{len(edits)} times. {late or 'None'} of the edits {'is' if late == 1 else 'are'} later than the limit.", ""]
     lines += ["| ms | median | least to greatest |", "|---|---:|---|"]
     lines += [f"| {name} | {median(some):.0f} | {min(some):.0f} to {max(some):.0f} |" for name, some in rows]
+    priority = f", with the priority {os.nice(0)} for all of this" if os.nice(0) else ""
+    lines += ["", f"The load average was {os.getloadavg()[0]:.1f} on {os.cpu_count()} processors{priority}."]
     lines += ["", "While somebody types, the server uses", ""]
     lines += [f"- {100 * each.share:.0f} % of one processor, with {1000 * each.interval:.0f} ms between letters" for each in typing]
     return "\n".join(lines) + "\n"

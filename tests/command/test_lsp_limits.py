@@ -1,4 +1,4 @@
-"""The language server under load: many edits, large files, a killed worker, memory, a header of Linux."""
+"""The language server under load: many edits, large files, a killed worker, memory."""
 
 from __future__ import annotations
 
@@ -147,30 +147,3 @@ def test_hostile_texts_and_questions(folder: Path):
     status, messages = editor.end()
     assert status == 0
     assert "Traceback" not in messages
-
-
-def test_a_header_of_linux_within_the_times(request: pytest.FixtureRequest):
-    named = os.environ.get("LAYOUTLINT_HEADERS", "")
-    if not named:
-        pytest.skip("LAYOUTLINT_HEADERS does not name a package of kernel headers, as SOURCE:BUILD")
-    source, build = map(Path, named.split(":"))
-    editor = Editor("--", f"O={build}", cwd=source)
-    text = (source / "include/linux/fs.h").read_text()
-    name = editor.open(source / "include/linux/fs.h", text)
-    editor.diagnostics(name)
-    document, line = TextDocumentIdentifier(name), text[: text.index("struct inode {")].count("\n")
-    client = editor.client
-    questions = {
-        "hover": lambda: client.text_document_hover_async(HoverParams(document, Position(line, 8))),
-        "hints": lambda: client.text_document_inlay_hint_async(InlayHintParams(document, Range(Position(0, 0), Position(9999, 0)))),
-        "lenses": lambda: client.text_document_code_lens_async(CodeLensParams(document)),
-    }
-    for question, ask in questions.items():
-        times = []
-        for _ in range(5):
-            began = monotonic()
-            editor.wait(ask())
-            times.append(monotonic() - began)
-        print(question, *(f"{1000 * seconds:.0f} ms" for seconds in times))
-        assert min(times) < 0.1, question
-    assert editor.end()[0] == 0

@@ -78,6 +78,8 @@ class OpenDocument:
         """When its findings may be published, by the clock of the event loop."""
         self.seconds = 0.0
         """The time that a judgement is expected to take."""
+        self.is_typed = False
+        """Whether an edit made a judgement worthless, and nothing was published since."""
         self.failure = ""
         """Why the last attempt to judge it had no result at all."""
         self.update(text, version)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import sys
+from collections.abc import Callable
 from typing import Any
 
 from click import ClickException
@@ -97,16 +98,20 @@ class Server(LanguageServer):
             self.protocol._send_data({"jsonrpc": "2.0", "id": None, "error": error_values})
         super().report_server_error(error, source)
 
-    def _publish(self, document: OpenDocument) -> None:
+    def _publish(self, document: OpenDocument) -> Callable[[], None]:
+        """Return what publishes the result for a document as it is now."""
         if document.is_rules:
             rows = self.session.rows.get(document.uri, ())
             messages = diagnostics.rule_file_diagnostics(document, rows, self.encoding)
         else:
             messages = diagnostics.document_diagnostics(document, self.encoding)
-        self.text_document_publish_diagnostics(
-            types.PublishDiagnosticsParams(document.uri, messages, document.version)
-        )
-        self.refresh_views()
+        given = types.PublishDiagnosticsParams(document.uri, messages, document.version)
+
+        def send() -> None:
+            self.text_document_publish_diagnostics(given)
+            self.refresh_views()
+
+        return send
 
     def refresh_views(self) -> None:
         """Ask the client to ask again for hints and lenses, if it can."""

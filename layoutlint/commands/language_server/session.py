@@ -23,16 +23,18 @@ _MARGIN = 1.25
 """A judgement is expected to take this many times as long as those before."""
 _FADING = 0.8
 """The part of the time of an earlier judgement that counts still: other programs use the machine too."""
-_LEAST_PAUSE = 0.5
-"""The part of the delay without an edit before a text is read: who types does not pay for each letter."""
-Publish = Callable[[OpenDocument], None]
+_LEAST_PAUSE, _LEAST_TYPING_PAUSE = 0.2, 0.6
+"""The part of the delay without an edit before a text is read; and that after a judgement which an edit made
+worthless: who types does not pay for each letter.
+"""
+Publish = Callable[[OpenDocument], Callable[[], None]]
 
 
 class Session:
     """Keeps the open files, and judges each after a pause in its edits.
 
     A judgement begins so early that it ends with the pause. `publish` is called with a document, in the event
-    loop, after each result and not before the end of the pause.
+    loop, after each result; what it returns is called when the pause ends.
     """
 
     def __init__(self, settings: Settings, folder: str, publish: Publish) -> None:
@@ -49,6 +51,8 @@ class Session:
         """What will publish the result for a file."""
         self._pending: dict[str, None] = {}
         self._task: asyncio.Task[None] | None = None
+        self._document: OpenDocument | None = None
+        """The file that is judged now."""
 
     def open(self, uri: str, language: str, text: str, version: int | None) -> None:
         """Take a file that the editor opens; it is judged at once."""
@@ -83,7 +87,8 @@ class Session:
         loop = asyncio.get_running_loop()
         now = loop.time()
         document.due = now + delay
-        earliest = now + delay * _LEAST_PAUSE
+        document.is_typed |= document is self._document or document.uri in self._publications
+        earliest = now + delay * (_LEAST_TYPING_PAUSE if document.is_typed else _LEAST_PAUSE)
         begin = max(earliest, document.due - _MARGIN * document.seconds)
         self._cancel(document.uri)
         self._readings[document.uri] = loop.call_at(begin, self._begin, document.uri)
@@ -107,11 +112,12 @@ class Session:
         while self._pending:
             uri = next(iter(self._pending))
             del self._pending[uri]
-            document = self.documents.get(uri)
+            self._document = document = self.documents.get(uri)
             if document is not None and document.is_rules:
                 await self._check_rules(document)
             elif document is not None and document.is_c:
                 await self._judge(document)
+            self._document = None
 
     async def _judge(self, document: OpenDocument) -> None:
         loop, lines = asyncio.get_running_loop(), document.lines
@@ -137,12 +143,13 @@ class Session:
         uri, loop = document.uri, asyncio.get_running_loop()
         if document.lines is lines and uri not in self._readings and uri not in self._pending:
             self._cancel(uri)
-            self._publications[uri] = loop.call_at(document.due, self._show, uri)
+            send = self._publish(document)
+            self._publications[uri] = loop.call_at(document.due, self._show, document, send)
 
-    def _show(self, uri: str) -> None:
-        self._cancel(uri)
-        document = self.documents[uri]
-        self._publish(document)
+    def _show(self, document: OpenDocument, send: Callable[[], None]) -> None:
+        self._cancel(document.uri)
+        document.is_typed = False
+        send()
         self._judge_dependents(document)
 
     def request_for(self, document: OpenDocument) -> Judge:

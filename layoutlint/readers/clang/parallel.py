@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from functools import partial
+from functools import cached_property, partial
 
 from layoutlint import accesses
 from layoutlint.errors import ReadError
@@ -21,13 +21,13 @@ from layoutlint.readers.clang.parse import ParsedUnit, Unit
 from layoutlint.readers.processes import sandbox
 
 
-class Outcome(Record, frozen=True):
+class Outcome(Record, frozen=True, dict=True):
     """The results of units, and the units without one."""
 
     parsed: tuple[ParsedUnit, ...]
     failed: tuple[Unread, ...]
 
-    @property
+    @cached_property
     def structs(self) -> tuple[Struct, ...]:
         """Every definition that differs from those before it."""
         return distinct_definitions(struct for unit in self.parsed for struct in unit.structs)
