@@ -70,6 +70,21 @@ FOUND = [
     ("flags of the command line are from the working folder", {
         "inc/my.h": MY, "src/q.h": Q, "build/compile_commands.json": [entry("q.c", directory="../src")],
     }, ["src/q.h", "q", "--", "-Iinc"], 24, [f"{FROM}, those of src/q.c, which includes it"]),
+    ("flags of a folder", {"compile_flags.txt": f"-Wall\n\n  {width(6)}  \n"}, ["src/q.h", "q"], 6, ["flags from compile_flags.txt"]),
+    ("flags of a folder are from that folder", {"inc/my.h": MY, "src/q.h": Q, "compile_flags.txt": "-I\ninc\n"}, ["src/q.h", "q"], 24,
+     ["flags from compile_flags.txt"]),
+    ("a database before the flags of its folder", {
+        "build/compile_commands.json": [entry("src/q.c", width(7))], "compile_flags.txt": width(6),
+    }, ["src/q.h", "q"], 7, [f"{FROM}, those of src/q.c, which includes it"]),
+    ("flags of a folder before an outer database", {
+        "build/compile_commands.json": [entry("src/q.c", width(7))], "src/compile_flags.txt": width(6),
+    }, ["src/q.c", "q"], 6, ["flags from src/compile_flags.txt"]),
+    ("flags of a folder for files that its database does not know", {
+        "compile_commands.json": [entry("src/other.c", width(7), directory=".")], "compile_flags.txt": width(6),
+    }, ["src/q.h", "q"], 6, ["flags from compile_flags.txt"]),
+    ("no flags of a folder", {"compile_flags.txt": width(6)}, ["src/q.h", "q", "--no-compile-commands"], 1, []),
+    ("flags that no compiler of C has", {"compile_flags.txt": "--driver-mode=cl\n"}, ["src/q.h", "q"], None,
+     ["compile_flags.txt: is compiled by clang, whose flags (/D, /I) are not read (--no-compile-commands leaves it out)"]),
     ("the first of equal entries", {"build/compile_commands.json": [entry("src/q.c", width(7)), entry("src/q.c", width(9))]},
      ["src/q.c", "q"], 7, [f"{FROM} (the first of 2 entries)"]),
     ("the first of equal entries that include it", {

@@ -34,7 +34,7 @@ from layoutlint.commands.language_server.session import Session
 from layoutlint.commands.language_server.views import ViewSettings
 from layoutlint.errors import LayoutlintError
 
-_WATCHED = ("**/layoutlint.toml", "**/compile_commands.json", "**/*.h")
+_WATCHED = ("**/layoutlint.toml", "**/compile_commands.json", "**/compile_flags.txt", "**/*.h")
 
 _MOST_DELAY = 60_000
 """The most milliseconds without an edit before a text is judged."""

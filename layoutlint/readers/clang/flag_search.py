@@ -1,4 +1,4 @@
-"""The compilation databases around C files, and the command whose flags each file is read with.
+"""The compilation databases around C files, or a compile_flags.txt: the command whose flags a file has.
 
 Like clangd: a source has its own entry, a header the flags of a unit that includes it (docs/readers.md).
 """
@@ -17,12 +17,13 @@ from layoutlint.accesses import SharedLog
 from layoutlint.errors import ReadError
 from layoutlint.model.reading import ReadOptions, TreeCopy
 from layoutlint.model.record import Record, field
-from layoutlint.readers.clang import c_units, compdb, copied_flags, project
+from layoutlint.readers.clang import c_units, compdb, copied_flags, flags_file, project
 from layoutlint.readers.clang.compdb import Command
+from layoutlint.readers.clang.flags_file import FlagsFile
 from layoutlint.readers.clang.include_graph import IncludeGraph
 
-PLACES = (compdb.NAME, os.path.join("build", compdb.NAME))
-"""Where a database is searched in each folder, in this order."""
+PLACES = (compdb.NAME, os.path.join("build", compdb.NAME), flags_file.NAME)
+"""Where flags are searched in each folder, in this order."""
 _MOST_TRIED = 500_000
 """The most paths at which headers are searched to find a unit that includes a header."""
 _MOST_ENTRIES = 100_000
@@ -46,6 +47,11 @@ class Match(Record, frozen=True):
     """The database in reports; empty for its path."""
 
     @property
+    def is_of_folder(self) -> bool:
+        """Whether it has the flags of all files of a folder, which no database states."""
+        return os.path.basename(self.database) == flags_file.NAME
+
+    @property
     def source(self) -> str:
         """The absolute path of the file that it compiles."""
         return os.path.normpath(os.path.join(self.command.directory, self.command.file))
@@ -59,9 +65,10 @@ class Match(Record, frozen=True):
 
 
 class Search(Record):
-    """The databases around an input, the nearest first."""
+    """The databases around an input, the nearest first; and the flags of files that none of them knows."""
 
     databases: tuple[Database, ...]
+    flags_file: FlagsFile | None = None
 
     def match(self, path: str) -> Match | None:
         """Return the command for a file, from the nearest database that knows it; None if none does.
@@ -73,12 +80,20 @@ class Search(Record):
         if own is not None:
             return own
         matches = (database.find_includer(path) for database in self.databases)
-        return next((match for match in matches if match is not None), None)
+        includer = next((match for match in matches if match is not None), None)
+        if includer is not None or self.flags_file is None:
+            return includer
+        command = self.flags_file.command(path)
+        return Match(self.flags_file.path, command, True, 0, report_name=self.flags_file.report_name)
 
     def is_read_by(self, matches: Iterable[Match], path: str) -> bool:
         """Return whether the unit of one of some commands seems to read a file."""
         databases = {database.path: database for database in self.databases}
-        return any(databases[match.database].is_reading(match.number, path) for match in matches)
+        return any(
+            databases[match.database].is_reading(match.number, path)
+            for match in matches
+            if match.database in databases
+        )
 
     def missing_note(self) -> str:
         """Return the note for a file that no database knows."""
@@ -104,8 +119,12 @@ def search(path: str, options: ReadOptions) -> Search | None:
         if copy is not None:
             original = copied_flags.path_in_working_tree(copy, path)
             paths += (at for at in _paths_around(original) if at not in paths)
+    named = options.compile_commands is not None
+    last = next((at for at in paths if not named and os.path.basename(at) == flags_file.NAME), None)
+    paths = paths if last is None else paths[: paths.index(last)]
     databases = tuple(_database(at, *_state(at), copy) for at in paths)
-    return Search(databases) if databases else None
+    own = None if last is None else FlagsFile(last, copy)
+    return Search(databases, own) if databases or own else None
 
 
 def database_in(folder: str, options: ReadOptions) -> str | None:

@@ -54,7 +54,8 @@ def _notes_on_file(path: str, files_read: GivenFiles) -> Iterator[str]:
 def _reading(path: str, files_read: GivenFiles, outcome: Outcome, notes: list[str]) -> Reading:
     is_configured = files_read.search is not None and files_read.is_configured
     reading = parallel.reading(path, outcome, files_read.wanted, notes, is_configured)
-    used = (match.report_name or match.database for match in files_read.matches.values() if match is not None)
+    matches = (match for match in files_read.matches.values() if match is not None)
+    used = (match.report_name or match.database for match in matches if not match.is_of_folder)
     return replace(reading, compile_commands=next(used, None))
 
 
