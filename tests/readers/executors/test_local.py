@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -204,10 +205,10 @@ def test_a_worker_that_cannot_begin_is_an_error(monkeypatch):
 
 @pytest.mark.exhaustive
 def test_a_thousand_tasks_cost_less_than_20_ms_each():
-    started = time.monotonic()
+    before = os.times()
     tasks = (Task(str(number), task_functions.square, number, LIMITS) for number in range(1000))
     assert sum(outcome.value for outcome in LocalExecutor(1).run(tasks)) == sum(n * n for n in range(1000))
-    assert time.monotonic() - started < 20
+    assert sum(os.times()[:4]) - sum(before[:4]) < 20  # of the processors: other work on the machine does not count
 
 
 @pytest.mark.exhaustive
