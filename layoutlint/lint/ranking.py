@@ -206,7 +206,9 @@ def _with_rank(rank: Rank, finding: Finding, pack: Pack) -> Finding:
 
 def _confirmation(rule: Rule, struct: Struct, verdict: Verdict, pack: Pack) -> str:
     """Return what to write down, so that a guess becomes a rule."""
-    annotations = list(_annotations(rule, struct, verdict.evidence, pack))
+    by_access = _places_by_access(rule, struct, verdict.evidence, pack)
+    are_equals = by_access["hot-write"] == by_access["hot-read"]
+    annotations = [] if are_equals else list(_annotations(by_access))
     if rule.struct == VARIABLES and not verdict.evidence:
         return (
             f'to be certain, write a rule with `struct = "{struct.name}"` and `kind = "stride"`, and '
@@ -219,7 +221,13 @@ def _confirmation(rule: Rule, struct: Struct, verdict: Verdict, pack: Pack) -> s
             f'to be certain, write a rule with `kind = "{rule.kind.name}"`, `variables = [{names}]` if many '
             "processors use it"
         )
-    if annotations:
+    if are_equals and by_access["hot-write"]:
+        groups = ", ".join(f'["{place.path}"]' for place in by_access["hot-write"][:_FEW])
+        text = (
+            f'to be certain, write a rule with `struct = "{struct.name}"`, `kind = "separate"`, '
+            f"`fields = [{groups}]` if different processors use them"
+        )
+    elif annotations:
         text = f"to be certain, write {' and '.join(annotations)} if they are used so"
     else:
         key = rule.kind.traits.evidence_key
@@ -237,9 +245,9 @@ def _confirmation(rule: Rule, struct: Struct, verdict: Verdict, pack: Pack) -> s
     return text
 
 
-def _annotations(rule: Rule, struct: Struct, evidence: tuple[Place, ...], pack: Pack) -> Iterator[str]:
+def _annotations(places_by_access: Mapping[str, list[Place]]) -> Iterator[str]:
     """Yield the comments that declare the accesses which a rule on accesses assumes."""
-    for word, places in _places_by_access(rule, struct, evidence, pack).items():
+    for word, places in places_by_access.items():
         if places:
             names = ", ".join(f"`{place.path}`" for place in places[:_FEW])
             yield f"`/* layoutlint: {word} */` at {names}" + (" and others" if len(places) > _FEW else "")

@@ -129,6 +129,22 @@ def test_what_makes_a_note_certain(text):
     assert {name: advice[name] for name in CERTAIN} == CERTAIN
 
 
+def test_fields_that_are_alike_are_to_be_separate(tmp_path):
+    """Not hot-write and hot-read at the same fields, which says less than that they are apart."""
+    source = tmp_path / "a.c"
+    source.write_text("struct ring { _Atomic int head, tail; };\n")
+    (note,) = describe(source, "--pack", "generic")["findings"]
+    assert note["advice"].startswith(
+        'to be certain, write a rule with `struct = "ring"`, `kind = "separate"`, `fields = [["head"], ["tail"]]` if '
+        "different processors use them, and"
+    )
+    rules = tmp_path / "rules.toml"
+    rules.write_text(
+        '[[rule]]\nid = "apart"\nstruct = "ring"\nkind = "separate"\nfields = [["head"], ["tail"]]\nwhy = "so"\n'
+    )
+    assert run("check", source, "--rules", rules).returncode == 1
+
+
 def test_what_it_asks_for_makes_it_certain(tmp_path):
     """With the comments in place the guess is gone, and a rule in its stead."""
     certain = SOURCE.replace("spinlock_t lock; const", "spinlock_t lock; /* layoutlint: hot-write */\nconst", 1)
