@@ -2,6 +2,9 @@
 
 A rule on a struct is a test: kept is passed, broken or at risk a failure, unknown an error, and a suppressed
 or known finding is skipped. Notes pass, and what they found is their output.
+
+There is no standard. The elements and attributes are those of Jenkins' schema (junit-10.xsd of its xunit
+plugin), which refuses others, so the place of a finding is in its text.
 """
 
 from __future__ import annotations
@@ -32,8 +35,9 @@ def _lines(
     report: Report, cases: list[tuple[Finding, str]], failures: list[Diagnostic], counts: dict[str, int]
 ) -> Iterator[str]:
     numbers = attributes(**{name: str(count) for name, count in counts.items()})
+    total = attributes(**{name: str(count) for name, count in counts.items() if name != "skipped"})
     yield '<?xml version="1.0" encoding="UTF-8"?>'
-    yield f'<testsuites name="layoutlint"{numbers}>'
+    yield f'<testsuites name="layoutlint"{total}>'
     yield f'  <testsuite name="layoutlint"{numbers}>'
     for finding, result in cases:
         yield from _case(finding_diagnostic(finding, report.builds), result, _acceptance(finding))
@@ -58,14 +62,14 @@ def _acceptance(finding: Finding) -> str:
 
 
 def _case(diagnostic: Diagnostic, result: str, acceptance: str) -> Iterator[str]:
-    line = {} if diagnostic.line is None else {"line": str(diagnostic.line)}
     name = f"{diagnostic.rule} on {diagnostic.struct}" if diagnostic.struct else diagnostic.file
-    head = attributes(classname=diagnostic.rule, name=name, file=diagnostic.file, **line)
+    head = attributes(classname=diagnostic.rule, name=name)
     if not result:
         yield f"    <testcase{head}/>"
         return
     yield f"    <testcase{head}>"
-    text = "\n".join((diagnostic.message, *diagnostic.origins))
+    line = "" if diagnostic.line is None else f":{diagnostic.line}"
+    text = "\n".join((f"{diagnostic.file}{line}: {diagnostic.message}", *diagnostic.origins))
     if result == "skipped":
         yield f"      <skipped{attributes(message=acceptance)}/>"
     elif result == "system-out":
