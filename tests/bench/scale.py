@@ -45,7 +45,7 @@ RATES: dict[Kind, Rate] = {
     "other": Rate(0.14, 2_700, 1),
 }
 START_SECONDS = 0.04
-ENGINE_SECONDS = 0.0168
+ENGINE_SECONDS = 0.0054
 DIGEST_BYTES_PER_SECOND = 1_500 * MB
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from pyarrow import parquet
 
-from layoutlint.comparison.survey_tables import RUNS, TABLES
+from layoutlint.comparison.survey_tables import DIGESTS, RUNS, TABLES
 from layoutlint.lint.survey.store import arrow_schema
 from tests.harness import json_schemas
 from tests.harness.command import ROOT, WITHOUT_CACHE, run
@@ -212,6 +212,23 @@ def test_another_folder_is_refused(folder, name):
 def test_a_store_that_is_a_file_is_refused(folder):
     done = run("survey", "near", "--store", "far", cwd=folder)
     assert (done.returncode, done.stdout, "far: not a directory" in done.stderr) == (2, "", True)
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("table", [RUNS, DIGESTS])
+def test_a_damaged_file_of_a_store_is_named_and_can_be_removed(folder, table):
+    os.utime(folder / "near", (1, 1))
+    survey(folder, "near")
+    time.sleep(2.1)  # a file that changed just now has no digest in the store
+    survey(folder, "near", "far")
+    path = next((folder / "store" / table).iterdir())
+    path.write_bytes(path.read_bytes()[:20])
+    done = run("survey", "near", "--store", "store", "--rules", "rules.toml", cwd=folder)
+    assert (done.returncode, done.stdout) == (3, "")
+    assert f"{path.relative_to(folder)}: is damaged: " in done.stderr
+    assert "remove it, and the next run does its part again" in done.stderr
+    path.unlink()
+    assert survey(folder, "near")[1]["outcomes"]["complete"] == 1
 
 
 def test_a_missing_library_is_named(folder):

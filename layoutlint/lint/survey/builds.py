@@ -38,7 +38,8 @@ def stored_builds(store: Store, struct: str, inputs: Sequence[str] = ()) -> Stor
     builds, unread = queries.recorded_builds(store, struct, inputs)
     if not builds:
         chosen = " in these inputs" if inputs else ""
-        hint = struct_hint(struct, queries.recorded_names(store))
+        names = queries.recorded_names(store)
+        hint = "" if struct in names else struct_hint(struct, names)
         reason = f"has no layout of {struct}{chosen}; it has those of the survey's rules and of `--struct`"
         raise ReadError(store.path, f"{reason}{hint}")
     sides: list[SideInput] = []

@@ -73,7 +73,9 @@ class Store(Record, frozen=True):
                     for batch in file.iter_batches(columns=list(columns)):
                         yield from batch.to_pylist()
             except (ArrowInvalid, OSError, KeyError) as error:
-                raise ReadError(path, f"is damaged: {str(error).splitlines()[0]}") from error
+                cause = str(error).splitlines()[0].rstrip(".")
+                reason = f"is damaged: {cause}; remove it, and the next run does its part again"
+                raise ReadError(path, reason) from error
 
     def files(self, table: str) -> list[str]:
         """Return the paths of the files of a table, in order of their names. Raises ReadError."""
