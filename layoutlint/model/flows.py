@@ -10,22 +10,48 @@ from layoutlint.model.record import Record, field
 class Slot(NamedTuple):
     """A place that keeps an address: a variable, a parameter or the result of a function, a field."""
 
-    kind: Literal["variable", "parameter", "result", "field"]
+    kind: Literal["variable", "parameter", "result", "field", "behind"]
     name: str
-    """The variable and its file if other files cannot name it, the function, or the struct and the field."""
+    """The variable and its file if other files cannot name it, the function, or the struct and the field.
+
+    `behind` is what the pointer in another slot points to; its name is the kind and the name of that.
+    """
     number: int
     """The line of the variable, or the position of the parameter; else 0."""
+
+
+    @property
+    def behind(self) -> Slot:
+        """What the pointer in this slot points to."""
+        return Slot("behind", f"{self.kind}|{self.name}", self.number)
+
+    @property
+    def pointer(self) -> Slot | None:
+        """The slot with the pointer to this one; None for a slot that is not behind another."""
+        kind, _, name = self.name.partition("|")
+        return Slot(kind, name, self.number) if self.kind == "behind" else None  # type: ignore[arg-type]
+
+    @property
+    def address(self) -> Term:
+        """The address of this slot."""
+        return Term("slot", f"{self.kind}|{self.name}", self.number)
 
 
 class Term(NamedTuple):
     """The address of a struct, of a member of the searched one, or of an array of bytes or words.
 
-    Also the offset of such a member, and a number.
+    Also the offset of such a member, a number, and the address of a slot.
     """
 
-    kind: Literal["struct", "member", "words", "offset", "number"]
+    kind: Literal["struct", "member", "words", "offset", "number", "slot"]
     name: str
     number: int = 0
+
+    @property
+    def slot(self) -> Slot | None:
+        """The slot whose address this is; None for others."""
+        kind, _, name = self.name.partition("|")
+        return Slot(kind, name, self.number) if self.kind == "slot" else None  # type: ignore[arg-type]
 
 
 class Address(NamedTuple):
@@ -52,6 +78,15 @@ class Store(NamedTuple):
 
     target: Address
     address: Address
+    file: str
+    line: int
+
+
+class Copy(NamedTuple):
+    """The bytes at an address are copied to another one."""
+
+    target: Address
+    source: Address
     file: str
     line: int
 
@@ -87,8 +122,8 @@ class Pass(NamedTuple):
     """Whether the parameter is declared as `size_t`."""
     file: str
     line: int
-    is_by_name: bool = False
-    """Whether the number is made of offsets of members."""
+    origin: Literal["number", "size", "name"] = "number"
+    """What the number is made of: numbers alone, `sizeof`, or offsets of members."""
 
 
 class Comparison(NamedTuple):
@@ -148,6 +183,8 @@ class Layout(NamedTuple):
     struct: str
     size: int
     places: tuple[int, ...]
+    is_array: bool = False
+    """Whether it embeds an array of it."""
 
 
 class Defined(NamedTuple):
@@ -181,6 +218,7 @@ class Flows(Record):
 
     moves: list[Move] = field(default_factory=list)
     stores: list[Store] = field(default_factory=list)
+    copies: list[Copy] = field(default_factory=list)
     conversions: list[Convert] = field(default_factory=list)
     accesses: list[Access] = field(default_factory=list)
     passes: list[Pass] = field(default_factory=list)

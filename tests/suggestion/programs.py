@@ -39,7 +39,7 @@ static inline void out(long v) { printf("%ld\\n", v); }
 VALUES = {  # what gives the members their values
     "plain": "p->a = 1; p->b = 2; p->c = 3;", "words": "p->a = 1; p->b = 2; p->c = 3;", "text": "p->b = 2;",
     "inner": "p->a.i = 1; p->a.j = 11; p->b = 2; p->c.i = 3;", "bits": "p->a = 1; p->z = 2; p->b = 2; p->c = 3;",
-    "pointers": "p->c = 3;",
+    "pointers": "p->c = 3;", "random": "",
 }  # fmt: skip
 ORDERS = [
     (5, 4, 3, 2, 1, 0), (1, 0, 2, 3, 4, 5), (0, 3, 2, 1, 4, 5), (2, 1, 0, 3, 4, 5), (0, 1, 2, 3, 5, 4), (4, 0, 1, 2, 3, 5),
@@ -58,7 +58,8 @@ def program_files(text: str, kind: str, members: Sequence[str]) -> dict[str, str
     top, body = first.split("@@")
     own = definition(members)
     header = f"#pragma once\n{PRELUDE}" + ("" if "@S@" in top else f"{own};\n")
-    values = f"memset(p, 0, sizeof *p); {VALUES[kind]} p->d = 4; p->e[0] = 5; p->e[1] = 6; p->f = 7;"
+    rest = "" if kind == "random" else "p->d = 4; p->e[0] = 5; p->e[1] = 6; p->f = 7;"
+    values = f"memset(p, 0, sizeof *p); {VALUES[kind]} {rest}"
     fill = f"static inline void set(struct thing *p) {{ {values} }}\n"
     main = f"int main(void)\n{{\nstruct thing x, y; set(&x); set(&y);\n{body.strip()}\nreturn 0;\n}}\n"
     files = {"s.h": header, "a.c": f'#include "s.h"\n{top.replace("@S@", own)}{fill}{main}'}
@@ -69,7 +70,7 @@ def program_files(text: str, kind: str, members: Sequence[str]) -> dict[str, str
 
 
 def write(folder: Path, files: dict[str, str]) -> None:
-    folder.mkdir(exist_ok=True)
+    folder.mkdir(exist_ok=True, parents=True)
     for name, text in files.items():
         (folder / name).write_text(text)
 

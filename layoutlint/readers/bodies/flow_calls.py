@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from typing import Literal
 
 from layoutlint.model.flows import (
     Access,
@@ -11,6 +12,7 @@ from layoutlint.model.flows import (
     Call,
     Comparison,
     Convert,
+    Copy,
     Fill,
     Move,
     Pass,
@@ -89,7 +91,7 @@ class CallWalker(FlowNumbers):
         self._known_call(node, name, arguments, values)
         if name.removeprefix("__builtin_") in _MAKES:
             return [Address(Term("words", f"{name} at {':'.join(map(str, self._place(node)))}", 0), 0)]
-        if target is None and not self._struct_of(node):
+        if not name and not self._struct_of(node):
             return []
         return self._pointer_terms(self._type(node), Slot("result", name, 0))
 
@@ -159,17 +161,24 @@ class CallWalker(FlowNumbers):
             return
         if self._canonical(types[place]).kind not in INTEGERS:
             return
-        size = self._numbers.resolve(arguments[place])
-        number = self._number(size)
-        if name.endswith(("fread", "fwrite")) and number is not None and len(arguments) > place + 1:
-            number *= self._number(arguments[place + 1]) or 1
-        if number is not None:
-            is_size = libclang.text(self._lib, self._lib.clang_getTypeSpelling(types[place])) == "size_t"
+        is_size, is_count = (self._is_size(types, at) for at in (place, place + 1))
+        sizes = [self._numbers.resolve(each) for each in arguments[place : place + 1 + is_count]]
+        numbers = [self._number(each) for each in sizes]  # two for fread() and qsort()
+        if (number := numbers[0]) is not None:
+            number *= (numbers[-1] or 1) if is_count else 1
             is_known = is_size or name.removeprefix("__builtin_") in _SIZES
-            is_by_name = self._is_by_name(size)
+            origin: Literal["number", "size", "name"]
+            origin = "size" if any(map(self._has_size, sizes)) else "number"
+            origin = "name" if any(map(self._is_by_name, sizes)) else origin
             self.flows.passes += [
-                Pass(each, number, is_known, *self._place(node), is_by_name) for each in addresses
+                Pass(each, number, is_known, *self._place(node), origin) for each in addresses
             ]
+
+    def _is_size(self, types: list[Type], place: int) -> bool:
+        """Return whether a parameter is declared as `size_t`."""
+        if place >= len(types):
+            return False
+        return libclang.text(self._lib, self._lib.clang_getTypeSpelling(types[place])) == "size_t"
 
     def _pass_to_functions(
         self, arguments: list[Node], values: list[list[Address]], types: list[Type]
@@ -199,15 +208,9 @@ class CallWalker(FlowNumbers):
                     self._give(key, place, own[place], each, pointer)
 
     def _note_copy(self, node: Node, values: list[list[Address]]) -> None:
-        """Note a copy between two structs as a conversion of the source."""
-        if len(values) < 2:
-            return
-        place = self._place(node)
-        for targets, sources in (values[:2], values[1::-1]):
-            for target in targets:
-                if target.term.kind == "struct":
-                    others = (each for each in sources if each.term.kind != "member")
-                    self.flows.conversions += [Convert(each, target.term.name, *place) for each in others]
+        """Note a copy of bytes."""
+        pairs = [(target, source) for target in values[0] for source in values[1]] if len(values) > 1 else []
+        self.flows.copies += [Copy(*pair, *self._place(node)) for pair in pairs[:MOST_PAIRS]]
 
     def _convert_function(self, node: Node, function: Node) -> None:
         """Note the structs that the parameters of a function get under another type of it."""
@@ -227,6 +230,8 @@ class CallWalker(FlowNumbers):
         for number, type_ in enumerate(self._parameter_types(function)):
             given = Address(Slot("parameter", self._pointer_name(slot), number), 0)
             self._give(key, number, self._canonical(type_), given, function)
+        result = Slot("result", self._pointer_name(slot), 0)
+        self.flows.moves.append(Move(result, Address(Slot("result", key, 0), 0)))
 
     def _give(self, key: str, number: int, type_: Type, given: Address, at: Node) -> None:
         """Note that a parameter of a type gets an address of no type."""

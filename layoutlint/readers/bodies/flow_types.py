@@ -78,7 +78,15 @@ class FlowTypes:
             self._layouts.add(name)
             size = self._lib.clang_Type_getSizeOf(record)
             places = tuple(self._places_of_subject(record, 0, _DEEPEST_STRUCT))
-            self.flows.layouts.append(Layout(name, size, () if name == self._subject else places))
+            places = () if name == self._subject else places
+            self.flows.layouts.append(Layout(name, size, places, self._has_array(record)))
+
+    def _has_array(self, record: Type) -> bool:
+        """Return whether a member of a struct is an array of structs."""
+        parts = libclang.fields_of(self._lib, record)
+        types = [self._canonical(self._lib.clang_getCursorType(part)) for part in parts]
+        arrays = (type_ for type_ in types if type_.kind in syntax.ARRAYS)
+        return any(self._element(type_).kind == syntax.RECORD for type_ in arrays)
 
     def _places_of_subject(self, record: Type, start: int, depth: int) -> Iterator[int]:
         """Yield the offsets in bytes at which a struct embeds the searched one; of an array, the first."""
@@ -135,6 +143,18 @@ class FlowTypes:
             return Slot("variable", libclang.spelling(self._lib, declaration), 0)
         file, line = self._names.file(declaration)
         return Slot("variable", f"{libclang.spelling(self._lib, declaration)} {file}", line)
+
+    def _field_slot(self, declaration: Cursor) -> Slot | None:
+        """Return the slot that a field is in all objects; None for others. A union has one for all fields."""
+        field = self._facts.declared_field(declaration)
+        if field is None or not field[1]:
+            return None
+        parent = self._lib.clang_getCursorSemanticParent(declaration)
+        if parent.kind == libclang.UNION or not field[0]:
+            file, line = self._names.file(parent)
+            name = "" if parent.kind == libclang.UNION else field[1]
+            return Slot("field", f"{file}:{line}.{name}", 0)
+        return Slot("field", f"{field[0]}.{field[1]}", 0)
 
     def _words(self, slot: Slot) -> Term:
         return Term("words", slot.name, slot.number)

@@ -211,10 +211,7 @@ class FlowWalker(CallWalker):
     def _fill(self, node: Node, slot: Slot | None = None) -> list[Address]:
         """Walk a list of initial values; its elements are in a slot if it is for an array."""
         for placed in self._values.placements(node):
-            field = None if placed.field is None else self._facts.declared_field(placed.field)
-            own = slot if placed.field is None else None
-            if field is not None and field[1]:
-                own = Slot("field", f"{field[0]}.{field[1]}", 0)
+            own = slot if placed.field is None else self._field_slot(placed.field)
             self._move(own, placed.value, self._canonical(placed.type))
         for run in self._values.take_runs():
             self.flows.values.append(Values(run.first, run.last, *self._place(run.node)))
@@ -303,10 +300,8 @@ class FlowWalker(CallWalker):
     def _member(self, node: Node) -> list[Address]:
         for child in node.children:
             self._value(child)
-        field = self._facts.field(node)
-        if field is None or not field[1]:
-            return []
-        return self._pointer_terms(self._type(node), Slot("field", f"{field[0]}.{field[1]}", 0))
+        slot = self._field_slot(node.referenced)
+        return [] if slot is None else self._pointer_terms(self._type(node), slot)
 
     def _address_of(self, node: Node) -> list[Address]:
         """Return the address of an lvalue: of an object, and of the member of the struct that it is in."""
@@ -319,6 +314,9 @@ class FlowWalker(CallWalker):
             terms = [Address(Term("struct", f"{struct} *", 0), 0)]
         if node.kind == TEXT:
             return [Address(Term("words", "", 0), 0)]
+        if node.kind in (syntax.DECL_REF, syntax.MEMBER) and self._keeps_address(type_):
+            slot = self._slot(node)
+            terms += [] if slot is None else [Address(slot.address, 0)]
         if node.kind == syntax.SUBSCRIPT and len(node.children) == 2:
             base, index = self._base_and_index(node)
             number = self._number(index)
@@ -392,13 +390,24 @@ class FlowWalker(CallWalker):
         inner = self._value(node.children[0])
         if operator == syntax.DEREFERENCE:
             self._access(node, inner, self._type(node))
-            return []
+            return self._behind(inner, self._type(node))
         if operator in syntax.INCREMENTS:
             slot = self._slot(node.children[0])
             if slot is not None and self._keeps_address(self._type(node)):
                 self.flows.moves.append(Move(slot, Address(slot, None)))
             return [each.shift(None) for each in inner]
         return []
+
+    def _behind(self, addresses: list[Address], type_: Type) -> list[Address]:
+        """Return the addresses behind pointers to pointers."""
+        if not self._keeps_address(type_):
+            return []
+        slots = (
+            each.term.behind if isinstance(each.term, Slot) else each.term.slot
+            for each in addresses
+            if each.offset == 0
+        )
+        return [Address(slot, 0) for slot in slots if slot is not None]
 
     def _binary(self, node: Node) -> list[Address]:
         operator = node.binary_operator
@@ -430,7 +439,9 @@ class FlowWalker(CallWalker):
             self._compare(node, addresses, others, is_equality=False)
             return []
         if (member := self._member_of_offset(right)) is not None and operator == _ADD:
-            return [Address(Term("member", member, 0), 0) for each in addresses if each.offset == 0]
+            reached = [Address(Term("member", member, 0), 0)]
+            self._compare(node, [each for each in addresses if each.term.kind == "member"], reached, False)
+            return reached if any(each.offset == 0 for each in addresses) else []
         step = self._step(node, right, operator == syntax.SUBTRACT)
         slot = None if self._is_literal(self._numbers.resolve(right)) else self._number_slot(right)
         if slot is not None:
@@ -491,8 +502,8 @@ class FlowWalker(CallWalker):
         declaration = node.referenced
         if node.kind == syntax.DECL_REF and declaration.kind in (syntax.VARIABLE, syntax.PARAMETER):
             return self._variable_slot(declaration)
-        if node.kind == syntax.MEMBER and (field := self._facts.field(node)) is not None and field[1]:
-            return Slot("field", f"{field[0]}.{field[1]}", 0)
+        if node.kind == syntax.MEMBER:
+            return self._field_slot(declaration)
         if node.kind == syntax.SUBSCRIPT and len(node.children) == 2:
             self._value(node)
             return self._element_slot(self._base_and_index(node)[0])

@@ -29,8 +29,8 @@ _MOST_ROUNDS = 4
 _LARGEST = 1 << 25
 """The most bytes of a source that is searched for definitions."""
 _FACTS = (
-    "moves", "stores", "conversions", "accesses", "passes", "comparisons", "fills", "values", "symbols",
-    "calls", "assembly", "steps", "numbers", "layouts", "defined",
+    "moves", "stores", "copies", "conversions", "accesses", "passes", "comparisons", "fills", "values",
+    "symbols", "calls", "assembly", "steps", "numbers", "layouts", "defined",
 )  # fmt: skip
 """The lists of `Flows` that units fill."""
 _BYTES_EACH = 1 << 23

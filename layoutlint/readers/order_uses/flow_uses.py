@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple, Protocol, TypeVar
 
 from layoutlint.model.flows import (
@@ -31,6 +31,8 @@ _HARMLESS = frozenset((
     "memchr", "strlen", "strcmp", "fwrite", "fread", "read", "write", "send", "recv", "posix_memalign",
 ))  # fmt: skip
 """Functions of the C library that do nothing else with an address than what is searched for."""
+_DEEPEST = 4
+"""The most pointers to pointers."""
 _MOST_TAG = 3
 """The largest number in the low bits of a pointer, which marks it and leads to no member."""
 
@@ -47,7 +49,7 @@ class _Known(NamedTuple):
 def uses(flows: Flows, subject: Subject) -> Iterator[tuple[str, OrderUse | Cast]]:
     """Yield the file of each use, and the use, or a cast between the struct and another one."""
     solver = _Solver(flows, subject)
-    yield from _each(flows.conversions, solver.conversion_uses)
+    yield from _each(solver.conversions, solver.conversion_uses)
     yield from _each(flows.stores, solver.store_uses)
     yield from _each(flows.accesses, solver.access_uses)
     yield from _each(flows.passes, solver.pass_uses)
@@ -126,21 +128,49 @@ class _Solver:
         for _ in range(_MOST_ROUNDS):
             before = sum(map(len, self._values.values()))
             for move in flows.moves:
-                own = self._values.setdefault(move.slot, set())
-                if len(own) < _MOST_ADDRESSES:
-                    is_passed = move.slot.kind == "parameter"
-                    found = list(self._resolve(move.address))
-                    own |= {each._replace(is_passed=each.is_passed or is_passed) for each in found}
+                self._add(move.slot, move.address)
+            for store in flows.stores:
+                slots = {each.term.slot for each in self._resolve(store.target)}
+                for slot in slots - {None}:
+                    self._add(slot, store.address)
             if sum(map(len, self._values.values())) == before:
                 break
+
+        self.conversions = [*flows.conversions, *self._conversions_by_copies()]
+
+    def _conversions_by_copies(self) -> Iterator[Convert]:
+        """Yield copies as conversions: bytes of a struct become another one, or are copied to bytes."""
+        for copy in self._flows.copies:
+            for one, other in ((copy.target, copy.source), (copy.source, copy.target)):
+                if any(each.term.kind == "member" for each in self._resolve(other)):
+                    continue
+                structs = {each.term.name for each in self._resolve(one) if each.term.kind == "struct"}
+                for struct in sorted(structs):
+                    yield Convert(other, struct, copy.file, copy.line)
+
+    def _add(self, slot: Slot | None, address: Address) -> None:
+        """Add the addresses that a slot gets."""
+        own = set[_Known]() if slot is None else self._values.setdefault(slot, set())
+        if slot is not None and len(own) < _MOST_ADDRESSES:
+            is_passed = slot.kind == "parameter"
+            found = list(self._resolve(address))
+            own |= {each._replace(is_passed=each.is_passed or is_passed) for each in found}
 
     def _resolve(self, address: Address) -> Iterator[_Known]:
         if isinstance(address.term, Term):
             yield _Known(address.term, address.offset, False)
             return
-        for each in tuple(self._values.get(address.term, ())):
+        for each in tuple(self._kept(address.term, _DEEPEST)):
             is_known = each.offset is not None and address.offset is not None
             yield each._replace(offset=(each.offset or 0) + (address.offset or 0) if is_known else None)
+
+    def _kept(self, slot: Slot, depth: int) -> Iterator[_Known]:
+        """Yield the addresses in a slot, also in one that a pointer leads to."""
+        yield from self._values.get(slot, ())
+        pointer = slot.pointer if depth else None
+        for each in tuple(self._kept(pointer, depth - 1)) if pointer is not None else ():
+            if each.term.slot is not None and each.offset == 0:
+                yield from self._kept(each.term.slot, depth - 1)
 
     def _inner_addresses(self, known: _Known) -> Iterator[_Known]:
         """Yield the addresses in the struct that an address in one which embeds it is."""
@@ -177,10 +207,33 @@ class _Solver:
             elif not any(self._is_own(each.term) for each in known):
                 yield from self._uses_from_members(one, known)
                 if len(structs) == 1:
-                    yield Cast(next(iter(structs)), one.line, False)
+                    yield from self._uses_of_other(one, known)
         elif one.struct not in structs and len(structs) == 1:
             for each in known:
                 yield from self._uses_as(one, each)
+        if one.struct not in self._subject.names:
+            yield from self._uses_of_larger(one, known)
+
+    def _uses_of_larger(self, one: Convert, known: set[_Known]) -> Iterator[OrderUse]:
+        """Yield what it means that a member's address becomes a pointer to a struct with more bytes."""
+        layout = self._layouts.get(one.struct)
+        for each in known if layout is not None else ():
+            if each.term.kind == "member" and each.offset is not None and not each.is_passed:
+                access = Access(one.address, layout.size if layout else 0, one.file, one.line)
+                yield from self._use_beside(access, each.term.name, each.offset)
+
+    def _uses_of_other(self, one: Convert, known: set[_Known]) -> Iterator[OrderUse | Cast]:
+        """Yield what it means that the address of another struct becomes a pointer to the searched one."""
+        for each in known:
+            layout = self._layouts.get(each.term.name) if each.term.kind == "struct" else None
+            if each.term.kind != "struct":
+                continue
+            if layout is not None and layout.places and each.offset is not None:
+                if not layout.is_array and each.offset not in layout.places:
+                    text = f"a cast of `{each.term.name}` does not lead to the struct in it"
+                    yield OrderUse("struct-cast", one.file, one.line, text)
+            else:
+                yield Cast(each.term.name, one.line, False)
 
     def _uses_as(self, one: Convert, known: _Known) -> Iterator[OrderUse | Cast]:
         """Yield what it means that the address of a struct becomes a pointer to another one."""
@@ -233,7 +286,7 @@ class _Solver:
             if one.kind == "order":
                 text = "the addresses of members are compared or subtracted"
                 yield OrderUse("member-range", one.file, one.line, text, names, "offset")
-            elif own and 0 in places:
+            elif own:
                 yield self._first_use(one.file, one.line, "the address of the struct is that of")
 
     def assembly_uses(self, one: Assembly) -> Iterator[OrderUse]:
@@ -257,25 +310,33 @@ class _Solver:
 
     def words_uses(self) -> Iterator[tuple[str, OrderUse]]:
         """Yield the uses of bytes from elsewhere as the struct."""
-        converted: dict[Term, set[int | None]] = {}
-        for one in self._flows.conversions:
-            if one.struct in self._subject.names:
-                for each in self._resolve(one.address):
-                    if each.term.kind == "words":
-                        converted.setdefault(each.term, set()).add(each.offset)
-        if not converted:
-            return
+        starts: dict[Term, set[int | None]] = {}
+        others: dict[Term, list[Convert]] = {}
+        for one in self.conversions:
+            for each in self._resolve(one.address):
+                if each.term.kind == "words" and one.struct in self._subject.names:
+                    starts.setdefault(each.term, set()).add(each.offset)
+                elif each.term.kind == "words":
+                    others.setdefault(each.term, []).append(one)
+        for term in sorted(starts.keys() & others.keys()):
+            for one in others[term]:
+                text = f"the same bytes are read or written as `{one.struct}`, and as the struct"
+                yield one.file, OrderUse("struct-cast", one.file, one.line, text)
+        if starts:
+            yield from self._uses_of_words(starts)
+
+    def _uses_of_words(self, starts: Mapping[Term, set[int | None]]) -> Iterator[tuple[str, OrderUse]]:
+        """Yield what fills bytes that are read as the struct from some offsets on, or takes single ones."""
+        size = (self._subject.struct.bit_size or 0) // 8
         for fill in self._flows.fills:
-            terms = {each.term for each in self._resolve(fill.address)}
-            if terms & converted.keys():
+            if any(each.term in starts for each in self._resolve(fill.address)):
                 text = f"{fill.text}, which are read as the struct"
                 yield fill.file, OrderUse("raw-transfer", fill.file, fill.line, text)
-        size = (self._subject.struct.bit_size or 0) // 8
         for access in self._flows.accesses:
             for each in self._resolve(access.address) if access.size else ():
-                starts = converted.get(each.term, set())
+                places = starts.get(each.term, set())
                 if each.offset is not None and any(
-                    start is None or start <= each.offset < start + size for start in starts
+                    start is None or start <= each.offset < start + size for start in places
                 ):
                     text = "bytes or words are read or written by their place, and as the struct"
                     yield access.file, OrderUse("scalar-cast", access.file, access.line, text)
@@ -298,11 +359,13 @@ class _Solver:
         if not known and any(map(self._is_place, steps)):
             text = "a number of bytes leads from a member to the struct"
             yield OrderUse("offset-constant", one.file, one.line, text)
+        places = [each for each in known if each.term.kind != "slot"]
+        is_whole = all(each.term.kind == "member" and each.offset == 0 for each in places)
         for each in known:
             place = self._subject.member_at.get(each.term.name) if each.term.kind == "member" else None
             if place == 0 and each.offset == 0:
                 yield self._first_use(one.file, one.line, "a cast goes to the struct from its first member")
-            elif place is not None and self._is_place(each.offset):
+            elif place is not None and (self._is_place(each.offset) or is_whole):
                 text = "a number of bytes leads from a member to the struct"
                 yield OrderUse("offset-constant", one.file, one.line, text)
 
@@ -374,7 +437,10 @@ class _Solver:
         for each in set(self._resolve(one.address)):
             if each.offset is None or each.offset < 0:
                 continue
-            if self._is_own(each.term) and one.is_size and self._is_place(one.number + each.offset):
+            whole = (self._subject.struct.bit_size or 0) // 8
+            end = one.number + each.offset
+            is_part = 0 < end < whole or (end == whole and one.origin == "number")
+            if self._is_own(each.term) and one.is_size and is_part:
                 text = f"a call gets the address of the struct, and {one.number} bytes of it"
                 yield OrderUse("member-range", one.file, one.line, text)
             place = self._subject.member_at.get(each.term.name) if each.term.kind == "member" else None
@@ -383,15 +449,19 @@ class _Solver:
                 continue
             fields = self._subject.struct.fields
             end = fields[place].bit_offset + 8 * (each.offset + one.number)
-            if one.number <= size - each.offset or end > (self._subject.struct.bit_size or 0):
+            is_beyond = end > (self._subject.struct.bit_size or 0) and not one.is_size
+            if one.number <= size - each.offset or is_beyond or fields[place].is_flexible:
                 continue
             last = max(at for at in range(place, len(fields)) if fields[at].bit_offset < end)
-            if last > place:
+            if last > place or end > (self._subject.struct.bit_size or 0):
                 end_name = self._subject.members[last]
                 text = f"a call gets the address of `{each.term.name}` and a size that reaches `{end_name}`"
                 members = self._subject.range(place, last)
-                is_rest = one.is_by_name and last == len(fields) - 1
+                if last == place:
+                    yield OrderUse("member-range", one.file, one.line, text)
+                    continue
+                is_rest = one.origin == "name" and last == len(fields) - 1
                 yield OrderUse(
                     "member-range", one.file, one.line, text, members, "range",
-                    "end" if is_rest else "anywhere", any_order=one.is_by_name,
+                    "end" if is_rest else "anywhere", any_order=one.origin == "name",
                 )  # fmt: skip

@@ -209,9 +209,12 @@ def _search_text(path: str, raw: str, subject: Subject, expansions: Expansions) 
     codes = _expand_macros(code, raw, table, parts)
     for each in dict.fromkeys((code, *codes)):
         sized = list(memory.find(each, subject))
+        taken = list(_accesses(each, subject))
         uses.by_text += tuple(_addresses(each, subject, sized))
+        uses.by_text += tuple(use for use in taken if isinstance(use, Unresolved))
         parts += sized
-        parts += _accesses(each, subject)
+        parts += (use for use in taken if not isinstance(use, Unresolved))
+        parts += overlays.find(each, subject)
     for each in codes:
         parts += _initialiser_uses(each, subject)
         uses.containers += tuple(containers.find(each, subject.type_pattern, ""))
@@ -253,7 +256,6 @@ def _addresses(code: Code, subject: Subject, sized: Sequence[object]) -> Iterato
 def _accesses(code: Code, subject: Subject) -> Iterator[object]:
     """Yield the uses that take an object for another one."""
     yield from casts.find(code, subject)
-    yield from overlays.find(code, subject)
 
 
 def _macros(path: str, raw: str, code: Code, subject: Subject) -> tuple[Code, tuple[Macro, ...]]:

@@ -1,0 +1,33 @@
+"""No order is called safe that changes what a random program does."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.harness.tools import need
+from tests.suggestion import programs
+from tests.suggestion.random_programs import Maker
+
+MOST_REFUSED = 0.2
+"""The largest share of programs that do the same in all orders and are refused: most of them are wrong in other ways."""
+
+
+def judge(seed: int, folder) -> tuple[list[tuple[int, ...]], bool, bool]:
+    """The orders that are called safe and change a program; whether it depends on the order, and is refused."""
+    text, members = Maker(seed).program()
+    first, *others = programs.print_orders(text, "random", members, "gcc", folder / str(seed))
+    assert first.startswith("0 "), (seed, first)
+    found = programs.search(folder / f"{seed}s", programs.program_files(text, "random", members))
+    allowed = [programs.is_allowed(found, members, order) for order in programs.ORDERS]
+    changes = [other != first for other in others]
+    wrong = [order for order, *each in zip(programs.ORDERS, allowed, changes, strict=True) if all(each)]
+    return wrong, any(changes), not all(allowed)
+
+
+@pytest.mark.parametrize("seeds", [range(4), pytest.param(range(1000, 1200), marks=pytest.mark.exhaustive)], ids=["few", "many"])
+def test_random_programs(tmp_path, seeds):
+    need("gcc", "-c")
+    results = {seed: judge(seed, tmp_path) for seed in seeds}
+    assert {seed: wrong for seed, (wrong, *_) in results.items() if wrong} == {}
+    refused = [is_refused for _, depends, is_refused in results.values() if not depends]
+    assert sum(refused) <= max(1, MOST_REFUSED * len(refused))
