@@ -351,6 +351,23 @@ def test_other_configurations_are_named(tmp_path):
     assert not [note for note in document(tmp_path, RING)["notes"] if "configuration" in note]
 
 
+UNOPENED = [
+    # members, whether the result says that a part was not searched
+    ("char a;\n struct {\n  char x;\n  long y;\n  char z;\n };\n char b;", True),
+    ("char a;\n union {\n  char x;\n  long y;\n };\n char b;", False),
+    ("char a;\n struct {\n  long y;\n };\n char b;", False),
+    ("char a;\n struct {\n  char x;\n  long y;\n } in;\n char b;", False),
+]
+
+
+@pytest.mark.one_in(2)
+@pytest.mark.parametrize(("body", "is_named"), UNOPENED)
+def test_what_stays_as_it_is_in_the_smallest_struct(tmp_path, body, is_named):
+    notes = document(tmp_path, f"struct ring {{\n {body}\n}};\n", "--smallest", rules="")["notes"]
+    assert [note for note in notes if "of the 3 members in `{x}` were not searched" in note] == notes * is_named
+    assert bool(notes) == is_named
+
+
 def test_a_struct_without_a_name_that_moves_as_one_is_named(tmp_path):
     text = "struct ring {\n\tstruct {\n\t\tlong head;\n\t\tlong tail;\n\t\tlong spare[16];\n\t};\n\tlong end;\n};\n"
     result = suggest(tmp_path, text, "--width", "500")

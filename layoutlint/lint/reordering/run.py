@@ -21,8 +21,9 @@ from layoutlint.lint.reordering.patching import with_patch
 from layoutlint.model.record import replace
 from layoutlint.model.structs import Source as StructSource
 from layoutlint.model.structs import fields_in_braces
-from layoutlint.phrases import quantity
+from layoutlint.phrases import first_few, quantity
 from layoutlint.randstruct.c_abi import CannotLayOut
+from layoutlint.readers import order_uses
 from layoutlint.suggestion.arrangement import Arrangement
 from layoutlint.suggestion.common_order import CannotJoin, join
 from layoutlint.suggestion.result import Aimed, Refusal, Suggestion
@@ -50,7 +51,7 @@ def best_order(subjects: Sequence[Subject], label: str, request: Request) -> Sug
     result = search.best(request)
     if result.status == "infeasible" or (result.status == "unknown" and search.has_rules):
         result = _with_alternatives(search, result, request)
-    if result.status == "infeasible" and (note := _unopened_note(result)):
+    if note := _unopened_note(result, request):
         result = replace(result, notes=(*result.notes, note))
     if request.alternative and _NO_CHOICE in result.notes:
         result = replace(result, status="unknown", new=None, order=(), moves=(), aims=(), reason=_NO_CHOICE)
@@ -59,7 +60,26 @@ def best_order(subjects: Sequence[Subject], label: str, request: Request) -> Sug
     return with_patch(search.arranged, _without_claim(result))
 
 
-def _unopened_note(result: Suggestion) -> str:
+def _unopened_note(result: Suggestion, request: Request) -> str:
+    """Return what was not searched: orders inside structs without a name, which move as one.
+
+    If rules contradict one another, these structs are named only if the rules are about fields in them.
+    """
+    if result.status == "infeasible":
+        return _unopened_contradiction(result)
+    kept = [
+        (name, field)
+        for name, field in zip(order_uses.member_names(result.struct), result.struct.fields, strict=True)
+        if field.name is None and field.aggregate == "struct" and len(field.members) > 1
+    ]
+    if not kept or not (result.moves or request.aims[0] != "moves"):
+        return ""
+    names = first_few([f"`{name}`" for name, _ in kept])
+    members = sum(len(field.members) for _, field in kept)
+    return f"structs without a name move as one: orders of the {members} members in {names} were not searched"
+
+
+def _unopened_contradiction(result: Suggestion) -> str:
     """Return what was not searched of the fields that contradicting rules name: orders inside a member."""
     core = {rule.id for rule in result.core}
     places = [place for one in result.rules if one.rule.id in core for place in one.before.evidence]

@@ -390,7 +390,7 @@ class FlowWalker(CallWalker):
         inner = self._value(node.children[0])
         if operator == syntax.DEREFERENCE:
             self._access(node, inner, self._type(node))
-            return self._behind(inner, self._type(node))
+            return self._dereference(inner, self._type(node))
         if operator in syntax.INCREMENTS:
             slot = self._slot(node.children[0])
             if slot is not None and self._keeps_address(self._type(node)):
@@ -398,7 +398,7 @@ class FlowWalker(CallWalker):
             return [each.shift(None) for each in inner]
         return []
 
-    def _behind(self, addresses: list[Address], type_: Type) -> list[Address]:
+    def _dereference(self, addresses: list[Address], type_: Type) -> list[Address]:
         """Return the addresses behind pointers to pointers."""
         if not self._keeps_address(type_):
             return []

@@ -86,18 +86,24 @@ def _read_units(
 
 
 def _defining(paths: Iterable[str], flows: Flows, names: Sequence[str]) -> Iterator[str]:
-    """Yield the sources that seem to define functions without a body so far, or declare objects anew."""
+    """Yield the sources that seem to define functions without a body so far, or declare objects anew.
+
+    Also those with initial values for structs that embed the searched one.
+    """
     defined = {each.function for each in flows.defined}
     functions = {each.function for each in flows.calls if "@" not in each.function} - defined
     objects = {each.name for each in flows.symbols if each.struct in names and " " not in each.name}
     words = "|".join(map(re.escape, sorted(functions))) or "(?!)"
     variables = "|".join(map(re.escape, sorted(objects))) or "(?!)"
+    containers = {each.struct for each in flows.layouts if each.places and each.struct.isidentifier()}
+    structs = "|".join(map(re.escape, sorted(containers))) or "(?!)"
     pattern = re.compile(
         rf"^(?:[A-Za-z_][\w \t*]*[ \t*])?(?:{words})[ \t]*\([^;{{}}]*\{{"
-        rf"|^[ \t]*extern\b[^=]{{0,400}}?\b(?:{variables})\b".encode(),
+        rf"|^[ \t]*extern\b[^=]{{0,400}}?\b(?:{variables})\b"
+        rf"|\b(?:{structs})\b(?:[^;{{}}()=]*=|[^;{{}}()=]*\))\s*\{{".encode(),
         re.MULTILINE,
     )
-    for path in paths if functions or objects else ():
+    for path in paths if functions or objects or containers else ():
         with suppress(OSError):
             if pattern.search(files.read_all(path, _LARGEST)):
                 yield path

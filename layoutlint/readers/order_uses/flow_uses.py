@@ -160,17 +160,17 @@ class _Solver:
         if isinstance(address.term, Term):
             yield _Known(address.term, address.offset, False)
             return
-        for each in tuple(self._kept(address.term, _DEEPEST)):
+        for each in tuple(self._slot_addresses(address.term, _DEEPEST)):
             is_known = each.offset is not None and address.offset is not None
             yield each._replace(offset=(each.offset or 0) + (address.offset or 0) if is_known else None)
 
-    def _kept(self, slot: Slot, depth: int) -> Iterator[_Known]:
+    def _slot_addresses(self, slot: Slot, depth: int) -> Iterator[_Known]:
         """Yield the addresses in a slot, also in one that a pointer leads to."""
         yield from self._values.get(slot, ())
         pointer = slot.pointer if depth else None
-        for each in tuple(self._kept(pointer, depth - 1)) if pointer is not None else ():
+        for each in tuple(self._slot_addresses(pointer, depth - 1)) if pointer is not None else ():
             if each.term.slot is not None and each.offset == 0:
-                yield from self._kept(each.term.slot, depth - 1)
+                yield from self._slot_addresses(each.term.slot, depth - 1)
 
     def _inner_addresses(self, known: _Known) -> Iterator[_Known]:
         """Yield the addresses in the struct that an address in one which embeds it is."""
