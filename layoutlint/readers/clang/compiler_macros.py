@@ -38,6 +38,17 @@ def find_doubtful_mentions(
             yield from _mentions(doubt, names, file, text, places)
 
 
+def find_doubtful_macros(
+    lib: Any, unit: int, main: str, flags: Sequence[str], doubts: Sequence[Doubt]
+) -> frozenset[str]:
+    """Return all doubtful macros that can affect later text, apart from those in the words of attributes."""
+    texts = [*(_blank_comments(text) for _, text in _texts(lib, unit, main))]
+    texts.append("\n".join(flags).encode(errors="surrogateescape"))
+    patterns = {re.compile(rf"(?<!\w)(?:{doubt.names})(?!\w)".encode()) for doubt in doubts}
+    mentions = {mention[0] for pattern in patterns for text in texts for mention in pattern.finditer(text)}
+    return frozenset(mention.decode("ascii", "replace") for mention in mentions if not _is_local(mention))
+
+
 def _texts(lib: Any, unit: int, main: str) -> Iterator[tuple[int, bytes]]:
     """Yield the files of a unit, without those of the compiler and what it includes first (stdc-predef.h of
     glibc): these define macros of the implementation, and no layouts.
@@ -56,16 +67,25 @@ def _mentions(
 ) -> Iterator[Diagnostic]:
     if not names.search(text):
         return
-    code = _COMMENT.sub(lambda comment: b" " * len(comment[0]), text)
+    code = _blank_comments(text)
     is_reported = False
     for mention in names.finditer(code):
-        is_local = not mention[0].decode("ascii", "replace").isidentifier() or b"aligned" in mention[0]
+        is_local = _is_local(mention[0])
         if is_reported and not is_local:
             continue
         line = text.count(b"\n", 0, mention.start()) + 1
         message = f"{places.reported_name(file)}:{line}: {_message(doubt, mention[0])}"
         yield Diagnostic(file, mention.start(), line, message, not is_local, True)
         is_reported = is_reported or not is_local
+
+
+def _blank_comments(text: bytes) -> bytes:
+    return _COMMENT.sub(lambda comment: b" " * len(comment[0]), text)
+
+
+def _is_local(mention: bytes) -> bool:
+    """Return whether a mention affects no text but that around it."""
+    return not mention.decode("ascii", "replace").isidentifier() or b"aligned" in mention
 
 
 def _message(doubt: Doubt, name: bytes) -> str:

@@ -160,6 +160,8 @@ _FEATURES = (
     rf"{_PROCESSOR}|__(?:SSE\w*|SSSE3|AVX\w*|BMI2?|MMX\w*|F?XS[AR]\w*|\w*VNNI\w*"
     r"|GCC_HAVE_SYNC_COMPARE_AND_SWAP_\d+|\w+_MATH)__|__GCC_HAVE_SYNC_COMPARE_AND_SWAP_\d+|\b_SOFT_FLOAT"
 )
+FEATURE_MACROS = rf"(?!__BIGGEST_ALIGNMENT__|{_EVALUATION})(?:{_FEATURES})"
+"""Those of them that are 1 or not defined."""
 _ELSEWHERE = (
     r"__(?:ARM_\w+|AARCH64\w*|VFP\w*|thumb2?__|mips\w*|riscv\w*|PPC\w*|POWER\d\w*|ALTIVEC__|VSX__|VEC\w*"
     r"|s390\w*|HTM__|VX__|ARCH__|loongarch\w*|sparc\w*|VIS\w*|FP_FAST\w*|TM_FENCE__|RSQRTE\w*|RECIP\w*"

@@ -24,6 +24,7 @@ from layoutlint.readers.clang import (
     flags,
     libclang,
     lookups,
+    macro_variants,
 )
 from layoutlint.readers.clang.annotation_tags import Annotations, mentions_annotations
 from layoutlint.readers.clang.definitions import Definitions
@@ -114,6 +115,8 @@ class ParsedUnit(Record, frozen=True):
     """All its variables outside of functions, without their members, if arrays were requested."""
     warnings: frozenset[str] = frozenset()
     """Those of its errors that do not stop a compiler."""
+    doubtful_macros: frozenset[str] = frozenset()
+    """The macros in its text of which it is not known whether the compiler defines them."""
 
     def place_of(self, error: str) -> Source | None:
         """Return the place of one of its errors; None for an error of the command line."""
@@ -135,8 +138,15 @@ def read(
     if unit.text is None:
         refuse_endless(unit)
     lib = libclang.library()
-    with parse_unit(lib, unit, printed, libclang.PREFERRED_OPTIONS) as handle:
-        return read_handle(lib, handle, unit, wanted, looks_for_hidden, printed)
+
+    def read_variant(variant: Unit) -> ParsedUnit:
+        with parse_unit(lib, variant, printed, libclang.PREFERRED_OPTIONS) as handle:
+            return read_handle(lib, handle, variant, wanted, looks_for_hidden, printed)
+
+    parsed = read_variant(unit)
+    if not macro_variants.are_features(parsed.doubtful_macros):
+        return parsed
+    return macro_variants.settle(parsed, read_variant)
 
 
 def read_handle(
@@ -160,10 +170,11 @@ def read_handle(
     errors = diagnostics.read_diagnostics(lib, handle, places, remedies)
     scope = Scope(lib, handle, unit, places)
     _refuse_cplusplus(unit, scope.main, errors)
-    found_diagnostics = (
-        *errors,
-        *compiler_macros.find_doubtful_mentions(lib, handle, unit.main, unit.flags, unit.doubts, places),
-    )
+    compiled = lib, handle, unit.main, unit.flags, unit.doubts
+    doubts = tuple(compiler_macros.find_doubtful_mentions(*compiled, places))
+    has_global = any(each.is_global for each in doubts)
+    doubtful_macros = compiler_macros.find_doubtful_macros(*compiled) if has_global else frozenset[str]()
+    found_diagnostics = (*errors, *doubts)
     if not wanted.annotated:
         is_annotated = False
     elif preamble is None:
@@ -196,7 +207,7 @@ def read_handle(
     lost = (*beforehand, *_without_consequences(lost, errors_in_order, cause)) if wanted.annotated else lost
     return ParsedUnit(
         unit, target, structs, errors_in_order, blamed, declared, lost, names, hidden_tuple, cause,
-        arrays, externs, variables, warnings,
+        arrays, externs, variables, warnings, doubtful_macros,
     )  # fmt: skip
 
 
