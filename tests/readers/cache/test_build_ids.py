@@ -164,6 +164,16 @@ def test_other_sections_are_another_file(folder):
     assert look(folder, "less.so")[0] == (0, 1)
 
 
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("options", [(), ("--by-build-id",)])
+def test_workers_share_the_cache(folder, options):
+    """Each of two workers finds what the other one read, by file state too."""
+    names = ["one.so", *(link(folder / f"{number}.so", 8 * number, build_id=f"{number:040x}").name for number in range(2, 6))]
+    workers = ("--workers", "2")
+    assert look(folder, *names, options=(*options, *workers))[0] == (0, 5)
+    assert look(folder, *reversed(names), options=(*options, *workers))[0] == (5, 0)
+
+
 @pytest.mark.parametrize("wanted", [Wanted(names=frozenset(("ring",)), with_uses=True), Wanted(everything=True), Wanted(patterns=("u*",))])
 def test_the_reading_is_that_of_the_file(folder, monkeypatch, wanted):
     monkeypatch.setattr("layoutlint.readers.cache.keys._YOUNG", 0)
