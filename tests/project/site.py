@@ -9,18 +9,20 @@ import re
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
 
 from layoutlint import __version__
-from layoutlint.comparison.history import History, trace_struct
+from layoutlint.comparison.history import FieldRow, History, trace_struct
 from layoutlint.intent.toml import rule_file
-from layoutlint.judgement.rule import Pack, Rule
+from layoutlint.judgement.finding import Finding
+from layoutlint.judgement.rule import Pack, Rule, paths_of
 from layoutlint.lint import sides
 from layoutlint.lint.options import Options
+from layoutlint.model.paths import overlap
 from layoutlint.reports import HISTORY_FORMATS
-from layoutlint.reports.history import phrases
+from layoutlint.reports.history import phrases, rows
 
 TREE = Path(__file__).resolve().parents[2]
 COPIED = ("README.md", "CHANGELOG.md", "SECURITY.md", "LICENSE", "action.yml", "docs", "rules", "fixtures")
@@ -101,17 +103,17 @@ def kernel_packs() -> tuple[Pack, ...]:
 
 def write_rules(folder: Path) -> None:
     """Write a page for each shipped rule for Linux, and their index."""
-    rows, names = [], []
+    table, names = [], []
     for pack in kernel_packs():
         for rule in pack.rules:
             history = trace(rule.struct)
             (folder / f"{rule.struct}.svg").write_text(HISTORY_FORMATS["svg"](history))
             (folder / f"{rule.id}.md").write_text("\n".join(rule_page(rule, pack, history)))
-            rows.append(f"| [{rule.id}]({rule.id}.md) | {rule.kind.name} | `{rule.struct}` | {rule.severity.value} |")
+            table.append(f"| [{rule.id}]({rule.id}.md) | {rule.kind.name} | `{rule.struct}` | {rule.severity.value} |")
             names.append(rule.id)
     head = ["# Shipped rules for Linux", "", "| rule | kind | struct | severity |", "|---|---|---|---|"]
     listed = toctree("", names).replace(":caption: \n", "")
-    (folder / "index.md").write_text("\n".join([*head, *rows, "", listed]))
+    (folder / "index.md").write_text("\n".join([*head, *table, "", listed]))
 
 
 def rule_page(rule: Rule, pack: Pack, history: History) -> Iterator[str]:
@@ -129,14 +131,23 @@ def rule_page(rule: Rule, pack: Pack, history: History) -> Iterator[str]:
 
 
 def version_table(rule: Rule, history: History) -> Iterator[str]:
-    """Yield a table with a column for each kernel: size and verdict."""
+    """Yield a table with a column for each kernel: size, the offsets of the rule's fields, and the verdict."""
     labels = phrases.labels(history)
     yield f"| Debian's cloud kernel, x86_64 | {' | '.join(labels)} |"
     yield "|---" * (len(labels) + 1) + "|"
     sizes = ("-" if build.struct is None else str((build.struct.bit_size or 0) // 8) for build in history.builds)
     yield f"| bytes | {' | '.join(sizes)} |"
     findings = next((row.findings for row in history.rules if row.rule.id == rule.id), (None,) * len(labels))
+    for row in rows.field_rows(rule_fields(rule, history, findings), history.builds):
+        yield f"| offset of {row.name} | {' | '.join(row.cells)} |"
     yield f"| verdict | {' | '.join(map(phrases.outcome, findings))} |"
+
+
+def rule_fields(rule: Rule, history: History, findings: Iterable[Finding | None]) -> list[FieldRow]:
+    """Return the fields that a rule names, or its findings are about."""
+    evidence = (place.path for finding in findings if finding is not None for place in finding.verdict.evidence)
+    names = {*paths_of(rule.kind), *evidence}
+    return [row for row in history.fields if any(overlap(row.path, name) for name in names)]
 
 
 def escape(text: str) -> str:

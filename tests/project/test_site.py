@@ -49,5 +49,6 @@ def test_each_rule_has_a_page(built):
     assert [name for name, page in pages.items() if "verdict" not in page] == []
     text = re.sub(r"<[^>]*>", " ", pages["address-space-i-mmap-apart-from-rwsem"])
     assert re.search(r"verdict\s+at-risk 7/8\s+kept\s+at-risk 2/8", text)
+    assert re.search(r"offset of\s+i_mmap\s+\d+\s+\d+\s+64\s+offset of\s+i_mmap_rwsem\s+\d+\s+\d+\s+120\s+verdict", text)
     fixed = re.sub(r"<[^>]*>", " ", (built / "shipped" / "fixed.html").read_text())
     assert re.search(r"rwsem-count-next-to-owner\s+broken\s+kept", fixed)
