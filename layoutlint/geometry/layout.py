@@ -357,6 +357,12 @@ def cached_layout(struct: Struct) -> Layout:
     return layout
 
 
+def forget() -> None:
+    """Forget the layouts that are kept, and what is kept of their structs."""
+    _layout_cache.clear()
+    possible_alignments.forget()
+
+
 def named_members(
     fields: tuple[Field, ...], prefix: str, base: int, is_union: bool, is_last: bool = True
 ) -> Iterator[Place]:

@@ -103,6 +103,11 @@ def possible(
     return cached[2]
 
 
+def forget() -> None:
+    """Forget all results, and the structs that they are of: a process that lives long reads them again."""
+    _cache.clear()
+
+
 def _find_possible(
     fields: tuple[Field, ...],
     bit_size: int,

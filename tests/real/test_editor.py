@@ -17,6 +17,7 @@ from lsprotocol.types import (
 
 from layoutlint.readers.clang.kernel import tree
 from tests.bench import edits
+from tests.command.test_lsp_limits import kilobytes, workers
 from tests.harness.editor import Editor
 
 pytestmark = pytest.mark.real
@@ -44,6 +45,22 @@ def test_views_within_100_ms(kernel):
             assert editor.wait(ask(editor.client, TextDocumentIdentifier(name), line))
             times.append(monotonic() - began)
         assert min(times) < 0.1, (question, times)
+    assert editor.end() == (0, "")
+
+
+def test_memory_is_bounded_over_edits_of_a_large_header(kernel):
+    """What was kept of the structs of one judgement took 0.4 MB for each edit."""
+    build = tree.find(str(kernel("newest-headers")))
+    header = Path(f"{build.source}/include/linux/fs.h")
+    text = header.read_text()
+    editor = Editor("--", f"O={build.build}", cwd=Path(build.build), options={"delay": 0})
+    name = editor.open(header, text)
+    memory = []
+    for number in range(80):
+        editor.rejudge(name, text.replace("struct address_space {", f"struct address_space {{\n\tlong x{number};"))
+        if number % 40 == 39:
+            memory.append([kilobytes(process) for process in (editor.pid(), *workers(editor.pid()))])
+    assert all(last < first + 5_000 for first, last in zip(*memory, strict=True)), memory
     assert editor.end() == (0, "")
 
 

@@ -28,6 +28,7 @@ from layoutlint.commands.language_server.requests import (
     Suggested,
 )
 from layoutlint.errors import LayoutlintError, Mistake, ReadError, RuleFileError, missing_library
+from layoutlint.geometry import layout
 
 if TYPE_CHECKING:
     from layoutlint.judgement.finding import Report
@@ -88,6 +89,7 @@ def _write_frame(stream: BinaryIO, response: Response) -> None:
 def answer(request: Request) -> Response:
     """Return the response to a request; errors are Failures."""
     accesses.begin_run()
+    layout.forget()
     try:
         if isinstance(request, Judge):
             return _judge(request)[0]
