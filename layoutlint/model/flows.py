@@ -127,11 +127,14 @@ class Pass(NamedTuple):
 
 
 class Comparison(NamedTuple):
-    """Two addresses are compared or subtracted, or the bytes at them are compared for their order."""
+    """Two addresses are compared or subtracted, or the bytes at them are compared for their order.
+
+    For a sum, the right one is the member whose offset is added to the left one.
+    """
 
     left: Address
     right: Address
-    kind: Literal["equality", "order", "bytes"]
+    kind: Literal["equality", "order", "bytes", "sum"]
     file: str
     line: int
 

@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+import subprocess
+from pathlib import Path
+
 import pytest
 
+from layoutlint import api
+from layoutlint.model.reading import ReadOptions
+from layoutlint.readers.bodies import flows
+from layoutlint.readers.order_uses import find_order_uses, sources_that_name
 from tests.harness.tools import need
 from tests.suggestion import programs
 from tests.suggestion.constructs import CONSTRUCTS, STRUCTS, Construct
@@ -71,3 +78,18 @@ def test_compilers_agree_with_the_table(tmp_path, construct):
                 assert not (changes and programs.is_allowed(found, members, order)), order
     if construct.harmless:
         assert not any(differences(construct, construct.harmless, tmp_path))
+
+
+def test_idioms_forbid_no_order():
+    """What programs do every day: lists, threads, sockets, epoll, tables of options, sorting."""
+    folder = Path(__file__).parent
+    need("gcc", "-c")
+    made = subprocess.run(["gcc", "-fsyntax-only", "conn.c"], cwd=folder, capture_output=True, text=True, check=False)
+    if made.returncode:
+        pytest.skip(f"the headers of this system lack something: {made.stderr[:200]}")
+    paths = [str(folder / name) for name in ("conn.c", "conn.h")]
+    struct = next(layout.struct for layout in api.read(paths[0]) if layout.struct.name == "conn")
+    own, names, others = sources_that_name(struct, paths)
+    found = find_order_uses(struct, paths, flows=flows.read(own, names, ReadOptions(cache=False, jobs=1), others))
+    assert [use for use in found.uses if not use.is_note and use.kind != "zero-initialiser"] == []  # { 0 } fits nearly all
+    assert not any("given" in each for each in found.not_looked_at)

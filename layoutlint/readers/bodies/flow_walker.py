@@ -439,9 +439,10 @@ class FlowWalker(CallWalker):
             self._compare(node, addresses, others, is_equality=False)
             return []
         if (member := self._member_of_offset(right)) is not None and operator == _ADD:
-            reached = [Address(Term("member", member, 0), 0)]
-            self._compare(node, [each for each in addresses if each.term.kind == "member"], reached, False)
-            return reached if any(each.offset == 0 for each in addresses) else []
+            reached = Address(Term("member", member, 0), 0)
+            sums = [Comparison(each, reached, "sum", *self._place(node)) for each in addresses]
+            self.flows.comparisons += sums
+            return [reached] if any(each.offset == 0 for each in addresses) else []
         step = self._step(node, right, operator == syntax.SUBTRACT)
         slot = None if self._is_literal(self._numbers.resolve(right)) else self._number_slot(right)
         if slot is not None:

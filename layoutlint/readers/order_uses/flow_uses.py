@@ -261,6 +261,9 @@ class _Solver:
 
     def comparison_uses(self, one: Comparison) -> Iterator[OrderUse]:
         """Yield the comparisons whose results the places of members decide."""
+        if one.kind == "sum":
+            yield from self._uses_of_sum(one)
+            return
         pairs = [(a, b) for a in set(self._resolve(one.left)) for b in set(self._resolve(one.right))]
         for pair in pairs:
             terms = [each.term for each in pair]
@@ -288,6 +291,20 @@ class _Solver:
                 yield OrderUse("member-range", one.file, one.line, text, names, "offset")
             elif own:
                 yield self._first_use(one.file, one.line, "the address of the struct is that of")
+
+    def _uses_of_sum(self, one: Comparison) -> Iterator[OrderUse]:
+        """Yield what it means that a member's offset is added to what is no address of the struct."""
+        known = [each for each in self._resolve(one.left) if each.term.kind != "slot"]
+        bases = [inner for each in known for inner in self._inner_addresses(each) if inner.offset == 0]
+        is_known = all(each.term.kind == "member" or self._is_container(each.term) for each in known)
+        if known and is_known and not bases:
+            text = "the offset of a member is added to an address that is not the struct's"
+            yield OrderUse("offset-constant", one.file, one.line, text)
+
+    def _is_container(self, term: Term) -> bool:
+        """Return whether a term is the address of a struct that embeds the searched one."""
+        layout = self._layouts.get(term.name) if term.kind == "struct" else None
+        return layout is not None and bool(layout.places)
 
     def assembly_uses(self, one: Assembly) -> Iterator[OrderUse]:
         """Yield the assembly that gets the address of an object."""
