@@ -48,6 +48,11 @@ class Term(NamedTuple):
     number: int = 0
 
     @property
+    def is_allocated(self) -> bool:
+        """Whether it is memory that a call allocates."""
+        return " at " in self.name
+
+    @property
     def slot(self) -> Slot | None:
         """The slot whose address this is; None for others."""
         kind, _, name = self.name.partition("|")

@@ -135,8 +135,9 @@ class Numbers:
             return
         operator = self._operator(condition)
         if operator == _LOGICAL_AND:
-            for child in condition.children:
-                yield from self._bounds(child, first)
+            bounds = [list(self._bounds(child, first)) for child in condition.children]
+            if all(bounds):  # another condition can end the loop sooner
+                yield from (each for own in bounds for each in own)
             return
         left, right = condition.children
         limit = self.constant(right)

@@ -136,7 +136,8 @@ class _Solver:
             if sum(map(len, self._values.values())) == before:
                 break
 
-        self.conversions = [*flows.conversions, *self._conversions_by_copies()]
+        self._by_copies = list(self._conversions_by_copies())
+        self.conversions = [*flows.conversions, *self._by_copies]
 
     def _conversions_by_copies(self) -> Iterator[Convert]:
         """Yield copies as conversions: bytes of a struct become another one, or are copied to bytes."""
@@ -153,7 +154,11 @@ class _Solver:
         own = set[_Known]() if slot is None else self._values.setdefault(slot, set())
         if slot is not None and len(own) < _MOST_ADDRESSES:
             is_passed = slot.kind == "parameter"
-            found = list(self._resolve(address))
+            found = [
+                each
+                for each in self._resolve(address)
+                if slot.kind != "result" or each.term.kind != "words" or not each.term.is_allocated
+            ]  # what allocates for several callers returns other memory to each
             own |= {each._replace(is_passed=each.is_passed or is_passed) for each in found}
 
     def _resolve(self, address: Address) -> Iterator[_Known]:
@@ -217,8 +222,10 @@ class _Solver:
     def _uses_of_larger(self, one: Convert, known: set[_Known]) -> Iterator[OrderUse]:
         """Yield what it means that a member's address becomes a pointer to a struct with more bytes."""
         layout = self._layouts.get(one.struct)
+        is_member = all(each.term.kind in ("member", "slot") for each in known)
         for each in known if layout is not None else ():
-            if each.term.kind == "member" and each.offset is not None and not each.is_passed:
+            is_sure = is_member or not each.is_passed
+            if each.term.kind == "member" and each.offset is not None and is_sure:
                 access = Access(one.address, layout.size if layout else 0, one.file, one.line)
                 yield from self._use_beside(access, each.term.name, each.offset)
 
@@ -327,13 +334,15 @@ class _Solver:
 
     def words_uses(self) -> Iterator[tuple[str, OrderUse]]:
         """Yield the uses of bytes from elsewhere as the struct."""
-        starts: dict[Term, set[int | None]] = {}
+        starts: dict[Term, set[int]] = {}
         others: dict[Term, list[Convert]] = {}
         for one in self.conversions:
-            for each in self._resolve(one.address):
-                if each.term.kind == "words" and one.struct in self._subject.names:
+            for each in self._resolve(one.address) if one.struct in self._subject.names else ():
+                if each.term.kind == "words" and each.offset is not None:
                     starts.setdefault(each.term, set()).add(each.offset)
-                elif each.term.kind == "words":
+        for one in self._by_copies:
+            for each in self._resolve(one.address) if one.struct not in self._subject.names else ():
+                if each.term.kind == "words" and each.offset in starts.get(each.term, ()):
                     others.setdefault(each.term, []).append(one)
         for term in sorted(starts.keys() & others.keys()):
             for one in others[term]:
@@ -342,18 +351,19 @@ class _Solver:
         if starts:
             yield from self._uses_of_words(starts)
 
-    def _uses_of_words(self, starts: Mapping[Term, set[int | None]]) -> Iterator[tuple[str, OrderUse]]:
+    def _uses_of_words(self, starts: Mapping[Term, set[int]]) -> Iterator[tuple[str, OrderUse]]:
         """Yield what fills bytes that are read as the struct from some offsets on, or takes single ones."""
         size = (self._subject.struct.bit_size or 0) // 8
         for fill in self._flows.fills:
-            if any(each.term in starts for each in self._resolve(fill.address)):
+            filled = list(self._resolve(fill.address))
+            if any(each.term in starts and each.offset is not None for each in filled):
                 text = f"{fill.text}, which are read as the struct"
                 yield fill.file, OrderUse("raw-transfer", fill.file, fill.line, text)
         for access in self._flows.accesses:
             for each in self._resolve(access.address) if access.size else ():
                 places = starts.get(each.term, set())
                 if each.offset is not None and any(
-                    start is None or start <= each.offset < start + size for start in places
+                    start <= each.offset < start + size for start in places
                 ):
                     text = "bytes or words are read or written by their place, and as the struct"
                     yield access.file, OrderUse("scalar-cast", access.file, access.line, text)
@@ -474,7 +484,7 @@ class _Solver:
                 end_name = self._subject.members[last]
                 text = f"a call gets the address of `{each.term.name}` and a size that reaches `{end_name}`"
                 members = self._subject.range(place, last)
-                if last == place:
+                if end > (self._subject.struct.bit_size or 0):
                     yield OrderUse("member-range", one.file, one.line, text)
                     continue
                 is_rest = one.origin == "name" and last == len(fields) - 1
