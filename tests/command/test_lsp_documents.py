@@ -150,6 +150,7 @@ def test_a_rule_file_that_is_gone(editor: Editor, tmp_path: Path):
     editor.close(name)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "utf-32"])
 def test_columns_behind_characters_of_all_sizes(folder: Path, encoding: str):
     """Of a diagnostic, a hint and the place of a suppression, in the units of the client; and a hover back from there."""

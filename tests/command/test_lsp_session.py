@@ -67,6 +67,7 @@ def edit(folder: Path, seconds: float, interval: float, count: int) -> tuple[Wor
     return worker, published, early, times[-1] - times[0]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("seconds", [0.02, 0.15, 0.3])
 def test_a_result_is_published_after_the_pause_and_at_most_once(tmp_path: Path, seconds: float):
     worker, published, _, _ = edit(tmp_path, seconds, 0, 1)
@@ -75,6 +76,7 @@ def test_a_result_is_published_after_the_pause_and_at_most_once(tmp_path: Path, 
     assert DELAY - 0.01 < wait < DELAY + 0.15
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("interval", [DELAY / 8, DELAY / 3])
 def test_who_types_pays_for_one_letter_at_most(tmp_path: Path, interval: float):
     """After a judgement that was for nothing, the next one waits for a longer pause."""
@@ -84,6 +86,7 @@ def test_who_types_pays_for_one_letter_at_most(tmp_path: Path, interval: float):
     assert worker.texts[-1] == "10"
 
 
+@pytest.mark.exhaustive
 def test_slow_typing_costs_at_most_one_judgement_at_once(tmp_path: Path):
     """A judgement that takes longer than the time between letters is not begun for each of them."""
     worker, published, early, took = edit(tmp_path, 0.3, DELAY * 0.75, 6)
