@@ -215,6 +215,25 @@ def test_a_store_that_is_a_file_is_refused(folder):
 
 
 @pytest.mark.exhaustive
+@pytest.mark.parametrize("blocks", [1, 4, 8])
+def test_a_full_disk_ends_a_run_with_whole_files_only(folder, blocks):
+    """As files that may not be larger do; the next run does what is missing."""
+    words = [sys.executable, "-m", "layoutlint", "survey", "near", "far", "--store", "store", "--rules", "rules.toml", "--workers", "1"]
+    environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT), **WITHOUT_CACHE}
+    limit = ["sh", "-c", f'ulimit -f {blocks} && exec "$@"', "sh"]
+    done = subprocess.run([*limit, *words], cwd=folder, env=environment, capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "cannot write store/" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not list((folder / "store").rglob(".new-*"))
+    for path in (folder / "store").rglob("*.parquet"):
+        parquet.read_table(path)
+    assert survey(folder, "near", "far")[1]["outcomes"]["complete"] == 2
+    survey(folder, "near", "far", store="whole")
+    assert dataset(folder / "store") == dataset(folder / "whole")
+
+
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("table", [RUNS, DIGESTS])
 def test_a_damaged_file_of_a_store_is_named_and_can_be_removed(folder, table):
     os.utime(folder / "near", (1, 1))
