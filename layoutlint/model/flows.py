@@ -185,6 +185,26 @@ class Step(NamedTuple):
     line: int
 
 
+class Count(NamedTuple):
+    """A loop takes as many scalars behind a pointer as a parameter says."""
+
+    address: Address
+    parameter: Slot
+    size: int
+    """Of a scalar, in bytes."""
+
+
+class Given(NamedTuple):
+    """A call gives a member's address to a parameter, and a number to another one."""
+
+    pointer: Slot
+    parameter: Slot
+    address: Address
+    number: int
+    file: str
+    line: int
+
+
 class Layout(NamedTuple):
     """The size of a struct, and where it embeds the searched one, in bytes."""
 
@@ -239,6 +259,8 @@ class Flows(Record):
     steps: list[Step] = field(default_factory=list)
     numbers: list[Move] = field(default_factory=list)
     """The numbers that slots for integers get: offsets by name, and others."""
+    counts: list[Count] = field(default_factory=list)
+    given: list[Given] = field(default_factory=list)
     layouts: list[Layout] = field(default_factory=list)
     defined: list[Defined] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)

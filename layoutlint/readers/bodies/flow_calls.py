@@ -14,6 +14,7 @@ from layoutlint.model.flows import (
     Convert,
     Copy,
     Fill,
+    Given,
     Move,
     Pass,
     Slot,
@@ -87,6 +88,8 @@ class CallWalker(FlowNumbers):
         values = [self._array_address(argument) for argument in arguments]
         for position, addresses in enumerate(values):
             self._pass(node, Slot("parameter", name, position), addresses, types, target)
+        if target is not None and self._has_body(target):
+            self._give_members(node, name, values)
         self._pass_to_functions(arguments, values, types)
         self._known_call(node, name, arguments, values)
         if name.removeprefix("__builtin_") in _MAKES:
@@ -94,6 +97,20 @@ class CallWalker(FlowNumbers):
         if not name and not self._struct_of(node):
             return []
         return self._pointer_terms(self._type(node), Slot("result", name, 0))
+
+    def _give_members(self, node: Node, name: str, values: list[list[Address]]) -> None:
+        """Note the addresses of members that a call gives with a number."""
+        members = [
+            (Slot("parameter", name, position), each)
+            for position, addresses in enumerate(values)
+            for each in addresses
+            if isinstance(each.term, Slot) or each.term.kind == "member"
+        ]
+        for position, argument in enumerate(node.children[1:]) if members else ():
+            if self._type(argument).kind in INTEGERS and (number := self._number(argument)) is not None:
+                count = Slot("parameter", name, position)
+                place = self._place(node)
+                self.flows.given += [Given(slot, count, each, number, *place) for slot, each in members]
 
     def _name_of_callee(self, callee: Node, target: Node | None) -> str:
         """Return the name of the function that is called, or of those in a variable; empty for others."""

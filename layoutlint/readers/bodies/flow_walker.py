@@ -15,6 +15,7 @@ from layoutlint.model.flows import (
     Address,
     Comparison,
     Convert,
+    Count,
     Defined,
     Fill,
     Move,
@@ -370,8 +371,14 @@ class FlowWalker(CallWalker):
         number = self._numbers.largest(index)
         self._value(index)
         type_ = self._type(node)
-        step = None if number is None else number * self._lib.clang_Type_getSizeOf(type_)
-        self._access(node, [each.shift(step) for each in self._array_address(base)], type_)
+        size = self._lib.clang_Type_getSizeOf(type_)
+        step = None if number is None else number * size
+        addresses = self._array_address(base)
+        limit = self._numbers.limit(index) if number is None else None
+        if limit is not None:
+            parameter = self._variable_slot(limit.referenced)
+            self.flows.counts += [Count(each, parameter, size) for each in addresses]
+        self._access(node, [each.shift(step) for each in addresses], type_)
         slot = self._element_slot(base)
         return [] if slot is None else self._pointer_terms(type_, slot)
 

@@ -30,6 +30,9 @@ class Numbers:
         self._changed: set[int] = set()
         self._largest: dict[int, int] = {}
         """The largest values that loops give to their variables."""
+        self._limits: dict[int, Node] = {}
+        """The parameters that variables of loops stay below."""
+        self._limits_around: list[dict[int, Node]] = []
         self._scan(body)
 
     def _scan(self, body: Node) -> None:
@@ -99,11 +102,17 @@ class Numbers:
             return None
         return left + right if self._operator(node) == _ADD else left - right
 
+    def limit(self, node: Node) -> Node | None:
+        """Return the parameter that an index stays below in the loops around it; None without one."""
+        variable = self._variable(node)
+        return None if variable is None else self._limits.get(variable)
+
     # -- loops
 
     def enter(self, statement: Node) -> dict[int, int]:
         """Note the bounds in a loop or behind a condition; return those around it for `leave`."""
         around = dict(self._largest)
+        self._limits_around.append(dict(self._limits))
         is_loop = statement.kind in (syntax.FOR, syntax.WHILE)
         first = self._first_values(statement) if is_loop else {}
         for condition in statement.children[:-1] if is_loop else statement.children[:1]:
@@ -111,11 +120,29 @@ class Numbers:
                 known = self._largest.get(variable, _MOST)
                 if is_loop or variable in self._largest:
                     self._largest[variable] = min(known, bound)
+            self._note_limit(condition, is_loop)
         return around
+
+    def _note_limit(self, condition: Node, is_loop: bool) -> None:
+        """Note the parameter below which a condition keeps a variable; any other one ends what is known."""
+        while condition.kind in _LAYERS and len(condition.children) == 1:
+            condition = condition.children[0]
+        if condition.kind != syntax.BINARY or len(condition.children) != 2:
+            return
+        left, right = condition.children
+        variable, limit = self._variable(left), self._variable(right)
+        if variable is not None and not is_loop:
+            self._limits.pop(variable, None)
+        elif variable is not None and limit is not None and limit not in self._changed:
+            while right.kind in _LAYERS and len(right.children) == 1:
+                right = right.children[0]
+            if right.referenced_kind == syntax.PARAMETER and self._operator(condition) == _LESS:
+                self._limits[variable] = right
 
     def leave(self, around: dict[int, int]) -> None:
         """Go back to the bounds around a loop."""
         self._largest = around
+        self._limits = self._limits_around.pop()
 
     def _first_values(self, loop: Node) -> dict[int, int]:
         """Return the numbers that the head of a loop gives to variables."""

@@ -12,6 +12,7 @@ from layoutlint.model.flows import (
     Comparison,
     Convert,
     Flows,
+    Given,
     Pass,
     Slot,
     Store,
@@ -55,6 +56,7 @@ def uses(flows: Flows, subject: Subject) -> Iterator[tuple[str, OrderUse | Cast]
     yield from _each(flows.passes, solver.pass_uses)
     yield from _each(flows.comparisons, solver.comparison_uses)
     yield from _each(flows.assembly, solver.assembly_uses)
+    yield from _each(flows.given, solver.given_uses)
     yield from _values(flows, subject)
     yield from _symbols(flows, subject)
     yield from _hardware(flows, subject)
@@ -136,6 +138,11 @@ class _Solver:
             if sum(map(len, self._values.values())) == before:
                 break
 
+        self._counts: dict[tuple[Slot, Slot], set[int]] = {}
+        for count in flows.counts:
+            if isinstance(count.address.term, Slot) and count.address.offset == 0:
+                key = count.address.term, count.parameter
+                self._counts.setdefault(key, set()).add(count.size)
         self._by_copies = list(self._conversions_by_copies())
         self.conversions = [*flows.conversions, *self._by_copies]
 
@@ -449,6 +456,14 @@ class _Solver:
             text = f"{abs(offset)} bytes {side} the start of `{member}`, another member is read or written"
             yield OrderUse("member-index", one.file, one.line, text, (), "order")
 
+    def given_uses(self, one: Given) -> Iterator[OrderUse]:
+        """Yield the calls that give a member's address with a number of scalars that is larger."""
+        for size in self._counts.get((one.pointer, one.parameter), ()):
+            access = Access(one.address, one.number * size, one.file, one.line)
+            for each in self._resolve(one.address) if one.number > 0 else ():
+                if each.term.kind == "member" and each.offset is not None:
+                    yield from self._use_beside(access, each.term.name, each.offset)
+
     def _use_around(self, one: Access, member: str) -> Iterator[OrderUse]:
         """Yield the use of a pointer that moves by a number which is not known, and began at a scalar."""
         place = self._subject.member_at.get(member)
@@ -480,11 +495,11 @@ class _Solver:
             if one.number <= size - each.offset or is_beyond or fields[place].is_flexible:
                 continue
             last = max(at for at in range(place, len(fields)) if fields[at].bit_offset < end)
-            if last > place or end > (self._subject.struct.bit_size or 0):
+            if last > place or one.is_size:
                 end_name = self._subject.members[last]
                 text = f"a call gets the address of `{each.term.name}` and a size that reaches `{end_name}`"
                 members = self._subject.range(place, last)
-                if end > (self._subject.struct.bit_size or 0):
+                if last == place or end > (self._subject.struct.bit_size or 0):
                     yield OrderUse("member-range", one.file, one.line, text)
                     continue
                 is_rest = one.origin == "name" and last == len(fields) - 1
