@@ -233,6 +233,16 @@ def test_a_full_disk_ends_a_run_with_whole_files_only(folder, blocks):
     assert dataset(folder / "store") == dataset(folder / "whole")
 
 
+def test_what_killed_tasks_left_is_removed(folder):
+    survey(folder, "near")
+    old, new = (folder / "store/layouts" / name for name in (".new-old", ".new-new"))
+    for path in (old, new):
+        path.write_text("unfinished")
+    os.utime(old, (1, 1))
+    assert survey(folder, "near")[1]["present"] == 1
+    assert (old.exists(), new.exists()) == (False, True)
+
+
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("table", [RUNS, DIGESTS])
 def test_a_damaged_file_of_a_store_is_named_and_can_be_removed(folder, table):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from typing import Any
@@ -22,6 +23,8 @@ _HEAD = "layoutlint-store.json"
 _BUILD_ID = "build-id"
 """The `identity` in the head of a store."""
 _TEMPORARY = ".new-"
+_ABANDONED = 7 * 86_400
+"""The seconds after which a file that was not finished is removed: a task can take as long."""
 _LARGEST_HEAD = 1 << 16
 _PREFIX, _, _VERSION = STORE_SCHEMA.rpartition("/")
 _ROW_GROUP = 2_000
@@ -135,6 +138,7 @@ def create_store(path: str, by_build_id: bool = False) -> Store:
         raise UsageError("cannot be written: permission denied", path)
     try:
         _make_folders(path)  # those that stores of earlier versions lack
+        _remove_abandoned(path)
         if by_build_id and not store.by_build_id:
             _write_head(path, {"schema": STORE_SCHEMA, "identity": _BUILD_ID})
     except OSError as error:
@@ -145,6 +149,17 @@ def create_store(path: str, by_build_id: bool = False) -> Store:
 def _make_folders(path: str) -> None:
     for name in FOLDERS:
         os.makedirs(os.path.join(path, name), exist_ok=True)
+
+
+def _remove_abandoned(path: str) -> None:
+    """Remove files that nobody finishes, because their tasks were killed. Raises OSError."""
+    now = time.time()
+    for folder in (os.path.join(path, table) for table in FOLDERS):
+        for name in files.names_in(folder):
+            temporary = os.path.join(folder, name)
+            with suppress(FileNotFoundError):  # another run removes it too, or finishes it
+                if name.startswith(_TEMPORARY) and now - files.status_of(temporary).st_mtime > _ABANDONED:
+                    os.unlink(temporary)
 
 
 def _make(path: str) -> None:
