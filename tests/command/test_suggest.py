@@ -267,6 +267,17 @@ def test_findings_have_a_fix_where_it_is_safe(tmp_path, name, has_fix):
         assert change["replacements"][0]["insertedContent"]["text"] == made["suggestions"][0]["text"] + "\n"
 
 
+def test_an_accepted_finding_has_no_fix(tmp_path):
+    (tmp_path / "ring.h").write_text("/* layoutlint: ignore[*] measured, no harm */\n" + RING)
+    (tmp_path / "use.c").write_text('#include "ring.h"\nlong f(struct ring *r) { return r->head; }\n')
+    (tmp_path / "rules.toml").write_text(RULES)
+    ended = run(
+        "check", "use.c", "--rules", "rules.toml", "--no-packs", "--suggest", "--format", "sarif", cwd=tmp_path
+    )
+    (result,) = json.loads(ended.stdout)["runs"][0]["results"]
+    assert ("suppressions" in result, "fixes" in result) == (True, False)
+
+
 def with_suggestion(text: str, suggestion: dict) -> str:
     lines, part = text.splitlines(), suggestion["range"]
     new = [*lines[: part["start"]["line"] - 1], suggestion["text"], *lines[part["end"]["line"] :]]

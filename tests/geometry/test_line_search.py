@@ -32,8 +32,12 @@ INSIDE = [0, *range(8, 17), 24, 32, *range(36, 41), *range(44, 49), *range(52, 5
 
 @pytest.fixture(scope="module")
 def layout(tmp_path_factory):
-    path = tmp_path_factory.mktemp("search") / "s.h"
-    path.write_text(SOURCE)
+    return read_layout(tmp_path_factory.mktemp("search"), SOURCE)
+
+
+def read_layout(folder, source):
+    path = folder / "s.h"
+    path.write_text(source)
     options = ReadOptions(flags=("--target=x86_64-linux-gnu",))
     (reading,), _ = inputs.read((str(path),), Wanted(frozenset({"s"})), options)
     return Layout(next(struct for struct in reading.structs if struct.name == "s"))
@@ -46,6 +50,11 @@ def bits(mask: int) -> list[int]:
 def test_where_accesses_can_start(layout):
     masks = access_masks(layout)
     assert (bits(masks.starts), bits(masks.inside)) == (STARTS, INSIDE)
+
+
+def test_the_unit_of_a_bit_field_starts_before_it(tmp_path):
+    masks = access_masks(read_layout(tmp_path, "struct s { long a; int : 8, x : 3; };"))
+    assert (bits(masks.starts), bits(masks.inside)) == ([0, 8, 9], [*range(8), 8, 9])
 
 
 @pytest.mark.parametrize(("byte", "path"), [(8, "b"), (44, "in[1].i"), (34, None), (57, "y"), (60, "u[0]"), (64, None)])

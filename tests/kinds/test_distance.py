@@ -48,7 +48,8 @@ CASES = [
          "`a` at 0..7 and `b` at 8..15 begin 8 bytes apart, 24 less than the least, 32; "
          "`a` at 0..7 and `c` at 16..23 begin 16 bytes apart, 16 less than the least, 32; "
          "`a` at 0..7 and `d` at 24..31 begin 24 bytes apart, 8 less than the least, 32; "
-         "`b` at 8..15 and `c` at 16..23 begin 8 bytes apart, 24 less than the least, 32; and 2 more pairs"),
+         "`b` at 8..15 and `c` at 16..23 begin 8 bytes apart, 24 less than the least, 32; and 2 more pairs",
+         advice="move `b` at least 24 bytes further from `a`"),
 ]  # fmt: skip
 REFUSALS = [
     Refusal("one", {"fields": ("a",), "min": 1}, "`fields` needs at least two fields to have a distance"),
