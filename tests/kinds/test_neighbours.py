@@ -126,6 +126,14 @@ def test_verdicts(tmp_path, declared, keys, outcomes, message):
     assert sorted({f.verdict.outcome.value for f in every}) == outcomes
 
 
+def test_a_variable_has_the_accesses_of_all_sides(tmp_path):
+    sides = '[pack]\nsides = ["tx", "rx"]\n[variables]\n'
+    both = '{ tx = "hot-read", rx = "hot-write" }'
+    report = judge(build(tmp_path, CODE), f"{sides}limit = {both}\npackets = {both}\n{RULE}")
+    messages = " ".join(finding.verdict.message for finding in report.findings)
+    assert all(words in messages for words in ("`limit` (hot-read", "`packets` (hot-read", "hot-write"))
+
+
 def test_a_part_of_what_is_not_known_is_unknown(tmp_path):
     made = build(tmp_path, CODE, "-g0")
     report = judge(made, RULE + 'variables = ["pair.b"]\nalone = true\n')
