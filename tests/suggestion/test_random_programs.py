@@ -8,7 +8,7 @@ from tests.harness.tools import need
 from tests.suggestion import programs
 from tests.suggestion.random_programs import Maker
 
-MOST_REFUSED = 0.2
+MOST_REFUSED = 0.25
 """The largest share of programs that do the same in all orders and are refused: most of them are wrong in other ways."""
 
 

@@ -289,7 +289,7 @@ class _Solver:
                     names = tuple(name for name in self._subject.members if name in offsets)
                     yield OrderUse("offset-constant", one.file, one.line, text, names, "offset")
                 continue
-            own = [term for term in terms if self._is_own(term)]
+            own = [term for term in terms if self._is_own(term) or self._is_container(term)]
             members = [term.name for term in terms if term.kind == "member"]
             if one.kind == "bytes":
                 if len(own) == 2:
