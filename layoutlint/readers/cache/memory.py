@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import zlib
+from contextlib import closing
 
 from layoutlint import accesses
 from layoutlint.readers.cache import answers, folder
-from layoutlint.readers.cache.folder import Folder
 
 _LENGTH = 4
 _MOST_BYTES = 1 << 28
@@ -19,16 +19,17 @@ _DAMAGE = (
 
 
 class Memory:
-    """The place of one result in the cache."""
+    """The place of one result in the cache.
+
+    The folder of the cache is open only while it is used: a run can have thousands of results.
+    """
 
     def __init__(self, key: str) -> None:
         self._key = key
-        self._folder: Folder | None = None
 
     def recall(self) -> bytes | None:
         """Return the result that is kept, if all that it depends on is the same; an active log gets that."""
-        self._folder = self._folder or folder.open_folder(create=False)
-        content = None if self._folder is None else self._folder.read(self._key)
+        content = self._read()
         if content is None:
             return None
         try:
@@ -43,7 +44,7 @@ class Memory:
         except _DAMAGE:
             return None
         if check.is_renewed:
-            self._write(kept, content[end:])
+            self.keep_settled(kept, content[end:])
         return content[end:]
 
     def keep(self, log: accesses.Log, result: bytes) -> None:
@@ -54,13 +55,18 @@ class Memory:
 
     def keep_settled(self, settled: answers.Answers, result: bytes) -> None:
         """Keep a result that depends on some answers."""
-        self._folder = self._folder or folder.open_folder(create=True)
-        self._write(settled, result)
+        opened = folder.open_folder(create=True)
+        if opened is not None:
+            with closing(opened):
+                encoded = zlib.compress(json.dumps(settled, separators=(",", ":")).encode(), 1)
+                opened.write(self._key, len(encoded).to_bytes(_LENGTH, "little") + encoded + result)
 
-    def _write(self, settled: answers.Answers, result: bytes) -> None:
-        if self._folder is not None:
-            encoded = zlib.compress(json.dumps(settled, separators=(",", ":")).encode(), 1)
-            self._folder.write(self._key, len(encoded).to_bytes(_LENGTH, "little") + encoded + result)
+    def _read(self) -> bytes | None:
+        opened = folder.open_folder(create=False)
+        if opened is None:
+            return None
+        with closing(opened):
+            return opened.read(self._key)
 
 
 def _decompress(data: bytes) -> bytes:
