@@ -87,7 +87,11 @@ def sharing_bases(struct: dict[str, Any], first: str, second: str) -> list[int]:
 @pytest.mark.parametrize("seed", range(3))
 def test_diff_says_what_two_runs_say(tmp_path, seed):
     chance = random.Random(seed)
-    old = {f"s{n}": {f"f{k}": shape for k, shape in enumerate(shapes(chance))} for n in range(100)}
+    compare(tmp_path, {f"s{n}": {f"f{k}": shape for k, shape in enumerate(shapes(chance))} for n in range(100)}, chance)
+
+
+def compare(tmp_path: Path, old: dict[str, dict[str, Shape]], chance: random.Random) -> None:
+    """Edit structs, and hold what `diff` says against `show` and `check` of both."""
     new = {name: edit_fields(fields, chance) for name, fields in old.items()}
     for side, structs in (("old", old), ("new", new)):
         (tmp_path / f"{side}.h").write_text("\n".join(declare(name, fields) for name, fields in structs.items()) + "\n")

@@ -62,7 +62,7 @@ OVERRIDE_KEYS = ("enabled", "severity", "why")
 
 _MACHINE = ("line-size", "min-align")
 """Options for properties of a machine, which people write into rules."""
-_ID = re.compile(r"[A-Za-z0-9][\w./-]*")
+_ID = re.compile(r"[A-Za-z0-9_][\w./-]*")
 _STRUCT_NAME = re.compile(r"(?!\d)(?:[\w$*?]|\[!?[^\[\]]+\])+")
 _ACCESS_WORD = re.compile(r"[a-z][a-z0-9-]*")
 
@@ -528,7 +528,8 @@ def _quoting_hint(table: Table, path: str, key: str) -> str:
 def _rule_id(value: object) -> str:
     id_ = converters.text(value)
     if not _ID.fullmatch(id_):
-        raise Misfit(f"cannot be `{id_}`: letters, digits, `-`, `_`, `.` and `/`, without spaces")
+        signs = "letters, digits, `-`, `_`, `.` and `/`, without spaces, first no sign but `_`"
+        raise Misfit(f"cannot be `{id_}`: {signs}")
     return id_
 
 
