@@ -24,7 +24,7 @@ from layoutlint.commands.options import (
 from layoutlint.errors import EXIT_KEPT, EXIT_UNKNOWN, UsageError
 
 if TYPE_CHECKING:
-    from layoutlint.comparison.acceptance import Entry
+    from layoutlint.comparison.baseline_match import Entry
     from layoutlint.judgement.finding import Finding, Report
     from layoutlint.lint.options import Options
 
@@ -142,7 +142,7 @@ def _summary(old: tuple[Entry, ...], new: tuple[Entry, ...], is_change: bool) ->
 
 def _unaccepted_failures(report: Report, entries: Iterable[Entry]) -> Iterable[str]:
     """Yield what could not be judged, and is not in a baseline."""
-    from layoutlint.comparison.acceptance import can_be_accepted
+    from layoutlint.comparison.baseline_match import can_be_accepted
     from layoutlint.comparison.standings import finding_key
     from layoutlint.judgement.verdict import Outcome
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
 
-from layoutlint.comparison.acceptance import Entry
+from layoutlint.comparison.baseline_match import Entry
 from layoutlint.comparison.standings import PairShare
 from layoutlint.escapes import toml_string
 from layoutlint.judgement.verdict import Outcome

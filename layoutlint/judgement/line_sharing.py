@@ -1,5 +1,5 @@
 """False sharing: pairs of fields that must not share a line, for `separate`, `isolated`, `access` and other
-kinds.
+kinds. Whether two share one in a placement is known in geometry/placement.py.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from layoutlint import accesses, files
-from layoutlint.comparison.acceptance import Entry
+from layoutlint.comparison.baseline_match import Entry
 from layoutlint.model.reading import Unread
 from layoutlint.model.record import Record
 from layoutlint.readers.cache import keys

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from layoutlint.comparison.acceptance import Acceptance, Entry, Instance, match_entries
+from layoutlint.comparison.baseline_match import Acceptance, Entry, Instance, match_entries
 from layoutlint.comparison.standings import Key, finding_key
 from layoutlint.judgement.build_outcomes import sort_worst_first
 from layoutlint.judgement.finding import BaselineUse, Finding, Report, State

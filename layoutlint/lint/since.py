@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from functools import partial
 
 from layoutlint import accesses, files
-from layoutlint.comparison.acceptance import can_be_accepted
+from layoutlint.comparison.baseline_match import can_be_accepted
 from layoutlint.comparison.standings import finding_key
 from layoutlint.errors import ReadError, UsageError
 from layoutlint.intent import exported_tree, git_index, tree_copies

@@ -9,7 +9,7 @@ from lsprotocol import types
 from layoutlint.commands.language_server import diagnostics
 from layoutlint.commands.language_server.documents import Kept, OpenDocument
 from layoutlint.commands.language_server.positions import end_of_code, span, split_lines, units
-from layoutlint.comparison.acceptance import can_be_accepted
+from layoutlint.comparison.baseline_match import can_be_accepted
 from layoutlint.judgement.finding import Finding, Fix
 from layoutlint.judgement.verdict import Outcome
 from layoutlint.reports.check import acceptance

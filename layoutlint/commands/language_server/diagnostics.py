@@ -1,4 +1,4 @@
-"""Findings as diagnostics of the protocol."""
+"""Findings as diagnostics of the protocol, which server.py publishes."""
 
 from __future__ import annotations
 

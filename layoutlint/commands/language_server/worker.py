@@ -261,7 +261,7 @@ def _suggest(request: Suggest) -> Suggested:
 
 def _accept(request: Accept) -> Accepted:
     """Return the text of the baseline with a finding added. Raises RuleFileError for a damaged baseline."""
-    from layoutlint.comparison.acceptance import Entry, can_be_accepted
+    from layoutlint.comparison.baseline_match import Entry, can_be_accepted
     from layoutlint.comparison.standings import finding_key, standing
     from layoutlint.intent.toml import baseline_file
 

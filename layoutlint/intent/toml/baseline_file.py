@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from fractions import Fraction
 
 from layoutlint import files
-from layoutlint.comparison.acceptance import Entry
+from layoutlint.comparison.baseline_match import Entry
 from layoutlint.comparison.baseline_row import ENTRY_KEYS, NEXT, row
 from layoutlint.comparison.standings import CAUSES, PairShare, Standing
 from layoutlint.errors import RuleFileError, UsageError

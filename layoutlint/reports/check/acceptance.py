@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from layoutlint.comparison.acceptance import Entry, can_be_accepted
+from layoutlint.comparison.baseline_match import Entry, can_be_accepted
 from layoutlint.comparison.baseline_row import row
 from layoutlint.comparison.standings import finding_key, standing
 from layoutlint.judgement.finding import Finding
