@@ -19,7 +19,6 @@ class Slot(NamedTuple):
     number: int
     """The line of the variable, or the position of the parameter; else 0."""
 
-
     @property
     def behind(self) -> Slot:
         """What the pointer in this slot points to."""

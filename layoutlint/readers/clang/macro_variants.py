@@ -19,10 +19,8 @@ from layoutlint.readers.clang.flags import Doubt
 if TYPE_CHECKING:
     from layoutlint.readers.clang.parse import ParsedUnit, Unit
 
-_MOST_TOGETHER = 3
-"""The most macros of which all combinations are read."""
-_MOST = 12
-"""The most macros that are tried: one with more takes as long as a crowd of units."""
+_MOST = 5
+"""The most macros that are tried, in all combinations: with more, a unit would take over a minute."""
 _FEATURE = re.compile(option_table.FEATURE_MACROS)
 
 
@@ -33,47 +31,34 @@ def are_features(macros: Collection[str]) -> bool:
 
 def settle(parsed: ParsedUnit, read: Callable[[Unit], ParsedUnit]) -> ParsedUnit:
     """Return a unit without the doubts that make no difference to a struct, or to anything else in it."""
-    variants = [read(unit) for unit in _variants(parsed.unit, sorted(parsed.doubtful_macros))]
-    first, *others = (_comparable(variant, parsed.unit) for variant in variants)
+    variants = (read(unit) for unit in _variants(parsed.unit, sorted(parsed.doubtful_macros)))
+    first, *others = (replace(each, unit=parsed.unit, doubtful_macros=frozenset()) for each in variants)
     if all(other == first for other in others):
         return first
-    equal = {_key(struct): struct for struct in first.structs}
+    equal = _by_place(first.structs)
     for other in others:
-        own = {_key(struct): struct for struct in other.structs}
-        equal = {key: struct for key, struct in equal.items() if own.get(key) == struct}
-    return replace(parsed, structs=tuple(equal.get(_key(struct), struct) for struct in parsed.structs))
+        own = _by_place(other.structs)
+        equal = {place: some for place, some in equal.items() if own.get(place) == some}
+    settled = (equal.get(_place(struct), [struct]) for struct in parsed.structs)
+    structs = (some[0] if len(some) == 1 else old for some, old in zip(settled, parsed.structs, strict=True))
+    return replace(parsed, structs=tuple(structs))
 
 
 def _variants(unit: Unit, macros: list[str]) -> Iterator[Unit]:
-    """Yield a unit with some macros defined and others not.
-
-    Of few macros, these are all combinations; of more, none and all, each alone, and each missing.
-    """
+    """Yield a unit with some macros defined and others not, in all combinations."""
     settled = "|".join(macros)
     doubts = tuple(Doubt(each.flag, rf"(?!(?:{settled})(?!\w))(?:{each.names})") for each in unit.doubts)
-    for words in _choices(macros):
+    for words in product(*((f"-U{macro}", f"-D{macro}=1") for macro in macros)):
         yield replace(unit, flags=(*unit.flags, *words), doubts=doubts)
 
 
-def _choices(macros: list[str]) -> Iterator[list[str]]:
-    """Yield flags that define some macros, and not the others."""
-    count = len(macros)
-    is_few = count <= _MOST_TOGETHER
-    for choice in product((False, True), repeat=count) if is_few else _extremes(count):
-        pairs = zip(macros, choice, strict=True)
-        yield [f"-D{macro}=1" if is_defined else f"-U{macro}" for macro, is_defined in pairs]
+def _by_place(structs: tuple[Struct, ...]) -> dict[tuple[object, ...], list[Struct]]:
+    by_place: dict[tuple[object, ...], list[Struct]] = {}
+    for struct in structs:
+        by_place.setdefault(_place(struct), []).append(struct)
+    return by_place
 
 
-def _extremes(count: int) -> Iterator[tuple[bool, ...]]:
-    for is_defined in (False, True):
-        rest = (is_defined,) * count
-        yield rest
-        yield from ((*rest[:number], not is_defined, *rest[number + 1 :]) for number in range(count))
-
-
-def _comparable(variant: ParsedUnit, unit: Unit) -> ParsedUnit:
-    return replace(variant, unit=unit, doubtful_macros=frozenset())
-
-
-def _key(struct: Struct) -> tuple[object, ...]:
+def _place(struct: Struct) -> tuple[object, ...]:
+    """Return what tells a struct from others of the unit, as far as a macro has not made two in one line."""
     return struct.name, struct.aggregate, struct.source
