@@ -170,9 +170,31 @@ cdef inline bint _is_same(CXCursor first, CXCursor second) noexcept:
     return first.data[0] == second.data[0] if first.kind < FIRST_EXPRESSION else first.data[1] == second.data[1]
 
 
-cdef class _Builder:
-    cdef list stack
+cdef class _Visit:
     cdef object error
+
+    cdef int take(self, CXCursor child, CXCursor parent) except -1:
+        raise NotImplementedError
+
+    cdef run(self, CXCursor root):
+        if visit_children == NULL:
+            raise RuntimeError("no libclang is bound")
+        visit_children(root, _take, <void *>self)
+        if self.error is not None:
+            raise self.error
+
+
+cdef int _take(CXCursor child, CXCursor parent, void *data) noexcept:
+    cdef _Visit visit = <_Visit>data
+    try:
+        return visit.take(child, parent)
+    except BaseException as error:  # it must not pass through libclang
+        visit.error = error
+        return BREAK
+
+
+cdef class _Tree(_Visit):
+    cdef list stack
 
     cdef int take(self, CXCursor child, CXCursor parent) except -1:
         cdef int kind = child.kind
@@ -191,65 +213,36 @@ cdef class _Builder:
         return RECURSE
 
 
-cdef int _take(CXCursor child, CXCursor parent, void *data) noexcept:
-    cdef _Builder builder = <_Builder>data
-    try:
-        return builder.take(child, parent)
-    except BaseException as error:
-        builder.error = error
-        return BREAK
-
-
-cdef _require_library():
-    if visit_children == NULL:
-        raise RuntimeError("no libclang is bound")
-
-
 def tree(cursor):
-    _require_library()
-    cdef _Builder builder = _Builder.__new__(_Builder)
-    root = _node(_raw(cursor))
-    builder.stack = [root]
-    visit_children((<Node>root)._raw, _take, <void *>builder)
-    if builder.error is not None:
-        raise builder.error
+    """Return the syntax tree below a cursor, as ctypes_nodes.tree does."""
+    cdef Node root = _node(_raw(cursor))
+    cdef _Tree visit = _Tree.__new__(_Tree)
+    visit.stack = [root]
+    visit.run(root._raw)
     return root
 
 
-cdef class _Definitions:
-    cdef list cursors
-    cdef object error
+cdef class _Definitions(_Visit):
+    cdef list every
 
-    cdef int take(self, CXCursor child) except -1:
+    cdef int take(self, CXCursor child, CXCursor parent) except -1:
         if child.kind == VARIABLE or (child.kind == FUNCTION and is_definition(child)):
-            self.cursors.append(Definition(_cursor(child), _spelling(child), *_spot(child)))
+            self.every.append(Definition(_cursor(child), _spelling(child), *_spot(child)))
         return CONTINUE
 
 
-cdef int _take_definition(CXCursor child, CXCursor parent, void *data) noexcept:
-    cdef _Definitions own = <_Definitions>data
-    try:
-        return own.take(child)
-    except BaseException as error:
-        own.error = error
-        return BREAK
+def definitions(unit):
+    """Return the functions that a unit defines, and the variables outside of functions."""
+    cdef _Definitions visit = _Definitions.__new__(_Definitions)
+    visit.every = []
+    visit.run(_raw(unit))
+    return visit.every
 
 
-def definitions(cursor):
-    _require_library()
-    cdef _Definitions own = _Definitions.__new__(_Definitions)
-    own.cursors = []
-    visit_children(_raw(cursor), _take_definition, <void *>own)
-    if own.error is not None:
-        raise own.error
-    return own.cursors
-
-
-cdef class _Declarations:
+cdef class _Declarations(_Visit):
     cdef list records, typedefs, variables, functions
-    cdef object error
 
-    cdef int take(self, CXCursor child) except -1:
+    cdef int take(self, CXCursor child, CXCursor parent) except -1:
         cdef int kind = child.kind
         if kind == STRUCT or kind == UNION:
             self.records.append(_cursor(child))
@@ -263,21 +256,9 @@ cdef class _Declarations:
         return CONTINUE
 
 
-cdef int _take_declaration(CXCursor child, CXCursor parent, void *data) noexcept:
-    cdef _Declarations declarations = <_Declarations>data
-    try:
-        return declarations.take(child)
-    except BaseException as error:
-        declarations.error = error
-        return BREAK
-
-
-def declarations(cursor):
+def declarations(unit):
     """Return the structs, typedefs, variables and functions that a unit declares, also in structs."""
-    _require_library()
-    cdef _Declarations own = _Declarations.__new__(_Declarations)
-    own.records, own.typedefs, own.variables, own.functions = [], [], [], []
-    visit_children(_raw(cursor), _take_declaration, <void *>own)
-    if own.error is not None:
-        raise own.error
-    return own.records, own.typedefs, own.variables, own.functions
+    cdef _Declarations visit = _Declarations.__new__(_Declarations)
+    visit.records, visit.typedefs, visit.variables, visit.functions = [], [], [], []
+    visit.run(_raw(unit))
+    return visit.records, visit.typedefs, visit.variables, visit.functions
