@@ -38,12 +38,8 @@ def decode(data: bytes, path: str) -> Reading:
         unstated = _decode_unstated(document.unstated)
     except _Wrong as wrong:
         raise ReadError(path, f"the snapshot: {wrong}") from wrong
-    structs = tuple(_Structs(lines, path, target, unstated).decode())
-    chosen = None
-    if document.chosen is not None:
-        chosen = Chosen(document.chosen, document.containers_of)
-        if len(chosen.patterns) > _MOST_PATTERNS:
-            raise ReadError(path, f"`chosen` has more than the {_MOST_PATTERNS:,} patterns that are read")
+    chosen = _decode_chosen(document, path)
+    structs = tuple(_Structs(lines, path, target, unstated).decode(chosen))
     return Reading(
         path,
         SNAPSHOT_OF + document.reader,
@@ -61,6 +57,15 @@ def decode(data: bytes, path: str) -> Reading:
     )
 
 
+def _decode_chosen(document: Document, path: str) -> Chosen | None:
+    if document.chosen is None:
+        return None
+    chosen = Chosen(document.chosen, document.containers_of)
+    if len(chosen.patterns) > _MOST_PATTERNS:
+        raise ReadError(path, f"`chosen` has more than the {_MOST_PATTERNS:,} patterns that are read")
+    return chosen
+
+
 def _notes(document: Document, structs: tuple[Struct, ...]) -> tuple[str, ...]:
     if document.chosen is None:
         return ()
@@ -71,6 +76,16 @@ def _omissions(document: Document) -> Iterator[Omission]:
     for each in document.omissions:
         structs = None if each.structs is None else frozenset(each.structs)
         yield Omission(each.reason, structs, is_shared=not each.private)
+
+
+def _refuse_stray(struct: Struct, chosen: Chosen | None) -> Struct:
+    """Return a struct; raise _Wrong if nobody chose it, so that nothing would hold it.
+
+    Containers that rules need are there without being chosen.
+    """
+    if chosen is None or chosen.containers_of or chosen.has(struct):
+        return struct
+    raise _Wrong("`chosen` does not name it; name it there, or remove its record")
 
 
 class _Structs:
@@ -90,8 +105,8 @@ class _Structs:
         """The structs whose members are being made, outermost first."""
         self._overlaps = Overlaps()
 
-    def decode(self) -> Iterator[Struct]:
-        """Yield the structs that rules can judge. Raises ReadError."""
+    def decode(self, chosen: Chosen | None) -> Iterator[Struct]:
+        """Yield the structs that rules can judge. Raises ReadError, also for one that nobody chose."""
         for number, record in enumerate(self._records):
             if record.reference in self._by_reference:
                 raise self._error(number, "another struct of the snapshot has this name and number")
@@ -100,7 +115,7 @@ class _Structs:
             try:
                 fields = self._fields_of(number)
                 if not record.embedded:
-                    yield self._struct(record, fields)
+                    yield _refuse_stray(self._struct(record, fields), chosen)
             except _Wrong as wrong:
                 raise self._error(number, str(wrong)) from wrong
 

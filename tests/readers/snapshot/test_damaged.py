@@ -48,6 +48,7 @@ DAMAGES = {
     "fields without a kind": ('"type": "long"', '"type": "x", "fields": [{"at": 0, "type": "int"}]', 9, "field `head` has `fields` and no `aggregate`"),
     "many dimensions": ('"type": "long"', f'"type": "x", "dims": {[1] * 257}', 9, "`struct ring`, `fields[0].dims`: expected `array` of length <= 256"),
     "many patterns": ('"structs"', f'"chosen": {["*"] * 1001},\n"structs"'.replace("'", '"'), None, "`chosen` has more than the 1,000 patterns that are read"),
+    "a record that nobody chose": ('"structs"', '"chosen": ["rong"],\n"structs"', 10, "`struct ring`: `chosen` does not name it"),
     "deep lists": ('"type": "long"', f'"type": "x", "dims": {"[" * 100_000}', 1, ""),
     "no text": ("head", "\\ud800", 10, "the snapshot is damaged: JSON is malformed"),
     "a zero": ("head", "he\0d", 10, "the snapshot is damaged"),
