@@ -86,6 +86,8 @@ PLACES: dict[Callable[[Path], str], tuple[int, int]] = {
     copy: (1, 0), package: (1, 0), tarball_of_tarballs: (1, 0), with_a_debug_file: (1, 0),
     beside_another_file: (0, 4),  # several files are read twice, for other things than one alone
 }  # fmt: skip
+AGAIN = {beside_another_file: [(2, 0), (4, 0)]}
+"""The hits of the next look, if not one: two readings of the archive, or of both files while it is too young for its state."""
 
 
 @pytest.mark.one_in(2)
@@ -97,7 +99,8 @@ def test_the_same_file_elsewhere(folder, place):
     assert look(folder, "one.so", options=("--by-build-id", *debug)) == ((0, 1), {24})
     found, sizes = look(folder, name, options=("--by-build-id", *debug))
     assert (found, 24 in sizes) == (hits, True)
-    assert look(folder, name, options=("--by-build-id", *debug))[0] == (1, 0), "the archive, or the file, did not change"
+    again = look(folder, name, options=("--by-build-id", *debug))[0]
+    assert again in AGAIN.get(place, [(1, 0)]), "the archive, or the file, did not change"
 
 
 @pytest.mark.exhaustive
