@@ -17,7 +17,7 @@ def info() -> None:
     """Print where the cache is, its number of entries, and their bytes."""
     from layoutlint.commands import terminal
     from layoutlint.readers.cache import folder
-    from layoutlint.readers.downloads import kept
+    from layoutlint.readers.downloads import download_store
 
     path = folder.location()
     if path is None:
@@ -30,7 +30,7 @@ def info() -> None:
     opened = folder.open_folder(create=False)
     usage = folder.Usage(path, 0, 0) if opened is None else opened.usage()
     terminal.say(f"path: {usage.path}", f"entries: {usage.entries}", f"bytes: {usage.bytes}")
-    downloads = kept.usage()
+    downloads = download_store.usage()
     if downloads.entries:
         terminal.say(f"downloads: {downloads.entries}", f"bytes of downloads: {downloads.bytes}")
 
@@ -40,8 +40,8 @@ def clear() -> None:
     """Remove all entries of the cache."""
     from layoutlint.commands import terminal
     from layoutlint.readers.cache import folder
-    from layoutlint.readers.downloads import kept
+    from layoutlint.readers.downloads import download_store
 
     opened = folder.open_folder(create=False)
-    removed = kept.clear().entries + (0 if opened is None else opened.clear().entries)
+    removed = download_store.clear().entries + (0 if opened is None else opened.clear().entries)
     terminal.say(f"removed {removed} {'entry' if removed == 1 else 'entries'}")

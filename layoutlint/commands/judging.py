@@ -238,11 +238,11 @@ def _judge(
     options = _options(arguments, policy, scope)
     options = replace(options, read=replace(options.read, copy=copy, executor=scope.executor))
     if change is not None:
-        from layoutlint.lint import affected
+        from layoutlint.lint import change_effects
 
-        names = affected.split_names(inputs)
+        names = change_effects.split_names(inputs)
         names_others = change.with_paths(names.changed).has_others
-        result = affected.find(change, names, packs, kernel_packs, options)
+        result = change_effects.find(change, names, packs, kernel_packs, options)
         inputs, packs, kernel_packs = result.inputs, result.packs, result.kernel_packs
         options = replace(options, change=result.scope)
     if not builds:

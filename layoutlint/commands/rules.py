@@ -91,7 +91,7 @@ def rules_test(
 
     trials = cases.run(load_packs(rule_paths, pack_names) or rule_file.shipped_packs(), strict)
     terminal.write(reports.TRIAL_FORMATS[format_](trials))
-    sys.exit(0 if all(trial.passed for trial in trials) else 1)
+    sys.exit(0 if all(trial.passes for trial in trials) else 1)
 
 
 def _count(number: int, noun: str) -> str:

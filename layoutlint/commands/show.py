@@ -177,11 +177,11 @@ def _print_at(
 ) -> NoReturn:
     """Print the fields at some bytes, and exit."""
     from layoutlint.model.record import replace
-    from layoutlint.reports.show import at
+    from layoutlint.reports.show import byte_fields
 
-    troubles = [trouble for struct in listing.structs for trouble in at.outside_messages(struct, offsets)]
+    troubles = [it for each in listing.structs for it in byte_fields.outside_messages(each, offsets)]
     listing = replace(listing, troubles=(*listing.troubles, *troubles))
-    print_listing(at.render(listing.structs, offsets, options), listing, allow_unknown)
+    print_listing(byte_fields.render(listing.structs, offsets, options), listing, allow_unknown)
 
 
 def _add_bases(

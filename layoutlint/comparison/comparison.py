@@ -165,7 +165,7 @@ def compare(
         *(each for side in (old, new) for each in side.gaps()),
         *(_variable_gaps(old, new, variables) if variables is not None else ()),
     ]
-    has_variables = variables is not None and bool(variables.compared)
+    has_variables = variables is not None and bool(variables.pair_count)
     if not (layouts.compared or layouts.changes or not_compared or has_variables):
         subject = "a struct" if variables is None else "a struct or variable"
         not_compared.append(NotCompared(new.label, f"neither input defines {subject} to compare"))

@@ -143,7 +143,7 @@ class VariableComparison(Record, frozen=True):
         return all(table.is_same for table in self.tables)
 
     @property
-    def compared(self) -> int:
+    def pair_count(self) -> int:
         """The number of variables that both inputs have."""
         return sum(table.compared for table in self.tables)
 

@@ -40,7 +40,7 @@ class Result(Record, frozen=True):
     message: str
 
     @property
-    def passed(self) -> bool:
+    def passes(self) -> bool:
         """Whether all outcomes are as expected."""
         return set(self.actual) == {self.expectation.outcome}
 
@@ -64,8 +64,8 @@ class Trial(Record, frozen=True):
     """Whether a rule without its cases is a failure."""
 
     @property
-    def passed(self) -> bool:
+    def passes(self) -> bool:
         """Whether nothing failed."""
-        return all(result.passed for result in self.results) and not (
+        return all(result.passes for result in self.results) and not (
             self.is_strict and self.rules_without_cases
         )

@@ -83,7 +83,7 @@ class PlacedLine(Record, frozen=True):
     @property
     def is_contended(self) -> bool:
         """Whether loads got the line from a cache that had modified it."""
-        return self.counts.contended > 0
+        return self.counts.contended_loads > 0
 
 
 class Option(Record, frozen=True):

@@ -296,7 +296,7 @@ def _reason_for_no_place(request: Request, profiles: Sequence[Profile], lines: L
 
 def _notes(profiles: Sequence[Profile], types: TypeResult) -> Iterator[str]:
     for profile in profiles:
-        is_quiet = profile.blocks and not any(block.counts.contended for block in profile.blocks)
+        is_quiet = profile.blocks and not any(block.counts.contended_loads for block in profile.blocks)
         if is_quiet:
             what = "peer snoop" if profile.is_peer else "HITM"
             yield f"{profile.path}: no line has a {what}, which is inconclusive: a recording can lack them"

@@ -96,7 +96,7 @@ def _stores(touches: list[FieldTouch]) -> int:
 
 
 def _snoops(touches: list[FieldTouch]) -> int:
-    return sum(each.touch.counts.contended for each in touches)
+    return sum(each.touch.counts.contended_loads for each in touches)
 
 
 def _pairs_of_types(counts: Sequence[TypedCount], pair: SharedLine) -> Iterator[SeenPair]:

@@ -57,7 +57,7 @@ class Selection(Record, frozen=True):
 
 
 class ChangeScope(Record, frozen=True):
-    """The part of a change that a run judges (`lint.affected`)."""
+    """The part of a change that a run judges (`lint.change_effects`)."""
 
     structs: frozenset[str] | None
     """The names of affected structs; None for all."""

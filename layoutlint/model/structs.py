@@ -100,13 +100,13 @@ class Field(Record, frozen=True, gc=False):
     """Whether one dimension can stand for several (`x[6]` for `x[2][3]`); not compared."""
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Field) and self._compared == other._compared
+        return isinstance(other, Field) and self._key == other._key
 
     def __hash__(self) -> int:
-        return hash(self._compared)
+        return hash(self._key)
 
     @property
-    def _compared(self) -> tuple[object, ...]:
+    def _key(self) -> tuple[object, ...]:
         return (
             self.name, self.bit_offset, self.type, self.bit_size, self.is_bitfield, self.aggregate, self.dims,
             self.members, self.align, self.source, self.is_function_pointer, self.requested_align,

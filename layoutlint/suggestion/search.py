@@ -16,7 +16,7 @@ from layoutlint.suggestion.arrangement import Arrangement
 from layoutlint.suggestion.common_order import CommonOrder, order_of_one
 from layoutlint.suggestion.demands import Demand
 from layoutlint.suggestion.greedy import small_order
-from layoutlint.suggestion.joint import JointProgram
+from layoutlint.suggestion.joint_program import JointProgram
 from layoutlint.suggestion.limits import Limit
 from layoutlint.suggestion.program import Program, unmoved_units
 from layoutlint.suggestion.statements import state

@@ -30,7 +30,7 @@ from layoutlint.model.reading import ReadOptions
 from layoutlint.model.record import replace
 from layoutlint.model.structs import Field, Struct
 from layoutlint.readers import bodies
-from layoutlint.readers.clang.kernel import built, tree
+from layoutlint.readers.clang.kernel import built_sources, tree
 
 SHARING = Path(__file__).parents[2] / "fixtures" / "sharing"
 HALVES = ("upstream", "blind")
@@ -73,7 +73,7 @@ def inputs(source: str, build: str, folder: str) -> list[str]:
     if configured is None:
         raise SystemExit(f"{source} is no kernel")
     own = f"{source}/{folder.removesuffix('+')}"
-    return [file for file in built.sources(configured, own) if str(Path(file).parent) == own]
+    return [file for file in built_sources.sources(configured, own) if str(Path(file).parent) == own]
 
 
 def show_progress(_: str, done: int, total: int) -> None:

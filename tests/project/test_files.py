@@ -29,7 +29,7 @@ ALLOWED = {
     "readers/archives/limits.py": {"environ"},
     # downloads that are kept beside the cache
     "readers/downloads/transfer.py": {"open"},
-    "readers/downloads/kept.py": {"open", "lstat", "scandir", "is_file"},
+    "readers/downloads/download_store.py": {"open", "lstat", "scandir", "is_file"},
     "readers/processes/permissions.py": {"open", "listdir", "stat", "readlink"},
     "readers/processes/guard.py": {"environ", "stat"},
     "readers/processes/sandbox.py": {"open"},

@@ -44,9 +44,9 @@ def table(heading: str) -> list[tuple[str, ...]]:
 @pytest.mark.parametrize("pack", PACKS, ids=lambda pack: pack.name)
 def test_every_rule_has_a_breaking_and_a_keeping_case(pack):
     (tried,) = cases.run([pack])
-    assert [(result.case.name, result.expected.rule.id, result.message) for result in tried.results if not result.passed] == []
+    assert [(result.case.name, result.expected.rule.id, result.message) for result in tried.results if not result.passes] == []
     assert [(lack.rule.id, lack.lacks) for lack in tried.rules_without_cases] == []
-    assert tried.passed
+    assert tried.passes
 
 
 @pytest.mark.parametrize("rule", RULES.values(), ids=list(RULES))

@@ -48,7 +48,7 @@ class Node:
         return int(_lib.clang_getCursorUnaryOperatorKind(self.cursor))
 
     @property
-    def referenced(self) -> Cursor:
+    def reference(self) -> Cursor:
         """The declaration that it names."""
         declaration: Cursor = _lib.clang_getCursorReferenced(self.cursor)
         return declaration
@@ -56,12 +56,12 @@ class Node:
     @property
     def referenced_kind(self) -> int:
         """The kind of that declaration."""
-        return int(self.referenced.kind)
+        return int(self.reference.kind)
 
     @property
     def referenced_identity(self) -> int:
         """The identity of that declaration."""
-        return self.referenced.data[0] or 0
+        return self.reference.data[0] or 0
 
     @property
     def spot(self) -> tuple[int | None, int]:

@@ -98,7 +98,7 @@ class Facts:
 
     def field(self, node: Node) -> tuple[str, str] | None:
         """Return the struct and name of a named field; an anonymous member is named by neither."""
-        return self._names.fields.get(node.referenced_identity) or self.declared_field(node.referenced)
+        return self._names.fields.get(node.referenced_identity) or self.declared_field(node.reference)
 
     def declared_field(self, field: Cursor) -> tuple[str, str] | None:
         """Return the struct and name of a field by its declaration."""
@@ -153,7 +153,7 @@ class Facts:
             return node.referenced_identity
         if kind != syntax.VARIABLE:
             return None
-        declaration = node.referenced
+        declaration = node.reference
         parent = self._lib.clang_getCursorSemanticParent(declaration)
         is_static = self._lib.clang_Cursor_getStorageClass(declaration) == syntax.STATIC
         return int(declaration.data[0]) if parent.kind == syntax.FUNCTION and not is_static else None

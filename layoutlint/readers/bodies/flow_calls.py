@@ -117,7 +117,7 @@ class CallWalker(FlowNumbers):
         if target is None:
             slot = self._slot(self._callee(callee))
             return "" if slot is None else self._pointer_name(slot)
-        return self._facts.key(target.referenced)
+        return self._facts.key(target.reference)
 
     def _pass(
         self, node: Node, slot: Slot, addresses: list[Address], types: list[Type], target: Node | None
@@ -219,7 +219,7 @@ class CallWalker(FlowNumbers):
             places = [place for place, type_ in enumerate(own) if type_.kind == syntax.POINTER]
             if len(given) not in (1, len(places)):
                 continue
-            key = self._facts.key(pointer.referenced)
+            key = self._facts.key(pointer.reference)
             for number, place in enumerate(places):
                 for each in given[0 if len(given) == 1 else number]:
                     self._give(key, place, own[place], each, pointer)
@@ -243,7 +243,7 @@ class CallWalker(FlowNumbers):
 
     def _store_function(self, slot: Slot, function: Node) -> None:
         """Note that a function gets what is passed through a slot."""
-        key = self._facts.key(function.referenced)
+        key = self._facts.key(function.reference)
         for number, type_ in enumerate(self._parameter_types(function)):
             given = Address(Slot("parameter", self._pointer_name(slot), number), 0)
             self._give(key, number, self._canonical(type_), given, function)

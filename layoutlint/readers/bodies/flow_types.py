@@ -170,7 +170,7 @@ class FlowTypes:
 
     def _has_body(self, target: Node) -> bool:
         """Return whether the unit has the body of a function, or the compiler knows it."""
-        declaration = target.referenced
+        declaration = target.reference
         definition = self._lib.clang_getCursorDefinition(declaration)
         name = libclang.spelling(self._lib, declaration)
         return bool(definition.kind == syntax.FUNCTION) or name.startswith("__builtin_")

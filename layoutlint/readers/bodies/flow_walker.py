@@ -286,7 +286,7 @@ class FlowWalker(CallWalker):
         return self._value(statements[-1]) if statements else []
 
     def _name(self, node: Node) -> list[Address]:
-        declaration = node.referenced
+        declaration = node.reference
         if declaration.kind not in (syntax.VARIABLE, syntax.PARAMETER):
             return []
         type_ = self._type(node)
@@ -301,7 +301,7 @@ class FlowWalker(CallWalker):
     def _member(self, node: Node) -> list[Address]:
         for child in node.children:
             self._value(child)
-        slot = self._field_slot(node.referenced)
+        slot = self._field_slot(node.reference)
         return [] if slot is None else self._pointer_terms(self._type(node), slot)
 
     def _address_of(self, node: Node) -> list[Address]:
@@ -339,7 +339,7 @@ class FlowWalker(CallWalker):
             return [*terms, *(each for each in self._value(node.children[0]) if each.term.kind != "struct")]
         else:
             self._value(node)
-            declaration = node.referenced
+            declaration = node.reference
             is_words = type_.kind in syntax.ARRAYS and self._element(type_).kind in SCALARS
             if is_words and node.kind == syntax.DECL_REF and declaration.kind == syntax.VARIABLE:
                 terms.append(Address(self._words(self._variable_slot(declaration)), 0))
@@ -376,7 +376,7 @@ class FlowWalker(CallWalker):
         addresses = self._array_address(base)
         limit = self._numbers.limit(index) if number is None else None
         if limit is not None:
-            parameter = self._variable_slot(limit.referenced)
+            parameter = self._variable_slot(limit.reference)
             self.flows.counts += [Count(each, parameter, size) for each in addresses]
         self._access(node, [each.shift(step) for each in addresses], type_)
         slot = self._element_slot(base)
@@ -507,7 +507,7 @@ class FlowWalker(CallWalker):
         """Return the slot that an lvalue is; None for others."""
         while node.kind == syntax.PAREN and node.children:
             node = node.children[0]
-        declaration = node.referenced
+        declaration = node.reference
         if node.kind == syntax.DECL_REF and declaration.kind in (syntax.VARIABLE, syntax.PARAMETER):
             return self._variable_slot(declaration)
         if node.kind == syntax.MEMBER:

@@ -167,7 +167,7 @@ class InitialValues:
                 if steps and steps[0].kind != syntax.MEMBER_NAME and not self._is_array(level):
                     steps = steps[1:]  # the end of a range
             else:
-                referenced = step.referenced.data[0]
+                referenced = step.reference.data[0]
                 place = next((at for at, part in enumerate(level.parts) if part.data[0] == referenced), None)
                 if place is None:
                     return None

@@ -71,7 +71,7 @@ class Numbers:
             node = node.children[0]
         if node.kind != syntax.DECL_REF:
             return None
-        declaration = node.referenced
+        declaration = node.reference
         is_variable = declaration.kind in (syntax.VARIABLE, syntax.PARAMETER)
         return int(declaration.data[0]) if is_variable else None
 

@@ -16,7 +16,7 @@ from layoutlint.model.record import Record, field, replace
 from layoutlint.model.wanted import Wanted
 from layoutlint.readers.clang import c_units, compdb, flag_search, response_files, text_search
 from layoutlint.readers.clang.given_files import GivenFiles
-from layoutlint.readers.clang.kernel import built, tree
+from layoutlint.readers.clang.kernel import built_sources, tree
 from layoutlint.readers.clang.kernel import read as kernel
 from layoutlint.readers.clang.parse import Unit
 
@@ -77,9 +77,9 @@ def _add_kernel(result: Sources, kernel_tree: tree.Tree, path: str, options: Rea
     if not files.is_folder(place):
         sources = [place]
     elif place in kernel_tree.roots:
-        sources = [file for name in _FOLDERS for file in built.sources(kernel_tree, name)]
+        sources = [file for name in _FOLDERS for file in built_sources.sources(kernel_tree, name)]
     else:
-        sources = built.sources(kernel_tree, os.path.relpath(place, kernel_tree.source))
+        sources = built_sources.sources(kernel_tree, os.path.relpath(place, kernel_tree.source))
     for unit in kernel.units_of(kernel_tree, sources, options):
         result.units.append(replace(unit, flags=(*unit.flags, *_KERNEL_FLAGS)))
 

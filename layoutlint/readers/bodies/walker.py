@@ -448,7 +448,7 @@ class Walker:
     def _callee(self, node: Node, weight: float) -> tuple[str, Spot | None]:
         target = self._facts.function_in(node)
         if target is not None:
-            return self._facts.key(target.referenced), None
+            return self._facts.key(target.reference), None
         inner = node
         while inner.children and inner.kind in (syntax.PAREN, syntax.UNEXPOSED, syntax.UNARY):
             inner = inner.children[-1]
@@ -461,7 +461,7 @@ class Walker:
 
     def _refer(self, node: Node, stored_in: Spot | None) -> None:
         if node.referenced_kind == syntax.FUNCTION:
-            self._targets[self._facts.key(node.referenced), stored_in] = None
+            self._targets[self._facts.key(node.reference), stored_in] = None
 
     # -- records
 

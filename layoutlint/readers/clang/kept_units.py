@@ -198,7 +198,7 @@ def _editable(request: Request) -> Request | None:
     """Return a request as that of the file which the editor changes; None if that has no unit of its own."""
     unit = request.unit
     is_special = request.looks_for_hidden or request.wanted.names_only or request.wanted.arrays is not None
-    if unit.subject is not None or unit.with_marks or unit.doubts or unit.shuffled_by or is_special:
+    if unit.subject is not None or unit.with_marks or unit.doubts or unit.shuffling_option or is_special:
         return None
     main = unit.header or unit.main
     real = files.real_path(main)

@@ -139,7 +139,7 @@ cdef class Node:
         return get_unary_operator(self._raw) if get_unary_operator != NULL else 0
 
     @property
-    def referenced(self):
+    def reference(self):
         return _cursor(get_referenced(self._raw))
 
     @property

@@ -63,7 +63,7 @@ class Unit(Record, frozen=True):
     """Why all its layouts are unreliable, known beforehand."""
     doubts: tuple[Doubt, ...] = ()
     """Macros with unknown definitions: a struct whose text mentions one is unreliable."""
-    shuffled_by: str | None = None
+    shuffling_option: str | None = None
     """The option that shuffles the fields of marked structs in the build; None if there is none."""
     with_marks: bool = False
     """Whether to look for attributes that decide randomised layouts."""
@@ -234,7 +234,7 @@ def _list_definitions(
     """Return what makes the structs of a unit, with its declarations listed."""
     listing.visit(lib.clang_getTranslationUnitCursor(handle))
     types = Types(lib, handle, places, unit.with_marks, bool(errors))
-    problems = Problems(lib, handle, places, types, errors, tuple(listing.variables), unit.shuffled_by)
+    problems = Problems(lib, handle, places, types, errors, tuple(listing.variables), unit.shuffling_option)
     return Definitions(listing, types, problems, unit, _target(lib, handle, unit))
 
 

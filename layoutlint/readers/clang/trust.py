@@ -46,7 +46,7 @@ class Problems(Record, dict=True):
     diagnostics: tuple[Diagnostic, ...]
     variables: tuple[Cursor, ...] = ()
     """Variables at file scope."""
-    shuffled_by: str | None = None
+    shuffling_option: str | None = None
     """The option that shuffles fields in the build; None if there is none."""
     _local: dict[int, str | None] = field(default_factory=dict)
     _texts: dict[int, bytes] = field(default_factory=dict)
@@ -54,7 +54,7 @@ class Problems(Record, dict=True):
 
     def problem_of(self, record: Cursor) -> str | None:
         """Return why the layout of a struct is unreliable; None if it is reliable."""
-        if not self.diagnostics and not self._would_be_attributes and self.shuffled_by is None:
+        if not self.diagnostics and not self._would_be_attributes and self.shuffling_option is None:
             return None
         declarations = self._dependencies.all_of(record)
         for declaration in declarations:
@@ -100,7 +100,7 @@ class Problems(Record, dict=True):
         variable = self._would_be_attributes.get(self._extent(declaration)[:2])
         if variable is not None:
             return self._undefined_macro(variable, declaration)
-        return self._shuffling_problem(declaration) if self.shuffled_by is not None else None
+        return self._shuffling_problem(declaration) if self.shuffling_option is not None else None
 
     def _shuffling_problem(self, declaration: Cursor) -> str | None:
         """Return the problem of a struct that is marked for shuffling, or has only function pointers
@@ -116,7 +116,7 @@ class Problems(Record, dict=True):
         )
         if b"__no_randomize_layout" in text or not (calls or _MARKED.search(text)):
             return None
-        return f"{self.places.source(declaration)}: its fields are shuffled by {self.shuffled_by}"
+        return f"{self.places.source(declaration)}: its fields are shuffled by {self.shuffling_option}"
 
     @cached_property
     def _diagnostics_by_file(self) -> dict[int | None, list[Diagnostic]]:
@@ -180,7 +180,7 @@ class Problems(Record, dict=True):
         return by_includer
 
     def _statement_extent(self, extent: Extent) -> Extent:
-        is_needed = extent.file in self._diagnostics_by_file or self.shuffled_by is not None
+        is_needed = extent.file in self._diagnostics_by_file or self.shuffling_option is not None
         if not is_needed or extent.file is None or extent.end is None:
             return extent
         semicolon = self._text(extent.file).find(b";", extent.end, extent.end + _TAIL)

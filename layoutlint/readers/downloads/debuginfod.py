@@ -10,7 +10,7 @@ from layoutlint import accesses, stored_files
 from layoutlint.accesses import state_of
 from layoutlint.errors import ReadError
 from layoutlint.model.reading import DebugServers, ReadOptions
-from layoutlint.readers.downloads import kept, transfer
+from layoutlint.readers.downloads import download_store, transfer
 from layoutlint.readers.downloads.transfer import Bounds, Missing, TransferError
 from layoutlint.readers.elf import elf_file
 from layoutlint.stored_files import StoredFile
@@ -58,13 +58,13 @@ def fetch(build_id: str, kind: str, options: ReadOptions, problems: list[str]) -
     if options.servers is None or not _BUILD_ID.fullmatch(build_id):
         return None
     key = f"{build_id}-{kind.replace('/', '-')}"
-    earlier = kept.open_kept(key) if options.cache else None
+    earlier = download_store.open_kept(key) if options.cache else None
     if earlier is not None:
-        _add(name, earlier, os.path.join(kept.location(create=False) or "", key))
+        _add(name, earlier, os.path.join(download_store.location(create=False) or "", key))
         if _mismatch(name, build_id, kind) is None:
             return name
         stored_files.drop(earlier)
-        kept.forget(key)
+        download_store.forget(key)
     for server in options.servers.urls:
         try:
             file = _download(f"{server.rstrip('/')}/buildid/{build_id}/{kind}", options)
@@ -77,7 +77,7 @@ def fetch(build_id: str, kind: str, options: ReadOptions, problems: list[str]) -
         _add(name, file, None)
         problem = _mismatch(name, build_id, kind)
         if problem is None:
-            if options.cache and (path := kept.keep(key, file)) is not None:
+            if options.cache and (path := download_store.keep(key, file)) is not None:
                 _add(name, file, path)
             return name
         stored_files.drop(file)
@@ -94,7 +94,7 @@ def _download(url: str, options: ReadOptions) -> IO[bytes]:
     """Return a file with what a server has. Raises Missing, TransferError and OSError."""
     servers = options.servers or DebugServers()
     options.progress(f"downloading {url}", 0, 1)
-    file = kept.begin(options.cache)
+    file = download_store.begin(options.cache)
     try:
         transfer.download(url, file, Bounds(servers.seconds, servers.total_seconds, servers.most))
         if not os.fstat(file.fileno()).st_size:

@@ -10,7 +10,7 @@ from layoutlint import files, stored_files
 from layoutlint.accesses import state_of
 from layoutlint.errors import ReadError
 from layoutlint.model.reading import DebugServers, ReadOptions
-from layoutlint.readers.downloads import kept, transfer
+from layoutlint.readers.downloads import download_store, transfer
 from layoutlint.readers.downloads.transfer import Bounds, Missing, TransferError
 from layoutlint.stored_files import StoredFile
 
@@ -46,7 +46,7 @@ def _fetch(url: str, options: ReadOptions) -> None:
         return
     options.progress(f"downloading {url}", 0, 1)
     limits = options.servers or DebugServers()
-    file = kept.begin(may_keep=False)
+    file = download_store.begin(may_keep=False)
     try:
         transfer.download(url, file, Bounds(limits.seconds, limits.total_seconds, limits.most))
     except (TransferError, OSError) as error:

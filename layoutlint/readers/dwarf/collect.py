@@ -121,7 +121,7 @@ class Collector:
         units = self._index.units
         if self._index.has_supplement:
             with suppress(*DAMAGE):  # reported with the first reference to it
-                self._add_mark(self._index.supplement.shuffled)
+                self._add_mark(self._index.supplement.shuffling_evidence)
         size = sum(unit.end - unit.offset for unit in units)
         parts = _divide(units, size)
         if not self._look_in_parallel(parts, size):
@@ -132,7 +132,7 @@ class Collector:
             raise ReadError(self._image.path, reason)
         for index in self._split_units.open_indexes if self._has_skeletons else ():
             self.unread += index.damaged
-            self._add_mark(index.shuffled)
+            self._add_mark(index.shuffling_evidence)
             for unit in index.types:
                 self._visit(unit, self._look_at(unit))
         self.unread += self._split_units.problems
@@ -312,7 +312,7 @@ class Collector:
         try:
             with self._split_units.open_file(skeleton, name) as (unit, index):
                 self.unread += index.damaged
-                self._add_mark(index.shuffled)
+                self._add_mark(index.shuffling_evidence)
                 for split_unit in (unit, *index.types):
                     self._visit(split_unit, self._look_at(split_unit))
             self.selection.forget_places()

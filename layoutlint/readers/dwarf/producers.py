@@ -39,7 +39,7 @@ def find_unstated(unit: Unit, target: Target) -> Unstated | None:
     text = unit.text(plan, values, _PRODUCER)
     if text is None or text.startswith("GNU AS "):
         return None
-    left_out = unstated_by(text, unit.shape.version, target)
+    left_out = omissions(text, unit.shape.version, target)
     if (
         left_out & Unstated.BIT_FIELDS
         and unit.shape.version < _DWARF_5
@@ -50,10 +50,10 @@ def find_unstated(unit: Unit, target: Target) -> Unstated | None:
 
 
 @lru_cache(maxsize=64)
-def unstated_by(text: str, version: int, target: Target) -> Unstated:
+def omissions(text: str, version: int, target: Target) -> Unstated:
     """Return what a compiler, as DW_AT_producer names it, leaves out of DWARF of a version."""
     if (clang := _CLANG.search(text)) is not None:
-        left_out = _unstated_by_clang(0 if text.startswith("Apple") else int(clang[1]))
+        left_out = _clang_omissions(0 if text.startswith("Apple") else int(clang[1]))
         # LLVM writes atomic types, and the alignments of typedefs, since DWARF 5 (DwarfUnit.cpp).
         return left_out | (Unstated.ATOMIC | Unstated.TYPEDEF if version < _DWARF_5 else Unstated.NOTHING)
     gcc = _GCC.match(text)
@@ -72,7 +72,7 @@ def unstated_by(text: str, version: int, target: Target) -> Unstated:
     return left_out
 
 
-def _unstated_by_clang(version: int) -> Unstated:
+def _clang_omissions(version: int) -> Unstated:
     left_out = Unstated.PACKED | Unstated.PRAGMA | Unstated.CAPPED
     left_out |= Unstated.BIT_FIELDS | Unstated.ATOMIC_ROUNDED | Unstated.WIDE
     if version < _CLANG_STATES:

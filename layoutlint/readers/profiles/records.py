@@ -40,7 +40,7 @@ class Counts(Record, frozen=True):
     """Stores without a cache level."""
 
     @property
-    def contended(self) -> int:
+    def contended_loads(self) -> int:
         """Loads that got the line from a cache that had it."""
         return self.remote + self.local + self.peer
 

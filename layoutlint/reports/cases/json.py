@@ -14,7 +14,7 @@ def render(trials: Sequence[Trial]) -> str:
     document = {
         "schema": "layoutlint/rules-test/1",
         "packs": [_pack(trial) for trial in trials],
-        "exit": 0 if all(trial.passed for trial in trials) else 1,
+        "exit": 0 if all(trial.passes for trial in trials) else 1,
     }
     return document_text(document)
 
@@ -25,7 +25,7 @@ def _pack(trial: Trial) -> dict[str, Any]:
         "path": trial.pack.path,
         "rules": len(trial.pack.rules),
         "cases": trial.cases,
-        "passed": trial.passed,
+        "passed": trial.passes,
         "results": [_result(result) for result in trial.results],
         "uncovered": [_missing_cases(lack) for lack in trial.rules_without_cases],
     }
@@ -41,7 +41,7 @@ def _result(result: Result) -> dict[str, Any]:
         "expected": expected.outcome.value,
         "actual": [outcome.value for outcome in result.actual],
         "message": result.message,
-        "passed": result.passed,
+        "passed": result.passes,
     }
 
 

@@ -13,7 +13,7 @@ def render(trials: Sequence[Trial]) -> str:
     """Return the results of all packs, and totals."""
     lines = [line for trial in trials for line in (*_pack(trial), "")]
     results = [result for trial in trials for result in trial.results]
-    failed = sum(not result.passed for result in results)
+    failed = sum(not result.passes for result in results)
     lacking = sum(len(trial.rules_without_cases) for trial in trials if trial.is_strict)
     totals = f"{quantity(len(results), 'verdict')}: {len(results) - failed:,} as expected, {failed:,} not"
     totals += f"; {quantity(lacking, 'rule')} without a breaking or a keeping case" if lacking else ""
@@ -33,9 +33,9 @@ def _pack(trial: Trial) -> Iterator[str]:
 
 def _result(result: Result) -> Iterator[str]:
     expected = result.expectation
-    word = "ok  " if result.passed else "FAIL"
+    word = "ok  " if result.passes else "FAIL"
     yield f"  {word}  {expected.source}: {result.case.name}: {expected.rule.id} is {_outcomes(result)}"
-    if not result.passed:
+    if not result.passes:
         yield f"        expected {expected.outcome.value}: {result.message}"
 
 

@@ -241,7 +241,8 @@ def _variable_figures(comparison: Comparison) -> list[str]:
     if comparison.variables is None or not comparison.variables.tables:
         return []
     regrouped = sum(table.regrouped for table in comparison.variables.tables)
-    return [f"{regrouped:,} of {quantity(comparison.variables.compared, 'variable')} share lines with others"]
+    total = quantity(comparison.variables.pair_count, "variable")
+    return [f"{regrouped:,} of {total} share lines with others"]
 
 
 def exit_meaning(comparison: Comparison) -> str:

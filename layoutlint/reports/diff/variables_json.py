@@ -20,7 +20,7 @@ def variables(comparison: VariableComparison | None) -> dict[str, Any] | None:
     if comparison is None:
         return None
     return {
-        "compared": comparison.compared,
+        "compared": comparison.pair_count,
         "regrouped": sum(table.regrouped for table in comparison.tables),
         "files": [_file(table) for table in comparison.tables],
     }

@@ -152,8 +152,9 @@ def _touch_row(field: FieldTouch, report: str) -> Line:
     at = "" if field.at == field.offset else f" (byte {field.at})"
     size = "??" if field.size is None else str(field.size)
     places = f"{report}:{touch.lines[0]}" + (f"..{touch.lines[-1]}" if touch.lines[1:] else "")
+    loads = _rounded_count(touch.counts.contended_loads, touch.has_snoops)
     return line(
-        f"    {field.offset:>6}  {size:>4}  {_rounded_count(touch.counts.contended, touch.has_snoops):>11}  "
+        f"    {field.offset:>6}  {size:>4}  {loads:>11}  "
         f"{_rounded_count(touch.counts.stores, touch.has_stores):>7}  {records:>7}  {touch.cpus:>4}  "
         f"{field.path}{at}",
         (codes, "dim"),
@@ -218,7 +219,7 @@ def _unplaced_lines(lines: Sequence[UnplacedLine], further: int, verbose: bool) 
     yield line(("lines that are not placed", "bold"))
     shown = lines if verbose else lines[:_FEW]
     for each in shown:
-        counts = f"{each.counts.contended:,} contended loads, {quantity(each.counts.stores, 'store')}"
+        counts = f"{each.counts.contended_loads:,} contended loads, {quantity(each.counts.stores, 'store')}"
         yield line(f"  {each.address:#x}: {counts}", (f"  {each.report}:{each.line}", "cyan"))
         yield line(f"    {each.reason}")
         for option in each.options[: None if verbose else 4]:

@@ -51,7 +51,7 @@ def parse_root(path: Path) -> Iterator[tuple[Any, Any]]:
 
 
 def facts(node: Any) -> list[Any]:
-    return [*(getattr(node, name) for name in FACTS), bytes(node.cursor), bytes(node.referenced), list(map(facts, node.children))]
+    return [*(getattr(node, name) for name in FACTS), bytes(node.cursor), bytes(node.reference), list(map(facts, node.children))]
 
 
 @pytest.mark.parametrize("text", [BODIES, DEEP, "", "int x", "\xff\0int y;"], ids=["bodies", "deep", "empty", "broken", "bytes"])

@@ -19,7 +19,7 @@ BEFORE, HITM = PROFILES / "c2c-address-space-before.txt", PROFILES / "c2c-hitm.t
 def touches(path) -> list[tuple[int, int, int, int | None]]:
     """Offset, contended loads, stores and records of each offset."""
     return [
-        (touch.offset, touch.counts.contended, touch.counts.stores, touch.records)
+        (touch.offset, touch.counts.contended_loads, touch.counts.stores, touch.records)
         for block in read(str(path)).blocks
         for touch in block.touches
     ]

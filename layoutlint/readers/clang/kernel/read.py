@@ -248,10 +248,10 @@ class _KernelReader(Record, dict=True):
             raise ReadError(origin, user_flags.refusal)
         words = ("-xc", *self.tree.flags, *(_SHUFFLING if marks else ()), *unit_flags, *user_flags.passed)
         # If fields are reordered afterwards, the declared order is needed.
-        shuffled_by = None if marks else self.tree.shuffled_by
+        shuffling_option = None if marks else self.tree.shuffling_option
         return Unit(
             main, words, self.tree.build, self.tree.roots, origin, text, user_flags.problem,
-            user_flags.doubts, shuffled_by, marks,
+            user_flags.doubts, shuffling_option, marks,
         )  # fmt: skip
 
     def unit_of(self, file: str) -> Unit:

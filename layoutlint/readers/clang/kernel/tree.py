@@ -77,7 +77,7 @@ class Tree(Record, frozen=True):
         return (self.source,) if self.source == self.build else (self.source, self.build)
 
     @property
-    def shuffled_by(self) -> str | None:
+    def shuffling_option(self) -> str | None:
         """The option under which the compiler shuffles the fields of marked structs; None if it is off."""
         options = ("RANDSTRUCT_PERFORMANCE", "RANDSTRUCT_FULL", "RANDSTRUCT", "GCC_PLUGIN_RANDSTRUCT")
         return next((f"CONFIG_{option}" for option in options if option in self.config), None)

@@ -70,7 +70,7 @@ class Index:
         return units
 
     @property
-    def shuffled(self) -> ShufflingEvidence | None:
+    def shuffling_evidence(self) -> ShufflingEvidence | None:
         """The mark of a compiler that randomises fields, in the strings of this file. Raises ReadError."""
         return compiler_marks.string_evidence(self._image)
 

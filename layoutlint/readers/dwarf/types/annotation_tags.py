@@ -14,7 +14,7 @@ from layoutlint.readers.dwarf.format.constants import attribute, tag
 from layoutlint.readers.dwarf.format.forms import DwarfError
 from layoutlint.readers.dwarf.format.sections import Sections
 from layoutlint.readers.dwarf.format.unit import NAME, Unit, Values
-from layoutlint.readers.dwarf.types.decoder import declared_at
+from layoutlint.readers.dwarf.types.decoder import declaration_source
 from layoutlint.readers.dwarf.types.spelling import ARRAY, KEYWORDS, QUALIFIERS, TYPE
 
 _MEMBER: Final = tag("member")
@@ -58,7 +58,7 @@ def read_annotations(
 
 def _entry_annotations(unit: Unit, plan: Plan, values: Values, end: int, path: str) -> Iterator[Annotation]:
     """Yield the annotations of one entry."""
-    source = declared_at(unit.path(values.get(_DECL_FILE)), values.get(_DECL_LINE))
+    source = declaration_source(unit.path(values.get(_DECL_FILE)), values.get(_DECL_LINE))
     for text in (*_child_texts(unit, plan, end), *_referenced_texts(unit, plan, values)):
         if text.startswith(ANNOTATION):
             yield Annotation(path, text.removeprefix(ANNOTATION), source)

@@ -116,7 +116,7 @@ class _Members:
     ) -> None:  # fmt: skip
         """Add a member: its name, its type, its position, and where it is declared."""
         line = None if path is None else line
-        source = declared_at(path, line)
+        source = declaration_source(path, line)
         field = Field(
             name, kind.spelling, bit_offset, bit_size, is_bitfield, kind.aggregate, kind.dims, kind.members,
             align, source, kind.calls, kind.stands_for, own_align, possible,
@@ -529,7 +529,7 @@ def _negative(number: int) -> int:
     return number - (1 << bits) if number >> (bits - 1) else number
 
 
-def declared_at(path: str | None, line: object) -> Source | None:
+def declaration_source(path: str | None, line: object) -> Source | None:
     """Return where something is declared; None without a file."""
     return None if path is None else Source(path, _line(line))
 

@@ -8,7 +8,7 @@ import pytest
 
 from layoutlint.geometry.layout import Layout
 from layoutlint.geometry.placement import placements
-from layoutlint.reports.show import at
+from layoutlint.reports.show import byte_fields
 from layoutlint.reports.show.options import ShowOptions
 from tests.harness.build import member, struct
 from tests.harness.command import run
@@ -85,11 +85,11 @@ def test_who_shares_the_line_is_counted_for_each_base(byte, line_size):
         count = sum((base + byte) // line_size in touched for base, touched in zip(bases, lines, strict=True))
         if count and not own:
             shares[f"m{start}"] = count
-    rendered = "".join(at.render((of_struct,), (byte,), ShowOptions(line_size=line_size)))
+    rendered = "".join(byte_fields.render((of_struct,), (byte,), ShowOptions(line_size=line_size)))
     rows = re.findall(r"^ +\d+ +8 +(\d+)  (m\d+)$", rendered, re.M)
     assert {name: int(count) for count, name in rows} == shares
 
 
 def test_alone_on_its_line():
     of_struct = struct("s", 64, member("only", 0, 8), align=64)
-    assert "nothing else is on its line of 64 bytes" in "".join(at.render((of_struct,), (4,), ShowOptions()))
+    assert "nothing else is on its line of 64 bytes" in "".join(byte_fields.render((of_struct,), (4,), ShowOptions()))
