@@ -32,22 +32,22 @@ class Fixer(Record):
 
     def fix(self, report: Report) -> Iterator[str]:
         """Remove what a report knows to be needless, and yield what was done, and what was not, and why."""
-        needed: dict[tuple[str, int, str], bool] = {}
-        places: dict[tuple[str, int, str], SuppressionUse] = {}
-        for use in report.suppressions:
-            key = os.path.realpath(self._path(use)), use.source.line or 0, use.text
-            needed[key] = needed.get(key, False) or not use.is_needless
-            places.setdefault(key, use)
+        uses: dict[tuple[str, int, str], list[SuppressionUse]] = defaultdict(list)
+        for use in sorted(report.suppressions, key=lambda use: _is_through_link(self._path(use))):
+            uses[os.path.realpath(self._path(use)), use.source.line or 0, use.text].append(use)
         by_path: dict[str, list[SuppressionUse]] = defaultdict(list)
-        for key, use in places.items():
-            if not needed[key]:
-                by_path[self._path(use)].append(use)
-        for path, uses in sorted(by_path.items()):
+        for (path, _, _), same in sorted(uses.items()):
+            if not any(use.is_used for use in same):
+                by_path[path].append(max(same, key=lambda use: bool(use.doubt)))
+        for same_file in by_path.values():
+            yield from (_refusal(use, use.doubt) for use in same_file if use.doubt)
+            needless = [use for use in same_file if use.is_needless]
+            paths = sorted((self._path(use) for use in needless), key=_is_through_link)
             try:
-                yield from self._fix_file(path, uses)
+                yield from self._fix_file(paths[0], needless) if paths else ()
             except (NotRemoved, UsageError, OSError) as error:
                 reason = files.error_reason(error) if isinstance(error, OSError) else str(error)
-                yield from (f"not removed: `{use.text}` at {use.source}: {reason}" for use in uses)
+                yield from (_refusal(use, reason) for use in needless)
 
     def _path(self, use: SuppressionUse) -> str:
         """Return the path of the file with a suppression."""
@@ -60,21 +60,19 @@ class Fixer(Record):
         self._refuse(path)
         status = os.stat(path)
         content = files.read_all(path, _LARGEST)
-        try:
-            text = content.decode()
-        except UnicodeDecodeError:
-            raise NotRemoved("the file is not UTF-8") from None
+        text = content.decode(errors="surrogateescape")
         lines = []
         for use in sorted(uses, key=lambda use: use.source.line or 0, reverse=True):
             try:
                 text = without_suppression(text, use.source.line or 0, use.text)
                 lines.append(f"removed `{use.text}` at {use.source}")
             except NotRemoved as error:
-                lines.append(f"not removed: `{use.text}` at {use.source}: {error}")
-        if text.encode() != content:
+                lines.append(_refusal(use, str(error)))
+        fixed = text.encode(errors="surrogateescape")
+        if fixed != content:
             if _state(os.stat(path)) != _state(status):
                 raise NotRemoved("the file was changed meanwhile")
-            output_files.write_whole(path, text)
+            output_files.write_bytes(path, fixed)
         yield from reversed(lines)
 
     def _refuse(self, path: str) -> None:
@@ -85,8 +83,11 @@ class Fixer(Record):
         inside = os.path.relpath(real, self.top)
         if inside.startswith(os.pardir) or inside not in self.tracked:
             raise NotRemoved("git does not track the file")
-        if os.stat(path).st_mtime_ns >= self.started:
+        status = os.stat(path)
+        if status.st_mtime_ns >= self.started:
             raise NotRemoved("the file was changed meanwhile")
+        if not status.st_mode & 0o222 or not os.access(path, os.W_OK):
+            raise NotRemoved("the file is read-only")
 
     def _folders(self) -> Iterator[str]:
         """Yield the real paths of inputs and source directories, and the folder of a compilation database."""
@@ -95,8 +96,16 @@ class Fixer(Record):
             yield os.path.dirname(real) if real.endswith(".json") else real
 
 
+def _refusal(use: SuppressionUse, reason: str) -> str:
+    return f"not removed: `{use.text}` at {use.source}: {reason}"
+
+
 def _state(status: os.stat_result) -> tuple[int, ...]:
     return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
+
+
+def _is_through_link(path: str) -> bool:
+    return os.path.realpath(path) != os.path.abspath(path)
 
 
 def _is_below(path: str, folder: str) -> bool:

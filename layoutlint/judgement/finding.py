@@ -174,13 +174,20 @@ class State(Enum):
 
 
 class SuppressionUse(Record, frozen=True):
-    """A suppression in a source, and whether the run shows that nothing needs it."""
+    """A suppression in a source, and what a run shows about it."""
 
     source: Source
     text: str
     """`ignore[RULE, ...]`."""
-    is_needless: bool
-    """Whether all its rules were judged on its struct, and it suppresses none of their findings."""
+    is_used: bool
+    """Whether it suppresses a finding, or would if it had not expired."""
+    doubt: str = ""
+    """Why the run does not show that nothing needs it; empty if it shows that, or if it is used."""
+
+    @property
+    def is_needless(self) -> bool:
+        """Whether all its rules were judged on its struct or exist no more, and it suppresses no finding."""
+        return not self.is_used and not self.doubt
 
 
 class BaselineUse(Record, frozen=True):

@@ -153,7 +153,7 @@ def report_on(
         result = held_layouts.with_all_structs(result, read_result.unnarrowed)
     if today is not None:
         result = replace(result, coverage=replace(result.coverage, today=today))
-    uses = unused.suppression_uses(intents, idle, judged)
+    uses = unused.suppression_uses(intents, idle, judged, inputs, options.unused)
     result = replace(result, suppressions=tuple(uses)) if intents else result
     if options.policy is not None:
         sentences = options.policy.sentences(dropped)

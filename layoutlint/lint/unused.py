@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import chain
 from typing import TYPE_CHECKING, ClassVar
 
 from layoutlint.errors import did_you_mean
@@ -160,37 +159,63 @@ def _unused_suppressions(
     idle: Iterable[Suppression], findings: Iterable[Finding], inputs: list[JudgedInput]
 ) -> Iterator[Suppression]:
     """Yield the suppressions that are unnecessary or name no rule; not those of rules that the run omits."""
-    judging = _known_rules(findings)
-    for suppression in dict.fromkeys(idle):
-        suppressed = Wanted(patterns=suppression.ignored.rules)
-        applied = (rule.id for judged in inputs for rule in judged.rules)
-        shipped = (rule.id for pack in rule_file.shipped_packs() for rule in pack.rules)
-        is_unnecessary = any(map(suppressed.matches, judging.get(suppression.struct, ())))
-        held = (f"{SNAPSHOT}/{suppression.struct}",)  # judged only with a snapshot
-        if is_unnecessary or not any(map(suppressed.matches, chain(applied, shipped, held))):
-            yield suppression
+    rules = _RunRules(findings, inputs)
+    return (each for each in dict.fromkeys(idle) if not rules.doubt(each, everything=True))
 
 
 def suppression_uses(
-    intents: Iterable[Intent], idle: Iterable[Suppression], findings: Iterable[Finding]
+    intents: Iterable[Intent],
+    idle: Iterable[Suppression],
+    findings: Iterable[Finding],
+    inputs: list[JudgedInput],
+    everything: bool,
 ) -> Iterator[SuppressionUse]:
-    """Yield every suppression of some intents, with whether the run shows that nothing needs it."""
-    unneeded, judging = frozenset(idle), _known_rules(findings)
+    """Yield every suppression of some intents, with whether the run shows that nothing needs it.
+
+    With `everything`, a rule that is none of the run's does not exist.
+    """
+    unneeded, rules = frozenset(idle), _RunRules(findings, inputs)
     for suppression in (suppression for intent in intents for suppression in intent.suppressions):
-        rules = suppression.ignored.rules
-        own = judging.get(suppression.struct, ())
-        are_judged = all(any(map(Wanted(patterns=(rule,)).matches, own)) for rule in rules)
-        text = f"ignore[{', '.join(rules)}]"
-        yield SuppressionUse(suppression.source, text, are_judged and suppression in unneeded)
+        text = f"ignore[{', '.join(suppression.ignored.rules)}]"
+        if suppression in unneeded:
+            yield SuppressionUse(suppression.source, text, False, rules.doubt(suppression, everything))
+        else:
+            yield SuppressionUse(suppression.source, text, True)
 
 
-def _known_rules(findings: Iterable[Finding]) -> dict[str, set[str]]:
-    """Return the rules that are known to hold or to fail, by struct."""
-    judging: dict[str, set[str]] = {}
-    for finding in findings:
-        if finding.struct is not None and finding.verdict.outcome is not Outcome.UNKNOWN:
-            judging.setdefault(finding.struct.name, set()).add(finding.rule.id)
-    return judging
+class _RunRules:
+    """The rules of a run: those judged on each struct, with or without a result, and all others."""
+
+    def __init__(self, findings: Iterable[Finding], inputs: list[JudgedInput]) -> None:
+        self._known: dict[str, set[str]] = {}
+        self._unknown: dict[str, set[str]] = {}
+        for finding in findings:
+            if finding.struct is not None:
+                is_unknown = finding.verdict.outcome is Outcome.UNKNOWN
+                by_struct = self._unknown if is_unknown else self._known
+                by_struct.setdefault(finding.struct.name, set()).add(finding.rule.id)
+        self._applied = {rule.id for judged in inputs for rule in judged.rules}
+
+    def doubt(self, suppression: Suppression, everything: bool) -> str:
+        """Return why nothing shows that an idle suppression is unnecessary; empty if it is."""
+        doubts = (self._doubt(rule, suppression.struct, everything) for rule in suppression.ignored.rules)
+        return next(filter(None, doubts), "")
+
+    def _doubt(self, rule: str, struct: str, everything: bool) -> str:
+        matches = Wanted(patterns=(rule,)).matches
+        if any(map(matches, self._unknown.get(struct, ()))):
+            return f"`{rule}` could not be judged on {struct}"
+        if any(map(matches, self._known.get(struct, ()))):
+            return ""
+        if any(map(matches, self._applied)):
+            return f"`{rule}` did not judge {struct}"
+        shipped = (each.id for pack in rule_file.shipped_packs() for each in pack.rules)
+        if matches(f"{SNAPSHOT}/{struct}") or any(map(matches, shipped)):
+            return f"`{rule}` is not among the rules of this run"
+        if everything:
+            return ""
+        near = did_you_mean(rule, self._applied)
+        return f"no rule of this run is called `{rule}`{near}; --unused --fix removes it"
 
 
 def as_note(finding: Finding) -> Finding:

@@ -105,10 +105,24 @@ KEPT = {
     # what replaces parts of HELD; further arguments; what stderr says, if anything
     "it suppresses": ({"pad[15]": "pad[5]"}, (), ""),
     "it has expired, and something is found": ({"pad[15]": "pad[5]", "once": "until 2020-01-01 once"}, (), ""),
-    "its rule is not among those of this run": ({"[apart]": "[other]"}, (), ""),
-    "one of its rules is not": ({"[apart]": "[apart, other]"}, (), ""),
+    "it names no rule": ({"[apart]": "[other]"}, (), "no rule of this run is called `other`; --unused --fix removes it"),
+    "it names one with a slip": ({"[apart]": "[appart]"}, (), "is called `appart` (did you mean `apart`?)"),
+    "one of its rules does not exist": ({"[apart]": "[apart, other]"}, (), "no rule of this run is called `other`"),
+    "its rule is another struct's": (
+        {"struct s": "struct t", "\n};": "\n};\nstruct s { long a, pad[16], z; };"}, (), "`apart` did not judge t"
+    ),
+    "its rule is shipped, and the run leaves it out": (
+        {"[apart]": "[address-space-i-mmap-apart-from-rwsem]"}, ("--unused",), "is not among the rules of this run"
+    ),
+    "it is about snapshots": ({"[apart]": "[snapshot/s]"}, ("--unused",), "`snapshot/s` is not among the rules of this run"),
     "the comment says more": ({"/* layout": "/* the head. layout"}, (), "its comment says more than this"),
-    "its struct could not be judged": ({"long z;": "gone_t z;"}, (), ""),
+    "its struct could not be judged": ({"long z;": "gone_t z;"}, (), "`apart` could not be judged on s"),
+    "a field of its rule is missing": ({"long z;": "long y;"}, (), "`apart` could not be judged on s"),
+    "its comment is twice on its line": ({"*/": "*/ long b; /* layoutlint: ignore[apart] once */"}, (), "its line has it twice"),
+    "it is in a macro": (
+        {"long a; /* layoutlint: ignore[apart] once */": 'long a __attribute__((annotate("layoutlint:ignore[apart] once")));'},
+        (), "its line has no comment with it",
+    ),
     "an input could not be read": ({}, ("none.h",), "could not be read: none.h"),
 }
 
@@ -124,6 +138,57 @@ def test_fix_keeps(tmp_path, name):
     done = check(tmp_path, "--fix", *words)
     assert (tmp_path / "s.h").read_text() == code
     assert (sentence in done.stderr) if sentence else not done.stderr
+
+
+REMOVED = {
+    # what replaces parts of HELD; further arguments; what replaces parts of FIXED
+    "it has expired": ({"once": "until 2020-01-01 once"}, (), {}),
+    "it has not expired": ({"once": "until 2999-01-01 once"}, (), {}),
+    "it is a pattern": ({"[apart]": "[ap*]"}, (), {}),
+    "it names a rule twice": ({"[apart]": "[apart, ap*]"}, (), {}),
+    "it names no rule, and all rules are there": ({"[apart]": "[other]"}, ("--unused",), {}),
+    "one of its rules does not exist": ({"[apart]": "[apart, other]"}, ("--unused",), {}),
+    "two on a line": ({"once */": "once */ /* layoutlint: ignore[ap*] once */"}, (), {}),
+    "a struct's and a field's": ({"struct s {": "/* layoutlint: ignore[apart] all */\nstruct s {"}, (), {}),
+    "lines end as in DOS": ({"\n": "\r\n"}, (), {"\n": "\r\n"}),
+    "no line end at the end": ({"};\n": "};"}, (), {"};\n": "};"}),
+    "a mark of UTF-8 at the start": ({"struct s": "\ufeffstruct s"}, (), {"struct s": "\ufeffstruct s"}),
+    "prose in Latin-1": ({"pad[15];": "pad[15]; /* f\udcfcr */"}, (), {"pad[15];": "pad[15]; /* f\udcfcr */"}),
+    "another comment on its line": ({"once */": "once */ // the head"}, (), {"long a;": "long a; // the head"}),
+}
+
+
+@pytest.mark.one_in(2)
+@pytest.mark.parametrize("name", REMOVED)
+def test_fix_removes(tmp_path, name):
+    replaced, words, left = REMOVED[name]
+    code, expected = HELD, FIXED
+    for old, new in replaced.items():
+        code = code.replace(old, new)
+    for old, new in left.items():
+        expected = expected.replace(old, new)
+    repository(tmp_path)
+    (tmp_path / "s.h").write_bytes(code.encode(errors="surrogateescape"))
+    os.utime(tmp_path / "s.h", (1_700_000_000, 1_700_000_000))
+    done = check(tmp_path, "--fix", *words)
+    assert (tmp_path / "s.h").read_bytes() == expected.encode(errors="surrogateescape"), done.stderr
+    assert "not removed" not in done.stderr
+
+
+def test_fix_changes_each_file_once_by_whatever_name(tmp_path):
+    repository(tmp_path, '#include "t.h"\n#include "own/u.h"\n')
+    (tmp_path / "t.h").write_text("/* layoutlint: ignore[apart] all */\n" + HELD)
+    (tmp_path / "u.h").write_text(HELD.replace("struct s", "struct u"))
+    own = tmp_path / "own"
+    own.symlink_to(".")
+    for name in ("t.h", "u.h"):
+        os.utime(tmp_path / name, (1_700_000_000, 1_700_000_000))
+    git(tmp_path, "add", ".")
+    rules = RULES.replace('struct = "s"', 'struct = "[su]"')
+    (tmp_path / "rules.toml").write_text(rules)
+    done = run("check", "s.h", "t.h", "u.h", "--rules", "rules.toml", "--fix", cwd=tmp_path)
+    assert (tmp_path / "t.h").read_text() == FIXED, done.stderr
+    assert (tmp_path / "u.h").read_text() == FIXED.replace("struct s", "struct u"), done.stderr
 
 
 def test_a_comment_at_two_fields_of_which_one_needs_it_stays(tmp_path):
@@ -148,7 +213,11 @@ def test_fix_refuses_files_that_are_not_its_own(tmp_path):
     (tmp_path / "link.h").symlink_to("t.h")
     git(tmp_path, "add", "link.h")
     done = run("check", "link.h", "--rules", "rules.toml", "--fix", cwd=tmp_path)
-    assert (tmp_path / "t.h").read_text() == HELD, done.stderr
+    assert (tmp_path / "t.h").read_text() == HELD
+    assert "not removed: `ignore[apart]` at link.h:2: cannot write link.h: it is a symbolic link" in done.stderr
+    (tmp_path / "t.h").chmod(0o444)
+    done = run("check", "t.h", "--rules", "rules.toml", "--fix", cwd=tmp_path)
+    assert "not removed: `ignore[apart]` at t.h:2: the file is read-only" in done.stderr
 
 
 def test_fix_needs_a_repository_and_all_suppressions(tmp_path):
