@@ -209,6 +209,27 @@ def test_pages_hints_and_lenses(editor: Editor, folder: Path):
     editor.close(name)
 
 
+@pytest.mark.parametrize(("formats", "kind"), [((), "plaintext"), (("plaintext", "markdown"), "plaintext"), (("markdown", "plaintext"), "markdown")])
+def test_pages_in_the_format_that_the_client_names_first(folder: Path, formats: tuple[str, ...], kind: str):
+    """Names and sentences of files mean nothing in Markdown; plain text has no signs of Markdown."""
+    why = "its *bold* [link](https://example.org) <b>_x_ &amp; a_b | c`"
+    (folder / "own").mkdir(exist_ok=True)
+    (folder / "own" / "layoutlint.toml").write_text(RULES.replace("see https://example.org/ring for the measurement", why))
+    editor = Editor(cwd=folder, options={"delay": 20}, formats=formats)
+    name = editor.open(folder / "own" / "ring.h", RING)
+    editor.diagnostics(name)
+    params = HoverParams(TextDocumentIdentifier(name), Position(1, 16))
+    page = editor.wait(editor.client.text_document_hover_async(params)).contents
+    assert page.kind.value == kind
+    escaped = r"its \*bold\* \[link](https://example.org) \<b>\_x\_ \&amp; a_b \| c\`"
+    rest, _, found = page.value.partition("Why: ")
+    assert found == (why if kind == "plaintext" else escaped)
+    assert ("**" in rest) == (kind == "markdown")
+    assert "`unsigned long head` in struct `ring`" in rest.replace("long unsigned int", "unsigned long")
+    assert "offset 0, 8 bytes (0..7)" in rest
+    editor.end()
+
+
 def titles(editor: Editor, name: str, line: int) -> dict[str, CodeAction]:
     """The actions at a line, by their titles."""
     where = Range(Position(line, 0), Position(line, 0))

@@ -27,7 +27,9 @@ def uri(path: Path | str) -> str:
 class Editor:
     """A session; its methods may be called from tests that know nothing of asyncio."""
 
-    def __init__(self, *arguments: str, cwd: Path, encodings: list[str] | None = None, options: object = None) -> None:
+    def __init__(
+        self, *arguments: str, cwd: Path, encodings: list[str] | None = None, options: object = None, formats: tuple[str, ...] = ("markdown",)
+    ) -> None:
         self._loop = asyncio.new_event_loop()
         self.client = LanguageClient("tests", "1")
         self.published: dict[str, list[types.PublishDiagnosticsParams]] = {}
@@ -36,7 +38,10 @@ class Editor:
         self._news = asyncio.Event()
         self._versions: dict[str, int] = {}
         self._register()
-        self.started = self.wait(self._start(arguments, cwd, encodings, options))
+        general = types.GeneralClientCapabilities(position_encodings=encodings) if encodings else None
+        hover = types.HoverClientCapabilities(content_format=[types.MarkupKind(each) for each in formats]) if formats else None
+        texts = types.TextDocumentClientCapabilities(hover=hover)
+        self.started = self.wait(self._start(arguments, cwd, types.ClientCapabilities(general=general, text_document=texts), options))
 
     def _register(self) -> None:
         @self.client.feature(types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)
@@ -56,14 +61,12 @@ class Editor:
         for refresh in (types.WORKSPACE_INLAY_HINT_REFRESH, types.WORKSPACE_CODE_LENS_REFRESH):
             self.client.feature(refresh)(lambda *_: None)
 
-    async def _start(self, arguments: tuple[str, ...], cwd: Path, encodings: Any, options: Any) -> types.InitializeResult:
+    async def _start(self, arguments: tuple[str, ...], cwd: Path, can: types.ClientCapabilities, options: Any) -> types.InitializeResult:
         environment = {name: os.environ[name] for name in _KEPT if name in os.environ}
         await self.client.start_io(
             sys.executable, "-m", "layoutlint", "lsp", *arguments, cwd=str(cwd), env=environment
         )
-        general = types.GeneralClientCapabilities(position_encodings=encodings) if encodings else None
-        capabilities = types.ClientCapabilities(general=general)
-        given = types.InitializeParams(capabilities, process_id=os.getpid(), root_uri=uri(cwd), initialization_options=options)
+        given = types.InitializeParams(can, process_id=os.getpid(), root_uri=uri(cwd), initialization_options=options)
         result = await self.client.initialize_async(given)
         self.client.initialized(types.InitializedParams())
         return result

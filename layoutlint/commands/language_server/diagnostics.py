@@ -150,7 +150,7 @@ def _failure_diagnostics(document: OpenDocument, encoding: str) -> Iterator[type
     for mistake in document.mistakes[:1]:
         rest = len(document.mistakes) - 1
         more = f" (and {rest} more)" if rest else ""
-        text = f"the rules are those from before a mistake in the rule file: {mistake}{more}"
+        text = f"a mistake in the rule file; what was read before it counts: {mistake}{more}"
         yield _information(document, 0, RULE_FILE, text, encoding)
 
 

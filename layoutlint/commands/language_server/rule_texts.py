@@ -9,6 +9,7 @@ from lsprotocol import types
 
 from layoutlint.commands.language_server.documents import Kept, OpenDocument
 from layoutlint.commands.language_server.positions import column, units
+from layoutlint.commands.language_server.views import kind_of
 from layoutlint.intent.toml.rule_file import (
     FIELD_KEYS,
     OVERRIDE_KEYS,
@@ -19,6 +20,7 @@ from layoutlint.intent.toml.rule_file import (
 from layoutlint.judgement.rule import ACCESSES, Key, Kind, Severity
 from layoutlint.kinds import KINDS, find_kind
 from layoutlint.model.record import Record
+from layoutlint.reports.editor.markup import Markup
 
 _HEADER = re.compile(r"\s*\[{1,2}(?P<path>[^\[\]]*)\]")
 _PAIR = re.compile(r"^\s*(?P<key>[\w-]+)\s*=\s*(?P<value>.*)$")
@@ -158,7 +160,9 @@ def _structs(others: Iterable[OpenDocument]) -> Iterator[Kept]:
         yield from (kept for kept in document.kept.values() if kept.judged.is_laid_out)
 
 
-def hover(document: OpenDocument, position: types.Position, encoding: str) -> types.Hover | None:
+def hover(
+    document: OpenDocument, position: types.Position, encoding: str, markup: Markup
+) -> types.Hover | None:
     """Return the manual of the kind at a position, or the meaning of a kind's key; None for neither."""
     if not 0 <= position.line < len(document.lines):
         return None
@@ -167,7 +171,7 @@ def hover(document: OpenDocument, position: types.Position, encoding: str) -> ty
     word = next((m[0] for m in _WORD.finditer(text) if m.start() <= at <= m.end()), "")
     around = section(document.lines, position.line)
     page = _page(around, word)
-    return None if page is None else types.Hover(types.MarkupContent(types.MarkupKind.Markdown, page))
+    return None if page is None else types.Hover(types.MarkupContent(kind_of(markup), page))
 
 
 def _page(around: Section, word: str) -> str | None:

@@ -33,6 +33,7 @@ from layoutlint.commands.language_server.requests import (
 from layoutlint.commands.language_server.session import Session
 from layoutlint.commands.language_server.views import ViewSettings
 from layoutlint.errors import LayoutlintError
+from layoutlint.reports.editor.markup import Markup
 
 _WATCHED = ("**/layoutlint.toml", "**/compile_commands.json", "**/compile_flags.txt", "**/*.h")
 
@@ -86,6 +87,14 @@ class Server(LanguageServer):
     def encoding(self) -> str:
         """The encoding by which the client counts columns."""
         return self.workspace.position_encoding or types.PositionEncodingKind.Utf16
+
+    @property
+    def markup(self) -> Markup:
+        """How the client wants pages: the first way that it names; plain text if it names none."""
+        texts = self.client_capabilities.text_document
+        formats = texts.hover.content_format if texts is not None and texts.hover is not None else None
+        first = next((each for each in formats or () if each in tuple(types.MarkupKind)), None)
+        return Markup(is_plain=first is not types.MarkupKind.Markdown)
 
     def document(self, uri: str) -> OpenDocument | None:
         """Return an open file; None for one that the server does not know."""
@@ -225,8 +234,8 @@ def register_views(server: Server) -> None:
         if document is None or not server.views.hover:
             return None
         if document.is_rules:
-            return rule_texts.hover(document, params.position, server.encoding)
-        return views.hover(document, params.position, server.encoding)
+            return rule_texts.hover(document, params.position, server.encoding, server.markup)
+        return views.hover(document, params.position, server.encoding, server.markup)
 
     @server.feature(types.TEXT_DOCUMENT_INLAY_HINT)
     def inlay_hint(params: types.InlayHintParams) -> list[types.InlayHint]:

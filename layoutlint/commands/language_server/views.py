@@ -12,6 +12,7 @@ from layoutlint.commands.language_server.positions import column, end_of_code, s
 from layoutlint.geometry.layout import Place
 from layoutlint.model.record import Record
 from layoutlint.reports.editor import pages
+from layoutlint.reports.editor.markup import Markup
 
 _WORD = re.compile(r"[A-Za-z_$][\w$]*")
 _HEAD = re.compile(r"\s+(?:__\w+\s+|__attribute__\s*\(\(.{0,80}?\)\)\s*)*([A-Za-z_]\w*)")
@@ -27,7 +28,9 @@ class ViewSettings(Record, frozen=True):
     hover: bool = True
 
 
-def hover(document: OpenDocument, position: types.Position, encoding: str) -> types.Hover | None:
+def hover(
+    document: OpenDocument, position: types.Position, encoding: str, markup: Markup
+) -> types.Hover | None:
     """Return the page of the struct or field at a position; None if there is none."""
     if not 0 <= position.line < len(document.lines):
         return None
@@ -36,22 +39,27 @@ def hover(document: OpenDocument, position: types.Position, encoding: str) -> ty
     word = next((m for m in _WORD.finditer(text) if m.start() <= at <= m.end()), None)
     if word is None:
         return None
-    page = _field_page(document, position.line, word[0]) or _struct_page(document, text, word)
+    page = _field_page(document, position.line, word[0], markup) or _struct_page(document, text, word, markup)
     if page is None:
         return None
     where = types.Range(
         types.Position(position.line, units(text, word.start(), encoding)),
         types.Position(position.line, units(text, word.end(), encoding)),
     )
-    return types.Hover(types.MarkupContent(types.MarkupKind.Markdown, page), where)
+    return types.Hover(types.MarkupContent(kind_of(markup), page), where)
 
 
-def _field_page(document: OpenDocument, line: int, word: str) -> str | None:
+def kind_of(markup: Markup) -> types.MarkupKind:
+    """Return what the protocol calls a way to write pages."""
+    return types.MarkupKind.PlainText if markup.is_plain else types.MarkupKind.Markdown
+
+
+def _field_page(document: OpenDocument, line: int, word: str, markup: Markup) -> str | None:
     at_cursor = field_at(document, line, word)
     if at_cursor is None:
         return None
     kept, field = at_cursor
-    return pages.field_page(kept.judged, field, kept.stale)
+    return pages.field_page(kept.judged, field, markup, kept.stale)
 
 
 def field_at(document: OpenDocument, line: int, word: str) -> tuple[Kept, Place] | None:
@@ -66,7 +74,7 @@ def field_at(document: OpenDocument, line: int, word: str) -> tuple[Kept, Place]
     return None
 
 
-def _struct_page(document: OpenDocument, text: str, word: re.Match[str]) -> str | None:
+def _struct_page(document: OpenDocument, text: str, word: re.Match[str], markup: Markup) -> str | None:
     name = word[0]
     if name in _KEYWORDS:
         head = _HEAD.match(text, word.end())
@@ -75,7 +83,7 @@ def _struct_page(document: OpenDocument, text: str, word: re.Match[str]) -> str 
     if kept is None or not kept.judged.is_laid_out:
         return None
     is_kernel = document.result is not None and document.result.is_kernel
-    return pages.struct_page(kept.judged, is_kernel, kept.stale)
+    return pages.struct_page(kept.judged, is_kernel, markup, kept.stale)
 
 
 def struct_by_name(document: OpenDocument, name: str) -> Kept | None:

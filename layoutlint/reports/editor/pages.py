@@ -1,8 +1,7 @@
-"""The pages of structs and fields, in Markdown in which names of the text mean nothing."""
+"""The pages of structs and fields."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from layoutlint.geometry.layout import Layout, Place
@@ -14,87 +13,80 @@ from layoutlint.judgement.verdict import Outcome
 from layoutlint.model.paths import overlap
 from layoutlint.phrases import quantity
 from layoutlint.reports.check.diagnostics import finding_diagnostic
-from layoutlint.reports.escaped_markdown import code, plain, text
+from layoutlint.reports.editor.markup import Markup
 from layoutlint.reports.finding_phrases import outcome
 from layoutlint.reports.show import text as table
 from layoutlint.reports.show.options import ShowOptions
 
-_MOST_ROWS, _MOST_HOLDERS, _MOST_BASES, _MOST_NAMES = 250, 8, 8, 12
-"""The most rows of a table, containers, rows of bases, and names in a row that a page has."""
-_FENCE = re.compile("`{3,}")
+_MOST_HOLDERS, _MOST_BASES, _MOST_NAMES = 8, 8, 12
+"""The most containers, rows of bases, and names in a row that a page has."""
 
 
-def struct_page(judged: JudgedStruct, is_kernel: bool, stale: str = "") -> str:
+def struct_page(judged: JudgedStruct, is_kernel: bool, markup: Markup, stale: str = "") -> str:
     """Return the page of a struct: its table, placements, containers and rules."""
     struct, placements = judged.struct, judged.placements
-    parts = [*_stale(stale), *_rule_list(judged.findings)]
+    parts = [*_stale(stale, markup), *_rule_list(judged.findings, markup)]
     line_size = None if placements is None or placements.in_pairs else placements.line_size
     options = ShowOptions(width=92, is_kernel=is_kernel, line_size=line_size)
-    parts.append(_block("".join(table.render((struct,), options))))
+    parts.append(markup.block("".join(table.render((struct,), options))))
     if placements is not None:
         starts = ", ".join(map(str, placements.bases[:16])) + (" ..." if len(placements.bases) > 16 else "")
-        why = text(placements.basis(()))
-        parts.append(f"**Placements:** starts at {starts} of a line of {placements.line_size}: {why}")
+        why = markup.text(placements.basis(()))
+        head = markup.strong("Placements:")
+        parts.append(f"{head} starts at {starts} of a line of {placements.line_size}: {why}")
     if judged.holders:
+        code = markup.code
         rows = [f"{code(each.struct)} at {each.offset} ({code(each.path)})" for each in judged.holders]
         more = len(rows) - _MOST_HOLDERS
         rest = f" and {more} more" if more > 0 else ""
-        parts.append(f"**Embedded in**, in this file: {', '.join(rows[:_MOST_HOLDERS])}{rest}")
+        head = markup.strong("Embedded in")
+        parts.append(f"{head}, in this file: {', '.join(rows[:_MOST_HOLDERS])}{rest}")
     return "\n\n".join(parts)
 
 
-def field_page(judged: JudgedStruct, place: Place, stale: str = "") -> str:
+def field_page(judged: JudgedStruct, place: Place, markup: Markup, stale: str = "") -> str:
     """Return the page of a field: its place, the fields on its lines, accesses and rules."""
     struct = judged.struct
     size = "??" if place.size is None else str(place.size)
-    declared = code(place.field.type.declare(place.path.rpartition(".")[2]))
-    parts = [*_stale(stale), f"{declared} in {struct.aggregate} {code(struct.name)}"]
-    where = f"offset {place.offset}, {size} bytes ({plain(place.extent)})"
+    declared = markup.code(place.field.type.declare(place.path.rpartition(".")[2]))
+    parts = [*_stale(stale, markup), f"{declared} in {struct.aggregate} {markup.code(struct.name)}"]
+    where = f"offset {place.offset}, {size} bytes ({place.extent})"
     placements = judged.placements
     if placements is not None and place.bit_size is not None:
         lines = field_lines(place, 0, placements.line_size)
         first = f"line {lines.start}" if len(lines) < 2 else f"lines {lines.start} to {lines.stop - 1}"
         parts.append(f"{where}, {first} of an object at the start of a line")
-        parts.append("\n".join(_neighbours(Layout(struct), place, placements)))
+        parts.append("\n".join(_neighbours(Layout(struct), place, placements, markup)))
     else:
         parts.append(where)
     accesses = [each for each in judged.accesses if overlap(each.path, place.path)]
     for each in accesses:
         words = [*filter(None, (each.access,)), *(["contended"] if each.contended else [])]
-        side = f" by {code(each.side)}" if each.side else ""
-        source = f" ({plain(str(each.source))})" if each.source is not None else ""
-        parts.append(f"**Access:** {plain(', '.join(words) or 'declared')}{side}{source}")
+        side = f" by {markup.code(each.side)}" if each.side else ""
+        source = f" ({markup.plain(str(each.source))})" if each.source is not None else ""
+        parts.append(f"{markup.strong('Access:')} {', '.join(words) or 'declared'}{side}{source}")
     own = tuple(finding for finding in judged.findings if _is_about(finding, place))
-    return "\n\n".join([*parts, *_rule_list(own)])
+    return "\n\n".join([*parts, *_rule_list(own, markup)])
 
 
-def _stale(reason: str) -> list[str]:
-    return [f"*Stale:* from before the text had this error: {plain(reason)}"] if reason else []
+def _stale(reason: str, markup: Markup) -> list[str]:
+    head = markup.emphasis("Stale:")
+    return [f"{head} from before the text had this error: {markup.plain(reason)}"] if reason else []
 
 
-def _block(content: str) -> str:
-    """Return text as a block of code that nothing in it ends."""
-    rows = content.rstrip("\n").split("\n")
-    if len(rows) > _MOST_ROWS:
-        rows = [*rows[:_MOST_ROWS], f"... {len(rows) - _MOST_ROWS} more rows"]
-    content = "\n".join(rows)
-    fence = "`" * max(3, 1 + max(map(len, _FENCE.findall(content)), default=0))
-    return f"{fence}text\n{content}\n{fence}"
+def _rule_list(findings: tuple[Finding, ...], markup: Markup) -> list[str]:
+    return ["\n".join(_rule(finding, markup) for finding in findings)] if findings else []
 
 
-def _rule_list(findings: tuple[Finding, ...]) -> list[str]:
-    return ["\n".join(_rule(finding) for finding in findings)] if findings else []
-
-
-def _rule(finding: Finding) -> str:
+def _rule(finding: Finding, markup: Markup) -> str:
     """Return one rule as a row of a list, with its reason."""
     rule = finding.rule
-    why = f" Why: {text(rule.why)}" if rule.states_why else ""
+    why = f" Why: {markup.text(rule.why)}" if rule.states_why else ""
     if finding.verdict.outcome is Outcome.KEPT:
-        return f"- *kept* {code(rule.id)} ({plain(rule.kind.name)}).{why}"
+        return f"- {markup.emphasis('kept')} {markup.code(rule.id)} ({rule.kind.name}).{why}"
     accepted = " (accepted)" if finding.is_accepted else ""
-    message = text(finding_diagnostic(finding, ()).message)
-    return f"- **{outcome(finding)}**{accepted} {code(rule.id)}: {message}.{why}"
+    message = markup.text(finding_diagnostic(finding, ()).message)
+    return f"- {markup.strong(outcome(finding))}{accepted} {markup.code(rule.id)}: {message}.{why}"
 
 
 def _is_about(finding: Finding, place: Place) -> bool:
@@ -103,7 +95,7 @@ def _is_about(finding: Finding, place: Place) -> bool:
     return any(overlap(path, place.path) for path in (*named, *paths_of(finding.rule.kind)))
 
 
-def _neighbours(layout: Layout, place: Place, placements: Placements) -> Iterator[str]:
+def _neighbours(layout: Layout, place: Place, placements: Placements, markup: Markup) -> Iterator[str]:
     """Yield which fields share a line with a field, for the bases at which they are the same."""
     groups: dict[tuple[str, ...], list[int]] = {}
     others = [each for each in layout.walk_fields(1) if _is_apart(each, place)]
@@ -116,7 +108,7 @@ def _neighbours(layout: Layout, place: Place, placements: Placements) -> Iterato
     for names, bases in list(groups.items())[:_MOST_BASES]:
         more = len(names) - _MOST_NAMES
         rest = f" and {more} more" if more > 0 else ""
-        row = ", ".join(map(code, names[:_MOST_NAMES])) or "nothing else"
+        row = ", ".join(map(markup.cell, names[:_MOST_NAMES])) or "nothing else"
         yield f"| {', '.join(map(str, bases))} | {row}{rest} |"
     if len(groups) > _MOST_BASES:
         yield f"| ... | {len(groups) - _MOST_BASES} more |"
