@@ -25,6 +25,7 @@ from layoutlint.model.reading import SNAPSHOT_OF, Reading, Unread
 from layoutlint.model.record import Record, replace
 from layoutlint.model.structs import Struct
 from layoutlint.model.variables import VariableTable
+from layoutlint.readers.elf import compiler_marks
 
 DIFF_SCHEMA = "layoutlint/diff/1"
 
@@ -281,9 +282,12 @@ def fidelity_notes(old: Iterable[Reading], new: Iterable[Reading]) -> Iterator[s
     targets = [sorted({reading.target.name for reading in side}) for side in sides]
     if targets[0] != targets[1]:
         yield f"built for {' and '.join(targets[0])} before and {' and '.join(targets[1])} now"
-    compilers = [sorted({name for reading in side for name in reading.compilers}) for side in sides]
+    compilers = [{name for reading in side for name in reading.compilers} for side in sides]
+    if any(reading.reader.startswith(SNAPSHOT_OF) for side in sides for reading in side):
+        compilers = [set(compiler_marks.major_versions(side)) for side in compilers]
     if compilers[0] != compilers[1] and all(compilers):
-        yield f"compiled by {', '.join(compilers[0])} before and by {', '.join(compilers[1])} now"
+        before, now = (", ".join(sorted(side)) for side in compilers)
+        yield f"compiled by {before} before and by {now} now"
     shuffled = [any(reading.shuffled for reading in side) for side in sides]
     if shuffled[0] != shuffled[1]:
         yield f"layouts are randomised {'before' if shuffled[0] else 'now'} only"

@@ -71,7 +71,7 @@ def wanted_with_held(wanted: Wanted, held: Held, options: Options) -> Wanted:
     """Return a request that has the structs of a snapshot too. Raises UsageError for unknown orders."""
     if options.randomised is not None and options.randomised.seed is None:
         raise UsageError("--snapshot needs the seed of a build that randomises layouts: --seed FILE|HEX")
-    names = frozenset(struct.name for struct in _held_structs(held, options))
+    names = frozenset(struct.name for struct in _held_structs(held, options)) | _unrecorded_names(held)
     return replace(
         wanted,
         names=wanted.names | names,
@@ -86,6 +86,10 @@ def _held_structs(held: Held, options: Options) -> list[Struct]:
     return [struct for struct in structs if options.selection.has(struct)]
 
 
+def _unrecorded_names(held: Held) -> frozenset[str]:
+    return frozenset() if held.reading.chosen is None else held.reading.chosen.unrecorded
+
+
 def judge(held: Held, readings: tuple[Reading, ...], options: Options) -> list[Finding]:
     """Return a finding for each struct that a snapshot holds, kept ones included.
 
@@ -96,7 +100,8 @@ def judge(held: Held, readings: tuple[Reading, ...], options: Options) -> list[F
         return []
     recorded = _held_structs(held, options)
     current = _Current(own, recorded)
-    return [current.with_place(finding) for finding in _findings(held, recorded, current, options)]
+    findings = [current.with_place(finding) for finding in _findings(held, recorded, current, options)]
+    return [*findings, *_unrecorded_findings(held, own, options)]
 
 
 class _Current:
@@ -117,6 +122,24 @@ class _Current:
             return finding
         first, *also = finding.struct.files or (self._paths[id(finding.struct)],)
         return replace(finding, input=first, also=tuple(also))
+
+
+def _unrecorded_findings(held: Held, readings: Iterable[Reading], options: Options) -> Iterator[Finding]:
+    """Yield a finding for each reliable struct that a snapshot chooses, and has no layout of.
+
+    Such a record was lost, or the struct came later: nothing would hold it.
+    """
+    names, done = _unrecorded_names(held), set[_Name]()
+    for reading in readings if names else ():
+        for struct in reading.structs:
+            is_chosen = not names.isdisjoint((struct.name, *struct.aliases))
+            is_reliable = struct.bit_size is not None and struct.problem is None
+            if is_chosen and is_reliable and _name(struct) not in done and options.selection.has(struct):
+                done.add(_name(struct))
+                message = f"{held.reading.path} chooses it, and has no layout of it"
+                verdict = replace(unknown(message), advice=f"record it: `{held.update}`")
+                first, *also = struct.files or (reading.path,)
+                yield Finding(_rule(held, struct), struct, verdict, first, tuple(also))
 
 
 def _name(struct: Struct) -> _Name:

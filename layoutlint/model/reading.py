@@ -118,6 +118,8 @@ class Chosen(Record, frozen=True, dict=True):
     """Names and patterns, sorted."""
     containers_of: tuple[str, ...] = ()
     """Structs whose containers it has too, because rules need them."""
+    unrecorded: frozenset[str] = frozenset()
+    """The requested names of which a snapshot that was read has no layout to hold."""
 
     def has(self, struct: Struct) -> bool:
         """Return whether a struct was requested, by its name or a typedef."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Literal
 
 from layoutlint.errors import ReadError
@@ -23,6 +24,8 @@ _PERFORMANCE = b"randomize_layout_plugin-performance-mode"
 _HASHED = re.compile(rb"RANDSTRUCT_(?:PLUGIN_)?([0-9a-f]{64})")
 _MARK = b"RANDSTRUCT_"
 _C_COMPILER = re.compile(rb"^GCC: |clang version ")
+_GCC = re.compile(r"^GCC: (?:\(.*\) )?(\d+)\.")
+_CLANG = re.compile(r"clang version (\d+)\.")
 _LONGEST_COMMENT = 1 << 16
 """The bytes of `.comment` in which compilers are searched; linkers keep each name once."""
 _LONGEST = len("RANDSTRUCT_PLUGIN_") + 64
@@ -80,6 +83,18 @@ def compilers(image: Image) -> tuple[str, ...]:
     texts = bytes(span.text[span.start : min(span.end, span.start + _LONGEST_COMMENT)]).split(b"\0")
     names = {text.decode(errors="replace") for text in texts if _C_COMPILER.search(text)}
     return tuple(sorted(names))
+
+
+def major_versions(compilers: Iterable[str]) -> tuple[str, ...]:
+    """Return compilers by family and major version, sorted: `gcc 14`; unknown ones as they are."""
+    return tuple(sorted({_major_version(name) for name in compilers}))
+
+
+def _major_version(compiler: str) -> str:
+    for family, pattern in (("gcc", _GCC), ("clang", _CLANG)):
+        if (match := pattern.search(compiler)) is not None:
+            return f"{family} {match[1]}"
+    return compiler
 
 
 def _entry_evidence(image: Image) -> ShufflingEvidence | None:

@@ -10,6 +10,7 @@ from msgspec import UNSET
 from layoutlint.errors import ReadError, did_you_mean
 from layoutlint.model.ctype import CType
 from layoutlint.model.reading import SNAPSHOT_OF, Chosen, Omission, Reading
+from layoutlint.model.record import replace
 from layoutlint.model.structs import Aggregate, Annotation, Field, Source, Struct, Unstated
 from layoutlint.model.target import TARGETS, Target
 from layoutlint.readers.overlaps import Overlaps
@@ -40,6 +41,8 @@ def decode(data: bytes, path: str) -> Reading:
         raise ReadError(path, f"the snapshot: {wrong}") from wrong
     chosen = _decode_chosen(document, path)
     structs = tuple(_Structs(lines, path, target, unstated).decode(chosen))
+    if chosen is not None:
+        chosen = replace(chosen, unrecorded=_unrecorded_names(chosen, structs, (each for _, each in lines)))
     return Reading(
         path,
         SNAPSHOT_OF + document.reader,
@@ -78,14 +81,23 @@ def _omissions(document: Document) -> Iterator[Omission]:
         yield Omission(each.reason, structs, is_shared=not each.private)
 
 
-def _refuse_stray(struct: Struct, chosen: Chosen | None) -> Struct:
-    """Return a struct; raise _Wrong if nobody chose it, so that nothing would hold it.
+def _unrecorded_names(
+    chosen: Chosen, structs: Iterable[Struct], records: Iterable[StructRecord]
+) -> frozenset[str]:
+    """Return the names that were chosen, and those that patterns chose, without a layout to hold."""
+    embedded = (record.name.removeprefix(f"{record.aggregate} ") for record in records if record.embedded)
+    names = {*chosen.names, *filter(chosen.has_name, embedded)}.difference(chosen.patterns)
+    return frozenset(names.difference(*((struct.name, *struct.aliases) for struct in structs)))
 
-    Containers that rules need are there without being chosen.
-    """
-    if chosen is None or chosen.containers_of or chosen.has(struct):
-        return struct
-    raise _Wrong("`chosen` does not name it; name it there, or remove its record")
+
+def _refuse_stray(struct: Struct, record: StructRecord, chosen: Chosen | None) -> Struct:
+    """Return a struct; raise _Wrong if nothing would hold it although nobody says that it is a container."""
+    is_chosen = chosen is None or chosen.has(struct)
+    if is_chosen and record.container:
+        raise _Wrong("it is chosen, and `container` says that it is not; remove `container`")
+    if not is_chosen and not record.container:
+        raise _Wrong("`chosen` does not name it; name it there, or remove its record")
+    return struct
 
 
 class _Structs:
@@ -98,7 +110,7 @@ class _Structs:
         self._records = [record for _, record in records]
         self._path = path
         self._target = target
-        self._decode_unstated = unstated
+        self._unstated = unstated
         self._by_reference: dict[str, int] = {}
         self._members: dict[int, tuple[Field, ...]] = {}
         self._open: list[int] = []
@@ -115,7 +127,7 @@ class _Structs:
             try:
                 fields = self._fields_of(number)
                 if not record.embedded:
-                    yield _refuse_stray(self._struct(record, fields), chosen)
+                    yield _refuse_stray(self._struct(record, fields), record, chosen)
             except _Wrong as wrong:
                 raise self._error(number, str(wrong)) from wrong
 
@@ -151,7 +163,7 @@ class _Structs:
             randomised=record.randomised,
             is_randomisable=record.randomisable,
             annotations=tuple(Annotation(path, text, source) for path, text in record.annotations),
-            unstated=self._decode_unstated | _decode_unstated(record.unstated),
+            unstated=self._unstated | _decode_unstated(record.unstated),
             possible=_sum(record.alignments),
         )
 

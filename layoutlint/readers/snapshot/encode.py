@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
-from functools import reduce
-from operator import and_
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -17,6 +15,7 @@ from layoutlint.model.ctype import CType, strip_qualifiers
 from layoutlint.model.reading import Chosen, Reading
 from layoutlint.model.record import Record, replace
 from layoutlint.model.structs import Field, Source, Struct, Unstated
+from layoutlint.readers.elf import compiler_marks
 from layoutlint.readers.snapshot.record import (
     SCHEMA,
     Document,
@@ -37,23 +36,21 @@ def encode(reading: Reading, chosen: Chosen | None, file_name: FileName) -> str:
     that are no text.
     """
     structs = [struct for struct in reading.structs if struct.bit_size is not None and not struct.problem]
-    unstated = reduce(and_, (struct.unstated for struct in structs)) if structs else Unstated.NOTHING
     document = Document(
         schema=SCHEMA,
         target=reading.target.name,
         reader=reading.reader,
-        compilers=tuple(sorted(set(reading.compilers))),
+        compilers=compiler_marks.major_versions(reading.compilers),
         linux=reading.is_kernel,
         kernel=None if reading.kernel is None else ".".join(map(str, reading.kernel)),
         config=None if reading.config is None else tuple(sorted(reading.config)),
         options=tuple(sorted(reading.options)),
-        unstated=_words(unstated),
         shuffled=reading.shuffled,
         omissions=tuple(_omissions(reading, chosen)),
         chosen=None if chosen is None else chosen.names,
         containers_of=() if chosen is None else chosen.containers_of,
     )
-    bodies = _Bodies(file_name, unstated)
+    bodies = _Bodies(file_name, chosen)
     for struct in sorted(structs, key=lambda struct: _order(struct, file_name)):
         bodies.add(struct)
     try:
@@ -89,9 +86,9 @@ class _Body(Record):
 class _Bodies:
     """The definitions of a snapshot; equal ones are kept once."""
 
-    def __init__(self, file_name: FileName, unstated: Unstated) -> None:
+    def __init__(self, file_name: FileName, chosen: Chosen | None) -> None:
         self._file_name = file_name
-        self._unstated = unstated
+        self._chosen = chosen
         self._by_name: dict[str, list[_Body]] = defaultdict(list)
         self._references: dict[tuple[int, str], tuple[object, str]] = {}
         """By the identity of a tuple of members, and the name: that tuple, and what fields call it."""
@@ -129,10 +126,11 @@ class _Bodies:
         return StructRecord(
             name=name,
             aggregate=struct.aggregate,
+            container=self._chosen is not None and not self._chosen.has(struct),
             size=_whole_bytes(struct),
             align=struct.align,
             alignments=possible_alignments.values(_decisive_alignments(struct)),
-            unstated=_words(struct.unstated & ~self._unstated),
+            unstated=_words(struct.unstated),
             file=file,
             typedefs=tuple(sorted(struct.aliases)),
             realigned=struct.realigned_from,

@@ -5,6 +5,7 @@ The schema is `layoutlint/schemas/snapshot.json`. Sizes and offsets are in bytes
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from typing import Annotated, Any, Literal, TypeVar
@@ -91,6 +92,8 @@ class StructRecord(
     aggregate: Aggregate
     embedded: bool = False
     """Whether it is only here as the type of fields, and as nothing that rules can judge."""
+    container: bool = False
+    """Whether nobody chose it, and rules need it because it embeds a struct of `containers_of`."""
     size: Bytes | None = None
     align: Alignment | None = None
     """None if it is not stated."""
@@ -141,6 +144,7 @@ class Document(Record, frozen=True, kw_only=True, omit_defaults=True, forbid_unk
     reader: Annotated[str, Meta(pattern=_READER)]
     """What read the input: `dwarf`, `btf`, `clang`."""
     compilers: tuple[str, ...] = ()
+    """Family and major version, as `gcc 14`: the rest differs between machines that build the same code."""
     linux: bool = False
     """Whether it is a Linux kernel, a module, or a part of one."""
     kernel: Annotated[str, Meta(pattern=r"^\d{1,6}(?:\.\d{1,6}){0,3}$")] | None = None
@@ -150,7 +154,10 @@ class Document(Record, frozen=True, kw_only=True, omit_defaults=True, forbid_unk
     options: tuple[str, ...] = ()
     """The options that are known without the configuration, `!` before those that are off."""
     unstated: tuple[str, ...] = ()
-    """The facts on alignments that it states for no struct, as `model.structs.Unstated` calls them."""
+    """The facts on alignments that it states for no struct, as `model.structs.Unstated` calls them.
+
+    Each struct states its own now: a merge of two files would change what the other side's structs state.
+    """
     shuffled: ShufflingEvidence | None = None
     """The evidence that a compiler randomised the layouts."""
     omissions: tuple[OmissionRecord, ...] = ()
@@ -194,7 +201,39 @@ def parse(data: bytes, path: str) -> tuple[Document, list[tuple[int, StructRecor
         )
     _refuse_other_files(data, path)
     document = _decode(data, Document, path, data, 0, "the snapshot")
-    return document, list(_structs(document, data, path))
+    structs = list(_structs(document, data, path))
+    _refuse_repeated_keys(data, [bytes(raw) for raw in document.structs], [line for line, _ in structs], path)
+    return document, structs
+
+
+class _Repeated(Exception):
+    """A key that an object has twice."""
+
+
+def _refuse_repeated_keys(data: bytes, structs: list[bytes], lines: list[int], path: str) -> None:
+    """Raise ReadError for an object with a key twice, of which only the last counts."""
+    try:
+        _compare_keys(data)
+    except _Repeated as repeated:
+        for text, line in zip(structs, lines, strict=True):
+            try:
+                _compare_keys(text)
+            except _Repeated as key:
+                raise ReadError(Source(path, line), f"`{_name(text)}`: has the key `{key}` twice") from key
+        line = _line(data, data.rfind(f'"{repeated}"'.encode()))
+        raise ReadError(Source(path, line), f"the snapshot has the key `{repeated}` twice") from repeated
+
+
+def _compare_keys(text: bytes) -> None:
+    """Raise _Repeated for an object with a key twice."""
+
+    def compare(pairs: list[tuple[str, object]]) -> None:
+        keys = {key for key, _ in pairs}
+        if len(keys) < len(pairs):
+            names = [key for key, _ in pairs]
+            raise _Repeated(next(key for key in names if names.count(key) > 1))
+
+    json.loads(text, object_pairs_hook=compare)
 
 
 def _refuse_other_files(data: bytes, path: str) -> None:

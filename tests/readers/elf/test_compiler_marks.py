@@ -22,6 +22,23 @@ COMPILERS = {
 }
 
 
+MAJOR = {
+    GCC: "gcc 14",
+    "GCC: (Debian 12.2.0-14+deb12u1) 12.2.0": "gcc 12",
+    "GCC: (Gentoo Hardened 13.2.1_p20240210 (r1)) 13.2.1 20240210": "gcc 13",
+    "GCC: (crosstool-NG 1.24.0) 8.4.0": "gcc 8",
+    CLANG: "clang 19",
+    "Android (8508608, based on r450784e) clang version 14.0.7 (https://example.org/gcc-3.4)": "clang 14",
+    "gcc 14": "gcc 14",
+    "x": "x",
+}
+
+
+def test_major_versions():
+    assert {name: compiler_marks.major_versions((name,))[0] for name in MAJOR} == MAJOR
+    assert compiler_marks.major_versions((*MAJOR, GCC)) == tuple(sorted(set(MAJOR.values())))
+
+
 @pytest.mark.parametrize(("comment", "behind", "compilers"), COMPILERS.values(), ids=COMPILERS)
 def test_compilers(tmp_path, comment, behind, compilers):
     file = elf({".comment": comment.encode(), ".debug_str": behind.encode()})

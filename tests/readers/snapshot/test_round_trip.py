@@ -45,10 +45,10 @@ STRUCT = Struct(
 )  # fmt: skip
 READING = Reading(
     "x", "dwarf", X86_64,
-    (STRUCT, replace(STRUCT, name="é", aggregate="union", is_tagged=False, realigned_from="s", align=8, fields=(), unstated=Unstated.PACKED, possible=0)),
-    config=frozenset({"SMP"}), options=frozenset({"!A"}), is_kernel=True, kernel=(6, 12), compilers=("GCC: x",),
+    (replace(STRUCT, name="holder", aliases=(), fields=(), possible=0), STRUCT, replace(STRUCT, name="é", aggregate="union", is_tagged=False, realigned_from="s", align=8, fields=(), unstated=Unstated.PACKED, possible=0)),
+    config=frozenset({"SMP"}), options=frozenset({"!A"}), is_kernel=True, kernel=(6, 12), compilers=("gcc 14",),
     shuffled=ShufflingEvidence("gcc", None, "00", "sign"), omissions=(Omission("r", frozenset({"s"}), is_shared=False), Omission("w")),
-    chosen=Chosen(("[s-z]*", "é"), ("lock",)),
+    chosen=Chosen(("[s-z]*", "é", "ü"), ("lock",), frozenset({"ü"})),
 )  # fmt: skip
 
 
@@ -84,6 +84,15 @@ def test_everything_comes_back():
 def test_equal_text_for_equal_facts():
     moved = replace(READING, path="/other", build_id="00", structs=tuple(reversed(READING.structs)), notes=("n",), names=frozenset("n"))
     assert text_of(moved) == text_of(READING)
+
+
+def test_a_struct_does_not_depend_on_others():
+    """What it states is on its own lines: else a merge of two files would change it."""
+    alone, beside = (
+        [line for line in text_of(replace(READING, structs=structs)).splitlines() if '"struct s"' in line]
+        for structs in (READING.structs[1:2], READING.structs)
+    )
+    assert alone == [line.removesuffix(",") for line in beside]
 
 
 def test_each_field_is_one_line():
