@@ -1,4 +1,4 @@
-"""`layoutlint bisect`: the commit that changed the verdict of a rule."""
+"""`layoutlint bisect`: the commits that changed the verdict of a rule."""
 
 from __future__ import annotations
 
@@ -36,15 +36,19 @@ class BisectOptions(NamedTuple):
     no_annotations: bool
     build: tuple[str, ...]
     """The build folder as a flag; empty without one."""
+    judges_all: bool
     format_: str
 
 
 @click.command(cls=SingleValueCommand)
 @click.argument("rule", metavar="RULE")
-@click.argument("revisions", metavar="GOOD..BAD")
+@click.argument("revisions", metavar="OLD..NEW")
 @click.argument("path", required=False, metavar="[PATH]")
 @rule_options
 @build_option
+@click.option(
+    "--all", "judges_all", is_flag=True, help="Judge each commit that can change the verdict, however many."
+)
 @format_option(reports.BISECT_FORMATS)
 @placement_options
 @reading_options
@@ -60,10 +64,10 @@ def bisect(
     placement: PlacementOptions,
     reading: ReadingOptions,
 ) -> NoReturn:
-    """Find the commit between GOOD and BAD in which RULE got worse, from C headers alone.
+    """Find the commits after OLD, up to NEW, in which RULE got worse or better, from C headers alone.
 
     PATH is a file or folder of the repository (default: all of it). Nothing is checked out or built. Exit
-    status: 0 the commit is found, 3 only a range is found, because commits in it could not be judged.
+    status: 0 the commits are found, 3 only a range is found, because commits in it could not be judged.
     """
     from layoutlint.commands import terminal
 
@@ -89,27 +93,28 @@ def _search(
     from layoutlint.intent import exported_tree, git, tree_copies
     from layoutlint.intent.overrides import apply_overrides
     from layoutlint.intent.toml import rule_file
-    from layoutlint.lint.history_search import RuleHistory
+    from layoutlint.lint.commit_verdicts import CommitVerdicts
+    from layoutlint.lint.history_search import HistorySearch
     from layoutlint.lint.options import Options
     from layoutlint.readers.processes.temporary_folder import temporary_folder
 
-    good, bad = git.revision_range(revisions, "bisect")
+    old, new = git.revision_range(revisions, "bisect")
     packs = load_packs(own.rule_paths or discover_rule_file(), own.pack_names)
     kernel_packs = () if own.no_packs else rule_file.kernel_packs_beside(packs)
     packs, kernel_packs = apply_overrides(packs, kernel_packs)
     _refuse_unknown(rule, packs + kernel_packs)
-    inside = diff_sides.path_in_tree(bad, path)
+    inside = diff_sides.path_in_tree(new, path)
     options = Options(
         annotations=not own.no_annotations,
         line_size=placement.line_size,
         min_align=placement.min_align,
         read=read_options(flags, reading),
     )
-    wanted = exported_tree.wanted_files(bad, inside, packs + kernel_packs)
+    wanted = exported_tree.wanted_files(new, inside, packs + kernel_packs)
     with temporary_folder() as root:
-        working_tree = tree_copies.working_tree(bad, root, wanted)
-        history = RuleHistory(rule, packs, kernel_packs, options, inside, wanted, root, working_tree)
-        return history.search(good, bad)
+        working_tree = tree_copies.working_tree(new, root, wanted)
+        verdicts = CommitVerdicts(rule, packs, kernel_packs, options, inside, wanted, root, working_tree)
+        return HistorySearch(verdicts, old, new, own.judges_all).result()
 
 
 def _refuse_unknown(rule: str, packs: tuple[Pack, ...]) -> None:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import cache
 from typing import IO, Final
@@ -58,6 +59,8 @@ _NO_CHECKOUT: Final = ("bare repository", "must be run in a work tree")
 """What git says where there is no working tree; its messages are those of the C locale."""
 _TRUST: Final = "; if you trust it, run `git config --global --add safe.directory` with this folder"
 _COMMIT: Final = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+_SHORTEST_ID: Final = 40
+"""The letters of an id; a merge has a letter of status for each parent, far fewer."""
 _FILE, _PROGRAM, _LINK = "100644", "100755", "120000"
 
 
@@ -164,10 +167,55 @@ def halving_commits(top: str, bad: str, goods: Sequence[str]) -> list[str]:
     return [line.split(b" ", 1)[0].decode() for line in output.splitlines() if line]
 
 
-def commits_between(good: Commit, bad: Commit) -> list[str]:
-    """Return the commits that one commit contains and another does not, oldest first. Raises UsageError."""
-    words = ("rev-list", "--topo-order", "--reverse", bad.id, "--not", good.id, "--")
-    return _run(bad.top, *words, limits=replace(_LIMITS, output=_LARGEST_LIST)).decode().split()
+def parents_between(good: Commit, bad: Commit) -> dict[str, tuple[str, ...]]:
+    """Return the commits that one commit contains and another does not, with their parents, oldest first.
+
+    Raises UsageError.
+    """
+    words = ("rev-list", "--topo-order", "--reverse", "--parents", bad.id, "--not", good.id, "--")
+    output = _run(bad.top, *words, limits=replace(_LIMITS, output=_LARGEST_LIST)).decode()
+    rows = (line.split() for line in output.splitlines())
+    return {commit_id: tuple(parents) for commit_id, *parents in rows}
+
+
+def edited_paths(top: str, commits: Sequence[str]) -> Iterator[tuple[str, str, str]]:
+    """Yield the commit, a letter (`A` added, `D` deleted, `M` modified ...) and the path of each edit.
+
+    A merge edits what differs from all its parents; it has a letter for each. Raises UsageError.
+    """
+    words = "".join(f"{commit}\n" for commit in commits).encode()
+    options = ("--stdin", "-c", "-r", "--root", "--name-status", "--no-renames", "--ignore-submodules=all")
+    command = (_git(), *_HARDENING, "diff-tree", *options, "-z")
+    with _stream(command, top, words) as output:
+        commit = letters = ""
+        for word in _words(output):
+            if letters:
+                yield commit, letters, os.fsdecode(word)
+                letters = ""
+            elif len(word) >= _SHORTEST_ID:
+                commit = word.decode()
+            else:
+                letters = word.decode()
+
+
+def _words(output: IO[bytes]) -> Iterator[bytes]:
+    """Yield the words of an output that end with a NUL."""
+    rest = b""
+    while piece := output.read(1 << 16):
+        *words, rest = (rest + piece).split(b"\0")
+        yield from words
+
+
+@contextmanager
+def _stream(command: Sequence[str], top: str, words: bytes) -> Iterator[IO[bytes]]:
+    """Run git with an input, and hand out its output; raises UsageError."""
+    try:
+        with program.stream(command, top, _environment(), words, _SECONDS_OF_STREAM) as output:
+            yield output
+    except OSError as error:
+        raise UsageError(f"git cannot be run: {(error.strerror or str(error)).lower()}") from error
+    except program.LimitExceeded as error:
+        raise UsageError(f"git {command[len(_HARDENING) + 1]} {error}") from error
 
 
 def describe(commit: Commit) -> tuple[str, str]:
@@ -191,14 +239,9 @@ def contents(
         return
     command = (_git(), *_HARDENING, "cat-file", "--batch")
     words = "".join(f"{blob}\n" for _, blob in blobs).encode()
-    try:
-        with program.stream(command, commit.top, _environment(), words, _SECONDS_OF_STREAM) as output:
-            for name, _ in blobs:
-                yield name, _next_content(output, most, commit)
-    except OSError as error:
-        raise UsageError(f"git cannot be run: {(error.strerror or str(error)).lower()}") from error
-    except program.LimitExceeded as error:
-        raise UsageError(f"git cat-file {error}") from error
+    with _stream(command, commit.top, words) as output:
+        for name, _ in blobs:
+            yield name, _next_content(output, most, commit)
 
 
 def _next_content(output: IO[bytes], most: int, commit: Commit) -> bytes | None:

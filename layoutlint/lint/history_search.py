@@ -1,174 +1,216 @@
-"""The verdict of one rule on the files of commits, and the search for the one that made it worse."""
+"""The search for the commits that changed the verdict of a rule."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable
-from functools import partial
+from collections.abc import Iterator
+from functools import cached_property
+from itertools import pairwise
 
-from layoutlint.comparison.bisection import TooManySkipped, Trial, bisect
-from layoutlint.comparison.search_result import SearchResult, TriedCommit
-from layoutlint.comparison.standings import NO_FAILURE, Badness, standing
-from layoutlint.errors import LayoutlintError, ReadError, UsageError
-from layoutlint.intent import exported_tree, git
-from layoutlint.intent.exported_tree import ExportedTree
+from layoutlint.comparison.bisection import (
+    Change,
+    TooManySkipped,
+    Trial,
+    bisect,
+    find_changes,
+    relevant_history,
+)
+from layoutlint.comparison.search_result import SearchResult, TriedCommit, VerdictChange
+from layoutlint.comparison.standings import Badness
+from layoutlint.errors import ReadError, UsageError
+from layoutlint.intent import git
 from layoutlint.intent.git import Commit
-from layoutlint.intent.tree_copies import WorkingTree
-from layoutlint.judgement.finding import Finding, Report
-from layoutlint.judgement.messages import finding_message
-from layoutlint.judgement.rule import Pack
-from layoutlint.judgement.verdict import Outcome
-from layoutlint.lint import run
-from layoutlint.lint.options import Options
-from layoutlint.model.reading import no_progress
-from layoutlint.model.record import Record, field, replace
-from layoutlint.readers.processes.child import HAS_PROCESSES, Lost
-from layoutlint.readers.processes.pool import run_in_child
+from layoutlint.lint.commit_verdicts import CommitVerdicts, Verdict
+from layoutlint.model.record import Record
+from layoutlint.phrases import quantity
 
 _MOST_SKIPPED = 100
 """The most commits that are passed over; each is read in full, to no avail."""
+_MOST_JUDGED = 20
+"""The most commits that are judged although the search does not need them."""
 
 
-class Verdict(Record, frozen=True):
-    """The result of a rule on a commit."""
+class HistorySearch(Record, dict=True):
+    """Searches the commits that `new` contains and `old` does not."""
 
-    badness: Badness
-    outcome: str | None
-    """None if the commit could not be judged."""
-    sentence: str
-    """What was found, or why nothing could be."""
+    verdicts: CommitVerdicts
+    old: Commit
+    new: Commit
+    judges_all: bool = False
+    """Whether each commit is judged that can change the verdict, however many they are."""
 
+    def result(self) -> SearchResult:
+        """Return the changes of the verdict.
 
-class RuleHistory(Record):
-    """Judges a rule on the files of commits, each in a temporary folder below `root`."""
-
-    rule: str
-    packs: tuple[Pack, ...]
-    kernel_packs: tuple[Pack, ...]
-    options: Options
-    path: str
-    """The input, below the top of the tree."""
-    is_wanted: Callable[[str], bool]
-    root: str
-    working_tree: WorkingTree | None = None
-    """What the working tree adds to each commit; None for a kernel."""
-    databases: dict[str, None] = field(default_factory=dict)
-    """The compilation databases whose flags commits were read with."""
-    verdicts: dict[str, Verdict] = field(default_factory=dict)
-    """By the id of the commit."""
-    latest: list[ExportedTree] = field(default_factory=list)
-
-    def search(self, good: Commit, bad: Commit) -> SearchResult:
-        """Return the first commit after `good` in which the rule got worse.
-
-        Raises UsageError if the rule is not worse at `bad`, and ReadError if one of both cannot be judged.
+        Raises UsageError if nothing changed, and ReadError if that is not known.
         """
-        before, after = self._judge_end(good), self._judge_end(bad)
-        if after.badness <= before.badness:
-            raise UsageError(
-                f"{self.rule} is {after.outcome} at {bad.name} and {before.outcome} at {good.name}: "
-                "nothing got worse"
-            )
+        self._refuse_order()
+        before, after = self._judge_end(self.old), self._judge_end(self.new)
         try:
-            bisection = bisect(
-                bad.id,
-                good.id,
-                lambda last, goods: git.halving_commits(bad.top, last, goods),
-                lambda commit: self._trial(Commit(commit, commit, bad.top), before),
-                _MOST_SKIPPED,
-            )
+            first = self._first_change(self.old.id, self.new.id)
+            changes, not_judged = self._all_changes()
         except TooManySkipped:
+            last = list(self.verdicts.verdicts.values())[-1]
             raise ReadError(
-                f"{good.name}..{bad.name}",
-                f"more than {_MOST_SKIPPED} commits could not be judged, the last because "
-                f"{list(self.verdicts.values())[-1].sentence}; search a smaller range",
+                f"{self.old.name}..{self.new.name}",
+                f"more than {_MOST_SKIPPED} commits could not be judged, the last because {last.sentence}; "
+                "search a smaller range",
             ) from None
-        describe = partial(self._describe, top=bad.top, before=before)
-        in_order = git.commits_between(good, bad) if len(bisection.suspects) > 1 else []
-        suspects = tuple(
-            map(describe, sorted(bisection.suspects, key=in_order.index) if in_order else bisection.suspects)
-        )
+        if not changes:
+            self._refuse_equal(before, after, not_judged)
+        found = None if first is None else self._describe_change(first)
         return SearchResult(
-            self.rule,
+            self.verdicts.rule,
             before.sentence,
-            self.verdicts[bisection.suspects[-1]].sentence,
-            suspects[-1] if bisection.first_bad is not None else None,
-            suspects,
-            tuple(map(describe, bisection.trials)),
-            tuple(self.databases),
+            after.sentence if found is None else found.after,
+            found,
+            tuple(map(self._describe_change, changes)),
+            tuple(map(self._describe, self._tried)),
+            not_judged,
+            tuple(self.verdicts.databases),
         )
+
+    @cached_property
+    def history(self) -> dict[str, tuple[str, ...]]:
+        """The commits of the range with their parents, oldest first."""
+        return git.parents_between(self.old, self.new)
+
+    @cached_property
+    def _edits(self) -> list[tuple[str, str, str]]:
+        return list(git.edited_paths(self.new.top, list(self.history)))
+
+    @property
+    def _tried(self) -> list[str]:
+        """The commits that were judged or skipped, without the ends, in the order of the search."""
+        return [commit for commit in self.verdicts.verdicts if commit not in (self.old.id, self.new.id)]
+
+    def _judge(self, commit_id: str) -> Verdict:
+        return self.verdicts.judge(Commit(commit_id, commit_id, self.new.top))
+
+    def _state(self, commit_id: str) -> Badness | None:
+        verdict = self._judge(commit_id)
+        return None if verdict.outcome is None else verdict.badness
 
     def _judge_end(self, commit: Commit) -> Verdict:
-        verdict = self.judge(commit)
+        verdict = self.verdicts.judge(commit)
         if verdict.outcome is None:
-            raise ReadError(commit.name, f"{self.rule} cannot be judged: {verdict.sentence}")
+            raise ReadError(commit.name, f"{self.verdicts.rule} cannot be judged: {verdict.sentence}")
         return verdict
 
-    def _trial(self, commit: Commit, before: Verdict) -> Trial:
-        verdict = self.judge(commit)
-        if verdict.outcome is None:
+    def _refuse_order(self) -> None:
+        """Raise UsageError for a range without commits although its ends differ: the older is first."""
+        if not self.history and self.old.id != self.new.id:
+            raise UsageError(
+                f"{self.old.name} contains {self.new.name}: write the older revision first "
+                f"(`{self.new.name}..{self.old.name}`)"
+            )
+
+    def _refuse_equal(self, before: Verdict, after: Verdict, not_judged: int) -> None:
+        """Raise UsageError for a verdict that did not change, and ReadError if that is not known."""
+        both = ((after, self.new), (before, self.old))
+        ends = " and ".join(f"{verdict.outcome} at {commit.name}" for verdict, commit in both)
+        ends = f"{self.verdicts.rule} is {ends}"
+        reasons = []
+        if skipped := sum(self._state(commit) is None for commit in self._tried):
+            reasons.append(f"{quantity(skipped, 'commit')} between could not be judged")
+        if not_judged:
+            reasons.append(
+                f"{quantity(not_judged, 'commit')} between can have changed it there and back; "
+                "`--all` judges all"
+            )
+        if reasons:
+            raise ReadError(f"{self.old.name}..{self.new.name}", f"{ends}, and {'; '.join(reasons)}")
+        raise UsageError(
+            f"{ends}: nothing changed, nor in any commit between that changes a file it depends on"
+        )
+
+    def _first_change(self, old: str, new: str) -> Change | None:
+        """Return the first change from the verdict of one commit towards that of another.
+
+        None if their verdicts are equal. Raises TooManySkipped.
+        """
+        before, after = self._judge(old).badness, self._judge(new).badness
+        if before == after:
+            return None
+        is_worse = after > before
+        found = bisect(
+            new,
+            old,
+            lambda last, firsts: git.halving_commits(self.new.top, last, firsts),
+            lambda commit: self._trial(commit, before, is_worse),
+            _MOST_SKIPPED,
+        )
+        order = list(self.history)
+        suspects = sorted(found.suspects, key=order.index) if len(found.suspects) > 1 else found.suspects
+        parent = next(iter(self.history[suspects[0]]), old)
+        return Change(tuple(suspects), old if self._state(parent) is None else parent)
+
+    def _trial(self, commit: str, before: Badness, is_worse: bool) -> Trial:
+        state = self._state(commit)
+        if state is None:
             return Trial.SKIPPED
-        return Trial.BAD if verdict.badness > before.badness else Trial.GOOD
+        return Trial.BAD if (state > before if is_worse else state < before) else Trial.GOOD
 
-    def _describe(self, commit_id: str, top: str, before: Verdict) -> TriedCommit:
-        commit = Commit(commit_id, commit_id, top)
-        date, subject = git.describe(commit)
-        verdict = self.verdicts[commit_id]
+    def _changes_between(self, old: str, new: str) -> Iterator[Change]:
+        """Yield the changes that verdicts of known commits require, oldest first. Raises TooManySkipped."""
+        change = self._first_change(old, new)
+        if change is None:
+            return
+        if change.before in self.history:
+            yield from self._changes_between(old, change.before)
+        yield change
+        yield from self._changes_between(change.suspects[-1], new)
+
+    def _all_changes(self) -> tuple[list[Change], int]:
+        """Return the changes that are known, and the number of commits that can have made others.
+
+        Judges all that can, unless they are many. Raises TooManySkipped.
+        """
+        left = _MOST_JUDGED
+        while untried := self._untried_commits():
+            left -= len(untried)
+            if left < 0 and not self.judges_all:
+                changes = list(self._changes_between(self.old.id, self.new.id)) or list(
+                    self._sampled_changes()
+                )
+                return changes, len(self._untried_commits())
+            for commit in untried:
+                self._judge(commit)
+        return list(find_changes(self._relevant_history(), self._state)), 0
+
+    def _relevant_history(self) -> dict[str, tuple[str, ...]]:
+        """Return the part of the history that can differ from what was before it in what was read."""
+        touched = {commit for commit, letters, path in self._edits if self.verdicts.is_read(path, letters)}
+        return relevant_history(self.history, touched)
+
+    def _untried_commits(self) -> list[str]:
+        relevant = self._relevant_history()
+        both = dict.fromkeys(each for commit, parents in relevant.items() for each in (*parents, commit))
+        return [commit for commit in both if commit not in self.verdicts.verdicts]
+
+    def _sampled_changes(self) -> Iterator[Change]:
+        """Yield the changes between some commits of the main line, evenly spread. Raises TooManySkipped."""
+        relevant, line = self._relevant_history(), list[str]()
+        commit = self.new.id
+        while commit in self.history:
+            if commit in relevant:
+                line.append(commit)
+            commit = next(iter(self.history[commit]), "")
+        step = -(-len(line) // _MOST_JUDGED) or 1
+        sample = (commit for commit in reversed(line[::step]) if self._state(commit) is not None)
+        for old, new in pairwise((self.old.id, *sample, self.new.id)):
+            yield from self._changes_between(old, new)
+
+    def _describe_change(self, change: Change) -> VerdictChange:
+        before, after = self._judge(change.before), self._judge(change.suspects[-1])
+        suspects = tuple(map(self._describe, change.suspects))
+        return VerdictChange(suspects, after.badness > before.badness, before.sentence, after.sentence)
+
+    def _describe(self, commit_id: str) -> TriedCommit:
+        date, subject = git.describe(Commit(commit_id, commit_id, self.new.top))
+        verdict = self._judge(commit_id)
         reason = "" if verdict.outcome is not None else verdict.sentence
-        return TriedCommit(commit_id, date, subject, self._trial(commit, before), verdict.outcome, reason)
-
-    def judge(self, commit: Commit) -> Verdict:
-        """Return the verdict of the rule on a commit, which is kept for the next call."""
-        if commit.id not in self.verdicts:
-            self.verdicts[commit.id] = self._judge(commit)
-        return self.verdicts[commit.id]
-
-    def _judge(self, commit: Commit) -> Verdict:
-        folder = os.path.join(self.root, str(len(self.verdicts)))
-        os.mkdir(folder)
-        try:
-            earlier = self.latest.pop() if self.latest else None
-            self.latest.append(exported_tree.export(commit, folder, self.is_wanted, earlier))
-            if earlier is not None:
-                exported_tree.remove(earlier.folder)
-            if not HAS_PROCESSES:
-                raise ReadError(commit.name, "judging commits needs processes, which this system lacks")
-            verdict, databases = run_in_child(self._judge_folder, folder)
-            self.databases.update(dict.fromkeys(databases))
-            return verdict
-        except (Lost, LayoutlintError) as error:
-            how = f"the process that read it {error.how}" if isinstance(error, Lost) else str(error)
-            return Verdict(NO_FAILURE.badness, None, how)
-        finally:
-            if not any(tree.folder == folder for tree in self.latest):
-                exported_tree.remove(folder)
-
-    def _judge_folder(self, folder: str) -> tuple[Verdict, list[str]]:
-        """Return the verdict in a folder with the files of a commit, and the databases with its flags."""
-        os.chdir(folder)
-        tree = self.working_tree
-        copy = None if tree is None else tree.copy(folder, self.latest[-1].files)
-        quiet = replace(self.options.read, progress=no_progress, cache=False, copy=copy)
-        packs = [tuple(map(self._with_rule_only, packs)) for packs in (self.packs, self.kernel_packs)]
-        report = run.check((self.path,), packs[0], packs[1], replace(self.options, read=quiet))
-        databases = [each.compile_commands for each in report.readings if each.compile_commands is not None]
-        return self._verdict(report), databases
-
-    def _verdict(self, report: Report) -> Verdict:
-        findings = [f for f in (*report.findings, *report.kept_findings) if f.rule.id == self.rule]
-        unread = next((str(unread) for unread in report.unread), "no struct that it is about is there")
-        if not findings:
-            return Verdict(NO_FAILURE.badness, None, unread)
-        worst = max(findings, key=_severity)
-        if worst.verdict.outcome is Outcome.UNKNOWN:
-            return Verdict(NO_FAILURE.badness, None, finding_message(worst))
-        sentence = f"{worst.verdict.outcome.value}: {finding_message(worst)}"
-        return Verdict(standing(worst).badness, worst.verdict.outcome.value, sentence)
-
-    def _with_rule_only(self, pack: Pack) -> Pack:
-        return replace(pack, rules=tuple(rule for rule in pack.rules if rule.id == self.rule))
-
-
-def _severity(finding: Finding) -> tuple[bool, Badness]:
-    """Return how badly a rule fails; unknown is the worst."""
-    return finding.verdict.outcome is Outcome.UNKNOWN, standing(finding).badness
+        before, after = (self.verdicts.verdicts[end.id].badness for end in (self.old, self.new))
+        trial = self._trial(commit_id, before, after >= before)
+        if after < before and trial is not Trial.SKIPPED:  # a repair is sought: what is as before is bad
+            trial = Trial.GOOD if trial is Trial.BAD else Trial.BAD
+        return TriedCommit(commit_id, date, subject, trial, verdict.outcome, reason)

@@ -1,4 +1,4 @@
-"""`layoutlint bisect`: the commit in which a rule got worse, from the text of headers."""
+"""`layoutlint bisect`: the commits in which a rule got worse or better, from the text of headers."""
 
 from __future__ import annotations
 
@@ -51,7 +51,85 @@ def test_a_line(tmp_path, states, first, suspects, after):
     assert (found["first_bad"] and numbers[found["first_bad"]["id"]]) == first
     assert [numbers[each["id"]] for each in found["suspects"]] == suspects
     assert (status, found["exit"], found["after"].partition(":")[0]) == (0 if first else 3, 0 if first else 3, after)
+    assert found["first_good"] is None
     assert all((each["reason"] is None) == (each["trial"] != "skipped") for each in found["tried"])
+
+
+@pytest.mark.one_in(6)
+@pytest.mark.parametrize(("states", "status", "changes"), [
+    # a change: the outcome after it, and the commits of which one made it
+    ("kept risk", 0, ["at-risk 1"]),
+    ("risk kept", 0, ["kept 1"]),
+    ("close risk note", 0, ["at-risk 1", "kept 2"]),
+    ("kept risk close note", 0, ["at-risk 1", "at-risk 2", "kept 3"]),
+    ("kept risk note kept", 0, ["at-risk 1", "kept 2"]),
+    ("risk kept close", 0, ["kept 1", "at-risk 2"]),
+    ("kept risk error risk", 0, ["at-risk 1"]),
+    ("kept risk error kept", 3, ["at-risk 1", "kept 2 3"]),
+    ("kept error risk kept gone note", 3, ["at-risk 1 2", "kept 3"]),
+    ("risk error gone kept", 3, ["kept 1 2 3"]),
+    ("kept note kept risk note risk kept risk", 0, ["at-risk 3", "kept 4", "at-risk 5", "kept 6", "at-risk 7"]),
+])  # fmt: skip
+def test_all_changes(tmp_path, states, status, changes):
+    ids = history(tmp_path, states)
+    numbers = {commit_id: number for number, commit_id in ids.items()}
+    found = search(tmp_path, f"{ids['0']}..HEAD", "s.h")
+    kinds = [(each["after"].partition(":")[0], *(numbers[one["id"]] for one in each["suspects"])) for each in found[1]["changes"]]
+    assert (found[0], [" ".join(each) for each in kinds], found[1]["not_judged"]) == (status, changes, 0)
+    assert all((each["commit"] is None) == (len(each["suspects"]) > 1) for each in found[1]["changes"])
+
+
+@pytest.mark.one_in(4)
+@pytest.mark.parametrize(("flips", "words", "status", "expected"), [
+    # the commits of 40 at which `risk` begins and ends; the status, and the changes or a message
+    ((10, 30), (), 0, ["10", "30"]), ((11, 12), (), 3, "20 commits between can have changed it there and back"),
+    ((11, 12), ("--all",), 0, ["11", "12"]), ((10, 50), (), 0, ["10"]),
+])  # fmt: skip
+def test_many_commits(tmp_path, flips, words, status, expected):
+    """A few of the commits are judged, unless all are wanted."""
+    start = commit(tmp_path, "0", {"layoutlint.toml": RULES, "s.h": S, "inner.h": CHANGES["kept"]})
+    for number in range(1, 41):
+        text = CHANGES["risk" if flips[0] <= number < flips[1] else "kept"]
+        commit(tmp_path, str(number), {"inner.h": f"{text}/* {number} */\n"})
+    done = run("bisect", "apart", f"{start}..HEAD", "s.h", "--format", "json", *words, cwd=tmp_path)
+    if isinstance(expected, str):
+        assert (done.returncode, expected in done.stderr) == (status, True), done.stderr
+        return
+    found = json.loads(done.stdout)
+    changes = [each["commit"]["subject"] for each in found["changes"]]
+    assert (done.returncode, changes, found["not_judged"] == 0) == (status, expected, bool(words)), found
+    shown = run("bisect", "apart", f"{start}..HEAD", "s.h", *words, cwd=tmp_path).stdout
+    assert ("(`--all` judges them)" in " ".join(shown.split())) != bool(words)
+
+
+def test_commits_that_change_other_files_are_not_read(tmp_path):
+    """A file that is not included changes nothing; a new one that is found first does."""
+    start = commit(tmp_path, "0", {"layoutlint.toml": RULES, "a/s.h": S.replace('"inner.h"', "<inner.h>"), "b/inner.h": CHANGES["kept"],
+                                   "a/none.h": "", "compile_commands.json": json.dumps([
+        {"directory": ".", "file": "a/s.c", "arguments": ["cc", "-Ia", "-Ib", "-c", "a/s.c"]}]), "a/s.c": '#include "s.h"\n'})  # fmt: skip
+    for number in range(30):
+        commit(tmp_path, f"other {number}", {"other/o.h": f"struct o{number} {{ int n; }};\n"})
+    commit(tmp_path, "found first", {"a/inner.h": CHANGES["risk"]})
+    for number in range(30):
+        commit(tmp_path, f"other {30 + number}", {"other/o.h": f"struct p{number} {{ int n; }};\n"})
+    commit(tmp_path, "gone", {"a/inner.h": None})
+    found = search(tmp_path, f"{start}..HEAD", "a/s.h")[1]
+    assert [each["commit"]["subject"] for each in found["changes"]] == ["found first", "gone"]
+    assert (len(found["tried"]) < 5, found["not_judged"]) == (True, 0), found
+
+
+def test_a_merge_that_is_worse_than_both_sides(tmp_path):
+    """Each side removes one of two paddings."""
+    inner = "struct inner { char first[%s]; };\n"
+    start = commit(tmp_path, "start", {"layoutlint.toml": RULES, "s.h": S.replace("in;", "in; struct more more;").replace(
+        "#include", '#include "more.h"\n#include'), "inner.h": inner % 64, "more.h": "struct more { char bytes[64]; };\n"})  # fmt: skip
+    git(tmp_path, "checkout", "-q", "-b", "side")
+    commit(tmp_path, "theirs", {"inner.h": inner % 8})
+    git(tmp_path, "checkout", "-q", "main")
+    commit(tmp_path, "ours", {"more.h": "struct more { char bytes[8]; };\n"})
+    git(tmp_path, "merge", "-q", "--no-edit", "side")
+    found = search(tmp_path, f"{start}..HEAD", "s.h")[1]
+    assert [each["commit"]["subject"].partition(" ")[0] for each in found["changes"]] == ["Merge"]
 
 
 def test_a_merge(tmp_path):
@@ -70,7 +148,7 @@ def test_a_merge(tmp_path):
 @pytest.mark.one_in(8)
 @pytest.mark.parametrize(("name", "status", "said"), [
     ("flips twice", 0, ["1: risk", "3: risk"]), ("good is bad already", 2, "apart is at-risk at HEAD and at-risk at "),
-    ("bad is good", 2, "nothing got worse"), ("unknown in the middle", 3, ["1: error", "2: error", "3: risk"]),
+    ("bad is good", 0, ["1: kept"]), ("unknown in the middle", 3, ["1: error", "2: error", "3: risk"]),
     ("the file is renamed", 0, ["risk in a renamed file"]), ("the rule is new", 0, ["1: risk"]),
     ("not ancestors", 0, ["theirs"]), ("since both parted", 0, ["theirs"]),
 ])  # fmt: skip
@@ -117,7 +195,7 @@ def test_the_report(tmp_path):
 
 @pytest.mark.one_in(2)
 @pytest.mark.parametrize(("words", "status", "message"), [
-    (("apart", "HEAD~1..HEAD"), 2, "nothing got worse"), (("apart", "HEAD..HEAD~1"), 2, "nothing got worse"),
+    (("apart", "HEAD~1..HEAD"), 2, "nothing changed"), (("apart", "HEAD..HEAD~1"), 2, "(`HEAD~1..HEAD`)"),
     (("appart", "HEAD~1..HEAD"), 2, "no rule is called 'appart' (did you mean `apart`?)"),
     (("apart", "HEAD"), 2, "is not a range of revisions"), (("apart", "HEAD~2..HEAD"), 3, "apart cannot be judged"),
     (("apart", "HEAD~1..HEAD", "/etc"), 2, "is outside of the repository"),

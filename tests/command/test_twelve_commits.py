@@ -24,12 +24,12 @@ COMMITS = [
     ("field added", "include/s.h", "long z;", "long z;\n\tlong last;", "same", 0, 0, 0, 2),
     ("comment only", "include/s.h", "long a;", "long a; /* hot */", "same", 0, 0, 0, 2),
     ("type swapped in an included header", "include/inner.h", "long x; long y;", "int x; int y;", "worse", 1, 1, 1, 0),
-    ("revert", "include/inner.h", "int x; int y;", "long x; long y;", "better", 0, 0, 0, 2),
+    ("revert", "include/inner.h", "int x; int y;", "long x; long y;", "better", 0, 0, 0, 0),
     ("config flipped", "include/config.h", "WIDE 1", "WIDE 0", "worse", 1, 1, 1, 0),
     ("field removed", "include/s.h", "\tlong pad[4];\n", "", "worse", 1, 1, 1, 0),
     ("order swapped", "include/s.h", "\tstruct inner in;\n#if WIDE\n\tlong w;\n#endif\n\tlong z;",
      "\tlong z;\n\tstruct inner in;\n#if WIDE\n\tlong w;\n#endif", "worse", 1, 1, 1, 0),
-    ("attribute added", "include/s.h", "long z;", "long z __attribute__((aligned(64)));", "better", 0, 0, 0, 2),
+    ("attribute added", "include/s.h", "long z;", "long z __attribute__((aligned(64)));", "better", 0, 0, 0, 0),
     ("struct renamed", "include/other.h", "struct pair", "struct couple", "same", 0, 0, 0, 2),
     ("file moved", "include/other.h", None, "include/moved.h", "same", 0, 0, 0, 2),
     ("rule changed", "layoutlint.toml", '[["a"], ["z"]]', '[["z"], ["in"]]', "same", 0, 1, 1, 2),
@@ -73,4 +73,5 @@ def test_each_commit(history, tmp_path, number):
     found = changed.returncode, judged.returncode, hooked.returncode, searched.returncode
     assert (json.loads(changed.stdout)["status"], *found) == (status, of_diff, of_baseline, of_hook, of_bisect), hooked.stdout
     if of_bisect == 0:
-        assert json.loads(searched.stdout)["first_bad"]["subject"] == subject
+        (change,) = json.loads(searched.stdout)["changes"]
+        assert (change["commit"]["subject"], change["status"]) == (subject, status)

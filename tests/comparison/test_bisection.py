@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from layoutlint.comparison.bisection import TooManySkipped, Trial, bisect
+from layoutlint.comparison.bisection import TooManySkipped, Trial, bisect, find_changes, relevant_history
 
 LETTERS = {"+": Trial.GOOD, "-": Trial.BAD, "?": Trial.SKIPPED}
 
@@ -39,3 +39,34 @@ def test_a_line(history, first, suspects, most):
 def test_many_that_cannot_be_judged_end_the_search():
     with pytest.raises(TooManySkipped):
         search("+" + "?" * 40 + "-")
+
+
+def changes(parents: dict[str, str], states: str) -> list[str]:
+    """The suspects of each change, behind the commit before; `?` has no state."""
+    found = find_changes({name: tuple(above) for name, above in parents.items()},
+                         lambda name: None if states["rabcdef".index(name)] == "?" else states["rabcdef".index(name)])  # fmt: skip
+    return [f"{change.before} {''.join(change.suspects)}" for change in found]
+
+
+LINE = {"a": "r", "b": "a", "c": "b", "d": "c", "e": "d", "f": "e"}
+FORK = {"a": "r", "b": "r", "c": "ab", "d": "c"}
+
+
+@pytest.mark.parametrize(("history", "states", "expected"), [
+    # states are those of r, a, b, ...; r is not part of the history
+    (LINE, "+++++++", []), (LINE, "+++----", ["b c"]), (LINE, "+-+-+-+", ["r a", "a b", "b c", "c d", "d e", "e f"]),
+    (LINE, "+-?-+++", ["r a", "c d"]), (LINE, "+?-++?-", ["r ab", "b c", "d ef"]), (LINE, "+??++++", []),
+    (LINE, "+?????-", ["r abcdef"]), (LINE, "?-+++++", ["a b"]), (LINE, "++++++?", []), (LINE, "-+++++o", ["r a", "e f"]),
+    (FORK, "++---", ["r b"]), (FORK, "+++--", ["a c"]), (FORK, "+-+++", ["r a"]), (FORK, "+--++", ["r a", "r b", "a c"]),
+    (FORK, "++?--", ["a bc"]), (FORK, "+-o--", ["r a", "r b"]), (FORK, "+??--", ["r abc"]),
+])  # fmt: skip
+def test_all_changes_of_a_history(history, states, expected):
+    assert changes(history, states) == expected
+
+
+@pytest.mark.parametrize(("history", "touched", "expected"), [
+    (LINE, "", {}), (LINE, "bd", {"b": ("r",), "d": ("b",)}), (FORK, "", {}), (FORK, "a", {"a": ("r",), "c": ("a", "r")}),
+    (FORK, "d", {"d": ("r",)}), (FORK, "c", {"c": ("r",)}), ({"a": "", "b": "a"}, "", {"a": ()}),
+])  # fmt: skip
+def test_the_commits_that_can_differ_from_those_before(history, touched, expected):
+    assert relevant_history({name: tuple(above) for name, above in history.items()}, touched) == expected

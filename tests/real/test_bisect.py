@@ -57,6 +57,17 @@ def outcomes(tree: Path) -> dict[tuple[str, str], str]:
     return kept | {(each["rule"], each["struct"]): each["outcome"] for each in found["findings"]}
 
 
+def test_a_repair_and_its_undoing(history, kernel):
+    """`i_mmap_rwsem` was moved away in 6.9; 7.2 has both on a line again."""
+    rule, struct = "address-space-i-mmap-apart-from-rwsem", "address_space"
+    states = [outcomes(kernel(name))[rule, struct] for name in VERSIONS.values()]
+    done = run("bisect", rule, "6.1..HEAD", "--format", "json", cwd=history, seconds=1200)
+    found = json.loads(done.stdout)
+    changes = [(each["status"], each["commit"]["subject"]) for each in found["changes"]]
+    assert (states, done.returncode, changes) == (["at-risk", "kept", "at-risk"], 0, [("better", "6.12"), ("worse", "7.2")])
+    assert (found["first_good"]["subject"], found["first_bad"], found["not_judged"]) == ("6.12", None, 0)
+
+
 @pytest.mark.parametrize(("rule", "struct", "good"), RULES, ids=[row[0] for row in RULES])
 def test_the_version_in_which_a_rule_got_worse(history, kernel, rule, struct, good):
     ranks = {version: RANK[outcomes(kernel(name))[rule, struct]] for version, name in VERSIONS.items()}

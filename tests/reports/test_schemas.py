@@ -213,6 +213,7 @@ ANNOTATED = """Annotate type: 'struct ring' in ring (9 samples):
 HISTORY = (
     "struct many { int a; };\n", "struct many { char a, b; };\n", "struct many { int a, b; };\n",
     "struct many { int b; };\n", "struct many { gone_t a; };\n", "struct many { int a, b, c; };\n",
+    "struct many { int c; };\n",
 )
 MATRIX = f"""
 defaults.input = ["locks.h", "none.h"]
@@ -343,6 +344,7 @@ RUNS = {
     "bisect": [
         ("bisect", "small", "c0..c2", "many.h", "--rules", "small.toml"),
         ("bisect", "small", "c3..c5", "many.h", "--rules", "small.toml"),
+        ("bisect", "small", "c5..c6", "many.h", "--rules", "small.toml"),
     ],
     "history": [
         ("history", "before.h", "after.h", "missing.h", "s", "--rules", "apart.toml", "--pair", "a", "z"),

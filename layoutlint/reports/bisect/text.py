@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from layoutlint.comparison.bisection import Trial
-from layoutlint.comparison.search_result import SearchResult, TriedCommit
+from layoutlint.comparison.search_result import SearchResult, TriedCommit, VerdictChange
 from layoutlint.phrases import quantity
 from layoutlint.reports import styled
 from layoutlint.reports.styled import Line, line, paragraph
@@ -14,28 +14,36 @@ _ABBREVIATED = 12
 
 
 def render(result: SearchResult, *, color: bool = False, width: int = 75) -> str:
-    """Return the commit that changed the verdict, or the range that contains it."""
+    """Return the commits that changed the verdict, or the ranges that contain them."""
     lines = _lines(result, width)
     return styled.render_colored(lines) if color else styled.render_plain(lines)
 
 
 def _lines(result: SearchResult, width: int) -> Iterator[Line]:
-    if result.first_bad is not None:
-        yield from paragraph("", f"{result.rule} got worse in this commit:", width, "bold")
-        yield from _commit(result.first_bad, width)
-    else:
-        number = quantity(len(result.suspects), "commit")
-        yield from paragraph("", f"{result.rule} got worse in one of {number}, oldest first:", width, "bold")
-        for suspect in result.suspects:
-            yield from _commit(suspect, width)
-    yield line()
-    yield from paragraph("  before: ", result.before, width)
-    yield from paragraph("  after: ", result.after, width)
-    skipped = sum(tried.trial is Trial.SKIPPED for tried in result.tried)
-    yield line()
+    for change in result.changes:
+        yield from _change(result.rule, change, width)
+        yield line()
     for database in result.flags_from:
         yield from paragraph("flags from ", database, width)
+    if result.not_judged:
+        text = "not judged; the verdict can have changed in them there and back (`--all` judges them)"
+        yield from paragraph(
+            f"{quantity(result.not_judged, 'commit')} that change a file it was read from ", text, width
+        )
+    skipped = sum(tried.trial is Trial.SKIPPED for tried in result.tried)
     yield line(f"{quantity(len(result.tried), 'commit')} tried, {skipped} of them could not be judged")
+
+
+def _change(rule: str, change: VerdictChange, width: int) -> Iterator[Line]:
+    start = f"{rule} got {'worse' if change.is_worse else 'better'} in"
+    number = quantity(len(change.suspects), "commit")
+    head = f"{start} one of {number}, oldest first:" if change.commit is None else f"{start} this commit:"
+    yield from paragraph("", head, width, "bold")
+    for suspect in change.suspects:
+        yield from _commit(suspect, width)
+    yield line()
+    yield from paragraph("  before: ", change.before, width)
+    yield from paragraph("  after: ", change.after, width)
 
 
 def _commit(tried: TriedCommit, width: int) -> Iterator[Line]:
