@@ -20,8 +20,8 @@ from lsprotocol.types import (
     TextDocumentIdentifier,
 )
 
-from tests.command.test_lsp import RING, RULES, insert, lenses, rows, titles
-from tests.harness.editor import Editor, uri
+from tests.command.test_lsp import APART, RING, RULES, insert, lenses, rows, titles
+from tests.harness.editor import Editor, descendants, uri
 
 TYPED = 'typedef int word; /* {letter} */ struct ring {{ /* {letter} */ word head; /* {letter}: */ word tail; }};'
 
@@ -46,12 +46,6 @@ def editor(folder: Path) -> Iterator[Editor]:
 def many(count: int) -> str:
     """A text with many structs."""
     return "".join(RING.replace("ring", f"ring{number}") for number in range(count)) + RING
-
-
-def descendants(process: int) -> list[int]:
-    """The processes below one, the innermost last."""
-    own = [int(word) for word in Path(f"/proc/{process}/task/{process}/children").read_text().split()]
-    return own + [each for child in own for each in descendants(child)]
 
 
 def test_a_document_that_is_closed_while_it_is_read(editor: Editor, folder: Path):
@@ -87,6 +81,18 @@ def test_a_document_that_is_edited_while_it_is_read(editor: Editor, folder: Path
     editor.quiet(0.2)
     assert [each.version for each in editor.published[name]][-1:] == [21]
     editor.close(name)
+
+
+def test_a_file_that_is_open_by_two_names(editor: Editor, folder: Path):
+    """Each is judged by its own text."""
+    (folder / "ring.h").write_text(RING)
+    (folder / "link.h").symlink_to("ring.h")
+    first, second = editor.open(folder / "ring.h", RING), editor.open(folder / "link.h", APART)
+    assert editor.diagnostics(second) == []
+    assert rows(editor.rejudge(first, f"\n{RING}")) == [("apart", 2, 15)]
+    assert editor.rejudge(second, f"\n{APART}") == []
+    editor.close(first)
+    editor.close(second)
 
 
 def test_a_document_that_is_too_large(editor: Editor, folder: Path):

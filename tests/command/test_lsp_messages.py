@@ -3,28 +3,33 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from time import monotonic, sleep
 from typing import Any
 
 import pytest
 
 from tests.command.test_lsp import RING, RULES
-from tests.harness.editor import uri
+from tests.harness.editor import descendants, uri
 
-PARSE_ERROR, INVALID, NO_METHOD, NO_PARAMETERS, NOT_READY = -32700, -32600, -32601, -32602, -32002
+PARSE_ERROR, INVALID, NO_METHOD, NO_PARAMETERS, NOT_READY, CANCELLED = -32700, -32600, -32601, -32602, -32002, -32800
 
 
 class Pipe:
     """A client that sends what it is given, right or wrong."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, start_new_session: bool = False) -> None:
         words = (sys.executable, "-m", "layoutlint", "lsp")
         self.errors = folder / "errors"
         with self.errors.open("wb") as errors:
-            self.process = subprocess.Popen(words, cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors)
+            self.process = subprocess.Popen(
+                words, cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, start_new_session=start_new_session
+            )
         self.got: list[dict[str, Any]] = []
 
     def send(self, body: bytes, head: str = "Content-Length: {size}\r\n\r\n") -> None:
@@ -233,6 +238,64 @@ def test_files_with_strange_names(pipe: Pipe, folder: Path, name: str):
     pipe.say(method="textDocument/didChange", params=change)
     pipe.say(method="textDocument/didClose", params={"textDocument": {"uri": name}})
     assert is_alive(pipe, folder)
+
+
+START = ("initialize", {"processId": None, "capabilities": {}})
+SHUTDOWN, EXIT, HOVER = ("shutdown", None), ("exit", None), ("textDocument/hover", {"textDocument": {"uri": "file:///x.h"}, "position": {"line": 0, "character": 0}})
+ORDERS = [
+    ([START, SHUTDOWN, EXIT], [{}, None], 0),
+    ([START, EXIT], [{}], 1),
+    ([EXIT], [], 1),
+    ([SHUTDOWN, EXIT], [NOT_READY], 1),
+    ([START, START, SHUTDOWN, EXIT], [{}, INVALID, None], 0),
+    ([START, SHUTDOWN, HOVER, SHUTDOWN, START, EXIT], [{}, None, INVALID, INVALID, INVALID], 0),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("messages", "answers", "status"), ORDERS)
+def test_the_begin_and_the_end_of_a_session(folder: Path, messages: list[tuple[str, Any]], answers: list[Any], status: int):
+    pipe = Pipe(folder)
+    got = []
+    for method, params in messages:
+        if method == "exit":
+            pipe.say(method=method, params=params)
+        else:
+            answer = pipe.ask(method, params)
+            got.append({} if isinstance(answer, dict) else answer)
+    assert (got, pipe.process.wait(20)) == (answers, status)
+    assert pipe.errors.read_text() == ""
+
+
+def test_an_interrupt_from_the_terminal_ends_all_processes_without_a_word(folder: Path):
+    pipe = Pipe(folder, start_new_session=True)
+    pipe.ask(*START)
+    pipe.say(method="initialized", params={})
+    pipe.open(uri(folder / "ring.h"), RING)
+    processes = descendants(pipe.process.pid)
+    assert processes
+    os.killpg(pipe.process.pid, signal.SIGINT)
+    assert pipe.process.wait(20) == -signal.SIGINT
+    end = monotonic() + 20
+    while any(Path(f"/proc/{each}").exists() for each in processes):
+        assert monotonic() < end
+        sleep(0.05)
+    assert pipe.errors.read_text() == ""
+
+
+def test_a_search_that_is_cancelled_says_nothing_more(folder: Path):
+    pytest.importorskip("ortools")
+    (folder / "ring.h").write_text(RING)
+    pipe = Pipe(folder)
+    pipe.ask(*START)
+    pipe.open(uri(folder / "ring.h"), RING)
+    command = {"command": "layoutlint.suggest", "arguments": [uri(folder / "ring.h"), "apart", "ring"]}
+    pipe.say(id=1, method="workspace/executeCommand", params=command)
+    pipe.say(method="$/cancelRequest", params={"id": 1})
+    assert pipe.answer(1)["error"]["code"] == CANCELLED
+    before = len(pipe.got)
+    assert pipe.ask("workspace/executeCommand", command) is None
+    assert [message.get("method") for message in pipe.got[before:]] == ["window/showMessage", None]
+    assert pipe.end() == 0
 
 
 def test_the_end_of_the_stream_ends_the_server(folder: Path):

@@ -24,6 +24,12 @@ def uri(path: Path | str) -> str:
     return f"file://{quote(os.fspath(path))}"
 
 
+def descendants(process: int) -> list[int]:
+    """The processes below one, the innermost last."""
+    own = [int(word) for word in Path(f"/proc/{process}/task/{process}/children").read_text().split()]
+    return own + [each for child in own for each in descendants(child)]
+
+
 class Editor:
     """A session; its methods may be called from tests that know nothing of asyncio."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import signal
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -12,12 +13,14 @@ from click import ClickException
 from lsprotocol import types
 from pygls.exceptions import (
     JsonRpcException,
+    JsonRpcInvalidParams,
+    JsonRpcInvalidRequest,
     JsonRpcMethodNotFound,
     JsonRpcParseError,
     JsonRpcServerNotInitialized,
 )
 from pygls.lsp.server import LanguageServer
-from pygls.protocol import LanguageServerProtocol
+from pygls.protocol import LanguageServerProtocol, lsp_method
 
 from layoutlint import __version__, escapes
 from layoutlint.commands.language_server import actions, diagnostics, rule_texts, views
@@ -40,20 +43,40 @@ _WATCHED = ("**/layoutlint.toml", "**/compile_commands.json", "**/compile_flags.
 _MOST_DELAY = 60_000
 """The most milliseconds without an edit before a text is judged."""
 
+_COMMAND_ARGUMENTS = 3
+"""The document, the rule and the struct."""
+
 
 class _Protocol(LanguageServerProtocol):
     """The protocol of pygls (2.1.1), with answers to all requests, also to wrong ones."""
 
     _is_initialized = False
+    status = 0
+    """The exit status: 1 after an `exit` without `shutdown`."""
 
     def handle_message(self, message: Any) -> None:
-        """Handle a message; before `initialize`, refuse requests and ignore notifications."""
+        """Handle a message; refuse requests, and ignore notifications, where none of their kind may come."""
         method = getattr(message, "method", None)
+        is_first = not self._is_initialized
         self._is_initialized |= method == types.INITIALIZE
-        if self._is_initialized or method == types.EXIT:
+        self.status = 1 if method == types.EXIT and not self._shutdown else 0
+        is_served = not self._shutdown and is_first == (method == types.INITIALIZE)
+        if is_served or method == types.EXIT:
             super().handle_message(message)
         elif method is not None and hasattr(message, "id"):
-            self._send_response(message.id, error=JsonRpcServerNotInitialized().to_response_error())
+            is_early = is_first and not self._shutdown
+            reason = JsonRpcServerNotInitialized() if is_early else JsonRpcInvalidRequest()
+            self._send_response(message.id, error=reason.to_response_error())
+
+    @lsp_method(types.WORKSPACE_EXECUTE_COMMAND)
+    async def lsp_workspace__execute_command(  # type: ignore[override]
+        self, params: types.ExecuteCommandParams
+    ) -> None:
+        """Run a command; that of pygls goes on after the editor cancels it, and edits the text then."""
+        command, arguments = self.fm.commands.get(params.command), params.arguments or []
+        if command is None or len(arguments) != _COMMAND_ARGUMENTS:
+            raise JsonRpcInvalidParams
+        await command(*map(str, arguments))
 
     def _check_handler_result(self, future: Any) -> None:
         """Drop the future of a notification, which pygls would keep: texts that change add up."""
@@ -76,6 +99,8 @@ class _Protocol(LanguageServerProtocol):
 
 class Server(LanguageServer):
     """The language server of one editor."""
+
+    protocol: _Protocol
 
     def __init__(self, settings: Settings) -> None:
         kind = types.TextDocumentSyncKind.Full
@@ -162,6 +187,7 @@ def serve(settings: Settings) -> None:
     """
     if not os.environ.get("LAYOUTLINT_DEBUG"):
         logging.getLogger("pygls").setLevel(logging.CRITICAL)
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # pygls would wait for the next message
     requests, responses = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(2, 1)
@@ -171,6 +197,8 @@ def serve(settings: Settings) -> None:
     register_views(server)
     register_edits(server)
     server.start_io(requests, responses)
+    if server.protocol.status:
+        sys.exit(server.protocol.status)
 
 
 def register(server: Server) -> None:
@@ -274,11 +302,11 @@ def register_edits(server: Server) -> None:
 
     @server.command(actions.ACCEPT)
     async def accept(uri: str, rule: str, struct: str) -> None:
-        await _accept(server, str(uri), str(rule), str(struct))
+        await _accept(server, uri, rule, struct)
 
     @server.command(actions.SUGGEST)
     async def suggest(uri: str, rule: str, struct: str) -> None:
-        await _suggest(server, str(uri), str(rule), str(struct))
+        await _suggest(server, uri, rule, struct)
 
 
 async def _accept(server: Server, uri: str, rule: str, struct: str) -> None:

@@ -154,9 +154,10 @@ class Session:
 
     def request_for(self, document: OpenDocument) -> Judge:
         """Return the request that judges a document as it is now."""
+        others = (each for each in self.documents.values() if each.real_path != document.real_path)
         texts = tuple(
             InputText(each.real_path, each.text)
-            for each in self.documents.values()
+            for each in (*others, document)
             if (each.is_c and each.is_on_disk) or each.is_rules or each.path.endswith(HEADERS)
         )
         return Judge(

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import pickle
 import select
+import signal
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -46,6 +47,7 @@ _last_packs: dict[tuple[str, ...], tuple[tuple[Pack, ...], tuple[Pack, ...]]] = 
 
 def main() -> None:
     """Answer requests until their stream ends."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # it ends the server, and so the worker's stream
     requests, responses = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(2, 1)  # what a library prints must not get between the frames
