@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from layoutlint.intent.net_cachelines.asserts import GroupAssertion
     from layoutlint.model.reading import ReadOptions
 
+_RULE_FILE = ".toml"
+
 
 @click.command("asserts", cls=SingleValueCommand)
 @click.argument("names", nargs=-1, required=True, metavar="RULEFILE|STRUCT...")
@@ -65,7 +67,7 @@ def _print_c11(
 
     if path is None:
         raise click.UsageError("--c11 needs the structs: --in INPUT")
-    _refuse_structs(names)
+    _refuse_structs(names, "leave --c11 out")
     assertions = assert_rules(path, rule_file.load(names), Options(read=options))
     terminal.write(c11.render(assertions.rows))
     for unread in assertions.unread:
@@ -73,18 +75,27 @@ def _print_c11(
     sys.exit(EXIT_UNKNOWN if assertions.unread and not allow_unknown else 0)
 
 
-def _refuse_structs(names: tuple[str, ...]) -> None:
-    """Raise UsageError for a name that is no rule file."""
+def _refuse_structs(names: tuple[str, ...], remedy: str) -> None:
+    """Raise UsageError for a name that is no rule file; `remedy` is what a struct needs."""
     for name in names:
-        if not name.endswith(".toml"):
-            raise click.UsageError(f"{name!r} is not a rule file (*.toml); for a struct, pass --in INPUT")
+        if not name.endswith(_RULE_FILE):
+            raise click.UsageError(f"{name!r} is not a rule file (*{_RULE_FILE}); for a struct, {remedy}")
+
+
+def _refuse_rule_files(names: tuple[str, ...]) -> None:
+    for name in names:
+        if name.endswith(_RULE_FILE):
+            raise click.UsageError(
+                f"{name!r} is a rule file, and --in has structs; pass --c11 for its rules on them, or leave "
+                "--in out for its groups"
+            )
 
 
 def _assertions_of_files(names: tuple[str, ...]) -> list[GroupAssertion]:
     from layoutlint.intent.net_cachelines import asserts
     from layoutlint.intent.toml import rule_file
 
-    _refuse_structs(names)
+    _refuse_structs(names, "pass --in INPUT")
     assertions = [assertion for pack in rule_file.load(names) for assertion in asserts.from_pack(pack)]
     if not assertions:
         raise click.UsageError(
@@ -100,6 +111,7 @@ def _assertions_of_structs(
     from layoutlint.intent.net_cachelines import asserts
     from layoutlint.lint.struct_listing import list_structs
 
+    _refuse_rule_files(names)
     listing = list_structs(path, names, options)
     troubles += map(str, listing.troubles)
     assertions: list[GroupAssertion] = []

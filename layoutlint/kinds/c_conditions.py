@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from itertools import combinations, pairwise, product
 from typing import Any
 
+from layoutlint.geometry.layout import Place
 from layoutlint.judgement.c_assertion import (
     CannotAssert,
     CNames,
@@ -24,6 +25,7 @@ from layoutlint.kinds.order import Order
 from layoutlint.kinds.separate import Separate
 from layoutlint.kinds.size import Size
 from layoutlint.kinds.together import Together
+from layoutlint.model.paths import is_pattern
 
 
 def conditions(kind: Kind, context: Context) -> tuple[str, ...]:
@@ -35,6 +37,20 @@ def conditions(kind: Kind, context: Context) -> tuple[str, ...]:
     if find is None:
         raise CannotAssert(f"no expression in C is equivalent to the kind {kind.name}")
     return tuple(dict.fromkeys(find(kind, context, CNames(context.layout.struct))))
+
+
+def _places(paths: tuple[str, ...], context: Context) -> tuple[Place, ...]:
+    """Return the fields with some paths; raise CannotAssert for patterns, which match later fields too."""
+    for path in paths:
+        if is_pattern(path):
+            raise CannotAssert(f"a field that is added later can match `{path}`")
+    return context.places(paths)
+
+
+def _place(path: str, context: Context) -> Place:
+    """Return the one field at a path; raise as `_places`, and CannotTell."""
+    _places((path,), context)
+    return context.place(path)
 
 
 def _size(kind: Size, context: Context, names: CNames) -> Iterator[str]:
@@ -49,7 +65,7 @@ def _size(kind: Size, context: Context, names: CNames) -> Iterator[str]:
 
 
 def _offset(kind: Offset, context: Context, names: CNames) -> Iterator[str]:
-    start = names.start(context.place(kind.fields[0]))
+    start = names.start(_place(kind.fields[0], context))
     if kind.at is not None:
         yield f"{start} == {kind.at}"
         return
@@ -61,11 +77,11 @@ def _offset(kind: Offset, context: Context, names: CNames) -> Iterator[str]:
 
 def _order(kind: Order, context: Context, names: CNames) -> Iterator[str]:
     for before, behind in pairwise(kind.fields):
-        yield f"{names.last(context.place(before))} < {names.start(context.place(behind))}"
+        yield f"{names.last(_place(before, context))} < {names.start(_place(behind, context))}"
 
 
 def _distance(kind: Distance, context: Context, names: CNames) -> Iterator[str]:
-    places = context.places(kind.fields)
+    places = _places(kind.fields, context)
     refuse_many(len(places) ** 2)
     for a, b in combinations(places, 2):
         first, second = sorted((a, b), key=lambda place: place.offset)
@@ -82,22 +98,19 @@ def _line_start(kind: LineStart, context: Context, names: CNames) -> Iterator[st
     unit = start_unit(names, context)
     yield from unit.guards
     yield f"{unit.text} == {unit.line_size}"
-    for place in context.places(kind.fields):
+    for place in _places(kind.fields, context):
         yield f"{names.start(place)} % {unit.line_size} == 0"
 
 
 def _no_straddle(kind: NoStraddle, context: Context, names: CNames) -> Iterator[str]:
     unit = start_unit(names, context)
-    for path in kind.fields:
-        if path.startswith("@"):
-            raise CannotAssert("it names fields by their type or access")
     yield from unit.guards
-    for place in context.places(kind.fields):
+    for place in _places(kind.fields, context):
         yield from conditions_for_one_line(names, (place,), unit)
 
 
 def _together_conditions(kind: Together, context: Context, names: CNames) -> Iterator[str]:
-    places, unit = context.places(kind.fields), start_unit(names, context)
+    places, unit = _places(kind.fields, context), start_unit(names, context)
     yield from unit.guards
     yield from conditions_for_one_line(names, places, unit)
 
@@ -105,7 +118,7 @@ def _together_conditions(kind: Together, context: Context, names: CNames) -> Ite
 def _separate(kind: Separate, context: Context, names: CNames) -> Iterator[str]:
     if kind.neighbours:
         raise CannotAssert("it depends on the objects before and behind, too")
-    unit, groups = start_unit(names, context), [context.places(group) for group in kind.fields]
+    unit, groups = start_unit(names, context), [_places(group, context) for group in kind.fields]
     yield from unit.guards
     for ours, theirs in combinations(groups, 2):
         refuse_many(len(ours) * len(theirs))

@@ -79,6 +79,9 @@ REFUSED = [
     ('kind = "separate"\nfields = [["a"], ["z"]]\nneighbours = true', "it depends on the objects before and behind, too"),
     ('kind = "separate"\nfields = [["list.x"], ["z"]]', "`list.x` is in an array, and means all of its elements"),
     ('kind = "offset"\nfields = ["list[1]"]\nat = 24', "`list[1]` is an element of an array"),
+    ('kind = "separate"\nfields = [["a"], ["z*"]]', "a field that is added later can match `z*`"),
+    ('kind = "line-start"\nfields = ["@type:long"]', "a field that is added later can match `@type:long`"),
+    ('kind = "order"\nfields = ["[a]", "z"]', "a field that is added later can match `[a]`"),
 ]
 
 
@@ -153,9 +156,14 @@ def test_names_of_an_object_are_no_code(tmp_path):
 
 
 @pytest.mark.parametrize(("words", "message"), [
-    (("r.toml",), "--c11 needs the structs: --in INPUT"), (("s", "--in", "s.h"), "is not a rule file"),
+    (("--c11", "r.toml"), "--c11 needs the structs: --in INPUT"),
+    (("--c11", "s", "--in", "s.h"), "'s' is not a rule file (*.toml); for a struct, leave --c11 out"),
+    (("s",), "'s' is not a rule file (*.toml); for a struct, pass --in INPUT"),
+    (("s", "r.toml", "--in", "s.h"), "'r.toml' is a rule file, and --in has structs; pass --c11 for its rules on them"),
 ])  # fmt: skip
 def test_wrong_use(tmp_path, words, message):
     (tmp_path / "r.toml").write_text("")
-    done = run("rules", "asserts", "--c11", *words, cwd=tmp_path)
+    (tmp_path / "s.h").write_text("struct s { long a; };\n")
+    done = run("rules", "asserts", *words, cwd=tmp_path)
+    done.stderr = " ".join(done.stderr.split())
     assert (done.returncode, message in done.stderr) == (2, True)
