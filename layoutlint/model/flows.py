@@ -156,11 +156,12 @@ class Fill(NamedTuple):
 class Values(NamedTuple):
     """Members of the searched struct, one behind the other, get values by position.
 
-    The numbers are positions among its members; the first one can be that of a designator.
+    The first one can be that of a designator. Of a member without a name it is the first or the last one in
+    it.
     """
 
-    first: int
-    last: int
+    first: str
+    last: str
     file: str
     line: int
 

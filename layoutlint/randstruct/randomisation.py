@@ -4,13 +4,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 
 from layoutlint.errors import ReadError, UsageError
 from layoutlint.model.ctype import UNTAGGED
 from layoutlint.model.reading import Reading
 from layoutlint.model.record import Record, replace
 from layoutlint.model.structs import Field, Struct
+from layoutlint.model.target import Target
 from layoutlint.randstruct import marked_linux
 from layoutlint.randstruct.c_abi import CannotLayOut
 from layoutlint.randstruct.gcc_order import Behaviour
@@ -19,7 +21,7 @@ from layoutlint.randstruct.marked import Marks, Names
 from layoutlint.randstruct.relayout import NAMELESS, Input, Relayouter, type_of_struct
 from layoutlint.randstruct.scheme import CLANG, Scheme
 from layoutlint.randstruct.seed import DIGITS, Seed
-from layoutlint.randstruct.variants import Way
+from layoutlint.randstruct.variants import Type, Way
 
 __all__ = ["Plugin", "Randomisation", "Seed", "embedded_names", "relay_structs"]
 
@@ -197,8 +199,18 @@ def make_redoers(
     ]
 
 
-def declared_ways(reading: Reading, context: Iterable[Reading], struct: Struct) -> list[Way]:
-    """Return the declarations that give a struct of a reading its layout, the likeliest first.
+class DeclaredStruct(Record, frozen=True):
+    """A struct type, and the declarations that give it its layout."""
+
+    fields: tuple[Field, ...]
+    ways: tuple[Way, ...]
+    """The likeliest first; never empty."""
+    inner: Mapping[int, DeclaredStruct]
+    """The structs without a name in it, by their position in `fields`, if a declaration explains them."""
+
+
+def declared_struct(reading: Reading, context: Iterable[Reading], struct: Struct) -> DeclaredStruct:
+    """Return the declarations that give a struct of a reading its layout.
 
     `context` are readings of the structs that it embeds. Raises CannotLayOut if none does.
     """
@@ -208,8 +220,20 @@ def declared_ways(reading: Reading, context: Iterable[Reading], struct: Struct) 
     tells = Input(reading.declared is not None, reading.reader != "btf")
     scheme = Randomisation("gcc-full", None).scheme  # no member is shuffled
     relayouter = Relayouter(scheme, Marks(), declarations, tells, definitions.find)
-    type_ = type_of_struct(struct, struct.bit_size or 0)
-    return relayouter.ways(type_, [field.bit_size for field in struct.fields], False, struct.target)
+    return _declared_type(relayouter, type_of_struct(struct, struct.bit_size or 0), struct.target)
+
+
+def _declared_type(relayouter: Relayouter, type_: Type, target: Target) -> DeclaredStruct:
+    """Return a type with its declarations, and the structs without a name in it. Raises CannotLayOut."""
+    ways = relayouter.ways(type_, [field.bit_size for field in type_.fields], False, target)
+    inner = {}
+    for position, field in enumerate(type_.fields):
+        is_nameless = field.name is None and field.aggregate == "struct" and field.type.is_untagged
+        if is_nameless and field.members and not field.dims:
+            with suppress(CannotLayOut):
+                own = relayouter.type_of(type_, position, field, 1)
+                inner[position] = _declared_type(relayouter, own, target)
+    return DeclaredStruct(type_.fields, tuple(ways), inner)
 
 
 class _RelayoutComparison:

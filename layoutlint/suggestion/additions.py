@@ -14,23 +14,29 @@ from layoutlint.suggestion.limits import Limit
 
 
 def align(arrangement: Arrangement, units: Sequence[int], line: int) -> Arrangement:
-    """Return the arrangement with some plain units of one member aligned to a line; with none the struct."""
-    way, fields = arrangement.way, list(arrangement.struct.fields)
+    """Return the arrangement with some plain units of one member aligned to a line; with none the struct.
+
+    The units are none of opened structs.
+    """
+    way, fields = arrangement.way, list(arrangement.declared.fields)
     if not units:
         way = replace(way, rules=replace(way.rules, stated=max(line, way.rules.stated or 1)))
     members = list(way.members)
     for number in units:
-        (member,), (at,) = arrangement.units[number].members, arrangement.units[number].fields
+        (member,) = arrangement.units[number].members
+        at = way.fields[member] or 0
         old = members[member]
         members[member] = replace(old, requested_align=max(line, old.requested_align or 0))
         fields[at] = replace(fields[at], requested_align=line, align=max(line, fields[at].align or 1))
     way = replace(way, members=tuple(members))
     struct = replace(
-        arrangement.struct, fields=tuple(fields), align=max(line, arrangement.align), possible=0,
+        arrangement.declared, fields=tuple(fields), align=max(line, arrangement.align), possible=0,
         unstated=Unstated.NOTHING,
     )  # fmt: skip
-    declared = replace(arrange(struct, way).lay_out(range(len(arrangement.units))), align=struct.align)
-    return arrange(declared, way)
+    opened = arrangement.opened
+    order = range(len(arrangement.units))
+    declared = replace(arrange(struct, way, (), opened).lay_out(order), align=struct.align)
+    return arrange(declared, way, (), opened)
 
 
 def pad(arrangement: Arrangement, size: int) -> tuple[Arrangement, int]:
@@ -38,20 +44,22 @@ def pad(arrangement: Arrangement, size: int) -> tuple[Arrangement, int]:
 
     It comes before a flexible array.
     """
-    way, struct, units = arrangement.way, arrangement.struct, arrangement.units
+    way, struct, units = arrangement.way, arrangement.declared, arrangement.units
     if arrangement.last is None:
         number, at, member_at = len(units), len(struct.fields), len(way.members)
     else:
-        number, last = arrangement.last, units[arrangement.last]
-        at, member_at = last.fields[0], last.members[0]
-    name = padding_name(struct)
+        number, member_at = arrangement.last, units[arrangement.last].members[0]
+        at = way.fields[member_at] or 0
+    name = padding_name(arrangement.struct)
     field = Field(name, CType("char"), 0, size * 8, dims=(size,), align=1)
     fields = (*struct.fields[:at], field, *struct.fields[at:])
     members = (*way.members[:member_at], Member(name, size * 8, 1), *way.members[member_at:])
     shifted = [None if each is None else each + (each >= at) for each in way.fields]
     way = replace(way, members=members, fields=(*shifted[:member_at], at, *shifted[member_at:]))
     struct = replace(struct, fields=fields)
-    return arrange(arrange(struct, way).lay_out(range(len(units) + 1)), way), number
+    opened = {each + (each >= at): inner for each, inner in arrangement.opened.items()}
+    order = range(len(units) + 1)
+    return arrange(arrange(struct, way, (), opened).lay_out(order), way, (), opened), number
 
 
 def padding_name(struct: Struct) -> str:

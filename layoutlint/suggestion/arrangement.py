@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 
 from layoutlint.geometry.layout import Place, named_members
 from layoutlint.model import possible_alignments
+from layoutlint.model.declared import Member
 from layoutlint.model.record import Record, replace
-from layoutlint.model.structs import Field, Struct
-from layoutlint.randstruct.c_abi import CannotLayOut, Rules
+from layoutlint.model.structs import Field, Struct, fields_in_braces
+from layoutlint.randstruct.c_abi import CannotLayOut, MemberLayout, Rules, round_up
 from layoutlint.randstruct.variants import Way
 
 _BYTE = 8
@@ -44,11 +46,58 @@ class Unit(Record, frozen=True):
         return self.gaps == gaps and len(set(self.lengths)) == 1
 
 
+class Opened(Record, frozen=True):
+    """A struct without a name whose members can stand in any order in it."""
+
+    way: Way
+    inner: Mapping[int, Opened]
+    """Those in it, by their position in its fields."""
+
+
+class Level(Record, frozen=True):
+    """The units that stand side by side in the braces of the struct, or of an opened one in it."""
+
+    way: Way
+    nodes: tuple[int | Level, ...]
+    """Units by their number, and opened structs; in their declared order."""
+    member: int
+    """The position of the opened struct in the `Way.members` around it; 0 for the struct itself."""
+    number: int
+    """The number of the opened struct, which follow those of the units; -1 for the struct itself."""
+    align: int
+    """In bytes."""
+
+    @property
+    def units(self) -> tuple[int, ...]:
+        """The units in it, at any depth."""
+        return tuple(
+            unit for node in self.nodes for unit in ((node,) if isinstance(node, int) else node.units)
+        )
+
+    @property
+    def inner(self) -> tuple[Level, ...]:
+        """The opened structs in it, at any depth; those around others first."""
+        own = (node for node in self.nodes if isinstance(node, Level))
+        return tuple(level for each in own for level in (each, *each.inner))
+
+    def in_order(self, places: Mapping[int, int]) -> list[int | Level]:
+        """Return its nodes by the places of the units in an order."""
+        return sorted(self.nodes, key=lambda node: places[node if isinstance(node, int) else node.units[0]])
+
+
 class Arrangement(Record, frozen=True):
-    """A struct with the units that its members form, in their declared order."""
+    """A struct with the units that its members form, in their declared order.
+
+    Members of opened structs are fields of `struct`: C names them alike.
+    """
 
     struct: Struct
-    way: Way
+    """The struct with the members of opened structs in their place."""
+    declared: Struct
+    """The struct as it is declared."""
+    opened: Mapping[int, Opened]
+    """The opened structs, by their position in the fields of `declared`."""
+    top: Level
     units: tuple[Unit, ...]
     grain: int
     """Bits in a grain: 8, or 1 if several runs of bit-fields can meet in one byte."""
@@ -56,6 +105,27 @@ class Arrangement(Record, frozen=True):
     """The unit that must stay last, because it ends in a flexible array; None for none."""
     align: int
     """The alignment of the struct in bytes, in every order."""
+
+    @property
+    def way(self) -> Way:
+        """The declaration of the struct."""
+        return self.top.way
+
+    @property
+    def groups(self) -> tuple[Level, ...]:
+        """The opened structs: their units stay together."""
+        return self.top.inner
+
+    @property
+    def groups_of_fields(self) -> tuple[tuple[int, int], ...]:
+        """For each opened struct its first field, and the one behind its last; those around others first."""
+        fields = [[at for unit in group.units for at in self.units[unit].fields] for group in self.groups]
+        return tuple((own[0], own[-1] + 1) for own in fields)
+
+    def group_name(self, group: Level) -> str:
+        """Return the name of an opened struct: that of its first member, in braces."""
+        position = self.units[group.units[0]].fields[0]
+        return f"{{{self.struct.fields[position].name}}}"
 
     def unit_of(self, position: int) -> int:
         """Return the unit of a field, by its position in `Struct.fields`."""
@@ -109,50 +179,181 @@ class Arrangement(Record, frozen=True):
         return tuple(
             number
             for number, unit in enumerate(self.units)
-            if number != self.last and unit.fields and _is_open(self.struct.fields[unit.fields[-1]])
+            if number != self.last and unit.fields and ends_open(self.struct.fields[unit.fields[-1]])
         )
 
     def field_order(self, order: Sequence[int]) -> list[int]:
         """Return the positions of the fields in an order of the units."""
         return [position for number in order for position in self.units[number].fields]
 
+    def walk(self, order: Sequence[int]) -> Iterator[tuple[int, int, int, int]]:
+        """Yield each unit and opened struct of an order by its number: begin, start and end in grains.
+
+        `begin` is where the one before it ends. An opened struct comes behind its units.
+        """
+        places = {number: at for at, number in enumerate(order)}
+        yield from self._walk(self.top, places, 0)
+
+    def _walk(self, level: Level, places: Mapping[int, int], end: int) -> Iterator[tuple[int, int, int, int]]:
+        for node in level.in_order(places):
+            begin = end
+            if isinstance(node, int):
+                unit = self.units[node]
+                row = begin % unit.period
+                start = begin + unit.gaps[row]
+                end = start + unit.lengths[row]
+                yield node, begin, start, end
+                continue
+            step = node.align * _BYTE // self.grain
+            start = end = round_up(begin, step)
+            for each in self._walk(node, places, start):
+                end = each[-1]
+                yield each
+            end = round_up(end, step)
+            yield node.number, begin, start, end
+
     def count_holes(self, order: Sequence[int]) -> int:
-        """Return the number of units with unused bytes before them."""
-        end = holes = 0
-        for number in order:
-            unit = self.units[number]
-            row = end % unit.period
-            holes += unit.gaps[row] * self.grain >= _BYTE
-            end += unit.gaps[row] + unit.lengths[row]
-        return holes
+        """Return the number of units and opened structs with unused bytes before them."""
+        return sum((start - begin) * self.grain >= _BYTE for _, begin, start, _ in self.walk(order))
 
     def lay_out(self, order: Sequence[int]) -> Struct:
-        """Return the struct with its units in an order."""
-        members = [position for number in order for position in self.units[number].members]
-        layout = self.way.lay_out(members)
-        positions = [self.way.fields[member] for member in members]
-        fields = tuple(
-            replace(self.struct.fields[at], bit_offset=offset)
-            for at, offset in zip(positions, layout.offsets, strict=True)
-            if at is not None
+        """Return the struct as it is declared with its units in an order."""
+        places = {number: at for at, number in enumerate(order)}
+        fields, layout = self._lay_out_level(self.top, self.declared.fields, places)
+        return possible_alignments.reorder(self.declared, fields, layout.bit_size, layout.align)
+
+    def _lay_out_level(
+        self, level: Level, fields: Sequence[Field], places: Mapping[int, int]
+    ) -> tuple[tuple[Field, ...], MemberLayout]:
+        way = level.way
+        members: list[Member] = []
+        new: list[Field | None] = []
+        for node in level.in_order(places):
+            for position in self.units[node].members if isinstance(node, int) else (node.member,):
+                member, at = way.members[position], way.fields[position]
+                field = None if at is None else fields[at]
+                if field is not None and isinstance(node, Level):
+                    inner, layout = self._lay_out_level(node, field.members, places)
+                    field = replace(field, members=inner, bit_size=layout.bit_size)
+                    member = replace(member, bit_size=layout.bit_size)
+                members.append(member)
+                new.append(field)
+        layout = way.rules.lay_out(members)
+        placed = (
+            replace(field, bit_offset=offset)
+            for field, offset in zip(new, layout.offsets, strict=True)
+            if field is not None
         )
-        return possible_alignments.reorder(self.struct, fields, layout.bit_size, layout.align)
+        return tuple(placed), layout
+
+    def flatten(self, struct: Struct) -> Struct:
+        """Return the struct in some order with the members of opened structs in their place."""
+        names = {
+            frozenset(_names_inside(field)) for field in _opened_fields(self.declared.fields, self.opened)
+        }
+        return replace(struct, fields=tuple(_flat_fields(struct.fields, names, 0)))
+
+    def lay_out_flat(self, order: Sequence[int]) -> Struct:
+        """Return the struct with its units in an order, and the members of opened structs in their place."""
+        return self.flatten(self.lay_out(order))
 
 
-def arrange(struct: Struct, way: Way, runs: Sequence[tuple[int, ...]] = ()) -> Arrangement:
+def arrange(
+    struct: Struct,
+    way: Way,
+    runs: Sequence[tuple[int, ...]] = (),
+    opened: Mapping[int, Opened] = MappingProxyType({}),
+) -> Arrangement:
     """Return the units of a struct that is declared in a way. Raises CannotLayOut.
 
     `runs` are the members of each unit, as positions in `Way.members`; without them only bit-fields in a row
-    are one unit.
+    are one unit. `opened` are structs without a name in it whose members are units, too.
     """
-    runs = runs or list(_runs(way))
-    align = way.lay_out(range(len(way.members))).align
-    grain = _BYTE if sum(any(way.members[member].unit for member in run) for run in runs) < 2 else 1
+    ways = [way, *_inner_ways(opened)]
+    lists = [runs or list(_runs(way)), *(list(_runs(each)) for each in ways[1:])]
+    aligns = [each.lay_out(range(len(each.members))).align for each in ways]
+    has_several = any(
+        sum(any(each.members[member].unit for member in run) for run in own) > 1
+        for each, own in zip(ways, lists, strict=True)
+    )
+    grain = 1 if has_several else _BYTE
     # A packed struct can have a smaller alignment than `int : 0` in it.
-    largest = max([align, *(max(one.align or 1, one.requested_align or 1) for one in way.members)])
-    units = tuple(_unit(way, run, largest * _BYTE // grain, grain) for run in runs)
-    last = len(units) - 1 if units and struct.fields and _is_open(struct.fields[-1]) else None
-    return Arrangement(struct, way, units, grain, last, align)
+    wanted = [max(one.align or 1, one.requested_align or 1) for each in ways for one in each.members]
+    builder = _Builder(max([*aligns, *wanted]) * _BYTE // grain, grain, [])
+    top = builder.level(way, opened, lists[0])
+    units = tuple(builder.units)
+    top = _numbered(top, iter(range(len(units), len(units) + len(ways))))
+    last = len(units) - 1 if units and struct.fields and ends_open(struct.fields[-1]) else None
+    names = {frozenset(_names_inside(field)) for field in _opened_fields(struct.fields, opened)}
+    flat = replace(struct, fields=tuple(_flat_fields(struct.fields, names, 0)))
+    return Arrangement(flat, struct, opened, top, units, grain, last, aligns[0])
+
+
+class _Builder(Record):
+    """Makes units, and the levels at which they stand."""
+
+    period: int
+    grain: int
+    units: list[Unit]
+    fields: int = 0
+    """The number of fields so far."""
+
+    def level(self, way: Way, opened: Mapping[int, Opened], runs: Sequence[tuple[int, ...]]) -> Level:
+        """Return the nodes of a struct's members; adds their units."""
+        nodes: list[int | Level] = []
+        for run in runs:
+            at = way.fields[run[0]]
+            inner = None if at is None else opened.get(at)
+            if inner is not None:
+                own = self.level(inner.way, inner.inner, list(_runs(inner.way)))
+                nodes.append(replace(own, member=run[0]))
+                continue
+            unit = _unit(way, run, self.period, self.grain)
+            count = len(unit.fields)
+            fields = tuple(range(self.fields, self.fields + count))
+            self.fields += count
+            nodes.append(len(self.units))
+            self.units.append(replace(unit, fields=fields))
+        align = way.lay_out(range(len(way.members))).align
+        return Level(way, tuple(nodes), 0, -1, align)
+
+
+def _numbered(level: Level, numbers: Iterator[int]) -> Level:
+    """Return a level whose opened structs have numbers, those around others first."""
+    nodes = []
+    for node in level.nodes:
+        if isinstance(node, Level):
+            node = _numbered(replace(node, number=next(numbers)), numbers)
+        nodes.append(node)
+    return replace(level, nodes=tuple(nodes))
+
+
+def _inner_ways(opened: Mapping[int, Opened]) -> Iterator[Way]:
+    for _, each in sorted(opened.items()):
+        yield each.way
+        yield from _inner_ways(each.inner)
+
+
+def _opened_fields(fields: Sequence[Field], opened: Mapping[int, Opened]) -> Iterator[Field]:
+    """Yield the fields that are opened, at any depth."""
+    for position, each in opened.items():
+        yield fields[position]
+        yield from _opened_fields(fields[position].members, each.inner)
+
+
+def _names_inside(field: Field) -> Iterator[str]:
+    """Yield the names in a struct without a name, which no other one in the struct has."""
+    return (path for path, _ in fields_in_braces(field.members))
+
+
+def _flat_fields(fields: Sequence[Field], opened: Collection[frozenset[str]], start: int) -> Iterator[Field]:
+    """Yield fields with the members of opened structs in their place, from the start of the outer struct."""
+    for field in fields:
+        offset = start + field.bit_offset
+        if field.name is None and opened and frozenset(_names_inside(field)) in opened:
+            yield from _flat_fields(field.members, opened, offset)
+        else:
+            yield replace(field, bit_offset=offset)
 
 
 def _runs(way: Way) -> Iterator[tuple[int, ...]]:
@@ -167,12 +368,12 @@ def _runs(way: Way) -> Iterator[tuple[int, ...]]:
         yield tuple(run)
 
 
-def _is_open(field: Field) -> bool:
+def ends_open(field: Field) -> bool:
     """Return whether a member ends in a flexible array, at any depth."""
     if field.is_flexible:
         return True
     inner = field.members if field.aggregate == "union" else field.members[-1:]
-    return not field.dims and any(_is_open(member) for member in inner)
+    return not field.dims and any(ends_open(member) for member in inner)
 
 
 def _has_member(field: Field, name: str) -> bool:

@@ -15,6 +15,18 @@ class CannotJoin(Exception):
     """Raised if the declarations of some builds have no common order; the text is the reason."""
 
 
+class Group(Record, frozen=True):
+    """An opened struct without a name: its units stay together."""
+
+    name: str
+    number: int
+    """It follows those of the units."""
+    units: tuple[int, ...]
+    """Its units, at any depth."""
+    nodes: tuple[int, ...]
+    """What stands side by side in it, in its declared order: units, and opened structs by their number."""
+
+
 class CommonOrder(Record, frozen=True):
     """The units of a struct in all of its builds, in their declared order."""
 
@@ -28,6 +40,52 @@ class CommonOrder(Record, frozen=True):
     """For each build the names of its fields."""
     contradiction: tuple[str, ...] = ()
     """Members that builds declare in different orders: the first build decides; empty for none."""
+    groups: tuple[Group, ...] = ()
+    """The opened structs, those around others first; none for several builds."""
+
+    @property
+    def top(self) -> tuple[int, ...]:
+        """What stands side by side in the struct, as in `Group.nodes`."""
+        every = (*self.declared_order(), *(group.number for group in self.groups))
+        inside = {node for group in self.groups for node in group.nodes}
+        return tuple(sorted((node for node in every if node not in inside), key=self.first_unit))
+
+    @property
+    def levels(self) -> tuple[tuple[int, ...], ...]:
+        """What stands side by side: in the struct first, then in each group."""
+        return (self.top, *(group.nodes for group in self.groups))
+
+    def group(self, node: int) -> Group | None:
+        """Return an opened struct by its number; None for a unit."""
+        return self.groups[node - len(self.members)] if node >= len(self.members) else None
+
+    def first_unit(self, node: int) -> int:
+        """Return the first unit of an opened struct, or a unit itself."""
+        group = self.group(node)
+        return node if group is None else group.units[0]
+
+    def weight(self, node: int) -> int:
+        """Return the number of declarations of a unit; an opened struct is one."""
+        return self.weights[node] if self.group(node) is None else 1
+
+    def in_order(self, nodes: Sequence[int], order: Sequence[int]) -> list[int]:
+        """Return what stands side by side as in an order of all units."""
+        places = {number: at for at, number in enumerate(order)}
+        return sorted(nodes, key=lambda node: places[self.first_unit(node)])
+
+    def unmoved(self, order: Sequence[int]) -> frozenset[int]:
+        """Return the units and opened structs that stay where they are among those beside them."""
+        kept: set[int] = set()
+        for nodes in self.levels:
+            ranks = {node: rank for rank, node in enumerate(nodes)}
+            own = [ranks[node] for node in self.in_order(nodes, order)]
+            kept |= {nodes[rank] for rank in unmoved_units(own, [self.weight(node) for node in nodes])}
+        return frozenset(kept)
+
+    def count_moves(self, order: Sequence[int]) -> int:
+        """Return the number of declarations that move."""
+        unmoved = self.unmoved(order)
+        return sum(self.weight(node) for nodes in self.levels for node in nodes if node not in unmoved)
 
     def agrees(self, build: int) -> bool:
         """Return whether a build declares its members in this order."""
@@ -71,8 +129,19 @@ def join(arrangements: Sequence[Arrangement]) -> tuple[CommonOrder, tuple[Arrang
         tuple(tuple(dict.fromkeys(own)) for own in numbers),
         names,
         contradiction,
+        _opened_groups(joined[0]) if len(joined) == 1 else (),
     )
     return order, joined
+
+
+def _opened_groups(arrangement: Arrangement) -> tuple[Group, ...]:
+    return tuple(
+        Group(
+            arrangement.group_name(level), level.number, level.units,
+            tuple(node if isinstance(node, int) else node.number for node in level.nodes),
+        )
+        for level in arrangement.groups
+    )  # fmt: skip
 
 
 def common_names(structs: Sequence[Struct]) -> tuple[tuple[str, ...], ...]:
@@ -191,7 +260,7 @@ def _with_units(arrangement: Arrangement, numbers: Sequence[int]) -> Arrangement
     runs: dict[int, tuple[int, ...]] = {}
     for unit, number in zip(arrangement.units, numbers, strict=True):
         runs[number] = (*runs.get(number, ()), *unit.members)
-    return arrange(arrangement.struct, arrangement.way, tuple(runs.values()))
+    return arrange(arrangement.declared, arrangement.way, tuple(runs.values()))
 
 
 def _weights(
@@ -206,3 +275,18 @@ def _weights(
             if common == number
         ]
         yield sum(not label.startswith(":") for label in group) + max(unnamed, default=0)
+
+
+def unmoved_units(order: Sequence[int], weights: Sequence[int]) -> frozenset[int]:
+    """Return the units that stay: the heaviest increasing subsequence of an order."""
+    best: list[tuple[int, int | None]] = []
+    for at, number in enumerate(order):
+        before = [(best[i][0], i) for i in range(at) if order[i] < number]
+        weight, previous = max(before, key=lambda each: each[0], default=(0, None))
+        best.append((weight + weights[number], previous))
+    last: int | None = max(range(len(best)), key=lambda at: best[at][0], default=None)
+    kept = []
+    while last is not None:
+        kept.append(order[last])
+        last = best[last][1]
+    return frozenset(kept)

@@ -7,7 +7,7 @@ are an order.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from itertools import combinations
 
@@ -16,7 +16,7 @@ from ortools.sat.python.cp_model import IntVar, LinearExprT, LiteralT
 
 from layoutlint.suggestion.arrangement import Arrangement
 from layoutlint.suggestion.common_order import CommonOrder
-from layoutlint.suggestion.program import Program, order_at, unmoved_units
+from layoutlint.suggestion.program import Program
 
 Order = Sequence[int]
 
@@ -42,8 +42,10 @@ class JointProgram:
             Program(each, self.model, partial(self._literal, units))
             for each, units in zip(arrangements, order.units, strict=True)
         ]
-        self.is_kept = [self.model.new_bool_var(f"kept{at}") for at in order.declared_order()]
-        self._reached: list[IntVar] = []
+        self._nodes = [node for nodes in order.levels for node in nodes]
+        self.is_kept = {node: self.model.new_bool_var(f"kept{node}") for node in self._nodes}
+        """For each unit and opened struct whether it stays among those beside it."""
+        self._reached: dict[int, IntVar] = {}
         """Where the last of the units that stay ends, of those declared up to each."""
         self._relate_kept()
         for program in self.programs:
@@ -74,24 +76,25 @@ class JointProgram:
 
     def _relate_kept(self) -> None:
         """Relate units that stay: each begins behind the end of those declared before it that stay."""
-        model = self.model
-        horizon = len(self._ranks) or self.programs[0].horizon
-        blocks = self.programs[0].blocks
-        ends = [(rank, rank + 1) for rank in self._ranks] or [(each.begin, each.end) for each in blocks]
-        reached: LinearExprT = 0
-        for number, ((begin, end), is_kept) in enumerate(zip(ends, self.is_kept, strict=True)):
-            next_reached = model.new_int_var(0, horizon, f"reached{number}")
-            model.add(next_reached >= reached)
-            model.add(begin >= reached).only_enforce_if(is_kept)
-            model.add(next_reached >= end).only_enforce_if(is_kept)
-            self._reached.append(next_reached)
-            reached = next_reached
+        model, program = self.model, self.programs[0]
+        horizon = len(self._ranks) or program.horizon
+        for nodes in self.order.levels:
+            reached: LinearExprT = 0
+            for node in nodes:
+                if self._ranks:
+                    begin, end = self._ranks[node], self._ranks[node] + 1
+                else:
+                    begin, end = program.block(node).begin, program.block(node).end
+                next_reached = model.new_int_var(0, horizon, f"reached{node}")
+                model.add(next_reached >= reached)
+                model.add(begin >= reached).only_enforce_if(self.is_kept[node])
+                model.add(next_reached >= end).only_enforce_if(self.is_kept[node])
+                self._reached[node] = reached = next_reached
 
     @property
     def moves(self) -> LinearExprT:
         """The number of declarations that move."""
-        pairs = zip(self.order.weights, self.is_kept, strict=True)
-        return sum(weight * kept.negated() for weight, kept in pairs)
+        return sum(self.order.weight(node) * kept.negated() for node, kept in self.is_kept.items())
 
     def total(self, values: Iterable[LinearExprT]) -> LinearExprT:
         """Return the sum of a value of each build."""
@@ -111,11 +114,13 @@ class JointProgram:
             model.add_hint(rank, place[number])
         for (a, b), literal in self._literals.items():
             model.add_hint(literal, place[a] < place[b])
-        kept, reached = unmoved_units(order, self.order.weights), 0
-        for number, is_kept in enumerate(self.is_kept):
-            model.add_hint(is_kept, number in kept)
-            reached = max(reached, ends[number]) if number in kept else reached
-            model.add_hint(self._reached[number], reached)
+        kept = self.order.unmoved(order)
+        for nodes in self.order.levels:
+            reached = 0
+            for node in nodes:
+                model.add_hint(self.is_kept[node], node in kept)
+                reached = max(reached, ends[node]) if node in kept else reached
+                model.add_hint(self._reached[node], reached)
 
     def solution_order(self, solver: cp_model.CpSolver) -> tuple[int, ...]:
         """Return the order of the common units in the solution that a solver found."""
@@ -123,6 +128,17 @@ class JointProgram:
             return tuple(
                 sorted(self.order.declared_order(), key=lambda number: solver.value(self._ranks[number]))
             )
-        blocks = self.programs[0].blocks
-        begins = [solver.value(block.begin) for block in blocks]
-        return order_at(begins, [solver.value(block.end) for block in blocks])
+        return tuple(self._units_in_order(self.order.top, solver))
+
+    def _units_in_order(self, nodes: Sequence[int], solver: cp_model.CpSolver) -> Iterator[int]:
+        """Yield the units of some nodes by where they begin; an empty one stands before the one there."""
+        blocks = {node: self.programs[0].block(node) for node in nodes}
+        keys = sorted(
+            (solver.value(each.begin), solver.value(each.end), node) for node, each in blocks.items()
+        )
+        for _, _, node in keys:
+            group = self.order.group(node)
+            if group is None:
+                yield node
+            else:
+                yield from self._units_in_order(group.nodes, solver)

@@ -6,7 +6,7 @@ of the last one, so they leave no gap: the layout is exactly the one that a comp
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise, product
 
 from ortools.sat.python import cp_model
@@ -15,10 +15,28 @@ from ortools.sat.python.cp_model import IntVar, LinearExprT, LiteralT
 from layoutlint.geometry.layout import Place
 from layoutlint.model.record import Record
 from layoutlint.randstruct.c_abi import round_up
-from layoutlint.suggestion.arrangement import Arrangement, Unit
+from layoutlint.suggestion.arrangement import Arrangement, Level, Unit
 from layoutlint.suggestion.limits import Limit
 
 _BYTE = 8
+
+
+class GroupBlock(Record, frozen=True):
+    """The variables of an opened struct, in grains."""
+
+    begin: IntVar
+    """Where the unit before it ends, and its padding begins."""
+    gap: IntVar
+    step: IntVar
+    """Where it starts, in multiples of its alignment."""
+    start: LinearExprT
+    reached: IntVar
+    """Where the last unit in it ends."""
+    end_step: IntVar
+    """Where it ends with its own padding, in multiples of its alignment."""
+    end: LinearExprT
+    span: IntVar
+    """Padding before it, and its bytes."""
 
 
 class Block(Record, frozen=True):
@@ -64,7 +82,10 @@ class Program:
         self._literal = literal
         units = arrangement.units
         self.horizon = sum(max(map(sum, zip(unit.gaps, unit.lengths, strict=True))) for unit in units)
+        self.horizon += sum(2 * (self._step(group) - 1) for group in arrangement.groups)
         self.blocks = [self._block(number, unit) for number, unit in enumerate(units)]
+        self.groups = {group.number: self._group_block(group) for group in arrangement.groups}
+        self._around = dict(_levels_around(arrangement.top, ()))
         self._precedes: dict[tuple[int, int], LiteralT] = {}
         self._extents: dict[Place, Extent] = {}
         self._lines: dict[tuple[int, bool, int, int], IntVar] = {}
@@ -102,18 +123,51 @@ class Program:
         model.add(end == begin + gap + length)
         return Block(unit, begin, gap, begin + gap, end, residue, None, span, length)
 
+    def _step(self, group: Level) -> int:
+        """Return the alignment of an opened struct in grains."""
+        return group.align * _BYTE // self.arrangement.grain
+
+    def _group_block(self, group: Level) -> GroupBlock:
+        model, align, number = self.model, self._step(group), group.number
+        begin, reached, span = (
+            model.new_int_var(0, self.horizon, f"{name}{number}") for name in ("begin", "reached", "span")
+        )
+        gap = model.new_int_var(0, align - 1, f"gap{number}")
+        step, end_step = (
+            model.new_int_var(0, self.horizon // align, f"{name}{number}") for name in ("step", "end_step")
+        )
+        model.add(begin + gap == step * align)
+        model.add(end_step * align >= reached)
+        model.add(end_step * align <= reached + align - 1)
+        return GroupBlock(begin, gap, step, step * align, reached, end_step, end_step * align, span)
+
+    def block(self, number: int) -> Block | GroupBlock:
+        """Return the variables of a unit or an opened struct."""
+        return self.blocks[number] if number < len(self.blocks) else self.groups[number]
+
     def _tile(self) -> IntVar:
         """Let the blocks follow one another without gaps; return where the last one ends."""
-        model = self.model
-        end = model.new_int_var(0, self.horizon, "end")
-        intervals = []
-        for number, block in enumerate(self.blocks):
+        end = self.model.new_int_var(0, self.horizon, "end")
+        self._tile_level(self.arrangement.top, 0, end)
+        return end
+
+    def _tile_level(self, level: Level, start: LinearExprT, end: IntVar) -> None:
+        """Let the blocks of a level fill the room from its start to where its last one ends."""
+        model, intervals, spans = self.model, [], []
+        for node in level.nodes:
+            number = node if isinstance(node, int) else node.number
+            block = self.block(number)
             model.add(block.span == block.end - block.begin)
             intervals.append(model.new_interval_var(block.begin, block.span, block.end, f"interval{number}"))
             model.add(block.end <= end)
+            if level.number >= 0:
+                model.add(block.begin >= start)
+            spans.append(block.span)
+            if isinstance(node, Level):
+                own = self.groups[number]
+                self._tile_level(node, own.start, own.reached)
         model.add_no_overlap(intervals)
-        model.add(sum(block.span for block in self.blocks) == end)
-        return end
+        model.add(sum(spans) == end - start)
 
     def _size(self) -> IntVar:
         """Return the size of the struct: its end, rounded up to its alignment."""
@@ -127,46 +181,71 @@ class Program:
         return size
 
     def hint(self, order: Sequence[int]) -> dict[int, int]:
-        """Let the search start with an order; return where each unit ends, in grains."""
+        """Let the search start with an order; return where each unit and opened struct ends, in grains."""
         model = self.model
-        ends, end = {}, 0
-        for number in order:
-            block, begin = self.blocks[number], end
-            unit, row = block.unit, begin % block.unit.period
-            ends[number] = end = begin + unit.gaps[row] + unit.lengths[row]
-            values = {block.begin: begin, block.gap: unit.gaps[row], block.span: end - begin}
-            if block.step is not None:
-                values[block.step] = (begin + unit.gaps[row]) // unit.period
-            if block.residue is not None:
-                values |= {block.residue: row, block.length: unit.lengths[row], block.end: end}
+        ends: dict[int, int] = {}
+        last = 0
+        for number, begin, start, end in self.arrangement.walk(order):
+            block = self.block(number)
+            values = {block.begin: begin, block.gap: start - begin, block.span: end - begin}
+            if isinstance(block, GroupBlock):
+                align = self._step(self._group(number))
+                values |= {block.step: start // align, block.end_step: end // align, block.reached: last}
+            elif block.step is not None:
+                values[block.step] = start // block.unit.period
+            elif block.residue is not None:
+                row = begin % block.unit.period
+                values |= {block.residue: row, block.length: end - start, block.end: end}
             for variable, value in values.items():
                 model.add_hint(variable, value)
-        size = round_up(end * self.arrangement.grain, self.arrangement.align * _BYTE) // _BYTE
-        model.add_hint(self.end, end)
+            ends[number] = last = end
+        size = round_up(last * self.arrangement.grain, self.arrangement.align * _BYTE) // _BYTE
+        model.add_hint(self.end, last)
         model.add_hint(self._steps, size // self.arrangement.align)
         model.add_hint(self.size, size)
         return ends
 
+    def _group(self, number: int) -> Level:
+        return next(group for group in self.arrangement.groups if group.number == number)
+
     def precedes(self, a: int, b: int) -> LiteralT:
         """Return the literal for which unit `a` stands before unit `b`."""
-        if a > b:
-            return self.precedes(b, a).negated()
+        first, second = self._side_by_side(a, b)
+        return self._node_precedes(first, second)
+
+    def _side_by_side(self, a: int, b: int) -> tuple[int, int]:
+        """Return two units, or the opened structs with them that stand at one level."""
+        paths = (*self._around[a], a), (*self._around[b], b)
+        return next((one, other) for one, other in zip(*paths, strict=False) if one != other)
+
+    def are_side_by_side(self, units: Iterable[int]) -> bool:
+        """Return whether units stand at one level."""
+        return len({self._around[number] for number in units}) < 2
+
+    def _node_precedes(self, a: int, b: int) -> LiteralT:
+        firsts = self._first_unit(a), self._first_unit(b)
+        if firsts[0] > firsts[1]:
+            return self._node_precedes(b, a).negated()
         if (a, b) not in self._precedes:
-            literal = self._literal(a, b)
-            first, second = self.blocks[a], self.blocks[b]
+            literal = self._literal(*firsts)
+            first, second = self.block(a), self.block(b)
             self.model.add(first.end <= second.begin).only_enforce_if(literal)
             self.model.add(second.end <= first.begin).only_enforce_if(literal.negated())
             self._precedes[a, b] = literal
         return self._precedes[a, b]
 
+    def _first_unit(self, node: int) -> int:
+        return node if node < len(self.blocks) else self._group(node).units[0]
+
     def count_holes(self) -> LinearExprT:
-        """Return the number of units with unused bytes before them, or more."""
+        """Return the number of units and opened structs with unused bytes before them, or more."""
         holes = []
-        for number, block in enumerate(self.blocks):
-            if max(block.unit.gaps):
+        gaps = [(block.gap, max(block.unit.gaps)) for block in self.blocks]
+        gaps += [(self.groups[group.number].gap, self._step(group) - 1) for group in self.arrangement.groups]
+        for number, (gap, most) in enumerate(gaps):
+            if most:
                 is_hole = self.model.new_bool_var(f"hole{number}")
-                in_bits = block.gap * self.arrangement.grain
-                self.model.add(in_bits < _BYTE).only_enforce_if(is_hole.negated())
+                self.model.add(gap * self.arrangement.grain < _BYTE).only_enforce_if(is_hole.negated())
                 holes.append(is_hole)
         return sum(holes)
 
@@ -300,12 +379,8 @@ class Program:
 
     def _keep_distances(self, units: Sequence[int], from_start: bool) -> None:
         """State that units stay at their distance from the first of them, or from the start of the struct."""
-        begins = {}
-        end = 0
-        for number, block in enumerate(self.blocks):
-            row = end % block.unit.period
-            begins[number] = end + block.unit.gaps[row]
-            end = begins[number] + block.unit.lengths[row]
+        declared = self.arrangement.walk(range(len(self.blocks)))
+        begins = {number: start for number, _, start, _ in declared}
         for number in units:
             start = self.blocks[number].start
             origin = 0 if from_start else self.blocks[units[0]].start
@@ -329,25 +404,10 @@ class Program:
         return total
 
 
-def order_at(begins: Sequence[int], ends: Sequence[int]) -> tuple[int, ...]:
-    """Return the order of units that begin and end at some grains.
-
-    An empty one stands before the one at its place.
-    """
-    keys = sorted(zip(begins, ends, range(len(begins)), strict=True))
-    return tuple(number for _, _, number in keys)
-
-
-def unmoved_units(order: Sequence[int], weights: Sequence[int]) -> frozenset[int]:
-    """Return the units that stay: the heaviest increasing subsequence of an order."""
-    best: list[tuple[int, int | None]] = []
-    for at, number in enumerate(order):
-        before = [(best[i][0], i) for i in range(at) if order[i] < number]
-        weight, previous = max(before, key=lambda each: each[0], default=(0, None))
-        best.append((weight + weights[number], previous))
-    last: int | None = max(range(len(best)), key=lambda at: best[at][0], default=None)
-    kept = []
-    while last is not None:
-        kept.append(order[last])
-        last = best[last][1]
-    return frozenset(kept)
+def _levels_around(level: Level, around: tuple[int, ...]) -> Iterator[tuple[int, tuple[int, ...]]]:
+    """Yield each unit with the opened structs around it, the outermost first."""
+    for node in level.nodes:
+        if isinstance(node, int):
+            yield node, around
+        else:
+            yield from _levels_around(node, (*around, node.number))

@@ -42,6 +42,17 @@ class Move(Record, frozen=True):
     member: str
     behind: str | None
     """The member behind which it stands; None for the first."""
+    inside: str | None = None
+    """The struct without a name in which it moves; None for the struct itself."""
+
+
+class OpenedStruct(Record, frozen=True):
+    """A struct without a name whose members move in it."""
+
+    name: str
+    """As moves of the whole call it: its first member as declared, in braces."""
+    members: tuple[str, ...]
+    """In their declared order; those of structs in it, too."""
 
 
 class Refusal(Record, frozen=True):
@@ -134,14 +145,16 @@ class Suggestion(Record, frozen=True):
     input: str
     """As given; the matrix file for one."""
     struct: Struct
-    """The struct as it is."""
+    """The struct as it is, with the members of opened structs in their place."""
     status: Status
     new: Struct | None
-    """The struct in the new order; None if no order was found."""
+    """The struct in the new order, likewise; None if no order was found."""
     declared: tuple[str, ...] = ()
     """The members of `struct`, as it is."""
     order: tuple[str, ...] = ()
     """The members in the new order."""
+    opened: tuple[OpenedStruct, ...] = ()
+    """The structs without a name whose members are in `declared`: they stay together."""
     moves: tuple[Move, ...] = ()
     aims: tuple[Aimed, ...] = ()
     rules: tuple[RuleOutcome, ...] = ()

@@ -18,7 +18,7 @@ from layoutlint.suggestion.demands import Demand
 from layoutlint.suggestion.greedy import small_order
 from layoutlint.suggestion.joint_program import JointProgram
 from layoutlint.suggestion.limits import Limit
-from layoutlint.suggestion.program import Program, unmoved_units
+from layoutlint.suggestion.program import Program
 from layoutlint.suggestion.statements import state
 
 Aim = Literal["lines", "moves", "size", "holes"]
@@ -94,8 +94,7 @@ class Task(Record, frozen=True):
     def value(self, aim: Aim, order: tuple[int, ...]) -> int:
         """Return what an order of the common units reaches for an aim, summed over all builds."""
         if aim == "moves":
-            unmoved = unmoved_units(order, self.order.weights)
-            return sum(weight for number, weight in enumerate(self.order.weights) if number not in unmoved)
+            return self.order.count_moves(order)
         return sum(
             build.weight * build.value(aim, self.order.translate(number, order))
             for number, build in enumerate(self.builds)
@@ -221,7 +220,7 @@ class Search:
         build, *others = self.task.builds
         if others or aim != "size" or self.task.aims[-1] == aim:
             return order
-        if build.rules or build.limits or build.excluded:
+        if build.rules or build.limits or build.excluded or build.arrangement.groups:
             return order
         return small_order(build.arrangement, value) or order
 

@@ -238,6 +238,8 @@ def _fills(program: Program, groups: dict[int, list[Place]]) -> bool:
     units = program.arrangement.units
     if not all(unit.fields for unit in units) or not all(units[number].is_plain for number in groups):
         return False
+    if not program.are_side_by_side(groups):  # an opened struct can end in padding
+        return False
     bits = program.arrangement.struct.fields
     return all(
         max(end for _, end in _spans(places)) == bits[at].bit_offset + (bits[at].bit_size or 0)

@@ -89,7 +89,7 @@ def results(path: str, names: list[str], refused: Counter[str]) -> Iterator[Resu
 def _arrangement(reading: Reading, context: list[Reading], struct: Struct) -> Arrangement | str:
     """Return the units of a struct, or why its offsets cannot be explained."""
     try:
-        found = arrange(struct, randomisation.declared_ways(reading, context, struct)[0])
+        found = arrange(struct, randomisation.declared_struct(reading, context, struct).ways[0])
     except CannotLayOut as error:
         return str(error).replace(struct.name, "X")
     laid = found.lay_out(range(len(found.units)))

@@ -210,7 +210,7 @@ def change_of(before: InputStruct, after: InputStruct, broken: tuple[str, ...]) 
 def _alignments(found: InputStruct) -> Iterator[tuple[str, int]]:
     """Yield the members with an alignment of their own, in bytes, and the struct if it has one."""
     names = member_names(found.struct)
-    way = next(iter(randomisation.declared_ways(found.judged.reading, (), found.struct)))
+    way = randomisation.declared_struct(found.judged.reading, (), found.struct).ways[0]
     requested = [member.requested_align or 0 for member in way.members]
     for at, bytes_ in zip(way.fields, requested, strict=True):
         if bytes_ and at is not None:

@@ -364,25 +364,98 @@ def test_other_configurations_are_named(tmp_path):
 
 UNOPENED = [
     # members, whether the result says that a part was not searched
-    ("char a;\n struct {\n  char x;\n  long y;\n  char z;\n };\n char b;", True),
+    ("char a;\n struct {\n  char x;\n  long y;\n  char z;\n } __attribute__((packed));\n char b;", True),
+    ("char a;\n struct {\n  char x;\n  char mark[0];\n  char z;\n };\n char b;", True),
     ("char a;\n union {\n  char x;\n  long y;\n };\n char b;", False),
+    (
+        "long a;\n union {\n  struct {\n   char x;\n   long y;\n   char z;\n  };\n  long u;\n };\n long b;",
+        False,
+    ),
     ("char a;\n struct {\n  long y;\n };\n char b;", False),
-    ("char a;\n struct {\n  char x;\n  long y;\n } in;\n char b;", False),
+    ("char a;\n struct {\n  char x;\n  long y;\n  char z;\n } in;\n char b;", False),
 ]
 
 
 @pytest.mark.one_in(2)
 @pytest.mark.parametrize(("body", "is_named"), UNOPENED)
 def test_what_stays_as_it_is_in_the_smallest_struct(tmp_path, body, is_named):
-    notes = document(tmp_path, f"struct ring {{\n {body}\n}};\n", "--smallest", rules="")["notes"]
-    assert [note for note in notes if "of the 3 members in `{x}` were not searched" in note] == notes * is_named
-    assert bool(notes) == is_named
+    made = document(tmp_path, f"struct ring {{\n {body}\n}};\n", "--smallest", rules="")
+    assert [note for note in made["notes"] if "of the 3 members in `{x}` were not searched" in note] == made["notes"] * is_named
+    assert bool(made["notes"]) == is_named
+    assert made["opened"] == []
 
 
 def test_a_struct_without_a_name_that_moves_as_one_is_named(tmp_path):
-    text = "struct ring {\n\tstruct {\n\t\tlong head;\n\t\tlong tail;\n\t\tlong spare[16];\n\t};\n\tlong end;\n};\n"
+    text = "struct ring {\n\tstruct {\n\t\tlong head;\n\t\tlong tail;\n\t\tlong spare[16];\n\t} __attribute__((packed));\n\tlong end;\n};\n"
     result = suggest(tmp_path, text, "--width", "500")
     assert result.returncode == 1
     assert "orders of the members inside it were not searched" in result.stdout
-    plain = text.replace("\tstruct {\n", "\tlong a;\n").replace("\t};\n", "")
-    assert "not searched, and can keep" not in suggest(tmp_path, plain).stdout
+    opened = text.replace(" __attribute__((packed))", "")
+    assert suggest(tmp_path, opened).returncode == 0
+
+
+OPENED = [
+    # members as declared, and in the smallest order
+    ("struct {\nchar x;\nlong y;\nchar z;\n};\nlong b;", "struct {\nlong y;\nchar x;\nchar z;\n};\nlong b;"),
+    ("struct {\nchar x;\n/* about y */\nlong y;\nchar z; /* about z */\n};\nlong b;", "struct {\n/* about y */\nlong y;\nchar x;\nchar z; /* about z */\n};\nlong b;"),
+    ("struct {\nchar x;\nint y[3];\nlong w;\n} __attribute__((aligned(8)));\nint b;", "struct {\nchar x;\nint y[3];\nlong w;\n} __attribute__((aligned(8)));\nint b;"),
+    ("struct {\nchar x;\nstruct {\nchar v;\nlong y;\nchar z;\n} __attribute__((aligned(8)));\n};\nlong b;", "struct {\nchar x;\nstruct {\nlong y;\nchar v;\nchar z;\n} __attribute__((aligned(8)));\n};\nlong b;"),
+    ("struct {\nchar x;\n#ifdef MORE\nint more;\n#endif\nlong y;\nchar z;\n};\nlong b;", "struct {\nlong y;\nchar x;\n#ifdef MORE\nint more;\n#endif\nchar z;\n};\nlong b;"),
+    ("struct { char x; long y; char z; };\nlong b;", ""),  # no line is that of one member
+    ("struct {\nchar x; long y; char z;\n};\nlong b;", ""),
+    ("struct {\nMACRO\n};\nlong b;", ""),
+]  # fmt: skip
+
+
+@pytest.mark.one_in(3)
+@pytest.mark.parametrize(("old", "new"), OPENED)
+def test_members_move_in_a_struct_without_a_name(tmp_path, old, new):
+    head = "#define MACRO char x; long y; char z;\n"
+    made = document(tmp_path, f"{head}struct ring {{\n{old}\n}};\n", "--smallest", "--write", rules="")
+    assert (tmp_path / "ring.h").read_text() == f"{head}struct ring {{\n{new or old}\n}};\n"
+    assert made["status"] == "optimal"
+    assert {name for each in made["opened"] for name in each["members"]} >= {"x", "y"}
+
+
+NAMED_MOVES = [
+    # members, the only move
+    ("struct {\nlong x;\nint y;\nint z;\n};\nlong a;\nlong b;", "{x}", ["a", "b", "x", "y", "z"], {"member": "{x}", "behind": "b", "inside": None}),
+    ("long a;\nstruct {\nlong b;\nlong y;\nlong x;\n};", "x", ["a", "x", "b", "y"], {"member": "x", "behind": None, "inside": "{b}"}),
+    ("long a;\nstruct {\nlong x;\nlong b;\nlong y;\n};", "x", ["a", "b", "y", "x"], {"member": "x", "behind": "y", "inside": "{x}"}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("body", "_", "order", "move"), NAMED_MOVES)
+def test_moves_name_the_struct_without_a_name(tmp_path, body, _, order, move):
+    rule = RULES.replace("separate", "order").replace('[["head"], ["tail"]]', json.dumps([each for each in order if each in "abxy"]))
+    made = document(tmp_path, f"struct ring {{\n{body}\n}};\n", rules=rule)
+    assert (made["order"], made["moves"]) == (order, [move])
+
+
+INSIDE = "struct ring {\n\tlong a;\n\tstruct {\n\t\tchar x;\n\t\tlong y;\n\t\tchar z;\n\t};\n\tlong b;\n};\n"
+DECLARED = "void *memset(void *, int, unsigned long);\n"
+USES_INSIDE = [
+    # code that depends on the order inside, and code like it that does not
+    ("struct ring r = { 1, { 1, 2, 3 }, 4 };", "struct ring r = { .x = 1, .y = 2, .b = 4 };"),
+    ("struct ring r = { 1, 2, 3, 4, 5 };", "struct ring r = { 1 };"),
+    ("struct ring r = { .x = 1, 2 };", "struct ring r = { .x = 1 };"),
+    ("struct { int k; struct ring r; } s = { 1, { 1, { 2 } } };", "struct { int k; struct ring r; } s = { 1, { .y = 2 } };"),
+    ("#define Z 3\nstruct ring r = { 1, { 1, 2, Z } };", "#define Z .z = 3\nstruct ring r = { Z };"),
+    ("_Static_assert(__builtin_offsetof(struct ring, x) == 8, \"\"); _Static_assert(__builtin_offsetof(struct ring, z) == 24, \"\");", "_Static_assert(sizeof(((struct ring *)0)->y) == 8, \"\");"),
+    ("void f(struct ring *r) { memset(&r->x, 0, 24); }", "void f(struct ring *r) { memset(&r->x, 0, sizeof r->x); }"),
+    ("long f(struct ring *r) { return ((long *)&r->x)[1]; }", "long f(struct ring *r) { return (&r->y)[0]; }"),
+    ("long f(struct ring *r) { return (char *)&r->z - (char *)&r->x; }", "long f(struct ring *r) { return r->z - r->x; }"),
+    ("struct o { long a; char x; long y; char z; }; union { struct ring r; struct o o; } u;", "struct o { int *p; }; union { struct ring r; struct o o; } u;"),
+    ("struct o { long a; struct { char x; long y; }; }; union { struct ring r; struct o o; } u;", "struct o { struct { int *p; }; }; union { struct ring r; struct o o; } u;"),
+    ("struct o { long a; char x; long y; }; long f(struct ring *r) { struct o *o = (struct o *)r; return o->y; }", "struct o { long a; char x; long y; }; long f(struct o *o) { return o->y; }"),
+]  # fmt: skip
+
+
+@pytest.mark.one_in(4)
+@pytest.mark.parametrize(("dependent", "harmless"), USES_INSIDE)
+def test_uses_forbid_orders_in_a_struct_without_a_name(tmp_path, dependent, harmless):
+    found = [
+        document(tmp_path, f"{INSIDE}{DECLARED}{text}\n", "--smallest", rules="", name="ring.c")
+        for text in (dependent, harmless)
+    ]
+    assert [each["status"] != "refused" and each["size"] == [40, 32] for each in found] == [False, True]

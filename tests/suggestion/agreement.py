@@ -21,11 +21,10 @@ from tests.suggestion.brute_force import (
     Judge,
     Layouts,
     Order,
+    count_moves,
     holes,
-    moves,
     orders,
     struct_in_order,
-    weights,
 )
 from tests.suggestion.specimens import PRELUDE, Specimen
 
@@ -138,9 +137,10 @@ class Comparison:
 
     def _value(self, order: Order) -> tuple[int, ...]:
         specimen, compiled = self.specimen, self.judge.lay_out(order)
-        moved = moves(order, weights(specimen.units))
+        moved = count_moves(order, specimen)
         ends = (compiled.size, moved) if specimen.is_smallest else (moved, compiled.size)
-        counted = () if specimen.has_unnamed else (self._holes(order, compiled),)
+        has_groups = len(specimen.top.nodes) < len(specimen.units)  # whose ends compiled code does not show
+        counted = () if specimen.has_unnamed or has_groups else (self._holes(order, compiled),)
         return (len(self._broken(order)), *ends, *counted)
 
     def _holes(self, order: Order, compiled: Compiled) -> int:

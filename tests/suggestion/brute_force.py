@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import permutations
+from itertools import chain, permutations, product
 from operator import itemgetter
 from pathlib import Path
 from struct import unpack
@@ -17,8 +17,8 @@ from layoutlint.judgement.verdict import Outcome
 from layoutlint.lint.judge import judge_placements
 from layoutlint.lint.placing import RulePlacements
 from layoutlint.model.record import replace
-from layoutlint.model.structs import Struct
-from tests.suggestion.specimens import PRELUDE, Specimen, Unit
+from layoutlint.model.structs import Field, Struct
+from tests.suggestion.specimens import PRELUDE, Declaration, Group, Specimen, Unit
 
 Order = tuple[int, ...]
 
@@ -52,19 +52,27 @@ class _Ordered:
 def orders(specimen: Specimen) -> Iterator[Order]:
     """Yield the orders of the units; a flexible array stays last, and an array without a length before others."""
     count = len(specimen.units)
-    if specimen.is_open:
-        yield from ((*order, count - 1) for order in permutations(range(count - 1)))
-        return
     named = [at for at, unit in enumerate(specimen.units) if any(one.name for one in unit)]
     empty = {at for at in named if "[0]" in specimen.units[at][0].shape}
-    for order in permutations(range(count)):
-        if max(named, key=order.index) not in empty or len(empty) == len(named):
+    for order in _orders_of(specimen.top):
+        if specimen.is_open:
+            if order[-1] == count - 1:
+                yield order
+        elif max(named, key=order.index) not in empty or len(empty) == len(named):
             yield order
+
+
+def _orders_of(group: Group) -> Iterator[Order]:
+    """Yield the orders of the units of a struct, or of one without a name: those of each group stay together."""
+    inside = [list(_orders_of(node)) if isinstance(node, Group) else [(node,)] for node in group.nodes]
+    for places in permutations(range(len(inside))):
+        for parts in product(*(inside[at] for at in places)):
+            yield tuple(chain.from_iterable(parts))
 
 
 def shapes(specimen: Specimen, order: Order) -> tuple[str, ...]:
     """Return an order without the names: orders of one shape have one layout."""
-    return tuple("".join(one.shape for one in specimen.units[at]) for at in order)
+    return tuple(one.shape if isinstance(one, Declaration) else one for one in specimen.pieces(order))
 
 
 def compile_orders(specimens: Iterable[Specimen], folder: Path) -> dict[str, Layouts]:
@@ -142,13 +150,29 @@ def _compile_object(
 
 def struct_in_order(struct: Struct, specimen: Specimen, order: Order, compiled: Compiled) -> Struct:
     """Return a struct as it was read, with the offsets of compiled code."""
-    by_name = {field.name or (field.members[0].name or ""): field for field in struct.fields}
+    by_name = {
+        field.name or (field.members[0].name or ""): field for field in flat_fields(struct.fields, specimen)
+    }
     fields = [
         replace(by_name[one.name], bit_offset=offset)
         for at, offsets in zip(order, compiled.offsets, strict=True)
         for one, offset in zip((one for one in specimen.units[at] if one.name), offsets, strict=True)
     ]
     return replace(struct, fields=tuple(fields), bit_size=compiled.size * 8)
+
+
+def flat_fields(fields: Iterable[Field], specimen: Specimen, start: int = 0) -> Iterator[Field]:
+    """Yield fields with the members of groups in their place, from the start of the outermost struct."""
+    names = {one.name for unit in specimen.units for one in unit}
+    for field in fields:
+        inner = [each.name for each in field.members]
+        is_group = (
+            field.name is None and field.aggregate == "struct" and (inner[1] is None or inner[1] in names)
+        )
+        if is_group:
+            yield from flat_fields(field.members, specimen, start + field.bit_offset)
+        else:
+            yield replace(field, bit_offset=start + field.bit_offset)
 
 
 class Judge:
@@ -191,6 +215,18 @@ class Judge:
         return all(
             judge_placements(rule, rule.kind.check, context).outcome is Outcome.KEPT for context in contexts
         )
+
+
+def count_moves(order: Order, specimen: Specimen) -> int:
+    """Return the declarations that move, in the struct and in each of those without a name in it."""
+    return _moves_in(specimen.top, order, weights(specimen.units))
+
+
+def _moves_in(group: Group, order: Order, weights: tuple[int, ...]) -> int:
+    own = [1 if isinstance(node, Group) else weights[node] for node in group.nodes]
+    places = [group.nodes.index(node) for node in group.in_order(order)]
+    inside = sum(_moves_in(node, order, weights) for node in group.nodes if isinstance(node, Group))
+    return inside + moves(tuple(places), tuple(own))
 
 
 def moves(order: Order, weights: tuple[int, ...]) -> int:

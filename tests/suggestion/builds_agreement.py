@@ -58,7 +58,7 @@ class Variants:
 
 def variants(seed: int, fewest: int, most: int) -> Variants | None:
     """Return a struct with two or three builds; None if the chosen builds would have no struct."""
-    base, chance = make_specimen(seed, fewest, most), random.Random(seed + 1)
+    base, chance = make_specimen(seed, fewest, most, opens=False), random.Random(seed + 1)
     every = [one for unit in base.units for one in unit]
     named = [one for one in every if one.name]
     kept: dict[str, list[Declaration]] = {"wide": every}

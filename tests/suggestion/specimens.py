@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 PRELUDE = """\
@@ -41,6 +41,8 @@ class Declaration:
     """Of a bit-field."""
     is_last: bool = False
     """Whether it ends in a flexible array."""
+    inner: tuple[tuple[Declaration, ...], ...] = ()
+    """The units of a struct without a name whose members can stand in any order; `shape` ends its text."""
 
     @property
     def text(self) -> str:
@@ -50,6 +52,28 @@ class Declaration:
 
 Unit = tuple[Declaration, ...]
 """One declaration, or a run of bit-fields."""
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """A struct without a name: its units stand in any order in it."""
+
+    nodes: tuple[int | Group, ...]
+    """Numbers of units, and groups."""
+    end: str
+    """Its text behind the members."""
+
+    @property
+    def units(self) -> tuple[int, ...]:
+        return tuple(
+            unit for node in self.nodes for unit in (node.units if isinstance(node, Group) else (node,))
+        )
+
+    def in_order(self, order: Sequence[int]) -> list[int | Group]:
+        """The nodes as an order of all units has them."""
+        return sorted(
+            self.nodes, key=lambda node: order.index(node.units[0] if isinstance(node, Group) else node)
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,12 +91,37 @@ class Specimen:
     bits: int
     """The compiler's `-m`: 64 or 32."""
     is_smallest: bool
+    opened: Group | None = None
+    """The units with the structs without a name around them; None if there is no such struct."""
+
+    @property
+    def top(self) -> Group:
+        """All units, with the structs without a name around them."""
+        return self.opened or Group(tuple(range(len(self.units))), "")
 
     def text(self, order: Sequence[int] | None = None, name: str | None = None) -> str:
         """The definition, with the units in an order, a declaration on each line."""
         chosen = range(len(self.units)) if order is None else order
-        members = "".join(f"\t{one.text}\n" for at in chosen for one in self.units[at])
+        members = "".join(
+            f"\t{one.text}\n" if isinstance(one, Declaration) else one for one in self.pieces(chosen)
+        )
         return f"{self.before}struct {name or self.name} {{\n{members}}}{self.behind}\n"
+
+    def pieces(self, order: Sequence[int]) -> Iterator[Declaration | str]:
+        """Yield the declarations in an order of the units, and the braces between them."""
+        inside = set(order)
+        yield from self._pieces(
+            self.top if len(inside) == len(self.units) else Group(tuple(sorted(inside)), ""), order
+        )
+
+    def _pieces(self, group: Group, order: Sequence[int]) -> Iterator[Declaration | str]:
+        for node in group.in_order(order):
+            if isinstance(node, Group):
+                yield "\tstruct {\n"
+                yield from self._pieces(node, order)
+                yield f"\t{node.end}\n"
+            else:
+                yield from self.units[node]
 
     @property
     def is_open(self) -> bool:
@@ -86,12 +135,13 @@ class Specimen:
         return any(not one.name for unit in self.units for one in unit)
 
 
-def make_specimen(seed: int, fewest: int, most: int) -> Specimen:
-    """Return a struct with `fewest` to `most` declarations."""
+def make_specimen(seed: int, fewest: int, most: int, opens: bool = True) -> Specimen:
+    """Return a struct with `fewest` to `most` declarations; it `opens` structs without a name if it can."""
     chance = random.Random(seed)
-    units = _random_units(chance, chance.randint(fewest, most))
-    before = behind = ""
     roll = chance.random()
+    is_packed = roll < 0.18 or 0.28 < roll < 0.32
+    units, opened = _random_units(chance, chance.randint(fewest, most), opens and not is_packed)
+    before = behind = ""
     if roll < 0.1:
         before, behind = f"#pragma pack(push, {chance.choice((1, 2, 4))})\n", ";\n#pragma pack(pop)"
     elif roll < 0.18:
@@ -106,17 +156,30 @@ def make_specimen(seed: int, fewest: int, most: int) -> Specimen:
     line, bits, is_smallest = chance.choice((None, 16, 16, 32, 64)), chance.choice((64, 64, 32)), chance.random() < 0.3
     if is_smallest and chance.random() < 0.3:
         rules = ""
-    return Specimen(name, units, before, behind or ";", rules, line, bits, is_smallest)
+    return Specimen(name, units, before, behind or ";", rules, line, bits, is_smallest, opened)
 
 
-def _random_units(chance: random.Random, count: int) -> tuple[Unit, ...]:
+def _random_units(chance: random.Random, count: int, opens: bool) -> tuple[tuple[Unit, ...], Group]:
     """Return declarations of which one besides a flexible array has a name, as C demands."""
     while True:
-        maker = _Maker(chance)
-        every = [one for number in range(count) for one in maker.declaration(number, number == count - 1)]
-        units = tuple(_units(every[:count]))
+        maker = _Maker(chance, opens)
+        every = [
+            one for number in range(count) for one in maker.declaration(f"m{number}", number == count - 1)
+        ]
+        units: list[Unit] = []
+        top = Group(tuple(_nodes(_units(every[:count]), units)), "")
         if len(units) > 1 and any(one.name and not one.is_last for unit in units for one in unit):
-            return units
+            return tuple(units), top
+
+
+def _nodes(declared: Iterable[Unit], units: list[Unit]) -> Iterator[int | Group]:
+    """Yield what stands side by side; adds its units, also those in structs without a name."""
+    for unit in declared:
+        if unit[0].inner:
+            yield Group(tuple(_nodes(unit[0].inner, units)), unit[0].shape)
+        else:
+            units.append(unit)
+            yield len(units) - 1
 
 
 def _units(declarations: Sequence[Declaration]) -> Iterator[Unit]:
@@ -131,14 +194,14 @@ def _units(declarations: Sequence[Declaration]) -> Iterator[Unit]:
 
 
 class _Maker:
-    def __init__(self, chance: random.Random) -> None:
-        self.chance = chance
+    def __init__(self, chance: random.Random, opens: bool) -> None:
+        self.chance, self.opens = chance, opens
 
-    def declaration(self, number: int, is_last: bool) -> list[Declaration]:
+    def declaration(self, name: str, is_last: bool, depth: int = 0) -> list[Declaration]:
         """Return one declaration, or some bit-fields in a row."""
-        chance, name = self.chance, f"m{number}"
+        chance = self.chance
         roll = chance.random()
-        if is_last and number and roll < 0.2:
+        if is_last and name != "m0" and roll < 0.2:
             return [self._open(name)]
         if roll < 0.4:
             return [Declaration(f"{chance.choice(_TYPES)} @{self._suffix()};", name, (name,))]
@@ -152,10 +215,12 @@ class _Maker:
             dims = "[2]" if chance.random() < 0.2 else ""
             return [Declaration(f"{of} @{dims}{self._suffix()};", name, (name, *inner))]
         if roll < 0.8:
-            return [self._anonymous(name)]
+            return [self._anonymous(name, depth)]
         if roll < 0.96:
             return [self._bit_field(f"{name}{letter}") for letter in "abc"[: chance.randint(1, 3)]]
-        return [Declaration(chance.choice(("struct empty @;", "int @[0];")), name, (name,))]
+        return [
+            Declaration(chance.choice(("struct empty @;", "int @[0];")[: 1 if depth else 2]), name, (name,))
+        ]
 
     def _suffix(self) -> str:
         roll = self.chance.random()
@@ -163,10 +228,27 @@ class _Maker:
             return " __attribute__((packed))"
         return f" {_ALIGNED.format(self.chance.choice((2, 4, 8, 16, 32)))}" if roll < 0.14 else ""
 
-    def _anonymous(self, name: str) -> Declaration:
+    def _anonymous(self, name: str, depth: int) -> Declaration:
+        if self.opens and depth < 2 and self.chance.random() < 0.7:
+            return self._opened(name, depth + 1)
         word, packed = self.chance.choice(("struct", "union")), self.chance.choice(("", " __attribute__((packed))"))
+        packed = packed or (" __attribute__((packed))" if self.opens and word == "struct" else "")
         shape = f"{word} {{ {self.chance.choice(_TYPES)} @; {self.chance.choice(_TYPES)} @_; }}{packed};"
         return Declaration(shape, name, (name, f"{name}_"))
+
+    def _opened(self, name: str, depth: int) -> Declaration:
+        """Return a struct without a name and with members that have names, which can be reordered."""
+        end = (
+            f"}}{f' {_ALIGNED.format(self.chance.choice((8, 16)))}' if self.chance.random() < 0.15 else ''};"
+        )
+        while True:
+            count = self.chance.choice((2, 2, 3))
+            inner = [
+                one for at in range(count) for one in self.declaration(f"{name}{'xyz'[at]}", False, depth)
+            ]
+            inner = inner[: 3 if depth == 1 else 2]
+            if len(inner) > 1 and all(one.name or one.inner for one in inner) and "packed" not in str(inner):
+                return Declaration(end, "", (), inner=tuple(_units(inner)))
 
     def _bit_field(self, name: str) -> Declaration:
         chance = self.chance

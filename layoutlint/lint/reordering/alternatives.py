@@ -73,7 +73,10 @@ class _Trial(Record, frozen=True):
         named = [
             number
             for number, unit in enumerate(arrangement.units)
-            if unit.is_plain and len(unit.fields) == 1 and fields[unit.fields[0]].name in paths
+            if number in arrangement.top.nodes
+            and unit.is_plain
+            and len(unit.fields) == 1
+            and fields[unit.fields[0]].name in paths
         ]
         return named[:_MOST_MEMBERS]
 
@@ -134,7 +137,7 @@ class _Trial(Record, frozen=True):
         effort: float,
     ) -> Iterator[Alternative]:
         """Yield the best order of a changed struct, if one keeps all rules."""
-        ruled = self._rules_on(arrangement.struct)
+        ruled = self._rules_on(arrangement.declared)
         if ruled is None:
             return
         build, candidate = task_of(arrangement, ruled)
@@ -146,12 +149,12 @@ class _Trial(Record, frozen=True):
         outcomes = tuple(RuleOutcome(one.rule, one.before, verdict) for one, verdict in pairs)
         if any(each.after.outcome is not Outcome.KEPT for each in outcomes):
             return
-        names, new = order_uses.member_names(arrangement.struct), arrangement.lay_out(solution.order)
+        names, new = order_uses.member_names(arrangement.struct), arrangement.lay_out_flat(solution.order)
         one = Alternative(
             aligned, padding, self.line, tuple(names[at] for at in arrangement.field_order(solution.order)),
             tuple(move for move in moves_of(task.order, solution.order) if move.member != padding),
             new, outcomes, solution.state,
-            _allocation(ruled, self.each.arrangement.struct), _allocation(ruled, new),
+            _allocation(ruled, self.each.arrangement.declared), _allocation(ruled, new),
         )  # fmt: skip
         if self.is_forced or not self._is_forbidden(one):
             yield one

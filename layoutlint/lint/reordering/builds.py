@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from layoutlint.errors import UsageError
 from layoutlint.geometry.layout import Layout
@@ -15,11 +15,15 @@ from layoutlint.lint.reordering.task import Candidate, task_of
 from layoutlint.lint.reordering.text import Surroundings, surroundings_of
 from layoutlint.lint.subject import InputStruct, Source, find_struct
 from layoutlint.model.build import Build
+from layoutlint.model.declared import Member
 from layoutlint.model.record import Record, replace
+from layoutlint.model.structs import Field, Struct
 from layoutlint.model.wanted import Wanted
 from layoutlint.randstruct import randomisation
+from layoutlint.randstruct.randomisation import DeclaredStruct
+from layoutlint.randstruct.variants import Way
 from layoutlint.readers import inputs
-from layoutlint.suggestion.arrangement import Arrangement, arrange
+from layoutlint.suggestion.arrangement import Arrangement, Opened, arrange, ends_open
 from layoutlint.suggestion.demands import MOST_LINES
 from layoutlint.suggestion.search import Aim, BuildTask
 
@@ -91,8 +95,10 @@ def read_subject(
     return Subject(build, path, input_struct, options)
 
 
-def arrangements(subject: Subject) -> list[Arrangement]:
+def arrangements(subject: Subject, opens: bool) -> list[Arrangement]:
     """Return the units of the struct, for each declaration that it can have, the likeliest first.
+
+    If it `opens`, members of structs without a name are units, too, where they can stand in any order.
 
     Raises Refused and CannotLayOut.
     """
@@ -108,12 +114,66 @@ def arrangements(subject: Subject) -> list[Arrangement]:
         raise Refused("it has no members")
     names = randomisation.embedded_names((struct,))
     context = inputs.read((subject.path,), Wanted(names), subject.options.read)[0] if names else []
-    ways = randomisation.declared_ways(reading, context, struct)
-    arrangements = [arrange(struct, way) for way in ways]
+    declared_struct = randomisation.declared_struct(reading, context, struct)
+    arrangements = list(_arranged(declared_struct, struct, opens))
     declared = arrangements[0].lay_out(range(len(arrangements[0].units)))
     if [(f.name, f.bit_offset) for f in declared.fields] != [(f.name, f.bit_offset) for f in struct.fields]:
         raise Refused("its offsets are not those that its members give in their declared order")
     return arrangements
+
+
+def _arranged(declared: DeclaredStruct, struct: Struct, opens: bool) -> Iterator[Arrangement]:
+    """Yield the arrangement of each declaration: of the struct, and of what is opened in it."""
+    opened = _opened(declared, declared.ways[0]) if opens else {}
+    if len(arrange(struct, declared.ways[0], opened=opened).struct.fields) > MOST_MEMBERS:
+        opened = {}
+    count = max((len(each.ways) for each in _opened_inside(declared, opened)), default=1)
+    for way in declared.ways:
+        for number in range(count):
+            yield arrange(struct, way, opened=_with_ways(declared, opened, number))
+
+
+def _opened(declared: DeclaredStruct, way: Way) -> dict[int, Opened]:
+    """Return the structs without a name whose members can stand in any order, by their likeliest
+    declarations.
+    """
+    return {
+        position: Opened(inner.ways[0], _opened(inner, inner.ways[0]))
+        for position, inner in declared.inner.items()
+        if _can_open(declared.fields[position], inner, way.members[way.fields.index(position)], way)
+    }
+
+
+def _opened_inside(declared: DeclaredStruct, opened: Mapping[int, Opened]) -> Iterator[DeclaredStruct]:
+    for position, each in opened.items():
+        yield declared.inner[position]
+        yield from _opened_inside(declared.inner[position], each.inner)
+
+
+def _with_ways(declared: DeclaredStruct, opened: Mapping[int, Opened], number: int) -> dict[int, Opened]:
+    """Return opened structs by another of their declarations; by the last one if they have fewer."""
+    return {
+        position: Opened(
+            declared.inner[position].ways[: number + 1][-1],
+            _with_ways(declared.inner[position], each.inner, number),
+        )
+        for position, each in opened.items()
+    }
+
+
+def _can_open(field: Field, inner: DeclaredStruct, member: Member, way: Way) -> bool:
+    """Return whether orders of a struct's members are laid out as its declaration shows: it is not packed.
+
+    Arrays without a length mark places, or must stay last.
+    """
+    own = inner.ways[0]
+    layout = own.lay_out(range(len(own.members)))
+    if way.rules.pragma or own.rules.pragma or member.is_packed:
+        return False
+    if any(each.is_packed for each in own.members) or any(each.is_flexible for each in field.members):
+        return False
+    is_same = layout.bit_size == field.bit_size and member.align == layout.align
+    return len(field.members) > 1 and is_same and not member.requested_align and not ends_open(field)
 
 
 def arranged_subject(

@@ -18,7 +18,7 @@ from layoutlint.model.structs import Struct
 from layoutlint.readers import order_uses
 from layoutlint.suggestion.arrangement import Arrangement
 from layoutlint.suggestion.common_order import CommonOrder
-from layoutlint.suggestion.result import Aimed, Refusal, RuleOutcome, Status, Suggestion
+from layoutlint.suggestion.result import Aimed, OpenedStruct, Refusal, RuleOutcome, Status, Suggestion
 from layoutlint.suggestion.search import BuildTask, Solution, Task
 
 
@@ -125,6 +125,10 @@ class JointSearch(Record, frozen=True):
             status = solution.state
             facts["order"] = tuple(name for number in solution.order for name in task.order.members[number])
             facts["moves"] = tuple(moves_of(task.order, solution.order))
+            facts["opened"] = tuple(
+                OpenedStruct(group.name, tuple(n for unit in group.units for n in task.order.members[unit]))
+                for group in task.order.groups
+            )
             facts["aims"] = tuple(_aims(task, solution))
             facts["is_forced"] = request.is_forced
             parts = self._parts(task, solution, after)
@@ -172,7 +176,7 @@ def _part(
     )  # fmt: skip
     if units is None:
         return part
-    new = each.arrangement.lay_out(units)
+    new = each.arrangement.lay_out_flat(units)
     positions = each.arrangement.field_order(units)
     if any(_offsets(new) != _offsets(_lay_out(other, positions)) for other in each.others):
         doubt = "does not state which types are packed: the offsets are the likeliest ones"
@@ -183,7 +187,7 @@ def _part(
 
 def _lay_out(arrangement: Arrangement, positions: Sequence[int]) -> Struct:
     """Return the struct with its fields in an order that keeps the units of the arrangement together."""
-    return arrangement.lay_out(tuple(dict.fromkeys(arrangement.unit_of(at) for at in positions)))
+    return arrangement.lay_out_flat(tuple(dict.fromkeys(arrangement.unit_of(at) for at in positions)))
 
 
 def _offsets(struct: Struct) -> list[tuple[str | None, int]]:

@@ -53,22 +53,29 @@ def _refusals(arranged: Sequence[ArrangedSubject], patch: Patch) -> tuple[Refusa
 class _OrderInText(Record, frozen=True):
     """An order of the members of one build, in the file that defines the struct."""
 
-    subject: Subject
+    arranged: ArrangedSubject
     order: tuple[int, ...]
     """Numbers of the struct's fields."""
     new: Struct
     addition: Alternative | None = None
     """What is added, besides the order; its padding is not in `order`."""
 
+    @property
+    def subject(self) -> Subject:
+        """The struct as it was read."""
+        return self.arranged.subject
+
     def texts(self, file: str, old: str) -> Iterator[str]:
         """Yield the changed text, in each way to write an alignment. Raises CannotMove."""
-        struct, options = self.subject.input_struct.struct, self.subject.options
+        arrangement, options = self.arranged.arrangement, self.subject.options
+        struct = arrangement.struct
         text = members.reorder_members(old, struct, self.order)
         if self.addition is None:
             yield text
             return
         if text != old:
-            struct = members.verify(self.subject.path, struct, file, text, options.read)
+            read = members.verify(self.subject.path, struct, file, text, options.read)
+            struct = arrangement.flatten(read)
         yield from _texts_with(self.addition, self.subject, struct, text)
 
     def fault(self, file: str, old: str, text: str) -> str:
@@ -80,7 +87,7 @@ class _OrderInText(Record, frozen=True):
             read = members.verify(self.subject.path, input_struct.struct, file, text, options.read)
         except members.CannotMove as error:
             return error.reason
-        is_same = _offsets(read) == _offsets(self.new)
+        is_same = _offsets(self.arranged.arrangement.flatten(read)) == _offsets(self.new)
         return "" if is_same else "the changed text has other offsets than the suggested order"
 
 
@@ -102,7 +109,7 @@ def _patch(arranged: Sequence[ArrangedSubject], result: Suggestion) -> Patch:
     parts, one = [each.result for each in result.builds] or [result], result.chosen
     orders = [
         _OrderInText(
-            each.subject,
+            each,
             tuple(each.names.index(name) for name in part.order if not (one and name == one.padding)),
             part.new,
             one,
@@ -123,7 +130,7 @@ def _patch(arranged: Sequence[ArrangedSubject], result: Suggestion) -> Patch:
     notes = dict.fromkeys(
         note
         for each in arranged
-        for member in members.split_members(old, each.subject.input_struct.struct)
+        for member in members.split_members(old, each.arrangement.struct)
         if any(each.names[number] in moved for number in member.fields)
         for note in member.notes
     )

@@ -110,7 +110,7 @@ def _choose(result: Suggestion, number: int) -> Suggestion:
 
 def _joint_search(subjects: Sequence[Subject], label: str, request: Request) -> JointSearch:
     """Return the search over all builds, with the same units in each. Raises Refused."""
-    every = [_arrangements(subject) for subject in subjects]
+    every = [_arrangements(subject, len(subjects) == 1) for subject in subjects]
     try:
         order, joined = join([own[0] for own in every])
     except CannotJoin as error:
@@ -122,10 +122,10 @@ def _joint_search(subjects: Sequence[Subject], label: str, request: Request) -> 
     return joint_search(label, order, arranged, request)
 
 
-def _arrangements(subject: Subject) -> list[Arrangement]:
+def _arrangements(subject: Subject, opens: bool) -> list[Arrangement]:
     """Return the units of a struct for each declaration that it can have. Raises Refused with the build."""
     try:
-        return arrangements(subject)
+        return arrangements(subject, opens)
     except (Refused, CannotLayOut) as error:
         place = "" if subject.build is None else f"in {subject.build.name}: "
         raise Refused(f"{place}{error}") from None

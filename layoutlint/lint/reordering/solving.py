@@ -9,7 +9,6 @@ from layoutlint.lint.reordering.start import count_faults, extend, start_order
 from layoutlint.lint.reordering.task import Candidate
 from layoutlint.model.record import replace
 from layoutlint.suggestion.common_order import CommonOrder
-from layoutlint.suggestion.program import unmoved_units
 from layoutlint.suggestion.result import Move
 from layoutlint.suggestion.search import Aim, BuildTask, Reached, Search, Solution, Task, task_of_one
 
@@ -155,10 +154,23 @@ def _is_kept(verdict: Verdict) -> bool:
 
 def moves_of(order: CommonOrder, units: Sequence[int]) -> Iterator[Move]:
     """Yield the members that move if the units stand in an order, in that order."""
-    kept = unmoved_units(units, order.weights)
+    yield from _moves_among(order, units, order.unmoved(units), order.top, None)
+
+
+def _moves_among(
+    order: CommonOrder,
+    units: Sequence[int],
+    kept: frozenset[int],
+    nodes: Sequence[int],
+    inside: str | None,
+) -> Iterator[Move]:
+    """Yield the moves of what stands side by side, and those inside of it."""
     previous = None
-    for number in units:
-        for name in order.members[number]:
-            if number not in kept:
-                yield Move(name, previous)
+    for node in order.in_order(nodes, units):
+        group = order.group(node)
+        for name in order.members[node] if group is None else (group.name,):
+            if node not in kept:
+                yield Move(name, previous, inside)
             previous = name
+        if group is not None:
+            yield from _moves_among(order, units, kept, group.nodes, group.name)

@@ -30,7 +30,7 @@ class Candidate(Record, frozen=True):
 
 def task_of(arrangement: Arrangement, ruled: Sequence[Ruled]) -> tuple[BuildTask, Candidate]:
     """Return what to search in a build, and who judges it."""
-    struct = arrangement.struct
+    struct = arrangement.declared
     sizes = _sizes(arrangement, any(one.is_embedded for one in ruled))
     by_key: dict[tuple[object, ...], list[int]] = {}
     for size in sizes:
@@ -53,6 +53,7 @@ def _sizes(arrangement: Arrangement, is_fixed: bool) -> list[int]:
         return [size]
     grains = [(min(unit.lengths), max(unit.lengths) + max(unit.gaps)) for unit in arrangement.units]
     bits = [sum(ends) * arrangement.grain for ends in zip(*grains, strict=True)]
+    bits[1] += sum(2 * (group.align - 1) * 8 for group in arrangement.groups)
     low, high = (round_up(each, align * 8) // 8 for each in bits)
     every = list(range(low, high + 1, align))[:_MOST_SIZES]
     return every if size in every else [*every, size]

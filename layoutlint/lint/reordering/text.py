@@ -61,7 +61,7 @@ def surroundings_of(
     options: Options,
 ) -> Surroundings:
     """Return what the text of the struct and its uses leave of the orders."""
-    struct, path = input_struct.struct, input_struct.source.path
+    struct, path = arrangement.struct, input_struct.source.path
     is_source = input_struct.judged.reading.reader == "clang"
     roots = members.kernel_roots(path, options.read) if is_source else ()
     own = (roots or (path,)) if is_source else ()
@@ -81,7 +81,9 @@ def surroundings_of(
     paths = tuple(dict.fromkeys((*sources, *map(os.path.normpath, own))))
     users, names, others = order_uses.sources_that_name(struct, paths if is_source and not roots else ())
     flows = _read_flows(users, names, others, options)
-    search = order_uses.find_order_uses(struct, paths, options.read.jobs, options.read.progress, flows)
+    search = order_uses.find_order_uses(
+        struct, paths, options.read.jobs, options.read.progress, flows, arrangement.groups_of_fields
+    )
     pads = paddings(arrangement, options.line_size or struct.target.line_size) if keeps_padding else ()
     limits = (
         *text_limits(arrangement, restrictions),

@@ -31,12 +31,12 @@ class Placement(NamedTuple):
 class Run(NamedTuple):
     """Members of the searched struct, one behind the other, that values without designators are for.
 
-    The numbers are positions among its members, without unnamed bit-fields.
+    Of a member without a name it is the first or the last one in it; empty if nothing in it has a name.
     """
 
-    first: int
-    """The member of the designator before the values; 0 without one."""
-    last: int
+    first: str
+    """The member of the designator before the values; the first one without a designator."""
+    last: str
     node: Node
     """The first of the values."""
 
@@ -49,7 +49,8 @@ class _Level:
         self.index = -1
         self.named = 0
         """The member of the last designator."""
-        self.run: Run | None = None
+        self.run: tuple[int, int, Node] | None = None
+        """As in `Run`, with positions."""
 
 
 class InitialValues:
@@ -69,9 +70,14 @@ class InitialValues:
         runs, self.runs = self.runs, []
         return runs
 
-    def _list(self, braces: Node, type_: Type, field: Cursor | None) -> Iterator[Placement]:
-        """Yield the values in the braces for an object of a type, which is a member or in one."""
-        top = self._level(type_)
+    def _list(
+        self, braces: Node, type_: Type, field: Cursor | None, is_own: bool = False
+    ) -> Iterator[Placement]:
+        """Yield the values in the braces for an object of a type, which is a member or in one.
+
+        `is_own` says whether its members are those of the searched struct.
+        """
+        top = self._level(type_, is_own)
         if top is None:
             for child in braces.children:
                 yield Placement(child, type_, field)
@@ -91,7 +97,7 @@ class InitialValues:
             for level in fresh:
                 self._extend(level, value)
             if value.kind == syntax.INIT_LIST:
-                yield from self._list(value, target, inner)
+                yield from self._list(value, target, inner, levels[-1].is_own and self._is_nameless(own))
             else:
                 yield Placement(value, target, inner)
         self._close(levels)
@@ -103,7 +109,7 @@ class InitialValues:
 
     # -- levels
 
-    def _level(self, type_: Type) -> _Level | None:
+    def _level(self, type_: Type, is_own: bool = False) -> _Level | None:
         """Return a level for an array, a struct or a union; None for another type."""
         type_ = self._lib.clang_getCanonicalType(type_)
         if type_.kind in syntax.ARRAYS:
@@ -113,7 +119,7 @@ class InitialValues:
             return None
         parts = self._parts_of(type_)
         is_union = self._lib.clang_getTypeDeclaration(type_).kind == libclang.UNION
-        is_own = self._facts.struct(type_).partition("@")[0] == self._subject
+        is_own = is_own or self._facts.struct(type_).partition("@")[0] == self._subject
         return _Level(parts, None, min(len(parts), 1) if is_union else len(parts), is_own)
 
     def _parts_of(self, record: Type) -> list[Cursor]:
@@ -167,12 +173,19 @@ class InitialValues:
                 if steps and steps[0].kind != syntax.MEMBER_NAME and not self._is_array(level):
                     steps = steps[1:]  # the end of a range
             else:
-                referenced = step.reference.data[0]
-                place = next((at for at, part in enumerate(level.parts) if part.data[0] == referenced), None)
-                if place is None:
+                places = self._find_part(level.parts, step.reference.data[0])
+                if places is None:
                     return None
+                for place in places[:-1]:  # through members without a name
+                    self._end_run(level)
+                    level.index = level.named = place
+                    inner = self._sub_level(level)
+                    if inner is None:
+                        return None
+                    levels.append(inner)
+                    level = inner
                 self._end_run(level)
-                level.index = level.named = place
+                level.index = level.named = places[-1]
             if steps:
                 inner = self._sub_level(level)
                 if inner is None:
@@ -180,18 +193,37 @@ class InitialValues:
                 levels.append(inner)
         return []
 
+    def _find_part(self, parts: list[Cursor], wanted: int) -> list[int] | None:
+        """Return the positions that lead to a member, through members without a name; None for others."""
+        for at, part in enumerate(parts):
+            if part.data[0] == wanted:
+                return [at]
+            if self._is_nameless(part):
+                inner = self._parts_of(self._lib.clang_getCanonicalType(self._lib.clang_getCursorType(part)))
+                if (places := self._find_part(inner, wanted)) is not None:
+                    return [at, *places]
+        return None
+
+    def _is_nameless(self, part: Cursor | None) -> bool:
+        """Return whether a member is a struct or union without a name: its members are named without it."""
+        if part is None or self._is_named(part):
+            return False
+        type_ = self._lib.clang_getCanonicalType(self._lib.clang_getCursorType(part))
+        return bool(type_.kind == syntax.RECORD)
+
     def _is_array(self, level: _Level) -> bool:
         kind = self._lib.clang_getCanonicalType(self._target(level)[0]).kind
         return kind in syntax.ARRAYS
 
     def _sub_level(self, level: _Level) -> _Level | None:
-        return self._level(self._target(level)[0])
+        type_, part = self._target(level)
+        return self._level(type_, level.is_own and self._is_nameless(part))
 
     def _enter(self, levels: list[_Level], value: Node, fresh: list[_Level]) -> None:
         """Go into parts whose braces are left out, up to the one that a value is for as a whole."""
         while value.kind != syntax.INIT_LIST and len(levels) < _MOST_LEVELS:
             target = self._target(levels[-1])[0]
-            inner = self._level(target)
+            inner = self._sub_level(levels[-1])
             if inner is None or not inner.count or self._is_whole(value, target):
                 return
             inner.index = 0
@@ -230,15 +262,24 @@ class InitialValues:
         """Note a value without a designator for a member of the searched struct."""
         if not level.is_own:
             return
-        node = value if level.run is None else level.run.node
+        node = value if level.run is None else level.run[2]
         if not self._facts.is_zero(value):
-            level.run = Run(level.named, level.index, node)
+            level.run = level.named, level.index, node
 
     def _end_run(self, level: _Level) -> None:
-        if level.run is not None:
-            self.runs.append(level.run)
+        if level.run is not None and level.parts:
+            first, last, node = level.run
+            name = self._name_at_end(level.parts[first], 0)
+            self.runs.append(Run(name, self._name_at_end(level.parts[last], -1), node))
             level.run = None
 
     def _close(self, levels: list[_Level]) -> None:
         for level in levels:
             self._end_run(level)
+
+    def _name_at_end(self, part: Cursor, end: int) -> str:
+        """Return the name of a member; of one without a name, that of the first or the last one in it."""
+        if not self._is_nameless(part):
+            return libclang.spelling(self._lib, part) if self._is_named(part) else ""
+        inner = self._parts_of(self._lib.clang_getCanonicalType(self._lib.clang_getCursorType(part)))
+        return self._name_at_end(inner[end], end) if inner else ""

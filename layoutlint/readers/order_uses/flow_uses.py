@@ -89,12 +89,15 @@ def unseen_calls(flows: Flows, subject: Subject) -> list[str]:
 def _values(flows: Flows, subject: Subject) -> Iterator[tuple[str, OrderUse]]:
     """Yield the values by position, as initialisers have them when macros are expanded."""
     for values in flows.values:
-        if values.last >= len(subject.members):
+        first, last = (subject.member_at.get(name) for name in (values.first, values.last))
+        if first is None or last is None:  # this configuration has other members
+            text = "an initialiser sets members by position"
+            yield values.file, OrderUse("positional-initialiser", values.file, values.line, text)
             continue
-        members = subject.range(values.first, values.last)
+        members = subject.range(first, last)
         shown = f"`{members[0]}`" if len(members) == 1 else f"`{members[0]}` to `{members[-1]}`"
         text, file = f"an initialiser sets {shown} by position", values.file
-        if values.first == 0:
+        if first == 0:
             use = OrderUse("positional-initialiser", file, values.line, text, members, "order", "start")
         else:
             use = OrderUse("positional-initialiser", file, values.line, text, members, "range")

@@ -300,6 +300,10 @@ class Judge:
                 continue
             if not run:
                 run_start = at - 1 if at else 0
+            if (stop := self._end_of_inner(at, value)) is not None:
+                run += range(at, stop)
+                at = stop
+                continue
             if self._is_flat(at, value):
                 yield self._use(brace, "an initialiser without inner braces sets members by position", ())
                 return
@@ -320,6 +324,10 @@ class Judge:
         return OrderUse(
             "positional-initialiser", self._code.path, self._code.line(brace), text, members, "range"
         )
+
+    def _end_of_inner(self, at: int, value: Element) -> int | None:
+        """Return the position behind the struct without a name that a value in braces is for."""
+        return self._subject.end_of_braces(at) if _text(self._code, value)[:1] == "{" else None
 
     def _is_flat(self, at: int, value: Element) -> bool:
         """Return whether a value without braces is for a part of an inner struct or array."""
@@ -378,7 +386,11 @@ def first_chains(subject: Subject) -> tuple[Chain | None, ...]:
 
     That is a union, of which only the first member is set (C11 6.7.9, GCC 15), and a member without size.
     """
-    return tuple(_chain(field) for field in subject.struct.fields)
+    chains = map(_chain, subject.struct.fields)
+    around = [
+        sum(first <= at < stop for first, stop in subject.groups) for at in range(len(subject.struct.fields))
+    ]  # structs without a name have braces of their own
+    return tuple(chain and (chain[0] + more, chain[1]) for chain, more in zip(chains, around, strict=True))
 
 
 def _chain(field: Field) -> Chain | None:

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from math import prod
 from typing import NamedTuple
 
+from layoutlint.model.structs import Field
 from layoutlint.readers.order_uses.code import Code
 from layoutlint.readers.order_uses.facts import OrderUse, Unresolved
 from layoutlint.readers.order_uses.subject import Subject
@@ -26,6 +27,10 @@ _TOKEN = re.compile(r"\w+|\*")
 _QUALIFIERS = frozenset(("const", "volatile", "signed"))
 _SIZED = frozenset(("unsigned", "long", "short"))
 _STATED_BITS = re.compile(r"(?:__)?(?:u_?int|int|[us]|[bl]e)(8|16|32|64)(?:_t)?")
+_IS_NAMELESS = re.compile(
+    r"\s*+(?:(?:const|volatile|__extension__)\s++)*+struct\b(?:\s*+__attribute__\s*+\(\(.*\)\))?+\s*+"
+)
+_ATTRIBUTES = re.compile(r"\s*+(?:(?:__attribute__\s*+\(\(.*\)\)|__\w++)\s*+)*+", re.DOTALL)
 _DIMENSION = re.compile(r"\[([^\]]*)\]")
 
 
@@ -240,11 +245,20 @@ def bodies(code: Code, names: frozenset[str]) -> dict[str, tuple[Leading, ...]]:
 
 
 def leading_members(code: Code, brace: int) -> tuple[Leading, ...]:
-    """Return the members of a body up to the first one of a type with a body of its own."""
+    """Return the members of a body up to the first one of a type with a body of its own.
+
+    Members of structs without a name are among them.
+    """
     members: list[Leading] = []
     words: tuple[str, ...] = ()
     is_next = False
     for low, high in code.parts(brace):
+        if (inner := _nameless_body(code, low, high)) is not None:
+            inside = leading_members(code, inner)
+            members += inside
+            if len(inside) < sum(1 for _ in code.parts(inner)):
+                break
+            continue
         if code.text.find("{", low, high) >= 0 or not (name := code.declared_name(low, high)):
             break
         text = code.text[low:high]
@@ -256,18 +270,41 @@ def leading_members(code: Code, brace: int) -> tuple[Leading, ...]:
     return tuple(members)
 
 
+def _nameless_body(code: Code, low: int, high: int) -> int | None:
+    """Return the brace of a struct without a name that a declaration is; None for another one."""
+    brace = code.text.find("{", low, high)
+    end = code.closings.get(brace) if brace >= 0 else None
+    if end is None or not _IS_NAMELESS.fullmatch(code.text, low, brace):
+        return None
+    return brace if _ATTRIBUTES.fullmatch(code.text, end + 1, high) else None
+
+
+def _leading_fields(subject: Subject) -> Iterator[tuple[int, Field]]:
+    """Yield the fields with the position of the member that they are, or that is a struct without a name."""
+    for position, field in enumerate(subject.struct.fields):
+        yield from ((position, each) for each in _fields_inside(field))
+
+
+def _fields_inside(field: Field) -> Iterator[Field]:
+    if field.name is None and field.aggregate == "struct":
+        for member in field.members:
+            yield from _fields_inside(member)
+    else:
+        yield field
+
+
 def uses(
     subject: Subject, members: Sequence[Leading], path: str, line: int, other: str
 ) -> Iterator[OrderUse]:
     """Yield the use of a struct in a union with members at the beginning like those of the searched one."""
     same = 0
-    for field, member in zip(subject.struct.fields, members, strict=False):
+    for (position, field), member in zip(_leading_fields(subject), members, strict=False):
         own = _sorted_words(_TOKEN.findall(str(field.type))), len(field.dims)
         bits = _word_bits(member.words, subject.struct.target.pointer_size)
         is_scalar = field.aggregate is None and not field.dims and not member.dims
         if own != member[:2] and not (is_scalar and bits == field.bit_size):
             break
-        same += 1
+        same = position + 1
     if same:
         shown = ", ".join(f"`{name}`" for name in subject.members[:same])
         text = f"{other} in a union with the struct begins with the same members: {shown}"

@@ -50,15 +50,17 @@ def find_order_uses(
     jobs: int = 0,
     progress: Progress = no_progress,
     flows: Flows | None = None,
+    groups: tuple[tuple[int, int], ...] = (),
 ) -> Search:
     """Return what depends on the order of a struct's members in some files and folders.
 
-    `flows` are the flows of addresses in their functions, if these can be parsed.
+    `flows` are the flows of addresses in their functions, if these can be parsed. `groups` are structs
+    without a name in it whose members are among its fields: the first of them, and the one behind the last.
 
     0 jobs mean one process for each processor. Failures to read are sentences in the result. Raises
     ReadError if a process that reads dies.
     """
-    subject = Subject(struct, _typedef_names(struct))
+    subject = Subject(struct, _typedef_names(struct), (), groups)
     c_sources = sources.find(paths)
     facts = tuple(definition.facts(subject))
     if not subject.names:

@@ -22,6 +22,11 @@ class Subject(Record, frozen=True, dict=True):
     """Its typedef names."""
     arrays: tuple[tuple[str, int], ...] = ()
     """The typedef names of arrays of it, with their dimensions."""
+    groups: tuple[tuple[int, int], ...] = ()
+    """The structs without a name in it whose members are its fields: the first, and the one behind the last.
+
+    Those around others come first.
+    """
 
     @cached_property
     def tag(self) -> str | None:
@@ -38,7 +43,7 @@ class Subject(Record, frozen=True, dict=True):
 
     @cached_property
     def members(self) -> tuple[str, ...]:
-        """The names of its top-level members."""
+        """The names of its members, by `member_names`."""
         return member_names(self.struct)
 
     @cached_property
@@ -82,6 +87,10 @@ class Subject(Record, frozen=True, dict=True):
         word = _WORD.match(path.strip())
         return self.member_at.get(word[0]) if word is not None else None
 
+    def end_of_braces(self, position: int) -> int | None:
+        """Return the position behind the struct without a name that begins at one; None if none does."""
+        return next((stop for first, stop in self.groups if first == position), None)
+
     def byte_size(self, position: int) -> int | None:
         """Return the size of a top-level member in bytes; None if it is unknown or a bit-field."""
         size = self.struct.fields[position].bit_size
@@ -107,4 +116,5 @@ def with_names(subject: Subject, aliases: set[str], arrays: set[tuple[str, int]]
         subject.struct,
         tuple(sorted({*subject.aliases, *aliases})),
         tuple(sorted({*subject.arrays, *arrays})),
+        subject.groups,
     )

@@ -13,6 +13,7 @@ from layoutlint.suggestion.result import (
     SUGGEST_SCHEMA,
     Alternative,
     BuildResult,
+    Move,
     Refusal,
     RuleOutcome,
     Suggestion,
@@ -38,7 +39,8 @@ def _document(result: Suggestion) -> dict[str, Any]:
         "order": list(result.order),
         "offsets": [] if result.builds else _offsets(result.new),
         "size": None if result.builds else _sizes(result),
-        "moves": [{"member": move.member, "behind": move.behind} for move in result.moves],
+        "opened": [{"name": each.name, "members": list(each.members)} for each in result.opened],
+        "moves": [_move(move) for move in result.moves],
         "aims": [
             {"aim": each.aim, "before": each.before, "after": each.after, "bound": each.bound}
             for each in result.aims
@@ -66,6 +68,10 @@ def _document(result: Suggestion) -> dict[str, Any]:
         "builds": [_build(each) for each in result.builds] if result.builds else None,
         "series": None,
     }
+
+
+def _move(move: Move) -> dict[str, Any]:
+    return {"member": move.member, "behind": move.behind, "inside": move.inside}
 
 
 def _rule(outcome: RuleOutcome) -> dict[str, Any]:
@@ -124,7 +130,7 @@ def _alternative(each: Alternative) -> dict[str, Any]:
         "padding": None if each.padding is None else _padding(each),
         "size": each.size,
         "order": list(each.order),
-        "moves": [{"member": move.member, "behind": move.behind} for move in each.moves],
+        "moves": [_move(move) for move in each.moves],
         "allocation": [each.allocation_before or None, each.allocation or None],
     }
 

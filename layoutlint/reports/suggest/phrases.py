@@ -47,7 +47,9 @@ def moves(result: Suggestion) -> list[str]:
 
 
 def _destination(move: Move) -> str:
-    return "to the beginning" if move.behind is None else f"behind `{move.behind}`"
+    if move.behind is not None:
+        return f"behind `{move.behind}`"
+    return "to the beginning" if move.inside is None else f"to the beginning of `{move.inside}`"
 
 
 def alternative(each: Alternative, struct: Struct) -> str:
@@ -91,7 +93,8 @@ def layout_rows(result: Suggestion) -> list[Row]:
 
 
 def _mark(result: Suggestion, name: str) -> Literal["", "moves", "aligned", "new"]:
-    if any(move.member == name for move in result.moves):
+    names = {name, *(each.name for each in result.opened if name in each.members)}
+    if any(move.member in names for move in result.moves):
         return "moves"
     if result.chosen is None:
         return ""

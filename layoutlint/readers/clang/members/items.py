@@ -21,6 +21,7 @@ from layoutlint.readers.clang.members.pieces import (
     Lines,
     Piece,
     Token,
+    scan,
 )
 
 _TAB = 8
@@ -128,17 +129,18 @@ def located_clusters(lines: Lines, body: Body, struct: Struct) -> list[Cluster]:
 
     Raises CannotMove if the text has other fields than the struct.
     """
-    return _locate_fields(list(clusters(lines, body)), struct)
+    return _locate_fields(list(clusters(lines, body)), struct, range(len(struct.fields)))
 
 
-def _locate_fields(clusters: list[Cluster], struct: Struct) -> list[Cluster]:
+def _locate_fields(clusters: list[Cluster], struct: Struct, numbers: Sequence[int]) -> list[Cluster]:
     """Return the clusters with the fields that each declares, by the lines of the fields."""
     fields: list[list[int]] = [[] for _ in clusters]
     by_line = {line: at for at, each in enumerate(clusters) for line in each.lines}
     lines_of = {each.name: each.source.line for each in struct.fields if each.source is not None}
     words = [{token.text for token in each.tokens} for each in clusters]
     last = 0
-    for number, member in enumerate(struct.fields):
+    for number in numbers:
+        member = struct.fields[number]
         at = _cluster_of(member, struct, clusters, by_line, last)
         if at is None or at < last or not _may_declare(words[at], member.name, clusters[at].lines, lines_of):
             line = None if member.source is None else member.source.line
@@ -292,6 +294,8 @@ class _Builder(Record):
         if directive or any(token.text in ("_Pragma", "__pragma") for token in tokens):
             what = f"#{directive}" if directive else "_Pragma"
             return self._fixed_item(cluster, shown, f"`{what}` is in `{shown}`")
+        if (inner := self._opened_body(cluster)) is not None:
+            return self._opened(cluster, inner, shown)
         comment = self.pending[0].first_line if self.pending else None
         is_parted = bool(self.pending) and self.pending[-1].end != cluster.start
         start = self.pending[0].start if self.pending else cluster.start
@@ -303,6 +307,28 @@ class _Builder(Record):
             "member", start, cluster.end, line, shown, cluster.fields, (), tokens, reason, comment,
             is_commented, is_parted, tuple(_marks(tokens)),
         )  # fmt: skip
+
+    def _opened_body(self, cluster: Cluster) -> Body | None:
+        """Return the body of a struct without a name whose members are fields; None for other code."""
+        if len(cluster.fields) < 2 or len(cluster.code) > 1 or cluster.tokens[0].text != "struct":
+            return None
+        names = {self.struct.fields[number].name for number in cluster.fields}
+        depth, brace = 0, None
+        for token in cluster.tokens:
+            depth -= token.text == "}"
+            if not depth and token.text in names:
+                return None
+            brace = token.end if brace is None and token.text == "{" else brace
+            depth += token.text == "{"
+        return None if brace is None else scan(self.lines, brace)
+
+    def _opened(self, cluster: Cluster, body: Body, shown: str) -> Item:
+        """Return a struct without a name as a group of its members, whose braces stay."""
+        start = self.pending[0].start if self.pending else cluster.start
+        self.pending.clear()
+        own = _locate_fields(list(clusters(self.lines, body)), self.struct, cluster.fields)
+        items = _Builder(self.lines, body, self.struct, own).build()
+        return Item("group", start, cluster.end, cluster.first_line, shown, (), tuple(items))
 
     def _reason(self, cluster: Cluster, shown: str) -> str:
         """Return why the fields of a cluster stay together."""
