@@ -140,7 +140,8 @@ def make_specimen(seed: int, fewest: int, most: int, opens: bool = True) -> Spec
     chance = random.Random(seed)
     roll = chance.random()
     is_packed = roll < 0.18 or 0.28 < roll < 0.32
-    units, opened = _random_units(chance, chance.randint(fewest, most), opens and not is_packed)
+    units, top = _random_units(chance, chance.randint(fewest, most), opens and not is_packed)
+    opened = top if len(top.nodes) < len(units) else None
     before = behind = ""
     if roll < 0.1:
         before, behind = f"#pragma pack(push, {chance.choice((1, 2, 4))})\n", ";\n#pragma pack(pop)"
