@@ -249,7 +249,7 @@ class Arrangement(Record, frozen=True):
     def flatten(self, struct: Struct) -> Struct:
         """Return the struct in some order with the members of opened structs in their place."""
         names = {
-            frozenset(_names_inside(field)) for field in _opened_fields(self.declared.fields, self.opened)
+            frozenset(_names_inside(field)) for field in _fields_to_open(self.declared.fields, self.opened)
         }
         return replace(struct, fields=tuple(_flat_fields(struct.fields, names, 0)))
 
@@ -282,9 +282,9 @@ def arrange(
     builder = _Builder(max([*aligns, *wanted]) * _BYTE // grain, grain, [])
     top = builder.level(way, opened, lists[0])
     units = tuple(builder.units)
-    top = _numbered(top, iter(range(len(units), len(units) + len(ways))))
+    top = _with_numbers(top, iter(range(len(units), len(units) + len(ways))))
     last = len(units) - 1 if units and struct.fields and ends_open(struct.fields[-1]) else None
-    names = {frozenset(_names_inside(field)) for field in _opened_fields(struct.fields, opened)}
+    names = {frozenset(_names_inside(field)) for field in _fields_to_open(struct.fields, opened)}
     flat = replace(struct, fields=tuple(_flat_fields(struct.fields, names, 0)))
     return Arrangement(flat, struct, opened, top, units, grain, last, aligns[0])
 
@@ -318,12 +318,12 @@ class _Builder(Record):
         return Level(way, tuple(nodes), 0, -1, align)
 
 
-def _numbered(level: Level, numbers: Iterator[int]) -> Level:
+def _with_numbers(level: Level, numbers: Iterator[int]) -> Level:
     """Return a level whose opened structs have numbers, those around others first."""
     nodes = []
     for node in level.nodes:
         if isinstance(node, Level):
-            node = _numbered(replace(node, number=next(numbers)), numbers)
+            node = _with_numbers(replace(node, number=next(numbers)), numbers)
         nodes.append(node)
     return replace(level, nodes=tuple(nodes))
 
@@ -334,11 +334,11 @@ def _inner_ways(opened: Mapping[int, Opened]) -> Iterator[Way]:
         yield from _inner_ways(each.inner)
 
 
-def _opened_fields(fields: Sequence[Field], opened: Mapping[int, Opened]) -> Iterator[Field]:
+def _fields_to_open(fields: Sequence[Field], opened: Mapping[int, Opened]) -> Iterator[Field]:
     """Yield the fields that are opened, at any depth."""
     for position, each in opened.items():
         yield fields[position]
-        yield from _opened_fields(fields[position].members, each.inner)
+        yield from _fields_to_open(fields[position].members, each.inner)
 
 
 def _names_inside(field: Field) -> Iterator[str]:

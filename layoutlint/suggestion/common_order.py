@@ -73,7 +73,7 @@ class CommonOrder(Record, frozen=True):
         places = {number: at for at, number in enumerate(order)}
         return sorted(nodes, key=lambda node: places[self.first_unit(node)])
 
-    def unmoved(self, order: Sequence[int]) -> frozenset[int]:
+    def staying_nodes(self, order: Sequence[int]) -> frozenset[int]:
         """Return the units and opened structs that stay where they are among those beside them."""
         kept: set[int] = set()
         for nodes in self.levels:
@@ -84,7 +84,7 @@ class CommonOrder(Record, frozen=True):
 
     def count_moves(self, order: Sequence[int]) -> int:
         """Return the number of declarations that move."""
-        unmoved = self.unmoved(order)
+        unmoved = self.staying_nodes(order)
         return sum(self.weight(node) for nodes in self.levels for node in nodes if node not in unmoved)
 
     def agrees(self, build: int) -> bool:
@@ -129,12 +129,12 @@ def join(arrangements: Sequence[Arrangement]) -> tuple[CommonOrder, tuple[Arrang
         tuple(tuple(dict.fromkeys(own)) for own in numbers),
         names,
         contradiction,
-        _opened_groups(joined[0]) if len(joined) == 1 else (),
+        _groups_of_one(joined[0]) if len(joined) == 1 else (),
     )
     return order, joined
 
 
-def _opened_groups(arrangement: Arrangement) -> tuple[Group, ...]:
+def _groups_of_one(arrangement: Arrangement) -> tuple[Group, ...]:
     return tuple(
         Group(
             arrangement.group_name(level), level.number, level.units,

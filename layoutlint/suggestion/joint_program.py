@@ -114,7 +114,7 @@ class JointProgram:
             model.add_hint(rank, place[number])
         for (a, b), literal in self._literals.items():
             model.add_hint(literal, place[a] < place[b])
-        kept = self.order.unmoved(order)
+        kept = self.order.staying_nodes(order)
         for nodes in self.order.levels:
             reached = 0
             for node in nodes:

@@ -231,13 +231,13 @@ class _Maker:
 
     def _anonymous(self, name: str, depth: int) -> Declaration:
         if self.opens and depth < 2 and self.chance.random() < 0.7:
-            return self._opened(name, depth + 1)
+            return self._nameless(name, depth + 1)
         word, packed = self.chance.choice(("struct", "union")), self.chance.choice(("", " __attribute__((packed))"))
         packed = packed or (" __attribute__((packed))" if self.opens and word == "struct" else "")
         shape = f"{word} {{ {self.chance.choice(_TYPES)} @; {self.chance.choice(_TYPES)} @_; }}{packed};"
         return Declaration(shape, name, (name, f"{name}_"))
 
-    def _opened(self, name: str, depth: int) -> Declaration:
+    def _nameless(self, name: str, depth: int) -> Declaration:
         """Return a struct without a name and with members that have names, which can be reordered."""
         end = (
             f"}}{f' {_ALIGNED.format(self.chance.choice((8, 16)))}' if self.chance.random() < 0.15 else ''};"

@@ -115,39 +115,39 @@ def arrangements(subject: Subject, opens: bool) -> list[Arrangement]:
     names = randomisation.embedded_names((struct,))
     context = inputs.read((subject.path,), Wanted(names), subject.options.read)[0] if names else []
     declared_struct = randomisation.declared_struct(reading, context, struct)
-    arrangements = list(_arranged(declared_struct, struct, opens))
+    arrangements = list(_arrange_each_way(declared_struct, struct, opens))
     declared = arrangements[0].lay_out(range(len(arrangements[0].units)))
     if [(f.name, f.bit_offset) for f in declared.fields] != [(f.name, f.bit_offset) for f in struct.fields]:
         raise Refused("its offsets are not those that its members give in their declared order")
     return arrangements
 
 
-def _arranged(declared: DeclaredStruct, struct: Struct, opens: bool) -> Iterator[Arrangement]:
+def _arrange_each_way(declared: DeclaredStruct, struct: Struct, opens: bool) -> Iterator[Arrangement]:
     """Yield the arrangement of each declaration: of the struct, and of what is opened in it."""
-    opened = _opened(declared, declared.ways[0]) if opens else {}
+    opened = _find_openable(declared, declared.ways[0]) if opens else {}
     if len(arrange(struct, declared.ways[0], opened=opened).struct.fields) > MOST_MEMBERS:
         opened = {}
-    count = max((len(each.ways) for each in _opened_inside(declared, opened)), default=1)
+    count = max((len(each.ways) for each in _structs_to_open(declared, opened)), default=1)
     for way in declared.ways:
         for number in range(count):
             yield arrange(struct, way, opened=_with_ways(declared, opened, number))
 
 
-def _opened(declared: DeclaredStruct, way: Way) -> dict[int, Opened]:
+def _find_openable(declared: DeclaredStruct, way: Way) -> dict[int, Opened]:
     """Return the structs without a name whose members can stand in any order, by their likeliest
     declarations.
     """
     return {
-        position: Opened(inner.ways[0], _opened(inner, inner.ways[0]))
+        position: Opened(inner.ways[0], _find_openable(inner, inner.ways[0]))
         for position, inner in declared.inner.items()
         if _can_open(declared.fields[position], inner, way.members[way.fields.index(position)], way)
     }
 
 
-def _opened_inside(declared: DeclaredStruct, opened: Mapping[int, Opened]) -> Iterator[DeclaredStruct]:
+def _structs_to_open(declared: DeclaredStruct, opened: Mapping[int, Opened]) -> Iterator[DeclaredStruct]:
     for position, each in opened.items():
         yield declared.inner[position]
-        yield from _opened_inside(declared.inner[position], each.inner)
+        yield from _structs_to_open(declared.inner[position], each.inner)
 
 
 def _with_ways(declared: DeclaredStruct, opened: Mapping[int, Opened], number: int) -> dict[int, Opened]:

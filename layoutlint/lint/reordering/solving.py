@@ -154,7 +154,7 @@ def _is_kept(verdict: Verdict) -> bool:
 
 def moves_of(order: CommonOrder, units: Sequence[int]) -> Iterator[Move]:
     """Yield the members that move if the units stand in an order, in that order."""
-    yield from _moves_among(order, units, order.unmoved(units), order.top, None)
+    yield from _moves_among(order, units, order.staying_nodes(units), order.top, None)
 
 
 def _moves_among(

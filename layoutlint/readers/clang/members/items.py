@@ -294,8 +294,8 @@ class _Builder(Record):
         if directive or any(token.text in ("_Pragma", "__pragma") for token in tokens):
             what = f"#{directive}" if directive else "_Pragma"
             return self._fixed_item(cluster, shown, f"`{what}` is in `{shown}`")
-        if (inner := self._opened_body(cluster)) is not None:
-            return self._opened(cluster, inner, shown)
+        if (inner := self._body_of_nameless(cluster)) is not None:
+            return self._group_of_nameless(cluster, inner, shown)
         comment = self.pending[0].first_line if self.pending else None
         is_parted = bool(self.pending) and self.pending[-1].end != cluster.start
         start = self.pending[0].start if self.pending else cluster.start
@@ -308,7 +308,7 @@ class _Builder(Record):
             is_commented, is_parted, tuple(_marks(tokens)),
         )  # fmt: skip
 
-    def _opened_body(self, cluster: Cluster) -> Body | None:
+    def _body_of_nameless(self, cluster: Cluster) -> Body | None:
         """Return the body of a struct without a name whose members are fields; None for other code."""
         if len(cluster.fields) < 2 or len(cluster.code) > 1 or cluster.tokens[0].text != "struct":
             return None
@@ -322,7 +322,7 @@ class _Builder(Record):
             depth += token.text == "{"
         return None if brace is None else scan(self.lines, brace)
 
-    def _opened(self, cluster: Cluster, body: Body, shown: str) -> Item:
+    def _group_of_nameless(self, cluster: Cluster, body: Body, shown: str) -> Item:
         """Return a struct without a name as a group of its members, whose braces stay."""
         start = self.pending[0].start if self.pending else cluster.start
         self.pending.clear()
