@@ -157,7 +157,7 @@ def compare(
         layouts = compare_layouts(old.structs, new.structs, scopes.are_alike)
     known = tuple(change for change in layouts.changes if not _is_unread(change, old, new, scopes))
     layouts = replace(layouts, changes=known)
-    changes = tuple(compare_reports(old.report, new.report, layouts.vanished, scopes)) if are_read else ()
+    changes = tuple(compare_reports(old.report, new.report, layouts, scopes)) if are_read else ()
     rules = tuple(change for change in changes if change.status is not Status.SAME or not change.rule.guess)
     variables = None if query is None else compare_variables(old.tables, new.tables, query)
     not_compared = [

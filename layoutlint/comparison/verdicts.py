@@ -6,7 +6,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
 
+from layoutlint.comparison.alignment_cases import compare_cases
 from layoutlint.comparison.edits import outline
+from layoutlint.comparison.layouts import LayoutComparison
 from layoutlint.comparison.scope import Scopes
 from layoutlint.comparison.standings import Key, Status, compare_standings, finding_key, standing
 from layoutlint.judgement.finding import Finding, Report
@@ -75,12 +77,12 @@ class RuleChange(Record, frozen=True):
 
 
 def compare_reports(
-    old: Report, new: Report, vanished: Mapping[str, str], scopes: Scopes
+    old: Report, new: Report, layouts: LayoutComparison, scopes: Scopes
 ) -> Iterator[RuleChange]:
     """Yield every rule that judged a struct in both reports, or in one of them.
 
-    `vanished` has the structs that the new input lacks, with the reason. A rule whose `when` excludes one of
-    the inputs is left out. One on a struct that an input can have outside of its scope is not compared.
+    `layouts` are those of the same inputs. A rule whose `when` excludes one of the inputs is left out. One on
+    a struct that an input can have outside of its scope is not compared.
     """
     before, after = _group_by_key(old), _group_by_key(new)
     lacking = {each.by: each.reason for each in new.coverage.unresolved}
@@ -90,10 +92,11 @@ def compare_reports(
         if (not news and key[0] in skipped[1]) or (not olds and key[0] in skipped[0]):
             continue
         if len(olds) > 1 or len(news) > 1:
-            yield from _compare_namesakes(olds, news, scopes)
+            yield from _compare_namesakes(olds, news, scopes, not layouts.changes)
         else:
-            reasons = {key[1]: lacking.get(key[0], _NOT_JUDGED), **vanished}
-            yield _compare(olds[0] if olds else None, news[0] if news else None, reasons, scopes)
+            reasons = {key[1]: lacking.get(key[0], _NOT_JUDGED), **layouts.vanished}
+            both = olds[0] if olds else None, news[0] if news else None
+            yield _compare(*both, reasons, scopes, not layouts.changes)
 
 
 def _group_by_key(report: Report) -> dict[Key, list[Finding]]:
@@ -104,14 +107,16 @@ def _group_by_key(report: Report) -> dict[Key, list[Finding]]:
     return findings
 
 
-def _compare_namesakes(old: list[Finding], new: list[Finding], scopes: Scopes) -> Iterator[RuleChange]:
+def _compare_namesakes(
+    old: list[Finding], new: list[Finding], scopes: Scopes, are_layouts_same: bool
+) -> Iterator[RuleChange]:
     """Compare the definitions of one name by their files and fields; refuse what these do not tell apart."""
     sides = tuple(_group_by_file(findings) for findings in (old, new))
     for file in sorted({*sides[0], *sides[1]}):
         same, olds, news = _pair_equal(*(side.get(file, []) for side in sides))
-        yield from (_compare(*pair, {}, scopes) for pair in same)
+        yield from (_compare(*pair, {}, scopes, are_layouts_same) for pair in same)
         if len(olds) == len(news) == 1:
-            yield _compare(olds[0], news[0], {}, scopes)
+            yield _compare(olds[0], news[0], {}, scopes, are_layouts_same)
         elif (one := next(iter((*news, *olds)), None)) is not None:
             reason = f"{len(old)} definitions before and {len(new)} now, which cannot be matched"
             is_new = bool(news)
@@ -144,10 +149,18 @@ def _group_by_file(findings: Iterable[Finding]) -> dict[str, list[Finding]]:
 
 
 def _compare(
-    old: Finding | None, new: Finding | None, reasons: Mapping[str, str], scopes: Scopes
+    old: Finding | None,
+    new: Finding | None,
+    reasons: Mapping[str, str],
+    scopes: Scopes,
+    are_layouts_same: bool,
 ) -> RuleChange:
     """Compare two findings; `reasons` are why the new input has no finding on a struct."""
-    reason = _reason_of_absence(old, new, reasons, scopes) or _reason_of_unknown(old, new)
+    reason = _reason_of_absence(old, new, reasons, scopes)
+    status = None if reason else compare_cases(old, new, are_layouts_same)
+    if status is not None:
+        return RuleChange(old, new, status)
+    reason = reason or _reason_of_unknown(old, new)
     if reason:
         return RuleChange(old, new, Status.NOT_COMPARED, reason)
     status = compare_standings(standing(old), standing(new))

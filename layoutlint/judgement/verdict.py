@@ -95,6 +95,10 @@ class Verdict(Record, frozen=True):
     """The possible orders of fields; `evidence` is then from one of them, `bases` from all."""
     possible: tuple[int, ...] = ()
     """All bases at which objects can start; empty for a kind that does not depend on them."""
+    cases: tuple[Verdict, ...] = ()
+    """The verdicts of which one holds, if it is unknown because an alignment is; else empty."""
+    needs_containers: bool = False
+    """Whether that is the alignment of the structs that embed this one."""
 
     @property
     def witness(self) -> int | None:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from layoutlint.geometry.layout import cached_layout
 from layoutlint.judgement.verdict import Outcome, Verdict, unknown
 from layoutlint.lint.placing import Case
+from layoutlint.model.record import replace
 from layoutlint.model.structs import Struct
 from layoutlint.phrases import first_few
 
@@ -20,16 +21,23 @@ def unknown_alignment(struct: Struct, verdicts: CaseVerdicts) -> Verdict:
     for case, verdict in verdicts:
         outcomes.setdefault(verdict.outcome, []).extend(case.aligns)
     if not all(outcomes.values()):
-        return unknown(_containers_message(struct, verdicts))
+        return replace(
+            unknown(_containers_message(struct, verdicts)), cases=_distinct(verdicts), needs_containers=True
+        )
     conditions = ", ".join(
         f"{_OUTCOMES[outcome]} if {'it is ' if not number else ''}{_join_choices(sorted(aligns))}"
         for number, (outcome, aligns) in enumerate(sorted(outcomes.items(), key=lambda item: -max(item[1])))
     )
     likely = cached_layout(struct).align.value
-    return unknown(
+    verdict = unknown(
         f"The alignment of {struct.aggregate} {struct.name} is not in the debug information. The rule is "
         f'{conditions}. Check the header, or state `placement = "aligned:{likely}"` in the rule file.'
     )
+    return replace(verdict, cases=_distinct(verdicts))
+
+
+def _distinct(verdicts: CaseVerdicts) -> tuple[Verdict, ...]:
+    return tuple(dict.fromkeys(verdict for _, verdict in verdicts))
 
 
 def _containers_message(struct: Struct, verdicts: CaseVerdicts) -> str:
