@@ -155,6 +155,23 @@ def test_the_builds_of_a_history_move_together(driver, traced, is_dark):
     assert browser.requests(driver) == []
 
 
+def test_fifty_builds_are_drawn_when_they_are_opened(driver, tmp_path):
+    """The page stays small, and a map that is opened later is at the place of the others."""
+    for number in range(50):
+        fields = [f"long f{(number // 3 + at) % 40};" for at in range(40)]
+        (tmp_path / f"{number:02}.h").write_text(f"struct s {{ {' '.join(fields)} }};\n")
+    run("history", *sorted(path.name for path in tmp_path.iterdir()), "s", "--html", "page.html", cwd=tmp_path)
+    assert browser.visit(driver, tmp_path / "page.html") < 1000
+    maps = "return [...document.querySelectorAll('#history-maps .struct-map output')].map(output => output.textContent)"
+    assert len(driver.execute_script(maps)) == 2
+    driver.execute_script("const slider = document.querySelector('#history-maps input'); slider.value = 3; slider.dispatchEvent(new Event('input'));")
+    driver.execute_script(OPEN, "#history-maps details", 7)
+    driver.execute_async_script("setTimeout(arguments[0], 100)")
+    assert driver.execute_script(maps) == ["byte 24 of a line"] * 3
+    assert driver.execute_script("return document.querySelectorAll('#history-maps h3').length") == 50
+    assert browser.axe(driver) == []
+
+
 def test_names_of_rows_stay_while_a_table_is_scrolled(driver, tmp_path):
     words = ("--matrix", ROOT / "fixtures/matrix/matrix.toml", "--rules", ROOT / "fixtures/matrix/rules.toml")
     run("check", *words, "--html", tmp_path / "page.html", cwd=ROOT / "fixtures/matrix")

@@ -2,7 +2,7 @@
 // Verdicts and bases come from the data. Here bytes are only put on lines: (base + offset) / line size.
 (() => {
 const SVG = "http://www.w3.org/2000/svg";
-const PAGE = 100, FOLD = 3, MOST_ROWS = 200, MOST_DEEP = 12;
+const PAGE = 100, FOLD = 3, MOST_ROWS = 200, MOST_DEEP = 12, MOST_OPEN = 8;
 const LEFT = 84, WIDTH = 896, LEAST_BYTE = 7, MOST_WIDTH = 3584, MOST_FIELDS = 2000, LANE = 15, ROW = 26, LETTER = 6.7;
 const PAPER = 680; // pixels between the margins of A4 and of Letter
 
@@ -45,11 +45,11 @@ function growing(list, more, make) {
   return (chosen) => { items = chosen; shown = 0; list.replaceChildren(); grow(); };
 }
 
-function lazy(summary, make) {
-  const details = el("details", {}, el("summary", {}, ...summary));
-  details.addEventListener("toggle", () => {
-    if (details.open && details.children.length === 1) details.append(fill(el("div", { class: "body" }), {}, make()));
-  });
+function lazy(summary, make, isOpen = false) {
+  const details = el("details", { open: isOpen }, el("summary", {}, ...summary));
+  const build = () => { if (details.open && details.children.length === 1) details.append(fill(el("div", { class: "body" }), {}, make())); };
+  details.addEventListener("toggle", build);
+  build();
   return details;
 }
 
@@ -100,7 +100,7 @@ function shortened(path, starts, width) {
 }
 
 const inside = (path, outer) => path === outer || path.startsWith(`${outer}.`) || path.startsWith(`${outer}[`);
-const bar = (look, x, y, width) => svg("path", { class: "bar", d: `M${x} ${y}h${width}`, stroke: look[0], "stroke-dasharray": look[1] || null });
+const bar = (look, x, y, width, isThin = false) => svg("path", { class: isThin ? "bar thin" : "bar", d: `M${x} ${y}h${width}`, stroke: look[0], "stroke-dasharray": look[1] || null });
 
 // ---- tables with a column for each build: on paper, the columns that do not fit follow in further tables
 
@@ -168,7 +168,7 @@ function verdictText(judged, base, total) {
   return ["fails", `fails here${pairs.length ? `: ${pairs.slice(0, 6).join("; ")}${pairs.length > 6 ? ` and ${pairs.length - 6} more` : ""}` : ""}`];
 }
 
-// Maps with the same `peers` move together; `moved` has the paths of fields that changed.
+// Maps with the same `peers` move together, also those that are drawn later; `moved` has the paths of fields that changed.
 function structMap(data, struct, judged, moved = null, peers = []) {
   const number = ++maps;
   if (struct.randomised?.chances) return heatMap(struct);
@@ -177,8 +177,8 @@ function structMap(data, struct, judged, moved = null, peers = []) {
   const bases = [...new Set(own.length ? own : struct.bases)].sort((a, b) => a - b);
   const total = Math.max(struct.line_size, ...judged.map((each) => each.finding.placements.line_size ?? 0));
   const places = Math.max(struct.places, ...judged.map((each) => each.finding.placements.total));
-  const failing = bases.findIndex((base) => judged.some((each) => failsAt(each, base, total)));
-  const slider = el("input", { type: "range", id: `base-${number}`, min: 0, max: bases.length - 1, step: 1, value: Math.max(failing, 0) });
+  const failing = bases.findIndex((base) => judged.some((each) => failsAt(each, base, total))), common = bases.indexOf(peers.base);
+  const slider = el("input", { type: "range", id: `base-${number}`, min: 0, max: bases.length - 1, step: 1, value: Math.max(common < 0 ? failing : common, 0) });
   const output = el("output", { for: `base-${number}` });
   const colours = el("select", { id: `colours-${number}` }, moved ? el("option", { value: "change" }, "change") : null, el("option", { value: "access" }, "declared access"), judged.length ? el("option", { value: "rule" }, "rule") : null);
   const verdicts = el("ul", { class: "verdicts", "aria-label": "Verdicts at this place" });
@@ -209,7 +209,7 @@ function structMap(data, struct, judged, moved = null, peers = []) {
     const at = bases.indexOf(base);
     if (at >= 0 && at !== Number(slider.value)) { slider.value = at; update(); }
   });
-  slider.addEventListener("input", () => { update(); for (const peer of peers) peer(bases[slider.value]); });
+  slider.addEventListener("input", () => { update(); peers.base = bases[slider.value]; for (const peer of peers) peer(peers.base); });
   colours.addEventListener("input", update);
   slider.disabled = bases.length < 2;
   update();
@@ -291,8 +291,9 @@ function drawPiece(data, struct, judged, byRule, moved, piece, unit, y, tall, ha
   const group = svg("g", {}, svg("title", {}, [`${path}: ${flag ? `${offset} and beyond` : start % 8 || stop % 8 ? `bits ${start}..${stop - 1}` : `${offset}..${offset + size - 1}`}`, type, ...uses].join("; ")), svg("rect", { ...box, class: moved?.has(path) ? "field moved" : "field" }));
   if (!moved) for (const [at, [colour, dashes, contended]] of looksOf(data, struct, judged, byRule, path).entries()) {
     if (!at) group.append(svg("rect", { ...box, class: "tint", fill: colour }));
-    group.append(bar([colour, dashes], x, top + height - 2.5 - at * 4, width));
-    if (contended) group.append(bar([colour, dashes], x, top + 2.5, width));
+    const isThin = height < ROW, edge = isThin ? 1.5 : 2.5;
+    group.append(bar([colour, dashes], x, top + height - edge - at * edge * 1.6, width, isThin));
+    if (contended) group.append(bar([colour, dashes], x, top + edge, width, isThin));
   }
   const label = shortened(path, piece.starts, width);
   if (label) group.append(svg("text", { x: x + 3, y: top + height / 2 + (height < ROW ? 2 : 4) }, label));
@@ -463,7 +464,7 @@ function historyTable(caption, builds, rows) {
   const head = builds.map((build) => el("th", { scope: "col", class: "number", title: build.path }, build.label));
   const cell = (text, at, cells) => el("td", { class: ["number", text.split(" ")[0]].join(" ") }, at && text !== cells[at - 1] ? el("strong", {}, text) : text);
   const row = ([, name, cells]) => el("tr", {}, el("th", { scope: "row" }, coded(name)), cells.map(cell));
-  return el("table", { "data-names": 1 }, el("caption", {}, caption), el("thead", {}, el("tr", {}, el("td"), head)), el("tbody", {}, rows.slice(0, MOST_FIELDS).map(row)));
+  return el("table", { "data-names": 1 }, el("caption", {}, el("span", {}, caption)), el("thead", {}, el("tr", {}, el("td"), head)), el("tbody", {}, rows.slice(0, MOST_FIELDS).map(row)));
 }
 
 function stepItem(step) {
@@ -477,10 +478,11 @@ function showHistory(data) {
   $("history-table").append(historyTable("Sizes in bytes, rules, and offsets of fields that moved; bold where a value differs from the build before", builds, rows.filter(([kind]) => kind !== "still")));
   if (still.length) $("history-still").append(lazy([`${count(still.length, "field")} did not move`], () => [el("div", { class: "wide", role: "region", tabindex: 0, "aria-label": "Fields that did not move" }, historyTable("Offsets of fields that did not move", builds, still))]));
   $("history-steps").append(...(steps.length ? steps.map(stepItem) : [el("p", {}, "Fewer than two builds have a known layout.")]), ...listOf("Not known", unknown));
-  $("history-maps").append(...builds.map((build) => {
+  $("history-maps").append(...builds.map((build, at) => {
     const about = [build.path, build.version === "-" ? "" : build.version, build.target].filter(Boolean).join(" · ");
-    const drawn = build.struct === null ? el("p", {}, build.reason) : structMap(data, data.structs[build.struct], data.judged.filter((each) => each.struct === build.struct), changed, peers);
-    return el("div", {}, el("h3", {}, build.label), el("p", { class: "dim" }, about), drawn);
+    const drawn = () => [build.struct === null ? el("p", {}, build.reason) : structMap(data, data.structs[build.struct], data.judged.filter((each) => each.struct === build.struct), changed, peers)];
+    const isEnd = at === 0 || at === builds.length - 1;
+    return el("li", {}, lazy([el("h3", {}, build.label), el("span", { class: "place" }, about)], drawn, builds.length <= MOST_OPEN || isEnd));
   }));
 }
 
@@ -495,7 +497,7 @@ function showBuilds(data) {
     const { violating, total } = own.placements;
     return el("td", { class: own.outcome }, own.outcome === "at-risk" && total ? `at-risk, ${violating} of ${total}` : own.outcome);
   }));
-  const table = (caption, some) => el("table", { "data-names": 2 }, el("caption", {}, caption), el("thead", {}, head.cloneNode(true)), el("tbody", {}, some.slice(0, 5000).map(row)));
+  const table = (caption, some) => el("table", { "data-names": 2 }, el("caption", {}, el("span", {}, caption)), el("thead", {}, head.cloneNode(true)), el("tbody", {}, some.slice(0, 5000).map(row)));
   const [found, kept] = [data.judged.slice(0, data.reported), data.judged.slice(data.reported)];
   if (found.length) $("build-table").append(table("Outcomes by build, with the placements that fail", found));
   if (kept.length) $("build-table").append(lazy([`${count(kept.length, "rule")} kept in all builds`], () => [table("Kept rules", kept)]));
