@@ -233,7 +233,8 @@ def _judge(
         _refuse_guesses(packs)
     if scope.uses and not any(pack.guesses for pack in packs):
         raise click.UsageError("--uses ranks guesses; add `--pack generic`")
-    kernel_packs = () if own.no_packs else rule_file.kernel_packs_beside(packs)
+    are_files = change is None and not builds
+    kernel_packs = () if own.no_packs else _kernel_packs(packs, inputs if are_files else ())
     packs, kernel_packs = apply_overrides(packs, kernel_packs)
     options = _options(arguments, policy, scope)
     options = replace(options, read=replace(options.read, copy=copy, executor=scope.executor))
@@ -252,6 +253,18 @@ def _judge(
 
         report = matrix.check(builds, packs, kernel_packs, options)
     return Judged(report, options, inputs, packs, kernel_packs, names_others=names_others)
+
+
+def _kernel_packs(packs: tuple[Pack, ...], inputs: tuple[str, ...]) -> tuple[Pack, ...]:
+    """Return the packs for kernels; none if no input is one and their names are free: parsing takes longer
+    than a small header.
+    """
+    from layoutlint.intent.toml import rule_file
+    from layoutlint.readers import dispatch
+
+    if inputs and not any(map(dispatch.may_be_kernel, inputs)) and not rule_file.uses_shipped_names(packs):
+        return ()
+    return rule_file.kernel_packs_beside(packs)
 
 
 def _options(arguments: Arguments, policy: Policy | None, scope: Scope) -> Options:

@@ -56,6 +56,20 @@ def sniff(path: str) -> str:
     return reader_of(path, head)
 
 
+def may_be_kernel(path: str) -> bool:
+    """Return whether an input may be a kernel: all but C files and compilation databases outside of kernel
+    trees.
+    """
+    if not path.endswith((".c", ".h", ".json")) or not files.is_file(path):
+        return True
+    from layoutlint.readers.clang.kernel import tree
+
+    try:
+        return sniff(path) != "clang" or tree.enclosing_tree(path) is not None
+    except ReadError:
+        return True
+
+
 def reader_of(path: str, head: bytes) -> str:
     """Return the reader for content that starts like this; raises ReadError if no reader supports it."""
     if not head:

@@ -65,6 +65,7 @@ TABLE = [
     (("check", "LINKED", *ONE_FILE), (*BTF, *CHECK, *formats_but("text"), *RELOCATED, "elftools", "pathlib")),
     (("check", "BTF", *RULES), (*ELF, *CHECK, *formats_but("text"))),
     (("check", "docs/example/ring.h", *RULES), (*ELF, *BTF, *NEVER[:3], FORMATS["json"], FORMATS["sarif"])),
+    (("check", "docs/example/ring.h", "--rules", "docs/example"), kinds_but("separate", "together")),
     (("show", "ELF", "ring"), (*BTF, *SHOW_TEXT, "elftools")),
     (("show", "LINKED", "ring"), (*BTF, *SHOW_TEXT, *RELOCATED, "elftools")),
     (("show", "LINKED", "ring", "--format", "json"), tuple(name for name in (*BTF, *SHOW, *RELOCATED, f"{FORMATS['show']}.c") if name != "json")),

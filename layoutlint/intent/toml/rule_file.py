@@ -117,14 +117,26 @@ def parse_all(texts: Iterable[tuple[str, str]]) -> tuple[Pack, ...]:
 @accesses.remember(1, is_lasting=True)
 def shipped_packs() -> tuple[Pack, ...]:
     """Return the packs that come with layoutlint, sorted by path."""
+    parts = [_part(text, f"{_SHIPPED}{name}", shipped=True) for name, text in _shipped_texts()]
+    return _packs(parts)
+
+
+def uses_shipped_names(packs: Iterable[Pack]) -> bool:
+    """Return whether packs may name a shipped rule or pack, from the texts: parsing all takes longer than a
+    small header.
+    """
+    names = {f'"{name}"' for pack in packs for name in (pack.name, *(rule.id for rule in pack.rules))}
+    overridden = any(pack.overrides for pack in packs)
+    return overridden or any(name in text for _, text in _shipped_texts() for name in names)
+
+
+def _shipped_texts() -> Iterator[tuple[str, str]]:
+    """Yield the shipped rule files, sorted: their paths below the folder, and their texts."""
     top = _shipped_folder()
     paths = (os.path.join(folder, name) for folder, _, names in files.walk(top) for name in names)
-    parts = []
     for path in sorted(file for file in paths if file.endswith(".toml") and not file.endswith(CASES)):
         name = os.path.relpath(path, top).replace(os.sep, "/")
-        text = files.read_all(path, _MOST_BYTES).decode()
-        parts.append(_part(text, f"{_SHIPPED}{name}", shipped=True))
-    return _packs(parts)
+        yield name, files.read_all(path, _MOST_BYTES).decode()
 
 
 def _shipped_folder() -> str:

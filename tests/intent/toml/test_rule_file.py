@@ -471,6 +471,18 @@ def test_packs_that_are_used_together_give_an_id_once():
     assert caught.value.messages == ("2.toml:2: `id` `r` is already used by the rule at 1.toml:1",)
 
 
+def test_whether_a_pack_uses_a_shipped_name_is_known_without_parsing_the_shipped_packs():
+    names = [name for pack in rule_file.shipped_packs() for name in (pack.name, *(rule.id for rule in pack.rules))]
+    free = rule_file.parse(RULE, "mine.toml")
+    assert not rule_file.uses_shipped_names([free])
+    for name in names:
+        text = f'[pack]\nname = "{name}"\n{RULE}' if "/" in name else RULE.replace('id = "r"', f'id = "{name}"')
+        assert name in text
+        assert rule_file.uses_shipped_names([free, rule_file.parse(text, "mine.toml")]), name
+    override = '[override."x"]\nenabled = false\nwhy = "measured"\n'
+    assert rule_file.uses_shipped_names([rule_file.parse(override + RULE, "mine.toml")])
+
+
 def test_the_shipped_packs_load_and_are_called_as_their_files():
     packs = rule_file.shipped_packs()
     assert {"kernel/locking", "kernel/tp-futex"} <= {pack.name for pack in packs}
