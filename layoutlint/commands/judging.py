@@ -220,7 +220,6 @@ def _judge(
 ) -> Judged:
     """Judge inputs, or what a change can affect of them. Raises UsageError and ReadError."""
     from layoutlint.intent.overrides import apply_overrides
-    from layoutlint.intent.toml import rule_file
     from layoutlint.lint import run
     from layoutlint.model.record import replace
 

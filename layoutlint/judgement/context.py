@@ -57,6 +57,9 @@ class NoFieldOfType(NoDeclaredAccess, NotApplicable):
 Companions = Callable[[Struct, str, str], bool]
 """Returns whether all code that changes one of two fields of a struct changes the other as well."""
 
+AreDecided = Callable[["Context"], Callable[[Place, Place], bool]]
+"""Returns for a struct whether a rule that is no guess keeps two of its fields apart or together."""
+
 SELECTOR = "@"
 """Prefix of an access that selects every field declared so: `@hot-read`, `@hot-*`."""
 
@@ -76,6 +79,8 @@ class Context(Record, frozen=True):
     """Whether the rule is about every struct that matches a pattern, including structs inside this one."""
     companions: Companions | None = None
     """What the sources show on fields that are changed together; None without sources."""
+    decided: AreDecided | None = None
+    """What other rules decide about pairs of fields; None if they decide nothing."""
 
     @property
     def allocation_request(self) -> AllocationRequest:
@@ -226,6 +231,13 @@ class Context(Record, frozen=True):
             for a, b in pairs
             if a in named or b in named or not self._is_in_inner_struct(a.path.split("."), b.path.split("."))
         ]
+
+    def filter_undecided_pairs(self, pairs: list[tuple[Place, Place]]) -> list[tuple[Place, Place]]:
+        """Return the pairs that no other rule keeps apart or together: a guess gives way to it."""
+        if self.decided is None or not pairs:
+            return pairs
+        are_decided = self.decided(self)
+        return [(a, b) for a, b in pairs if not are_decided(a, b)]
 
     def filter_independent_pairs(self, pairs: list[tuple[Place, Place]]) -> list[tuple[Place, Place]]:
         """Return the pairs that can share a line, without fields that code changes only together."""

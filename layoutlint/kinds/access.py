@@ -121,6 +121,7 @@ class AccessApart(Record, frozen=True):
         ]
         if self.independent:
             pairs = context.filter_independent_pairs(pairs)
+        pairs = context.filter_undecided_pairs(pairs)
 
         def say(place: Place) -> str:
             words = ", ".join(

@@ -6,7 +6,7 @@ from functools import cached_property
 
 from layoutlint.geometry.placement import LINUX_ATTRIBUTE
 from layoutlint.judgement.condition import When, exclusion_reason
-from layoutlint.judgement.context import Companions
+from layoutlint.judgement.context import AreDecided, Companions
 from layoutlint.judgement.lookup import Structs
 from layoutlint.judgement.rule import Pack, Rule
 from layoutlint.lint.embedding import Surroundings
@@ -49,6 +49,13 @@ class JudgedInput(Record, frozen=True, dict=True):
         from layoutlint.lint import companions  # few runs guess
 
         return companions.companions(self.reading, sources)
+
+    def decided(self) -> AreDecided | None:
+        """Return what the rules of packs that guess nothing decide about pairs of fields."""
+        from layoutlint.lint import decided_pairs  # few runs guess
+
+        rules = (rule for pack in self.packs if not pack.guesses for rule in pack.rules)
+        return decided_pairs.decided_pairs(rule for rule in rules if not self.exclusion(rule.when))
 
     @cached_property
     def _attributes(self) -> list[str]:

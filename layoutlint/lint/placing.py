@@ -11,7 +11,7 @@ from layoutlint.geometry.containers import Container
 from layoutlint.geometry.field_types import Finder
 from layoutlint.geometry.layout import Alignment, Layout
 from layoutlint.geometry.placement import LINUX_ATTRIBUTE, Placements
-from layoutlint.judgement.context import CannotTell, Companions, Context
+from layoutlint.judgement.context import AreDecided, CannotTell, Companions, Context
 from layoutlint.judgement.rule import Pack, Rule
 from layoutlint.lint.embedding import Surroundings
 from layoutlint.model.reading import Reading, Version
@@ -48,6 +48,8 @@ class RulePlacements(Record, frozen=True):
     """What aligns a declaration to a line in the source."""
     companions: Companions | None = None
     """What the sources show on fields that are changed together."""
+    decided: AreDecided | None = None
+    """What other rules decide about pairs of fields."""
     _embedded_cases: dict[bool, StructTable[tuple[Case, ...]]] = field(
         default_factory=lambda: {False: StructTable(), True: StructTable()}
     )
@@ -61,7 +63,14 @@ class RulePlacements(Record, frozen=True):
         """Return the placements with aligned pairs of lines instead of lines."""
         line_size = placement.pair_size(self.line_size, target)
         return RulePlacements(
-            self.pack, self.surroundings, line_size, self.min_align, True, self.attribute, self.companions
+            self.pack,
+            self.surroundings,
+            line_size,
+            self.min_align,
+            True,
+            self.attribute,
+            self.companions,
+            self.decided,
         )
 
     def cases(self, layout: Layout, is_settled: bool = False) -> tuple[Case, ...]:
@@ -102,6 +111,7 @@ class RulePlacements(Record, frozen=True):
             self._finder,
             is_one_of_many,
             self.companions,
+            self.decided,
         )
 
     def structs_with_accesses(
@@ -208,6 +218,8 @@ class PlacementTable(Record, frozen=True):
     """What aligns a declaration to a line in its source."""
     companions: Companions | None = None
     """What its sources show on fields that are changed together."""
+    decided: AreDecided | None = None
+    """What other packs decide about pairs of fields."""
     _by_version: dict[tuple[Version | None, bool], RulePlacements] = field(default_factory=dict)
 
     def select(self, rule: Rule) -> RulePlacements:
@@ -226,6 +238,7 @@ class PlacementTable(Record, frozen=True):
                 self.min_align,
                 attribute=self.attribute,
                 companions=self.companions,
+                decided=self.decided,
             )
             in_lines = not rule.line_pairs
             self._by_version[key] = placements if in_lines else placements.widen_to_pairs(self.reading.target)

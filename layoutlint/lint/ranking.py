@@ -14,6 +14,7 @@ from layoutlint.judgement.finding import Finding, Rank, Report
 from layoutlint.judgement.messages import finding_message
 from layoutlint.judgement.rule import VARIABLES, Pack, Rule, StructIntent
 from layoutlint.judgement.verdict import Outcome, Verdict
+from layoutlint.kinds.stride import Stride
 from layoutlint.model.ctype import CType
 from layoutlint.model.reading import Reading
 from layoutlint.model.record import replace
@@ -44,7 +45,9 @@ def rank(report: Report, packs: Iterable[Pack], most: int, uses: GuessUses | Non
     pack_of = {rule: pack for pack in packs if pack.guesses for rule in pack.rules}
     padded = _structs_padded_elsewhere(report.readings)
     findings = [f for f in (*report.findings, *report.kept_findings) if not _elements(f) & padded]
-    guesses = [finding for finding in findings if finding.rule in pack_of and finding.suppressed is None]
+    decided = {subject for f in findings if f.rule not in pack_of for subject in _subjects(f)}
+    guesses = [f for f in findings if f.rule in pack_of and f.suppressed is None]
+    guesses = [f for f in guesses if not (own := _subjects(f)) or not own <= decided]
     notes = [finding for finding in guesses if finding.verdict.outcome in _FAILING]
     holders = _holders(report.readings) if notes else {}
     kernels = {reading.path for reading in report.readings if reading.is_kernel}
@@ -134,6 +137,22 @@ def _element_count(finding: Finding) -> int | None:
         return 0 if finding.rule.struct == VARIABLES else None  # an allocated array
     dims = finding.verdict.evidence[0].field.dims
     return prod(length or 0 for length in dims) if dims else None
+
+
+def _subjects(finding: Finding) -> set[tuple[str, ...]]:
+    """Return each array or field that a rule judges by itself: what a rule decides about one needs no guess.
+
+    Pairs of fields are not among them: a note can have pairs of which a rule decides some.
+    """
+    struct, kind = finding.struct, finding.rule.kind
+    if struct is None or (kind.traits.line_pairs and not kind.traits.judges_arrays):
+        return set()
+    evidence = finding.verdict.evidence
+    if finding.rule.struct == VARIABLES and evidence:
+        return {(kind.name, VARIABLES, place.path) for place in evidence}
+    is_about_objects = isinstance(kind, Stride) and kind.array is None and not kind.arrays
+    paths = ("",) if is_about_objects else tuple(place.path for place in evidence)
+    return {(kind.name, struct.name, path) for path in paths}
 
 
 def _elements(finding: Finding) -> set[str]:

@@ -305,3 +305,58 @@ def test_transparent_unions_are_no_structs_that_could_not_be_judged(tmp_path, re
     coverage = json.loads(ended.stdout)["coverage"]
     assert coverage["guessed"] == ["generic: 0 notes on 0 structs with fields that it judges"]
     assert (ended.returncode, coverage["not_covered"]) == (0, [])
+
+
+RING = """struct ring { _Atomic int head, tail; _Atomic int stopped; };
+struct pair { _Atomic int one, two; };
+"""
+DECIDED = [
+    ("separate", 'struct = "ring"\nkind = "separate"\nfields = [["head"], ["tail"]]', ["ring: head, stopped, tail", "pair: one, two"]),
+    ("all", 'struct = "ring"\nkind = "separate"\nfields = [["head"], ["tail"], ["stopped"]]', ["pair: one, two"]),
+    ("together", 'struct = "pair"\nkind = "together"\nfields = ["one", "two"]', ["ring: head, stopped, tail"]),
+    ("pattern", 'struct = "p*"\nkind = "separate"\nfields = [["one"], ["two"]]', ["ring: head, stopped, tail"]),
+    ("isolated", 'struct = "pair"\nkind = "isolated"\nfields = ["one"]', ["ring: head, stopped, tail"]),
+    ("other kind", 'struct = "pair"\nkind = "size"\nexact = 8', ["pair: one, two", "ring: head, stopped, tail"]),
+    ("other struct", 'struct = "pairs"\nkind = "together"\nfields = ["one", "two"]', ["pair: one, two", "ring: head, stopped, tail"]),
+    ("other fields", 'struct = "pair"\nkind = "together"\nfields = ["one", "thre*"]', ["pair: one, two", "ring: head, stopped, tail"]),
+    ("for another target", 'struct = "pair"\nkind = "together"\nfields = ["one", "two"]\nwhen = { arch = ["aarch64"] }', ["pair: one, two", "ring: head, stopped, tail"]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("rule", "noted"), [row[1:] for row in DECIDED], ids=[row[0] for row in DECIDED])
+def test_a_note_gives_way_to_a_rule_on_the_same_fields(tmp_path, rule, noted):
+    (tmp_path / "a.c").write_text(RING)
+    (tmp_path / "r.toml").write_text(f'[[rule]]\nid = "mine"\n{rule}\nwhy = "so"\n')
+    done = run("check", "--format", "json", tmp_path / "a.c", "--pack", "generic", "--rules", tmp_path / "r.toml", "--ignore-missing")
+    findings = json.loads(done.stdout)["findings"]
+    found = {f"{f['struct']}: {', '.join(sorted(field['path'] for field in f['fields']))}" for f in findings if f["rule"] != "mine"}
+    assert found == set(noted)
+
+
+ARRAYS = """#include <stdlib.h>
+struct slot { _Atomic int used; long rest[8]; };
+struct table { _Atomic int locks[8]; char far[64]; _Atomic int counts[8]; };
+_Atomic int global[4], other[4];
+struct slot *more(int n) { return calloc(n, sizeof(struct slot)); }
+struct table table;
+struct cut { char kind; _Atomic long count; } __attribute__((packed)) cut;
+"""
+NOTED = {"global", "locks", "counts", "other", "slot", "cut"}
+DECIDED_ARRAYS = [
+    ("nothing", 'struct = "table"\nkind = "size"\nexact = 128', set()),
+    ("one array", 'struct = "table"\nkind = "stride"\narray = "locks"', set()),
+    ("both arrays", 'struct = "table"\nkind = "stride"\narrays = ["locks", "counts"]', {"locks", "counts"}),
+    ("a variable", 'kind = "stride"\nvariables = ["global"]', {"global"}),
+    ("objects in a row", 'struct = "slot"\nkind = "stride"', {"slot"}),
+    ("an atomic", 'struct = "cut"\nkind = "no-straddle"\nfields = ["count"]', {"cut"}),
+]
+
+
+@pytest.mark.parametrize(("rule", "gone"), [row[1:] for row in DECIDED_ARRAYS], ids=[row[0] for row in DECIDED_ARRAYS])
+def test_a_note_on_an_array_or_atomic_gives_way_to_a_rule_on_it(tmp_path, rule, gone):
+    (tmp_path / "a.c").write_text(ARRAYS)
+    (tmp_path / "r.toml").write_text(f'[[rule]]\nid = "mine"\n{rule}\nwhy = "so"\n[struct.slot]\nplacement = "malloc"\narray = true\n')
+    done = run("check", "--format", "json", tmp_path / "a.c", "--pack", "generic", "--rules", tmp_path / "r.toml")
+    findings = [f for f in json.loads(done.stdout)["findings"] if f["rule"] != "mine"]
+    words = " ".join(f"{f['struct']} {' '.join(field['path'] for field in f['fields'])}" for f in findings)
+    assert {name for name in NOTED if name not in words.split()} == gone
