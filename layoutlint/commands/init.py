@@ -9,6 +9,7 @@ import click
 
 if TYPE_CHECKING:
     from layoutlint.commands.init_files import NewFile
+    from layoutlint.judgement.rule import Pack
     from layoutlint.lint.first_rules import FirstRules
     from layoutlint.readers.clang.build_system import BuildSystem
 
@@ -78,9 +79,12 @@ def _write_project(folder: str, dry_run: bool) -> None:
     knows_flags = system.name == "Linux tree" or (system.is_ready and system.input != ".")
     flags = () if knows_flags else tuple(f"-I{name}" for name in build_system.include_folders("."))
     progress = ReadOptions(progress=terminal.progress_on_stderr(None))
-    first = first_rules.find(system, flags, _MOST_RULES, progress)
-    terminal.say(f"{system.name}; read {first.read}; {quantity(len(first.rules), 'guessed rule')}")
-    new_files = [init_files.rule_file(system, first)]
+    existing = _content(init_files.RULES)
+    request = first_rules.Request(flags, _MOST_RULES, progress, existing or "", _packs(existing))
+    first = first_rules.find(system, request)
+    lacks = f" that {init_files.RULES} lacks" if existing else ""
+    terminal.say(f"{system.name}; read {first.read}; {quantity(len(first.rules), 'guessed rule')}{lacks}")
+    new_files = [init_files.rule_file(system, first, has_rules=bool(existing))]
     if os.path.lexists(".git"):
         new_files += [init_files.hook(".", flags), *init_files.ci_jobs(".", system)]
     else:
@@ -88,6 +92,18 @@ def _write_project(folder: str, dry_run: bool) -> None:
     for file in new_files:
         _write(file, dry_run)
     terminal.say(*_next_steps(system, first, flags))
+
+
+def _packs(text: str | None) -> tuple[Pack, ...]:
+    """Return the rules of the rule file of a project; none of a file with mistakes, which is not changed."""
+    from layoutlint.commands import init_files
+    from layoutlint.errors import RuleFileError
+    from layoutlint.intent.toml import rule_file
+
+    try:
+        return (rule_file.parse(text, init_files.RULES),) if text else ()
+    except RuleFileError:
+        return ()
 
 
 def _write(file: NewFile, dry_run: bool) -> None:

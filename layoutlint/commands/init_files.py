@@ -55,8 +55,10 @@ class NewFile(Record, frozen=True):
     """Whether the text is printed, and never written."""
 
 
-def rule_file(system: BuildSystem, first: FirstRules) -> NewFile:
-    """Return the rule file, in which all rules are comments."""
+def rule_file(system: BuildSystem, first: FirstRules, has_rules: bool) -> NewFile:
+    """Return the rule file, in which all rules are comments; beside an existing one what could be added."""
+    if has_rules:
+        return NewFile(RULES, "\n".join(_guesses(first)), has_it=not first.rules)
     return NewFile(RULES, _HEAD.format(input=system.input) + "\n".join(_guesses(first)))
 
 

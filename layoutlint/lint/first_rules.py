@@ -9,7 +9,7 @@ from layoutlint import files
 from layoutlint.errors import ReadError
 from layoutlint.intent.toml import rule_file
 from layoutlint.judgement.finding import Finding, Report
-from layoutlint.judgement.rule import VARIABLES
+from layoutlint.judgement.rule import VARIABLES, Pack
 from layoutlint.lint import ranking, run
 from layoutlint.lint.options import Options
 from layoutlint.model.reading import ReadOptions
@@ -54,47 +54,67 @@ class FirstRules(Record, frozen=True):
     """A sentence on what was read."""
 
 
-def find(system: BuildSystem, flags: tuple[str, ...], most: int, progress: ReadOptions) -> FirstRules:
-    """Return the highest guesses for the project in the working folder, from a bounded part of it.
+class Request(Record, frozen=True):
+    """Which guesses to find."""
 
-    `flags` are for files that no compilation database knows.
-    """
+    flags: tuple[str, ...]
+    """For files that no compilation database knows."""
+    most: int
+    progress: ReadOptions
+    existing: str = ""
+    """The text of the rule file that the project has: its rules, and those in comments, are left out."""
+    packs: tuple[Pack, ...] = ()
+    """The rules in it."""
+
+
+def find(system: BuildSystem, request: Request) -> FirstRules:
+    """Return the highest guesses for the project in the working folder, from a bounded part of it."""
     if system.problem:
         return FirstRules((), f"nothing: {system.problem}")
     try:
         if system.name == "Linux tree":
             headers = build_system.kernel_headers(".")
-            return _guesses(headers, (), most, progress, quantity(len(headers), "header"))
+            return _guesses(headers, (), request, quantity(len(headers), "header"))
         if system.is_ready and system.input.endswith(compdb.NAME):
-            return _database_rules(system.input, most, progress)
+            return _database_rules(system.input, request)
     except ReadError as error:
         return FirstRules((), f"nothing: {error}")
     chosen, count = build_system.files_with_shared_structs(".")
     paths = [os.path.normpath(file) for file in chosen]
     sentence = f"{len(paths)} of {quantity(count, 'C file')}, those with most locks and atomics"
-    return _guesses(paths, flags, most, progress, sentence)
+    return _guesses(paths, request.flags, request, sentence)
 
 
-def _database_rules(path: str, most: int, progress: ReadOptions) -> FirstRules:
+def _database_rules(path: str, request: Request) -> FirstRules:
     text, number, count = build_system.part_of_database(path)
     with temporary_folder() as folder:
         part = os.path.join(folder, compdb.NAME)
         with open(part, "w", encoding="utf-8") as file:
             file.write(text)
-        return _guesses([part], (), most, progress, f"{number} of {quantity(count, 'C file')} of {path}")
+        return _guesses([part], (), request, f"{number} of {quantity(count, 'C file')} of {path}")
 
 
-def _guesses(
-    paths: list[str], flags: tuple[str, ...], most: int, progress: ReadOptions, sentence: str
-) -> FirstRules:
+def _guesses(paths: list[str], flags: tuple[str, ...], request: Request, sentence: str) -> FirstRules:
     if not paths:
         return FirstRules((), sentence)
-    packs = (rule_file.shipped_pack(_PACK),)
-    options = Options(guesses=_MOST_NOTES, read=ReadOptions(flags=flags, progress=progress.progress))
+    packs = (rule_file.shipped_pack(_PACK), *request.packs)
+    options = Options(
+        guesses=_MOST_NOTES,
+        ignore_missing=True,
+        read=ReadOptions(flags=flags, progress=request.progress.progress),
+    )
     report = run.check(paths, packs, rule_file.kernel_packs_beside(packs), options)
-    rules = tuple(_without_repetitions(_rules(report, packs[0].name)))
+    rules = _without_repetitions(_rules(report, packs[0].name))
+    new = tuple(rule for rule in rules if not _is_in(rule, request.existing))
     structs = sum(len(reading.structs) for reading in report.readings)
-    return FirstRules(rules[:most], f"{sentence}, with {quantity(structs, 'struct')}")
+    return FirstRules(new[: request.most], f"{sentence}, with {quantity(structs, 'struct')}")
+
+
+def _is_in(rule: FirstRule, text: str) -> bool:
+    """Return whether a rule file has a guess, as a rule or in comments, whatever its id and reason."""
+    lines = "\n".join(line.lstrip("# ") for line in text.splitlines())
+    wanted = "\n".join(_key_lines(rule))
+    return f"\n{wanted}\n" in f"\n{lines}\n"
 
 
 def _rules(report: Report, pack_name: str) -> Iterator[FirstRule]:
@@ -173,20 +193,25 @@ def table(rules: Iterable[FirstRule]) -> Iterator[tuple[FirstRule, tuple[str, ..
         name = f"{rule.struct}-{rule.kind}"
         numbers[name] = numbers.get(name, 0) + 1
         suffix = f"-{numbers[name]}" if numbers[name] > 1 else ""
-        struct = () if rule.parameter == _VARIABLES else (f"struct = {toml_string(rule.struct)}",)
-        fields = (f"{rule.parameter} = {_toml(rule.value)}",) if rule.parameter else ()
         yield (
             rule,
             (
                 "[[rule]]",
                 f"id = {toml_string(name + suffix)}",
-                *struct,
-                f"kind = {toml_string(rule.kind)}",
-                *fields,
+                *_key_lines(rule),
                 f"why = {toml_string(rule.why)}",
                 *((f"[struct.{rule.struct}]", *rule.placement) if rule.placement else ()),
             ),
         )
+
+
+def _key_lines(rule: FirstRule) -> tuple[str, ...]:
+    """Return the lines that say what a rule is about."""
+    from layoutlint.escapes import toml_string
+
+    struct = () if rule.parameter == _VARIABLES else (f"struct = {toml_string(rule.struct)}",)
+    fields = (f"{rule.parameter} = {_toml(rule.value)}",) if rule.parameter else ()
+    return *struct, f"kind = {toml_string(rule.kind)}", *fields
 
 
 def _toml(value: tuple[tuple[str, ...], ...] | tuple[str, ...] | str) -> str:

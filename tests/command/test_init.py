@@ -164,6 +164,35 @@ def test_nothing_that_exists_is_changed(project):
     assert "    - id: layoutlint" in said
 
 
+def test_guesses_that_the_rule_file_has_are_not_repeated(project):
+    write(project, CODE)
+    init(project)
+    assert "; 0 guessed rules that layoutlint.toml lacks\n" in (again := init(project))
+    assert "layoutlint.toml: has layoutlint already\n" in again
+    text = (project / "layoutlint.toml").read_text()
+    commented = blocks(text)
+    (project / "layoutlint.toml").write_text("# no rules yet\n")
+    assert "; 5 guessed rules that layoutlint.toml lacks\n" in init(project)
+    for block in commented:  # as a rule, in words of its own
+        name = re.search(r'^(?:struct|variables) = .*', block, re.M)[0]
+        own = re.sub(r'^why = .*', 'why = "measured"', re.sub(r'^id = .*', 'id = "mine"', block, flags=re.M), flags=re.M)
+        (project / "layoutlint.toml").write_text(own)
+        said = init(project)
+        assert "; 4 guessed rules that layoutlint.toml lacks\n" in said, name
+        assert "# Rules of layoutlint" not in said
+        kept = [block for block in commented if own.split("\n")[2:5] != block.split("\n")[2:5]]
+        assert [b.split("\n")[2:5] for b in blocks(re.sub(r"^    ", "", said, flags=re.M))] == [b.split("\n")[2:5] for b in kept]
+
+
+def test_rules_that_keep_guessed_fields_apart_count_as_well_and_broken_files_do_not(project):
+    write(project, CODE)
+    rule = '[[rule]]\nid = "mine"\nstruct = "pair"\nkind = "separate"\nwhy = "so"\nfields = [["other"], ["one"]]\n'
+    (project / "layoutlint.toml").write_text(rule)
+    assert "; 4 guessed rules that" in init(project)
+    (project / "layoutlint.toml").write_text(rule.replace("separate", "seperate"))
+    assert "; 5 guessed rules that" in init(project)
+
+
 def test_layoutlint_is_not_added_twice(project):
     write(project, {".pre-commit-config.yaml": "- id: layoutlint\n", ".github/workflows/ci.yml": "run: layoutlint check .\n"})
     said = init(project)
