@@ -67,7 +67,7 @@ def judge_input(
             options.min_align,
             judged.line_attribute(options.read.sources),
             judged.companions(options.read.sources) if pack.guesses else None,
-            judged.decided() if pack.guesses else None,
+            judged.rules_on_pairs() if pack.guesses else None,
         )
         yield from _judge_pack(judged, pack, table, options, defined, mistakes)
 

@@ -50,7 +50,7 @@ class JudgedInput(Record, frozen=True, dict=True):
 
         return companions.companions(self.reading, sources)
 
-    def decided(self) -> AreDecided | None:
+    def rules_on_pairs(self) -> AreDecided | None:
         """Return what the rules of packs that guess nothing decide about pairs of fields."""
         from layoutlint.lint import decided_pairs  # few runs guess
 
