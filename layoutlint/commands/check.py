@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from layoutlint.reports.check.diagnostics import Repository
 
 
-_FROM_TOP = ("gitlab", "rdjson", "checkstyle", "sarif")
+_FROM_TOP = ("github", "gitlab", "rdjson", "checkstyle", "sarif")
 """Formats for tools that want paths from the top of the repository."""
 
 

@@ -12,23 +12,28 @@ from layoutlint.judgement.rule import Severity
 from layoutlint.judgement.verdict import Outcome
 from layoutlint.model.build import Build
 from layoutlint.model.reading import Unread
+from layoutlint.model.structs import Source
+from layoutlint.reports.check.diagnostics import Repository
 from layoutlint.reports.finding_phrases import exit_meaning, order, sentence, tally
 from layoutlint.reports.layout_phrases import defining_files
 
 _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "notice"}
 
 
-def render(report: Report) -> str:
-    """Return a command for each finding and each unread input, and a summary line."""
-    return "".join([f"{line}\n" for line in _lines(report)])
+def render(report: Report, *, repository: Repository | None = None) -> str:
+    """Return a command for each finding and each unread input, and a summary line.
+
+    Paths are from the top of the repository, in which GitHub searches them.
+    """
+    return "".join([f"{line}\n" for line in _lines(report, repository or Repository())])
 
 
-def _lines(report: Report) -> Iterator[str]:
+def _lines(report: Report, repository: Repository) -> Iterator[str]:
     for finding in report.findings:
         if not finding.is_accepted:
-            yield _finding_command(finding, report.builds)
+            yield _finding_command(finding, report.builds, repository)
     for unread in report.unread:
-        yield _unread_command(unread)
+        yield _unread_command(unread, repository)
     for sentence_of_policy in report.coverage.policy:
         yield command("notice", {"title": "policy"}, sentence_of_policy)
     for change in report.coverage.overridden:
@@ -38,13 +43,13 @@ def _lines(report: Report) -> Iterator[str]:
     yield escapes.line(f"layoutlint: {tally(report)}; exit {report.exit_status}: {exit_meaning(report)}")
 
 
-def _finding_command(finding: Finding, builds: tuple[Build, ...]) -> str:
+def _finding_command(finding: Finding, builds: tuple[Build, ...], repository: Repository) -> str:
     rule, verdict = finding.rule, finding.verdict
     level = _LEVELS[rule.severity]
     if verdict.outcome is Outcome.UNKNOWN and level == "notice":
         level = "warning"
     place = finding.place
-    properties = {"file": place.file, "line": place.line, "title": f"{rule.id} ({rule.kind.name})"}
+    properties = {**_properties(place, repository), "title": f"{rule.id} ({rule.kind.name})"}
     words = [sentence(finding, builds), f"why: {' '.join(rule.why.split())}"]
     if finding.also:
         words.append(f"in {defining_files(finding.files)}")
@@ -56,10 +61,13 @@ def _finding_command(finding: Finding, builds: tuple[Build, ...]) -> str:
     return command(level, properties, *words)
 
 
-def _unread_command(unread: Unread) -> str:
-    place = unread.place
-    properties = {"file": None, "line": None} if place is None else {"file": place.file, "line": place.line}
+def _unread_command(unread: Unread, repository: Repository) -> str:
+    properties = {} if unread.place is None else _properties(unread.place, repository)
     return command("error", {**properties, "title": "not read"}, str(unread))
+
+
+def _properties(place: Source, repository: Repository) -> dict[str, str | int | None]:
+    return {"file": repository.path(place.file), "line": place.line}
 
 
 def command(name: str, properties: dict[str, str | int | None], *message: str) -> str:
