@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 
 from layoutlint.inference import ranking
+from layoutlint.inference.guards import Guards
 from layoutlint.inference.heat import EntryPoints, heat_of_functions
 from layoutlint.inference.known_functions import KnownFunctions
 from layoutlint.inference.program import FieldUse, Program
@@ -21,7 +22,7 @@ from layoutlint.readers.bodies import Bodies
 _ONE_PER_PROCESSOR, _ON_STACK = 0.02, 0.02
 _UNGUARDED = 0.005
 """What is left of a score for objects that others seldom see: one for each processor; variables of functions;
-in a program, objects without a lock or an atomic, which one thread uses at a time."""
+in a program, objects without a lock or an atomic, which another lock guards as a whole."""
 _PLAIN = 0.1
 """What is left for a plain store to an object without a lock: it has one owner, who hands it on (a packet, a
 request), even if a counter of references is in it. Outside kernels, for every plain store: most of
@@ -40,7 +41,7 @@ class StructTraffic(Record, frozen=True):
 
     def weight(self, writer: Traffic) -> float:
         """Return what is left of the score of a written field."""
-        return self.share * (self.plain if writer.kind is Effect.WRITE else 1.0)
+        return self.share * (self.plain if writer.is_plain else 1.0)
 
     def score(self, pair: Pair) -> float:
         """Return the score of a pair, which compares with those of other structs."""
@@ -55,6 +56,8 @@ class Analysis(Record, frozen=True, dict=True):
     uses: Mapping[str, Mapping[str, Sequence[FieldUse]]]
     """By the key of the struct, and path."""
     heat: Mapping[str, float]
+    guards: Guards | None
+    """The signs of several threads in a program; None for a kernel, which runs on every processor."""
 
     def has_any(self, names: Iterable[str]) -> bool:
         """Return whether one of some names is that of a function."""
@@ -82,12 +85,13 @@ class Analysis(Record, frozen=True, dict=True):
 
     def traffic(self, key: str, struct: Struct) -> StructTraffic:
         """Return how hot the uses of the fields of a struct are that has a key."""
-        fields = tuple(ranking.traffic(struct, self.uses[key], self.heat))
+        fields = tuple(ranking.traffic(struct, self.uses[key], self.heat, self.guards))
         share, is_kernel = self._shared_share(key), self.bodies.is_kernel
-        kinds = {each.kind for each in fields if each.written > 0}
-        if not is_kernel and kinds <= {Effect.WRITE}:
+        written = [each for each in fields if each.written > 0]
+        if not is_kernel and all(each.is_plain for each in written):
             share *= _UNGUARDED
-        return StructTraffic(fields, share, 1.0 if is_kernel and Effect.LOCK in kinds else _PLAIN)
+        has_lock = any(each.kind is Effect.LOCK for each in written)
+        return StructTraffic(fields, share, 1.0 if is_kernel and has_lock else _PLAIN)
 
     @cached_property
     def _keys_by_name(self) -> dict[str, list[str]]:
@@ -146,4 +150,5 @@ def analyse(bodies: Bodies, packs: Sequence[Pack], profile: Mapping[str, float] 
     program = Program(bodies.functions, bodies.stored, known)
     own = {name: weight for pack in packs for name, weight in pack.entries}
     heat = heat_of_functions(program, EntryPoints(bodies.is_kernel, own, profile or {}))
-    return Analysis(bodies, program, program.uses(), heat)
+    guards = None if bodies.is_kernel else Guards(program, known)
+    return Analysis(bodies, program, program.uses(), heat, guards)

@@ -54,8 +54,11 @@ def heat_of_functions(program: Program, entries: EntryPoints) -> dict[str, float
     """Return the heat of each function: how often it runs, in runs of an entry point."""
     edges = _edges(program)
     called = {target for targets in edges.values() for target in targets}
-    stored = {key for keys in program.stored.values() for key in keys}
-    own = {key: _entry_weight(key, key not in called, key in stored, entries) for key in program.functions}
+    has_main = any(plain_name(key) == "main" for key in program.functions)
+    own = {
+        key: _entry_weight(key, key not in called and not has_main, key in program.referenced, entries)
+        for key in program.functions
+    }
     total = dict(own)
     for _ in range(_ROUNDS):
         following = dict(own)

@@ -20,6 +20,8 @@ from layoutlint.model.structs import Struct
 MOST_NOTES = 150
 SMALLEST = 128
 """The bits of a struct whose fields cannot be kept apart: two words that are used together."""
+_LEAST_SHARE = 0.01
+"""The share of the best score that a note on a program needs: the others are on rare work."""
 _MOST_PAIRS = 400
 """The most pairs of a struct."""
 
@@ -36,6 +38,8 @@ class Inferred(Record, frozen=True):
     contradictions: tuple[Contradiction, ...]
     fields: tuple[FieldUses, ...]
     """Sorted by struct and path."""
+    without_signs: int
+    """The number of written fields without a note, as nothing says that several threads use them."""
     ambiguous: tuple[str, ...]
     """Names of structs that sources define several times, of which a compiled file has another layout."""
     analysis: Analysis
@@ -57,19 +61,23 @@ def infer(
     pairs: list[Pair] = []
     contradictions: list[Contradiction] = []
     ambiguous: dict[str, None] = {}
+    without_signs = 0
     for key, struct in _select_structs(structs, analysis, only, ambiguous):
         layout, uses = Layout(struct), analysis.uses[key]
-        own_notes, own_pairs = _rank(key, layout, analysis)
+        own_notes, own_pairs, silent = _rank(key, layout, analysis)
+        without_signs += silent
         notes += own_notes
         pairs += own_pairs
         groups = find_groups(layout).complete
         contradictions += find_contradictions(struct, groups, packs, uses, analysis.heat)
     notes.sort(key=lambda note: (-note.score, note.struct.name, note.writer.part.path))
+    if analysis.guards is not None:
+        notes = [note for note in notes if note.score >= _LEAST_SHARE * notes[0].score]
     pairs.sort(key=lambda pair: (-pair.score, pair.struct, pair.writer.part.path, pair.reader.part.path))
     fields = tuple(fields_of(analysis.uses, analysis.heat, only))
     return Inferred(
         tuple(notes[:most]), len(notes[most:]), tuple(pairs), tuple(contradictions), fields,
-        tuple(sorted(ambiguous)), analysis,
+        without_signs, tuple(sorted(ambiguous)), analysis,
     )  # fmt: skip
 
 
@@ -94,10 +102,13 @@ def _select_structs(
             yield keys[0], struct
 
 
-def _rank(key: str, layout: Layout, analysis: Analysis) -> tuple[list[Note], list[Pair]]:
+def _rank(key: str, layout: Layout, analysis: Analysis) -> tuple[list[Note], list[Pair], int]:
+    """Return the notes and pairs of a struct, and the number of written fields without signs of threads."""
     if len(layout.alignments) > 1:  # the least alignment has all placements
         layout = layout.with_alignment(min(layout.alignments))
     where, struct = placements(layout), layout.struct
     traffic = analysis.traffic(key, struct)
     pairs = ranking.pairs(struct, traffic.fields, where)[:_MOST_PAIRS]
-    return ranking.notes(struct, pairs, where, traffic.weight), pairs
+    notes = ranking.notes(struct, pairs, where, traffic.weight)
+    silent = sum(each.written > 0 and each.contended == 0 for each in traffic.fields)
+    return notes, pairs, silent

@@ -36,10 +36,15 @@ _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _PATTERNS = tuple((phase, re.compile(rf"(?:^|_)(?:{words})(?:_|$)")) for phase, words in _PHASES)
 
 
+def words_of(name: str) -> str:
+    """Return the words of a name in lower case, with underscores between them."""
+    return name if name.islower() else _HUMP.sub("_", name).lower()
+
+
 @lru_cache(1 << 16)
 def phase_of(name: str) -> Phase:
     """Return the phase that the words of a function's name suggest; the earlier row wins."""
-    words = name if name.islower() else _HUMP.sub("_", name).lower()
+    words = words_of(name)
     for phase, pattern in _PATTERNS:
         if pattern.search(words):
             return phase

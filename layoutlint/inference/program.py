@@ -36,6 +36,8 @@ class FieldUse(NamedTuple):
     weight: float
     in_loop: bool
     line: int
+    is_marked: bool = False
+    """Whether a write is an atomic store, or one through a volatile pointer, which other threads may see."""
 
 
 class Program:
@@ -55,8 +57,11 @@ class Program:
         self._running: set[str] = set()
         self._makers: dict[str, bool] = {}
         self._expanded: dict[str, _Uses] = {}
-        self.stored = self._find_stored(stored)
+        initial = tuple(stored)
+        self.stored = self._find_stored(initial)
         """The functions that each field can hold."""
+        self.referenced = {key for key, _ in initial}.union(*self.stored.values())
+        """The functions that a field, or the initial value of a variable, holds."""
         self.on_stack = {name for function in self.functions.values() for name in function.locals}
         """The structs of which functions have variables."""
         self.allocated = {
@@ -90,8 +95,18 @@ class Program:
         result: dict[str, dict[str, list[FieldUse]]] = defaultdict(lambda: defaultdict(list))
         for key, function in self.functions.items():
             if not self._is_in_header(key):
-                for (struct, path, effect), (weight, in_loop, line) in self._own_uses(function).items():
-                    entry = FieldUse(key, effect, weight, in_loop > 0, int(line))
+                own = self._own_uses(function)
+                for (struct, path, effect), (weight, in_loop, line) in own.items():
+                    if effect is Effect.SHARED_STORE:
+                        plain = own.get((struct, path, Effect.WRITE), (0.0, 0.0, line))
+                        entry = FieldUse(
+                            key, Effect.WRITE, weight + plain[0], in_loop + plain[1] > 0,
+                            int(line), is_marked=True,
+                        )  # fmt: skip
+                    elif effect is Effect.WRITE and (struct, path, Effect.SHARED_STORE) in own:
+                        continue
+                    else:
+                        entry = FieldUse(key, effect, weight, in_loop > 0, int(line))
                     result[struct][path].append(entry)
         return result
 

@@ -14,6 +14,7 @@ from math import sqrt
 from typing import NamedTuple
 
 from layoutlint.geometry.placement import Placements
+from layoutlint.inference.guards import Guards
 from layoutlint.inference.phases import Phase, phase_of
 from layoutlint.inference.program import FieldUse
 from layoutlint.model.record import Record, field
@@ -54,6 +55,12 @@ class Traffic(Record):
 
     part: Part
     writes: dict[str, float] = field(default_factory=dict)
+    is_plain: bool = True
+    """Whether no lock or atomic writes it, nor a store that is marked as seen by others."""
+    private: set[str] = field(default_factory=set)
+    """The functions whose writes meet no other thread."""
+    guards: Guards | None = None
+    """Tells which functions of a program hold locks; None in a kernel."""
     reads: dict[str, float] = field(default_factory=dict)
     kind: Effect = Effect.WRITE
     """How it is written, apart from setting up."""
@@ -62,6 +69,20 @@ class Traffic(Record):
     def written(self) -> float:
         """The heat of all writes."""
         return sum(self.writes.values())
+
+    @property
+    def contended(self) -> float:
+        """The heat of the writes that can meet other threads."""
+        return sum(amount for function, amount in self.writes.items() if function not in self.private)
+
+    def lost_share(self, function: str) -> float:
+        """Return how often a function finds the line of this field with another processor."""
+        if self.guards is None:
+            return _OWN_SHARE if function in self.writes else 1.0
+        is_own = self.guards.is_within(function, self.writes)
+        if (is_own or self.is_plain) and self.guards.holds_lock(function):
+            return 0.0
+        return _OWN_SHARE if is_own else 1.0
 
     @property
     def read(self) -> float:
@@ -112,26 +133,38 @@ def parts(fields: Iterable[Field], prefix: str = "", start: int = 0) -> Iterator
 
 
 def traffic(
-    struct: Struct, uses: Mapping[str, Sequence[FieldUse]], heat: Mapping[str, float]
+    struct: Struct,
+    uses: Mapping[str, Sequence[FieldUse]],
+    heat: Mapping[str, float],
+    guards: Guards | None = None,
 ) -> list[Traffic]:
-    """Return how hot the uses of each field of a struct are, in the order of the fields."""
-    by_path = {part.path: Traffic(part) for part in parts(struct.fields)}
+    """Return how hot the uses of each field of a struct are, in the order of the fields.
+
+    `guards` tells which writes meet other threads; None if all do, as in a kernel.
+    """
+    by_path = {part.path: Traffic(part, guards=guards) for part in parts(struct.fields)}
     for path, some in uses.items():
         target = by_path.get(part_path(path, by_path))
         if target is not None:
             for use in some:
-                _count(target, use, heat.get(use.function, 0.0))
+                is_shared = guards is None or guards.meets_others(use)
+                _count(target, use, heat.get(use.function, 0.0), is_shared)
     views = _views([each.part for each in by_path.values()])
     return [each for each in by_path.values() if each.part not in views]
 
 
-def _count(target: Traffic, use: FieldUse, heat: float) -> None:
+def _count(target: Traffic, use: FieldUse, heat: float, is_shared: bool) -> None:
     share = PHASE_SHARES[phase_of(plain_name(use.function))]
     amount = heat * use.weight * share
     if use.effect.writes:
+        if is_shared:
+            target.private.discard(use.function)
+        elif use.function not in target.writes:
+            target.private.add(use.function)
         target.writes[use.function] = target.writes.get(use.function, 0.0) + amount
-        if share == 1.0 and target.kind is Effect.WRITE:
-            target.kind = use.effect
+        if share == 1.0 and amount > 0:
+            target.kind = use.effect if target.kind is Effect.WRITE else target.kind
+            target.is_plain = target.kind is Effect.WRITE and target.is_plain and not use.is_marked
     elif use.effect is Effect.READ:
         target.reads[use.function] = target.reads.get(use.function, 0.0) + amount
 
@@ -174,7 +207,7 @@ def _near_pairs(fields: Sequence[Traffic], line_size: int) -> Iterator[tuple[Tra
     starts = [each.part.bit_offset for each in readers]
     largest = max((each.part.bit_size for each in readers), default=0)
     for writer in fields:
-        if writer.written > 0:
+        if writer.contended > 0:
             part, line = writer.part, 8 * line_size
             first = bisect_left(starts, part.bit_offset - line - largest)
             last = bisect_right(starts, part.bit_offset + part.bit_size + line)
@@ -184,13 +217,12 @@ def _near_pairs(fields: Sequence[Traffic], line_size: int) -> Iterator[tuple[Tra
 def disturbance(writer: Traffic, reader: Traffic) -> float:
     """Return how much writes of one field disturb reads of another one on the same line."""
     reads = sum(
-        amount * (_OWN_SHARE if function in writer.writes else 1.0)
-        for function, amount in reader.reads.items()
+        amount * writer.lost_share(function) for function, amount in reader.reads.items()
     )
     if reads <= 0:
         return 0.0
     read_mostly = reader.read / (reader.read + reader.written)
-    return sqrt(writer.written * reads) * float(read_mostly**_READ_MOSTLY) * _KINDS[writer.kind]
+    return sqrt(writer.contended * reads) * float(read_mostly**_READ_MOSTLY) * _KINDS[writer.kind]
 
 
 def contention(first: Traffic, second: Traffic) -> float:

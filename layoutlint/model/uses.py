@@ -14,6 +14,8 @@ class Effect(Enum):
 
     READ = "read"
     WRITE = "write"
+    SHARED_STORE = "shared store"
+    """A write that other threads may see: an atomic store, or one through a volatile pointer (WRITE_ONCE)."""
     ATOMIC = "atomic"
     """A read-modify-write that is atomic."""
     LOCK = "lock"
@@ -24,7 +26,7 @@ class Effect(Enum):
     @property
     def writes(self) -> bool:
         """Whether the line of the field must be owned by the processor."""
-        return self in (Effect.WRITE, Effect.ATOMIC, Effect.LOCK)
+        return self in (Effect.WRITE, Effect.SHARED_STORE, Effect.ATOMIC, Effect.LOCK)
 
 
 def struct_key(name: str, file: str) -> str:

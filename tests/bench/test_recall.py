@@ -11,7 +11,7 @@ from tests.bench import recall
 
 SOURCE = """
 struct cred { long usage; long uid; long rest[4]; } one;
-int main(void) { one.usage = 1; return one.uid; }
+int main(void) { __atomic_fetch_add(&one.usage, 1, 5); return one.uid; }
 """
 TRIED = {"kernel": "6.12", "writers": ["usage"], "readers": ["uid"]}
 

@@ -111,6 +111,35 @@ class Facts:
             self._names.fields[key] = self._key_of_record(parent), "" if "(" in name else name
         return self._names.fields[key]
 
+    def initialised_fields(self, values: Node) -> list[Cursor] | None:
+        """Return the fields that a list of initial values fills in order; None for an array's elements.
+
+        Unnamed bit-fields are left out, and all members of a union but the first.
+        """
+        type_ = self._lib.clang_getCanonicalType(self._lib.clang_getCursorType(values.cursor))
+        if type_.kind != syntax.RECORD:
+            return None
+        fields = [
+            each
+            for each in libclang.fields_of(self._lib, type_)
+            if libclang.spelling(self._lib, each) or not self._lib.clang_Cursor_isBitField(each)
+        ]
+        is_union = self._lib.clang_getTypeDeclaration(type_).kind == libclang.UNION
+        return fields[:1] if is_union else fields
+
+    def place_in(self, fields: list[Cursor] | None, name: Node) -> int:
+        """Return the position of a named field among some; the last for one that is not among them."""
+        places = (at for at, each in enumerate(fields or ()) if each.data[0] == name.referenced_identity)
+        return next(places, len(fields or ()))
+
+    def lacks_braces(self, field: Cursor, value: Node) -> bool:
+        """Return whether a value is that of the first member of a field that is a struct or an array."""
+        kinds = [
+            int(self._lib.clang_getCanonicalType(self._lib.clang_getCursorType(each)).kind)
+            for each in (field, value.cursor)
+        ]
+        return kinds[0] in (syntax.RECORD, *syntax.ARRAYS) and kinds[0] != kinds[1]
+
     def struct(self, type_: Type) -> str:
         """Return the key of a struct type, or of that of an array's elements; empty for other types."""
         canonical = self._lib.clang_getCanonicalType(type_)
@@ -182,17 +211,21 @@ class Facts:
         """Return whether an expression is a pointer."""
         return node.type_kind == syntax.POINTER
 
-    def is_atomic_store(self, builtin: Node) -> bool:
-        """Return whether an atomic builtin returns nothing, and its operands are those of a store.
+    def is_atomic(self, node: Node) -> bool:
+        """Return whether an expression is an `_Atomic` object."""
+        return node.type_kind == syntax.ATOMIC
 
-        libclang shows the address, the order and the value. `__atomic_load` and `__atomic_store` look alike,
-        with a pointer in place of the value.
+    def is_volatile_access(self, node: Node) -> bool:
+        """Return whether an expression is `*pointer` to a volatile object, as in `*(volatile int *)&field`.
+
+        A member that is declared volatile is mostly a flag of a signal handler.
         """
-        if builtin.type_kind != syntax.VOID or len(builtin.children) > 3:
+        while node.kind in (syntax.PAREN, syntax.UNEXPOSED) and len(node.children) == 1:
+            node = node.children[0]
+        if not self.is_dereference(node):
             return False
-        address, *_, value = builtin.children
-        has_value = not self.is_pointer(value)
-        return has_value or self._pointee(address.cursor).kind in (syntax.POINTER, syntax.ATOMIC)
+        type_ = self._lib.clang_getCanonicalType(self._lib.clang_getCursorType(node.cursor))
+        return bool(self._lib.clang_isVolatileQualifiedType(type_))
 
     def is_array(self, node: Node) -> bool:
         """Return whether an expression is an array."""

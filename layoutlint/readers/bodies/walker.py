@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from layoutlint.model.uses import Call, Effect, Function, Spot, Use
-from layoutlint.readers.bodies import assembler, syntax
+from layoutlint.readers.bodies import assembler, atomic_names, syntax
 from layoutlint.readers.bodies.assembler import Assembly
 from layoutlint.readers.bodies.facts import Facts, Names
 from layoutlint.readers.bodies.trees import Node, tree
@@ -53,6 +53,7 @@ class Walker:
         self._line = 0
         self._body: tuple[Cursor, Node] | None = None
         self._assemblies: dict[int, Assembly] | None = None
+        self._atomic_names: dict[int, str] | None = None
 
     def function(self, cursor: Cursor, key: str, file: str, line: int) -> Function:
         """Return the uses and calls in the body of a function definition."""
@@ -203,11 +204,23 @@ class Walker:
                 self._statement(child, weight) if _is_statement(child) else self._value(child, weight)
 
     def _compound_assignment(self, node: Node, weight: float) -> None:
-        place = self._lvalue(node.children[0], weight)
-        self._record(place, Effect.READ, weight)
-        self._record(place, Effect.WRITE, weight)
+        self._change(node.children[0], weight)
         for child in node.children[1:]:
             self._value(child, weight)
+
+    def _change(self, node: Node, weight: float) -> None:
+        """Walk an object that is read and written, as by `+=`."""
+        place = self._lvalue(node, weight)
+        if self._facts.is_atomic(node):
+            self._record(place, Effect.ATOMIC, weight)
+        else:
+            self._record(place, Effect.READ, weight)
+            self._record(place, self._store(node), weight)
+
+    def _store(self, node: Node) -> Effect:
+        """Return the effect of a store to an object."""
+        is_shared = self._facts.is_atomic(node) or self._facts.is_volatile_access(node)
+        return Effect.SHARED_STORE if is_shared else Effect.WRITE
 
     def _cast(self, node: Node, weight: float) -> None:
         for child in node.children[-1:]:
@@ -242,7 +255,7 @@ class Walker:
                 self._pointees[variable] = _union(self._pointees.get(variable, NOWHERE), pointee)
             return
         place = self._lvalue(left, weight)
-        self._record(place, Effect.WRITE, weight)
+        self._record(place, self._store(left), weight)
         target = self._facts.function_in(right)
         if target is not None:
             self._refer(target, place.spots[0] if place.spots else None)
@@ -256,9 +269,7 @@ class Walker:
     def _unary(self, node: Node, weight: float) -> None:
         operator = node.unary_operator
         if operator in syntax.INCREMENTS:
-            place = self._lvalue(node.children[0], weight)
-            self._record(place, Effect.READ, weight)
-            self._record(place, Effect.WRITE, weight)
+            self._change(node.children[0], weight)
         elif operator == syntax.ADDRESS_OF:
             self._lvalue(node.children[0], weight)
         else:
@@ -267,15 +278,35 @@ class Walker:
 
     def _builtin(self, node: Node, weight: float) -> None:
         """Walk an atomic operation: libclang shows its operands alone, the address first."""
-        place = self._pointer(node.children[0], weight)
-        if self._facts.is_atomic_store(node):
-            effect = Effect.WRITE
-        else:
-            is_pair = len(node.children) == 2  # a load: the address and the order
-            effect = Effect.READ if is_pair else Effect.ATOMIC
-        self._record(place, effect, weight)
-        for child in node.children[1:]:
-            self._value(child, weight)
+        effects = self._builtin_effects(node)
+        for number, child in enumerate(node.children):
+            if number == 0 or (number in effects and self._facts.is_pointer(child)):
+                place = self._pointer(child, weight)
+                for effect in effects[number]:
+                    self._record(place, effect, weight)
+            else:
+                self._value(child, weight)
+
+    def _builtin_effects(self, node: Node) -> dict[int, tuple[Effect, ...]]:
+        """Return what an atomic operation does to what its operands point to: address, order, then values."""
+        number = len(node.children)
+        if node.type_kind != syntax.VOID:
+            if number == 2:
+                return {0: (Effect.READ,)}
+            # compare and exchange: the expected value gets the present one
+            return {0: (Effect.ATOMIC,), **({2: (Effect.READ, Effect.WRITE)} if number > 4 else {})}
+        if number == 2:
+            return {0: (Effect.WRITE,)}  # atomic_init
+        if number > 3:
+            return {0: (Effect.ATOMIC,), 2: (Effect.READ,), 3: (Effect.WRITE,)}
+        if self._atomic_names is None:
+            self._atomic_names = atomic_names.match(self._lib, *self._body) if self._body else {}
+        name = self._atomic_names.get(id(node), "")
+        if name.endswith("_load"):
+            return {0: (Effect.READ,), 2: (Effect.WRITE,)}
+        # a generic store has the address of the value
+        is_generic = name.endswith("_store") and "c11" not in name
+        return {0: (Effect.SHARED_STORE,), **({2: (Effect.READ,)} if is_generic else {})}
 
     def _operand(self, node: Node, weight: float, effects: tuple[Effect, ...]) -> None:
         """Walk an operand of `asm`: an object that it can write, or a value."""
@@ -289,20 +320,50 @@ class Walker:
         else:
             self._value(inner, weight)
 
-    def _fill(self, node: Node, weight: float) -> None:
-        """Walk a list of initial values: `.field = function` stores the function."""
+    def _fill(self, node: Node, weight: float, around: Spot | None = None) -> None:
+        """Walk a list of initial values, which can store functions in fields; `around` is the object."""
+        fields = self._facts.initialised_fields(node)
+        following = 0
         for child in node.children:
-            name = child.children[0] if child.children and child.kind == syntax.UNEXPOSED else None
-            if name is not None and name.kind == syntax.MEMBER_NAME:
-                field = self._facts.field(name)
-                for value in child.children[1:]:
-                    target = self._facts.function_in(value)
-                    if target is not None and field is not None:
-                        self._refer(target, Spot(*field))
-                    else:
-                        self._value(value, weight)
-            else:
-                self._value(child, weight)
+            names = [each for each in child.children[:-1] if each.kind == syntax.MEMBER_NAME]
+            value, spot = child, around
+            if names and child.kind == syntax.UNEXPOSED:
+                value = child.children[-1]
+                for name in names:
+                    spot = self._spot_of(self._facts.field(name), spot)
+                following = self._facts.place_in(fields, names[0]) + 1
+            elif fields is not None:
+                field = fields[following] if following < len(fields) else None
+                if field is None or self._facts.lacks_braces(field, value):
+                    fields, spot = [], None
+                else:
+                    spot = self._spot_of(self._facts.declared_field(field), around)
+                following += 1
+            self._initial_value(value, weight, spot)
+
+    def _literal(self, node: Node, weight: float) -> None:
+        for child in node.children:
+            self._initial_value(child, weight, None)
+
+    def _spot_of(self, field: tuple[str, str] | None, around: Spot | None) -> Spot | None:
+        """Return a field as its uses name it: by its own struct, if that has a name."""
+        if field is None or not field[1]:
+            return around
+        if field[0]:
+            return Spot(*field)
+        return None if around is None else Spot(around.root, _join(around.path, field[1]))
+
+    def _initial_value(self, value: Node, weight: float, spot: Spot | None) -> None:
+        target = self._facts.function_in(value)
+        inner = value
+        while inner.kind in (syntax.PAREN, syntax.UNEXPOSED) and len(inner.children) == 1:
+            inner = inner.children[0]
+        if target is not None:
+            self._refer(target, spot)
+        elif inner.kind == syntax.INIT_LIST:
+            self._fill(inner, weight, spot)
+        else:
+            self._value(value, weight)
 
     # -- places
 
@@ -494,7 +555,7 @@ _VALUES: dict[int, _Walk] = {
     syntax.DECL_REF: Walker._name,
     syntax.STATEMENT_EXPRESSION: Walker._statements,
     syntax.INIT_LIST: Walker._fill,
-    syntax.COMPOUND_LITERAL: Walker._fill,
+    syntax.COMPOUND_LITERAL: Walker._literal,
     syntax.CAST: Walker._cast,
 }
 

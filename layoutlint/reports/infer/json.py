@@ -24,6 +24,7 @@ def render(inferred: Inferred) -> str:
         "functions": len(inferred.analysis.program.functions),
         "notes": [_note(rank, note) for rank, note in enumerate(inferred.notes, 1)],
         "left_out": inferred.left_out,
+        "without_signs": inferred.without_signs,
         "pairs": _pairs(inferred),
         "contradictions": [_contradiction(each, inferred) for each in inferred.contradictions],
         "fields": [_field(each) for each in inferred.fields],

@@ -20,7 +20,8 @@ def reasons(note: Note) -> Iterator[str]:
 
 def writer_reason(writer: Traffic) -> str:
     """Return the sentence about a written field: how, and in which functions."""
-    return f"`{writer.part.path}` is {_KINDS[writer.kind]} in {_functions(writer.writes)}"
+    contended = {key: heat for key, heat in writer.writes.items() if key not in writer.private}
+    return f"`{writer.part.path}` is {_KINDS[writer.kind]} in {_functions(contended or writer.writes)}"
 
 
 def reader_reason(reader: Traffic) -> str:

@@ -33,6 +33,11 @@ def _lines(inferred: Inferred) -> Iterator[str]:
     yield f"{notes}; {inferred.left_out:,} more are left out (--most)" if inferred.left_out else notes
     if inferred.notes:
         yield "notes are guesses: sources do not show how often code runs, and on which processor"
+    if inferred.without_signs:
+        yield (
+            f"{quantity(inferred.without_signs, 'written field')} left out: no function changes them "
+            "atomically, or stores with a lock; without races, one thread at a time uses such a field"
+        )
     if inferred.contradictions:
         yield quantity(len(inferred.contradictions), "contradiction")
 

@@ -13,7 +13,7 @@ typedef struct { int counter; } atomic_t;
 struct in { int q; int r[4]; };
 struct s {
   int a; union { int u1; long u2; }; struct in arr[3]; struct in in; struct in *p; int b : 3; int b2; _Atomic int at; struct { int deep; } box;
-  atomic_t count; struct s *next; int (*call)(int);
+  atomic_t count; struct s *next; int (*call)(int); volatile int flag;
 };
 extern void ext(int *); extern void *get(void); extern struct s *find(int); int f(int x) { return x; }
 static inline void bump(atomic_t *v) { __atomic_fetch_add(&v->counter, 1, 5); }
@@ -21,6 +21,8 @@ static inline void bump(atomic_t *v) { __atomic_fetch_add(&v->counter, 1, 5); }
 #define WRITE_ONCE(x, v) (*(volatile __typeof__(x) *)&(x) = (v))
 #define unlikely(x) __builtin_expect(!!(x), 0)
 extern struct s shared;
+struct own { int n; int (*many[2])(int); };
+struct ops { int id; int : 3; int (*one)(int); union { int (*two)(int); long n; }; struct { int q; int (*deep)(int); } in; struct own own; };
 """
 
 
@@ -48,15 +50,29 @@ def function(tmp_path, body: str):
     ("x[3].a = 1;", {("a", "write")}),
     ("x->next->a = 1;", {("next", "read"), ("a", "write")}),
     ("n = READ_ONCE(x->a);", {("a", "read")}),
-    ("WRITE_ONCE(x->a, 3);", {("a", "write")}),
+    ("WRITE_ONCE(x->a, 3);", {("a", "shared store")}),
+    ("(*(volatile int *)&x->a)++;", {("a", "read"), ("a", "shared store")}),
+    ("x->flag = 1;", {("flag", "write")}),  # mostly of a signal handler
+    ("x->at = 1;", {("at", "shared store")}),
+    ("x->at++; x->at -= 2;", {("at", "atomic")}),
+    ("n = x->at;", {("at", "read")}),
     ("__atomic_fetch_add(&x->a, 1, 5);", {("a", "atomic")}),
     ("n = __atomic_load_n(&x->a, 5);", {("a", "read")}),
-    ("__atomic_store_n(&x->a, n, 5);", {("a", "write")}),
-    ("__atomic_store_n(&x->next, x, 5);", {("next", "write")}),
-    ("__c11_atomic_store(&x->at, n, 5);", {("at", "write")}),
+    ("__atomic_store_n(&x->a, n, 5);", {("a", "shared store")}),
+    ("__atomic_store_n(&x->next, x, 5);", {("next", "shared store")}),
+    ("__atomic_store(&x->a, &x->b2, 5);", {("a", "shared store"), ("b2", "read")}),
+    ("__atomic_store(&x->next, &x->next->next, 5);", {("next", "shared store"), ("next", "read")}),
+    ("__c11_atomic_store(&x->at, n, 5);", {("at", "shared store")}),
+    ("__c11_atomic_init(&x->at, n);", {("at", "write")}),
     ("n = __c11_atomic_load(&x->at, 5);", {("at", "read")}),
-    ("__atomic_load(&x->a, &n, 5);", {("a", "atomic")}),  # libclang shows it like __atomic_store
+    ("__atomic_load(&x->a, &n, 5);", {("a", "read")}),
+    ("__atomic_load(&x->a, &x->b2, 5);", {("a", "read"), ("b2", "write")}),
+    # libclang shows loads like stores: their names are in the text, where strings count for nothing
+    ('ext((int *)"__atomic_store("); if (n) __atomic_load(&x->a, &n, 5); else __atomic_store(&x->b2, &n, 5);', {("a", "read"), ("b2", "shared store")}),
     ("__atomic_exchange(&x->a, &n, &n, 5);", {("a", "atomic")}),
+    ("__atomic_exchange(&x->a, &x->b2, &x->u1, 5);", {("a", "atomic"), ("b2", "read"), ("u1", "write")}),
+    ("__atomic_compare_exchange_n(&x->a, &x->b2, 3, 0, 5, 5);", {("a", "atomic"), ("b2", "read"), ("b2", "write")}),
+    ("n = x->a ?: x->b2;", {("a", "read"), ("b2", "read")}),
     ("n = __atomic_exchange_n(&x->a, n, 5);", {("a", "atomic")}),
     ('asm volatile("incl %0" : "+m"(x->a) : "r"(x->u1));', {("a", "read"), ("a", "write"), ("u1", "read")}),
     ('asm volatile("lock; incl %0" : "+m"(x->a) : "m"(x->u1) : "memory");', {("a", "atomic"), ("u1", "read")}),
@@ -125,6 +141,17 @@ def test_calls(tmp_path, body, calls):
     ("x->call = &f;", ("f", ("s@t.c", "call"))),
     ("struct s z = { .call = f };", ("f", ("s@t.c", "call"))),
     ("ext((int *)f);", ("f", None)),
+    # initial values in order, in braces or not
+    ("struct ops o = { 1, f };", ("f", ("ops@t.c", "one"))),
+    ("struct ops o[] = { { 1 }, { 2, f } };", ("f", ("ops@t.c", "one"))),
+    ("struct ops o = { .id = 0, f };", ("f", ("ops@t.c", "one"))),
+    ("struct ops o = { 1, 0, { f } };", ("f", ("ops@t.c", "two"))),
+    ("struct ops o = { 1, 0, { 0 }, { 2, f } };", ("f", ("ops@t.c", "in.deep"))),
+    ("struct ops o = { .in.deep = f };", ("f", ("ops@t.c", "in.deep"))),
+    ("ext((int *)&(struct ops){ 1, f });", ("f", ("ops@t.c", "one"))),
+    ("struct ops o = { .own = { 1, { f } } };", ("f", ("own@t.c", "many"))),
+    ("struct ops o[1] = { 1, f };", ("f", None)),
+    ("struct ops o = { 1, 0, { 0 }, 2, f };", ("f", None)),
 ])  # fmt: skip
 def test_addresses_of_functions(tmp_path, body, target):
     assert target in [(key, spot and tuple(spot)) for key, spot in function(tmp_path, body).targets]
