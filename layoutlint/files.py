@@ -128,6 +128,17 @@ def is_link(path: str) -> bool:
     return os.path.islink(path)
 
 
+def link_target(path: str) -> str | None:
+    """Return the path in a symbolic link; None for anything else.
+
+    The answer is not logged: if it changes, so does the state of the file that is read through the path.
+    """
+    try:
+        return None if stored_file(path) is not None else os.readlink(path)
+    except OSError:
+        return None
+
+
 def is_same(path: str, other: str) -> bool:
     """Return what os.path.samefile returns."""
     if stored_file(path) is not None or stored_file(other) is not None:

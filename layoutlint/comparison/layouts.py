@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from enum import Enum
 
+from layoutlint.comparison.definitions import Definition, group, match
 from layoutlint.comparison.edits import Edit, Edits, find_edits, is_same_outline, outline
 from layoutlint.model.possible_alignments import struct_alignments
 from layoutlint.model.record import Record, replace
@@ -71,25 +72,7 @@ class LayoutComparison(Record, frozen=True):
     """The structs that the new input lacks, with the reason."""
 
 
-class _Definition(Record, frozen=True, gc=False):
-    """A definition of a struct, with what decides whether its layout changed."""
-
-    struct: Struct
-    outline: tuple[object, ...]
-
-    @property
-    def file(self) -> str:
-        """The name of its file without the folders, which differ between trees."""
-        return "" if self.struct.source is None else self.struct.source.file.rpartition("/")[2]
-
-
-_Pair = tuple[_Definition | None, _Definition | None]
-_IDENTITIES: tuple[Callable[[_Definition], object], ...] = (
-    lambda definition: (definition.file, definition.outline),
-    lambda definition: definition.outline,
-    lambda definition: definition.file,
-)
-"""What tells definitions of one name apart, the most certain first."""
+_Pair = tuple[Definition | None, Definition | None]
 
 
 def compare_layouts(
@@ -103,7 +86,7 @@ def compare_layouts(
     pairs: list[_Pair] = []
     not_compared: list[NotCompared] = []
     for name in sorted({*before, *after}):
-        matched, reason = _match(before.get(name, []), after.get(name, []))
+        matched, reason = match(before.get(name, []), after.get(name, []))
         pairs += matched
         not_compared += [NotCompared(name[0], reason)] if reason else []
     pairs = _find_renamed(pairs) if finds_renamed else pairs
@@ -116,57 +99,20 @@ def compare_layouts(
     )
 
 
-def _group_by_name(structs: Iterable[Struct]) -> dict[tuple[str, bool], list[_Definition]]:
+def _group_by_name(structs: Iterable[Struct]) -> dict[tuple[str, bool], list[Definition]]:
     """Group definitions by name, tags and typedefs apart; equal definitions count once."""
-    groups: dict[tuple[str, bool], dict[object, _Definition]] = defaultdict(dict)
+    groups: dict[tuple[str, bool], dict[object, Definition]] = defaultdict(dict)
     for struct in structs:
         if struct.bit_size is not None or struct.problem is not None:
-            definition = _Definition(struct, outline(struct))
+            definition = Definition(struct, outline(struct))
             content = struct.problem, definition.file, definition.outline
             groups[struct.name, struct.is_tagged].setdefault(content, definition)
     return {name: list(group.values()) for name, group in groups.items()}
 
 
-def _match(old: list[_Definition], new: list[_Definition]) -> tuple[list[_Pair], str]:
-    """Return which definitions of one name belong together, and why the others do not; never guess."""
-    if not all(definition.file for definition in (*old, *new)):
-        old, new = _distinct(old), _distinct(new)
-    if len(old) < 2 and len(new) < 2:
-        return [(old[0] if old else None, new[0] if new else None)], ""
-    matched: dict[int, _Pair] = {}
-    left = [dict(enumerate(side)) for side in (old, new)]
-    for identity in _IDENTITIES:
-        groups = [_group(side, identity) for side in left]
-        for value in groups[0].keys() & groups[1].keys():
-            olds, news = groups[0][value], groups[1][value]
-            if len(olds) == len(news) == 1:
-                matched[olds[0]] = left[0].pop(olds[0]), left[1].pop(news[0])
-    pairs = [pair for _, pair in sorted(matched.items())]
-    rest = [list(side.values()) for side in left]
-    if not rest[0] or not rest[1]:
-        return [*pairs, *((one, None) for one in rest[0]), *((None, one) for one in rest[1])], ""
-    if len(rest[0]) == len(rest[1]) == 1:
-        return [*pairs, (rest[0][0], rest[1][0])], ""
-    return pairs, f"{len(old)} definitions before and {len(new)} now, which cannot be matched"
-
-
-def _distinct(definitions: Iterable[_Definition]) -> list[_Definition]:
-    """Return one definition of each outline: all that is told apart where no file is stated (BTF)."""
-    return list({definition.outline: definition for definition in definitions}.values())
-
-
-def _group(
-    definitions: Mapping[int, _Definition], identity: Callable[[_Definition], object]
-) -> dict[object, list[int]]:
-    groups: dict[object, list[int]] = defaultdict(list)
-    for number, definition in definitions.items():
-        groups[identity(definition)].append(number)
-    return groups
-
-
 def _find_renamed(pairs: list[_Pair]) -> list[_Pair]:
     """Pair each removed struct with the added one that has the same fields, if only one has."""
-    sides = [_group(_single_definitions(pairs, side), lambda one: one.outline) for side in (0, 1)]
+    sides = [group(_single_definitions(pairs, side), lambda one: one.outline) for side in (0, 1)]
     renamed: dict[int, int] = {}
     for fields, olds in sides[0].items():
         news, (old, _) = sides[1].get(fields, []), pairs[olds[0]]
@@ -180,7 +126,7 @@ def _find_renamed(pairs: list[_Pair]) -> list[_Pair]:
     ]
 
 
-def _single_definitions(pairs: list[_Pair], side: int) -> dict[int, _Definition]:
+def _single_definitions(pairs: list[_Pair], side: int) -> dict[int, Definition]:
     """Return the definitions that only one input has, by the numbers of their pairs."""
     return {
         number: one

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
 
 from layoutlint.comparison.alignment_cases import compare_cases
+from layoutlint.comparison.definitions import Definition, match
 from layoutlint.comparison.edits import outline
 from layoutlint.comparison.layouts import LayoutComparison
 from layoutlint.comparison.scope import Scopes
@@ -28,7 +29,7 @@ class PairChange(Record, frozen=True):
     """The bases at which they shared a line."""
     new: tuple[int, ...]
     old_total: int
-    """The number of placements."""
+    """The number of placements; 0 if the struct was not there."""
     new_total: int
     is_across: bool = False
     """Whether the second is in the next object."""
@@ -107,45 +108,55 @@ def _group_by_key(report: Report) -> dict[Key, list[Finding]]:
     return findings
 
 
+class _JudgedDefinition(Definition, frozen=True, gc=False):
+    """A definition with what a rule found on it."""
+
+    finding: Finding
+
+
 def _compare_namesakes(
     old: list[Finding], new: list[Finding], scopes: Scopes, are_layouts_same: bool
 ) -> Iterator[RuleChange]:
     """Compare the definitions of one name by their files and fields; refuse what these do not tell apart."""
-    sides = tuple(_group_by_file(findings) for findings in (old, new))
-    for file in sorted({*sides[0], *sides[1]}):
-        same, olds, news = _pair_equal(*(side.get(file, []) for side in sides))
-        yield from (_compare(*pair, {}, scopes, are_layouts_same) for pair in same)
-        if len(olds) == len(news) == 1:
-            yield _compare(olds[0], news[0], {}, scopes, are_layouts_same)
-        elif (one := next(iter((*news, *olds)), None)) is not None:
-            reason = f"{len(old)} definitions before and {len(new)} now, which cannot be matched"
-            is_new = bool(news)
-            yield RuleChange(None if is_new else one, one if is_new else None, Status.NOT_COMPARED, reason)
+    same, olds, news = _pair_equal(_definitions(old), _definitions(new))
+    pairs, reason = match(olds, news)
+    for before, after in (*same, *pairs):
+        removed = {} if before is None else {before.struct.name: f"its definition in {before.file} is gone"}
+        findings = [None if one is None else one.finding for one in (before, after)]
+        yield _compare(findings[0], findings[1], removed, scopes, are_layouts_same)
+    if reason:
+        matched = {id(one) for pair in pairs for one in pair}
+        one = next(one.finding for one in news if id(one) not in matched)
+        yield RuleChange(None, one, Status.NOT_COMPARED, reason)
+
+
+def _definitions(findings: list[Finding]) -> list[_JudgedDefinition]:
+    """Return the definitions that findings are about; equal ones with the same verdict count once."""
+    definitions: dict[object, _JudgedDefinition] = {}
+    for finding in findings:
+        if finding.struct is not None:
+            one = _JudgedDefinition(finding.struct, outline(finding.struct), finding)
+            definitions.setdefault((one.file, one.outline, standing(finding)), one)
+    return list(definitions.values())
 
 
 def _pair_equal(
-    old: list[Finding], new: list[Finding]
-) -> tuple[list[tuple[Finding, Finding]], list[Finding], list[Finding]]:
-    """Return pairs of findings on definitions with the same fields, and the findings that are left.
+    old: list[_JudgedDefinition], new: list[_JudgedDefinition]
+) -> tuple[
+    list[tuple[_JudgedDefinition, _JudgedDefinition]], list[_JudgedDefinition], list[_JudgedDefinition]
+]:
+    """Return pairs of definitions with the same file and fields, and those that are left.
 
-    Both sides have as many definitions with these fields.
+    Both sides have as many definitions with these.
     """
-    groups: list[dict[object, list[Finding]]] = [defaultdict(list), defaultdict(list)]
-    for group, findings in zip(groups, (old, new), strict=True):
-        for finding in findings:
-            group[None if finding.struct is None else outline(finding.struct)].append(finding)
+    groups: list[dict[object, list[_JudgedDefinition]]] = [defaultdict(list), defaultdict(list)]
+    for group, definitions in zip(groups, (old, new), strict=True):
+        for one in definitions:
+            group[one.file, one.outline].append(one)
     equal = [key for key in groups[0] if len(groups[0][key]) == len(groups[1].get(key, ()))]
     pairs = [pair for key in equal for pair in zip(groups[0].pop(key), groups[1].pop(key), strict=True)]
-    left = [[finding for same in group.values() for finding in same] for group in groups]
+    left = [[one for same in group.values() for one in same] for group in groups]
     return pairs, left[0], left[1]
-
-
-def _group_by_file(findings: Iterable[Finding]) -> dict[str, list[Finding]]:
-    by_file: dict[str, list[Finding]] = defaultdict(list)
-    for finding in findings:
-        source = finding.struct.source if finding.struct is not None else None
-        by_file[source.file.rpartition("/")[2] if source else ""].append(finding)
-    return by_file
 
 
 def _compare(
@@ -199,7 +210,7 @@ def _compare_pairs(old: Finding | None, new: Finding | None) -> Iterator[PairCha
             second,
             before.get(key, ()),
             after.get(key, ()),
-            totals[0] or totals[1],
+            totals[0] if old is None else totals[0] or totals[1],
             totals[1] or totals[0],
             is_across,
         )

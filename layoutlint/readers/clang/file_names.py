@@ -10,6 +10,9 @@ from layoutlint.model.record import Record, field
 from layoutlint.model.structs import Source
 from layoutlint.readers.clang import libclang
 
+_MOST_LINKS = 40
+"""The most links that Linux follows for one path."""
+
 
 class Places(Record):
     """Converts libclang's locations to Sources; each file name is looked up once."""
@@ -38,7 +41,7 @@ class Places(Record):
     def relative(self, name: str) -> str:
         """Return the name of a file in reports: relative to the first root that has it, else absolute."""
         path = os.path.join(self.directory, name)
-        return self.renamed.get(path) or relative_to(self.roots, path)
+        return self.renamed.get(path) or name_without_links(self.roots, path)
 
     def place(self, cursor: libclang.Cursor) -> tuple[str, int]:
         """Return the reported file and the line of a cursor."""
@@ -49,6 +52,24 @@ class Places(Record):
         """Return the location of a declaration's name."""
         file, line = self.place(cursor)
         return Source(file, line or None)
+
+
+def name_without_links(roots: tuple[str, ...], path: str) -> str:
+    """Return the name of a file as `relative_to` does; of a link the file in the same root to which it leads.
+
+    So what is read through a link, too, has one place.
+    """
+    name = relative_to(roots, path)
+    for _ in range(_MOST_LINKS):
+        target = files.link_target(path)
+        if target is None:
+            break
+        path = os.path.normpath(os.path.join(os.path.dirname(path), target))
+        new_name = relative_to(roots, path)
+        if os.path.isabs(new_name):
+            break
+        name = new_name
+    return name
 
 
 def relative_to(roots: tuple[str, ...], path: str) -> str:

@@ -66,7 +66,8 @@ def _structs(comparison: Comparison, rules: dict[str, list[RuleChange]]) -> Iter
     """Yield the structs whose layout changed, and those with pairs of fields that share other lines."""
     changed = {change.name for change in comparison.layouts.changes}
     for change in comparison.layouts.changes:
-        yield _struct(change, rules.get(change.name, []), comparison.allocators)
+        own = [each for each in rules.get(change.name, ()) if _is_about(each, change)]
+        yield _struct(change, own, comparison.allocators)
     for name in sorted(rules.keys() - changed):
         if any(each.pairs for each in rules[name]):
             struct = rules[name][0].finding.struct
@@ -116,6 +117,16 @@ def _allocation(room: RoomChange) -> dict[str, Any]:
             for slab in room.slabs
         ],
     }
+
+
+def _is_about(rule: RuleChange, change: LayoutChange) -> bool:
+    """Return whether a rule judged the definition that changed, and not another one of its name."""
+    sides = (rule.old, change.old), (rule.new, change.new)
+    return any(
+        finding is not None
+        and (finding.struct is None or (struct and finding.struct.source == struct.source))
+        for finding, struct in sides
+    )
 
 
 def _status(change: LayoutChange, rules: list[RuleChange]) -> str:

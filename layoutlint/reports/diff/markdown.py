@@ -84,13 +84,18 @@ def _likely_sharing_lines(comparison: Comparison) -> Iterator[str]:
 
 
 def _structs(comparison: Comparison) -> Iterator[str]:
-    edited = [change for change in comparison.layouts.changes if not change.root]
-    for change in edited:
-        if change.presence in (Presence.BOTH, Presence.RENAMED):
-            yield _details(phrases.heading(change), map(text, _rows(change, comparison.allocators)))
-    for change in edited:
-        if change.presence in (Presence.ADDED, Presence.REMOVED):
-            yield f"- {text(phrases.heading(change))}\n"
+    """Yield a block for each struct with edits, then a line for each of the others."""
+    others = []
+    for change in comparison.layouts.changes:
+        if change.root:
+            continue
+        is_kept = change.presence in (Presence.BOTH, Presence.RENAMED)
+        rows = tuple(_rows(change, comparison.allocators)) if is_kept else ()
+        if rows:
+            yield _details(phrases.heading(change), map(text, rows))
+        else:
+            others.append(change)
+    yield from (f"- {text(phrases.heading(change))}\n" for change in others)
 
 
 def _rows(change: LayoutChange, allocators: Allocators) -> Iterator[str]:

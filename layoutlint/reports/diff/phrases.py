@@ -58,9 +58,10 @@ def state(finding: Finding | None) -> str:
 
 def pair_change(pair: PairChange) -> str:
     """Return in how many placements two fields share a line, before and now."""
-    old, new = f"{len(pair.old)} of {pair.old_total}", f"{len(pair.new)} of {pair.new_total}"
+    old = f"{len(pair.old)} of {pair.old_total} -> " if pair.old_total else ""
+    new = f"{len(pair.new)} of {pair.new_total}"
     other = f"`{pair.second}`{' of the next object' if pair.is_across else ''}"
-    return f"`{pair.first}` and {other} share a line in {old} -> {new} placements"
+    return f"`{pair.first}` and {other} share a line in {old}{new} placements"
 
 
 def likely_heading(likely: LikelySharing) -> str:
@@ -153,11 +154,23 @@ def edit(edit: Edit) -> str:
         return f"{edit.kind.value} `{edit.path}`, {_extent(place)}{where}"
     if edit.kind is EditKind.RESIZED:
         inner = f", because struct {edit.struct} changed" if edit.struct else ""
-        return f"resized `{edit.path}`: {size(edit.old)} -> {size(edit.new)} bytes{inner}{where}"
+        return f"resized `{edit.path}`: {_resize(edit.old, edit.new)}{inner}{where}"
     if edit.kind is EditKind.REALIGNED:
         aligns = edit.old.field.align, edit.new.field.align
         return f"realigned `{edit.path}`: {aligns[0]} -> {aligns[1]}{where}"
-    return f"reordered `{edit.path}`: {edit.old.offset} -> {edit.new.offset}{where}"
+    return f"reordered `{edit.path}`: {_start(edit.old)} -> {_start(edit.new)}{where}"
+
+
+def _resize(old: Place, new: Place) -> str:
+    """Return the sizes of a field before and now, in bits for a bit-field."""
+    if old.field.is_bitfield or new.field.is_bitfield:
+        return f"{old.bit_size} -> {new.bit_size} bits"
+    return f"{size(old)} -> {size(new)} bytes"
+
+
+def _start(place: Place) -> str:
+    """Return where a field starts: the byte, or the bits of a bit-field."""
+    return place.extent if place.field.is_bitfield else str(place.offset)
 
 
 def size(place: Place) -> str:

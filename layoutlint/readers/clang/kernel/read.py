@@ -14,7 +14,7 @@ from layoutlint.model.record import Record, field, replace
 from layoutlint.model.structs import Struct
 from layoutlint.model.wanted import Wanted
 from layoutlint.readers.clang import flags, parallel, text_search
-from layoutlint.readers.clang.file_names import relative_to
+from layoutlint.readers.clang.file_names import name_without_links, relative_to
 from layoutlint.readers.clang.kernel import makefile
 from layoutlint.readers.clang.kernel.includes import Includes
 from layoutlint.readers.clang.kernel.tree import Tree
@@ -217,7 +217,7 @@ class _KernelReader(Record, dict=True):
         self, headers: Sequence[str], unit: Unit, outcome: parallel.Outcome
     ) -> dict[str, frozenset[str]]:
         """Return the headers that contain or lead to errors, with these; errors of the tree do not count."""
-        by_name = {relative_to(self.tree.roots, header): header for header in headers}
+        by_name = {name_without_links(self.tree.roots, header): header for header in headers}
         text = (unit.text or "").encode(errors="surrogateescape")
         culprits: dict[str, frozenset[str]] = {}
         for origin in (each for parsed in outcome.parsed for each in parsed.error_origins):

@@ -1,0 +1,29 @@
+"""Lines of `diff` for people, in text and in markdown."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.harness.command import run
+
+RULES = '[[rule]]\nid = "apart"\nstruct = "s"\nkind = "separate"\nfields = [["a"], ["z"]]\nwhy = "w"\n'
+OTHER = "struct other { int n; };\n"
+BITS = "struct b { unsigned long f; unsigned %s; };\n"
+
+
+@pytest.mark.one_in(2)
+@pytest.mark.parametrize(("old", "new", "shown", "hidden"), [
+    # what text and markdown have, and what neither has
+    (OTHER, OTHER + "struct s { long a, z; };\n", "share a line in 7 of 8 placements", "0 of 8"),
+    (BITS % "x : 3, y : 5, z : 3", BITS % "y : 5, x : 3, z : 3", "reordered `y`: bits 67..71 -> bits 64..68", "8 -> 8"),
+    (BITS % "x : 3, y : 5", BITS % "x : 3, y : 7", "resized `y`: 5 -> 7 bits", "1 -> 1"),
+    ("struct s { long a; long b; };\n", "struct t { long a; long b; };\n", "struct t: renamed, was s", "</summary>\n\n\n</details>"),
+])  # fmt: skip
+def test_lines(old, new, shown, hidden, tmp_path):
+    (tmp_path / "rules.toml").write_text(RULES)
+    for name, text in (("old.h", old), ("new.h", new)):
+        (tmp_path / name).write_text(text)
+    for name in ("text", "markdown"):
+        found = run("diff", "old.h", "new.h", "--rules", "rules.toml", "--format", name, cwd=tmp_path).stdout
+        assert shown in found.replace("&#62;", ">"), found
+        assert hidden not in found.replace("&#62;", ">"), found
