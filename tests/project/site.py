@@ -44,7 +44,20 @@ exclude_patterns = ["fixtures", "rules", "docs/editors/vscode"]
 highlight_language = "none"
 suppress_warnings = ["myst.xref_ambiguous"]
 """
-HEAD = "# layoutlint\n\nlayoutlint checks on which cache lines the fields of C structs are. Start with the [introduction](README.md).\n"
+HEAD = """# layoutlint
+
+layoutlint checks on which cache lines the fields of C structs are, by rules that say why.
+
+- The [introduction](README.md) says what it is for, and how to install and run it.
+- The [tutorial](docs/tutorial.md) writes a rule for a queue, in ten minutes.
+- [Rule kinds](docs/kinds.md) and [the command line](docs/cli.md) are the reference.
+- [Shipped rules](shipped/index.md) for Linux have reasons, evidence, and a history each; the gallery shows
+  [false sharing that was fixed](shipped/fixed.md).
+
+In Linux 6.12, `i_mmap` and its lock were apart. In 7.2, they share a line again in objects that start at byte 0 or 56 of a line:
+
+![struct address_space in three kernels](shipped/address_space.svg)
+"""
 
 
 def build(folder: Path) -> int:
