@@ -45,7 +45,7 @@ _STYLE = """
 .layoutlint .head{font-weight:bold;font-size:13px}
 .layoutlint .line{fill:none;stroke:#59636e}.layoutlint .tick{stroke:#59636e;stroke-dasharray:1 3}
 .layoutlint .field{fill:#eef1f4;stroke:#59636e}.layoutlint .bar{stroke-width:4;fill:none}
-.layoutlint .tint{opacity:.2}
+.layoutlint .bar.thin{stroke-width:2}.layoutlint .tint{opacity:.2}
 .layoutlint .hatch{stroke:#59636e;stroke-width:1}.layoutlint .gap{stroke:#59636e}
 @media (prefers-color-scheme:dark){
 .layoutlint .bg{fill:#0d1117}.layoutlint text{fill:#e6edf3}.layoutlint .dim{fill:#a4adb8}
@@ -240,8 +240,7 @@ def _piece(piece: Piece, picture: _Picture, styles: dict[str, AccessStyle], y: f
         inside.append(_bars(styles[strongest(shown)], x, width, y, tall, shown))
     label = shorten(strip.place.path, piece, width)
     if label:
-        lift = 2 if shown and tall < _ROW else 0
-        inside.append(_text(x + 3, y + tall / 2 + 4 - lift, label))
+        inside.append(_text(x + 3, y + tall / 2 + (2 if tall < _ROW else 4), label))
     return f"<g>{''.join(inside)}</g>"
 
 
@@ -251,12 +250,14 @@ def _bars(
     """Return a tint, and a bar at the bottom of a field; a contended field has one at the top too."""
     box = _numbers(x=x, y=y, width=width, height=tall)
     tint = f"<rect{box}{attributes(**{'class': 'tint', 'fill': style.color})}/>"
-    heights = [y + tall - 2.5] + ([y + 2.5] if any(access.contended for access in declared) else [])
-    return tint + "".join(_bar(style, x, width, at) for at in heights)
+    is_thin = tall < _ROW
+    edge = 1.5 if is_thin else 2.5
+    heights = [y + tall - edge] + ([y + edge] if any(access.contended for access in declared) else [])
+    return tint + "".join(_bar(style, x, width, at, is_thin) for at in heights)
 
 
-def _bar(style: AccessStyle, x: float, width: float, y: float) -> str:
-    looks = {"class": "bar", "stroke": style.color}
+def _bar(style: AccessStyle, x: float, width: float, y: float, is_thin: bool = False) -> str:
+    looks = {"class": "bar thin" if is_thin else "bar", "stroke": style.color}
     if style.dashes:
         looks["stroke-dasharray"] = style.dashes
     return f"<path{attributes(d=f'M{_number(x)} {_number(y)}h{_number(width)}', **looks)}/>"

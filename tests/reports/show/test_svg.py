@@ -89,6 +89,21 @@ def test_accesses_have_colours_dashes_and_words():
     assert len(set(bars)) == 2
 
 
+@pytest.mark.parametrize("lanes", [1, 2, MOST_LANES])
+def test_names_lie_between_the_bars_and_borders_of_their_fields(lanes):
+    """From the top of most letters to the bottom of an underscore."""
+    union = member(None, 0, 8, *(member(f"u_{n}", 0, 8) for n in range(lanes)), aggregate="union")
+    root = picture(struct("s", 8, union), accesses={"s": tuple(Access(f"u_{n}", "hot-write", contended=True) for n in range(lanes))})
+    for field in root.iter(f"{SVG}g"):
+        (text,), box = field.findall(f"{SVG}text"), field.find(f"{SVG}rect[@class='field']")
+        bars = [float(bar.get("d").partition("h")[0].partition(" ")[2]) for bar in field.iter(f"{SVG}path")]
+        half = 1 if lanes > 1 else 2
+        bottom, top = min(max(bars) - half, float(box.get("y")) + float(box.get("height"))), min(bars) + half
+        baseline = float(text.get("y"))
+        assert top <= baseline - 7
+        assert baseline + 2.5 <= bottom
+
+
 @pytest.mark.parametrize("name", ["</title><script>", "a\x1b[2J", "\u202egnal", '"&<', "\udcff", "x" * 10_000, "]]>"])
 def test_hostile_names(name):
     root = picture(struct(name, 8, member(name, 0, 8)))
