@@ -57,19 +57,16 @@ class Finder(Record, frozen=True):
         return self._find_places(layout.places, patterns)
 
     def find_arrays(self, layout: Layout, patterns: _Patterns, only_own: bool) -> Iterator[Place]:
-        """Yield the arrays of known length whose elements match, or contain matching fields.
+        """Yield the arrays whose elements match, or contain matching fields.
 
-        With `only_own`, omit arrays inside a named struct.
+        Arrays of one element are omitted, and flexible ones whose elements have an unknown size. With
+        `only_own`, omit arrays inside a named struct.
         """
         waiting = [*layout.places]
         while waiting:
             place = waiting.pop(0)
             member = place.field
-            if (
-                member.dims
-                and prod(length or 0 for length in member.dims) > 1
-                and self._holds(place, patterns)
-            ):
+            if _has_neighbours(place, layout) and self._holds(place, patterns):
                 yield place
             if member.members and (is_unnamed(member) or not only_own):
                 waiting = [*_inner_places(place), *waiting]
@@ -111,6 +108,25 @@ class Finder(Record, frozen=True):
                 for text in _spell_type(ctype)
             )
         return is_match
+
+
+def _has_neighbours(place: Place, layout: Layout) -> bool:
+    """Return whether an array has several elements, or may have: `x[]`, and `x[1]` at the end of a struct."""
+    dims = place.field.dims
+    if not dims:
+        return False
+    if prod(length or 0 for length in dims) > 1:
+        return True
+    if place.is_flexible:
+        return place.element_bits is not None
+    return is_open_ended(place, layout)
+
+
+def is_open_ended(place: Place, layout: Layout) -> bool:
+    """Return whether a struct ends with an array of one element, which C before C99 wrote for `x[]`."""
+    struct = layout.struct
+    is_last = bool(layout.places) and place == layout.places[-1]
+    return is_last and place.field.dims == (1,) and struct.aggregate == "struct" and not struct.label
 
 
 def _compile_patterns(patterns: _Patterns) -> _Spellings:

@@ -71,6 +71,14 @@ class Place(Record, frozen=True, gc=False):
         return self.field.is_flexible and not self.is_marker
 
     @property
+    def element_bits(self) -> int | None:
+        """The bits of one element of an array (of an array of arrays, the innermost); None if unknown."""
+        count = prod(length or 0 for length in self.field.dims)
+        if not count:
+            return self.field.flexible_bits
+        return None if self.bit_size is None else self.bit_size // count
+
+    @property
     def is_empty(self) -> bool:
         """Whether the field occupies no byte (an empty struct); a flexible array is not empty."""
         return self.bit_size == 0 and not self.is_flexible

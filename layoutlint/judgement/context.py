@@ -268,7 +268,7 @@ class Context(Record, frozen=True):
         same = 0
         while same < min(len(a), len(b)) - 1 and a[same] == b[same]:
             same += 1
-            place = self.layout.find(".".join(a[:same]))
+            place = self.layout.find(".".join(step.partition("[")[0] for step in a[:same]))
             if place is not None and not is_unnamed(place.field):
                 return True
         return False

@@ -9,7 +9,7 @@ from math import gcd, prod
 from typing import ClassVar
 
 from layoutlint.geometry.allocators import COPY
-from layoutlint.geometry.field_types import TYPE
+from layoutlint.geometry.field_types import TYPE, is_open_ended
 from layoutlint.geometry.layout import Layout, Place
 from layoutlint.geometry.placement import (
     ASSUMED,
@@ -71,13 +71,13 @@ class Stride(Record, frozen=True):
     manual: ClassVar[Manual] = Manual(
         "Each of `fields` in an object is compared with each of `against` in the next, and the reverse.\n"
         "Padding belongs to no object. [placements.md](placements.md#neighbours) states how far apart\n"
-        "objects are. For a flexible array the outcome is unknown.\n"
+        "objects are. A flexible array has any number of elements.\n"
         "\n"
         "- With `array`, the elements of this field are judged, and the other keys are paths in an element.\n"
         "  Arrays of arrays count as one.\n"
         "- With `arrays`, each array is judged by itself. `@type:spinlock_t` means arrays of locks, and of\n"
-        "  structs with locks at any depth, whose locks are compared with all of the neighbour. Flexible\n"
-        "  arrays and arrays of one element are skipped.\n"
+        "  structs with locks at any depth, whose locks are compared with all of the neighbour. Arrays of\n"
+        "  one element are skipped, unless one is last in its struct, as flexible arrays were once written.\n"
         "- With `variables`, the rule names no `struct`. It judges elements of\n"
         "  [variables](rules.md#variables-what-is-known-about-variables) that are arrays, or parts of one\n"
         "  (`pool.locks`). `@type:pthread_mutex_t` means all variables that are arrays of that type, or of\n"
@@ -173,12 +173,15 @@ class Stride(Record, frozen=True):
         types = self.arrays or self.variable_types
         is_opaque = array.field.aggregate == "union" and context.is_array_of(array, types)
         element, step, count = _element_struct(array, context.layout.struct, is_opaque)
+        if types and is_open_ended(array, context.layout):
+            count = None
         placements, line = context.placements, context.placements.line_size
-        if count < 2 or not step:
+        if (count is not None and count < 2) or not step:
             message = f"{format_place(array)} has no two elements side by side"
             return judge(placements, (), message, (array,), "")
         starts = {base: {(base + array.offset) % line} for base in placements.bases}
-        at = {base: element_starts(start, step, count - 1, line) for base, start in starts.items()}
+        first_of_pairs = None if count is None else count - 1
+        at = {base: element_starts(start, step, first_of_pairs, line) for base, start in starts.items()}
         row = Row(ELEMENT, step, tuple(sorted(set().union(*at.values()))))
         inside = Context(Layout(element), placements, finder=context.finder)
         written = context.element_fields(array, inside, types)
@@ -313,8 +316,9 @@ def _describe_field(place: Place) -> str:
     return f"'s {format_place(place)}" if place.path else f" at {place.extent}"
 
 
-def _element_struct(array: Place, struct: Struct, is_opaque: bool) -> tuple[Struct, int, int]:
-    """Return the element of an array as a struct, its bytes, and the number of elements.
+def _element_struct(array: Place, struct: Struct, is_opaque: bool) -> tuple[Struct, int, int | None]:
+    """Return the element of an array as a struct, its bytes, and the number of elements; None for a flexible
+    array.
 
     An opaque element is one field: the members of a lock that is a union mean nothing to readers. Raises
     CannotTell.
@@ -322,12 +326,13 @@ def _element_struct(array: Place, struct: Struct, is_opaque: bool) -> tuple[Stru
     member = array.field
     if not member.dims:
         raise CannotTell(f"{format_place(array)} is no array")
-    count = prod(length or 0 for length in member.dims)
-    if array.is_flexible:
+    bits = array.element_bits
+    if bits is None and array.is_flexible:
         raise CannotTell(
             f"the size of an element of {format_place(array)} is unknown: it is a flexible array"
         )
-    bits = (array.bit_size or 0) // count if count else 0
+    bits = bits or 0
+    count = None if array.is_flexible else prod(length or 0 for length in member.dims)
     whole_element = replace(
         member, name="", bit_offset=0, bit_size=bits, dims=(), type=CType(member.type.left)
     )

@@ -98,6 +98,9 @@ class Field(Record, frozen=True, gc=False):
 
     is_flattened: bool = False
     """Whether one dimension can stand for several (`x[6]` for `x[2][3]`); not compared."""
+    flexible_bits: int | None = None
+    """Of a flexible array the size of an element (of an array of arrays, the innermost), in bits; None if the
+    input does not state it. Not compared."""
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Field) and self._key == other._key

@@ -6,6 +6,7 @@ A set of alignments is stored as their sum, as in `Field.possible`; 0 means only
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from math import prod
 from typing import NamedTuple
 
 from layoutlint.model import possible_alignments
@@ -242,3 +243,9 @@ def _is_explained(fields: Sequence[Field], field: Field, end: int) -> bool:
     aligns = [(other.align or 1) * 8 for other in fields if other.bit_offset == end]
     aligns = aligns or [end & -end]  # what the size of the struct allows
     return any(gap < align and end % align == 0 for align in aligns)
+
+
+def innermost_bits(bit_size: int | None, dims: tuple[int | None, ...]) -> int | None:
+    """Return the bits of an element of a type that may be an array of arrays; None if unknown."""
+    count = prod(length or 0 for length in dims)
+    return bit_size // count if bit_size and count else None

@@ -62,6 +62,8 @@ class Type(Record, frozen=True, eq=False):
     aligned to more than their size. 0 if none applies."""
     possible: int = 0
     """The set of its possible alignments, as in `Field.possible`."""
+    flexible_bits: int | None = None
+    """The bits of an element of a flexible array."""
 
 
 class Decoder:
@@ -171,6 +173,7 @@ class Decoder:
             part=None,
             is_number=False,
             padded_bits=padded_bits,
+            flexible_bits=None if count else scalars.innermost_bits(element.bit_size, element.dims),
         )
 
     def _aggregate(self, record: TypeEntry, depth: int) -> Type:
@@ -245,6 +248,7 @@ class Decoder:
             name, kind.spelling, offset, size, bool(bits), kind.aggregate, kind.dims, kind.members,
             kind.align, None, kind.is_function_pointer, kind.underlying_types, 0, kind.possible,
             is_flattened=bool(kind.dims) and not self._blob.keeps_dimensions,
+            flexible_bits=kind.flexible_bits,
         )  # fmt: skip
 
     def spell(self, type_id: int, depth: int = 0) -> CType:

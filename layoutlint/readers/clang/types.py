@@ -57,6 +57,8 @@ class Shape(Record, frozen=True):
     aggregate: Aggregate | None
     dims: tuple[int | None, ...]
     members: tuple[Field, ...]
+    flexible_bits: int | None = None
+    """The bits of an element of a flexible array."""
 
 
 class Types(Record):
@@ -207,9 +209,17 @@ class Types(Record):
             declaration = lib.clang_getCursorDefinition(lib.clang_getTypeDeclaration(element))
             aggregate = "union" if lib.clang_getTypeDeclaration(element).kind == libclang.UNION else "struct"
             members = self.members(declaration)
+        element_size = lib.clang_Type_getSizeOf(element) if dims and not dims[0] else -1
         if dims and dims[0] is None:
             size = 0
-        return Shape(size * 8 if size >= 0 else None, align if align > 0 else None, aggregate, dims, members)
+        return Shape(
+            size * 8 if size >= 0 else None,
+            align if align > 0 else None,
+            aggregate,
+            dims,
+            members,
+            element_size * 8 if element_size > 0 else None,
+        )
 
     @staticmethod
     def element(lib: Any, ctype: Type) -> tuple[Type, tuple[int | None, ...]]:
@@ -313,11 +323,13 @@ class Types(Record):
             source=self.places.source(cursor),
             is_function_pointer=self._is_function_pointer(ctype),
             underlying_types=self._underlying_types(ctype, cursor),
+            flexible_bits=shape.flexible_bits,
         )
 
     def _member_type(self, member: Cursor, ctype: Type) -> CType:
         is_invalid = self.has_errors and self.lib.clang_isInvalidDeclaration(member)
         return UNKNOWN if is_invalid else self.spell(ctype)
+
     def variable(self, cursor: Cursor) -> Field:
         """Return a variable as a field at offset 0."""
         lib, ctype = self.lib, self.lib.clang_getCursorType(cursor)

@@ -206,6 +206,7 @@ class _Structs:
             _power_of_two(record.aligned) if record.aligned else 0,
             _sum(record.alignments),
             record.flattened,
+            record.element,
         )
 
     def _type_of(

@@ -160,6 +160,7 @@ class _Bodies:
             type=member.type.left,
             after=member.type.right,
             dims=member.dims,
+            element=member.flexible_bits,
             flattened=member.is_flattened,
             align=member.align,
             aligned=member.requested_align,

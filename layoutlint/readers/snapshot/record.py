@@ -59,6 +59,8 @@ class FieldRecord(
     """The spelling of its type after the name."""
     dims: Lengths = ()
     """The lengths of an array, None for a flexible one."""
+    element: Annotated[int, Meta(ge=1, le=1 << 61)] | None = None
+    """The bits of an element of a flexible array; None if they are not known."""
     flattened: bool = False
     """Whether one length can stand for several."""
     align: Alignment | None = None

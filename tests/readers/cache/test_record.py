@@ -25,7 +25,7 @@ FIELDS = (
     Field(None, CType("union {...}"), 64, 64, aggregate="union", members=(LOCK,), align=8),
     Field("bits", CType("unsigned int"), 128, 3, True),
     Field("call", CType("int (*", ")(void)"), 192, 64, is_function_pointer=True, requested_align=8, possible=24),
-    Field("x", CType("int", "[]"), 256, 0, dims=(None, 3), underlying_types=(CType("word"), CType("int")), is_flattened=True),
+    Field("x", CType("int", "[]"), 256, 0, dims=(None, 3), underlying_types=(CType("word"), CType("int")), is_flattened=True, flexible_bits=32),
 )
 STRUCT = Struct(
     "s", "struct", 256, None, FIELDS, X86_64, PLACE, origin="a.c", aliases=("s_t",), problem="why", files=("one", "two"),

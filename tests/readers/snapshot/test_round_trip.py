@@ -37,7 +37,7 @@ FIELDS = (
     Field("opaque", CType("union u"), 160, 32, aggregate="union"),
     Field("unknown", CType("??"), 192, None),
     Field("call", CType("int (*", ")(void)"), 256, 64, is_function_pointer=True, requested_align=2, possible=24, source=FILE),
-    Field("x", CType("int", "[0][3]"), 320, 0, dims=(None, 3), underlying_types=(CType("word"), CType("int", "[3]")), is_flattened=True),
+    Field("x", CType("int", "[0][3]"), 320, 0, dims=(None, 3), underlying_types=(CType("word"), CType("int", "[3]")), is_flattened=True, flexible_bits=32),
 )
 STRUCT = Struct(
     "s", "struct", 320, None, FIELDS, X86_64, FILE, origin="x", aliases=("s_t",), annotations=(Annotation("lock", "hot-write", FILE),),
@@ -71,7 +71,7 @@ def bare(field: Field) -> Field:
 def facts(struct: Struct) -> tuple[object, ...]:
     source = struct.source and Source(struct.source.file)
     fields = tuple(map(bare, struct.fields))
-    spelled = [(field.underlying_types, field.is_flattened) for field in struct.fields]
+    spelled = [(field.underlying_types, field.is_flattened, field.flexible_bits) for field in struct.fields]
     return replace(struct, source=source, fields=fields, origin="", possible=0), spelled, tuple(Layout(struct).alignments)
 
 

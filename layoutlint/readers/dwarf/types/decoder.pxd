@@ -47,7 +47,7 @@ cdef class Decoder:
     @cython.locals(shape="unsigned long long", plan=Plan, fixed=FixedFields, start=Py_ssize_t)
     cpdef Type type_at(self, Unit unit, Py_ssize_t position, int depth=*)
     cdef Type _decode(self, Unit unit, Plan plan, dict values, tuple where, int depth)
-    cdef Type _intern_type(self, ctype, bit_size, align, aggregate=*, tuple dims=*, tuple members=*, Py_ssize_t count=*, bint calls=*, tuple stands_for=*, possible=*, plain_align=*)
+    cdef Type _intern_type(self, ctype, bit_size, align, aggregate=*, tuple dims=*, tuple members=*, Py_ssize_t count=*, bint calls=*, tuple stands_for=*, possible=*, plain_align=*, flexible_bits=*)
     @cython.locals(inner=Type)
     cdef Type _derived_type(self, Unit unit, Plan plan, dict values, ctype, int depth, bint is_typedef)
     @cython.locals(element=Type, counts=tuple)

@@ -119,7 +119,7 @@ class _Members:
         source = declaration_source(path, line)
         field = Field(
             name, kind.spelling, bit_offset, bit_size, is_bitfield, kind.aggregate, kind.dims, kind.members,
-            align, source, kind.calls, kind.stands_for, own_align, possible,
+            align, source, kind.calls, kind.stands_for, own_align, possible, False, kind.flexible_bits,
         )  # fmt: skip
         self.fields.append(field)
         self.key += (name, kind, bit_offset, path, line)
@@ -374,8 +374,11 @@ class Decoder:
         self, ctype: CType, bit_size: int | None, align: int | None, aggregate: Aggregate | None = None,
         dims: tuple[int | None, ...] = (), members: tuple[Field, ...] = (), count: int = 0,
         calls: bool = False, stands_for: tuple[CType, ...] = (), possible: int = 0, plain_align: int = 0,
+        flexible_bits: int | None = None,
     ) -> Type:  # fmt: skip
-        key = (ctype, bit_size, align, aggregate, dims, id(members), calls, possible, plain_align)
+        key = (
+            ctype, bit_size, align, aggregate, dims, id(members), calls, possible, plain_align, flexible_bits,
+        )  # fmt: skip
         interned = self._types.get(key)
         if interned is None:
             interned = self._types[key] = Type(
@@ -390,6 +393,7 @@ class Decoder:
                 stands_for,
                 possible,
                 plain_align,
+                flexible_bits,
             )
         return interned
 
@@ -424,7 +428,7 @@ class Decoder:
         stands_for = (inner.spelling, *inner.stands_for) if is_typedef else inner.stands_for
         return self._intern_type(
             ctype, size, align, inner.aggregate, inner.dims, inner.members, inner.field_count,
-            inner.calls, stands_for, possible, plain_align,
+            inner.calls, stands_for, possible, plain_align, inner.flexible_bits,
         )  # fmt: skip
 
     def _array_type(
@@ -460,6 +464,7 @@ class Decoder:
             ctype, bits, _alignment(values, element.align), element.aggregate, counts + element.dims,
             element.members, element.field_count, element.calls, element.stands_for,
             0 if ALIGNMENT in values or possible == element.align else possible, element.plain_align,
+            None if counts[0] else scalars.innermost_bits(element.bit_size, element.dims),
         )  # fmt: skip
 
     def _aggregate_type(

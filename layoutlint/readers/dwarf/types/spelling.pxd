@@ -10,7 +10,7 @@ cdef int _DERIVED
 
 @cython.final
 cdef class Type:
-    cdef readonly object spelling, bit_size, align, aggregate, possible, plain_align
+    cdef readonly object spelling, bit_size, align, aggregate, possible, plain_align, flexible_bits
     cdef readonly tuple dims, members, stands_for
     cdef readonly Py_ssize_t field_count
     cdef readonly bint calls

@@ -140,7 +140,7 @@ class Type:
     def __init__(
         self, spelling: CType, bit_size: int | None, align: int | None, aggregate: Aggregate | None,
         dims: tuple[int | None, ...], members: tuple[Field, ...], field_count: int, calls: bool,
-        stands_for: tuple[CType, ...], possible: int, plain_align: int,
+        stands_for: tuple[CType, ...], possible: int, plain_align: int, flexible_bits: int | None,
     ) -> None:  # fmt: skip
         self.spelling = spelling
         self.bit_size = bit_size
@@ -159,6 +159,8 @@ class Type:
         """The possible alignments, as `Field.possible`."""
         self.plain_align = plain_align
         """The alignment without that stated by a typedef; 0 if none states one."""
+        self.flexible_bits = flexible_bits
+        """As `Field.flexible_bits`."""
 
 
 class Spelling:
