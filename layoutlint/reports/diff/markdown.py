@@ -6,11 +6,13 @@ change under review: they are escaped, so that they mention nobody and contain n
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from itertools import chain
 
 from layoutlint.comparison.allocations import Allocators
 from layoutlint.comparison.comparison import Comparison
-from layoutlint.comparison.layouts import LayoutChange, Presence
+from layoutlint.comparison.layouts import LayoutChange
 from layoutlint.comparison.standings import Status
 from layoutlint.comparison.variables import TableComparison
 from layoutlint.comparison.verdicts import RuleChange
@@ -22,6 +24,8 @@ _MOST_CHARACTERS = 60_000
 """GitHub allows 65,536 in a comment."""
 _MOST_IN_BLOCK = 6_000
 """Characters of the details of one struct or rule, so that one cannot crowd out the others."""
+_Part = Callable[[], str]
+"""Makes a part of the comment."""
 _SYMBOLS = {Status.WORSE: "❌ worse", Status.BETTER: "✅ better"}
 
 
@@ -31,29 +35,37 @@ def render(comparison: Comparison) -> str:
         return ""
     title = text(phrases.exit_meaning(comparison))
     head = f"{MARKER}\n### layoutlint: {title}\n\n{text(phrases.tally(comparison))}\n"
-    notes = _fit_parts((f"\n> {text(note)}\n" for note in comparison.notes), _MOST_IN_BLOCK)
+    notes = _fit_texts((f"\n> {text(note)}\n" for note in comparison.notes), _MOST_IN_BLOCK)
     variables = comparison.variables.tables if comparison.variables is not None else ()
-    parts = (
-        *_rules(comparison),
-        *_likely_sharing_lines(comparison),
-        *_structs(comparison),
+    before = (*_rules(comparison), *_likely_sharing_lines(comparison))
+    after = (
         *(part for table in variables for part in _variables(table)),
         *_refusals(comparison),
         *_idle_rules(comparison),
     )
+    parts = chain(_ready_parts(before), _structs(comparison), _ready_parts(after))
     top = f"{head}{''.join(notes)}\n"
     return top + "".join(_fit_parts(parts, _MOST_CHARACTERS - len(top)))
 
 
-def _fit_parts(parts: Iterable[str], room: int) -> Iterator[str]:
-    """Yield the parts that fit, and the number of the others."""
+def _fit_texts(texts: Iterable[str], room: int) -> Iterator[str]:
+    return _fit_parts(_ready_parts(texts), room)
+
+
+def _ready_parts(texts: Iterable[str]) -> Iterator[_Part]:
+    yield from (partial(str, each) for each in texts)
+
+
+def _fit_parts(parts: Iterable[_Part], room: int) -> Iterator[str]:
+    """Yield the parts that fit, and the number of the others, which are not made."""
     left = 0
     for part in parts:
-        room -= len(part)
+        made = "" if left else part()
+        room -= len(made)
         if left or room < 0:
             left += 1
         else:
-            yield part
+            yield made
     if left:
         yield f"\n{left:,} more did not fit into this comment.\n"
 
@@ -83,19 +95,23 @@ def _likely_sharing_lines(comparison: Comparison) -> Iterator[str]:
         yield _details(phrases.likely_heading(comparison.likely), rows)
 
 
-def _structs(comparison: Comparison) -> Iterator[str]:
+def _structs(comparison: Comparison) -> Iterator[_Part]:
     """Yield a block for each struct with edits, then a line for each of the others."""
     others = []
     for change in comparison.layouts.changes:
-        if change.root:
-            continue
-        is_kept = change.presence in (Presence.BOTH, Presence.RENAMED)
-        rows = tuple(_rows(change, comparison.allocators)) if is_kept else ()
-        if rows:
-            yield _details(phrases.heading(change), map(text, rows))
-        else:
+        if change.edits.edits and not change.root:
+            yield partial(_struct, change, comparison.allocators)
+        elif not change.root:
             others.append(change)
-    yield from (f"- {text(phrases.heading(change))}\n" for change in others)
+    yield from (partial(_struct_line, change) for change in others)
+
+
+def _struct(change: LayoutChange, allocators: Allocators) -> str:
+    return _details(phrases.heading(change), map(text, _rows(change, allocators)))
+
+
+def _struct_line(change: LayoutChange) -> str:
+    return f"- {text(phrases.heading(change))}\n"
 
 
 def _rows(change: LayoutChange, allocators: Allocators) -> Iterator[str]:
@@ -129,5 +145,5 @@ def _idle_rules(comparison: Comparison) -> Iterator[str]:
 
 def _details(summary: str, rows: Iterable[str]) -> str:
     """Return a block that a click opens. Its first line is HTML: it has no code in backquotes."""
-    listed = "".join(_fit_parts((f"- {row}\n" for row in rows), _MOST_IN_BLOCK))
+    listed = "".join(_fit_texts((f"- {row}\n" for row in rows), _MOST_IN_BLOCK))
     return f"<details><summary>{plain(summary)}</summary>\n\n{listed}\n</details>\n\n"
