@@ -127,11 +127,14 @@ class Commit(Record, frozen=True):
         return _run(self.top, "cat-file", "blob", name)
 
 
-def commit(revision: str, option: str = "--policy-from") -> Commit:
-    """Return the commit that a revision names; raises UsageError, with the option that names it, for none."""
+def commit(revision: str, option: str = "--policy-from", allows_bare: bool = False) -> Commit:
+    """Return the commit that a revision names; raises UsageError, with the option that names it, for none.
+
+    With `allows_bare`, the repository may lack a working tree.
+    """
     if not revision or revision.startswith("-") or not revision.isprintable():
         raise UsageError(f"{option} {revision!r} is not a revision: give a branch, a tag or a commit")
-    top = top_folder(option)
+    top = top_folder(option, allows_bare)
     result = _commit(top, revision)
     if result is None:
         raise UsageError(
@@ -144,14 +147,14 @@ def commit(revision: str, option: str = "--policy-from") -> Commit:
 def revision_range(text: str, option: str) -> tuple[Commit, Commit]:
     """Return the two commits of `A..B`, or of `A...B` the last one that both share, and B.
 
-    A missing side is HEAD, as for git. Raises UsageError.
+    A missing side is HEAD, as for git. The repository may be bare. Raises UsageError.
     """
     old, dots, new = text.partition("...")
     if not dots:
         old, dots, new = text.partition("..")
     if not dots:
         raise UsageError(f"{option} {text!r} is not a range of revisions: write A..B, such as v6.8..v6.9")
-    commits = commit(old or "HEAD", option), commit(new or "HEAD", option)
+    commits = commit(old or "HEAD", option, True), commit(new or "HEAD", option, True)
     if dots == "..":
         return commits
     return fork_point(commits[0].top, commits[0].id, commits[1].id) or commits
@@ -185,8 +188,7 @@ def edited_paths(top: str, commits: Sequence[str]) -> Iterator[tuple[str, str, s
     """
     words = "".join(f"{commit}\n" for commit in commits).encode()
     options = ("--stdin", "-c", "-r", "--root", "--name-status", "--no-renames", "--ignore-submodules=all")
-    command = (_git(), *_HARDENING, "diff-tree", *options, "-z")
-    with _stream(command, top, words) as output:
+    with _stream(("diff-tree", *options, "-z"), top, words) as output:
         commit = letters = ""
         for word in _words(output):
             if letters:
@@ -207,15 +209,16 @@ def _words(output: IO[bytes]) -> Iterator[bytes]:
 
 
 @contextmanager
-def _stream(command: Sequence[str], top: str, words: bytes) -> Iterator[IO[bytes]]:
+def _stream(words: Sequence[str], top: str, given: bytes) -> Iterator[IO[bytes]]:
     """Run git with an input, and hand out its output; raises UsageError."""
+    command = (*_command(top), *words)
     try:
-        with program.stream(command, top, _environment(), words, _SECONDS_OF_STREAM) as output:
+        with program.stream(command, top, _environment(), given, _SECONDS_OF_STREAM) as output:
             yield output
     except OSError as error:
         raise UsageError(f"git cannot be run: {(error.strerror or str(error)).lower()}") from error
     except program.LimitExceeded as error:
-        raise UsageError(f"git {command[len(_HARDENING) + 1]} {error}") from error
+        raise UsageError(f"git {words[0]} {error}") from error
 
 
 def describe(commit: Commit) -> tuple[str, str]:
@@ -237,9 +240,8 @@ def contents(
     """
     if not blobs:
         return
-    command = (_git(), *_HARDENING, "cat-file", "--batch")
     words = "".join(f"{blob}\n" for _, blob in blobs).encode()
-    with _stream(command, commit.top, words) as output:
+    with _stream(("cat-file", "--batch"), commit.top, words) as output:
         for name, _ in blobs:
             yield name, _next_content(output, most, commit)
 
@@ -263,12 +265,33 @@ def _next_content(output: IO[bytes], most: int, commit: Commit) -> bytes | None:
     return content
 
 
-def top_folder(option: str) -> str:
+def is_bare(folder: str) -> bool:
+    """Return whether a folder is a repository itself, and no working tree."""
+    has_parts = all(os.path.lexists(os.path.join(folder, name)) for name in ("HEAD", "objects", "refs"))
+    return has_parts and not os.path.lexists(os.path.join(folder, ".git"))
+
+
+def _own_bare_folder(folder: str, option: str) -> str:
+    """Return the real path of a bare repository; raises UsageError if another user can change it.
+
+    git does not check this for a repository that is named, as a bare one is here.
+    """
+    if hasattr(os, "geteuid") and files.status_of(folder).st_uid != os.geteuid():
+        raise UsageError(f"the repository {folder} belongs to another user; clone it first", option)
+    return os.path.realpath(folder)
+
+
+def top_folder(option: str, allows_bare: bool = False) -> str:
     """Return the real path of the top of the working tree around this folder.
 
-    Raises UsageError, which names the option that needs it.
+    With `allows_bare`, this folder may be a bare repository, which is then returned. Raises UsageError, which
+    names the option that needs it.
     """
     folder = os.getcwd()
+    if is_bare(folder):
+        if allows_bare:
+            return _own_bare_folder(folder, option)
+        raise _lack_of_files(folder, option)
     try:
         output = _run(folder, "rev-parse", "--show-toplevel")
     except UsageError as error:
@@ -276,11 +299,7 @@ def top_folder(option: str) -> str:
             raise UsageError(f"{folder} is not in a git repository", option) from error
         if not any(words in str(error) for words in _NO_CHECKOUT):
             raise
-        raise UsageError(
-            f"{folder} is in a bare repository, which has no files; run in a checkout "
-            "(`git worktree add ../checkout`)",
-            option,
-        ) from error
+        raise _lack_of_files(folder, option) from error
     top = os.path.realpath(os.fsdecode(output).removesuffix("\n"))
     if top != _holder(folder):
         raise UsageError(
@@ -289,6 +308,14 @@ def top_folder(option: str) -> str:
             option,
         )
     return top
+
+
+def _lack_of_files(folder: str, option: str) -> UsageError:
+    return UsageError(
+        f"{folder} is in a bare repository, which has no files; run in a checkout "
+        "(`git worktree add ../checkout`)",
+        option,
+    )
 
 
 def parents(top: str) -> tuple[Commit, ...]:
@@ -433,7 +460,7 @@ def _run(folder: str, *words: str, limits: program.Limits | None = None, with_in
     if with_index and _INDEX in os.environ:
         environment[_INDEX] = os.path.join(folder, os.environ[_INDEX])
     try:
-        result = program.run((_git(), *_HARDENING, *words), folder, environment, limits or _LIMITS)
+        result = program.run((*_command(folder), *words), folder, environment, limits or _LIMITS)
     except OSError as error:
         raise UsageError(f"git cannot be run: {(error.strerror or str(error)).lower()}") from error
     except program.LimitExceeded as error:
@@ -443,6 +470,12 @@ def _run(folder: str, *words: str, limits: program.Limits | None = None, with_in
         remedy = _TRUST if "dubious ownership" in message else ""
         raise UsageError(f"git {words[0]} failed: {message or f'status {result.status}'}{remedy}")
     return result.output
+
+
+def _command(folder: str) -> tuple[str, ...]:
+    """Return the words that run git in a folder; it finds a bare repository only if that is named."""
+    named = (f"--git-dir={folder}",) if is_bare(folder) else ()
+    return (_git(), *_HARDENING, *named)
 
 
 def _environment() -> dict[str, str]:

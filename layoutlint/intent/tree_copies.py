@@ -34,12 +34,13 @@ class WorkingTree(Record, frozen=True):
 
 
 def working_tree(commit: Commit, root: str, wanted: WantedFiles) -> WorkingTree | None:
-    """Return the working tree of a commit's repository; None for a kernel, whose flags need none.
+    """Return the working tree of a commit's repository; None for a kernel, whose flags need none, and for a
+    bare repository, which has none.
 
     Links to its untracked files are made in a new folder below `root`. Raises UsageError if git fails, and
     ReadError if the links cannot be made.
     """
-    if wanted.is_kernel:
+    if wanted.is_kernel or git.is_bare(commit.top):
         return None
     folder = os.path.join(root, "generated")
     untracked = sorted(filter(wanted, git.untracked_files(commit.top)))

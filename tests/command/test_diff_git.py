@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -299,3 +300,39 @@ class TestPatch:
         )
         done = run("diff", "--patch", "p.patch", "tree", "--format", "json", cwd=tmp_path)
         assert [each["name"] for each in json.loads(done.stdout)["structs"]] == ["a"], done.stderr
+
+
+class TestBareRepositories:
+    """They have no files, and revisions of them can be compared."""
+
+    @pytest.fixture
+    def bare(self, tmp_path):
+        (tmp_path / "made").mkdir()
+        start = commit(tmp_path / "made", "start", START)
+        commit(tmp_path / "made", "shrinks", {"include/inner.h": "struct inner { char y; };\n"})
+        (tmp_path / "rules.toml").write_text(RULES)
+        git(tmp_path, "clone", "-q", "--bare", "made", "bare.git")
+        return tmp_path / "bare.git", start
+
+    @pytest.mark.parametrize("words", [("include",), ()])
+    def test_a_bare_repository(self, bare, words):
+        folder, start = bare
+        before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+        changed = run("diff", "--git", f"{start}..HEAD", *words, "--rules", "../rules.toml", "--format", "json", cwd=folder)
+        found = json.loads(changed.stdout)
+        assert (changed.returncode, [each["name"] for each in found["structs"]]) == (1, ["inner", "s"]), changed.stderr
+        searched = run("bisect", "apart", f"{start}..HEAD", *words, "--rules", "../rules.toml", "--format", "json", cwd=folder)
+        assert json.loads(searched.stdout)["first_bad"]["subject"] == "shrinks"
+        assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
+
+    def test_the_folder_of_git_is_one(self, bare):
+        folder = bare[0].parent / "made/.git"
+        assert run("diff", "--git", f"{bare[1]}..HEAD", "--rules", "../../rules.toml", cwd=folder).returncode == 1
+
+    @pytest.mark.exhaustive
+    def test_one_of_another_user_is_refused(self, bare):
+        if os.geteuid() != 0:
+            pytest.skip("only root can give a folder to another user")
+        os.chown(bare[0], 1234, 1234)
+        done = run("diff", "--git", "HEAD..HEAD", "--rules", "../rules.toml", cwd=bare[0])
+        assert (done.returncode, "belongs to another user" in done.stderr) == (2, True), done.stderr
