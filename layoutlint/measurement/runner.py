@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from tempfile import TemporaryDirectory
 
 from layoutlint.measurement.machine import CannotMeasure, search_path
 from layoutlint.measurement.plan import Plan
 from layoutlint.model.record import Record
 from layoutlint.readers.processes import program
 from layoutlint.readers.processes.program import LimitExceeded, Limits
+from layoutlint.readers.processes.temporary_folder import temporary_folder
 
 FLAGS = ("-std=gnu11", "-O2", "-pthread", "-fno-strict-aliasing")
 """Flags of the compiler; gcc and clang have them."""
@@ -82,7 +82,7 @@ def _run_built(plan: Plan, compiler: str) -> str:
 
 def _build(plan: Plan, compiler: str) -> int:
     """Return a descriptor of the compiled program."""
-    with TemporaryDirectory(prefix="layoutlint-") as folder:
+    with temporary_folder() as folder:
         for name, text in (("program.c", _source()), ("plan.h", plan.text())):
             with open(os.path.join(folder, name), "w", encoding="ascii") as file:
                 file.write(text)

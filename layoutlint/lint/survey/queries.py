@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import glob
 import os
-import tempfile
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -27,6 +26,7 @@ from layoutlint.comparison.survey_tables import OUTCOMES, RUNS, TABLES, WITHOUT
 from layoutlint.errors import ReadError
 from layoutlint.lint.survey.store import Store, arrow_schema
 from layoutlint.model.record import Record
+from layoutlint.readers.processes.temporary_folder import temporary_folder
 
 _LISTED = 1_000
 _COSTLY = 20
@@ -247,7 +247,7 @@ def _connect(store: Store) -> Iterator[Any]:
     """Yield a connection to a database with the views of a store. Raises ReadError for damaged files."""
     import duckdb
 
-    with tempfile.TemporaryDirectory(prefix="layoutlint-") as folder:
+    with temporary_folder() as folder:
         connection = duckdb.connect(
             config={
                 "temp_directory": folder,

@@ -1,4 +1,8 @@
-"""Temporary folders that are removed however a run ends, unless it is killed outright (SIGKILL)."""
+"""Temporary folders that are removed however a run ends; after SIGKILL, by the next run that makes one.
+
+A run holds a lock on its folder, which ends with the last of its processes. A folder that can be locked has
+no owner any more.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +12,7 @@ import signal
 import tempfile
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import FrameType
 
 from layoutlint import files
@@ -17,6 +21,10 @@ _ENDING = tuple(
     getattr(signal, name) for name in ("SIGTERM", "SIGHUP", "SIGQUIT") if hasattr(signal, name)
 )
 """Signals that end a process at once, unless it handles them."""
+_HAS_LOCKS = os.name == "posix"
+_PREFIX = "layoutlint-run-"
+_ATTEMPTS = 100
+"""The most folders that are made because other runs removed earlier ones before they were locked."""
 _HELD = (*_ENDING, signal.SIGINT)
 
 
@@ -24,16 +32,72 @@ _HELD = (*_ENDING, signal.SIGINT)
 def temporary_folder() -> Iterator[str]:
     """Hand out the real path of an empty folder of this user's alone, and remove it afterwards.
 
-    Signals that end the process take effect after the removal. Raises OSError if there is no place for it.
+    Folders that killed runs left are removed first. Signals that end the process take effect after the
+    removal. Raises OSError if there is no place for it.
     """
+    remove_stale_folders(tempfile.gettempdir())
     with _exit_on_signals():
         with _signals_held():
-            folder = tempfile.mkdtemp(prefix="layoutlint-")
+            folder, lock = _make_locked()
         try:
             yield files.real_path(folder)
         finally:
             with _signals_held():
                 shutil.rmtree(folder, ignore_errors=True)
+                if lock is not None:
+                    os.close(lock)
+
+
+def _make_locked() -> tuple[str, int | None]:
+    """Return a new folder and the descriptor that locks it; None if this system has no such locks."""
+    for _ in range(_ATTEMPTS):
+        folder = tempfile.mkdtemp(prefix=_PREFIX)
+        if not _HAS_LOCKS:
+            return folder, None
+        try:
+            lock = _lock(folder)
+        except OSError:  # a file system without locks
+            return folder, None
+        if lock is not None:
+            return folder, lock
+    raise OSError("temporary folders vanish as soon as they are made")
+
+
+def remove_stale_folders(place: str) -> None:
+    """Remove the folders of this user's killed runs in the folder of temporary files."""
+    if not _HAS_LOCKS:
+        return
+    with suppress(OSError), os.scandir(place) as entries:
+        stale = [entry.path for entry in entries if entry.name.startswith(_PREFIX)]
+        for folder in stale:
+            lock = _lock(folder)
+            if lock is not None:
+                shutil.rmtree(folder, ignore_errors=True)
+                os.close(lock)
+
+
+def _lock(folder: str) -> int | None:
+    """Return the descriptor that locks a folder; None if it is not this user's, is locked, or is gone.
+
+    Raises OSError if its file system has no locks.
+    """
+    import fcntl  # Windows has none
+
+    try:
+        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except OSError:
+        return None
+    is_own = False
+    try:
+        if os.fstat(descriptor).st_uid == os.geteuid():
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            is_own = os.path.lexists(folder)  # another run may have removed it before it was locked
+    except BlockingIOError:
+        pass
+    finally:
+        if not is_own:
+            os.close(descriptor)
+    return descriptor if is_own else None
 
 
 @contextmanager
