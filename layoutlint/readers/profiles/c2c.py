@@ -9,6 +9,7 @@ from layoutlint.errors import ReadError
 from layoutlint.model.record import Record, field
 from layoutlint.model.structs import Source
 from layoutlint.readers.profiles.c2c_rows import (
+    ENGLISH,
     Columns,
     Row,
     add,
@@ -24,6 +25,7 @@ from layoutlint.readers.profiles.records import Code, Counts, LineBlock, Touch
 TITLES = ("Shared Data Cache Line Table", "Shared Cache Line Distribution Pareto", "Trace Event Information")
 TABLE, PARETO, _STATISTICS = TITLES
 _TERMINAL_TITLE = re.compile(r"^\s*Cacheline 0x[0-9a-f]+")
+_TABLE_ROW = re.compile(r"^\s*\d+\s.*\b0x[0-9a-fA-F]+")
 _RULER = re.compile(r"^\s*#\s*\.{2,}(?:\s+\.{2,})+\s*$")
 _DASHES = re.compile(r"^\s*#?\s*-{20,}\s*$")
 
@@ -73,6 +75,8 @@ class Parser(Record):
     comments: list[str] = field(default_factory=list)
     table: dict[int, tuple[int, int, int]] = field(default_factory=dict)
     """Local and remote counts of the first table by address, and the line."""
+    odd_row: int = 0
+    """The line of the first row of the first table whose columns are not known."""
     blocks: list[LineBlock] = field(default_factory=list)
     omitted: int = 0
     is_used: bool = False
@@ -166,12 +170,16 @@ class Parser(Record):
     def _take_table_row(self, number: int, text: str) -> None:
         """Read a row of the first table, whose columns are as wide as the ruler."""
         words = text.split()
-        if len(words) != len(self.ruler) or not words or not words[0].isdecimal() or len(self.comments) < 1:
+        is_row = _TABLE_ROW.match(text) is not None
+        if is_row and (len(words) != len(self.ruler) or not self.comments):
+            self.odd_row = self.odd_row or number
+        if not is_row or len(words) != len(self.ruler) or not self.comments:
             return
         names = [self.comments[-1][start:end].strip() for start, end in self.ruler]
         local = _first_index(names, ("LclHitm", "Lcl", "Local"))
         remote = _first_index(names, ("RmtHitm", "Rmt", "Remote"))
         if "Address" not in names or local is None or remote is None:
+            self.odd_row = self.odd_row or number
             return
         address, numbers = words[names.index("Address")], (words[local], words[remote])
         is_number = all(word.isdecimal() and len(word) < 19 for word in numbers)
@@ -189,8 +197,11 @@ class Parser(Record):
             self.omitted += 1
 
     def finish(self) -> tuple[LineBlock, ...]:
-        """Return all cache lines."""
+        """Return all cache lines; raises ReadError if there is nothing but rows that are not known."""
         self._end_block()
+        if self.odd_row and not (self.blocks or self.omitted or self.table):
+            place = Source(self.path, self.odd_row)
+            raise ReadError(place, f"the row has other columns than a table of perf; {ENGLISH}")
         return tuple(self.blocks)
 
 

@@ -65,18 +65,17 @@ def parse_header(text: str, place: Source) -> Columns | None:
     match = _HEADER.match(text)
     if match is None:
         if _OTHER_HEADER.match(text):
-            raise ReadError(place, f"the table has no column `Offset`; {_ENGLISH}")
+            raise ReadError(place, f"the table has no column `Offset`; {ENGLISH}")
         return None
     names = tuple(_LABELS[label] for label in _LABEL.findall(match[1]))
-    rest = _LABEL.sub("", match[1]).strip()
-    if rest or len(set(names)) < len(names):
-        raise ReadError(
-            place, f"the column {rest.split('  ')[0].strip() or match[1]!r} is not known; {_ENGLISH}"
-        )
+    labels = re.split(r"\s{2,}", match[1].strip())
+    unknown = [label for label in labels if _LABEL.sub("", label).strip()]
+    if unknown or len(set(names)) < len(names):
+        raise ReadError(place, f"the column {(unknown or [match[1]])[0]!r} is not known; {ENGLISH}")
     return Columns(names, " records" in match[2])
 
 
-_ENGLISH = "reports of perf 4.10 to 7.2 are read, as `perf c2c report --stdio` prints them"
+ENGLISH = "reports of perf 4.10 to 7.2 are read, as `perf c2c report --stdio` prints them"
 
 
 def parse_block(text: str, columns: Columns | None, place: Source) -> tuple[Columns, Counts, int] | None:
@@ -90,7 +89,7 @@ def parse_block(text: str, columns: Columns | None, place: Source) -> tuple[Colu
     numbers = [int(word) for word in match[1].split()[1:]]
     if columns is None or len(columns.names) != len(numbers):
         if columns is not None or len(numbers) not in _USUAL:
-            raise ReadError(place, f"{len(numbers)} counts do not fit the columns of the table; {_ENGLISH}")
+            raise ReadError(place, f"{len(numbers)} counts do not fit the columns of the table; {ENGLISH}")
         columns = Columns(_USUAL[len(numbers)], True)
     address = int(match[2], 16)
     if address >= 1 << 64 or any(number >= _MOST for number in numbers):

@@ -92,6 +92,7 @@ REFUSED = [
     (BEFORE, "0x0     1 ", "0x1000  1 ", ":13: the offset 0x1000 is outside of every cache line"),
     (BEFORE, "  4.21%", "  4.21%    1.00%", ":14: has 5 shares, and the block has 4 counts"),
     (BEFORE, "L1 Miss", "L1 Fehl", ":7: the column 'L1 Fehl' is not known"),
+    (HITM, "RmtHitm  LclHitm   L1 Hit", "RmtHitm   LclHit   L1 Hit", ":20: the column 'LclHit' is not known"),
     (BEFORE, " Offset ", "        ", ":7: the table has no column `Offset`"),
     (BEFORE, "    4.21%", "14    4.21%", ":14: the row begins with other text"),
     (BEFORE, "  162      546", "  162     1      546", ":11: 5 counts do not fit the columns"),
@@ -121,6 +122,7 @@ OTHERS = {
     "a long line": (b"x" * 70_000, ":1: the line is longer than 65,536 bytes"),
     "nothing": (b"", "the file is empty"),
     "text": (b"Dear all,\n", "no table of perf was found in it"),
+    "rows of another table": (b"  Shared Data Cache Line Table\n# Total  Rmt  Address\n   1  41829  0x7f9c80041040\n", ":3: the row has other columns"),
     "a screen": (b"Cacheline 0x406100\n", ":1: is a copy of perf's screen"),
     "a screen of types": (  # mail of 2024-08-12 on the data type browser
         b"Annotate type: 'struct socket' (1 samples)\n      Percent     Offset       Size  Field\n", ":1: is a copy of"
