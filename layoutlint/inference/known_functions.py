@@ -22,6 +22,8 @@ class Known(NamedTuple):
     """None for setting up: nobody else sees the object yet."""
     arguments: tuple[int, ...]
     """The positions of the arguments; none for all that are addresses."""
+    reads: tuple[int, ...] = ()
+    """The positions of others, which are read."""
 
 
 _TABLE: tuple[tuple[str, Effect | None, tuple[int, ...]], ...] = (
@@ -98,7 +100,7 @@ _TABLE: tuple[tuple[str, Effect | None, tuple[int, ...]], ...] = (
     (r"mtx_(?:lock|trylock|timedlock|unlock)|cnd_(?:wait|signal|broadcast|timedwait)", Effect.LOCK, (0,)),
     (r"atomic_(?:load|load_explicit)|__c11_atomic_load|__atomic_load(?:_n)?", Effect.READ, (0,)),
     (r"(?:__c11_|__)?atomic_\w+|__sync_\w+", Effect.ATOMIC, ()),
-    (r"(?:__)?(?:builtin_)?mem(?:set|cpy|move)(?:_\w+)?", Effect.WRITE, (0,)),
+    (r"(?:__)?(?:builtin_)?(?:__)?memset(?:_\w+)?", Effect.WRITE, (0,)),
     (
         r"uv_(?:mutex|rwlock|sem|cond)_\w+|g_(?:mutex|rec_mutex|rw_lock)_\w+|rte_(?:spinlock|rwlock|"
         r"ticketlock)_\w*lock\w*",
@@ -109,6 +111,12 @@ _TABLE: tuple[tuple[str, Effect | None, tuple[int, ...]], ...] = (
 )  # fmt: skip
 
 
+_COPIES = (
+    (r"(?:__)?(?:builtin_)?(?:__)?mem(?:cpy|move)(?:_\w+)?", Known(Effect.WRITE, (0,), (1,))),
+    (r"(?:__)?(?:builtin_)?memcmp", Known(Effect.READ, (0, 1))),
+)
+
+
 class KnownFunctions:
     """The table, with what a project adds before it."""
 
@@ -117,7 +125,7 @@ class KnownFunctions:
             (re.compile(fnmatch.translate(each.name)), Known(each.effect, each.arguments)) for each in own
         ]
         table = [(re.compile(pattern), Known(effect, arguments)) for pattern, effect, arguments in _TABLE]
-        self._rows = (*added, *table)
+        self._rows = (*added, *table, *((re.compile(pattern), known) for pattern, known in _COPIES))
         self.find = lru_cache(1 << 16)(self._find)
         """Returns what is known of a function with a name; None for nothing."""
 

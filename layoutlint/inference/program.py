@@ -160,6 +160,8 @@ class Program:
         if call.callee:
             known = self._known.find(plain_name(call.callee))
             if known is not None:
+                if position in known.reads:
+                    return {("", Effect.READ): call.weight}
                 if known.effect is None or (known.arguments and position not in known.arguments):
                     return {}
                 return {("", known.effect): call.weight}

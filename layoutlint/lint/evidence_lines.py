@@ -130,8 +130,10 @@ def place_by_offsets(
         every = len(profile.blocks)
         result.notes.append(f"{profile.path}: only the first {limit:,} of {every:,} lines are searched")
     for block in profile.blocks[:limit]:
-        if _is_outside(block, kinds):
+        reason = None if kinds else "no struct was searched for; choose one with --struct"
+        if kinds and _is_outside(block, kinds):
             reason = "the address is one of a program, and the input is a kernel"
+        if reason is not None:
             result.unplaced.append(
                 UnplacedLine(profile.path, block.line, block.address, block.counts, reason)
             )

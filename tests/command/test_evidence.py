@@ -74,6 +74,7 @@ STATUS = [
     # words, exit status, and a part of the text
     ((BEFORE, *HEADER, *RULES, "--fail-on", "measured"), 1, "measured: on a contended line"),
     ((BEFORE, *HEADER, *RULES, "--fail-on", "contradiction"), 1, "declared read-mostly at"),
+    ((BEFORE, *HEADER), 3, "no struct was searched for; choose one with --struct"),
     ((BEFORE, *HEADER, "--struct", "adress_space"), 3, "no struct adress_space (did you mean `address_space`?)"),
     ((BEFORE, *HEADER, "--struct", "address_space", "--base", "0x1000"), 3, "has bytes of an object at --base"),
     ((BEFORE, *HEADER, "--struct", "address_space", "--base", "0xffff92e266af9084"), 2, "not a multiple of 8"),

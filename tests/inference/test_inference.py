@@ -45,6 +45,9 @@ def effects(tmp_path, text: str, rules: str = "") -> set[tuple[str, str, str]]:
     ("static void in(long *p) { *p = 1; } static void out(long *p) { in(p); } void f(struct s *x) { out(&x->a); }", {("f", "a", "write")}),
     ("static void own(lock_t *l) { l->v = 1; } void f(struct s *x) { own(&x->lock); }", {("f", "lock.v", "write")}),
     ("void f(struct s *x) { unknown((int *)&x->a); }", {("f", "a", "address")}),
+    ("void f(struct s *x, struct s *y) { __builtin_memcpy(x->pad, &y->far, 8); }", {("f", "pad", "write"), ("f", "far", "read")}),
+    ("void f(struct s *x) { __builtin___memset_chk(x->pad, 0, 8, 160); }", {("f", "pad", "write")}),
+    ("int f(struct s *x, struct s *y) { return __builtin_memcmp(x->pad, &y->far, 8); }", {("f", "pad", "read"), ("f", "far", "read")}),
     ("static void g(long *p, int n) { if (n) g(p, n - 1); *p = n; } void f(struct s *x) { g(&x->c, 3); }", {("f", "c", "write")}),
     ("void f(void) { struct s *x = malloc(9); x->a = 1; }", set()),  # nobody else sees it yet
     ("struct s *make(void) { struct s *x = malloc(9); x->a = 1; return x; } void f(void) { make()->c = 1; }", set()),
@@ -64,11 +67,14 @@ def test_what_a_rule_file_says_of_functions(tmp_path):
     ("atomic_long_add_return", Effect.ATOMIC, ()), ("atomic_read", Effect.READ, (0,)), ("refcount_inc_not_zero", Effect.ATOMIC, ()),
     ("list_add_tail", Effect.WRITE, (0, 1)), ("list_empty", Effect.READ, (0,)), ("set_bit", Effect.ATOMIC, (1,)),
     ("test_bit", Effect.READ, (0, 1)), ("rte_spinlock_lock", Effect.LOCK, (0,)), ("wake_up", Effect.LOCK, (0,)),
-    ("vma_interval_tree_insert", Effect.WRITE, (0, 1)),
+    ("vma_interval_tree_insert", Effect.WRITE, (0, 1)), ("__memset_chk", Effect.WRITE, (0,)),
 ])  # fmt: skip
 def test_known_functions(name, effect, arguments):
-    known = KnownFunctions().find(name)
-    assert known == (effect, arguments)
+    assert KnownFunctions().find(name) == (effect, arguments, ())
+
+
+def test_copies_read_their_source():
+    assert KnownFunctions().find("memcpy") == (Effect.WRITE, (0,), (1,))
 
 
 @pytest.mark.parametrize("name", ["update_block", "lockdown", "reads", "upload", "download_file", "memory"])
@@ -78,7 +84,7 @@ def test_names_that_only_look_like_it(name):
 
 def test_own_rows_come_first():
     own = KnownFunctions([FunctionEffect("mutex_lock", Effect.READ, (1,))])
-    assert own.find("mutex_lock") == (Effect.READ, (1,))
+    assert own.find("mutex_lock") == (Effect.READ, (1,), ())
 
 
 @pytest.mark.parametrize(("name", "phase"), [

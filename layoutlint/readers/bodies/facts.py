@@ -20,6 +20,7 @@ _MOST_LAYERS = 12
 _IS_INTEGER = 1
 """CXEval_Int."""
 _IS_PER_CPU = re.compile(r'section\("[^"]*percpu|\b(?:__thread|_Thread_local|thread_local)\b')
+_AROUND_FUNCTIONS = (syntax.PAREN, syntax.UNEXPOSED, syntax.CAST, syntax.UNARY, syntax.GENERIC)
 _RECORDS = (libclang.STRUCT, libclang.UNION)
 
 
@@ -189,11 +190,27 @@ class Facts:
 
     def function_in(self, node: Node) -> Node | None:
         """Return the reference to a function that an expression is; None for other expressions."""
-        while node.children and node.kind in (syntax.PAREN, syntax.UNEXPOSED, syntax.CAST, syntax.UNARY):
-            node = node.children[-1]
+        while node.children and node.kind in _AROUND_FUNCTIONS:
+            inner = self.selection(node) if node.kind == syntax.GENERIC else node.children[-1]
+            if inner is None:
+                return None
+            node = inner
         if node.kind != syntax.DECL_REF:
             return None
         return node if node.referenced_kind == syntax.FUNCTION else None
+
+    def selection(self, generic: Node) -> Node | None:
+        """Return the expression that a `_Generic` selects: the first one of its type; None without one.
+
+        The first child is only looked at for its type.
+        """
+        type_ = self._canonical(generic)
+        some = (each for each in generic.children[1:] if each.kind >= syntax.FIRST_EXPRESSION)
+        return next((each for each in some if self._lib.clang_equalTypes(self._canonical(each), type_)), None)
+
+    def _canonical(self, node: Node) -> Type:
+        type_: Type = self._lib.clang_getCanonicalType(self._lib.clang_getCursorType(node.cursor))
+        return type_
 
     def key(self, declaration: Cursor) -> str:
         """Return the key of a function, and record that it is named."""
@@ -224,8 +241,7 @@ class Facts:
             node = node.children[0]
         if not self.is_dereference(node):
             return False
-        type_ = self._lib.clang_getCanonicalType(self._lib.clang_getCursorType(node.cursor))
-        return bool(self._lib.clang_isVolatileQualifiedType(type_))
+        return bool(self._lib.clang_isVolatileQualifiedType(self._canonical(node)))
 
     def is_array(self, node: Node) -> bool:
         """Return whether an expression is an array."""

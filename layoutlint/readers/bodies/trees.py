@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from layoutlint.errors import ReadError
 from layoutlint.readers.bodies import ctypes_nodes
 from layoutlint.readers.clang import libclang
-from layoutlint.readers.clang.libclang import Cursor, Definition
+from layoutlint.readers.clang.libclang import Cursor, Definition, Type
 
 if TYPE_CHECKING or libclang.native is None:
     from layoutlint.readers.bodies.ctypes_nodes import Node, definitions, tree
@@ -28,6 +28,7 @@ _SIGNATURES: dict[str, tuple[Any, ...]] = {
     "clang_Cursor_Evaluate": (ctypes.c_void_p, Cursor),
     "clang_EvalResult_getAsLongLong": (ctypes.c_longlong, ctypes.c_void_p),
     "clang_EvalResult_getKind": (ctypes.c_int, ctypes.c_void_p),
+    "clang_equalTypes": (ctypes.c_uint, Type, Type),
     "clang_EvalResult_dispose": (None, ctypes.c_void_p),
 }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -19,6 +20,8 @@ _DEEPEST = 200
 """The most nested expressions that are followed; the stack of Python ends at about a thousand calls."""
 _LONGEST_PATH = 6
 _MOST_SPOTS = 4
+_MEMORY = re.compile(r"__builtin_(?:__)?mem")
+"""The builtins that do something to objects, apart from atomics, which are no calls."""
 
 
 class Place(NamedTuple):
@@ -222,6 +225,11 @@ class Walker:
         is_shared = self._facts.is_atomic(node) or self._facts.is_volatile_access(node)
         return Effect.SHARED_STORE if is_shared else Effect.WRITE
 
+    def _generic(self, node: Node, weight: float) -> None:
+        selected = self._facts.selection(node)
+        for child in node.children[1:] if selected is None else (selected,):
+            self._value(child, weight)
+
     def _cast(self, node: Node, weight: float) -> None:
         for child in node.children[-1:]:
             self._value(child, weight)
@@ -384,6 +392,9 @@ class Walker:
             return self._pointer(node.children[0], weight)
         if self._facts.is_dereference(node):
             return self._pointer(node.children[0], weight)
+        selected = self._facts.selection(node) if kind == syntax.GENERIC else None
+        if selected is not None:
+            return self._lvalue(selected, weight)
         if kind in (syntax.PAREN, syntax.UNEXPOSED) and node.children:
             return self._lvalue(node.children[-1], weight)
         if kind == syntax.DECL_REF:
@@ -448,6 +459,9 @@ class Walker:
             return Place((), place.maker) if is_other else place
         if kind == syntax.DECL_REF:
             return self._pointee(node)
+        selected = self._facts.selection(node) if kind == syntax.GENERIC else None
+        if selected is not None:
+            return self._pointer(selected, weight)
         if kind == syntax.CONDITIONAL and len(node.children) == 3:
             self._value(node.children[0], weight)
             return _union(self._pointer(node.children[1], weight), self._pointer(node.children[2], weight))
@@ -502,7 +516,7 @@ class Walker:
                 places += [(position, spot, place.maker) for spot in place.spots]
             else:
                 self._value(argument, weight)
-        if not name.startswith("__builtin_"):
+        if not name.startswith("__builtin_") or _MEMORY.match(name):
             self._calls.append(Call(name, through, weight, tuple(places)))
         return name
 
@@ -557,6 +571,7 @@ _VALUES: dict[int, _Walk] = {
     syntax.INIT_LIST: Walker._fill,
     syntax.COMPOUND_LITERAL: Walker._literal,
     syntax.CAST: Walker._cast,
+    syntax.GENERIC: Walker._generic,
 }
 
 

@@ -72,6 +72,9 @@ def function(tmp_path, body: str):
     ("__atomic_exchange(&x->a, &n, &n, 5);", {("a", "atomic")}),
     ("__atomic_exchange(&x->a, &x->b2, &x->u1, 5);", {("a", "atomic"), ("b2", "read"), ("u1", "write")}),
     ("__atomic_compare_exchange_n(&x->a, &x->b2, 3, 0, 5, 5);", {("a", "atomic"), ("b2", "read"), ("b2", "write")}),
+    ("n = _Generic(x->a, int: x->b2, default: x->u1);", {("b2", "read")}),  # the first one is not evaluated
+    ("_Generic(n, int: x, default: &y)->a = 1;", {("a", "write")}),
+    ("*_Generic(n, int: &x->a, default: &x->u2) = 1;", {("a", "write")}),
     ("n = x->a ?: x->b2;", {("a", "read"), ("b2", "read")}),
     ("n = __atomic_exchange_n(&x->a, n, 5);", {("a", "atomic")}),
     ('asm volatile("incl %0" : "+m"(x->a) : "r"(x->u1));', {("a", "read"), ("a", "write"), ("u1", "read")}),
@@ -129,6 +132,9 @@ def test_weights(tmp_path, body, weight, in_loop):
     ("bump(&x->count);", [("bump@t.c", None, [(0, "s@t.c", "count"), (0, 0, "count")])]),
     ("x->call(3);", [("", ("s@t.c", "call"), [])]),
     ("find(3)->a = 1;", [("find", None, [])]),
+    ("_Generic(x, struct s *: find, default: f)(3);", [("find", None, [])]),
+    ("__builtin_memset(&x->in, 0, 9);", [("__builtin_memset", None, [(0, "s@t.c", "in"), (0, 0, "in")])]),
+    ("__builtin_expect(n, 0);", []),
     ("f(x->a);", [("f", None, [])]),
 ])  # fmt: skip
 def test_calls(tmp_path, body, calls):
