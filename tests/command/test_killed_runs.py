@@ -1,4 +1,6 @@
-"""Runs on revisions that are killed: the repository is as it was, and no temporary folder stays."""
+"""Runs that are killed. On revisions: the repository is as it was, and no temporary folder stays. Those that write files: each file is
+the old one or the new one, whole.
+"""
 
 from __future__ import annotations
 
@@ -77,3 +79,70 @@ def test_killed_once(project, tmp_path):
     before = state(project)
     assert kill(project, COMMANDS["diff"], signal.SIGTERM, 0.4, tmp_path) in (1, -signal.SIGTERM, 128 + signal.SIGTERM)
     assert (state(project), list(tmp_path.iterdir())) == (before, [])
+
+
+KILLER = """
+import os, signal, sys
+left = int(os.environ["KILL_BEHIND"])
+parent = os.environ.setdefault("KILL_PROCESS", str(os.getpid()))  # not a child that parses
+CHANGES = {"os.rename", "os.link", "os.remove", "os.truncate", "os.mkdir", "os.rmdir", "os.chmod"}
+def count(event, words):
+    global left
+    is_written = event == "open" and isinstance(words[2], int) and words[2] & (os.O_WRONLY | os.O_RDWR | os.O_CREAT)
+    if event in CHANGES or (is_written and not str(words[0]).startswith(("/dev/", "/proc/"))):
+        if not left and parent == str(os.getpid()):
+            os.kill(os.getpid(), signal.SIGKILL)
+        left -= 1
+sys.addaudithook(count)
+"""
+"""A module that Python imports at its start: it kills the run right before some change of a file."""
+WRITTEN = {f"s{number}.h": f"struct s{number} {{\n\tlong a;\n\tlong z;\n}};\n" for number in range(3)}
+IDLE = {name: text.replace("long a;", "long a; /* layoutlint: ignore[apart] once */\n\tlong pad[15];") for name, text in WRITTEN.items()}
+BASELINE = 'schema = "layoutlint/baseline/1"\naccept = [\n  { rule = "apart", struct = "s9", outcome = "broken" },\n%s]\n'
+ACCEPTED = '  { rule = "apart", struct = "s0", outcome = "broken" },\n'
+SNAPSHOT = '{\n"schema": "layoutlint/snapshot/1",\n"target": "x86_64",\n"reader": "clang",\n"chosen": [\n  "s*"\n],\n"structs": [\n]}\n'
+OUTPUTS = ("json", "html")
+WRITERS: dict[str, tuple[tuple[str, ...], dict[str, str]]] = {
+    # the command, and files beside the headers
+    "baseline write": (("baseline", "write", "b.toml", *WRITTEN), {}),
+    "baseline update": (("baseline", "update", "b.toml", *WRITTEN), {"b.toml": BASELINE % ""}),
+    "baseline prune": (("baseline", "prune", "b.toml", *WRITTEN), {"b.toml": BASELINE % ACCEPTED}),
+    "snapshot": (("snapshot", *WRITTEN, "--struct", "s*", "--output", "l.json"), {}),
+    "snapshot --update": (("snapshot", *WRITTEN, "--update", "l.json"), {"l.json": SNAPSHOT}),
+    "check --fix": (("check", *WRITTEN, "--fix"), IDLE),
+    "check --output": (
+        ("check", *WRITTEN, *(word for name in OUTPUTS for word in ("--output", f"{name}=o.{name}"))), {f"o.{name}": "old" for name in OUTPUTS},
+    ),
+    "suggest --write": (("suggest", "s0.h", "s0", "--write"), {"s0.h": "struct s0 { long a; long z; long pad[15]; };\n"}),
+}  # fmt: skip
+
+
+def write_until_killed(folder: Path, name: str, changes: int) -> tuple[int, dict[str, bytes], dict[str, bytes]]:
+    """Run a command that is killed behind some changes of files; return its status, and all files before and after."""
+    words, files = WRITERS[name]
+    folder.mkdir()
+    commit(folder, "m", {**WRITTEN, **files, "layoutlint.toml": RULES.replace('"s"', '"s?"')})
+    for path in folder.iterdir():
+        os.utime(path, (1_700_000_000, 1_700_000_000))
+    before = {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
+    environment = {**os.environ, "PYTHONPATH": f"{folder.parent / 'killer'}:{ROOT}", "LAYOUTLINT_NO_CACHE": "1", "KILL_BEHIND": str(changes)}
+    done = subprocess.run([sys.executable, "-m", "layoutlint", *words], cwd=folder, env=environment, capture_output=True, timeout=300)
+    return done.returncode, before, {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file() and path.name[0] != "."}
+
+
+@pytest.mark.parametrize("name", [
+    name if name == "check --fix" else pytest.param(name, marks=pytest.mark.exhaustive) for name in WRITERS
+])  # fmt: skip
+def test_each_file_is_old_or_new(tmp_path, name):
+    (tmp_path / "killer").mkdir()
+    (tmp_path / "killer/sitecustomize.py").write_text(KILLER)
+    status, before, new = write_until_killed(tmp_path / "whole", name, 1_000_000)
+    assert (status in (0, 1), new != before) == (True, True)
+    for changes in range(100):
+        status, before, after = write_until_killed(tmp_path / str(changes), name, changes)
+        assert after.keys() >= before.keys()
+        assert [file for file, content in after.items() if content not in (before.get(file), new[file])] == []
+        if status != -signal.SIGKILL:
+            break
+    assert changes > 2, status
+    assert (status in (0, 1), after == new) == (True, True)
