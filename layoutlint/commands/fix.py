@@ -10,7 +10,7 @@ from layoutlint import files
 from layoutlint.commands import output_files
 from layoutlint.errors import UsageError
 from layoutlint.intent import git
-from layoutlint.intent.annotations.removal import NotRemoved, without_suppression
+from layoutlint.intent.annotations.removal import NotRemoved, without_suppressions
 from layoutlint.judgement.finding import Report, SuppressionUse
 from layoutlint.model.record import Record
 
@@ -61,19 +61,15 @@ class Fixer(Record):
         status = os.stat(path)
         content = files.read_all(path, _LARGEST)
         text = content.decode(errors="surrogateescape")
-        lines = []
-        for use in sorted(uses, key=lambda use: use.source.line or 0, reverse=True):
-            try:
-                text = without_suppression(text, use.source.line or 0, use.text)
-                lines.append(f"removed `{use.text}` at {use.source}")
-            except NotRemoved as error:
-                lines.append(_refusal(use, str(error)))
+        text, reasons = without_suppressions(text, map(_place, uses))
         fixed = text.encode(errors="surrogateescape")
         if fixed != content:
             if _state(os.stat(path)) != _state(status):
                 raise NotRemoved("the file was changed meanwhile")
             output_files.write_bytes(path, fixed)
-        yield from reversed(lines)
+        for use in sorted(uses, key=_place):
+            reason = reasons.get(_place(use))
+            yield _refusal(use, reason) if reason else f"removed `{use.text}` at {use.source}"
 
     def _refuse(self, path: str) -> None:
         """Raise NotRemoved for a file that is not one of the inputs, not tracked, or changed meanwhile."""
@@ -94,6 +90,10 @@ class Fixer(Record):
         for path in (*self.inputs, *self.sources):
             real = os.path.realpath(path)
             yield os.path.dirname(real) if real.endswith(".json") else real
+
+
+def _place(use: SuppressionUse) -> tuple[int, str]:
+    return use.source.line or 0, use.text
 
 
 def _refusal(use: SuppressionUse, reason: str) -> str:

@@ -210,14 +210,19 @@ def test_fix_refuses_files_that_are_not_its_own(tmp_path):
     done = run("check", "t.h", "--rules", "rules.toml", "--fix", cwd=tmp_path)
     assert "not removed: `ignore[apart]` at t.h:2: the file was changed meanwhile" in done.stderr
     os.utime(tmp_path / "t.h", (1_700_000_000, 1_700_000_000))
-    (tmp_path / "link.h").symlink_to("t.h")
-    git(tmp_path, "add", "link.h")
-    done = run("check", "link.h", "--rules", "rules.toml", "--fix", cwd=tmp_path)
-    assert (tmp_path / "t.h").read_text() == HELD
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub/link.h").symlink_to("../t.h")
+    git(tmp_path, "add", "sub/link.h")
+    done = run("check", "link.h", "--rules", "../rules.toml", "--fix", cwd=tmp_path / "sub")
     assert "not removed: `ignore[apart]` at link.h:2: cannot write link.h: it is a symbolic link" in done.stderr
+    assert (tmp_path / "t.h").read_text() == HELD
     (tmp_path / "t.h").chmod(0o444)
     done = run("check", "t.h", "--rules", "rules.toml", "--fix", cwd=tmp_path)
     assert "not removed: `ignore[apart]` at t.h:2: the file is read-only" in done.stderr
+    (tmp_path / "t.h").chmod(0o644)
+    (tmp_path / "link.h").symlink_to("t.h")
+    done = run("check", "link.h", "--rules", "rules.toml", "--fix", cwd=tmp_path)
+    assert (done.stderr, (tmp_path / "t.h").read_text()) == ("layoutlint: removed `ignore[apart]` at t.h:2\n", FIXED)
 
 
 def test_fix_needs_a_repository_and_all_suppressions(tmp_path):

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from time import process_time
+
 import pytest
 
-from layoutlint.intent.annotations.removal import NotRemoved, without_suppression
+from layoutlint.intent.annotations.removal import without_suppressions
 
 OWN = "layoutlint: ignore[r] why"
 CASES = {
@@ -35,11 +37,22 @@ CASES = {
 @pytest.mark.parametrize("name", CASES)
 def test_removal(name):
     text, line, expected = CASES[name]
-    try:
-        left = without_suppression(text, line, "ignore[r]")
-    except NotRemoved as error:
-        left = str(error)
-    if expected is None:
-        assert left.startswith("its ")
+    left, reasons = without_suppressions(text, [(line, "ignore[r]")])
+    if expected is None or reasons:
+        assert left == text
+        assert next(iter(reasons.values())).startswith(expected or "its ")
     else:
         assert left == expected
+
+
+def test_several_at_once():
+    """Each goes or stays by itself, in time that grows with the text."""
+    members = [f"\tlong a{n};{space}/* layoutlint: ignore[r{n % 3}] why */ /* {n} */\n" for n, space in enumerate((" ", "\t") * 5_000)]
+    text = "struct s {\n" + "".join(members) + "\tlong/* layoutlint: ignore[r0] why */z;\n};\n"
+    wanted = [(n + 2, f"ignore[r{n % 3}]") for n in range(0, 10_000, 2)] + [(10_002, "ignore[r0]"), (9, "ignore[r9]")]
+    started = process_time()
+    left, reasons = without_suppressions(text, wanted)
+    assert process_time() - started < 10
+    assert reasons == {(10_002, "ignore[r0]"): "the text around it would change", (9, "ignore[r9]"): "its line has no comment with it"}
+    kept = [f"\tlong a{n}; /* {n} */\n" if n % 2 == 0 else member for n, member in enumerate(members)]
+    assert left == "struct s {\n" + "".join(kept) + "\tlong/* layoutlint: ignore[r0] why */z;\n};\n"
