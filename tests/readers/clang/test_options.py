@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.harness.command import run
 from tests.harness.effort import IS_FULL
 from tests.oracles import flag_oracle
 from tests.oracles.flag_oracle import CLANGS, CROSS, GCCS, Judge
@@ -54,3 +55,22 @@ def test_every_option_that_a_compiler_lists(compiler):
     assert len(taken) > 20
     # What changes nothing and is unknown all the same: options of other languages, of modules and of graphics processors.
     assert judge.idle < 0.12 * len(taken), (judge.idle, len(taken))
+
+
+IGNORED = [
+    ("-mcpu=cortex-a53", "unsupported option '-mcpu='"),
+    ("-mavx9", "unknown argument '-mavx9'"),
+    ("-mcmodel=weird", "unsupported argument 'weird' to option '-mcmodel='"),
+    ("-O2", None),
+    ("-march=x86-64-v3", None),
+]
+
+
+@pytest.mark.parametrize(("flag", "words"), IGNORED, ids=[flag for flag, _ in IGNORED])
+def test_what_libclang_says_about_a_flag_that_it_ignores_is_a_note(flag, words, tmp_path):
+    (tmp_path / "a.h").write_text("struct ring { long head; };\n")
+    done = run("show", tmp_path / "a.h", "ring", "--", "--target=x86_64-linux-gnu", flag)
+    assert done.returncode == 0
+    notes = [line for line in done.stderr.splitlines() if "ignores a flag" in line]
+    assert len(notes) == (words is not None)
+    assert words is None or f"note: libclang ignores a flag: {words}" in notes[0]
