@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterator
 from itertools import product
+from math import prod
 from typing import TYPE_CHECKING
 
 from layoutlint.model.record import replace
@@ -19,14 +20,23 @@ from layoutlint.readers.clang.flags import Doubt
 if TYPE_CHECKING:
     from layoutlint.readers.clang.parse import ParsedUnit, Unit
 
-_MOST = 5
-"""The most macros that are tried, in all combinations: with more, a unit would take over a minute."""
+_MOST = 32
+"""The most combinations of macros that are tried: with more, a unit would take over a minute."""
 _FEATURE = re.compile(option_table.FEATURE_MACROS)
+_METHOD = re.compile(option_table.EVALUATION_METHOD)
 
 
 def are_features(macros: Collection[str]) -> bool:
-    """Return whether there are macros, few enough, that are 1 or not defined, for features of a processor."""
-    return 0 < len(macros) <= _MOST and all(_FEATURE.fullmatch(macro) for macro in macros)
+    """Return whether there are macros whose values are known, few enough, for features of a processor."""
+    choices = [_choices(macro) for macro in macros]
+    return bool(choices) and all(choices) and prod(map(len, choices)) <= _MOST
+
+
+def _choices(macro: str) -> tuple[str, ...]:
+    """Return the flags for each value that a macro can have; none if these are not known."""
+    if _METHOD.fullmatch(macro):
+        return tuple(f"-D{macro}={value}" for value in option_table.EVALUATION_METHODS)
+    return (f"-U{macro}", f"-D{macro}=1") if _FEATURE.fullmatch(macro) else ()
 
 
 def settle(parsed: ParsedUnit, read: Callable[[Unit], ParsedUnit]) -> ParsedUnit:
@@ -48,7 +58,7 @@ def _variants(unit: Unit, macros: list[str]) -> Iterator[Unit]:
     """Yield a unit with some macros defined and others not, in all combinations."""
     settled = "|".join(macros)
     doubts = tuple(Doubt(each.flag, rf"(?!(?:{settled})(?!\w))(?:{each.names})") for each in unit.doubts)
-    for words in product(*((f"-U{macro}", f"-D{macro}=1") for macro in macros)):
+    for words in product(*map(_choices, macros)):
         yield replace(unit, flags=(*unit.flags, *words), doubts=doubts)
 
 

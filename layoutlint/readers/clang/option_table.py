@@ -130,7 +130,7 @@ _MATH = (
 _CFI = r"__GCC_HAVE_DWARF2_CFI_ASM"
 _EVALUATION = r"__FLT_EVAL_METHOD\w*|__(?:SSE2?|AVX|FP)_MATH__"
 _WIDE = (
-    rf"__BIGGEST_ALIGNMENT__|{BARE_ALIGNED}|__FP_FAST_FMA\w*|{_EVALUATION}|__F16C__|__FMA__|__AVX512(?:BW"
+    rf"__BIGGEST_ALIGNMENT__|{BARE_ALIGNED}|__FP_FAST_FMA(?!L)\w*|__F16C__|__FMA__|__AVX512(?:BW"
     r"|DQ|VL|VP2INTERSECT|F)__|__AVX10\w*|__EVEX\w+"
 )
 _X86_NAMES = (
@@ -155,12 +155,15 @@ _PROCESSOR = (
 )
 _EARLY = r"(?:x86-64(?:-v2)?|nocona|core2|nehalem|corei7|westmere)"
 """Processors without AVX: GCC 11 and 12 and clang 13 to 22 define the same macros but for these."""
-_EARLY_PROCESSOR = rf"{_X86_NAMES}|{_EVALUATION}|__(?:ABM|AES|CRC32|LAHF_SAHF|LZCNT|PCLMUL|POPCNT|PRFCHW)__"
+_EARLY_PROCESSOR = rf"{_X86_NAMES}|__(?:ABM|AES|CRC32|LAHF_SAHF|LZCNT|PCLMUL|POPCNT|PRFCHW)__"
 _FEATURES = (
     rf"{_PROCESSOR}|__(?:SSE\w*|SSSE3|AVX\w*|BMI2?|MMX\w*|F?XS[AR]\w*|\w*VNNI\w*"
-    r"|GCC_HAVE_SYNC_COMPARE_AND_SWAP_\d+|\w+_MATH)__|__GCC_HAVE_SYNC_COMPARE_AND_SWAP_\d+|\b_SOFT_FLOAT"
+    r"|GCC_HAVE_SYNC_COMPARE_AND_SWAP_\d+|(?:SSE2?|AVX|FP)_MATH)__|__GCC_HAVE_SYNC_COMPARE_AND_SWAP_\d+|\b_SOFT_FLOAT"
 )
-FEATURE_MACROS = rf"(?!__BIGGEST_ALIGNMENT__|{_EVALUATION})(?:{_FEATURES})"
+EVALUATION_METHOD = r"__FLT_EVAL_METHOD\w*"
+"""The macros of which libraries choose `float_t`: 16 with -mavx512fp16 for GCC, 2 on i386 without SSE."""
+EVALUATION_METHODS = ("-1", "0", "2", "16")
+FEATURE_MACROS = rf"(?!__BIGGEST_ALIGNMENT__|{EVALUATION_METHOD})(?:{_FEATURES}|{_EVALUATION})"
 """Those of them that are 1 or not defined."""
 _ELSEWHERE = (
     r"__(?:ARM_\w+|AARCH64\w*|VFP\w*|thumb2?__|mips\w*|riscv\w*|PPC\w*|POWER\d\w*|ALTIVEC__|VSX__|VEC\w*"
@@ -191,7 +194,10 @@ _DRAFT_VERSION = (
 )
 """Comparisons that drafts of C23 decide differently: GCC 14 and clang 17 say 202000L where later ones say
 202311L, and none says less."""
-_EVERY, _X86, _OTHER = range(3)
+_EVERY, _X86, _I386, _OTHER = range(4)
+"""Machines; those of _I386 are among those of _X86."""
+_HALF_PRECISION = r"(?:sapphirerapids|graniterapids.*|emeraldrapids|diamondrapids|novalake|.*native.*)"
+"""Processors with AVX512-FP16, for which GCC evaluates `_Float16` in its own range."""
 _MACHINES = re.compile(r"(?:x86_64|amd64|i[3-9]86)\b")
 _DOUBTS = tuple((re.compile(flag, re.VERBOSE), names, machine) for flag, names, machine in (
     (r"-Ofast | -f(?:no-)?(?:fast-math|math-errno|finite-math-only|signed-zeros|trapping-math"
@@ -228,6 +234,10 @@ _DOUBTS = tuple((re.compile(flag, re.VERBOSE), names, machine) for flag, names, 
     (rf"-march={_EARLY}", _EARLY_PROCESSOR, _X86),
     (rf"-march=(?!{_EARLY}\Z).* | -mcpu=.*", _PROCESSOR, _X86),
     (r"-mtune=.*", _X86_NAMES, _X86),
+    # With 64 bits, only half-precision arithmetic decides how other types are evaluated.
+    (r"-m(?:no-)?(?:avx.*|f16c|fma4?|xop|evex512|sm[34]|sha512|prefer-vector-width=.*) | -m(?:arch|cpu)=.*",
+     _EVALUATION, _I386),
+    (rf"-m(?:no-)?avx(?:512fp16|10.*) | -m(?:arch|cpu)={_HALF_PRECISION}", _EVALUATION, _X86),
     (r"-m(?:arch|cpu|tune)=.*", _ELSEWHERE, _OTHER),
     (r"-mabi=.* | -mfpu=.* | -mfloat-abi=.* | -mcmodel=.* | -m(?:be|le|EB|EL|big-endian|little-endian)"
      r"| -m(?:no-)?(?:altivec|vsx|crypto|htm|float128|vx|fdiv|div|crc|msa|dsp|dspr2|micromips"
@@ -400,10 +410,10 @@ def is_harmless(word: str) -> bool:
 
 def doubts(word: str, machine: str) -> str | None:
     """The names of macros that may not be libclang's under an option, as an expression; None for none."""
-    own = _X86 if _MACHINES.match(machine) else _OTHER
-    expressions = [
-        names for flag, names, machines in _DOUBTS if machines in (_EVERY, own) and flag.fullmatch(word)
-    ]
+    own: tuple[int, ...] = (_EVERY, _OTHER)
+    if _MACHINES.match(machine):
+        own = (_EVERY, _X86, _I386) if machine.startswith("i") else (_EVERY, _X86)
+    expressions = [names for flag, names, machines in _DOUBTS if machines in own and flag.fullmatch(word)]
     return "|".join(expressions) if expressions else None
 
 

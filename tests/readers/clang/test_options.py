@@ -74,3 +74,21 @@ def test_what_libclang_says_about_a_flag_that_it_ignores_is_a_note(flag, words, 
     notes = [line for line in done.stderr.splitlines() if "ignores a flag" in line]
     assert len(notes) == (words is not None)
     assert words is None or f"note: libclang ignores a flag: {words}" in notes[0]
+
+
+MATH = "#include <math.h>\nstruct ring { long head; float limit; };\nstruct odd { char c; float_t value; };\n"
+KNOWN = [
+    ("-march=native", "ring", True),
+    ("-march=haswell", "ring", True),
+    ("-mavx2", "ring", True),
+    ("-mavx512fp16", "ring", True),
+    ("-march=haswell", "odd", True),
+    ("-march=sapphirerapids", "odd", False),
+]
+
+
+@pytest.mark.parametrize(("flag", "struct", "is_known"), KNOWN, ids=[f"{flag} {struct}" for flag, struct, _ in KNOWN])
+def test_math_h_leaves_structs_known_that_do_not_depend_on_the_evaluation_of_floats(flag, struct, is_known, tmp_path):
+    (tmp_path / "a.c").write_text(MATH)
+    done = run("show", tmp_path / "a.c", struct, "--", "--target=x86_64-linux-gnu", flag)
+    assert ("unreliable" not in done.stdout + done.stderr) is is_known, done.stderr
