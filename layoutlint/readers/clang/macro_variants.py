@@ -45,13 +45,23 @@ def settle(parsed: ParsedUnit, read: Callable[[Unit], ParsedUnit]) -> ParsedUnit
     first, *others = (replace(each, unit=parsed.unit, doubtful_macros=frozenset()) for each in variants)
     if all(other == first for other in others):
         return first
-    equal = _by_place(first.structs)
+    return replace(
+        parsed,
+        structs=_settle_each(parsed.structs, first.structs, [other.structs for other in others]),
+        arrays=_settle_each(parsed.arrays, first.arrays, [other.arrays for other in others]),
+    )
+
+
+def _settle_each(
+    doubtful: tuple[Struct, ...], first: tuple[Struct, ...], others: list[tuple[Struct, ...]]
+) -> tuple[Struct, ...]:
+    """Return structs, or arrays, without the doubts if they are the same in all variants."""
+    equal = _by_place(first)
     for other in others:
-        own = _by_place(other.structs)
+        own = _by_place(other)
         equal = {place: some for place, some in equal.items() if own.get(place) == some}
-    settled = (equal.get(_place(struct), [struct]) for struct in parsed.structs)
-    structs = (some[0] if len(some) == 1 else old for some, old in zip(settled, parsed.structs, strict=True))
-    return replace(parsed, structs=tuple(structs))
+    settled = (equal.get(_place(struct), [struct]) for struct in doubtful)
+    return tuple(some[0] if len(some) == 1 else old for some, old in zip(settled, doubtful, strict=True))
 
 
 def _variants(unit: Unit, macros: list[str]) -> Iterator[Unit]:

@@ -92,3 +92,10 @@ def test_math_h_leaves_structs_known_that_do_not_depend_on_the_evaluation_of_flo
     (tmp_path / "a.c").write_text(MATH)
     done = run("show", tmp_path / "a.c", struct, "--", "--target=x86_64-linux-gnu", flag)
     assert ("unreliable" not in done.stdout + done.stderr) is is_known, done.stderr
+
+
+def test_arrays_are_known_as_structs_are_if_another_struct_depends_on_a_macro(tmp_path):
+    depends = "#if __FP_FAST_FMA\nstruct other { long a; };\n#else\nstruct other { char a; };\n#endif\n"
+    (tmp_path / "a.c").write_text(f"{depends}#include <pthread.h>\npthread_mutex_t locks[8];\nstruct other o;\n")
+    done = run("check", tmp_path / "a.c", "--pack", "generic", "--format", "concise", "--", "--target=x86_64-linux-gnu", "-mfma")
+    assert "variable locks is broken" in done.stdout
