@@ -78,6 +78,13 @@ def read_diagnostics(
     return tuple(diagnostics)
 
 
+def ignored_flags(found: tuple[Diagnostic, ...]) -> tuple[str, ...]:
+    """Return what libclang says about flags that it ignores."""
+    return tuple(
+        each.text for each in found if each.file is None and not each.is_warning and not each.is_global
+    )
+
+
 def _read(lib: Any, unit: int, raw: int, places: Places, remedies: Remedies | None) -> Diagnostic | None:
     severity = lib.clang_getDiagnosticSeverity(raw)
     message = libclang.text(lib, lib.clang_getDiagnosticSpelling(raw))

@@ -198,7 +198,6 @@ def read_handle(
     file_scope = (*listing.records, *listing.typedefs, *listing.functions)
     hidden_structs = find_hidden(lib, handle, scope.main, places, wanted, file_scope)
     hidden_tuple = (*hidden_structs, *find_lost_members(taker.damaged, wanted)) if looks_for_hidden else ()
-    ignored_flags = tuple(e.text for e in errors if e.file is None and not e.is_warning and not e.is_global)
     warnings = frozenset(each.text for each in found_diagnostics if each.is_warning)
     found_diagnostics = tuple(error for error in found_diagnostics if scope.has(error.file))
     beforehand = () if unit.problem is None else (unit.problem,)
@@ -210,7 +209,7 @@ def read_handle(
     lost = (*beforehand, *_without_consequences(lost, errors_in_order, cause)) if wanted.annotated else lost
     return ParsedUnit(
         unit, target, structs, errors_in_order, blamed, declared, lost, names, hidden_tuple, cause,
-        arrays, externs, variables, warnings, doubtful_macros, ignored_flags,
+        arrays, externs, variables, warnings, doubtful_macros, diagnostics.ignored_flags(errors),
     )  # fmt: skip
 
 
