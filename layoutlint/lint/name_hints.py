@@ -44,10 +44,19 @@ def _names(judged: list[JudgedInput], options: Options) -> frozenset[str]:
     return inputs.names(paths, replace(options.read, finds_omissions=False))
 
 
+def selects_nothing(judged: list[JudgedInput], options: Options) -> bool:
+    """Return whether no struct of any input matches the request for some (`--struct`)."""
+    if options.only is None or options.build is not None or options.change is not None:
+        return False
+    return not any(options.selection.has(struct) for each in judged for struct in each.reading.structs)
+
+
 def failure_without_verdicts(rules: tuple[Rule, ...], judged: list[JudgedInput], options: Options) -> Unread:
     """Return the failure of a run that judged nothing, because no input has a struct of the rules."""
     if options.build is None and options.only is not None and not is_pattern(options.only):
         return Unread("--struct", f"nothing was judged: {_selection_reason(options.only, judged, options)}")
+    if options.only is not None and rules and selects_nothing(judged, options):
+        return Unread("--struct", f"nothing was judged: no struct of the inputs matches {options.only}")
     if not rules:
         matching = "" if options.only is None else f" about a struct that matches {options.only}"
         return Unread(RULES, f"nothing was judged: there is no rule{matching}")

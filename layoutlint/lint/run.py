@@ -17,7 +17,12 @@ from layoutlint.lint.coverage import assumption_notes, coverage_gaps, coverage_o
 from layoutlint.lint.exit_status import exit_status
 from layoutlint.lint.judge import judge_all
 from layoutlint.lint.judged_input import JudgedInput
-from layoutlint.lint.name_hints import RULES, failure_without_verdicts, missing_struct_hints
+from layoutlint.lint.name_hints import (
+    RULES,
+    failure_without_verdicts,
+    missing_struct_hints,
+    selects_nothing,
+)
 from layoutlint.lint.options import Options
 from layoutlint.lint.reading import (
     Inputs,
@@ -291,7 +296,8 @@ def _report(
         *(options.change.unread if options.change is not None else ()),
         *(each for i in inputs if claims for each in claims.stale_files(i.reading)),
     ]
-    if inputs and not coverage.structs and not is_judged and not options.skips_missing:
+    has_none = not coverage.structs or selects_nothing(inputs, options)
+    if inputs and has_none and not is_judged and not options.skips_missing:
         are_skipped = rules and len(coverage.skipped) == len(rules)
         unread.append(FOR_OTHERS if are_skipped else failure_without_verdicts(rules, inputs, options))
     return Report(
