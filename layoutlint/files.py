@@ -135,7 +135,7 @@ def link_target(path: str) -> str | None:
     """
     try:
         return None if stored_file(path) is not None else os.readlink(path)
-    except OSError:
+    except (OSError, ValueError):  # or the locale cannot encode the name
         return None
 
 
