@@ -12,13 +12,17 @@ import click
 from layoutlint import reports
 from layoutlint.commands.options import (
     PlacementOptions,
+    RandomisingOptions,
     ReadingOptions,
     SingleValueCommand,
     build_option,
     collect,
     format_option,
     html_option,
+    kernel_version,
     placement_options,
+    randomisation,
+    randomising_options,
     read_options,
     reading_options,
     rule_options,
@@ -32,6 +36,7 @@ if TYPE_CHECKING:
     from layoutlint.judgement.rule import Pack
     from layoutlint.lint.options import Options
     from layoutlint.lint.sides import SideInput
+    from layoutlint.randstruct.randomisation import Randomisation
 
 _CRITERIA = ("worse", "size", "lines", "holes", "share")
 """What can make a comparison fail, as `comparison.compare` defines it."""
@@ -107,6 +112,7 @@ class DiffOptions(NamedTuple):
 @format_option(reports.DIFF_FORMATS)
 @html_option
 @click.option("--verbose", "-v", is_flag=True, help="Print all entries of long lists.")
+@randomising_options
 @placement_options
 @reading_options
 @collect(DiffOptions, "own", DiffOptions._fields)
@@ -116,6 +122,7 @@ def diff(
     /,
     inputs: tuple[str, ...],
     own: DiffOptions,
+    randomising: RandomisingOptions,
     placement: PlacementOptions,
     reading: ReadingOptions,
 ) -> NoReturn:
@@ -129,10 +136,8 @@ def diff(
     if own.html is not None:
         from layoutlint.commands import output_files
 
-        output_files.refuse_page(
-            own.html, (*inputs, *own.rule_paths, *own.uses, *filter(None, (own.patch,)))
-        )
-    comparison = _compare((*flags, *own.build), inputs, own, placement, reading)
+        output_files.refuse_page(own.html, (*inputs, *own.rule_paths, *own.uses, *filter(None, (own.patch,))))
+    comparison = _compare((*flags, *own.build), inputs, own, randomising, placement, reading)
     if own.html is not None:
         output_files.write_whole(own.html, reports.DIFF_FORMATS["html"](comparison))
     terminal.write(_text(comparison, own, reading))
@@ -146,6 +151,7 @@ def _compare(
     flags: tuple[str, ...],
     inputs: tuple[str, ...],
     own: DiffOptions,
+    randomising: RandomisingOptions,
     placement: PlacementOptions,
     reading: ReadingOptions,
 ) -> Comparison:
@@ -158,7 +164,11 @@ def _compare(
     packs = load_packs(own.rule_paths or discover_rule_file(), own.pack_names)
     kernel_packs = () if own.no_packs else rule_file.kernel_packs_beside(packs)
     packs, kernel_packs = apply_overrides(packs, kernel_packs)
-    options = _options(flags, own, placement, reading)
+    options = replace(
+        _options(flags, own, placement, reading),
+        randomised=_randomisation(randomising, inputs),
+        kernel=kernel_version(randomising),
+    )
     with _sides(inputs, own, packs + kernel_packs) as read:
         before, after = sides.read_sides(read, packs, kernel_packs, options)
         query = None
@@ -228,6 +238,18 @@ def _options(
         with_variables=own.with_variables,
         read=read_options(flags, reading),
     )
+
+
+def _randomisation(randomising: RandomisingOptions, inputs: tuple[str, ...]) -> Randomisation | None:
+    """Return the order into which a seed puts the fields of both sides; None without --randstruct.
+
+    A seed beside one input is not that of the other, so none is searched. Raises UsageError.
+    """
+    if randomising.randstruct is not None and randomising.seed is None:
+        raise click.UsageError(
+            f"--randstruct {randomising.randstruct} needs the seed for both sides: --seed FILE|HEX"
+        )
+    return randomisation(randomising, inputs if randomising.randstruct is not None else ())
 
 
 def _text(comparison: Comparison, own: DiffOptions, reading: ReadingOptions) -> str:

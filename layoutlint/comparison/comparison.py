@@ -46,6 +46,8 @@ class Side(Record, frozen=True):
     """The files whose variables could not be read."""
     flags_from: tuple[str, ...] = ()
     """The compilation databases that a revision was read with."""
+    is_in_random_order: bool = False
+    """Whether its structs have the order of a seed, not the declared one."""
 
     @property
     def is_read(self) -> bool:
@@ -55,7 +57,8 @@ class Side(Record, frozen=True):
     def gaps(self) -> Iterator[NotCompared]:
         """Yield what was not read, and what was not judged although a rule could apply to it."""
         for reading in self.report.readings:
-            if reading.shuffled is not None and reading.shuffled.by == "gcc":
+            is_shuffled = reading.shuffled is not None and reading.shuffled.by == "gcc"
+            if is_shuffled and not self.is_in_random_order:
                 reason = "GCC randomised its layouts, and its debug information has the declared order"
                 yield NotCompared(self.label, reason)
         for unread in self.report.unread:

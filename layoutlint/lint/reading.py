@@ -61,7 +61,11 @@ def read_compared(
     paths: tuple[str, ...], wanted: Wanted, compared: Wanted, embedded: frozenset[str], options: ReadOptions
 ) -> Inputs:
     """Read the wanted structs of inputs like `read_inputs`, and the `compared` ones in the same pass."""
-    inputs = read_inputs(paths, compared, embedded, options)
+    return split_compared(read_inputs(paths, compared, embedded, options), wanted)
+
+
+def split_compared(inputs: Inputs, wanted: Wanted) -> Inputs:
+    """Return inputs with the structs that rules want, and all that were read for a comparison."""
     every = tuple(struct for reading in inputs.readings for struct in reading.structs)
     readings = [narrow(reading, wanted) for reading in inputs.readings]
     return replace(inputs, readings=readings, compared=every)

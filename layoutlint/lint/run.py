@@ -29,6 +29,7 @@ from layoutlint.lint.reading import (
     embedded_names,
     read_compared,
     read_inputs,
+    split_compared,
     split_unnarrowed,
 )
 from layoutlint.model.build import Build
@@ -70,7 +71,12 @@ def read(
         to_read = held_layouts.wanted_with_held(wanted, options.held, options)
     if options.surveyed is not None:
         to_read = query.with_surveyed(wanted, options.surveyed)
-    if options.compares:
+    if options.compares and options.randomised is not None:
+        from layoutlint.lint import random_build
+
+        to_read = query.with_all(wanted, options)
+        inputs = split_compared(random_build.read(paths, to_read, embedded, options), wanted)
+    elif options.compares:
         inputs = read_compared(paths, wanted, query.with_all(wanted, options), embedded, options.read)
     elif options.randomised is None:
         inputs = read_inputs(paths, to_read, embedded, options.read)

@@ -81,12 +81,13 @@ def _read_side(
     structs = tuple(_with_lines(selected, options.line_size))
     databases = (reading.compile_commands for reading in report.readings if side.copy is not None)
     flags_from = tuple(dict.fromkeys(filter(None, databases)))
+    is_random = options.randomised is not None
     if not options.with_variables:
-        return Side(side.label, report, structs, flags_from=flags_from)
+        return Side(side.label, report, structs, flags_from=flags_from, is_in_random_order=is_random)
     from layoutlint.readers import variable_tables
 
     tables, unread = variable_tables.read(side.paths, options.read)
-    return Side(side.label, report, structs, False, tuple(tables), tuple(unread), flags_from)
+    return Side(side.label, report, structs, False, tuple(tables), tuple(unread), flags_from, is_random)
 
 
 def _with_lines(structs: Iterable[Struct], line_size: int | None) -> Iterator[Struct]:
