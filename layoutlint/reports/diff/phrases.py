@@ -262,6 +262,8 @@ def exit_meaning(comparison: Comparison) -> str:
     """Return why the exit status is what it is."""
     if comparison.exit_status == EXIT_FINDINGS:
         return ", ".join(_FAILURES[name] for name in comparison.failures)
+    is_any_worse = Status.WORSE in {each.status for each in comparison.rules}
     if comparison.exit_status == EXIT_UNKNOWN:
-        return "nothing is known to be worse, but not all could be compared"
-    return "nothing got worse" if Status.WORSE not in {each.status for each in comparison.rules} else _IGNORED
+        known = _IGNORED if is_any_worse else "nothing is known to be worse"
+        return f"not all could be compared; {known}"
+    return _IGNORED if is_any_worse else "nothing got worse"

@@ -27,3 +27,16 @@ def test_lines(old, new, shown, hidden, tmp_path):
         found = run("diff", "old.h", "new.h", "--rules", "rules.toml", "--format", name, cwd=tmp_path).stdout
         assert shown in found.replace("&#62;", ">"), found
         assert hidden not in found.replace("&#62;", ">"), found
+
+
+def test_a_worse_note_beside_what_could_not_be_compared(tmp_path):
+    note = RULES.replace('why = "w"', 'why = "w"\nseverity = "note"')
+    gone = RULES.replace('id = "apart"\nstruct = "s"', 'id = "gone"\nstruct = "t"')
+    (tmp_path / "rules.toml").write_text(note + gone)
+    (tmp_path / "old.h").write_text("struct s { long a; char pad[56]; long z; };\nstruct t { long a, z; };\n")
+    (tmp_path / "new.h").write_text("struct s { long a; long z; };\n")
+    done = run("diff", "old.h", "new.h", "--rules", "rules.toml", cwd=tmp_path)
+    assert done.returncode == 3, done.stdout
+    assert " ".join(done.stdout.split()).endswith(
+        "exit 3: not all could be compared; what got worse fails nothing: notes, suppressed findings, or not in --fail-on"
+    )
