@@ -42,7 +42,10 @@ def _exclusions(rule: Rule, reports: tuple[Report, Report]) -> Iterator[str]:
 
 
 def _lack(rule: Rule, scopes: Scopes, reports: tuple[Report, Report]) -> str:
-    """Return why neither input has a struct of a rule."""
+    """Return what neither input has of what a rule is about."""
+    for finding in reports[1].findings:
+        if finding.rule.id == rule.id and finding.struct is not None:
+            return f"{finding.verdict.message} (in both inputs)"
     folders = {scope.missing_folder(rule.struct) for scope in (scopes.old, scopes.new)} - {""}
     if folders:
         return f"neither input has {min(folders)}, where it is defined"

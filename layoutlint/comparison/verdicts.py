@@ -83,7 +83,8 @@ def compare_reports(
     """Yield every rule that judged a struct in both reports, or in one of them.
 
     `layouts` are those of the same inputs. A rule whose `when` excludes one of the inputs is left out. One on
-    a struct that an input can have outside of its scope is not compared.
+    a struct that an input can have outside of its scope is not compared. One that cannot judge a struct in
+    either input, for the same reason, compares nothing, and is left out.
     """
     before, after = _group_by_key(old), _group_by_key(new)
     lacking = {each.by: each.reason for each in new.coverage.unresolved}
@@ -97,7 +98,25 @@ def compare_reports(
         else:
             reasons = {key[1]: lacking.get(key[0], _NOT_JUDGED), **layouts.vanished}
             both = olds[0] if olds else None, news[0] if news else None
-            yield _compare(*both, reasons, scopes, not layouts.changes)
+            if not _is_unknown_alike(*both, not layouts.changes):
+                yield _compare(*both, reasons, scopes, not layouts.changes)
+
+
+def _is_unknown_alike(old: Finding | None, new: Finding | None, are_layouts_same: bool) -> bool:
+    """Return whether a rule cannot judge the same struct in both inputs for the same reason.
+
+    If the struct has the fields of the rule, other structs may be the reason, so all layouts must be the
+    same. What is unreliable can differ unseen; cases are compared one by one.
+    """
+    if old is None or new is None or old.struct is None or new.struct is None:
+        return False
+    before, after = old.verdict, new.verdict
+    if before.outcome is not Outcome.UNKNOWN or after.outcome is not Outcome.UNKNOWN:
+        return False
+    if after.is_unreliable or after.cases:
+        return False
+    is_same = before.message == after.message and outline(old.struct) == outline(new.struct)
+    return is_same and (are_layouts_same or before.is_missing_field)
 
 
 def _group_by_key(report: Report) -> dict[Key, list[Finding]]:
@@ -123,7 +142,8 @@ def _compare_namesakes(
     for before, after in (*same, *pairs):
         removed = {} if before is None else {before.struct.name: f"its definition in {before.file} is gone"}
         findings = [None if one is None else one.finding for one in (before, after)]
-        yield _compare(findings[0], findings[1], removed, scopes, are_layouts_same)
+        if not _is_unknown_alike(findings[0], findings[1], are_layouts_same):
+            yield _compare(findings[0], findings[1], removed, scopes, are_layouts_same)
     if reason:
         matched = {id(one) for pair in pairs for one in pair}
         one = next(one.finding for one in news if id(one) not in matched)

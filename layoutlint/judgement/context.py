@@ -38,6 +38,10 @@ class CannotTell(Exception):
     """Raised by a kind that cannot judge a struct. The verdict is then unknown, with this reason."""
 
 
+class UnreliableLayout(CannotTell):
+    """Raised if the verdict depends on a struct whose layout is unreliable."""
+
+
 class NoSuchField(CannotTell):
     """Raised if a rule names a field that the struct lacks."""
 

@@ -89,6 +89,8 @@ class Verdict(Record, frozen=True):
     """The pairs of fields that share a line and must not, the most frequent first."""
     is_missing_field: bool = False
     """Whether it is unknown because the rule names a field that the struct lacks."""
+    is_unreliable: bool = False
+    """Whether it is unknown because the layout of this or another struct is unreliable."""
     is_not_applicable: bool = False
     """Whether the rule does not apply to this struct, one of many, and is not reported."""
     orders: Orders | None = None

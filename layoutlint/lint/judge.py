@@ -9,7 +9,7 @@ from itertools import islice
 from layoutlint.errors import RuleFileError, UsageError
 from layoutlint.geometry.layout import Layout, cached_layout
 from layoutlint.geometry.placement import Placements
-from layoutlint.judgement.context import CannotTell, Context, NoSuchField, NotApplicable
+from layoutlint.judgement.context import CannotTell, Context, NoSuchField, NotApplicable, UnreliableLayout
 from layoutlint.judgement.finding import Definition, Finding
 from layoutlint.judgement.rule import VARIABLES, Pack, Rule
 from layoutlint.judgement.verdict import Outcome, Verdict, unknown
@@ -150,7 +150,8 @@ def _judge_definition(
 ) -> Verdict:
     """Return the verdict over all placements. `check` replaces the kind's own check."""
     if struct.problem is not None:
-        return unknown(f"the layout of {struct.name} is unreliable: {struct.problem}")
+        verdict = unknown(f"the layout of {struct.name} is unreliable: {struct.problem}")
+        return replace(verdict, is_unreliable=True)
     if struct.bit_size is None:
         return unknown(f"{struct.aggregate} {struct.name} is declared but not defined")
     check = check or rule.kind.check
@@ -241,4 +242,8 @@ def _violating_bases(part: Placements, check: Check, context: Context) -> tuple[
 def _unknown_verdict(rule: Rule, error: CannotTell) -> Verdict:
     """Return `unknown`; for a pattern, skip structs without the fields that the rule is about."""
     verdict = unknown(str(error), isinstance(error, NoSuchField))
-    return replace(verdict, is_not_applicable=isinstance(error, NotApplicable) and is_pattern(rule.struct))
+    return replace(
+        verdict,
+        is_unreliable=isinstance(error, UnreliableLayout),
+        is_not_applicable=isinstance(error, NotApplicable) and is_pattern(rule.struct),
+    )

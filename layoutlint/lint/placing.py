@@ -11,7 +11,7 @@ from layoutlint.geometry.containers import Container
 from layoutlint.geometry.field_types import Finder
 from layoutlint.geometry.layout import Alignment, Layout
 from layoutlint.geometry.placement import LINUX_ATTRIBUTE, Placements
-from layoutlint.judgement.context import AreDecided, CannotTell, Companions, Context
+from layoutlint.judgement.context import AreDecided, CannotTell, Companions, Context, UnreliableLayout
 from layoutlint.judgement.rule import Pack, Rule
 from layoutlint.lint.embedding import Surroundings
 from layoutlint.model.reading import Reading, Version
@@ -199,7 +199,7 @@ class RulePlacements(Record, frozen=True):
     ) -> Placements:
         container = f"{way.struct.aggregate} {way.struct.name}"
         if way.struct.problem is not None:
-            raise CannotTell(f"the layout of {container} is unreliable: {way.struct.problem}")
+            raise UnreliableLayout(f"the layout of {container} is unreliable: {way.struct.problem}")
         placements = placement.embedded_placements(way, self.line_size, self.min_align, storage, align)
         if placements is None:
             raise CannotTell(f"the size of what lies between {container} and `{way.path}` is not known")

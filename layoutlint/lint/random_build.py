@@ -8,7 +8,7 @@ from contextlib import suppress
 from layoutlint.geometry.containers import Container
 from layoutlint.geometry.definitions import element_bits
 from layoutlint.geometry.layout import Layout
-from layoutlint.judgement.context import CannotTell
+from layoutlint.judgement.context import CannotTell, UnreliableLayout
 from layoutlint.lint.embedding import Surroundings
 from layoutlint.lint.options import Options
 from layoutlint.lint.reading import Inputs, read_inputs
@@ -187,7 +187,7 @@ class _UnknownOrder(Surroundings, frozen=True):
         problems = (self.moved.get((struct.target, way.definition)) for way in ways)
         problem = next(filter(None, problems), None)
         if problem is not None:
-            raise CannotTell(f"the layout of a container is unreliable: {problem}")
+            raise UnreliableLayout(f"the layout of a container is unreliable: {problem}")
         return ways
 
 

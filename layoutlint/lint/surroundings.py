@@ -17,6 +17,7 @@ from layoutlint.judgement.context import (
     Context,
     NoDeclaredAccess,
     NoSuchField,
+    UnreliableLayout,
     fields_used_as,
     require_sizes,
 )
@@ -163,7 +164,7 @@ def _ways_to(rule: Rule, struct: Struct, where: RulePlacements) -> list[Containe
     if where.surroundings.is_random:
         raise CannotTell("the surroundings of a struct are not judged in builds that randomise layouts")
     if struct.problem is not None:
-        raise CannotTell(f"the layout of {struct.name} is unreliable: {struct.problem}")
+        raise UnreliableLayout(f"the layout of {struct.name} is unreliable: {struct.problem}")
     if struct.bit_size is None:
         raise CannotTell(f"{struct.aggregate} {struct.name} is declared but not defined")
     _refuse_missing_fields(rule, Context(Layout(struct), NOWHERE))

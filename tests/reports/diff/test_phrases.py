@@ -17,6 +17,7 @@ BITS = "struct b { unsigned long f; unsigned %s; };\n"
     (OTHER, OTHER + "struct s { long a, z; };\n", "share a line in 7 of 8 placements", "0 of 8"),
     (BITS % "x : 3, y : 5, z : 3", BITS % "y : 5, x : 3, z : 3", "reordered `y`: bits 67..71 -> bits 64..68", "8 -> 8"),
     (BITS % "x : 3, y : 5", BITS % "x : 3, y : 7", "resized `y`: 5 -> 7 bits", "1 -> 1"),
+    (OTHER + "struct s { long a, b; };\n", OTHER.replace("n;", "n, m;") + "struct s { long a, b; };\n", "struct s has no field `z`", "not compared"),
     ("struct s { long a; long b; };\n", "struct t { long a; long b; };\n", "struct t: renamed, was s", "</summary>\n\n\n</details>"),
 ])  # fmt: skip
 def test_lines(old, new, shown, hidden, tmp_path):
@@ -25,8 +26,9 @@ def test_lines(old, new, shown, hidden, tmp_path):
         (tmp_path / name).write_text(text)
     for name in ("text", "markdown"):
         found = run("diff", "old.h", "new.h", "--rules", "rules.toml", "--format", name, cwd=tmp_path).stdout
-        assert shown in found.replace("&#62;", ">"), found
-        assert hidden not in found.replace("&#62;", ">"), found
+        found = found.replace("&#62;", ">").replace("&#96;", "`")
+        assert shown in found, found
+        assert hidden not in found, found
 
 
 def test_a_worse_note_beside_what_could_not_be_compared(tmp_path):
