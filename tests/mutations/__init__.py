@@ -1,0 +1,4 @@
+"""Mutations: small changes of the code, which tests should notice."""
+
+PACKAGES = ("kinds", "geometry", "lint", "readers")
+"""The packages of layoutlint that are changed."""

@@ -17,10 +17,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from tests.harness.command import ROOT
+from tests.mutations import PACKAGES
+from tests.mutations.blocks import Reach
 from tests.mutations.sites import Mutation, mutations
 from tests.mutations.trials import Copy
-
-PACKAGES = ("kinds", "geometry", "lint", "readers")
 
 
 def draw(seed: int) -> Iterator[tuple[str, Mutation]]:
@@ -47,13 +47,16 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument("--first", type=int, default=0, metavar="N", help="the number of the first mutation to try")
     parser.add_argument("--list", action="store_true", help="print the mutations without trying them")
     parser.add_argument("--nearest", action="store_true", help="try the tests of the package only")
+    parser.add_argument(
+        "--reach", type=Path, metavar="FILE", help="of the quick tests, try those that reach the change (see tests.mutations.reach)"
+    )
     parser.add_argument("--exhaustive", action="store_true", help="try survivors with the exhaustive tests as well")
     given = parser.parse_args(words)
     chosen = [each for each, _ in zip(draw(given.seed), range(given.count), strict=False)]
     suites = ["nearest", *([] if given.nearest else ["quick"]), *(["exhaustive"] if given.exhaustive else [])]
     fates: Counter[str] = Counter()
     with tempfile.TemporaryDirectory() as folder:
-        place = None if given.list else Copy(Path(folder))
+        place = None if given.list else Copy(Path(folder), given.reach and Reach.read(given.reach))
         for number, (module, mutation) in list(enumerate(chosen))[given.first :]:
             if place is None:
                 print(f"{number:3} {module}:{mutation.line}: {mutation.before} -> {mutation.after}")

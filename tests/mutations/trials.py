@@ -12,10 +12,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.harness.command import ROOT
+from tests.mutations.blocks import Reach
 from tests.mutations.sites import Mutation
 
 _FAILED = re.compile(r"^(?:FAILED|ERROR) (\S+)", re.MULTILINE)
 _SECONDS = 1800
+
+
+def is_compiled(path: Path) -> bool:
+    """Return whether Cython compiles a module, where there is a compiler."""
+    return path.with_suffix(".pxd").exists()
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +43,9 @@ class Trial:
 class Copy:
     """A copy of the tracked files, with the compiled modules of the checkout if there are any."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, reach: Reach | None = None) -> None:
         self.folder = folder
+        self.reach = reach
         names = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, check=True, capture_output=True, text=True).stdout
         compiled = [str(path.relative_to(ROOT)) for path in (ROOT / "layoutlint").rglob("*.so")]
         for name in filter(None, (*names.split("\0"), *compiled)):
@@ -57,7 +64,7 @@ class Copy:
             if not self._compile(path):
                 return Trial(module, mutation, "nearest", "does not compile")
             for suite in suites:
-                for words in self._tests(module, suite):
+                for words in self._tests(module, mutation.line, suite):
                     if (test := self._first_failure(words)) is not None:
                         return Trial(module, mutation, suite, test)
             return Trial(module, mutation, "", "")
@@ -67,22 +74,30 @@ class Copy:
 
     def _compile(self, path: Path) -> bool:
         """Compile a module again if it is one of the compiled ones; return whether it can be compiled."""
-        if not self.is_compiled or not path.with_suffix(".pxd").exists():
+        if not self.is_compiled or not is_compiled(path):
             return True
         command = [sys.executable, "setup.py", "-q", "build_ext", "--inplace"]
         os.utime(path)
         done = subprocess.run(command, cwd=self.folder, env={**os.environ, "LAYOUTLINT_COMPILE": "must"}, capture_output=True)
         return done.returncode == 0
 
-    def _tests(self, module: str, suite: str) -> Iterator[list[str]]:
-        """Yield the arguments of pytest for a suite; the nearest tests are those of the module, then those of its package."""
+    def _tests(self, module: str, line: int, suite: str) -> Iterator[list[str]]:
+        """Yield the arguments of pytest for a suite; the nearest tests are those of the module, then those of its package.
+
+        If it is known which tests reach the line, these are the quick ones, and the package adds nothing.
+        """
+        reach = None if is_compiled(self.folder / module) else self.reach
         if suite == "nearest":
             inside = Path(module).relative_to("layoutlint")
             own = Path("tests") / inside.parent / f"test_{inside.stem}.py"
             if (self.folder / own).exists():
                 yield [str(own)]
             package = next(each for each in own.parents if (self.folder / each).is_dir())
-            yield ["-n", "2", "--dist", "loadfile", str(package)]
+            if reach is None:
+                yield ["-n", "2", "--dist", "loadfile", str(package)]
+        elif suite == "quick" and reach is not None:
+            if files := reach.tests(module, line):
+                yield ["-n", "2", "--dist", "loadfile", "--no-loadscope-reorder", *files]
         else:
             yield ["-n", "auto", "--dist", "loadfile", *(["--exhaustive"] if suite == "exhaustive" else [])]
 

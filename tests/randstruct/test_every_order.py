@@ -248,6 +248,17 @@ def test_the_error_is_the_smaller_of_two_bounds(kind, error, monkeypatch):
     assert (found.orders.drawn, found.orders.error) == (500, pytest.approx(error))
 
 
+@pytest.mark.parametrize("names", [("f0", "f1"), ("f1", "f0"), ("f2", "f20"), ("f20", "f2")])
+def test_the_witness_is_the_first_drawn_order_in_which_the_rule_fails(names, shape, monkeypatch):
+    monkeypatch.setattr(probability, "MOST_STEPS", 0)
+    monkeypatch.setattr(every_order, "_DRAWN", (20, 20))
+    orders = ([shape.fields[at].name for at in layouts[shape].order] for _, layouts in probability.sample_layouts(shape, 20))
+    failing = [order for order in orders if order.index(names[0]) > order.index(names[1])]
+    assert 1 < len(failing) < 20
+    found = verdict(Order(names), brute.Drawer(random.Random(4)).type("kept", 25, 0, True), "gcc-full", "6.12")
+    assert list(found.orders.witness) == failing[0]
+
+
 @pytest.mark.exhaustive
 def test_the_same_in_every_run(monkeypatch):
     monkeypatch.setattr(every_order, "_DRAWN", (1_000, 1_000))

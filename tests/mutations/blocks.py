@@ -1,0 +1,69 @@
+"""The blocks of the code, and which test files reach them."""
+
+from __future__ import annotations
+
+import ast
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """The blocks by number: module, first line, last line; for each test file its seconds, and the numbers it reaches."""
+
+    blocks: list[tuple[str, int, int]]
+    files: dict[str, tuple[float, list[int]]]
+
+    @classmethod
+    def read(cls, path: Path) -> Reach:
+        return cls(**json.loads(path.read_text()))
+
+    def tests(self, module: str, line: int) -> list[str]:
+        """Return the test files that reach a line, fastest first; outside functions, those that reach any block of its module."""
+        own = {number: block for number, block in enumerate(self.blocks) if block[0] == module}
+        around = [number for number, (_, first, last) in own.items() if first <= line <= last]
+        wanted = {min(around, key=lambda number: own[number][2] - own[number][1])} if around else own.keys()
+        found = [(seconds, name) for name, (seconds, reached) in self.files.items() if not wanted.isdisjoint(reached)]
+        return [name for _, name in sorted(found)]
+
+    def unreached(self) -> Iterator[str]:
+        """Yield the blocks that no test reaches."""
+        reached = {number for _, numbers in self.files.values() for number in numbers}
+        for number, (module, first, last) in enumerate(self.blocks):
+            if number not in reached:
+                yield f"{module}:{first}-{last}"
+
+
+class _Marking(ast.NodeTransformer):
+    """Puts a mark at the beginning of each block of a module."""
+
+    def __init__(self, module: str, blocks: list[tuple[str, int, int]]) -> None:
+        self.module = module
+        self.blocks = blocks
+
+    def generic_visit(self, node: ast.AST) -> ast.AST:
+        super().generic_visit(node)
+        if isinstance(node, ast.stmt | ast.ExceptHandler | ast.match_case) and not isinstance(node, ast.ClassDef):
+            for name in ("body", "orelse", "finalbody"):
+                if body := getattr(node, name, []):
+                    self._mark(node, body)
+        return node
+
+    def _mark(self, node: ast.AST, body: list[ast.stmt]) -> None:
+        first = body[0].lineno
+        if isinstance(node, ast.FunctionDef):
+            first = node.lineno
+        at = isinstance(node, ast.FunctionDef) and ast.get_docstring(node, clean=False) is not None
+        body[at:at] = ast.parse(f"_marks[{len(self.blocks)}] = 1").body
+        self.blocks.append((self.module, first, body[-1].end_lineno or first))
+
+
+def marked(text: str, module: str, blocks: list[tuple[str, int, int]]) -> str:
+    """Return a module with marks in its blocks, which are added to the others."""
+    tree = ast.parse(text)
+    _Marking(module, blocks).visit(tree)
+    after = max((at + 1 for at, each in enumerate(tree.body[:5]) if isinstance(each, ast.ImportFrom) and each.module == "__future__"), default=0)
+    tree.body[after:after] = ast.parse("from layoutlint_marks import marks as _marks").body
+    return ast.unparse(ast.fix_missing_locations(tree))

@@ -1,0 +1,68 @@
+"""Marks in blocks, and the tests that reach a line."""
+
+from __future__ import annotations
+
+import sys
+from types import ModuleType
+
+import pytest
+
+from tests.mutations.blocks import Reach, marked
+
+TEXT = '''"""A module."""
+
+from __future__ import annotations
+
+LIMIT = 3
+
+
+def f(a):
+    """Return a word."""
+    if a > LIMIT:
+        return "many"
+    elif a:
+        return "some"
+    return "none"
+
+
+class C:
+    def method(self):
+        for each in (1, 2):
+            yield each
+'''
+BLOCKS = [(8, 14), (11, 11), (12, 13), (13, 13), (18, 20), (20, 20)]
+
+
+@pytest.mark.parametrize(("argument", "word", "reached"), [
+    (0, "none", [(8, 14), (12, 13)]), (1, "some", [(8, 14), (12, 13), (13, 13)]), (9, "many", [(8, 14), (11, 11)])
+])  # fmt: skip
+def test_marks(argument, word, reached, monkeypatch):
+    """A module with marks does the same, and marks what runs."""
+    marks = ModuleType("layoutlint_marks")
+    marks.marks = bytearray(9)
+    monkeypatch.setitem(sys.modules, "layoutlint_marks", marks)
+    blocks: list[tuple[str, int, int]] = []
+    own: dict = {}
+    exec(marked(TEXT, "m.py", blocks), own)  # noqa: S102
+    assert sorted(blocks) == [("m.py", *lines) for lines in BLOCKS]
+    assert own["f"](argument) == word
+    assert sorted(blocks[number][1:] for number, mark in enumerate(marks.marks) if mark) == reached
+
+
+REACH = Reach(
+    [("m.py", 11, 11), ("m.py", 8, 14), ("m.py", 18, 20), ("n.py", 1, 9)],
+    {"test_a.py": (2.0, [1, 0]), "test_b.py": (1.0, [1]), "test_c.py": (3.0, [3])},
+)
+
+
+@pytest.mark.parametrize(("module", "line", "files"), [
+    ("m.py", 11, ["test_a.py"]), ("m.py", 10, ["test_b.py", "test_a.py"]), ("m.py", 19, []), ("n.py", 3, ["test_c.py"]),
+    ("m.py", 5, ["test_b.py", "test_a.py"]), ("o.py", 1, []),
+])  # fmt: skip
+def test_files_that_reach_a_line(module, line, files):
+    """Fastest first; a line outside functions runs for all tests of its module."""
+    assert REACH.tests(module, line) == files
+
+
+def test_unreached():
+    assert list(REACH.unreached()) == ["m.py:18-20"]
