@@ -8,6 +8,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+_IMPORT = """
+try:
+    from layoutlint_marks import marks as _block_marks
+except ImportError:  # a process without the path of its parent
+    _block_marks = {}
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class Reach:
@@ -56,7 +63,7 @@ class _Marking(ast.NodeTransformer):
         if isinstance(node, ast.FunctionDef):
             first = node.lineno
         at = isinstance(node, ast.FunctionDef) and ast.get_docstring(node, clean=False) is not None
-        body[at:at] = ast.parse(f"_marks[{len(self.blocks)}] = 1").body
+        body[at:at] = ast.parse(f"_block_marks[{len(self.blocks)}] = 1").body
         self.blocks.append((self.module, first, body[-1].end_lineno or first))
 
 
@@ -65,5 +72,5 @@ def marked(text: str, module: str, blocks: list[tuple[str, int, int]]) -> str:
     tree = ast.parse(text)
     _Marking(module, blocks).visit(tree)
     after = max((at + 1 for at, each in enumerate(tree.body[:5]) if isinstance(each, ast.ImportFrom) and each.module == "__future__"), default=0)
-    tree.body[after:after] = ast.parse("from layoutlint_marks import marks as _marks").body
+    tree.body[after:after] = ast.parse(_IMPORT).body
     return ast.unparse(ast.fix_missing_locations(tree))

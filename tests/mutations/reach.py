@@ -1,8 +1,8 @@
 """Which test files reach which blocks of the code.
 
-    python -m tests.mutations.reach FILE
+    python -m tests.mutations.reach FILE [TESTS...]
 
-runs the quick tests in a copy of the checkout whose blocks mark a table when they begin, writes what they reach to FILE as JSON, and
+runs the quick tests, or some, in a copy of the checkout whose blocks mark a table when they begin, writes what they reach to FILE as JSON, and
 prints the blocks that none reaches.
 """
 
@@ -71,7 +71,7 @@ class _Recorder:
         return result
 
 
-def record() -> Reach:
+def record(tests: Sequence[str]) -> Reach:
     """Run the quick tests, and return what they reach."""
     blocks: list[tuple[str, int, int]] = []
     with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as tables:
@@ -80,7 +80,7 @@ def record() -> Reach:
             for path in sorted((place.folder / "layoutlint" / package).rglob("*.py")):
                 if not is_compiled(path):
                     path.write_text(marked(path.read_text(), str(path.relative_to(folder)), blocks))
-        command = [sys.executable, "-m", "pytest", "-q", "-p", "tests.mutations.reach", "-n", "2", "--dist", "loadfile"]
+        command = [sys.executable, "-m", "pytest", "-q", "-p", "tests.mutations.reach", "-n", "2", "--dist", "loadfile", *tests]
         environment = {**os.environ, "PYTHONPATH": folder, _FOLDER: tables}
         subprocess.run(command, cwd=folder, env=environment, check=False)
         lines = [line for path in Path(tables).rglob("reached") for line in path.read_text().splitlines()]
@@ -92,7 +92,7 @@ def record() -> Reach:
 
 
 def main(words: Sequence[str]) -> None:
-    reach = record()
+    reach = record(words[1:])
     Path(words[0]).write_text(json.dumps({"blocks": reach.blocks, "files": reach.files}))
     print(*reach.unreached(), sep="\n")
 
