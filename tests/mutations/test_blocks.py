@@ -43,7 +43,7 @@ def test_marks(argument, word, reached, monkeypatch):
     monkeypatch.setitem(sys.modules, "layoutlint_marks", marks)
     blocks: list[tuple[str, int, int]] = []
     own: dict = {}
-    exec(marked(TEXT, "m.py", blocks), own)  # noqa: S102
+    exec(marked(TEXT, "m.py", blocks), own)
     assert sorted(blocks) == [("m.py", *lines) for lines in BLOCKS]
     assert own["f"](argument) == word
     assert sorted(blocks[number][1:] for number, mark in enumerate(marks.marks) if mark) == reached
