@@ -33,11 +33,12 @@ def mutations(text: str) -> list[Mutation]:
 
     Annotations, docstrings, messages (f-strings, and what `raise` makes) and what only prints are left as they are.
     """
+    lines = text.encode().splitlines(keepends=True)
     found = [
         change
         for node in _statements_and_expressions(ast.parse(text))
         for mutant in _mutants(node)
-        if (change := _change(text, node, mutant)) is not None
+        if (change := _change(lines, node, mutant)) is not None
     ]
     return sorted(found, key=lambda each: (each.line, each.before, each.after))
 
@@ -99,18 +100,17 @@ def _is_text(node: ast.BinOp) -> bool:
     return any(isinstance(part, ast.JoinedStr | ast.Constant) and not isinstance(getattr(part, "value", 0), int) for part in parts)
 
 
-def _change(text: str, node: ast.expr | ast.stmt, mutant: ast.AST) -> Mutation | None:
+def _change(lines: list[bytes], node: ast.expr | ast.stmt, mutant: ast.AST) -> Mutation | None:
     """Return the mutation that puts another node in the place of one; None if nothing changes."""
     if isinstance(node, ast.If | ast.While):  # only its condition, so that the rest of the statement keeps its text
         assert isinstance(mutant, ast.If | ast.While)
         node, mutant = node.test, mutant.test
-    before = ast.get_source_segment(text, node)
     after = ast.unparse(ast.fix_missing_locations(mutant))
-    if before is None or node.end_lineno is None or node.end_col_offset is None:
+    if node.end_lineno is None or node.end_col_offset is None:
         return None
-    lines = text.encode().splitlines(keepends=True)
-    first, last = lines[node.lineno - 1], lines[node.end_lineno - 1]
-    head = b"".join(lines[: node.lineno - 1]) + first[: node.col_offset]
-    tail = last[node.end_col_offset :] + b"".join(lines[node.end_lineno :])
+    head = b"".join(lines[: node.lineno - 1]) + lines[node.lineno - 1][: node.col_offset]
+    tail = lines[node.end_lineno - 1][node.end_col_offset :] + b"".join(lines[node.end_lineno :])
+    text = b"".join(lines)
+    before = text[len(head) : len(text) - len(tail)].decode()
     put = f"({after})" if isinstance(node, ast.expr) and not isinstance(mutant, ast.Constant | ast.Name) else after
     return Mutation(node.lineno, " ".join(before.split()), after, (head + put.encode() + tail).decode())
