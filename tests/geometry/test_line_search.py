@@ -6,7 +6,8 @@ import random
 
 import pytest
 
-from layoutlint.geometry.access_masks import access_masks, field_at
+from layoutlint.geometry import access_masks as access_masks_module
+from layoutlint.geometry.access_masks import TooLarge, access_masks, field_at, parts_mask
 from layoutlint.geometry.layout import Layout
 from layoutlint.geometry.line_search import Candidate, Expectation, Search, best
 from layoutlint.model.reading import ReadOptions
@@ -88,3 +89,38 @@ def test_expectations_choose_among_places(layout):
     chosen = Search(64, layout.size, 8, (0, 8), (Expectation(8, 1 << 24),)).candidates(masks)
     assert best(chosen) == (Candidate(16, True, True),)
     assert Candidate(16, True, True).base(64) == 48
+
+
+LIMITS = "struct s { long a; struct { int b, c[2]; } in[2]; char d; };"
+"""With five members, of which one is in an array of structs."""
+
+
+@pytest.mark.parametrize(("name", "value", "is_too_large"), [
+    ("LARGEST", 40, False), ("LARGEST", 39, True), ("_MOST_STEPS", 5, False), ("_MOST_STEPS", 4, True),
+])  # fmt: skip
+def test_structs_that_are_too_large(name, value, is_too_large, tmp_path, monkeypatch):
+    monkeypatch.setattr(access_masks_module, name, value)
+    layout = read_layout(tmp_path, LIMITS)
+    assert layout.size == 40
+    for make in (access_masks, lambda whole: parts_mask(whole, lambda field: None)):
+        if is_too_large:
+            with pytest.raises(TooLarge):
+                make(layout)
+        else:
+            make(layout)
+
+
+def wants(*names: str):
+    """The fields of these names; of `in` its member `c`."""
+    return lambda field: (field.members[1:] if field.name == "in" else (field,)) if field.name in names else None
+
+
+@pytest.mark.parametrize(("names", "expected"), [
+    ((), []), (("a",), [*range(8)]), (("b",), [8, 9, 10, 11, 20, 21, 22, 23]), (("in",), [*range(12, 20), *range(24, 32)]),
+    (("d",), [32]), (("a", "c"), [*range(8), *range(12, 20), *range(24, 32)]),
+])  # fmt: skip
+def test_bytes_of_wanted_parts(names, expected, tmp_path):
+    """A field that is not wanted can have members that are; a bit-field and a flexible array have no bytes."""
+    text = LIMITS.replace("char d;", "char d; int e : 3; struct { } none[2]; long f[];")
+    layout = read_layout(tmp_path, text)
+    assert bits(parts_mask(layout, wants(*names, "e", "f", "none"))) == expected
