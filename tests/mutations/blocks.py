@@ -18,26 +18,26 @@ except ImportError:  # a process without the path of its parent
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """The blocks by number: module, first line, last line; for each test file its seconds, and the numbers it reaches."""
+    """The blocks by number: module, first line, last line; for each test file the numbers it reaches."""
 
     blocks: list[tuple[str, int, int]]
-    files: dict[str, tuple[float, list[int]]]
+    files: dict[str, list[int]]
 
     @classmethod
     def read(cls, path: Path) -> Reach:
         return cls(**json.loads(path.read_text()))
 
     def tests(self, module: str, line: int) -> list[str]:
-        """Return the test files that reach a line, fastest first; outside functions, those that reach any block of its module."""
+        """Return the test files that reach a line, those that reach least first; outside functions, those of its module."""
         own = {number: block for number, block in enumerate(self.blocks) if block[0] == module}
         around = [number for number, (_, first, last) in own.items() if first <= line <= last]
         wanted = {min(around, key=lambda number: own[number][2] - own[number][1])} if around else own.keys()
-        found = [(seconds, name) for name, (seconds, reached) in self.files.items() if not wanted.isdisjoint(reached)]
+        found = [(len(reached), name) for name, reached in self.files.items() if not wanted.isdisjoint(reached)]
         return [name for _, name in sorted(found)]
 
     def unreached(self) -> Iterator[str]:
         """Yield the blocks that no test reaches."""
-        reached = {number for _, numbers in self.files.values() for number in numbers}
+        reached = {number for numbers in self.files.values() for number in numbers}
         for number, (module, first, last) in enumerate(self.blocks):
             if number not in reached:
                 yield f"{module}:{first}-{last}"

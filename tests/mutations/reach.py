@@ -52,12 +52,8 @@ class _Recorder:
 
     def __init__(self, folder: Path) -> None:
         self.output = folder / "reached"
-        self.seconds = 0.0
         with (folder / "layoutlint_marks.table").open("r+b") as file:
             self.table = mmap.mmap(file.fileno(), _SIZE)
-
-    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        self.seconds += report.duration
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> Iterator[None]:
@@ -65,9 +61,8 @@ class _Recorder:
         if nextitem is None or nextitem.path != item.path:
             reached = [number for number, mark in enumerate(self.table[:]) if mark]
             with self.output.open("a") as file:
-                print(json.dumps([str(item.path.relative_to(ROOT)), self.seconds, reached]), file=file)
+                print(json.dumps([str(item.path.relative_to(ROOT)), reached]), file=file)
             self.table[:] = bytes(_SIZE)
-            self.seconds = 0.0
         return result
 
 
@@ -84,10 +79,9 @@ def record(tests: Sequence[str]) -> Reach:
         environment = {**os.environ, "PYTHONPATH": folder, _FOLDER: tables}
         subprocess.run(command, cwd=folder, env=environment, check=False)
         lines = [line for path in Path(tables).rglob("reached") for line in path.read_text().splitlines()]
-    files: dict[str, tuple[float, list[int]]] = {}
-    for name, seconds, reached in map(json.loads, lines):
-        before, numbers = files.get(name, (0.0, []))
-        files[name] = (before + seconds, sorted({*numbers, *reached}))
+    files: dict[str, list[int]] = {}
+    for name, reached in map(json.loads, lines):
+        files[name] = sorted({*files.get(name, ()), *reached})
     return Reach(blocks, files)
 
 

@@ -51,7 +51,7 @@ def test_marks(argument, word, reached, monkeypatch):
 
 REACH = Reach(
     [("m.py", 11, 11), ("m.py", 8, 14), ("m.py", 18, 20), ("n.py", 1, 9)],
-    {"test_a.py": (2.0, [1, 0]), "test_b.py": (1.0, [1]), "test_c.py": (3.0, [3])},
+    {"test_a.py": [1, 0], "test_b.py": [1], "test_c.py": [3]},
 )
 
 
@@ -60,7 +60,7 @@ REACH = Reach(
     ("m.py", 5, ["test_b.py", "test_a.py"]), ("o.py", 1, []),
 ])  # fmt: skip
 def test_files_that_reach_a_line(module, line, files):
-    """Fastest first; a line outside functions runs for all tests of its module."""
+    """Those that reach least come first; a line outside functions runs for all tests of its module."""
     assert REACH.tests(module, line) == files
 
 

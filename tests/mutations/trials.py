@@ -97,7 +97,7 @@ class Copy:
                 yield ["-n", "2", "--dist", "loadfile", str(package)]
         elif suite == "quick" and reach is not None:
             if files := reach.tests(module, line):
-                yield ["-n", "2", "--dist", "loadfile", "--no-loadscope-reorder", *files]
+                yield files
         else:
             yield ["-n", "auto", "--dist", "loadfile", *(["--exhaustive"] if suite == "exhaustive" else [])]
 
