@@ -35,7 +35,7 @@ class Reach:
         found = [(len(reached), name) for name, reached in self.files.items() if not wanted.isdisjoint(reached)]
         return [name for _, name in sorted(found)]
 
-    def unreached(self) -> Iterator[str]:
+    def find_unreached(self) -> Iterator[str]:
         """Yield the blocks that no test reaches."""
         reached = {number for numbers in self.files.values() for number in numbers}
         for number, (module, first, last) in enumerate(self.blocks):
@@ -67,8 +67,8 @@ class _Marking(ast.NodeTransformer):
         self.blocks.append((self.module, first, body[-1].end_lineno or first))
 
 
-def marked(text: str, module: str, blocks: list[tuple[str, int, int]]) -> str:
-    """Return a module with marks in its blocks, which are added to the others."""
+def put_marks(text: str, module: str, blocks: list[tuple[str, int, int]]) -> str:
+    """Return a module with marks in its blocks, which are appended to those of others."""
     tree = ast.parse(text)
     _Marking(module, blocks).visit(tree)
     after = max((at + 1 for at, each in enumerate(tree.body[:5]) if isinstance(each, ast.ImportFrom) and each.module == "__future__"), default=0)

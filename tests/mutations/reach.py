@@ -21,7 +21,7 @@ import pytest
 
 from tests.harness.command import ROOT
 from tests.mutations import PACKAGES
-from tests.mutations.blocks import Reach, marked
+from tests.mutations.blocks import Reach, put_marks
 from tests.mutations.trials import Copy, is_compiled
 
 _SIZE = 1 << 16
@@ -74,7 +74,7 @@ def record(tests: Sequence[str]) -> Reach:
         for package in PACKAGES:
             for path in sorted((place.folder / "layoutlint" / package).rglob("*.py")):
                 if not is_compiled(path):
-                    path.write_text(marked(path.read_text(), str(path.relative_to(folder)), blocks))
+                    path.write_text(put_marks(path.read_text(), str(path.relative_to(folder)), blocks))
         command = [sys.executable, "-m", "pytest", "-q", "-p", "tests.mutations.reach", "-n", "2", "--dist", "loadfile", *tests]
         environment = {**os.environ, "PYTHONPATH": folder, _FOLDER: tables}
         subprocess.run(command, cwd=folder, env=environment, check=False)
@@ -88,7 +88,7 @@ def record(tests: Sequence[str]) -> Reach:
 def main(words: Sequence[str]) -> None:
     reach = record(words[1:])
     Path(words[0]).write_text(json.dumps({"blocks": reach.blocks, "files": reach.files}))
-    print(*reach.unreached(), sep="\n")
+    print(*reach.find_unreached(), sep="\n")
 
 
 if __name__ == "__main__":

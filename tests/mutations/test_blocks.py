@@ -7,7 +7,7 @@ from types import ModuleType
 
 import pytest
 
-from tests.mutations.blocks import Reach, marked
+from tests.mutations.blocks import Reach, put_marks
 
 TEXT = '''"""A module."""
 
@@ -43,7 +43,7 @@ def test_marks(argument, word, reached, monkeypatch):
     monkeypatch.setitem(sys.modules, "layoutlint_marks", marks)
     blocks: list[tuple[str, int, int]] = []
     own: dict = {}
-    exec(marked(TEXT, "m.py", blocks), own)
+    exec(put_marks(TEXT, "m.py", blocks), own)
     assert sorted(blocks) == [("m.py", *lines) for lines in BLOCKS]
     assert own["f"](argument) == word
     assert sorted(blocks[number][1:] for number, mark in enumerate(marks.marks) if mark) == reached
@@ -65,4 +65,4 @@ def test_files_that_reach_a_line(module, line, files):
 
 
 def test_unreached():
-    assert list(REACH.unreached()) == ["m.py:18-20"]
+    assert list(REACH.find_unreached()) == ["m.py:18-20"]
