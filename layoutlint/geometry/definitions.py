@@ -119,5 +119,5 @@ def filter_by_size(nodes: dict[Node, None], member: Field) -> list[Node]:
 def element_bits(member: Field, struct: Struct | None = None) -> int | None:
     """Return the size of a field's type in bits, for arrays of one element; None if it is not stated."""
     if member.bit_size is not None and all(member.dims):
-        return member.bit_size // prod(count or 1 for count in member.dims)
+        return member.bit_size // prod(filter(None, member.dims))
     return struct.bit_size if struct is not None else None

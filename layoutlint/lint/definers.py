@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import TYPE_CHECKING, cast
 
 from layoutlint import files
@@ -48,7 +48,7 @@ class Definers(Record, frozen=True):
         return [file for file, names in self.structs.items() if any(map(wanted.matches, names))]
 
 
-def requested_structs(packs: Iterable[Pack]) -> Wanted:
+def requested_structs(packs: Collection[Pack]) -> Wanted:
     """Return the structs with rules, and those that rule files declare as annotated."""
     names = {rule.struct for pack in packs for rule in pack.rules if rule.struct != VARIABLES}
     names |= {intent.struct for pack in packs for intent in pack.structs if intent.annotated}
@@ -89,7 +89,8 @@ def kernel_definers(
         file = _resolve(tree, headers[name])
         if file is not None and name in text_search.names_in_text(text_search.content(file), wanted):
             structs[file] = structs.get(file, frozenset()) | {name}
-    missing = _without_places(requested_structs(pack for pack in packs if not pack.shipped), structs)
+    own_packs = tuple(pack for pack in packs if not pack.shipped)
+    missing = _without_places(requested_structs(own_packs), structs)
     for searched in (_public_headers(tree), (path for path in sorted(tracked) if path.endswith(C_SUFFIXES))):
         if missing.names or missing.patterns:
             located = text_search.definitions(searched, missing, stop_when_found=False)

@@ -62,9 +62,8 @@ def rank(
 
 
 def _is_about_lines(change: LayoutChange) -> bool:
-    both = change.presence is Presence.BOTH and change.old is not None and change.new is not None
     is_small = (change.struct.bit_size or 0) <= SMALLEST
-    return both and not is_small and change.struct.aggregate == "struct"
+    return change.presence is Presence.BOTH and not is_small and change.struct.aggregate == "struct"
 
 
 def _notes(changes: Iterable[LayoutChange], analysis: Analysis) -> Iterator[str]:
