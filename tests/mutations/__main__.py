@@ -50,13 +50,14 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--reach", type=Path, metavar="FILE", help="of the quick tests, try those that reach the change (see tests.mutations.reach)"
     )
+    parser.add_argument("--most", type=int, metavar="N", help="at most so many files of these, those nearest to the change first")
     parser.add_argument("--exhaustive", action="store_true", help="try survivors with the exhaustive tests as well")
     given = parser.parse_args(words)
     chosen = [each for each, _ in zip(draw(given.seed), range(given.count), strict=False)]
     suites = ["nearest", *([] if given.nearest else ["quick"]), *(["exhaustive"] if given.exhaustive else [])]
     fates: Counter[str] = Counter()
     with tempfile.TemporaryDirectory() as folder:
-        place = None if given.list else Copy(Path(folder), given.reach and Reach.read(given.reach))
+        place = None if given.list else Copy(Path(folder), given.reach and Reach.read(given.reach), given.most)
         for number, (module, mutation) in list(enumerate(chosen))[given.first :]:
             if place is None:
                 print(f"{number:3} {module}:{mutation.line}: {mutation.before} -> {mutation.after}")

@@ -28,12 +28,15 @@ class Reach:
         return cls(**json.loads(path.read_text()))
 
     def tests(self, module: str, line: int) -> list[str]:
-        """Return the test files that reach a line, those that reach least first; outside functions, those of its module."""
+        """Return the test files that reach a line, those that reach most of its module and least else first.
+
+        Outside functions, these are the files that reach any block of its module.
+        """
         own = {number: block for number, block in enumerate(self.blocks) if block[0] == module}
         around = [number for number, (_, first, last) in own.items() if first <= line <= last]
         wanted = {min(around, key=lambda number: own[number][2] - own[number][1])} if around else own.keys()
-        found = [(len(reached), name) for name, reached in self.files.items() if not wanted.isdisjoint(reached)]
-        return [name for _, name in sorted(found)]
+        files = (name for name, reached in self.files.items() if not wanted.isdisjoint(reached))
+        return sorted(files, key=lambda name: -(len(own.keys() & self.files[name]) ** 2) / len(self.files[name]))
 
     def find_unreached(self) -> Iterator[str]:
         """Yield the blocks that no test reaches."""

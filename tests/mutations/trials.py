@@ -43,9 +43,10 @@ class Trial:
 class Copy:
     """A copy of the tracked files, with the compiled modules of the checkout if there are any."""
 
-    def __init__(self, folder: Path, reach: Reach | None = None) -> None:
+    def __init__(self, folder: Path, reach: Reach | None = None, most: int | None = None) -> None:
         self.folder = folder
         self.reach = reach
+        self.most = most
         names = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, check=True, capture_output=True, text=True).stdout
         compiled = [str(path.relative_to(ROOT)) for path in (ROOT / "layoutlint").rglob("*.so")]
         for name in filter(None, (*names.split("\0"), *compiled)):
@@ -96,7 +97,7 @@ class Copy:
             if reach is None:
                 yield ["-n", "2", "--dist", "loadfile", str(package)]
         elif suite == "quick" and reach is not None:
-            if files := reach.tests(module, line):
+            if files := reach.tests(module, line)[: self.most]:
                 yield files
         else:
             yield ["-n", "auto", "--dist", "loadfile", *(["--exhaustive"] if suite == "exhaustive" else [])]
