@@ -56,8 +56,8 @@ REACH = Reach(
 
 
 @pytest.mark.parametrize(("module", "line", "files"), [
-    ("m.py", 11, ["test_a.py"]), ("m.py", 10, ["test_b.py", "test_a.py"]), ("m.py", 19, []), ("n.py", 3, ["test_c.py", "test_a.py"]),
-    ("m.py", 5, ["test_b.py", "test_a.py"]), ("o.py", 1, []),
+    ("m.py", 11, ["test_a.py"]), ("m.py", 10, ["test_a.py", "test_b.py"]), ("m.py", 19, []), ("n.py", 3, ["test_c.py", "test_a.py"]),
+    ("m.py", 5, ["test_a.py", "test_b.py"]), ("o.py", 1, []),
 ])  # fmt: skip
 def test_files_that_reach_a_line(module, line, files):
     """Those that reach most of the module and least else come first; a line outside functions runs for all tests of its module."""
