@@ -22,7 +22,8 @@ _PASTE = re.compile(r"\s*##\s*")
 _ELIDED = re.compile(r",\s*##\s*(__VA_ARGS__|\w+)\b")
 _OPTIONAL = re.compile(r"\b__VA_OPT__\s*\(([^()]*(?:\([^()]*\)[^()]*)*)\)")
 _OPENS = re.compile(r"\s*\(")
-_STOPS = re.compile(r"[()\[\]{},]")
+_STOPS = re.compile(r"[(),]")
+_LAST_WORD = re.compile(r"[A-Za-z_]\w*+(?=\s*$)")
 _STRUCTURE = re.compile(r"[{}=,]|##|\b(?:struct|union|(?:__)?typeof\w*)\b|^\s*\.")
 _DEEPEST = 64
 """The most macros that lead to one another; each takes three levels of calls."""
@@ -132,7 +133,7 @@ class _Expansion:
             made = self._call(text, match.end(), match[0], macro, active, depth)
             if made is None:
                 continue
-            result, end = made
+            result, end = self._call_last(text, *made, active | {match[0]}, depth)
             self._size += len(result)
             if self._size > LARGEST:
                 raise TooLarge
@@ -140,6 +141,21 @@ class _Expansion:
             at = end
         parts.append(text[at:])
         return "".join(parts)
+
+    def _call_last(
+        self, text: str, result: str, end: int, active: frozenset[str], depth: int
+    ) -> tuple[str, int]:
+        """Return what a macro makes with the call of a macro whose name it makes last, and where that ends."""
+        while (last := _LAST_WORD.search(result)) is not None:
+            macro = self._macros.get(last[0])
+            if macro is None or macro.parameters is None or last[0] in active:
+                break
+            made = self._call(text, end, last[0], macro, active, depth)
+            if made is None:
+                break
+            result, end = result[: last.start()] + made[0], made[1]
+            active |= {last[0]}
+        return result, end
 
     def _call(
         self, text: str, at: int, name: str, macro: MacroText, active: frozenset[str], depth: int

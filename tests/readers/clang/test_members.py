@@ -124,6 +124,7 @@ def test_what_moves(tmp_path, body, names, expected):
 ON_BRACES = [
     # the struct, its new order, the struct in it
     ("struct s { int a; int b; };\n", "b a", "struct s {\n\tint b;\n\tint a;\n};\n"),
+    ("struct s { int a; int b; };\r\n", "b a", "struct s {\r\n\tint b;\r\n\tint a;\r\n};\r\n"),
     ("  struct s { int a;\n    int b; int c; };\n", "c a b", "  struct s {\n    int c;\n    int a;\n    int b;\n  };\n"),
     ("struct s { int a;\n\tint b; int c;\n};\n", "b c a", "struct s {\n\tint b; int c;\n\tint a;\n};\n"),
 ]

@@ -97,7 +97,7 @@ def _declares(field: Field, piece: Piece, words: set[str]) -> bool:
 def _edits(lines: Lines, body: Body, cluster: Cluster, clusters: Sequence[Cluster]) -> Iterator[_Edit]:
     """Yield the line breaks between some declarations, and between them and a brace on their line."""
     text, code = lines.text, cluster.code
-    ending = "\r\n" if "\r\n" in text[body.start - 1 : lines.start(lines.number(body.end) + 1)] else "\n"
+    ending = "\r\n" if "\r\n" in text[body.start : lines.start(lines.number(body.end) + 1)] else "\n"
     outer = _indentation(lines, body.start - 1)
     opening = lines.number(body.start)
     inside = (each for each in (cluster, *clusters) if each.code and each.first_line > opening)
