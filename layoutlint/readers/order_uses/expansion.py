@@ -145,7 +145,7 @@ class _Expansion:
     def _call_last(
         self, text: str, result: str, end: int, active: frozenset[str], depth: int
     ) -> tuple[str, int]:
-        """Return what a macro makes with the call of a macro whose name it makes last, and where that ends."""
+        """Return what a macro makes, with the call of a macro whose name comes last in it, and its end."""
         while (last := _LAST_WORD.search(result)) is not None:
             macro = self._macros.get(last[0])
             if macro is None or macro.parameters is None or last[0] in active:

@@ -8,7 +8,14 @@ import subprocess
 import pytest
 
 from layoutlint.readers.order_uses import expansion
-from layoutlint.readers.order_uses.expansion import MacroText, TooLarge, expand, read_definitions, variants, with_structure
+from layoutlint.readers.order_uses.expansion import (
+    MacroText,
+    TooLarge,
+    expand,
+    read_definitions,
+    variants,
+    with_structure,
+)
 from tests.oracles.c_probe import need
 
 TEXTS = [
