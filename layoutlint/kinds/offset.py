@@ -62,7 +62,8 @@ class Offset(Record, frozen=True):
 
     def check(self, context: Context) -> Verdict:
         """Return broken if the field's first byte is anywhere else."""
-        place = context.place(self.fields[0])
+        (path,) = self.fields
+        place = context.place(path)
         if self.line is not None:
             return _judge_line(place, self.line, context.placements)
         message = f"{format_place(place)} begins at {place.offset}"

@@ -11,9 +11,11 @@ from typing import NamedTuple
 
 import pytest
 
-from layoutlint.geometry.alignment_proofs import Proofs
+from layoutlint.geometry.alignment_proofs import Evidence, Proofs
 from layoutlint.geometry.layout import Layout
 from layoutlint.model.reading import ReadOptions
+from layoutlint.model.record import replace
+from layoutlint.model.structs import Unstated
 from layoutlint.model.wanted import Wanted
 from layoutlint.readers import dispatch, inputs
 from tests.harness.command import run
@@ -219,3 +221,20 @@ def test_addresses_leave_the_alignment_that_gcc_does_not_state(compiler: str, wo
     assert 2 * word in found["pair"]
     assert word in found["plain"]
     assert 2 * word not in found["plain"]
+
+
+HIDING = ["ALIGNED", "TYPEDEF", "RAISED", "ATOMIC"]
+
+
+def test_uses_that_can_be_aligned_without_a_sign_prove_nothing(tmp_path: Path) -> None:
+    """The hole proves the alignment of the struct, unless the input could hide that the member is aligned by itself."""
+    made = _build(tmp_path, "gcc-12", CASES["a hole before it"].code, is_linked=False)
+    reading = dispatch.read(str(made), Wanted(frozenset("sc")), ReadOptions())
+    evidence = Evidence((reading,))
+    held = next(struct for struct in reading.structs if struct.name == "s")
+    assert Layout(held).alignments == (1, 2, 4, 8)
+    assert Layout(evidence.narrow_alignments(held)).alignments == (8,)
+    others = [replace(held, unstated=Unstated.PACKED | Unstated[name]) for name in HIDING]
+    others += [replace(held, realigned_from="t"), replace(held, unstated=Unstated.NOTHING), replace(held, bit_size=64)]
+    for other in others:
+        assert evidence.narrow_alignments(other) is other

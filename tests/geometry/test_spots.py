@@ -9,7 +9,7 @@ import pytest
 from layoutlint.geometry import siblings
 from layoutlint.geometry.containers import Index
 from layoutlint.geometry.layout import Layout
-from layoutlint.geometry.siblings import TooManySpots, places_in_differing_elements, spots, spots_in
+from layoutlint.geometry.siblings import TooManySpots, next_elements, places_in_differing_elements, spots, spots_in
 from layoutlint.model.reading import ReadOptions
 from layoutlint.model.wanted import Wanted
 from layoutlint.readers.dispatch import read
@@ -25,6 +25,8 @@ struct choice { long head; union { struct lock lock; long word; } of; long tail;
 struct outer { long before; struct plain plain; long after; };
 struct unnamed { long head; struct { int id; struct lock lock; }; long tail; };
 struct open { long head; struct lock locks[]; };
+struct nothing { };
+struct nested { struct row rows[4]; struct nothing none[3]; };
 """
 BESIDE = [
     # the container; path of the embedded struct; its own siblings within 16 bytes; is there an own sibling, something outside, inside?
@@ -111,3 +113,16 @@ def test_too_many_spots(most, fails, ways, structs, monkeypatch):
             places_in_differing_elements(layout.struct, place, 64)
     else:
         assert len(every_spot(ways, "row")) == len(places_in_differing_elements(layout.struct, place, 64)) == most
+
+
+@pytest.mark.parametrize(("path", "outer", "line", "paths"), [
+    # elements within a line of 8 or 16 bytes: one or two locks, a row
+    ("rows[1].locks[0].count", "rows[1].locks", 8, ["rows[1].locks[1]"]),
+    ("rows[1].locks[5].count", "rows[1].locks", 16, [f"rows[1].locks[{at}]" for at in (3, 4, 6, 7)]),
+    ("rows[1].locks[5].count", "rows[1].locks", 9, [f"rows[1].locks[{at}]" for at in (3, 4, 6, 7)]),
+    ("rows[1].locks[19]", "rows", 8, ["rows[0]", "rows[2]", "rows[1].locks[18]"]),
+    ("rows[0].first", "rows", 8, ["rows[1]"]), ("rows[0].first", "rows[0]", 8, []), ("none[1]", "none", 8, []),
+])  # fmt: skip
+def test_next_elements(path, outer, line, paths, structs):
+    layout = Layout(next(struct for struct in structs if struct.name == "nested"))
+    assert [place.path for place in next_elements(layout, path, outer, line)] == paths
