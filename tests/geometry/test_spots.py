@@ -9,7 +9,13 @@ import pytest
 from layoutlint.geometry import siblings
 from layoutlint.geometry.containers import Index
 from layoutlint.geometry.layout import Layout
-from layoutlint.geometry.siblings import TooManySpots, next_elements, places_in_differing_elements, spots, spots_in
+from layoutlint.geometry.siblings import (
+    TooManySpots,
+    next_elements,
+    places_in_differing_elements,
+    spots,
+    spots_in,
+)
 from layoutlint.model.reading import ReadOptions
 from layoutlint.model.wanted import Wanted
 from layoutlint.readers.dispatch import read
