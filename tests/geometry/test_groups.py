@@ -93,6 +93,7 @@ FAULTS = [
     ("BEGIN long a; END", []),
     ("long a; BEGIN END long b;", []),
     ("long a; END long b; BEGIN", ["group `x` begins at 16, behind its end at 8"]),
+    ("long a; END char b; BEGIN", ["group `x` begins at 9, behind its end at 8"]),
     ("long a; BEGIN long b;", ["group `x` begins at 8 and does not end"]),
     ("long a; END long b;", ["group `x` ends at 8 and does not begin"]),
 ]
@@ -104,7 +105,9 @@ def test_faults(members, faults, tmp_path):
     text = "".join(f"{marks.get(word, word)} " for word in members.split())
     (tmp_path / "s.h").write_text(f"struct s {{ {text} }};\n")
     (struct,) = read(str(tmp_path / "s.h"), Wanted(frozenset("s")), ReadOptions()).structs
-    assert list(groups.find_groups(Layout(struct)).faults) == faults
+    found = groups.find_groups(Layout(struct))
+    assert list(found.faults) == faults
+    assert len(found.complete) == (not faults)
 
 
 @pytest.mark.parametrize(

@@ -308,3 +308,15 @@ WITHIN = [
 @pytest.mark.parametrize(("path", "outer", "is_part", "is_part_of_any"), WITHIN)
 def test_a_path_is_a_part_of_another(path, outer, is_part, is_part_of_any):
     assert (is_within(path, outer), is_within(path, outer, any_element=True)) == (is_part, is_part_of_any)
+
+
+@pytest.mark.parametrize(("center", "distance", "shift", "near"), [
+    # of bytes a to h, those with bytes within a distance of a center
+    ("d", 0, None, ""), ("d", 1, None, "ce"), ("d", 2, None, "bcef"), ("a", 2, None, "bc"), ("h", 1, None, "g"),
+    ("d", 1, 0, "ce"), ("d", 1, 1, "ef"), ("d", 1, -1, "bc"), ("d", 1, 3, "fgh"),
+])  # fmt: skip
+def test_remaining_fields_near(center, distance, shift, near):
+    layout = Layout(struct("bytes", 8, *(member(name, at, 1) for at, name in enumerate("abcdefgh"))))
+    (place,) = layout.match(center)
+    found = layout.remaining_fields_near((place,), (place,), distance, *(() if shift is None else (shift,)))
+    assert "".join(each.path for each in found) == near
