@@ -8,7 +8,7 @@ from layoutlint.geometry import slab_pages
 from layoutlint.geometry.allocators import LARGEST_CLASS, AllocationRequest, kmalloc_class
 from layoutlint.geometry.layout import Layout
 from layoutlint.geometry.placement import allocation_request
-from layoutlint.geometry.slab_pages import MOST_CPUS, Slab
+from layoutlint.geometry.slab_pages import LARGEST_ORDER, MOST_CPUS, Slab
 from layoutlint.model.record import Record, replace
 from layoutlint.model.storage import ANY, Storage
 
@@ -42,7 +42,7 @@ class AllocationRoom(Record, frozen=True):
 def allocation_room(layout: Layout, storage: Storage, min_align: int | None = None) -> AllocationRoom | None:
     """Return what an object takes of kmalloc or a slab cache.
 
-    None for another allocator, a struct of unknown size or without any, and arrays of any length. Kernel
+    None for another allocator, a struct without bytes or too large for a slab, and arrays of any length. Kernel
     parameters and debugging options are not considered.
     """
     if layout.open_end is not None or not layout.size or storage.array == ANY:
@@ -77,7 +77,7 @@ def _slab_rows(storage: Storage, request: AllocationRequest) -> Iterator[SlabRow
             slabs.append(slab)
             groups.append([fewest, most])
     for slab, (fewest, most) in zip(slabs, groups, strict=True):
-        if slab.objects:
+        if slab.objects and slab.order <= LARGEST_ORDER:
             yield SlabRow(fewest, most, slab, _room(storage, request, slab, fewest))
 
 
