@@ -42,8 +42,8 @@ class AllocationRoom(Record, frozen=True):
 def allocation_room(layout: Layout, storage: Storage, min_align: int | None = None) -> AllocationRoom | None:
     """Return what an object takes of kmalloc or a slab cache.
 
-    None for another allocator, a struct without bytes or too large for a slab, and arrays of any length. Kernel
-    parameters and debugging options are not considered.
+    None for another allocator, a struct without bytes or too large for a slab, and arrays of any length.
+    Kernel parameters and debugging options are not considered.
     """
     if layout.open_end is not None or not layout.size or storage.array == ANY:
         return None

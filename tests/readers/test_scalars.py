@@ -11,9 +11,11 @@ from typing import NamedTuple
 
 import pytest
 
+from layoutlint.readers.scalars import atomic_bits, round_up_bits
 from tests.compilers.variants import compilers
 from tests.harness.command import run
 from tests.harness.tools import need
+from tests.oracles.c_probe import compile_c
 from tests.real import kernels
 
 
@@ -113,3 +115,21 @@ def test_what_is_known_is_true(name: str, compiler: str, form: str, tmp_path: Pa
     for member, offset, of_it in zip(case.members, places[::2], places[1::2], strict=True):
         assert offsets[member][0] == offset, member
         assert offsets[member][1] in (of_it, None), member
+
+
+SIZES = range(36)
+
+
+def test_clang_rounds_up_to_the_same(tmp_path):
+    """0 for what is not rounded: a power of two, and more than 16 bytes. An empty struct gets a byte."""
+    structs = "".join(f'\tprintf("%zu\\n", sizeof(_Atomic struct {{ char a[{size}]; }}));\n' for size in SIZES)
+    made = compile_c("clang", f"#include <stdio.h>\nint main(void)\n{{\n{structs}\treturn 0;\n}}\n", tmp_path / "program", "-w")
+    lines = subprocess.run([made], check=True, capture_output=True, text=True).stdout.split()
+    assert {size: atomic_bits(size * 8) for size in SIZES} == {
+        size: 0 if int(line) == size else int(line) * 8 for size, line in zip(SIZES, lines, strict=True)
+    }
+
+
+def test_bits_that_are_rounded_up():
+    rounded = {bits: round_up_bits(bits, 4) for bits in (None, 0, 4, 8, 12, 16, 24, 32, 40)}
+    assert rounded == {None: 0, 0: 0, 4: 0, 8: 0, 12: 0, 16: 0, 24: 32, 32: 0, 40: 0}
