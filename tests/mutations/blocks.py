@@ -30,13 +30,15 @@ class Reach:
     def tests(self, module: str, line: int) -> list[str]:
         """Return the test files that reach a line, those that reach most of its module and least else first.
 
-        Outside functions, these are the files that reach any block of its module.
+        Outside functions, these are the files that reach any block of its module. If none reaches the block, these are those of
+        the block around it: a function without its only `yield` is another one.
         """
         own = {number: block for number, block in enumerate(self.blocks) if block[0] == module}
-        around = [number for number, (_, first, last) in own.items() if first <= line <= last]
-        wanted = {min(around, key=lambda number: own[number][2] - own[number][1])} if around else own.keys()
-        files = (name for name, reached in self.files.items() if not wanted.isdisjoint(reached))
-        return sorted(files, key=lambda name: -(len(own.keys() & self.files[name]) ** 2) / len(self.files[name]))
+        around = sorted((last - first, number) for number, (_, first, last) in own.items() if first <= line <= last)
+        for wanted in ({number} for _, number in around) if around else (own.keys(),):
+            if files := [name for name, reached in self.files.items() if not wanted.isdisjoint(reached)]:
+                return sorted(files, key=lambda name: -(len(own.keys() & self.files[name]) ** 2) / len(self.files[name]))
+        return []
 
     def find_unreached(self) -> Iterator[str]:
         """Yield the blocks that no test reaches."""

@@ -31,7 +31,8 @@ class Mutation:
 def mutations(text: str) -> list[Mutation]:
     """Return the mutations of a module, in the order of its text.
 
-    Annotations, docstrings, messages (f-strings, and what `raise` makes) and what only prints are left as they are.
+    Annotations, docstrings, messages (f-strings, and what `raise` makes), what only prints, and what a class statement declares
+    (`frozen=True`, which forbids what type checkers refuse) are left as they are.
     """
     lines = text.encode().splitlines(keepends=True)
     found = [
@@ -50,6 +51,8 @@ def _statements_and_expressions(tree: ast.AST) -> Iterator[ast.expr | ast.stmt]:
             continue
         for node in value if isinstance(value, list) else [value]:
             if isinstance(node, ast.JoinedStr | ast.Raise | ast.Import | ast.ImportFrom):
+                continue
+            if isinstance(tree, ast.ClassDef) and isinstance(node, ast.keyword):
                 continue
             if isinstance(node, ast.FunctionDef) and node.name in ("__repr__", "__str__"):
                 continue

@@ -50,19 +50,20 @@ def test_marks(argument, word, reached, monkeypatch):
 
 
 REACH = Reach(
-    [("m.py", 11, 11), ("m.py", 8, 14), ("m.py", 18, 20), ("n.py", 1, 9)],
+    [("m.py", 11, 11), ("m.py", 8, 14), ("m.py", 18, 20), ("n.py", 1, 9), ("m.py", 12, 13)],
     {"test_a.py": [0, 1, 3], "test_b.py": [1], "test_c.py": [3]},
 )
 
 
 @pytest.mark.parametrize(("module", "line", "files"), [
     ("m.py", 11, ["test_a.py"]), ("m.py", 10, ["test_a.py", "test_b.py"]), ("m.py", 19, []), ("n.py", 3, ["test_c.py", "test_a.py"]),
-    ("m.py", 5, ["test_a.py", "test_b.py"]), ("o.py", 1, []),
+    ("m.py", 12, ["test_a.py", "test_b.py"]), ("m.py", 5, ["test_a.py", "test_b.py"]), ("o.py", 1, []),
 ])  # fmt: skip
 def test_files_that_reach_a_line(module, line, files):
-    """Those that reach most of the module and least else come first; a line outside functions runs for all tests of its module."""
+    """Those that reach most of the module and least else come first; outside functions and in blocks that
+    none reaches, more tests count."""
     assert REACH.tests(module, line) == files
 
 
 def test_unreached():
-    assert list(REACH.find_unreached()) == ["m.py:18-20"]
+    assert list(REACH.find_unreached()) == ["m.py:18-20", "m.py:12-13"]
