@@ -60,7 +60,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def found(structs: dict[str, frozenset[str]], folder: Path) -> dict[str, set[str]]:
+def rows(structs: dict[str, frozenset[str]], folder: Path) -> dict[str, set[str]]:
     return {os.path.relpath(path, folder): set(names) for path, names in structs.items()}
 
 
@@ -88,7 +88,7 @@ def test_files_of_a_kernel(ships, changed, expected, folder):
     pack = rule_file.parse(RULES, "r.toml", shipped=ships)
     paths = [str(folder / name) for name in SOURCES]
     definers = kernel_definers(tree, paths, [str(folder / name) for name in (*changed, "Makefile")], frozenset(paths), (pack,))
-    assert found(definers.structs, folder) == expected
+    assert rows(definers.structs, folder) == expected
     assert definers.marked == {str(folder / name) for name in changed}
     assert definers.tree is tree
     assert (definers.variables, definers.unread) == ({}, ())
@@ -98,7 +98,7 @@ def test_files_of_a_repository(folder):
     paths = [str(folder / name) for name in SOURCES]
     packs = (rule_file.parse(RULES + ARRAYS, "r.toml"),)
     definers = repository_definers([*paths, str(folder / "notes.txt")], frozenset(paths), packs, ("-Iinclude", "-include", "drivers/local.h"))
-    assert found(definers.structs, folder) == {
+    assert rows(definers.structs, folder) == {
         "include/net/sock.h": {"sock"}, "include/linux/task.h": {"task"}, "include/uapi/unit.h": {"unit_of_user"},
         "drivers/driver.c": {"driver", "task"}, "drivers/local.h": {"unit_here", "noted"}, "drivers/edited.c": {"driver"},
     }  # fmt: skip

@@ -52,11 +52,11 @@ def find(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     packs = (rule_file.parse(RULES, "r.toml"),)
     options = Options(read=ReadOptions(flags=("--target=x86_64-linux-gnu",)))
 
-    def found(paths: str, struct: str, rule: str | None, uses: Uses, line_size: int = 64) -> Subjects:
+    def find_in(paths: str, struct: str, rule: str | None, uses: Uses, line_size: int = 64) -> Subjects:
         sources = [Source(path, path) for path in paths.split()]
         return find_subjects(sources, Request(struct, rule, uses, line_size), packs, (), options)
 
-    return found
+    return find_in
 
 
 BASES8 = tuple(range(0, 64, 8))
