@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
+from layoutlint import files
 from layoutlint.errors import ReadError, struct_hint
 from layoutlint.geometry.alignment_proofs import Proofs
 from layoutlint.model.paths import is_pattern
@@ -17,6 +18,10 @@ from layoutlint.readers import inputs
 if TYPE_CHECKING:
     from layoutlint.randstruct.randomisation import Randomisation
     from layoutlint.randstruct.unseeded import UnseededInput
+
+
+_MOST_BYTES = 4 << 20
+"""The most bytes of a C file in which a name is searched that is no struct."""
 
 
 class StructListing(Record, frozen=True):
@@ -66,8 +71,10 @@ def list_structs(
     )
     missing = [name for name in names if not any(struct.matches(name) for struct in structs)]
     known_names = inputs.names((path,), options) if missing else ()
+    text = _own_text(path, readings, options) if missing else None
     troubles: list[str | Unread] = [
-        Unread(path, f"no struct {name}{struct_hint(name, known_names)}") for name in missing
+        Unread(path, f"no struct {name}{_other_meaning(name, text) or struct_hint(name, known_names)}")
+        for name in missing
     ]
     troubles += [
         f"the layout of {struct.aggregate} {struct.name} is unreliable: {struct.problem}"
@@ -85,6 +92,26 @@ def list_structs(
     is_kernel = any(reading.is_kernel for reading in readings)
     inputs_read = tuple(replace(reading, structs=()) for reading in readings)
     return StructListing(tuple(structs), (*troubles, *unread), notes, is_kernel, inputs_read)
+
+
+def _own_text(path: str, readings: list[Reading], options: ReadOptions) -> str | None:
+    """Return the text of an input that is one C file; None for another."""
+    given = next((each.text for each in options.texts if each.path == path), None)
+    is_c = given is not None or path.endswith((".c", ".h"))
+    if not is_c or any(reading.reader != "clang" for reading in readings):
+        return None
+    try:
+        return files.read_all(path, _MOST_BYTES).decode(errors="replace") if given is None else given
+    except OSError:
+        return None
+
+
+def _other_meaning(name: str, text: str | None) -> str:
+    """Return the end of a message: what C text declares by a name that is no struct; empty if nothing."""
+    from layoutlint.readers.clang.declared_things import what_is  # only mistakes need it
+
+    thing = None if text is None or not name.isidentifier() else what_is(name, text)
+    return "" if thing is None else f": `{name}` is {thing}"
 
 
 def _randomise(
