@@ -36,7 +36,8 @@ _PREAMBLE = re.compile(
 )
 """Space, comments and directives: at least all that clang's Lexer::ComputePreamble takes."""
 _INCLUDES = re.compile(rb"(?:\#|%:|\?\?=)(?:\s|/\*.{,1000}?\*/)*(?:include|import)", re.DOTALL)
-_POSITION_DEPENDENT = re.compile(rb"include_next|__BASE_FILE__|__INCLUDE_LEVEL__|pragma\s+once|system_header")
+_POSITION_WORDS = ("include_next", "__BASE_FILE__", "__INCLUDE_LEVEL__", "system_header")
+_PRAGMA_ONCE = re.compile(r"pragma\s+once")
 """What means something else in the file of a unit than in a file that it includes."""
 
 
@@ -205,12 +206,16 @@ def _editable(request: Request) -> Request | None:
     texts = [given.text for given in unit.replaced if given.path == real]
     if unit.text is not None and unit.header is None:
         texts.append(unit.text)
-    if len(texts) != 1 or (unit.header and _POSITION_DEPENDENT.search(texts[0].encode(errors="replace"))):
+    if len(texts) != 1 or (unit.header and _depends_on_position(texts[0])):
         return None
     others = tuple(given for given in unit.replaced if given.path != real)
     own = replace(unit, main=main, text=texts[0], replaced=others, header=None)
     # Conditions on builds decide before a unit is read.
     return replace(request, unit=own, wanted=replace(request.wanted, unless=()))
+
+
+def _depends_on_position(text: str) -> bool:
+    return any(word in text for word in _POSITION_WORDS) or _PRAGMA_ONCE.search(text) is not None
 
 
 def _is_same(first: ParsedUnit, second: ParsedUnit) -> bool:

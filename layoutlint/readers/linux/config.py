@@ -6,6 +6,7 @@ import os
 import re
 import zlib
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from layoutlint import accesses, files
@@ -38,6 +39,7 @@ class Config(Record, frozen=True):
     place: str
 
 
+@lru_cache(maxsize=2)  # editors read the same text for each edit
 def options_on(text: str) -> frozenset[str]:
     """Return the options that a configuration turns on (y or m), without CONFIG_."""
     return frozenset(_ON.findall(text))

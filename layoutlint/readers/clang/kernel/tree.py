@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+from functools import lru_cache
 
 from layoutlint import files
 from layoutlint.errors import ReadError
@@ -254,6 +255,7 @@ def _text(folder: str, name: str) -> str:
         raise ReadError(path, files.error_reason(error)) from error
 
 
+@lru_cache(maxsize=2)  # editors read the same text for each edit
 def _version(makefile: str) -> Version:
     numbers = {name: int(value) for name, value in _VERSION.findall(makefile)}
     return tuple(numbers.get(name, 0) for name in ("VERSION", "PATCHLEVEL", "SUBLEVEL"))
