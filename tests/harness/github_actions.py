@@ -60,7 +60,7 @@ def run_step(
         [need("bash"), "--noprofile", "--norc", "-eo", "pipefail", str(script)],
         cwd=cwd, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, timeout=600,
         env={
-            **kept, **WITHOUT_CACHE, "CI": "true", "RUNNER_TEMP": str(temporary), "GITHUB_WORKSPACE": str(cwd),
+            **kept, **WITHOUT_CACHE, "CI": "true", "RUNNER_TEMP": str(temporary), "TMPDIR": str(temporary), "GITHUB_WORKSPACE": str(cwd),
             **{name: str(file) for name, file in files.items()}, **values, **environment,
         },
     )  # fmt: skip
