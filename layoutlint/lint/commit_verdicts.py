@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable
 
 from layoutlint import accesses
-from layoutlint.comparison.standings import NO_FAILURE, Badness, standing
+from layoutlint.comparison.standings import NO_FAILURE, Badness, Standing, standing
 from layoutlint.errors import LayoutlintError, ReadError
 from layoutlint.intent import exported_tree
 from layoutlint.intent.exported_tree import ExportedTree
@@ -28,7 +28,7 @@ from layoutlint.readers.processes.pool import run_in_child
 class Verdict(Record, frozen=True):
     """The result of a rule on a commit."""
 
-    badness: Badness
+    standing: Standing
     outcome: str | None
     """None if the commit could not be judged."""
     sentence: str
@@ -150,14 +150,14 @@ class CommitVerdicts(Record):
         if worst.verdict.outcome is Outcome.UNKNOWN:
             return _unknown_verdict(finding_message(worst))
         sentence = f"{worst.verdict.outcome.value}: {finding_message(worst)}"
-        return Verdict(standing(worst).badness, worst.verdict.outcome.value, sentence)
+        return Verdict(standing(worst), worst.verdict.outcome.value, sentence)
 
     def _with_rule_only(self, pack: Pack) -> Pack:
         return replace(pack, rules=tuple(rule for rule in pack.rules if rule.id == self.rule))
 
 
 def _unknown_verdict(reason: str) -> Verdict:
-    return Verdict(NO_FAILURE.badness, None, reason)
+    return Verdict(NO_FAILURE, None, reason)
 
 
 def _folder(path: str) -> str:

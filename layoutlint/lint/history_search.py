@@ -15,7 +15,7 @@ from layoutlint.comparison.bisection import (
     relevant_history,
 )
 from layoutlint.comparison.search_result import SearchResult, TriedCommit, VerdictChange
-from layoutlint.comparison.standings import Badness
+from layoutlint.comparison.standings import Standing, Status, compare_standings
 from layoutlint.errors import ReadError, UsageError
 from layoutlint.intent import git
 from layoutlint.intent.git import Commit
@@ -86,9 +86,9 @@ class HistorySearch(Record, dict=True):
     def _judge(self, commit_id: str) -> Verdict:
         return self.verdicts.judge(Commit(commit_id, commit_id, self.new.top))
 
-    def _state(self, commit_id: str) -> Badness | None:
+    def _state(self, commit_id: str) -> Standing | None:
         verdict = self._judge(commit_id)
-        return None if verdict.outcome is None else verdict.badness
+        return None if verdict.outcome is None else verdict.standing
 
     def _judge_end(self, commit: Commit) -> Verdict:
         verdict = self.verdicts.judge(commit)
@@ -128,15 +128,15 @@ class HistorySearch(Record, dict=True):
 
         None if their verdicts are equal. Raises TooManySkipped.
         """
-        before, after = self._judge(old).badness, self._judge(new).badness
-        if before == after:
+        before, after = self._judge(old).standing, self._judge(new).standing
+        status = compare_standings(before, after)
+        if status is Status.SAME:
             return None
-        is_worse = after > before
         found = bisect(
             new,
             old,
             lambda last, firsts: git.halving_commits(self.new.top, last, firsts),
-            lambda commit: self._trial(commit, before, is_worse),
+            lambda commit: self._trial(commit, before, status),
             _MOST_SKIPPED,
         )
         order = list(self.history)
@@ -144,11 +144,12 @@ class HistorySearch(Record, dict=True):
         parent = next(iter(self.history[suspects[0]]), old)
         return Change(tuple(suspects), old if self._state(parent) is None else parent)
 
-    def _trial(self, commit: str, before: Badness, is_worse: bool) -> Trial:
+    def _trial(self, commit: str, before: Standing, change: Status) -> Trial:
+        """Return bad for a commit that has changed in the same way: it is worse than before, or better."""
         state = self._state(commit)
         if state is None:
             return Trial.SKIPPED
-        return Trial.BAD if (state > before if is_worse else state < before) else Trial.GOOD
+        return Trial.BAD if compare_standings(before, state) is change else Trial.GOOD
 
     def _changes_between(self, old: str, new: str) -> Iterator[Change]:
         """Yield the changes that verdicts of known commits require, oldest first. Raises TooManySkipped."""
@@ -175,7 +176,8 @@ class HistorySearch(Record, dict=True):
                 return changes, len(self._untried_commits())
             for commit in untried:
                 self._judge(commit)
-        return list(find_changes(self._relevant_history(), self._state)), 0
+        found = find_changes(self._relevant_history(), self._state)
+        return [change for change in found if not self._is_same(change)], 0
 
     def _relevant_history(self) -> dict[str, tuple[str, ...]]:
         """Return the part of the history that can differ from what was before it in what was read."""
@@ -200,17 +202,24 @@ class HistorySearch(Record, dict=True):
         for old, new in pairwise((self.old.id, *sample, self.new.id)):
             yield from self._changes_between(old, new)
 
+    def _is_same(self, change: Change) -> bool:
+        """Return whether a change is within the error of a sampled verdict."""
+        before, after = self._judge(change.before).standing, self._judge(change.suspects[-1]).standing
+        return compare_standings(before, after) is Status.SAME
+
     def _describe_change(self, change: Change) -> VerdictChange:
         before, after = self._judge(change.before), self._judge(change.suspects[-1])
         suspects = tuple(map(self._describe, change.suspects))
-        return VerdictChange(suspects, after.badness > before.badness, before.sentence, after.sentence)
+        is_worse = compare_standings(before.standing, after.standing) is Status.WORSE
+        return VerdictChange(suspects, is_worse, before.sentence, after.sentence)
 
     def _describe(self, commit_id: str) -> TriedCommit:
         date, subject = git.describe(Commit(commit_id, commit_id, self.new.top))
         verdict = self._judge(commit_id)
         reason = "" if verdict.outcome is not None else verdict.sentence
-        before, after = (self.verdicts.verdicts[end.id].badness for end in (self.old, self.new))
-        trial = self._trial(commit_id, before, after >= before)
-        if after < before and trial is not Trial.SKIPPED:  # a repair is sought: what is as before is bad
+        before, after = (self.verdicts.verdicts[end.id].standing for end in (self.old, self.new))
+        is_repair = compare_standings(before, after) is Status.BETTER
+        trial = self._trial(commit_id, before, Status.BETTER if is_repair else Status.WORSE)
+        if is_repair and trial is not Trial.SKIPPED:  # what is as before is bad
             trial = Trial.GOOD if trial is Trial.BAD else Trial.BAD
         return TriedCommit(commit_id, date, subject, trial, verdict.outcome, reason)

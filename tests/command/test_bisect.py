@@ -213,3 +213,16 @@ def test_the_repository_stays_as_it_is(tmp_path):
     before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
     assert search(tmp_path, f"{ids['0']}..HEAD", "s.h")[0] == 0
     assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
+
+
+def test_pairs_of_fields_that_come_to_share_a_line(tmp_path):
+    """The outcome stays broken, and the rule is worse with more pairs, as in `diff`."""
+    rules = RULES.replace('fields = [["a"], ["z"]]', 'fields = [["a"], ["b", "z"]]') + '[struct.s]\nplacement = "aligned:64"\n'
+    text = "struct s { long a; long b; char pad[%s]; long z; };\n"
+    start = commit(tmp_path, "start", {"layoutlint.toml": rules, "s.h": text % 56})
+    commit(tmp_path, "more pairs", {"s.h": text % 8})
+    commit(tmp_path, "comment", {"s.h": text % 8 + "/* more */\n"})
+    commit(tmp_path, "fewer pairs", {"s.h": text % 64})
+    found = search(tmp_path, f"{start}..HEAD", "s.h")[1]
+    assert [(each["status"], each["commit"]["subject"]) for each in found["changes"]] == [("worse", "more pairs"), ("better", "fewer pairs")]
+    assert {each["outcome"] for each in found["tried"]} == {"broken"}
