@@ -6,6 +6,9 @@ from typing import Literal, NamedTuple
 
 from layoutlint.model.record import Record, field
 
+STATIC = "static"
+"""The end of the name of a static variable, which keeps what it has between calls."""
+
 
 class Slot(NamedTuple):
     """A place that keeps an address: a variable, a parameter or the result of a function, a field."""
@@ -29,6 +32,16 @@ class Slot(NamedTuple):
         """The slot with the pointer to this one; None for a slot that is not behind another."""
         kind, _, name = self.name.partition("|")
         return Slot(kind, name, self.number) if self.kind == "behind" else None  # type: ignore[arg-type]
+
+    @property
+    def is_union(self) -> bool:
+        """Whether it stands for all members of a union."""
+        return self.kind == "field" and self.name.endswith(".")
+
+    @property
+    def is_lasting(self) -> bool:
+        """Whether it is a variable that keeps what it has between calls."""
+        return self.kind == "variable" and (not self.number or self.name.endswith(f" {STATIC}"))
 
     @property
     def address(self) -> Term:
@@ -205,6 +218,19 @@ class Given(NamedTuple):
     line: int
 
 
+class UnionUse(NamedTuple):
+    """A member of a union that embeds the searched struct is read, written, or its address is taken."""
+
+    union: str
+    """Its place."""
+    member: str
+    is_subject: bool
+    """Whether the member has the searched struct in it."""
+    kind: Literal["read", "write", "address"]
+    file: str
+    line: int
+
+
 class Layout(NamedTuple):
     """The size of a struct, and where it embeds the searched one, in bytes."""
 
@@ -239,6 +265,15 @@ class Assembly(NamedTuple):
     address: Address
     file: str
     line: int
+    is_displaced: bool = False
+    """Whether it adds a number to an address."""
+
+
+class Made(NamedTuple):
+    """A call returns memory that the function allocates: the term stands for what this call gets."""
+
+    term: Term
+    result: Slot
 
 
 class Flows(Record):
@@ -261,6 +296,8 @@ class Flows(Record):
     """The numbers that slots for integers get: offsets by name, and others."""
     counts: list[Count] = field(default_factory=list)
     given: list[Given] = field(default_factory=list)
+    made: list[Made] = field(default_factory=list)
+    unions: list[UnionUse] = field(default_factory=list)
     layouts: list[Layout] = field(default_factory=list)
     defined: list[Defined] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from layoutlint import api
 from layoutlint.model.reading import ReadOptions
+from layoutlint.model.record import replace
 from layoutlint.model.structs import Struct
 from layoutlint.readers.bodies import flows
 from layoutlint.readers.order_uses import Search, find_order_uses, forbids, member_names, sources_that_name
@@ -48,15 +49,25 @@ ORDERS = [
 FLAGS = ("-w", "-O0", "-std=gnu11", "-fno-strict-aliasing", "-fno-stack-protector")
 
 
-def definition(members: Sequence[str]) -> str:
-    return "struct thing {\n" + "".join(f"\t{member}\n" for member in members) + "}"
+def definition(members: Sequence[str], nameless: bool = False) -> str:
+    """The struct; if `nameless`, its members are in a struct without a name in it."""
+    body = "".join(f"\t{member}\n" for member in members)
+    return f"struct thing {{ struct {{\n{body}}}; }}" if nameless else f"struct thing {{\n{body}}}"
 
 
-def program_files(text: str, kind: str, members: Sequence[str]) -> dict[str, str]:
+def flat(struct: Struct) -> tuple[Struct, tuple[tuple[int, int], ...]]:
+    """The struct with the members of a struct without a name in its place, and where they are."""
+    first = struct.fields[0]
+    if first.name is not None or first.aggregate != "struct":
+        return struct, ()
+    return replace(struct, fields=first.members), ((0, len(first.members)),)
+
+
+def program_files(text: str, kind: str, members: Sequence[str], nameless: bool = False) -> dict[str, str]:
     """The files of a program whose struct has its members in some order."""
     first, *others = text.split("@F ")
     top, body = first.split("@@")
-    own = definition(members)
+    own = definition(members, nameless)
     header = f"#pragma once\n{PRELUDE}" + ("" if "@S@" in top else f"{own};\n")
     rest = "" if kind == "random" else "p->d = 4; p->e[0] = 5; p->e[1] = 6; p->f = 7;"
     values = f"memset(p, 0, sizeof *p); {VALUES[kind]} {rest}"
@@ -94,9 +105,9 @@ def search(folder: Path, files: dict[str, str]) -> Search:
     write(folder, files)
     struct = next(layout.struct for layout in api.read(str(folder / "a.c")) if layout.struct.name == "thing")
     own, names, others = sources_that_name(struct, [str(folder)])
-    return find_order_uses(
-        struct, [str(folder)], flows=flows.read(own, names, ReadOptions(cache=False, jobs=1), others)
-    )
+    struct, groups = flat(struct)
+    found = flows.read(own, names, ReadOptions(cache=False, jobs=1), others)
+    return find_order_uses(struct, [str(folder)], flows=found, groups=groups)
 
 
 @cache
@@ -107,9 +118,10 @@ def _struct(text: str) -> Struct:
         return next(layout.struct for layout in api.read(str(path)) if layout.struct.name == "thing")
 
 
-def is_allowed(found: Search, members: Sequence[str], order: Sequence[int]) -> bool:
+def is_allowed(found: Search, members: Sequence[str], order: Sequence[int], nameless: bool = False) -> bool:
     """Whether nothing that was found forbids an order of the declarations."""
-    structs = _struct(definition(members)), _struct(definition([members[at] for at in order]))
+    texts = (definition(own, nameless) for own in (members, [members[at] for at in order]))
+    structs = [flat(_struct(text))[0] for text in texts]
     old, new = map(member_names, structs)
     offsets = [
         {name: field.bit_offset for name, field in zip(names, struct.fields, strict=True)}
@@ -118,12 +130,14 @@ def is_allowed(found: Search, members: Sequence[str], order: Sequence[int]) -> b
     return not any(forbids(use, old, new, *offsets) for use in found.uses)
 
 
-def print_orders(text: str, kind: str, members: Sequence[str], compiler: str, folder: Path) -> list[str]:
+def print_orders(
+    text: str, kind: str, members: Sequence[str], compiler: str, folder: Path, nameless: bool = False
+) -> list[str]:
     """What a program prints with the declared order, and with each of ORDERS."""
     results = []
     for number, order in enumerate([tuple(range(len(members))), *ORDERS]):
         place = folder / f"{compiler}{number}"
-        write(place, program_files(text, kind, [members[at] for at in order]))
+        write(place, program_files(text, kind, [members[at] for at in order], nameless))
         results.append(run(place, compiler))
     return results
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from abc import abstractmethod
 from typing import Literal
 
@@ -15,6 +16,7 @@ from layoutlint.model.flows import (
     Copy,
     Fill,
     Given,
+    Made,
     Move,
     Pass,
     Slot,
@@ -41,6 +43,10 @@ _FILLS = {"fread": 0, "read": 1, "pread": 1, "pread64": 1, "recv": 1, "recvfrom"
 _MAKES = frozenset(("malloc", "calloc", "realloc", "aligned_alloc", "alloca", "__builtin_alloca"))
 _MOST_TAG = 3
 """The largest number in the low bits of a pointer."""
+_DISPLACEMENT = re.compile(
+    r"(?<![\w$#%])-?\d+\s*(?:\(\s*%|\+\s*%)|%\d\s*\+\s*\d|%\w+\s*,\s*#?\d+\s*\]|%c\d|%c\["
+)
+"""A number that is added to an operand: `8(%0)`, `8+%0`, `[%0, #8]`."""
 MOST_PAIRS = 16
 """The most pairs of addresses of a comparison."""
 
@@ -92,11 +98,25 @@ class CallWalker(FlowNumbers):
             self._give_members(node, name, values)
         self._pass_to_functions(arguments, values, types)
         self._known_call(node, name, arguments, values)
+        if name == "realloc" and values and values[0]:
+            return values[0]
         if name.removeprefix("__builtin_") in _MAKES:
-            return [Address(Term("words", f"{name} at {':'.join(map(str, self._place(node)))}", 0), 0)]
+            return [Address(Term("words", f"{name} at {self._exact_place(node)}", 0), 0)]
         if not name and not self._struct_of(node):
             return []
-        return self._pointer_terms(self._type(node), Slot("result", name, 0))
+        result = Slot("result", name, 0)
+        terms = self._pointer_terms(self._type(node), result)
+        if terms and terms[0].term == result and self._type(node).kind == syntax.POINTER:
+            made = Term("words", f"{name}() at {self._exact_place(node)}", 0)
+            self.flows.made.append(Made(made, result))
+            terms.append(Address(made, 0))
+        return terms
+
+    def _exact_place(self, node: Node) -> str:
+        """Return the file, the line and the column of an expression."""
+        start = self._lib.clang_getRangeStart(self._lib.clang_getCursorExtent(node.cursor))
+        column = libclang.Spot(self._lib, start).column
+        return ":".join(map(str, (*self._place(node), column)))
 
     def _give_members(self, node: Node, name: str, values: list[list[Address]]) -> None:
         """Note the addresses of members that a call gives with a number."""
@@ -124,8 +144,13 @@ class CallWalker(FlowNumbers):
     ) -> None:
         """Note what an argument gives to a parameter."""
         name, position = slot.name, slot.number
-        argument, is_rest = node.children[1 + position], position >= len(types)
-        type_ = self._type(argument) if is_rest else self._canonical(types[position])
+        argument = node.children[1 + position]
+        is_rest = position >= len(types) and not self._is_unprototyped(node.children[0])
+        has_type = position < len(types)
+        type_ = self._canonical(types[position]) if has_type else self._type(argument)
+        if name and "va_list" in self._spelling(argument):
+            rest = Slot("parameter", self._function, REST)
+            self.flows.moves.append(Move(slot._replace(number=REST), Address(rest, 0)))
         is_elsewhere = target is not None and not self._has_body(target)
         if name and (function := self._facts.function_in(argument)) is not None:
             self._store_function(slot, function)
@@ -138,11 +163,35 @@ class CallWalker(FlowNumbers):
         is_array = type_.kind in syntax.ARRAYS and self._element(type_).kind in SCALARS
         if name and (is_rest or is_elsewhere or is_array or self._keeps_address(type_)):
             self.flows.moves += [Move(slot, each) for each in addresses]
+        if name and self._is_array_of_pointers(argument):
+            array = self._slot(self._callee(argument))
+            if array is not None:
+                self.flows.moves += [Move(slot, Address(array, 0)), Move(array, Address(slot, 0))]
         if is_elsewhere:
             self.flows.calls += [Call(name, each, *self._place(node)) for each in addresses]
         is_untyped = self._keeps_address(type_) and self._pointee(type_).kind == syntax.VOID
         if is_untyped or name.removeprefix("__builtin_") in _SIZES:
             self._note_size(node, name, addresses, types, position)
+
+    def _is_array_of_pointers(self, argument: Node) -> bool:
+        """Return whether an argument is an array whose elements keep addresses."""
+        inner = self._callee(argument)
+        type_ = self._type(inner)
+        return type_.kind in syntax.ARRAYS and self._keeps_address(self._element(type_))
+
+    def _is_unprototyped(self, callee: Node) -> bool:
+        """Return whether a function is declared without its parameters: `long g();`."""
+        type_ = self._canonical(self._lib.clang_getCursorType(callee.cursor))
+        if type_.kind == syntax.POINTER:
+            type_ = self._pointee(type_)
+        return bool(type_.kind == _FUNCTION_TYPES[0])
+
+    def _spelling(self, node: Node) -> str:
+        """Return the type of an expression as the text has it."""
+        while node.kind in LAYERS and len(node.children) == 1:
+            node = node.children[0]
+        type_ = self._lib.clang_getCursorType(node.cursor)
+        return libclang.text(self._lib, self._lib.clang_getTypeSpelling(type_))
 
     def _known_call(
         self, node: Node, name: str, arguments: list[Node], values: list[list[Address]]
@@ -172,18 +221,19 @@ class CallWalker(FlowNumbers):
         self, node: Node, name: str, addresses: list[Address], types: list[Type], position: int
     ) -> None:
         """Note the size that follows an address of no type, if it is a constant."""
+        is_sized = name.removeprefix("__builtin_") in _SIZES  # builtins show no types of parameters
         place = _SIZES.get(name.removeprefix("__builtin_"), position + 1)
         arguments = node.children[1:]
-        if len(arguments) <= place or len(types) <= place:
+        if len(arguments) <= place or (len(types) <= place and not is_sized):
             return
-        if self._canonical(types[place]).kind not in INTEGERS:
+        if not is_sized and self._canonical(types[place]).kind not in INTEGERS:
             return
         is_size, is_count = (self._is_size(types, at) for at in (place, place + 1))
         sizes = [self._numbers.resolve(each) for each in arguments[place : place + 1 + is_count]]
         numbers = [self._number(each) for each in sizes]  # two for fread() and qsort()
         if (number := numbers[0]) is not None:
             number *= (numbers[-1] or 1) if is_count else 1
-            is_known = is_size or name.removeprefix("__builtin_") in _SIZES
+            is_known = is_size or is_sized
             origin: Literal["number", "size", "name"]
             origin = "size" if any(map(self._has_size, sizes)) else "number"
             origin = "name" if any(map(self._is_by_name, sizes)) else origin
@@ -195,7 +245,10 @@ class CallWalker(FlowNumbers):
         """Return whether a parameter is declared as `size_t`."""
         if place >= len(types):
             return False
-        return libclang.text(self._lib, self._lib.clang_getTypeSpelling(types[place])) == "size_t"
+        return self._is_size_type(types[place])
+
+    def _is_size_type(self, type_: Type) -> bool:
+        return libclang.text(self._lib, self._lib.clang_getTypeSpelling(type_)) == "size_t"
 
     def _pass_to_functions(
         self, arguments: list[Node], values: list[list[Address]], types: list[Type]
@@ -267,6 +320,18 @@ class CallWalker(FlowNumbers):
         places = (each for each in numbers if not each.offset or each.offset > _MOST_TAG)
         self.flows.numbers += [Move(slot, each) for each in places]
 
+    def _compare(self, node: Node, left: list[Address], right: list[Address], is_equality: bool) -> None:
+        """Note a comparison or a difference of addresses."""
+        kind: Literal["equality", "order"] = "equality" if is_equality else "order"
+        pairs = [(one, other) for one in left for other in right][:MOST_PAIRS]
+        self.flows.comparisons += [Comparison(*pair, kind, *self._place(node)) for pair in pairs]
+
+    def _note_computed(self, node: Node, terms: list[Address]) -> None:
+        """Note that a number is made of the offset of a member, by another operation than a sum."""
+        one = Address(Term("number", "", 0), 1)
+        offsets = [each for each in terms if not isinstance(each.term, Slot) and each.term.kind == "offset"]
+        self._compare(node, offsets, [one], is_equality=False)
+
     def _note_truth(self, node: Node) -> None:
         """Note that of an expression only whether it is 0 counts."""
         while node.kind in LAYERS and len(node.children) == 1:
@@ -277,10 +342,15 @@ class CallWalker(FlowNumbers):
     def _assembly(self, node: Node) -> None:
         """Note the addresses and the objects that assembly gets."""
         template = self._templates().get(id(node), " ")
+        is_displaced = _DISPLACEMENT.search(template) is not None
         for child in node.children:
             addresses = self._address_of(child) if self._record(self._type(child)) else self._value(child)
+            if is_displaced and self._facts.is_dereference(child):
+                addresses = self._value(child.children[0])
             if template.strip():
-                self.flows.assembly += [Assembly(each, *self._place(node)) for each in addresses]
+                self.flows.assembly += [
+                    Assembly(each, *self._place(node), is_displaced) for each in addresses
+                ]
 
     def _templates(self) -> dict[int, str]:
         """Return the texts of the function's `asm` statements by their nodes."""

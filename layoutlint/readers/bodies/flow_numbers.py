@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from layoutlint.model.flows import Address, Term
 from layoutlint.readers.bodies import syntax
 from layoutlint.readers.bodies.flow_types import INTEGERS, LAYERS, FlowTypes
@@ -65,11 +67,41 @@ class FlowNumbers(FlowTypes):
             if inner.children[0].kind == syntax.MEMBER_NAME:
                 break
             inner = inner.children[0]
-        if inner.kind != syntax.UNEXPOSED or [each.kind for each in inner.children] != [syntax.MEMBER_NAME]:
-            return None
-        field = self._facts.field(inner.children[0])
-        is_own = field is not None and field[0].partition("@")[0] == self._subject
-        return field[1] or None if field is not None and is_own else None
+        steps = [each for each in inner.children if each.kind == syntax.MEMBER_NAME]
+        if inner.kind == syntax.UNEXPOSED and steps and inner.children[0].kind == syntax.MEMBER_NAME:
+            return self._first_own_name(steps)
+        is_address = inner.kind == syntax.UNARY and inner.unary_operator == syntax.ADDRESS_OF
+        return self._first_own_name(self._steps_from_null(inner)) if is_address else None
+
+    def _is_by_offset(self, dereference: Node) -> bool:
+        """Return whether an expression is `*(long *)((char *)p + n)`: what `n` gets decides on it."""
+        node = dereference.children[0]
+        is_cast = False
+        while node.kind in LAYERS and len(node.children) == 1:
+            is_cast = is_cast or node.kind == syntax.CAST
+            node = node.children[0]
+        is_sum = node.kind == syntax.BINARY and len(node.children) == 2
+        return is_cast and is_sum and self._is_bytes(node) and not self._is_bytes(dereference.children[0])
+
+    def _first_own_name(self, steps: Sequence[Node]) -> str | None:
+        """Return the first member of the searched struct among some; structs without a name are passed."""
+        for step in steps:
+            field = self._facts.field(step)
+            if field is not None and field[0].partition("@")[0] == self._subject and field[1]:
+                return field[1]
+        return None
+
+    def _steps_from_null(self, address: Node) -> list[Node]:
+        """Return the members in `&((struct ring *)0)->head`, the outermost first; none in other addresses."""
+        steps: list[Node] = []
+        node = address.children[0] if address.children else address
+        while node.children and node.kind in (syntax.MEMBER, syntax.SUBSCRIPT, syntax.PAREN):
+            if node.kind == syntax.MEMBER:
+                steps.insert(0, node)
+            node = node.children[0]
+        while node.kind in LAYERS and node.children:
+            node = node.children[-1]
+        return steps if node.kind == syntax.INTEGER and self._facts.is_zero(node) else []
 
     def _is_hardware(self, node: Node) -> bool:
         """Return whether a number is an address, and not a mark as `(void *)-1`."""

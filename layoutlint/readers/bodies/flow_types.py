@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from layoutlint.model.flows import Flows, Layout, Slot, Term
+from layoutlint.model.flows import STATIC, Flows, Layout, Slot, Term
 from layoutlint.readers.bodies import syntax
 from layoutlint.readers.bodies.facts import Facts, Names
 from layoutlint.readers.bodies.trees import Node
@@ -142,7 +142,8 @@ class FlowTypes:
         if not is_inside and not is_static:  # one variable for all units, whichever declaration is named
             return Slot("variable", libclang.spelling(self._lib, declaration), 0)
         file, line = self._names.file(declaration)
-        return Slot("variable", f"{libclang.spelling(self._lib, declaration)} {file}", line)
+        place = f"{file} {STATIC}" if is_static else file
+        return Slot("variable", f"{libclang.spelling(self._lib, declaration)} {place}", line)
 
     def _field_slot(self, declaration: Cursor) -> Slot | None:
         """Return the slot that a field is in all objects; None for others. A union has one for all fields."""

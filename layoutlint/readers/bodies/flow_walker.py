@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Any
 
 from layoutlint.model.flows import (
     Access,
@@ -19,6 +19,7 @@ from layoutlint.model.flows import (
     Defined,
     Fill,
     Move,
+    Pass,
     Slot,
     Step,
     Store,
@@ -28,11 +29,12 @@ from layoutlint.model.flows import (
 )
 from layoutlint.readers.bodies import syntax, trees
 from layoutlint.readers.bodies.facts import Names
-from layoutlint.readers.bodies.flow_calls import MOST_PAIRS, REST, CallWalker
+from layoutlint.readers.bodies.flow_calls import REST, CallWalker
 from layoutlint.readers.bodies.flow_types import INTEGERS, LAYERS, SCALARS, TEXT
 from layoutlint.readers.bodies.initial_values import InitialValues
 from layoutlint.readers.bodies.numbers import Numbers
 from layoutlint.readers.bodies.trees import Node
+from layoutlint.readers.bodies.union_uses import UnionUses
 from layoutlint.readers.clang import libclang
 from layoutlint.readers.clang.libclang import Cursor, Type
 
@@ -55,9 +57,12 @@ class FlowWalker(CallWalker):
         """`word` is the size of a pointer in bytes."""
         super().__init__(lib, names, subject, word)
         self._values = InitialValues(lib, self._facts, subject)
+        self._unions = UnionUses(lib, self._facts, names, subject, self.flows)
         self._truths: set[int] = set()
         """The calls of which only whether the result is 0 counts."""
         self._is_copied = False
+        self._offset_slots: set[Slot] = set()
+        """The slots for narrow integers that have offsets of members so far."""
         self._depth = 0
         self.is_cut = False
         """Whether something is nested too deeply to be walked."""
@@ -80,6 +85,7 @@ class FlowWalker(CallWalker):
             elif node.kind == syntax.COMPOUND:
                 self._body = node
                 self._walk(node)
+                self._unions.visit(node)
 
     def _receive(self, parameter: Node, number: int) -> None:
         """Note that what other units pass becomes a pointer of a parameter's type."""
@@ -94,10 +100,14 @@ class FlowWalker(CallWalker):
         self._numbers = Numbers(self._lib, self._facts, tree)
         self._name_object(tree)
         self._declare(tree)
+        self._unions.visit(tree)
 
     def _name_object(self, variable: Node) -> None:
         """Note the struct type of an object that other units can name, by a symbol or by its section."""
-        struct = self._record(self._type(variable))
+        type_ = self._type(variable)
+        struct = self._record(type_)
+        is_words = not struct and self._element(type_).kind in SCALARS
+        struct = struct or ("scalars" if is_words else "")
         if not struct:
             return
         declaration = libclang.pretty_print(self._lib, variable.cursor).partition(" = ")[0]
@@ -150,17 +160,22 @@ class FlowWalker(CallWalker):
             text = f"`{slot.name.partition(' ')[0]}` has constant bytes"
             self.flows.fills.append(Fill(Address(self._words(slot), 0), text, *self._place(variable)))
 
-    def _move(self, slot: Slot | None, value: Node, type_: Type) -> None:
-        """Note what a slot of a type gets; the value is walked."""
+    def _move(self, slot: Slot | None, value: Node, type_: Type) -> list[Address]:
+        """Note what a slot of a type gets; the value is walked. Returns the addresses that it can be."""
         terms = self._value(value)
         if slot is None:
-            return
+            return terms
         if (function := self._facts.function_in(value)) is not None:
             self._store_function(slot, function)
-        if not self._struct_behind(type_) and self._keeps_address(type_):
+        if (not self._struct_behind(type_) and self._keeps_address(type_)) or slot.is_union:
             self.flows.moves += [Move(slot, term) for term in terms]
+        elif type_.kind in INTEGERS:
+            offsets = [Move(slot, each) for each in terms if each.term[0] == "offset"]
+            self.flows.moves += offsets
+            self._offset_slots |= {each.slot for each in offsets}
         if type_.kind in INTEGERS:
             self._note_number(slot, value, terms)
+        return terms
 
     # -- values
 
@@ -211,9 +226,16 @@ class FlowWalker(CallWalker):
 
     def _fill(self, node: Node, slot: Slot | None = None) -> list[Address]:
         """Walk a list of initial values; its elements are in a slot if it is for an array."""
+        addresses: list[Address] = []
+        sizes: list[int] = []
         for placed in self._values.placements(node):
             own = slot if placed.field is None else self._field_slot(placed.field)
-            self._move(own, placed.value, self._canonical(placed.type))
+            addresses += self._move(own, placed.value, self._canonical(placed.type))
+            if self._is_size_type(placed.type) and (number := self._number(placed.value)):
+                sizes.append(number)
+        if len(sizes) == 1:  # as `struct iovec` has it
+            members = [each for each in addresses if each.term[0] == "member"]
+            self.flows.passes += [Pass(each, sizes[0], True, *self._place(node)) for each in members]
         for run in self._values.take_runs():
             self.flows.values.append(Values(run.first, run.last, *self._place(run.node)))
         return []
@@ -275,7 +297,7 @@ class FlowWalker(CallWalker):
 
     def _conditional(self, node: Node) -> list[Address]:
         self._note_truth(node.children[0])
-        self._value(node.children[0])
+        self._note_computed(node, self._value(node.children[0]))
         return [each for child in node.children[1:] for each in self._value(child)]
 
     def _statements(self, node: Node) -> list[Address]:
@@ -296,7 +318,8 @@ class FlowWalker(CallWalker):
         """Return the addresses in a variable or a field of a type."""
         if struct := self._struct_behind(type_):
             return [Address(Term("struct", struct, 0), 0)]
-        return [Address(slot, 0)] if self._keeps_address(type_) else []
+        is_kept = self._keeps_address(type_) or slot in self._offset_slots
+        return [Address(slot, 0)] if is_kept else []
 
     def _member(self, node: Node) -> list[Address]:
         for child in node.children:
@@ -391,12 +414,16 @@ class FlowWalker(CallWalker):
     def _unary(self, node: Node) -> list[Address]:
         operator = node.unary_operator
         if operator == syntax.ADDRESS_OF:
+            if (member := self._member_of_offset(node)) is not None:
+                return [Address(Term("offset", member, 0), 0)]
             return self._address_of(node.children[0])
         if operator == _LOGICAL_NOT:
             self._note_truth(node.children[0])
         inner = self._value(node.children[0])
         if operator == syntax.DEREFERENCE:
+            around, self._is_copied = self._is_copied, self._is_copied or self._is_by_offset(node)
             self._access(node, inner, self._type(node))
+            self._is_copied = around
             return self._dereference(inner, self._type(node))
         if operator in syntax.INCREMENTS:
             slot = self._slot(node.children[0])
@@ -432,6 +459,8 @@ class FlowWalker(CallWalker):
             if operator in _ORDERS or operator in _EQUALITIES:
                 sides = sides[0] or self._literal(left), sides[1] or self._literal(right)
                 self._compare(node, *sides, is_equality=operator in _EQUALITIES)
+            else:
+                self._note_computed(node, [*sides[0], *sides[1]])
             return []
         return self._sum(node, left, right, operator)
 
@@ -440,12 +469,17 @@ class FlowWalker(CallWalker):
         if self._type(left).kind in INTEGERS and self._type(right).kind == syntax.POINTER:
             left, right = right, left
         addresses, others = self._array_address(left), self._array_address(right)
-        if operator == syntax.SUBTRACT and self._member_of_offset(right) is not None:
+        member = self._member_of_offset(right)
+        if operator == syntax.SUBTRACT and member is not None:
+            reached = Address(Term("member", member, 0), 0)
+            place = self._place(node)
+            members = [each for each in addresses if each.term[0] == "member" and each.term[1] != member]
+            self.flows.comparisons += [Comparison(each, reached, "sum", *place) for each in members]
             return [Address(Term("struct", self._subject, 0), 0)] if addresses else []
         if operator == syntax.SUBTRACT and others:
             self._compare(node, addresses, others, is_equality=False)
             return []
-        if (member := self._member_of_offset(right)) is not None and operator == _ADD:
+        if member is not None and operator == _ADD:
             reached = Address(Term("member", member, 0), 0)
             sums = [Comparison(each, reached, "sum", *self._place(node)) for each in addresses]
             self.flows.comparisons += sums
@@ -485,12 +519,6 @@ class FlowWalker(CallWalker):
         addresses = self._value(left)
         self._is_copied = around
         return addresses
-
-    def _compare(self, node: Node, left: list[Address], right: list[Address], is_equality: bool) -> None:
-        """Note a comparison or a difference of addresses."""
-        kind: Literal["equality", "order"] = "equality" if is_equality else "order"
-        pairs = [(one, other) for one in left for other in right][:MOST_PAIRS]
-        self.flows.comparisons += [Comparison(*pair, kind, *self._place(node)) for pair in pairs]
 
     def _compound(self, node: Node) -> list[Address]:
         left, right = node.children

@@ -30,7 +30,8 @@ _LARGEST = 1 << 25
 """The most bytes of a source that is searched for definitions."""
 _FACTS = (
     "moves", "stores", "copies", "conversions", "accesses", "passes", "comparisons", "fills", "values",
-    "symbols", "calls", "assembly", "steps", "numbers", "counts", "given", "layouts", "defined",
+    "symbols", "calls", "assembly", "steps", "numbers", "counts", "given", "made", "unions",
+    "layouts", "defined",
 )  # fmt: skip
 """The lists of `Flows` that units fill."""
 _BYTES_EACH = 1 << 23

@@ -11,12 +11,14 @@ from layoutlint.model.flows import (
     Assembly,
     Comparison,
     Convert,
+    Copy,
     Flows,
     Given,
     Pass,
     Slot,
     Store,
     Term,
+    UnionUse,
 )
 from layoutlint.readers.order_uses.casts import Cast
 from layoutlint.readers.order_uses.facts import OrderUse
@@ -60,6 +62,7 @@ def uses(flows: Flows, subject: Subject) -> Iterator[tuple[str, OrderUse | Cast]
     yield from _values(flows, subject)
     yield from _symbols(flows, subject)
     yield from _hardware(flows, subject)
+    yield from _unions(flows)
     yield from solver.words_uses()
     yield from solver.step_uses()
 
@@ -111,6 +114,20 @@ def _hardware(flows: Flows, subject: Subject) -> Iterator[tuple[str, OrderUse]]:
             yield fill.file, OrderUse("raw-transfer", fill.file, fill.line, fill.text)
 
 
+def _unions(flows: Flows) -> Iterator[tuple[str, OrderUse]]:
+    """Yield the reads of bytes that only another member of a union is written by."""
+    by_union: dict[str, list[UnionUse]] = {}
+    for use in flows.unions:
+        by_union.setdefault(use.union, []).append(use)
+    for uses in by_union.values():
+        filled = {use.member for use in uses if use.kind != "read"}
+        of_subject = {use.is_subject for use in uses if use.kind != "read"}
+        for use in uses:
+            if use.kind == "read" and use.member not in filled and (not use.is_subject) in of_subject:
+                text = f"`{use.member}` of a union is read, and only another member is written"
+                yield use.file, OrderUse("union-overlay", use.file, use.line, text)
+
+
 def _symbols(flows: Flows, subject: Subject) -> Iterator[tuple[str, Cast]]:
     """Yield the declarations of the struct's objects as objects of other structs."""
     own = {each.name for each in flows.symbols if each.struct in subject.names}
@@ -127,18 +144,23 @@ class _Solver:
         self._layouts = {each.struct: each for each in flows.layouts}
         self._own = Term("struct", subject.names[0] if subject.names else "")
         self._values: dict[Slot, set[_Known]] = {}
+        self._results: dict[Slot, set[_Known]] = {}
+        """The memory that functions allocate and return, which is another one for each call."""
+        self._calls = {each.term: each.result for each in flows.made}
         moves = (move for move in flows.moves if move.slot == move.address.term)
         self._steps = {move.slot: move.address.offset for move in moves}
         """The bytes by which slots are moved."""
         for _ in range(_MOST_ROUNDS):
-            before = sum(map(len, self._values.values()))
+            before = self._count_values()
             for move in flows.moves:
                 self._add(move.slot, move.address)
             for store in flows.stores:
                 slots = {each.term.slot for each in self._resolve(store.target)}
                 for slot in slots - {None}:
                     self._add(slot, store.address)
-            if sum(map(len, self._values.values())) == before:
+            for copy in flows.copies:
+                self._copy_pointer(copy)
+            if self._count_values() == before:
                 break
 
         self._counts: dict[tuple[Slot, Slot], set[int]] = {}
@@ -164,16 +186,43 @@ class _Solver:
         own = set[_Known]() if slot is None else self._values.setdefault(slot, set())
         if slot is not None and len(own) < _MOST_ADDRESSES:
             is_passed = slot.kind == "parameter"
-            found = [
-                each
-                for each in self._resolve(address)
-                if slot.kind != "result" or each.term.kind != "words" or not each.term.is_allocated
-            ]  # what allocates for several callers returns other memory to each
-            own |= {each._replace(is_passed=each.is_passed or is_passed) for each in found}
+            found = [each._replace(is_passed=each.is_passed or is_passed) for each in self._resolve(address)]
+            fresh = {each for each in found if slot.kind == "result" and self._is_fresh(each.term)}
+            self._results.setdefault(slot, set()).update(fresh)
+            own |= set(found) - fresh
+
+    def _count_values(self) -> int:
+        return sum(map(len, (*self._values.values(), *self._results.values())))
+
+    def _is_fresh(self, term: Term) -> bool:
+        """Return whether memory is allocated, and no variable keeps it for the next call."""
+        if term.kind != "words" or not term.is_allocated:
+            return False
+        lasting = (own for slot, own in self._values.items() if slot.is_lasting)
+        return not any(each.term == term for own in lasting for each in own)
+
+    def _copy_pointer(self, copy: Copy) -> None:
+        """Add what a pointer has that is copied by its bytes."""
+        pairs = ((to.term.slot, source) for to in self._resolve(copy.target) for source in (copy.source,))
+        for slot, source in pairs:
+            for each in self._resolve(source) if slot is not None else ():
+                if each.term.slot is not None:
+                    self._add(slot, Address(each.term.slot, 0))
+
+    def _origins(self, term: Term, depth: int = _DEEPEST) -> Iterator[tuple[Term, int | None]]:
+        """Yield the memory that a term stands for where functions allocate it, with the offset there."""
+        result = self._calls.get(term)
+        for each in self._results.get(result, ()) if result is not None and depth else ():
+            yield each.term, each.offset
+            for inner, offset in self._origins(each.term, depth - 1):
+                is_known = offset is not None and each.offset is not None
+                yield inner, (offset or 0) + (each.offset or 0) if is_known else None
 
     def _resolve(self, address: Address) -> Iterator[_Known]:
         if isinstance(address.term, Term):
-            yield _Known(address.term, address.offset, False)
+            result = self._calls.get(address.term)
+            if result is None or self._results.get(result):
+                yield _Known(address.term, address.offset, False)
             return
         for each in tuple(self._slot_addresses(address.term, _DEEPEST)):
             is_known = each.offset is not None and address.offset is not None
@@ -325,9 +374,18 @@ class _Solver:
 
     def assembly_uses(self, one: Assembly) -> Iterator[OrderUse]:
         """Yield the assembly that gets the address of an object."""
-        if any(self._is_own(each.term) for each in self._resolve(one.address)):
+        known = set(self._resolve(one.address))
+        if any(self._is_own(each.term) for each in known):
             text = "assembly gets the address of an object"
             yield OrderUse("asm-offset", one.file, one.line, text)
+        elif one.is_displaced and any(each.term.kind == "member" for each in known):
+            text = "assembly adds a number to the address of a member"
+            yield OrderUse("member-index", one.file, one.line, text, (), "order")
+        names = {each.term.name for each in known if each.term.kind == "offset"}
+        members = tuple(name for name in self._subject.members if name in names)
+        if members:
+            text = "assembly gets the offset of a member"
+            yield OrderUse("asm-offset", one.file, one.line, text, members, "offset")
 
     def step_uses(self) -> Iterator[tuple[str, OrderUse]]:
         """Yield the sums of an object's address and a number that the text states somewhere."""
@@ -342,7 +400,7 @@ class _Solver:
                 text = "a number leads to a place in the struct"
                 yield step.file, OrderUse("offset-constant", step.file, step.line, text)
 
-    def words_uses(self) -> Iterator[tuple[str, OrderUse]]:
+    def words_uses(self) -> Iterator[tuple[str, OrderUse | Cast]]:
         """Yield the uses of bytes from elsewhere as the struct."""
         starts: dict[Term, set[int]] = {}
         others: dict[Term, list[Convert]] = {}
@@ -350,10 +408,12 @@ class _Solver:
             for each in self._resolve(one.address) if one.struct in self._subject.names else ():
                 if each.term.kind == "words" and each.offset is not None:
                     starts.setdefault(each.term, set()).add(each.offset)
+        self._add_origins(starts)
         for one in self._by_copies:
             for each in self._resolve(one.address) if one.struct not in self._subject.names else ():
                 if each.term.kind == "words" and each.offset in starts.get(each.term, ()):
                     others.setdefault(each.term, []).append(one)
+        yield from self._conversions_of_words(starts)
         for term in sorted(starts.keys() & others.keys()):
             for one in others[term]:
                 text = f"the same bytes are read or written as `{one.struct}`, and as the struct"
@@ -361,14 +421,38 @@ class _Solver:
         if starts:
             yield from self._uses_of_words(starts)
 
+    def _add_origins(self, starts: dict[Term, set[int]]) -> None:
+        """Add where memory is read as the struct in the functions that allocate it."""
+        for term, offsets in tuple(starts.items()):
+            for origin, shift in self._origins(term):
+                if shift is not None:
+                    starts.setdefault(origin, set()).update(shift + each for each in offsets)
+
+    def _conversions_of_words(self, starts: Mapping[Term, set[int]]) -> Iterator[tuple[str, Cast]]:
+        """Yield the conversions to other structs of memory that is the searched one, too."""
+        for one in self._flows.conversions if starts else ():
+            if one.struct in self._subject.names or one.struct.endswith("*"):
+                continue
+            known = set(self._resolve(one.address))
+            words = {each.term for each in known if each.term.kind != "slot"}
+            if len(words) == 1 and any(each.offset in starts.get(each.term, ()) for each in known):
+                yield one.file, Cast(one.struct, one.line, False)
+
     def _uses_of_words(self, starts: Mapping[Term, set[int]]) -> Iterator[tuple[str, OrderUse]]:
         """Yield what fills bytes that are read as the struct from some offsets on, or takes single ones."""
         size = (self._subject.struct.bit_size or 0) // 8
         for fill in self._flows.fills:
-            filled = list(self._resolve(fill.address))
-            if any(each.term in starts and each.offset is not None for each in filled):
+            own = list(self._resolve(fill.address))
+            if any(each.term in starts and each.offset is not None for each in own):
                 text = f"{fill.text}, which are read as the struct"
                 yield fill.file, OrderUse("raw-transfer", fill.file, fill.line, text)
+        filled = {each.term for fill in self._flows.fills for each in self._resolve(fill.address)}
+        for copy in self._flows.copies:
+            if filled.isdisjoint(each.term for each in self._resolve(copy.source)):
+                continue
+            if any(each.term in starts and each.offset is not None for each in self._resolve(copy.target)):
+                text = "constant bytes are copied to what is read as the struct"
+                yield copy.file, OrderUse("raw-transfer", copy.file, copy.line, text)
         for access in self._flows.accesses:
             for each in self._resolve(access.address) if access.size else ():
                 places = starts.get(each.term, set())
@@ -436,7 +520,7 @@ class _Solver:
     def _word_use(self, one: Access, known: _Known) -> Iterator[OrderUse]:
         size, offset = (self._subject.struct.bit_size or 0) // 8, known.offset
         if offset is None:
-            is_hash = known.is_passed and not one.is_copied and one.size == 1
+            is_hash = known.is_passed and not one.is_copied
             if not known.is_passed or is_hash:
                 text = "single bytes or words of the struct are read or written"
                 yield OrderUse("scalar-cast", one.file, one.line, text)

@@ -41,6 +41,9 @@ _COPIES = re.compile(
 _SUBTRACTS = re.compile(r"-(?!>)")
 _COMPARISON = re.compile(r"==|!=|<=|>=|(?<![-<])>(?!>)|<(?!<)")
 _WORD_BEFORE = re.compile(r"([A-Za-z_]\w*+)\s*$")
+_ALIGNS = frozenset(("_Alignas", "alignas", "aligned", "__aligned__", "__aligned"))
+_WIDTH = re.compile(r"\s*+(?:\w++\s++)*+\w*+\s*+:[\s(]*+")
+"""What is before the width of a bit-field."""
 _CASE = re.compile(r"\bcase\s*+[^:;{}]{0,200}$")
 _COMPARED = re.compile(r"\s*[=!]=\s*(?:0[xX][0-9a-fA-F]+|\d+)\b")
 _COMPARED_BEFORE = re.compile(r"\b(?:0[xX][0-9a-fA-F]+|\d+)[uUlL]*\s*[=!]=\s*\(?\s*$")
@@ -224,6 +227,8 @@ def _judge(code: Code, subject: Subject, offsets: list[Offset], start: int, end:
             subject.range(0, places[-1]), "range", "start", any_order=True,
         )  # fmt: skip
     is_constant = "case" in callers or "[" in callers or _is_enumerator(code, start)
+    is_constant = is_constant or not _ALIGNS.isdisjoint(callers)
+    is_constant = is_constant or _WIDTH.fullmatch(code.text, start, offsets[0].at) is not None
     if is_constant or any(_is_compared(code, offset) for offset in offsets):
         return OrderUse(
             "offset-constant", code.path, line, f"a constant is the offset of {shown}", members, "offset"
