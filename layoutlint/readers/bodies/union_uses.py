@@ -29,9 +29,9 @@ class UnionUses:
         waiting: list[tuple[Node, Mode]] = [(node, "read")]
         while waiting:
             each, mode = waiting.pop()
-            waiting += self._inside(each, mode)
+            waiting += self._parts_with_modes(each, mode)
 
-    def _inside(self, node: Node, mode: Mode) -> list[tuple[Node, Mode]]:
+    def _parts_with_modes(self, node: Node, mode: Mode) -> list[tuple[Node, Mode]]:
         """Return the parts of an expression with what is done to them; notes the use of its own member."""
         children = node.children
         if node.kind == syntax.MEMBER_NAME and mode == "write":
