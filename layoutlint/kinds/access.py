@@ -17,6 +17,7 @@ from layoutlint.judgement.line_sharing import (
 from layoutlint.judgement.rule import Example, Key, Manual, Traits
 from layoutlint.judgement.sides import Side, Sides
 from layoutlint.judgement.verdict import Outcome, Verdict, format_place, judge
+from layoutlint.model.paths import are_in_other_elements
 from layoutlint.model.record import Record
 
 _BREAKS = """\
@@ -51,7 +52,7 @@ class AccessApart(Record, frozen=True):
         Key("readers", "words", 'accesses that suffer; by default ["hot-read", "read-mostly"]'),
         Key("writers", "words", 'accesses that they suffer from; by default ["hot-write"]'),
         NEIGHBOURS,
-        Key("elements", "boolean", "whether a field counts for itself in other elements; by default true"),
+        Key("elements", "boolean", "whether fields in other elements of an array count; by default true"),
         Key(
             "independent",
             "boolean",
@@ -117,7 +118,11 @@ class AccessApart(Record, frozen=True):
         pairs = [
             (a, b)
             for a, b in context.filter_own_pairs(list(opposed.pairs))
-            if self.elements or named_field[opposed.named[a]] != named_field[opposed.named[b]]
+            if self.elements
+            or (
+                named_field[opposed.named[a]] != named_field[opposed.named[b]]
+                and not are_in_other_elements(a.path, b.path)
+            )
         ]
         if self.independent:
             pairs = context.filter_independent_pairs(pairs)

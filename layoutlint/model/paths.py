@@ -82,3 +82,11 @@ def join(steps: Steps) -> str:
 def overlap(a: str, b: str) -> bool:
     """Return whether two paths are equal, or one leads to a part of the other."""
     return is_within(a, b) or is_within(b, a)
+
+
+def are_in_other_elements(a: str, b: str) -> bool:
+    """Return whether two paths lead into different elements of one array: `x[0].a` and `x[1].b`."""
+    for one, other in zip(a.split("."), b.split("."), strict=False):
+        if one != other:
+            return one.partition("[")[0] == other.partition("[")[0]
+    return False

@@ -360,3 +360,17 @@ def test_a_note_on_an_array_or_atomic_gives_way_to_a_rule_on_it(tmp_path, rule, 
     findings = [f for f in json.loads(done.stdout)["findings"] if f["rule"] != "mine"]
     words = " ".join(f"{f['struct']} {' '.join(field['path'] for field in f['fields'])}" for f in findings)
     assert {name for name in NOTED if name not in words.split()} == gone
+
+
+def test_pairs_in_different_elements_of_an_array_are_those_of_the_array(tmp_path):
+    source = tmp_path / "a.c"
+    source.write_text(
+        "struct queue { void *ring; _Atomic long sent, received; };\n"
+        "struct all { struct queue in[4]; _Atomic long total; } *all;\n"
+    )
+    messages = {(f["rule"], f["struct"]): f["message"] for f in describe(source, "--pack", "generic", "--guesses", "9")["findings"]}
+    assert set(messages) == {
+        ("generic-elements-on-lines-of-their-own", "all"), ("generic-locks-apart", "all"), ("generic-locks-apart", "queue"),
+    }  # fmt: skip
+    pairs = messages["generic-locks-apart", "all"]
+    assert pairs.count("shares a line") == pairs.count("shares a line with `total`") > 0
