@@ -59,6 +59,8 @@ _NO_CHECKOUT: Final = ("bare repository", "must be run in a work tree")
 """What git says where there is no working tree; its messages are those of the C locale."""
 _TRUST: Final = "; if you trust it, run `git config --global --add safe.directory` with this folder"
 _COMMIT: Final = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+UNKNOWN_EDITS: Final = "?"
+"""The letter of a commit whose edits cannot be listed."""
 _SHORTEST_ID: Final = 40
 """The letters of an id; a merge has a letter of status for each parent, far fewer."""
 _FILE, _PROGRAM, _LINK = "100644", "100755", "120000"
@@ -184,20 +186,24 @@ def parents_between(good: Commit, bad: Commit) -> dict[str, tuple[str, ...]]:
 def edited_paths(top: str, commits: Sequence[str]) -> Iterator[tuple[str, str, str]]:
     """Yield the commit, a letter (`A` added, `D` deleted, `M` modified ...) and the path of each edit.
 
-    A merge edits what differs from all its parents; it has a letter for each. Raises UsageError.
+    A merge edits what differs from all its parents; it has a letter for each. If git cannot list the edits of
+    a commit, as in a partial clone, its letter is UNKNOWN_EDITS. Raises UsageError.
     """
     words = "".join(f"{commit}\n" for commit in commits).encode()
-    options = ("--stdin", "-c", "-r", "--root", "--name-status", "--no-renames", "--ignore-submodules=all")
-    with _stream(("diff-tree", *options, "-z"), top, words) as output:
+    options = ("--stdin", "-c", "-r", "--root", "--name-status", *_NAMES_ONLY[1:], "--always")
+    with _stream(("diff-tree", *options), top, words) as output:
         commit = letters = ""
+        left = dict.fromkeys(commits)
         for word in _words(output):
             if letters:
                 yield commit, letters, os.fsdecode(word)
                 letters = ""
             elif len(word) >= _SHORTEST_ID:
                 commit = word.decode()
+                left.pop(commit, None)
             else:
                 letters = word.decode()
+    yield from ((each, UNKNOWN_EDITS, "") for each in left)
 
 
 def _words(output: IO[bytes]) -> Iterator[bytes]:

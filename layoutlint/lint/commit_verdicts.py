@@ -67,9 +67,13 @@ class CommitVerdicts(Record):
     def judge(self, commit: Commit) -> Verdict:
         """Return the verdict of the rule on a commit, which is kept for the next call."""
         if commit.id not in self.verdicts:
-            files = self._files(commit)
-            known = self._known_verdict(files)
-            self.verdicts[commit.id] = self._judge(commit, files) if known is None else known
+            try:
+                files = self._files(commit)
+            except LayoutlintError as error:
+                verdict = _unknown_verdict(str(error))
+            else:
+                verdict = self._known_verdict(files) or self._judge(commit, files)
+            self.verdicts[commit.id] = verdict
         return self.verdicts[commit.id]
 
     def is_read(self, path: str, letters: str) -> bool:

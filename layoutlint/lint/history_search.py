@@ -181,7 +181,11 @@ class HistorySearch(Record, dict=True):
 
     def _relevant_history(self) -> dict[str, tuple[str, ...]]:
         """Return the part of the history that can differ from what was before it in what was read."""
-        touched = {commit for commit, letters, path in self._edits if self.verdicts.is_read(path, letters)}
+        touched = {
+            commit
+            for commit, letters, path in self._edits
+            if letters == git.UNKNOWN_EDITS or self.verdicts.is_read(path, letters)
+        }
         return relevant_history(self.history, touched)
 
     def _untried_commits(self) -> list[str]:

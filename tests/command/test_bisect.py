@@ -226,3 +226,13 @@ def test_pairs_of_fields_that_come_to_share_a_line(tmp_path):
     found = search(tmp_path, f"{start}..HEAD", "s.h")[1]
     assert [(each["status"], each["commit"]["subject"]) for each in found["changes"]] == [("worse", "more pairs"), ("better", "fewer pairs")]
     assert {each["outcome"] for each in found["tried"]} == {"broken"}
+
+
+def test_a_repository_that_lacks_trees(tmp_path):
+    """A commit that cannot be read is skipped."""
+    ids = history(tmp_path, "kept note note note risk")
+    tree = git(tmp_path, "rev-parse", f"{ids['2']}^{{tree}}")
+    (tmp_path / ".git/objects" / tree[:2] / tree[2:]).unlink()
+    status, found = search(tmp_path, f"{ids['0']}..HEAD", "s.h")
+    assert (status, [each["commit"]["subject"] for each in found["changes"]]) == (0, ["4: risk"])
+    assert [each["id"] for each in found["tried"] if each["trial"] == "skipped"] == [ids["2"]]
