@@ -26,6 +26,7 @@ from tests.kinds.structs import (
     TAIL,
     UNION,
     WORDS,
+    marker,
 )  # fmt: skip
 
 PADDED = struct("padded", 24, member("a", 0, 4, align=4), member("b", 8, 8, align=8), member("c", 16, 1))
@@ -63,6 +64,8 @@ CASES = [
          "`lock` at 8..47, `lock.owner` at 16..23, `z` at 48..55 are side by side, at most 0 bytes apart"),
     Case("across an empty field", EMPTY, {"fields": ("a", "b")}, KEPT, (),
          "`a` at 0..7, `b` at 8..15 are side by side, at most 0 bytes apart"),
+    Case("across a marker in padding", struct("s", 16, member("a", 0, 1), marker("m", 4), member("b", 8, 8, align=8)),
+         {"fields": ("a", "b")}, KEPT, (), "`a` at 0..0, `b` at 8..15 are side by side, at most 7 bytes apart"),
     Case("across a marker", GROUPED, {"fields": ("a", "b")}, KEPT, (),
          "`a` at 0..63, `b` at 64..71 are side by side, at most 0 bytes apart"),
     Case("padding behind bits", struct("s", 16, bits("ready", 0, 1), member("b", 8, 8, align=8)), {"fields": ("ready", "b")}, KEPT, (),

@@ -41,29 +41,25 @@ class _Calls(Record, frozen=True):
 _X86_64 = _Calls(
     0xC000003E, opens=((2, 0), (257, 1)), clone=56, clone3=435,
     refused=(
-        41, 42, 43, 46, 44, 49, 53, 57, 58, 59, 62, 76, 77, 82, 83, 84, 85, 86, 87, 88, 90, 91, 92, 93, 94,
-        101,
-        132, 133, 155, 161, 165, 166, 188, 189, 190, 197, 198, 199, 200, 235, 246, 248, 249, 250, 258, 259,
-        260,
-        261, 263, 264, 265, 266, 268, 272, 280, 298, 308, 311, 313, 316, 319, 320, 321, 322, 323, 425, 426,
-        427,
-        437, 452,
+        41, 42, 43, 44, 46, 49, 53, 57, 58, 59, 62, 76, 77, 82, 83, 84, 85, 86, 87, 88, 90, 91, 92, 93,
+        94, 101, 129, 132, 133, 155, 161, 165, 166, 175, 176, 188, 189, 190, 197, 198, 199, 200, 235,
+        246, 248, 249, 250, 258, 259, 260, 261, 263, 264, 265, 266, 268, 272, 280, 288, 297, 298, 307,
+        308, 311, 313, 316, 319, 320, 321, 322, 323, 424, 425, 426, 427, 437, 452,
     ),
 )  # fmt: skip
 _GENERIC = _Calls(
     0xC00000B7, opens=((56, 1),), clone=220, clone3=435,
     refused=(
         5, 6, 7, 14, 15, 16, 33, 34, 35, 36, 37, 38, 39, 40, 41, 45, 46, 51, 52, 53, 54, 55, 88, 97, 104,
-        117, 129,
-        130, 198, 199, 200, 203, 206, 211, 217, 218, 219, 221, 241, 268, 271, 273, 276, 279, 280, 281, 282,
-        294,
-        425, 426, 427, 437, 452,
+        105, 106, 117, 129, 130, 138, 198, 199, 200, 202, 203, 206, 211, 217, 218, 219, 221, 240, 241,
+        242, 268, 269, 271, 273, 276, 279, 280, 281, 282, 294, 424, 425, 426, 427, 437, 452,
     ),
 )  # fmt: skip
-"""`refused`: execve, execveat, fork, vfork, kill, tkill, ptrace, process_vm_writev; creat, openat2,
-memfd_create, truncate, rename, link, symlink, unlink, mkdir, rmdir, mknod, chmod, chown, utime, setxattr,
-removexattr and their kin; socket, socketpair, bind, connect, accept, sendto, sendmsg; mount, pivot_root,
-chroot, unshare, setns, bpf, perf_event_open, io_uring, keys, modules, kexec, userfaultfd."""
+"""`refused`: execve, execveat, fork, vfork, kill, tkill, queued signals, pidfd_send_signal, ptrace,
+process_vm_writev; creat, openat2, memfd_create, truncate, rename, link, symlink, unlink, mkdir, rmdir, mknod,
+chmod, chown, utime, setxattr, removexattr and their kin; socket, socketpair, bind, connect, accept, sendto,
+sendmsg and their kin; mount, pivot_root, chroot, unshare, setns, bpf, perf_event_open, io_uring, keys,
+modules, kexec, userfaultfd."""
 _MACHINES = {
     "x86_64": _X86_64,
     "aarch64": _GENERIC,
