@@ -294,6 +294,13 @@ def test_alone(tmp_path, names, keys, outcome, message):
     assert message in found.verdict.message
 
 
+def test_elements_may_share_lines_where_nothing_is_alone(tmp_path):
+    declared = f'[variables]\ntable = {WRITTEN}\nend = {READ}\n'
+    report = judge(build(tmp_path, LOCKS), f'{declared}{RULE}variables = ["table"]\n')
+    messages = [found.verdict.message for found in (*report.findings, *report.kept_findings)]
+    assert messages == ["1 variable shares no line with those that disturb it"]
+
+
 def test_only_the_parts_that_are_excepted_may_be_there(tmp_path):
     code = "long lone __attribute__((aligned(64))) = 1;\nstruct { long a, b; } pair = { 1, 1 };\nint main(void) { return 0; }\n"
     made = build(tmp_path, code, "-c", "-fno-toplevel-reorder")
