@@ -291,6 +291,8 @@ FILES = {
     "twins.toml": '[build.one]\ninput = "order.h"\n[build.two]\ninput = "order.h"\n', "btf.toml": '[build.one]\ninput = "btf"\n',
     "core.toml": ORDER + NEAR, "pack.toml": '[struct.pair]\nplacement = "kmalloc"\n' + ORDER + NEAR,
     "two.h": "struct pair {\n\tlong hits;\n\tlong limit;\n};\n", "two.toml": '[struct.pair]\nplacement = "kmalloc"\n' + ORDER,
+    "loose.h": "struct loose {\n\tstruct { char x; long y; char z; };\n\tlong k;\n};\n",
+    "loose.toml": '[[rule]]\nid = "small"\nstruct = "loose"\nkind = "size"\nmax = 24\nwhy = "w"\n',
     "together.toml": ORDER.replace("separate", "together").replace("[[\"hits\"], [\"limit\"]]", "[\"hits\", \"limit\"]"),
     "first.toml": '[[rule]]\nid = "first"\nstruct = "pair"\nkind = "offset"\nfields = ["limit"]\nat = 0\nwhy = "w"\n'
     '[struct.pair.fields]\nhits = { access = "hot-read" }\n[[rule]]\nid = "all"\nstruct = "pair"\nkind = "complete"\nwhy = "w"\n',
@@ -372,6 +374,7 @@ RUNS = {
         ("suggest", "two.h", "pair", "--rules", "two.toml", "--alternative", "1"),
         ("suggest", "two.h", "pair", "--rules", "together.toml"),
         ("suggest", "order.h", "pair", "--rules", "first.toml"),
+        ("suggest", "loose.h", "loose", "--rules", "loose.toml"),
         ("suggest", "pair", "--rules", "core.toml", "--matrix", "twins.toml"),
         ("suggest", "lock", "--matrix", "btf.toml"),
     ],
