@@ -13,6 +13,7 @@ import pytest
 
 from layoutlint.errors import RuleFileError
 from layoutlint.intent.toml import rule_file
+from layoutlint.judgement import line_sharing
 from layoutlint.judgement.finding import Report
 from layoutlint.judgement.verdict import Outcome
 from layoutlint.kinds import neighbours
@@ -466,3 +467,17 @@ SPANS = [((0, 8), 1), ((0, 9), 2), ((4, 120), 3), ((7, 8), 1), ((60, 101), 1), (
 def test_candidates_are_counted_before_they_are_compared(span, count):
     ranges = _Spans([(8, 16), (100, 108), (0, 8)])
     assert (ranges.count_candidates(*span), len(ranges.overlapping_indices(*span))) == (count, count)
+
+
+@pytest.mark.parametrize(("most", "outcome", "message"), [
+    (4, "broken", "shares a line with"),
+    (3, "unknown", "the rule compares 4 pairs of variables, and at most 3 are compared; name fewer variables"),
+])  # fmt: skip
+def test_the_most_pairs(most, outcome, message, tmp_path, monkeypatch):
+    """Each variable with both, as both can be on its line."""
+    monkeypatch.setattr(line_sharing, "MOST_PAIRS", most)
+    code = "struct { long a, b; } first __attribute__((aligned(64))) = { 1, 1 };\nlong c = 1;\nint main(void) { return 0; }\n"
+    declared = f'[variables]\n"first.a" = {WRITTEN}\n"first.b" = {READ}\n'
+    report = judge(build(tmp_path, code, "-c", "-fno-toplevel-reorder"), declared + RULE + 'variables = ["first.a", "first.b"]\n')
+    (found,) = (*report.findings, *report.kept_findings)
+    assert (found.verdict.outcome.value, message in found.verdict.message) == (outcome, True), found.verdict.message

@@ -9,7 +9,11 @@ import pytest
 
 from layoutlint.lint.options import Options
 from layoutlint.lint.reordering.builds import Request
+from layoutlint.lint.reordering.text import shown_path
 from layoutlint.model.reading import ReadOptions
+from layoutlint.model.record import replace
+from layoutlint.model.structs import Source
+from tests.harness.build import struct
 from tests.harness.tools import NEEDS_SOLVER, need
 
 pytestmark = NEEDS_SOLVER
@@ -112,3 +116,20 @@ def test_a_text_of_this_shape(tmp_path, monkeypatch, text, outcome):
         subprocess.run(["git", "apply", "p.patch"], check=True)
         assert Path("s.h").read_bytes() == made.patch.text.encode()
         check_with_compilers(tmp_path, "s" if text.startswith("typedef struct {") else "struct s", made.new)
+
+
+@pytest.mark.parametrize(("source", "file", "shown"), [
+    # the file as the input names it, where it is from the working folder, how a patch names it
+    ("include/s.h", "tree/include/s.h", "include/s.h"), ("include/../s.h", "tree/s.h", "s.h"), (None, "tree/s.h", "tree/s.h"),
+    ("../s.h", "tree/s.h", "tree/s.h"), ("/usr/include/s.h", "tree/s.h", "tree/s.h"), ("", "tree/s.h", "tree/s.h"),
+])  # fmt: skip
+def test_paths_of_patches(source, file, shown, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    named = replace(struct("s", 8), source=None if source is None else Source(source, 1))
+    assert shown_path(named, str(tmp_path / file)) == shown
+
+
+def test_paths_outside_of_the_working_folder(tmp_path, monkeypatch):
+    (tmp_path / "work").mkdir()
+    monkeypatch.chdir(tmp_path / "work")
+    assert shown_path(replace(struct("s", 8), source=None), str(tmp_path / "s.h")) == f"{tmp_path}/s.h".lstrip("/")
