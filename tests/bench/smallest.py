@@ -17,13 +17,14 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from layoutlint.lint.reordering.builds import arrange_declared
 from layoutlint.model.reading import Reading, ReadOptions
 from layoutlint.model.structs import Struct
 from layoutlint.model.wanted import Wanted
 from layoutlint.randstruct import randomisation
 from layoutlint.randstruct.c_abi import CannotLayOut, round_up
 from layoutlint.readers import inputs
-from layoutlint.suggestion.arrangement import Arrangement, arrange
+from layoutlint.suggestion.arrangement import Arrangement
 from layoutlint.suggestion.search import BuildTask, Search, Solution, task_of_one
 
 _FEWEST, _MOST = 10, 150
@@ -89,7 +90,8 @@ def results(path: str, names: list[str], refused: Counter[str]) -> Iterator[Resu
 def _arrangement(reading: Reading, context: list[Reading], struct: Struct) -> Arrangement | str:
     """Return the units of a struct, or why its offsets cannot be explained."""
     try:
-        found = arrange(struct, randomisation.declared_struct(reading, context, struct).ways[0])
+        declared = randomisation.declared_struct(reading, context, struct)
+        found = next(arrange_declared(declared, struct, opens=True))
     except CannotLayOut as error:
         return str(error).replace(struct.name, "X")
     laid = found.lay_out(range(len(found.units)))

@@ -115,15 +115,15 @@ def arrangements(subject: Subject, opens: bool) -> list[Arrangement]:
     names = randomisation.embedded_names((struct,))
     context = inputs.read((subject.path,), Wanted(names), subject.options.read)[0] if names else []
     declared_struct = randomisation.declared_struct(reading, context, struct)
-    arrangements = list(_arrange_each_way(declared_struct, struct, opens))
+    arrangements = list(arrange_declared(declared_struct, struct, opens))
     declared = arrangements[0].lay_out(range(len(arrangements[0].units)))
     if [(f.name, f.bit_offset) for f in declared.fields] != [(f.name, f.bit_offset) for f in struct.fields]:
         raise Refused("its offsets are not those that its members give in their declared order")
     return arrangements
 
 
-def _arrange_each_way(declared: DeclaredStruct, struct: Struct, opens: bool) -> Iterator[Arrangement]:
-    """Yield the arrangement of each declaration: of the struct, and of what is opened in it."""
+def arrange_declared(declared: DeclaredStruct, struct: Struct, opens: bool) -> Iterator[Arrangement]:
+    """Yield the arrangement of each declaration: of the struct, and of what it `opens` in it."""
     opened = _find_openable(declared, declared.ways[0]) if opens else {}
     if len(arrange(struct, declared.ways[0], opened=opened).struct.fields) > MOST_MEMBERS:
         opened = {}
