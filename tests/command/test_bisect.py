@@ -99,7 +99,7 @@ def test_many_commits(tmp_path, flips, words, status, expected):
     changes = [each["commit"]["subject"] for each in found["changes"]]
     assert (done.returncode, changes, found["not_judged"] == 0) == (status, expected, bool(words)), found
     shown = run("bisect", "apart", f"{start}..HEAD", "s.h", *words, cwd=tmp_path).stdout
-    assert ("(`--all` judges them)" in " ".join(shown.split())) != bool(words)
+    assert ("(`--all` judges them;" in " ".join(shown.split())) != bool(words)
 
 
 def test_commits_that_change_other_files_are_not_read(tmp_path):

@@ -26,10 +26,13 @@ def _lines(result: SearchResult, width: int) -> Iterator[Line]:
     for database in result.flags_from:
         yield from paragraph("flags from ", database, width)
     if result.not_judged:
-        text = "not judged; the verdict can have changed in them there and back (`--all` judges them)"
-        yield from paragraph(
-            f"{quantity(result.not_judged, 'commit')} that change a file it was read from ", text, width
+        number = quantity(result.not_judged, "commit")
+        verb = "changes" if result.not_judged == 1 else "change"
+        text = (
+            f"{number} not judged that {verb} a file from which the rule was read: the verdict can have "
+            "changed there and back (`--all` judges them; if PATH is the header of the struct, fewer count)"
         )
+        yield from paragraph("", text, width)
     skipped = sum(tried.trial is Trial.SKIPPED for tried in result.tried)
     yield line(f"{quantity(len(result.tried), 'commit')} tried, {skipped} of them could not be judged")
 
