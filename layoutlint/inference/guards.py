@@ -31,6 +31,12 @@ _IS_ABOUT_LOCKS = re.compile(r"(?:^|_)(?:\w*lock|acquire|enter)(?:_|$)")
 """In those of a function that can return with the lock that it takes."""
 
 
+_STARTS = re.compile(
+    r"pthread_create|thrd_create|g_thread_(?:try_)?new|g_thread_create|uv_thread_create\w*|rte_eal_remote_launch"
+)
+"""The functions that start a thread, with the address of what it runs."""
+
+
 class Guards:
     """The functions of a program that hold locks, and those that only they call."""
 
@@ -50,6 +56,50 @@ class Guards:
         """Return whether a write in normal work has a sign that other threads use the field at once."""
         is_signed = use.effect is not Effect.WRITE or use.is_marked or self.holds_lock(use.function)
         return is_signed and phase_of(plain_name(use.function)) is Phase.NORMAL
+
+    def run_apart(self, function: str, other: str) -> bool:
+        """Return whether two functions never run in the same thread, as far as calls show it."""
+        threads = self._threads
+        own, others = threads.get(function, frozenset()), threads.get(other, frozenset())
+        return bool(own) and bool(others) and own.isdisjoint(others)
+
+    @cached_property
+    def _threads(self) -> dict[str, frozenset[str]]:
+        """The functions in which threads begin, `main` among them, that reach a function by calls."""
+        begins = self._thread_functions()
+        reached: dict[str, set[str]] = defaultdict(set)
+        for root in {key for key in self._program.functions if plain_name(key) == "main"} | begins:
+            pending = [root] if begins else []
+            while pending:
+                key = pending.pop()
+                if root not in reached[key]:
+                    reached[key].add(root)
+                    pending += self._followers(key, begins)
+        return {key: frozenset(roots) for key, roots in reached.items()}
+
+    def _followers(self, key: str, begins: set[str]) -> set[str]:
+        """Return the functions that a function calls or gives away, except those that begin threads."""
+        function = self._program.functions[key]
+        called = {target for call in function.calls for target in self._program.targets(call)}
+        given = {target for target, _ in function.targets}
+        return called | (given.intersection(self._program.functions) - begins)
+
+    def _thread_functions(self) -> set[str]:
+        """Return the functions whose address goes to one that starts threads, also through one between."""
+        starters = {key for key in self._program.functions if self._starts(key)}
+        between = {key for key in starters if self._starts(key, from_parameter=True)}
+        near = starters.union(*(self._callers.get(key, set()) for key in between))
+        pairs = ((key, pair) for key in near for pair in self._program.functions[key].targets)
+        return {target for _, (target, spot) in pairs if spot is None and target in self._program.functions}
+
+    def _starts(self, key: str, from_parameter: bool = False) -> bool:
+        calls = [
+            call
+            for call in self._program.functions[key].calls
+            if _STARTS.fullmatch(plain_name(call.callee))
+        ]
+        places = (spot for call in calls for _, spot, _ in call.arguments)
+        return any(isinstance(spot.root, int) for spot in places) if from_parameter else bool(calls)
 
     def _is_within(self, function: str, some: Container[str], calls: int) -> bool:
         if function in some:

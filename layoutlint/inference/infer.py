@@ -19,7 +19,7 @@ from layoutlint.model.structs import Struct
 
 MOST_NOTES = 150
 SMALLEST = 128
-"""The bits of a struct whose fields cannot be kept apart: two words that are used together."""
+"""The bits of a struct of two words, which are used together unless different threads use them."""
 _LEAST_SHARE = 0.01
 """The share of the best score that a note on a program needs: the others are on rare work."""
 _MOST_PAIRS = 400
@@ -92,7 +92,8 @@ def _select_structs(
     for struct in structs:
         is_wanted = only is None or fnmatchcase(struct.name, only)
         has_layout = struct.bit_size is not None and not struct.problem and struct.aggregate == "struct"
-        if not is_wanted or not has_layout or (struct.bit_size or 0) <= SMALLEST:
+        is_small = analysis.guards is None and (struct.bit_size or 0) <= SMALLEST
+        if not is_wanted or not has_layout or is_small:
             continue
         keys = analysis.struct_keys(struct)
         if len(keys) > 1:
@@ -109,6 +110,11 @@ def _rank(key: str, layout: Layout, analysis: Analysis) -> tuple[list[Note], lis
     where, struct = placements(layout), layout.struct
     traffic = analysis.traffic(key, struct)
     pairs = ranking.pairs(struct, traffic.fields, where)[:_MOST_PAIRS]
+    if layout.size * 8 <= SMALLEST:
+        pairs = [pair for pair in pairs if pair.writer.contended == 0]
     notes = ranking.notes(struct, pairs, where, traffic.weight)
-    silent = sum(each.written > 0 and each.contended == 0 for each in traffic.fields)
+    noted = {note.writer.part.path for note in notes}
+    silent = sum(
+        each.written > 0 and each.contended == 0 and each.part.path not in noted for each in traffic.fields
+    )
     return notes, pairs, silent

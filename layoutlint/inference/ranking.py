@@ -207,7 +207,7 @@ def _near_pairs(fields: Sequence[Traffic], line_size: int) -> Iterator[tuple[Tra
     starts = [each.part.bit_offset for each in readers]
     largest = max((each.part.bit_size for each in readers), default=0)
     for writer in fields:
-        if writer.contended > 0:
+        if writer.written > 0:
             part, line = writer.part, 8 * line_size
             first = bisect_left(starts, part.bit_offset - line - largest)
             last = bisect_right(starts, part.bit_offset + part.bit_size + line)
@@ -216,6 +216,8 @@ def _near_pairs(fields: Sequence[Traffic], line_size: int) -> Iterator[tuple[Tra
 
 def disturbance(writer: Traffic, reader: Traffic) -> float:
     """Return how much writes of one field disturb reads of another one on the same line."""
+    if writer.contended <= 0:
+        return _disturbance_of_threads(writer, reader)
     reads = sum(
         amount * writer.lost_share(function) for function, amount in reader.reads.items()
     )
@@ -223,6 +225,21 @@ def disturbance(writer: Traffic, reader: Traffic) -> float:
         return 0.0
     read_mostly = reader.read / (reader.read + reader.written)
     return sqrt(writer.contended * reads) * float(read_mostly**_READ_MOSTLY) * _KINDS[writer.kind]
+
+
+def _disturbance_of_threads(writer: Traffic, reader: Traffic) -> float:
+    """Return the disturbance by writes without any sign of threads, if other threads run the reads."""
+    guards = writer.guards
+    if guards is None:
+        return 0.0
+    amount = sum(
+        written * read
+        for function, written in writer.writes.items()
+        for other, read in reader.reads.items()
+        if written > 0 and read > 0 and guards.run_apart(function, other)
+    )
+    total = reader.read + reader.written
+    return sqrt(amount) * float((reader.read / total) ** _READ_MOSTLY) if amount > 0 else 0.0
 
 
 def contention(first: Traffic, second: Traffic) -> float:

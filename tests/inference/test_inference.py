@@ -199,6 +199,32 @@ def test_signs_that_threads_share_a_field(tmp_path, text, work, writers):
     assert [note.writer.part.path for note in result.notes] == writers
 
 
+THREADS = """
+int pthread_create(void *, void *, void *(*)(void *), void *);
+struct two { long a, b; } two; struct s one;
+static void both(void) { one.far++; }
+void *put(void *p) { one.a = 1; two.a = 1; both(); return 0; }
+void *get(void *p) { both(); return (void *)(one.c + two.b); }
+static void start(void *(*f)(void *)) { int t; pthread_create(&t, 0, f, 0); }
+int main(void) { int t; %s return 0; }
+"""
+
+
+@pytest.mark.parametrize(("work", "notes"), [
+    # fields that functions of different threads use, also in structs of two words
+    ("pthread_create(&t, 0, put, 0); pthread_create(&t, 0, get, 0);", [("s", "a", "c"), ("two", "a", "b")]),
+    ("start(put); start(get);", [("s", "a", "c"), ("two", "a", "b")]),
+    ("pthread_create(&t, 0, put, 0); get(0);", [("s", "a", "c"), ("two", "a", "b")]),
+    ("pthread_create(&t, 0, put, 0); get(0); put(0);", []),  # main runs both
+    ("put(0); get(0);", []),
+])  # fmt: skip
+def test_fields_of_different_threads(tmp_path, work, notes):
+    found, packs = analysis(tmp_path, THREADS % work)
+    result = infer(found, found.bodies.structs, packs)
+    rows = [(note.struct.name, note.writer.part.path, *(pair.reader.part.path for pair in note.pairs)) for note in result.notes]
+    assert sorted(rows) == notes
+
+
 PER_CPU = """
 #define OWN(type, name) __attribute__((section(".data..percpu"))) __typeof__(type) name
 #define DEFINE_PER_CPU(type, name) OWN(type, name)

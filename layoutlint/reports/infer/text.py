@@ -36,7 +36,8 @@ def _lines(inferred: Inferred) -> Iterator[str]:
     if inferred.without_signs:
         yield (
             f"{quantity(inferred.without_signs, 'written field')} left out: no function changes them "
-            "atomically, or stores with a lock; without races, one thread at a time uses such a field"
+            "atomically, with a lock, or in another thread than the readers; without races, one thread at a "
+            "time uses such a field"
         )
     if inferred.contradictions:
         yield quantity(len(inferred.contradictions), "contradiction")
