@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import random
+import re
 import struct
 import sys
 from array import array
@@ -185,3 +186,44 @@ def test_tables_that_overlap_are_refused(tmp_path):
     path = write(tmp_path, bytes(content) + bytes(table) * 500)
     with elf_file.open_elf(path) as image, pytest.raises(ReadError, match="its 501 relocation tables are larger than the file"):
         image.section(".debug_info")
+
+
+NAMES = {
+    # a machine, the prefix of its relocations in elf.h, those that write a value, those that are ignored
+    "EM_X86_64": ("R_X86_64_", "64 32 32S 16 8", "DTPOFF32 DTPOFF64"),
+    "EM_386": ("R_386_", "32 16 8", "TLS_LDO_32"),
+    "EM_ARM": ("R_ARM_", "ABS32 ABS16 ABS8 ABS32_NOI", "TLS_LDO32"),
+    "EM_PPC64": ("R_PPC64_", "ADDR64 UADDR64 ADDR32 UADDR32 ADDR16 UADDR16", "DTPREL64"),
+    "EM_PPC": ("R_PPC_", "ADDR32 UADDR32 ADDR16 UADDR16", "DTPREL32"),
+    "EM_S390": ("R_390_", "64 32 16 8", "TLS_LDO32 TLS_LDO64"),
+    "EM_MIPS": ("R_MIPS_", "32 64", "TLS_DTPREL32 TLS_DTPREL64"),
+    "EM_SPARC": ("R_SPARC_", "8 16 32 UA32 64 UA64 UA16", "TLS_DTPOFF32 TLS_DTPOFF64 TLS_TPOFF32 TLS_TPOFF64"),
+    "EM_68K": ("R_68K_", "32 16 8", "TLS_LDO32"),
+    "EM_ALPHA": ("R_ALPHA_", "REFLONG=32 REFQUAD=64", "DTPREL64"),
+    "EM_MICROBLAZE": ("R_MICROBLAZE_", "32 64", "TLSDTPREL32"),
+    "EM_ALTERA_NIOS2": ("R_NIOS2_", "BFD_RELOC_32 BFD_RELOC_16 BFD_RELOC_8", "TLS_DTPREL"),
+    "EM_RISCV": (
+        "R_RISCV_", "32 64 ADD8 ADD16 ADD32 ADD64 SUB8 SUB16 SUB32 SUB64 SET8 SET16 SET32",
+        "TLS_DTPREL32 TLS_DTPREL64 ALIGN RELAX SUB6 SET6 SET_ULEB128 SUB_ULEB128",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("machine", NAMES)
+def test_numbers_are_those_of_the_c_library(module, machine):
+    """With the operation and the width that the names state."""
+    put, add, subtract, ignore = 0x10, 0x20, 0x40, (0x80, 0)
+    header = Path("/usr/include/elf.h")
+    if not header.exists():
+        pytest.skip("no elf.h here")
+    numbers: dict[str, int] = {}
+    for name, value in re.findall(r"^#define (R_\w+)\s+(\w+)", header.read_text(), re.MULTILINE):
+        numbers[name] = numbers[value] if value in numbers else int(value, 0)
+    numbers |= {"R_RISCV_SET_ULEB128": 60, "R_RISCV_SUB_ULEB128": 61}  # since version 2.39
+    prefix, written, ignored = NAMES[machine]
+    expected = {numbers[prefix + name]: ignore for name in ignored.split()}
+    for word in written.split():
+        name, _, bits = word.partition("=")
+        operation = {"ADD": add, "SUB": subtract}.get(name[:3], put) if machine == "EM_RISCV" else put
+        expected[numbers[prefix + name]] = (operation, int(bits or re.findall(r"\d+", name)[-1]) // 8)
+    assert module._RECIPES[machine] == expected
