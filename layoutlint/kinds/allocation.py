@@ -8,6 +8,7 @@ from typing import ClassVar
 from layoutlint.geometry import slab_pages
 from layoutlint.geometry.allocators import LARGEST_CLASS, class_name, kmalloc_class
 from layoutlint.geometry.slab_pages import LARGEST_ORDER, MOST_CPUS, Slab
+from layoutlint.judgement.advice import byte_count
 from layoutlint.judgement.context import CannotTell, Context
 from layoutlint.judgement.parameters import need_at_least, need_at_most
 from layoutlint.judgement.rule import Example, Key, Manual, Traits
@@ -143,7 +144,7 @@ class Allocation(Record, frozen=True):
         if wrong:
             shrink_by = self._find_size_change(context, -1, lambda new: all(map(self._allows, new.values())))
             advice = (
-                f"take away at least {shrink_by} bytes"
+                f"take away at least {byte_count(shrink_by)}"
                 if shrink_by
                 else "raise the limit: no size keeps to it"
             )
@@ -202,7 +203,7 @@ def _judge_class(most: int, context: Context) -> tuple[str, str]:
         return f"{text}{class_name(class_)}, {class_ - size} left", ""
     over = size - most
     text += f"{class_name(class_)}, {over} more than {class_name(most)} holds"
-    return text, f"take away at least {-(-over // count)} bytes"
+    return text, f"take away at least {byte_count(-(-over // count))}"
 
 
 def _describe_slab(slab: Slab) -> str:

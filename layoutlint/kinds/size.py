@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import ClassVar
 
 from layoutlint.geometry.placement import Placements, touched_lines
-from layoutlint.judgement.advice import line_numbers
+from layoutlint.judgement.advice import byte_count, line_numbers
 from layoutlint.judgement.context import CannotTell, Context
 from layoutlint.judgement.parameters import need_at_least
 from layoutlint.judgement.rule import Example, Key, Manual, Traits
@@ -99,7 +99,7 @@ class Size(Record, frozen=True):
             message += f", more than {most} {placements_phrase(len(over), len(placements.bases))}"
         line = placements.line_size
         if size > most * line:
-            advice = f"take away at least {size - most * line} bytes, to get to {most * line}"
+            advice = f"take away at least {byte_count(size - most * line)}, to get to {most * line}"
         else:
             fewest = line_numbers([_count_lines(0, size, line)])
             advice = f"align the struct to {line} bytes: it then touches {fewest}"
@@ -107,13 +107,13 @@ class Size(Record, frozen=True):
 
     def _advice(self, size: int) -> str:
         if self.exact is not None and size < self.exact:
-            return f"add {self.exact - size} bytes"
+            return f"add {byte_count(self.exact - size)}"
         limit = self.exact if self.exact is not None else self.max
         if limit is not None and size > limit:
-            return f"take away at least {size - limit} bytes"
+            return f"take away at least {byte_count(size - limit)}"
         if self.multiple_of is not None and size % self.multiple_of:
             over = size % self.multiple_of
-            return f"take away {over} bytes, or add {self.multiple_of - over}"
+            return f"take away {byte_count(over)}, or add {self.multiple_of - over}"
         return ""
 
 
