@@ -130,7 +130,7 @@ def test_what_is_taken_away_or_left_is_the_boundary(words, order, least):
         assert verdict.message.endswith(f"; that changes once it grows by {grown}")
     else:
         less = next((by for by in range(8, size, 8) if fill(size - by, 1 << order) >= least), None)
-        assert verdict.advice == (f"take away at least {less} bytes" if less else "raise the limit: no size keeps to it")
+        assert verdict.advice == (f"take away at least {less:,} bytes" if less else "raise the limit: no size keeps to it")
 
 
 REFUSALS = [
