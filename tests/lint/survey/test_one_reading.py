@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from pathlib import Path
 
@@ -66,6 +67,14 @@ def compare(path: Path, folder: Path, names: tuple[str, ...]) -> tuple[int, int]
         twice, count_of_two = survey(path, folder / "twice", names)
     assert once == twice
     return count, count_of_two
+
+
+def test_layouts_are_told_apart_by_64_bits(program, tmp_path):
+    """Equal layouts have equal digests; stores that other versions wrote are compared with them."""
+    structs, _ = survey(program, tmp_path / "store", ("open", "closed", "named"))
+    digests = [row["layout"] for found in structs.values() for row in found if "layout" in row]
+    assert digests
+    assert all(re.fullmatch("[0-9a-f]{16}", digest) for digest in digests)
 
 
 NAMES = [

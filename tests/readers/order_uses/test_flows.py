@@ -80,6 +80,10 @@ CASES = [
      "void *g[4];\nvoid f(struct s *p) { g[1] = p; } long h(void) { struct s *q = g[1]; return q->b; }"),
     ("an initial value", "struct s o; struct k k = { .priv = &o };\nlong f(void) { struct h *q = k.priv; return q->b; }", "struct-cast",
      "struct s o; struct k k = { .priv = &o };\nlong f(void) { struct s *q = k.priv; return q->b; }"),
+    ("an initial value behind an object without braces", "struct i { int n; }; struct m { struct i i; int b; }; struct o { struct m m; void *p; };\n"
+     "long f(struct s *p, struct i x) { struct o o = { x, 2, p }; struct h *q = o.p; return q->b; }", "struct-cast",
+     "struct i { int n; }; struct m { struct i i; int b; }; struct o { struct m m; void *p; };\n"
+     "long f(struct s *p, struct i x) { struct o o = { x, 2, p }; struct s *q = o.p; return q->b; }"),
     ("a variable of several files", "extern void *x; void f(struct s *p) { x = p; }\nvoid *x; long h(void) { struct h *q = x; return q->b; }", "struct-cast",
      "extern void *x; void f(struct s *p) { x = p; }\nvoid *x; long h(void) { struct s *q = x; return q->b; }"),
     ("a pointer to a function", "long g(void *v) { return ((struct h *)v)->b; }\nlong f(struct s *p) { long (*q)(void *) = g; return q(p); }", "struct-cast",
