@@ -38,6 +38,12 @@ class FlowTypes:
         type_: Type = self._lib.clang_getCanonicalType(self._lib.clang_getCursorType(node.cursor))
         return type_
 
+    def _base_and_index(self, node: Node) -> tuple[Node, Node]:
+        """Return the pointer and the number of `p[i]`, which can be written `i[p]`."""
+        first, second = node.children
+        is_turned = self._type(first).kind in INTEGERS
+        return (second, first) if is_turned else (first, second)
+
     def _pointee(self, type_: Type) -> Type:
         inner = type_
         if type_.kind == syntax.POINTER:

@@ -383,12 +383,6 @@ class FlowWalker(CallWalker):
             inner = inner.children[0]
         return self._address_of(inner) if self._facts.is_array(inner) else self._value(node)
 
-    def _base_and_index(self, node: Node) -> tuple[Node, Node]:
-        """Return the pointer and the number of `p[i]`, which can be written `i[p]`."""
-        first, second = node.children
-        is_turned = self._type(first).kind in INTEGERS
-        return (second, first) if is_turned else (first, second)
-
     def _subscript(self, node: Node) -> list[Address]:
         base, index = self._base_and_index(node)
         number = self._numbers.largest(index)
@@ -579,8 +573,6 @@ class FlowWalker(CallWalker):
                 if each.term.kind == "struct" and each.term.name.endswith(" *"):
                     behind = Address(Term("struct", each.term.name.removesuffix(" *"), 0), None)
                     self.flows.accesses.append(Access(behind, words, *self._place(node)))
-
-    # -- calls
 
 
 _VALUES: dict[int, tuple[Callable[[FlowWalker, Node], list[Address]], int]] = {
