@@ -77,9 +77,12 @@ def possible_ways(type_: Type, declared: StructDeclaration | None, target: Targe
     """
     is_union = type_.aggregate == "union"
     if declared is not None:
-        for pragma in (None, *(c_abi.PRAGMAS if declared.has_pragma else ())):
-            rules = Rules(target, is_union, declared.align, pragma)
-            yield Way(rules, declared.members, declared.fields)
+        pragmas = (None, *c_abi.PRAGMAS) if declared.has_pragma else (None,)
+        ways = [
+            Way(Rules(target, is_union, declared.align, pragma), declared.members, declared.fields)
+            for pragma in pragmas
+        ]
+        yield from sorted(ways, key=_needs_attribute) if declared.has_pragma else ways
         return
     positions = tuple(range(len(type_.fields)))
     for stated in dict.fromkeys((type_.stated, type_.stated or type_.likely)):
@@ -87,6 +90,15 @@ def possible_ways(type_: Type, declared: StructDeclaration | None, target: Targe
         for is_packed in (False, True):
             members = tuple(c_abi.member_of(field, target, is_packed) for field in type_.fields)
             yield Way(rules, members, positions)
+
+
+def _needs_attribute(way: Way) -> bool:
+    """Return whether the struct itself must be `aligned` to have its alignment in a way."""
+    natural = replace(way, rules=replace(way.rules, stated=None))
+    try:
+        return natural.lay_out(range(len(way.members))).align != way.rules.stated
+    except CannotLayOut:
+        return True
 
 
 def may_be_packed(type_: Type, target: Target) -> bool:
