@@ -81,7 +81,10 @@ class _OrderInText(Record, frozen=True):
     def fault(self, file: str, old: str, text: str) -> str:
         """Return why a changed text is not this order as its build reads it; empty if it is."""
         if text == old:
-            return "" if list(self.order) == sorted(self.order) else "the text does not show the order"
+            # A bit-field without a name can be what moves: the order of the fields does not show it.
+            is_declared = list(self.order) == sorted(self.order)
+            is_same = is_declared and _offsets(self.arranged.arrangement.struct) == _offsets(self.new)
+            return "" if is_same else "the text does not show the order"
         input_struct, options = self.subject.input_struct, self.subject.options
         try:
             read = members.verify(self.subject.path, input_struct.struct, file, text, options.read)
