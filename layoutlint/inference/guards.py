@@ -13,9 +13,9 @@ from collections.abc import Container
 from functools import cached_property
 
 from layoutlint.inference.known_functions import KnownFunctions
-from layoutlint.inference.phases import Phase, phase_of, words_of
+from layoutlint.inference.phases import Phase, phase_of
 from layoutlint.inference.program import FieldUse, Program
-from layoutlint.model.uses import Call, Effect, plain_name
+from layoutlint.model.uses import Call, Effect, plain_name, words_of
 
 _DEEPEST = 4
 """The most calls between the function that takes a lock and the one that stores under it."""

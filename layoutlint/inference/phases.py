@@ -6,6 +6,8 @@ import re
 from enum import Enum
 from functools import lru_cache
 
+from layoutlint.model.uses import words_of
+
 
 class Phase(Enum):
     """When a function runs."""
@@ -31,14 +33,7 @@ _PHASES = (
      "(?:dev|netdev|device|inetaddr|cpu|memory)_(?:event|notifier|notify|callback)|mount|umount|remount|quotactl|swapon|swapoff|fill_super|reconfigure"),
     (Phase.FAILING, r"error|err|fail|failed|abort|panic|oops|bug|corrupt\w*|oom|bad|poison\w*|failure"),
 )  # fmt: skip
-_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
-"""Where a word begins in a name without underscores (`InitProcess`, `HTTPError`)."""
 _PATTERNS = tuple((phase, re.compile(rf"(?:^|_)(?:{words})(?:_|$)")) for phase, words in _PHASES)
-
-
-def words_of(name: str) -> str:
-    """Return the words of a name in lower case, with underscores between them."""
-    return name if name.islower() else _HUMP.sub("_", name).lower()
 
 
 @lru_cache(1 << 16)

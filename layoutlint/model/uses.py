@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from enum import Enum
 from typing import NamedTuple
@@ -39,6 +40,25 @@ def plain_name(key: str) -> str:
     return key.partition("@")[0]
 
 
+_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+"""Where a word begins in a name without underscores (`InitProcess`, `HTTPError`)."""
+
+
+def words_of(name: str) -> str:
+    """Return the words of a name in lower case, with underscores between them."""
+    return name if name.islower() else _HUMP.sub("_", name).lower()
+
+
+GLOBAL_POINTER, THREAD_VARIABLE, PARAMETER, VARIABLE = "*", "%", "#", "&"
+"""How the maker of an object begins if it is no function: a variable that points to it, a variable of the
+thread, a parameter that points to it, or a variable that is the object or has it in an array."""
+
+
+def is_variable(maker: str) -> bool:
+    """Return whether the maker of an object is a variable or a parameter, and no function."""
+    return maker[:1] in (GLOBAL_POINTER, THREAD_VARIABLE, PARAMETER, VARIABLE) and bool(maker)
+
+
 class Spot(NamedTuple):
     """A field, or what a pointer parameter points to."""
 
@@ -46,6 +66,15 @@ class Spot(NamedTuple):
     """The key of a struct, or the position of a parameter (from 0)."""
     path: str
     """The path of the field in it, dotted and without indices; empty for all of it."""
+
+
+class Lock(NamedTuple):
+    """A lock that a function holds at some place."""
+
+    taker: str
+    """The key of the function that takes it."""
+    spot: Spot
+    """The lock. A variable has an empty root and its name as path; an unknown one has both empty."""
 
 
 class Use(NamedTuple):
@@ -57,9 +86,15 @@ class Use(NamedTuple):
     """How often, for each call of the function: a branch counts half, a loop four times."""
     in_loop: bool
     maker: str
-    """The function that returned the object; nobody else sees it yet if that is an allocator."""
+    """The function that returned the object; nobody else sees it yet if that is an allocator.
+
+    `*name` if a variable outside of functions points to it, `%name` if each thread has that variable,
+    `&name` for the variable itself, `#position` if a parameter points to it.
+    """
     line: int
     """The line of the first such place."""
+    locks: tuple[Lock, ...] = ()
+    """The locks that the function has taken before each such place, and not released."""
 
 
 class Call(NamedTuple):
@@ -72,6 +107,10 @@ class Call(NamedTuple):
     weight: float
     arguments: tuple[tuple[int, Spot, str], ...]
     """The positions of arguments that are addresses of known places, the place, and its maker."""
+    locks: tuple[Lock, ...] = ()
+    """The locks that are held there, as for uses."""
+    makers: tuple[tuple[int, str], ...] = ()
+    """The positions of arguments that are pointers from variables or parameters, and these makers."""
 
 
 class Function(Record, frozen=True):
@@ -93,6 +132,8 @@ class Function(Record, frozen=True):
     """The structs that it gets pointers to from functions, with these functions."""
     static_structs: tuple[str, ...] = ()
     """The structs of its static variables, which all processors and threads share."""
+    kept: tuple[Lock, ...] = ()
+    """The locks that it has taken and holds where it returns."""
 
     @property
     def name(self) -> str:
@@ -105,7 +146,11 @@ def rename(function: Function, keys: Mapping[str, str]) -> Function:
     return replace(
         function,
         key=keys.get(function.key, function.key),
-        uses=tuple(use._replace(maker=keys.get(use.maker, use.maker)) for use in function.uses),
+        uses=tuple(
+            use._replace(maker=keys.get(use.maker, use.maker), locks=_renamed_locks(use.locks, keys))
+            for use in function.uses
+        ),
+        kept=_renamed_locks(function.kept, keys),
         calls=tuple(_renamed_call(call, keys) for call in function.calls),
         targets=tuple((keys.get(key, key), spot) for key, spot in function.targets),
         makers=tuple(keys.get(key, key) for key in function.makers),
@@ -115,7 +160,12 @@ def rename(function: Function, keys: Mapping[str, str]) -> Function:
 
 def _renamed_call(call: Call, keys: Mapping[str, str]) -> Call:
     arguments = tuple((position, spot, keys.get(maker, maker)) for position, spot, maker in call.arguments)
-    return call._replace(callee=keys.get(call.callee, call.callee), arguments=arguments)
+    callee, locks = keys.get(call.callee, call.callee), _renamed_locks(call.locks, keys)
+    return call._replace(callee=callee, arguments=arguments, locks=locks)
+
+
+def _renamed_locks(locks: tuple[Lock, ...], keys: Mapping[str, str]) -> tuple[Lock, ...]:
+    return tuple(lock._replace(taker=keys.get(lock.taker, lock.taker)) for lock in locks)
 
 
 class FunctionEffect(Record, frozen=True):

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from layoutlint.model.uses import struct_key
+from layoutlint.model.uses import GLOBAL_POINTER, THREAD_VARIABLE, struct_key
 from layoutlint.readers.bodies import syntax
 from layoutlint.readers.bodies.trees import Node
 from layoutlint.readers.clang import libclang
@@ -29,6 +29,7 @@ class Names(NamedTuple):
 
     fields: dict[int, tuple[str, str]]
     functions: dict[int, tuple[str, bool]]
+    variables: dict[int, str]
     file: Callable[[Cursor], tuple[str, int]]
 
 
@@ -88,6 +89,12 @@ class Facts:
         while len(node.children) == 1:
             node = node.children[0]
         return node.kind == syntax.INTEGER and self.integer(node) == 0
+
+    def is_true(self, node: Node) -> bool:
+        """Return whether an expression is a literal other than 0."""
+        while len(node.children) == 1:
+            node = node.children[0]
+        return node.kind == syntax.INTEGER and self.integer(node) != 0
 
     def initial_value(self, variable: Node) -> Node | None:
         """Return the initialiser; the expressions before it are in the declared type (`typeof`)."""
@@ -187,6 +194,31 @@ class Facts:
         parent = self._lib.clang_getCursorSemanticParent(declaration)
         is_static = self._lib.clang_Cursor_getStorageClass(declaration) == syntax.STATIC
         return int(declaration.data[0]) if parent.kind == syntax.FUNCTION and not is_static else None
+
+    def shared_variable(self, node: Node) -> str:
+        """Return the name of a variable outside of functions, or a static one, that an expression is.
+
+        It begins with `%` if each thread has its own, with `*` if not. Empty for other expressions.
+        """
+        identity = node.referenced_identity
+        name = self._names.variables.get(identity)
+        if name is None:
+            name = self._names.variables[identity] = self._name_of(node)
+        return name
+
+    def _name_of(self, node: Node) -> str:
+        if node.referenced_kind != syntax.VARIABLE or self.variable(node) is not None:
+            return ""
+        declaration = node.reference
+        name = libclang.spelling(self._lib, declaration)
+        if self._lib.clang_Cursor_getStorageClass(declaration) == syntax.STATIC:
+            name = f"{name}@{self._names.file(declaration)[0]}"
+        is_of_thread = self._lib.clang_getCursorTLSKind(declaration) != 0
+        return f"{THREAD_VARIABLE if is_of_thread else GLOBAL_POINTER}{name}"
+
+    def has_cleanup(self, variable: Cursor) -> bool:
+        """Return whether a function is called when a variable goes out of scope."""
+        return "cleanup(" in libclang.pretty_print(self._lib, variable)
 
     def function_in(self, node: Node) -> Node | None:
         """Return the reference to a function that an expression is; None for other expressions."""

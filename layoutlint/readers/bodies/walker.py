@@ -6,20 +6,33 @@ import re
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from layoutlint.model.uses import Call, Effect, Function, Spot, Use
+from layoutlint.model.uses import (
+    GLOBAL_POINTER,
+    PARAMETER,
+    THREAD_VARIABLE,
+    VARIABLE,
+    Call,
+    Effect,
+    Function,
+    Lock,
+    Spot,
+    Use,
+    is_variable,
+    plain_name,
+)
 from layoutlint.readers.bodies import assembler, atomic_names, syntax
 from layoutlint.readers.bodies.assembler import Assembly
 from layoutlint.readers.bodies.facts import Facts, Names
+from layoutlint.readers.bodies.lock_names import operation
+from layoutlint.readers.bodies.statements import Statements, is_statement
 from layoutlint.readers.bodies.trees import Node, tree
 from layoutlint.readers.clang.libclang import Cursor
 
-_LOOP = 4.0
-_MOST_LOOPS = 16.0
-_BRANCH, _UNLIKELY, _CASE = 0.5, 0.02, 0.3
 _DEEPEST = 200
 """The most nested expressions that are followed; the stack of Python ends at about a thousand calls."""
 _LONGEST_PATH = 6
 _MOST_SPOTS = 4
+_AROUND_LOCKS = (syntax.PAREN, syntax.UNEXPOSED, syntax.CAST, syntax.UNARY, syntax.MEMBER, syntax.SUBSCRIPT)
 _MEMORY = re.compile(r"__builtin_(?:__)?mem")
 """The builtins that do something to objects, apart from atomics, which are no calls."""
 
@@ -29,20 +42,21 @@ class Place(NamedTuple):
 
     spots: tuple[Spot, ...]
     maker: str = ""
-    """The function that returned the object."""
+    """The function that returned the object, or the variable or parameter that points to it."""
     is_local: bool = False
 
 
 NOWHERE = Place(())
 
 
-class Walker:
+class Walker(Statements):
     """Collects the uses, calls and function addresses of one body."""
 
     def __init__(self, lib: Any, names: Names) -> None:
+        super().__init__()
         self._lib, self._names = lib, names
         self._facts = Facts(lib, names)
-        self._uses: dict[tuple[Spot, Effect, str], list[float]] = {}
+        self._uses: dict[tuple[Spot, Effect, str, tuple[Lock, ...]], list[float]] = {}
         self._makers: dict[str, None] = {}
         self._locals: dict[str, None] = {}
         self._static_structs: dict[str, None] = {}
@@ -52,8 +66,6 @@ class Walker:
         self._parameters: dict[int, int] = {}
         self._pointees: dict[int, Place] = {}
         self._depth = 0
-        self._loops = 0
-        self._line = 0
         self._body: tuple[Cursor, Node] | None = None
         self._assemblies: dict[int, Assembly] | None = None
         self._atomic_names: dict[int, str] | None = None
@@ -83,81 +95,31 @@ class Walker:
 
     def _result(self, key: str, file: str, line: int) -> Function:
         uses = tuple(
-            Use(spot, effect, weight, in_loop > 0, maker, int(first))
-            for (spot, effect, maker), (weight, in_loop, first) in self._uses.items()
+            Use(spot, effect, weight, in_loop > 0, maker, int(first), locks)
+            for (spot, effect, maker, locks), (weight, in_loop, first) in self._uses.items()
         )
         targets = tuple(self._targets)
         return Function(
             key, file, line, uses, tuple(self._calls), targets, tuple(self._makers), tuple(self._locals),
-            tuple(self._made), tuple(self._static_structs),
+            tuple(self._made), tuple(self._static_structs), self._regions.kept,
         )  # fmt: skip
 
     # -- statements
 
-    def _statement(self, node: Node, weight: float) -> None:
-        walk = _STATEMENTS.get(node.kind)
-        if walk is not None:
-            walk(self, node, weight)
-        elif _is_statement(node):
-            self._statements(node, weight)
-        else:
-            self._line = node.spot[1] or self._line
-            self._value(node, weight)
-
-    def _statements(self, node: Node, weight: float) -> None:
-        for child in node.children:
-            self._statement(child, weight)
-
-    def _switch(self, node: Node, weight: float) -> None:
-        for child in node.children[:1]:
-            self._value(child, weight)
-        for child in node.children[1:]:
-            self._statement(child, weight)
-
-    def _case(self, node: Node, weight: float) -> None:
-        for child in node.children[-1:]:
-            self._statement(child, weight * _CASE)
-
-    def _declarations(self, node: Node, weight: float) -> None:
-        for child in node.children:
-            if child.kind == syntax.VARIABLE:
-                self._declare(child, weight)
-
-    def _assembler(self, node: Node, weight: float) -> None:
+    def _operands(self, node: Node, weight: float) -> None:
         if self._assemblies is None:
             self._assemblies = assembler.match(self._lib, *self._body) if self._body is not None else {}
         assembly = self._assemblies.get(id(node))
         for number, child in enumerate(node.children):
             self._operand(child, weight, (Effect.ADDRESS,) if assembly is None else assembly.effects(number))
 
-    def _return(self, node: Node, weight: float) -> None:
-        for child in node.children:
-            if self._facts.is_pointer(child):
-                place = self._pointer(child, weight)
-                if place.maker:
-                    self._makers[place.maker] = None
-            else:
-                self._value(child, weight)
-
-    def _branch(self, node: Node, weight: float) -> None:
-        if not node.children:
+    def _returned(self, node: Node, weight: float) -> None:
+        if not self._facts.is_pointer(node):
+            self._value(node, weight)
             return
-        condition, *branches = node.children
-        self._value(condition, weight)
-        likely = self._facts.likelihood(condition)
-        for child, share in zip(branches, (likely, 1 - likely), strict=False):
-            self._statement(child, weight * share)
-
-    def _loop(self, node: Node, weight: float) -> None:
-        # `do { } while (0)` is how macros are written, and runs once.
-        if node.kind == syntax.DO and len(node.children) == 2 and self._facts.is_zero(node.children[1]):
-            self._statement(node.children[0], weight)
-            return
-        self._loops += 1
-        inner = min(weight * _LOOP, _MOST_LOOPS)
-        for child in node.children:
-            self._statement(child, inner)
-        self._loops -= 1
+        place = self._pointer(node, weight)
+        if place.maker and not is_variable(place.maker):
+            self._makers[place.maker] = None
 
     def _declare(self, variable: Node, weight: float) -> None:
         struct = self._facts.struct(self._lib.clang_getCursorType(variable.cursor))
@@ -169,15 +131,19 @@ class Walker:
         initial = self._facts.initial_value(variable)
         if initial is None:
             return
+        locks = len(self._regions.locks)
         if self._facts.is_pointer(variable):
             place = self._pointer(initial, weight)
-            self._pointees[variable.identity] = place
+            if not self._facts.is_zero(initial):
+                self._pointees[variable.identity] = place
             self._note_made(variable.cursor, place)
         else:
             self._value(initial, weight)
+        if len(self._regions.locks) > locks and self._facts.has_cleanup(variable.cursor):
+            self._regions.guard()
 
     def _note_made(self, pointer: Cursor, place: Place) -> None:
-        if place.maker:
+        if place.maker and not is_variable(place.maker):
             type_ = self._lib.clang_getCanonicalType(self._lib.clang_getCursorType(pointer))
             struct = self._facts.struct(self._lib.clang_getPointeeType(type_))
             if struct:
@@ -204,7 +170,7 @@ class Walker:
             self._builtin(node, weight)
         else:
             for child in node.children:
-                self._statement(child, weight) if _is_statement(child) else self._value(child, weight)
+                self._statement(child, weight) if is_statement(child) else self._value(child, weight)
 
     def _compound_assignment(self, node: Node, weight: float) -> None:
         self._change(node.children[0], weight)
@@ -241,11 +207,7 @@ class Walker:
         self._refer(node, None)
 
     def _conditional(self, node: Node, weight: float, walk: Callable[[Node, float], object]) -> None:
-        if node.children:
-            self._value(node.children[0], weight)
-            likely = self._facts.likelihood(node.children[0])
-            for child, share in zip(node.children[1:], (likely, 1 - likely), strict=False):
-                walk(child, weight * share)
+        self._branch(node, weight, walk)
 
     def _binary(self, node: Node, weight: float) -> None:
         if len(node.children) != 2:
@@ -259,11 +221,13 @@ class Walker:
         if variable is not None and self._facts.is_pointer(left):
             pointee = self._pointer(right, weight)
             self._note_made(left.cursor, pointee)
-            if pointee.spots or pointee.maker or variable not in self._pointees:
-                self._pointees[variable] = _union(self._pointees.get(variable, NOWHERE), pointee)
+            before = self._pointees.get(variable)
+            if not self._facts.is_zero(right):
+                self._pointees[variable] = pointee if before is None else _union(before, pointee)
             return
         place = self._lvalue(left, weight)
         self._record(place, self._store(left), weight)
+        self._regions.store(place.spots)
         target = self._facts.function_in(right)
         if target is not None:
             self._refer(target, place.spots[0] if place.spots else None)
@@ -278,11 +242,18 @@ class Walker:
         operator = node.unary_operator
         if operator in syntax.INCREMENTS:
             self._change(node.children[0], weight)
+            self._move(node.children[0])
         elif operator == syntax.ADDRESS_OF:
             self._lvalue(node.children[0], weight)
         else:
             for child in node.children:
                 self._value(child, weight)
+
+    def _move(self, pointer: Node) -> None:
+        """Make a pointer point to another element of what it pointed into."""
+        variable = self._facts.variable(pointer) if self._facts.is_pointer(pointer) else None
+        if variable is not None and (variable in self._pointees or variable in self._parameters):
+            self._pointees[variable] = _element(self._pointee(pointer))
 
     def _builtin(self, node: Node, weight: float) -> None:
         """Walk an atomic operation: libclang shows its operands alone, the address first."""
@@ -389,7 +360,7 @@ class Walker:
             return self._member(node, weight)
         if kind == syntax.SUBSCRIPT and len(node.children) == 2:
             self._value(node.children[1], weight)
-            return self._pointer(node.children[0], weight)
+            return _element(self._pointer(node.children[0], weight))
         if self._facts.is_dereference(node):
             return self._pointer(node.children[0], weight)
         selected = self._facts.selection(node) if kind == syntax.GENERIC else None
@@ -398,8 +369,10 @@ class Walker:
         if kind in (syntax.PAREN, syntax.UNEXPOSED) and node.children:
             return self._lvalue(node.children[-1], weight)
         if kind == syntax.DECL_REF:
-            variable = self._facts.variable(node)
-            return Place((), "", variable is not None)
+            if self._facts.variable(node) is not None:
+                return Place((), "", True)
+            name = self._facts.shared_variable(node)
+            return Place((), name if name[:1] == THREAD_VARIABLE else name.replace(GLOBAL_POINTER, VARIABLE))
         if kind == syntax.CONDITIONAL and len(node.children) == 3:
             self._value(node.children[0], weight)
             return _union(self._lvalue(node.children[1], weight), self._lvalue(node.children[2], weight))
@@ -485,7 +458,7 @@ class Walker:
             self._value(left, weight)
             return self._pointer(right, weight)
         self._value(right, weight)
-        place = self._pointer(left, weight)
+        place = _element(self._pointer(left, weight))
         # container_of subtracts: what is around a field is not known by it.
         return Place((), place.maker) if operator == syntax.SUBTRACT else place
 
@@ -495,8 +468,9 @@ class Walker:
         if identity in self._pointees:
             return self._pointees[identity]
         if identity in self._parameters:
-            return Place((Spot(self._parameters[identity], ""),))
-        return NOWHERE
+            position = self._parameters[identity]
+            return Place((Spot(position, ""),), f"{PARAMETER}{position}")
+        return Place((), self._facts.shared_variable(node))
 
     # -- calls
 
@@ -507,6 +481,8 @@ class Walker:
         callee, *arguments = node.children
         name, through = self._callee(callee, weight)
         places: list[tuple[int, Spot, str]] = []
+        first: Place | None = None
+        makers: list[tuple[int, str]] = []
         for position, argument in enumerate(arguments):
             target = self._facts.function_in(argument)
             if target is not None:
@@ -514,11 +490,30 @@ class Walker:
             elif self._facts.is_pointer(argument) or self._facts.is_array(argument):
                 place = self._pointer(argument, weight)
                 places += [(position, spot, place.maker) for spot in place.spots]
+                if place.maker[:1] in (GLOBAL_POINTER, THREAD_VARIABLE) and place.maker:
+                    makers.append((position, place.maker))
+                if first is None:
+                    first = self._lock_place(argument, place) if operation(plain_name(name)) else NOWHERE
             else:
                 self._value(argument, weight)
         if not name.startswith("__builtin_") or _MEMORY.match(name):
-            self._calls.append(Call(name, through, weight, tuple(places)))
+            locks = self._regions.locks
+            self._calls.append(Call(name, through, weight, tuple(places), locks, tuple(makers)))
+        self._regions.call(id(node), name, plain_name(name), (first or NOWHERE).spots)
         return name
+
+    def _lock_place(self, argument: Node, place: Place) -> Place:
+        """Return a lock that is an argument: a field, an element of an array, or a variable."""
+        node, index = argument, None
+        while node.children and node.kind in _AROUND_LOCKS and index is None:
+            if node.kind == syntax.SUBSCRIPT:
+                index = self._facts.constant(node.children[-1])
+            node = node.children[0]
+        known = place.spots or ((Spot("", place.maker[1:]),) if place.maker[:1] == VARIABLE else ())
+        if not known:
+            return NOWHERE
+        spot = known[0] if index is None else known[0]._replace(path=f"{known[0].path}[{index}]")
+        return Place((spot,))
 
     def _callee(self, node: Node, weight: float) -> tuple[str, Spot | None]:
         target = self._facts.function_in(node)
@@ -542,24 +537,13 @@ class Walker:
 
     def _record(self, place: Place, effect: Effect, weight: float) -> None:
         for spot in place.spots:
-            entry = self._uses.setdefault((spot, effect, place.maker), [0.0, 0, self._line])
+            key = spot, effect, place.maker, self._regions.locks
+            entry = self._uses.setdefault(key, [0.0, 0, self._line])
             entry[0] += weight
             entry[1] += self._loops > 0
 
 
 _Walk = Callable[[Walker, Node, float], object]
-_STATEMENTS: dict[int, _Walk] = {
-    syntax.IF: Walker._branch,
-    syntax.FOR: Walker._loop,
-    syntax.WHILE: Walker._loop,
-    syntax.DO: Walker._loop,
-    syntax.SWITCH: Walker._switch,
-    syntax.CASE: Walker._case,
-    syntax.DEFAULT: Walker._case,
-    syntax.DECLARATION: Walker._declarations,
-    syntax.ASM: Walker._assembler,
-    syntax.RETURN: Walker._return,
-}
 _VALUES: dict[int, _Walk] = {
     syntax.BINARY: Walker._binary,
     syntax.COMPOUND_ASSIGNMENT: Walker._compound_assignment,
@@ -575,14 +559,19 @@ _VALUES: dict[int, _Walk] = {
 }
 
 
-def _is_statement(node: Node) -> bool:
-    return syntax.FIRST_STATEMENT <= node.kind <= syntax.LAST_STATEMENT
-
-
 def _join(path: str, name: str) -> str:
     return f"{path}.{name}" if path else name
 
 
 def _union(first: Place, second: Place) -> Place:
     spots = tuple(dict.fromkeys((*first.spots, *second.spots)))[:_MOST_SPOTS]
-    return Place(spots, first.maker or second.maker, first.is_local and second.is_local)
+    maker = first.maker or second.maker
+    if first.maker != second.maker and (is_variable(first.maker) or is_variable(second.maker)):
+        functions = (each.maker for each in (first, second) if not is_variable(each.maker))
+        maker = "".join(functions)
+    return Place(spots, maker, first.is_local and second.is_local)
+
+
+def _element(place: Place) -> Place:
+    """Return an element of what a place is: the pointer does not point to it."""
+    return place._replace(maker="") if is_variable(place.maker) and place.maker[0] != VARIABLE else place

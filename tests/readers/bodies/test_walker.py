@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from layoutlint.model.uses import Spot
+from layoutlint.model.uses import Effect, Spot
 from layoutlint.readers.bodies import unit
 from layoutlint.readers.clang.parse import Unit
 
@@ -208,3 +208,83 @@ def test_functions_of_headers_and_variables_of_the_unit(tmp_path):
 ])  # fmt: skip
 def test_strange_bodies_end(tmp_path, body):
     assert function(tmp_path, body).key == "t"
+
+
+LOCKS = """
+typedef struct { int v; } mutex; int pthread_mutex_lock(mutex *); int pthread_mutex_unlock(mutex *); int pthread_mutex_trylock(mutex *);
+int spin_trylock(mutex *); int item_lock(int); void item_unlock(int); int tas(volatile int *); void s_lock(volatile int *); void ext(mutex *);
+struct z { int a, b, c; mutex m; volatile int word; struct z *next; }; extern struct z *self; extern _Thread_local struct z *mine; extern struct z one;
+extern mutex all; static mutex many[4]; mutex guard_lock(mutex *); void guard_unlock(mutex *);
+#define LOCK pthread_mutex_lock(&x->m);
+#define UNLOCK pthread_mutex_unlock(&x->m);
+#define GUARD(l) __attribute__((cleanup(guard_unlock))) mutex guard = guard_lock(l)
+#define SPIN(l) (tas(l) ? s_lock(l) : (void)0)
+"""
+
+
+def in_locks(tmp_path, body: str):
+    (tmp_path / "t.c").write_text(f"{LOCKS}void t(struct z *x, int n) {{ {body} }}\n")
+    read = unit.read(Unit(str(tmp_path / "t.c"), ("-xc", "-w"), str(tmp_path), (str(tmp_path),), "t.c"))
+    (found,) = (each for each in read.functions if each.key == "t")
+    return found
+
+
+@pytest.mark.parametrize(("body", "locks"), [
+    # the locks at stores to a, b and c
+    ("LOCK x->a = 1; UNLOCK x->b = 1;", {"a": "m", "b": ""}),
+    ("LOCK if (n) { UNLOCK x->a = 1; return; } x->b = 1; UNLOCK x->c = 1;", {"a": "", "b": "m", "c": ""}),
+    ("if (n) { LOCK } x->a = 1;", {"a": ""}),
+    ("if (n) { LOCK } else { LOCK } x->a = 1;", {"a": "m"}),
+    ("if (n) return; LOCK x->a = 1; goto out; x->b = 1; out: UNLOCK x->c = 1;", {"a": "m", "b": "", "c": ""}),
+    ("LOCK if (n) goto out; UNLOCK x->a = 1; return; out: x->b = 1; UNLOCK", {"a": "", "b": "m"}),
+    ("if (n) goto out; LOCK out: x->a = 1;", {"a": ""}),
+    ("again: LOCK x->a = 1; UNLOCK if (n) goto again; x->b = 1;", {"a": "m", "b": ""}),
+    # trylock: zero, or not, if the lock is taken
+    ("if (pthread_mutex_trylock(&x->m)) return; x->a = 1;", {"a": "m"}),
+    ("if (pthread_mutex_trylock(&x->m) == 0) { x->a = 1; UNLOCK } x->b = 1;", {"a": "m", "b": ""}),
+    ("if (!spin_trylock(&x->m)) { x->a = 1; return; } x->b = 1;", {"a": "", "b": "m"}),
+    ("if (n && spin_trylock(&x->m)) x->a = 1; x->b = 1;", {"a": "m", "b": ""}),
+    ("if (n || !spin_trylock(&x->m)) return; x->a = 1;", {"a": "m"}),
+    ("int r; if ((r = spin_trylock(&x->m)) != 0) x->a = 1; else x->b = 1;", {"a": "m", "b": ""}),
+    ("if (__builtin_expect(!!spin_trylock(&x->m), 1)) x->a = 1;", {"a": "m"}),
+    ("while (tas(&x->word)) x->b = 1; x->a = 1;", {"a": "word", "b": ""}),
+    # the spin lock of PostgreSQL: a store releases it
+    ("SPIN(&x->word); x->a = 1; do { x->word = 0; } while (0); x->b = 1;", {"a": "word", "b": ""}),
+    # loops and switches
+    ("while (1) { LOCK if (n) break; x->a = 1; UNLOCK } x->b = 1;", {"a": "m", "b": "m"}),
+    ("LOCK while (n) { UNLOCK x->a = 1; } x->b = 1;", {"a": "", "b": ""}),
+    ("for (;;) { LOCK x->a = 1; if (n) continue; UNLOCK x->c = 1; break; } x->b = 1;", {"a": "m", "b": "", "c": ""}),
+    ("do { LOCK x->a = 1; if (n) break; } while (0); x->b = 1;", {"a": "m", "b": "m"}),
+    ("switch (n) { case 1: LOCK break; default: LOCK x->a = 1; } x->b = 1;", {"a": "m", "b": "m"}),
+    ("switch (n) { case 1: LOCK break; case 2: x->a = 1; } x->b = 1;", {"a": "", "b": ""}),
+    # guards, which the end of the block releases
+    ("{ GUARD(&x->m); x->a = 1; } x->b = 1;", {"a": "m", "b": ""}),
+    # locks that are variables or elements, several at once, and one that nobody can name
+    ("pthread_mutex_lock(&all); x->a = 1;", {"a": "all"}),
+    ("pthread_mutex_lock(&many[2]); x->a = 1; pthread_mutex_unlock(&many[1]); x->b = 1;", {"a": "many@t.c[2]", "b": "many@t.c[2]"}),
+    ("LOCK pthread_mutex_lock(&all); x->a = 1; UNLOCK x->b = 1;", {"a": "m all", "b": "all"}),
+    ("item_lock(n); x->a = 1; item_unlock(n); x->b = 1;", {"a": "?", "b": ""}),
+    ("ext(&x->m); x->a = 1;", {"a": ""}),
+])  # fmt: skip
+def test_locks(tmp_path, body, locks):
+    uses = [use for use in in_locks(tmp_path, body).uses if use.effect is Effect.WRITE and use.spot.path in "abc"]
+    assert {use.spot.path: " ".join(lock.spot.path or "?" for lock in use.locks) for use in uses} == locks
+
+
+@pytest.mark.parametrize(("body", "kept"), [
+    ("LOCK", ["m"]), ("LOCK if (n) return; UNLOCK", []), ("LOCK if (n) return; x->a = 1;", ["m"]), ("GUARD(&x->m); return;", []),
+])  # fmt: skip
+def test_locks_that_a_function_keeps(tmp_path, body, kept):
+    assert [lock.spot.path for lock in in_locks(tmp_path, body).kept] == kept
+
+
+@pytest.mark.parametrize(("body", "maker"), [
+    # what points to the object whose `a` is stored to
+    ("self->a = 1;", "*self"), ("mine->a = 1;", "%mine"), ("one.a = 1;", "&one"), ("x->a = 1;", "#0"),
+    ("struct z *p = self; p->a = 1;", "*self"), ("struct z *p = 0; p = self; p->a = 1;", "*self"),
+    # another element, or one of several
+    ("self[1].a = 1;", ""), ("(self + 1)->a = 1;", ""), ("self->next->a = 1;", ""), ("struct z *p = n ? self : x->next; p->a = 1;", ""),
+    ("for (struct z *p = self; p; p = p->next) p->a = 1;", ""), ("for (struct z *p = self; n; p++) p->a = 1;", ""),
+])  # fmt: skip
+def test_what_points_to_an_object(tmp_path, body, maker):
+    assert {use.maker for use in in_locks(tmp_path, body).uses if use.spot == Spot("z@t.c", "a")} == {maker}
