@@ -208,6 +208,20 @@ class DeclaredStruct(Record, frozen=True):
     inner: Mapping[int, DeclaredStruct]
     """The structs without a name in it, by their position in `fields`, if a declaration explains them."""
 
+    @property
+    def pragmas(self) -> frozenset[int | None]:
+        """The arguments of `#pragma pack` with which a declaration gives the layout."""
+        return frozenset(way.rules.pragma for way in self.ways)
+
+    def with_pragma(self, argument: int | None) -> DeclaredStruct:
+        """Return the struct with its declarations under one argument of `#pragma pack`.
+
+        Where none of a struct's declarations is, all remain.
+        """
+        ways = tuple(way for way in self.ways if way.rules.pragma == argument) or self.ways
+        inner = {position: each.with_pragma(argument) for position, each in self.inner.items()}
+        return replace(self, ways=ways, inner=inner)
+
 
 def declared_struct(reading: Reading, context: Iterable[Reading], struct: Struct) -> DeclaredStruct:
     """Return the declarations that give a struct of a reading its layout.

@@ -52,6 +52,8 @@ class Opened(Record, frozen=True):
     way: Way
     inner: Mapping[int, Opened]
     """Those in it, by their position in its fields."""
+    runs: tuple[tuple[int, ...], ...] = ()
+    """The members of each unit and opened struct in it, as positions in `Way.members`; empty for `_runs`."""
 
 
 class Level(Record, frozen=True):
@@ -79,6 +81,23 @@ class Level(Record, frozen=True):
         """The opened structs in it, at any depth; those around others first."""
         own = (node for node in self.nodes if isinstance(node, Level))
         return tuple(level for each in own for level in (each, *each.inner))
+
+    @property
+    def groups_around(self) -> dict[int, tuple[int, ...]]:
+        """The opened structs in it around each unit, by their numbers, the outermost first."""
+        around: dict[int, tuple[int, ...]] = {}
+        for node in self.nodes:
+            if isinstance(node, int):
+                around[node] = ()
+            else:
+                around |= {unit: (node.number, *path) for unit, path in node.groups_around.items()}
+        return around
+
+    @property
+    def nesting(self) -> tuple[object, ...]:
+        """Its nodes, and the alignments of opened structs: what of it decides on layouts of units."""
+        nodes = (node if isinstance(node, int) else node.nesting for node in self.nodes)
+        return (self.align, *nodes)
 
     def in_order(self, places: Mapping[int, int]) -> list[int | Level]:
         """Return its nodes by the places of the units in an order."""
@@ -269,8 +288,9 @@ def arrange(
     `runs` are the members of each unit, as positions in `Way.members`; without them only bit-fields in a row
     are one unit. `opened` are structs without a name in it whose members are units, too.
     """
-    ways = [way, *_inner_ways(opened)]
-    lists = [runs or list(_runs(way)), *(list(_runs(each)) for each in ways[1:])]
+    every = [Opened(way, opened, tuple(runs)), *_opened_inside(opened)]
+    ways = [each.way for each in every]
+    lists = [_runs_of(each) for each in every]
     aligns = [each.lay_out(range(len(each.members))).align for each in ways]
     has_several = any(
         sum(any(each.members[member].unit for member in run) for run in own) > 1
@@ -280,7 +300,7 @@ def arrange(
     # A packed struct can have a smaller alignment than `int : 0` in it.
     wanted = [max(one.align or 1, one.requested_align or 1) for each in ways for one in each.members]
     builder = _Builder(max([*aligns, *wanted]) * _BYTE // grain, grain, [])
-    top = builder.level(way, opened, lists[0])
+    top = builder.level(every[0])
     units = tuple(builder.units)
     top = _with_numbers(top, iter(range(len(units), len(units) + len(ways))))
     last = len(units) - 1 if units and struct.fields and ends_open(struct.fields[-1]) else None
@@ -298,15 +318,15 @@ class _Builder(Record):
     fields: int = 0
     """The number of fields so far."""
 
-    def level(self, way: Way, opened: Mapping[int, Opened], runs: Sequence[tuple[int, ...]]) -> Level:
+    def level(self, opened: Opened) -> Level:
         """Return the nodes of a struct's members; adds their units."""
+        way = opened.way
         nodes: list[int | Level] = []
-        for run in runs:
+        for run in _runs_of(opened):
             at = way.fields[run[0]]
-            inner = None if at is None else opened.get(at)
+            inner = None if at is None else opened.inner.get(at)
             if inner is not None:
-                own = self.level(inner.way, inner.inner, list(_runs(inner.way)))
-                nodes.append(replace(own, member=run[0]))
+                nodes.append(replace(self.level(inner), member=run[0]))
                 continue
             unit = _unit(way, run, self.period, self.grain)
             count = len(unit.fields)
@@ -328,10 +348,45 @@ def _with_numbers(level: Level, numbers: Iterator[int]) -> Level:
     return replace(level, nodes=tuple(nodes))
 
 
-def _inner_ways(opened: Mapping[int, Opened]) -> Iterator[Way]:
+def _opened_inside(opened: Mapping[int, Opened]) -> Iterator[Opened]:
     for _, each in sorted(opened.items()):
-        yield each.way
-        yield from _inner_ways(each.inner)
+        yield each
+        yield from _opened_inside(each.inner)
+
+
+def _runs_of(opened: Opened) -> tuple[tuple[int, ...], ...]:
+    return opened.runs or tuple(_runs(opened.way))
+
+
+def join_units(arrangement: Arrangement, numbers: Sequence[int]) -> Arrangement | None:
+    """Return the arrangement with units of one number as one; None if those do not stand side by side.
+
+    `numbers` has the number of each unit.
+    """
+    if len(set(numbers)) == len(numbers):
+        return arrangement
+    whole = _with_runs(arrangement, arrangement.top, Opened(arrangement.way, arrangement.opened), numbers)
+    joined = arrange(arrangement.declared, whole.way, whole.runs, whole.inner)
+    return joined if len(joined.units) == len(set(numbers)) else None
+
+
+def _with_runs(arrangement: Arrangement, level: Level, opened: Opened, numbers: Sequence[int]) -> Opened:
+    """Return an opened struct with runs of units with one number."""
+    runs: list[tuple[int, ...]] = []
+    inner: dict[int, Opened] = {}
+    previous = None
+    for node in level.nodes:
+        if isinstance(node, Level):
+            at = level.way.fields[node.member] or 0
+            inner[at] = _with_runs(arrangement, node, opened.inner[at], numbers)
+            runs.append((node.member,))
+            previous = None
+        elif numbers[node] == previous:
+            runs[-1] += arrangement.units[node].members
+        else:
+            runs.append(arrangement.units[node].members)
+            previous = numbers[node]
+    return Opened(opened.way, inner, tuple(runs))
 
 
 def _fields_to_open(fields: Sequence[Field], opened: Mapping[int, Opened]) -> Iterator[Field]:

@@ -5,26 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from layoutlint.model.record import Record
+from layoutlint.model.record import Record, replace
 from layoutlint.model.structs import Struct, fields_in_braces
 from layoutlint.readers.order_uses import member_names
-from layoutlint.suggestion.arrangement import Arrangement, arrange
-
-
-class CannotJoin(Exception):
-    """Raised if the declarations of some builds have no common order; the text is the reason."""
-
-
-class Group(Record, frozen=True):
-    """An opened struct without a name: its units stay together."""
-
-    name: str
-    number: int
-    """It follows those of the units."""
-    units: tuple[int, ...]
-    """Its units, at any depth."""
-    nodes: tuple[int, ...]
-    """What stands side by side in it, in its declared order: units, and opened structs by their number."""
+from layoutlint.suggestion.arrangement import Arrangement, join_units
+from layoutlint.suggestion.common_groups import CannotJoin, Group, common_groups
 
 
 class CommonOrder(Record, frozen=True):
@@ -41,7 +26,9 @@ class CommonOrder(Record, frozen=True):
     contradiction: tuple[str, ...] = ()
     """Members that builds declare in different orders: the first build decides; empty for none."""
     groups: tuple[Group, ...] = ()
-    """The opened structs, those around others first; none for several builds."""
+    """The opened structs, those around others first."""
+    own_groups: tuple[tuple[int, ...], ...] = ()
+    """For each build its opened structs, by their numbers in `groups`."""
 
     @property
     def top(self) -> tuple[int, ...]:
@@ -87,6 +74,27 @@ class CommonOrder(Record, frozen=True):
         unmoved = self.staying_nodes(order)
         return sum(self.weight(node) for nodes in self.levels for node in nodes if node not in unmoved)
 
+    def nodes_of(self, build: int) -> tuple[int, ...]:
+        """Return the units and opened structs of a build, by their numbers in it."""
+        return (*self.units[build], *self.own_groups[build])
+
+    def select(self, builds: Sequence[int]) -> CommonOrder:
+        """Return the order of some of the builds."""
+        parts = (
+            tuple(each[build] for build in builds) for each in (self.units, self.names, self.own_groups)
+        )
+        units, names, own_groups = parts
+        return replace(self, units=units, names=names, own_groups=own_groups)
+
+    def side_by_side(self, order: Sequence[int]) -> tuple[int, ...]:
+        """Return an order of the units in which those of each opened struct stand side by side."""
+        return tuple(self._units_of(self.top, order))
+
+    def _units_of(self, nodes: Sequence[int], order: Sequence[int]) -> Iterator[int]:
+        for node in self.in_order(nodes, order):
+            group = self.group(node)
+            yield from (node,) if group is None else self._units_of(group.nodes, order)
+
     def agrees(self, build: int) -> bool:
         """Return whether a build declares its members in this order."""
         return list(self.units[build]) == sorted(self.units[build])
@@ -103,18 +111,22 @@ class CommonOrder(Record, frozen=True):
 
 def order_of_one(arrangement: Arrangement) -> CommonOrder:
     """Return the order of a struct with one build."""
-    return join((arrangement,))[0]
+    return join(((arrangement,),))[0]
 
 
-def join(arrangements: Sequence[Arrangement]) -> tuple[CommonOrder, tuple[Arrangement, ...]]:
+def join(
+    builds: Sequence[Sequence[Arrangement]],
+) -> tuple[CommonOrder, tuple[tuple[Arrangement, ...], ...]]:
     """Return the common order of a struct's builds, and the builds with its units.
 
-    What is one unit in some build is one in all, with what other builds declare inside of it. Raises
-    CannotJoin and CannotLayOut.
+    Each build has an arrangement for each declaration that it can have. What is one unit in some build is one
+    in all, with what other builds declare inside of it. Raises CannotJoin and CannotLayOut.
     """
+    arrangements = [own[0] for own in builds]
     names = common_names([each.struct for each in arrangements])
     labels = [_labels(each, own) for each, own in zip(arrangements, names, strict=True)]
     _refuse_other_unnamed(labels)
+    _refuse_half_opened(arrangements)
     sequences = [[label for unit in units for label in unit] for units in labels]
     merged, contradiction = _merge(sequences, _lines(arrangements, names))
     groups = _groups(merged, labels)
@@ -122,26 +134,35 @@ def join(arrangements: Sequence[Arrangement]) -> tuple[CommonOrder, tuple[Arrang
         _refuse_torn_units(groups, sequences)
     group_of = {label: number for number, group in enumerate(groups) for label in group}
     numbers = [[group_of[unit[0]] for unit in units] for units in labels]
-    joined = tuple(_with_units(each, own) for each, own in zip(arrangements, numbers, strict=True))
+    joined = tuple(
+        tuple(_join_units(each, own) for each in every)
+        for every, own in zip(builds, numbers, strict=True)
+    )
+    firsts = [own[0] for own in joined]
+    units = tuple(tuple(dict.fromkeys(own)) for own in numbers)
     order = CommonOrder(
         tuple(tuple(label for label in group if not label.startswith(":")) for group in groups),
-        tuple(_weights(groups, joined, numbers)),
-        tuple(tuple(dict.fromkeys(own)) for own in numbers),
-        names,
-        contradiction,
-        _groups_of_one(joined[0]) if len(joined) == 1 else (),
-    )
+        tuple(_weights(groups, firsts, numbers)), units, names, contradiction,
+        *common_groups(firsts, units, len(groups)),
+    )  # fmt: skip
     return order, joined
 
 
-def _groups_of_one(arrangement: Arrangement) -> tuple[Group, ...]:
-    return tuple(
-        Group(
-            arrangement.group_name(level), level.number, level.units,
-            tuple(node if isinstance(node, int) else node.number for node in level.nodes),
-        )
-        for level in arrangement.groups
-    )  # fmt: skip
+def _refuse_half_opened(arrangements: Sequence[Arrangement]) -> None:
+    """Raise CannotJoin if a struct without a name is opened in some builds, and not in others."""
+    names = [{field.name for field in each.struct.fields} for each in arrangements]
+    for each in arrangements:
+        kept = (field for field in each.struct.fields if field.name is None)
+        inside = {path.split(".")[0] for field in kept for path, _ in fields_in_braces(field.members)}
+        if any(inside & own for own in names):
+            raise CannotJoin("its builds declare different structs without a name")
+
+
+def _join_units(arrangement: Arrangement, numbers: Sequence[int]) -> Arrangement:
+    joined = join_units(arrangement, numbers)
+    if joined is None:
+        raise CannotJoin("a struct without a name stands between bit-fields of another build")
+    return joined
 
 
 def common_names(structs: Sequence[Struct]) -> tuple[tuple[str, ...], ...]:
@@ -251,16 +272,6 @@ def _groups(merged: Sequence[str], labels: Sequence[Sequence[tuple[str, ...]]]) 
         groups[-1].append(name)
         end = max(end, reach[at])
     return [tuple(group) for group in groups]
-
-
-def _with_units(arrangement: Arrangement, numbers: Sequence[int]) -> Arrangement:
-    """Return a build whose units with the same number are one."""
-    if len(set(numbers)) == len(numbers):
-        return arrangement
-    runs: dict[int, tuple[int, ...]] = {}
-    for unit, number in zip(arrangement.units, numbers, strict=True):
-        runs[number] = (*runs.get(number, ()), *unit.members)
-    return arrange(arrangement.declared, arrangement.way, tuple(runs.values()))
 
 
 def _weights(

@@ -1,8 +1,8 @@
 """The orders that all builds of a struct share, as one constraint program.
 
 Each build has a `Program` of its own. A pair of units has one literal in all of them. The units also have
-ranks, so that there is one order of which each build has its part. A single build needs no ranks: its blocks
-are an order.
+ranks among those beside them, so that there is one order of which each build has its part. A single build
+needs no ranks: its blocks are an order.
 """
 
 from __future__ import annotations
@@ -32,15 +32,16 @@ class JointProgram:
         self.order = order
         self._weights = weights or [1] * len(arrangements)
         self._literals: dict[tuple[int, int], LiteralT] = {}
-        """For two common units whether the first stands before the second."""
-        self._ranks: list[IntVar] = []
+        """For two common units or opened structs whether the first stands before the second."""
+        self._ranks: dict[int, IntVar] = {}
         if len(arrangements) > 1:
-            last = len(order.members) - 1
-            self._ranks = [self.model.new_int_var(0, last, f"rank{at}") for at in order.declared_order()]
-            self.model.add_all_different(self._ranks)
+            for nodes in order.levels:
+                ranks = {node: self.model.new_int_var(0, len(nodes) - 1, f"rank{node}") for node in nodes}
+                self.model.add_all_different(ranks.values())
+                self._ranks |= ranks
         self.programs = [
-            Program(each, self.model, partial(self._literal, units))
-            for each, units in zip(arrangements, order.units, strict=True)
+            Program(each, self.model, partial(self._literal, order.nodes_of(build)))
+            for build, each in enumerate(arrangements)
         ]
         self._nodes = [node for nodes in order.levels for node in nodes]
         self.is_kept = {node: self.model.new_bool_var(f"kept{node}") for node in self._nodes}
@@ -61,15 +62,15 @@ class JointProgram:
         for (a, b), literal in self._literals.items():
             self.model.add_bool_or(self.is_kept[a].negated(), self.is_kept[b].negated(), literal)
 
-    def _literal(self, units: Sequence[int], a: int, b: int) -> LiteralT:
-        """Return the literal for which unit `a` of a build stands before `b`, which is declared behind it."""
-        key = units[a], units[b]
-        if key[0] > key[1]:  # the build declares them in another order than the first one
-            return self._literal(units, b, a).negated()
+    def _literal(self, nodes: Sequence[int], a: int, b: int) -> LiteralT:
+        """Return the literal for which `a` of a build stands before `b`, which is declared behind it."""
+        key = nodes[a], nodes[b]
+        if self.order.first_unit(key[0]) > self.order.first_unit(key[1]):
+            return self._literal(nodes, b, a).negated()  # the first build declares them in another order
         if key not in self._literals:
             self._literals[key] = literal = self.model.new_bool_var(f"before{key[0]}_{key[1]}")
             if self._ranks:
-                first, second = (self._ranks[number] for number in key)
+                first, second = (self._ranks[node] for node in key)
                 self.model.add(first < second).only_enforce_if(literal)
                 self.model.add(second < first).only_enforce_if(literal.negated())
         return self._literals[key]
@@ -77,8 +78,8 @@ class JointProgram:
     def _relate_kept(self) -> None:
         """Relate units that stay: each begins behind the end of those declared before it that stay."""
         model, program = self.model, self.programs[0]
-        horizon = len(self._ranks) or program.horizon
         for nodes in self.order.levels:
+            horizon = len(nodes) if self._ranks else program.horizon
             reached: LinearExprT = 0
             for node in nodes:
                 if self._ranks:
@@ -109,11 +110,13 @@ class JointProgram:
         for build, program in enumerate(self.programs):
             ends = program.hint(self.order.translate(build, order))
         if self._ranks:
-            ends = {number: place[number] + 1 for number in order}
-        for number, rank in enumerate(self._ranks):
-            model.add_hint(rank, place[number])
-        for (a, b), literal in self._literals.items():
-            model.add_hint(literal, place[a] < place[b])
+            every = (enumerate(self.order.in_order(nodes, order)) for nodes in self.order.levels)
+            ends = {node: at + 1 for nodes in every for at, node in nodes}
+        for node, rank in self._ranks.items():
+            model.add_hint(rank, ends[node] - 1)
+        for key, literal in self._literals.items():
+            a, b = (place[self.order.first_unit(node)] for node in key)
+            model.add_hint(literal, a < b)
         kept = self.order.staying_nodes(order)
         for nodes in self.order.levels:
             reached = 0
@@ -124,21 +127,20 @@ class JointProgram:
 
     def solution_order(self, solver: cp_model.CpSolver) -> tuple[int, ...]:
         """Return the order of the common units in the solution that a solver found."""
-        if self._ranks:
-            return tuple(
-                sorted(self.order.declared_order(), key=lambda number: solver.value(self._ranks[number]))
-            )
         return tuple(self._units_in_order(self.order.top, solver))
 
     def _units_in_order(self, nodes: Sequence[int], solver: cp_model.CpSolver) -> Iterator[int]:
-        """Yield the units of some nodes by where they begin; an empty one stands before the one there."""
-        blocks = {node: self.programs[0].block(node) for node in nodes}
-        keys = sorted(
-            (solver.value(each.begin), solver.value(each.end), node) for node, each in blocks.items()
-        )
-        for _, _, node in keys:
+        """Yield the units of some nodes in the order of a solution."""
+        for node in sorted(nodes, key=lambda node: self._place(node, solver)):
             group = self.order.group(node)
             if group is None:
                 yield node
             else:
                 yield from self._units_in_order(group.nodes, solver)
+
+    def _place(self, node: int, solver: cp_model.CpSolver) -> tuple[int, ...]:
+        """Return where a node stands: an empty one before the one that begins there."""
+        if self._ranks:
+            return (solver.value(self._ranks[node]),)
+        block = self.programs[0].block(node)
+        return solver.value(block.begin), solver.value(block.end), node

@@ -6,7 +6,7 @@ of the last one, so they leave no gap: the layout is exactly the one that a comp
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise, product
 
 from ortools.sat.python import cp_model
@@ -76,7 +76,9 @@ class Program:
     def __init__(
         self, arrangement: Arrangement, model: cp_model.CpModel, literal: Callable[[int, int], LiteralT]
     ) -> None:
-        """`literal` returns the variable for which one unit stands before another with a higher number."""
+        """`literal` returns the variable for which a unit or opened struct stands before one that is
+        declared behind it.
+        """
         self.arrangement = arrangement
         self.model = model
         self._literal = literal
@@ -85,7 +87,7 @@ class Program:
         self.horizon += sum(2 * (self._step(group) - 1) for group in arrangement.groups)
         self.blocks = [self._block(number, unit) for number, unit in enumerate(units)]
         self.groups = {group.number: self._group_block(group) for group in arrangement.groups}
-        self._around = dict(_levels_around(arrangement.top, ()))
+        self._around = arrangement.top.groups_around
         self._precedes: dict[tuple[int, int], LiteralT] = {}
         self._extents: dict[Place, Extent] = {}
         self._lines: dict[tuple[int, bool, int, int], IntVar] = {}
@@ -227,7 +229,7 @@ class Program:
         if firsts[0] > firsts[1]:
             return self._node_precedes(b, a).negated()
         if (a, b) not in self._precedes:
-            literal = self._literal(*firsts)
+            literal = self._literal(a, b)
             first, second = self.block(a), self.block(b)
             self.model.add(first.end <= second.begin).only_enforce_if(literal)
             self.model.add(second.end <= first.begin).only_enforce_if(literal.negated())
@@ -402,12 +404,3 @@ class Program:
                 self.model.add_element(block.residue, counts, touched)
                 total += touched
         return total
-
-
-def _levels_around(level: Level, around: tuple[int, ...]) -> Iterator[tuple[int, tuple[int, ...]]]:
-    """Yield each unit with the opened structs around it, the outermost first."""
-    for node in level.nodes:
-        if isinstance(node, int):
-            yield node, around
-        else:
-            yield from _levels_around(node, (*around, node.number))

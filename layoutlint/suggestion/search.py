@@ -38,6 +38,14 @@ class SizeClass(Record, frozen=True):
     """Rules that no order keeps at these sizes."""
 
 
+class Exclusion(Record, frozen=True):
+    """An order of the units of a build that is no solution, though it keeps the demands."""
+
+    order: tuple[int, ...]
+    rules: tuple[int, ...] = ()
+    """The rules that it does not keep, by their number in the build; empty if it is excluded with any."""
+
+
 class BuildTask(Record, frozen=True):
     """The search in one build."""
 
@@ -51,8 +59,7 @@ class BuildTask(Record, frozen=True):
     line: int = 64
     limits: tuple[Limit, ...] = ()
     """What every order must meet."""
-    excluded: tuple[tuple[int, ...], ...] = ()
-    """Orders that are no solution, though they keep the demands."""
+    excluded: tuple[Exclusion, ...] = ()
     weight: int = 1
     """The number of builds that are the same."""
 
@@ -87,9 +94,9 @@ class Task(Record, frozen=True):
         return sum(build.rules for build in self.builds)
 
     @property
-    def has_excluded(self) -> bool:
-        """Whether orders are excluded in some build."""
-        return any(build.excluded for build in self.builds)
+    def excluded(self) -> tuple[Exclusion, ...]:
+        """The orders that are excluded in some build."""
+        return tuple(each for build in self.builds for each in build.excluded)
 
     def value(self, aim: Aim, order: tuple[int, ...]) -> int:
         """Return what an order of the common units reaches for an aim, summed over all builds."""
@@ -105,10 +112,14 @@ class Task(Record, frozen=True):
         pairs = zip(self.builds, limits, strict=True)
         return replace(self, builds=tuple(replace(build, limits=own) for build, own in pairs))
 
-    def exclude(self, build: int, order: Sequence[int]) -> Task:
-        """Return the task without the common orders that give a build the same order as one of them."""
+    def exclude(self, build: int, order: Sequence[int], rules: Sequence[int]) -> Task:
+        """Return the task without the common orders that give a build the same order as one of them.
+
+        They are excluded if one of some rules is to be kept, which are numbered in the build; without rules
+        in any case.
+        """
         builds = list(self.builds)
-        mine = self.order.translate(build, order)
+        mine = Exclusion(self.order.translate(build, order), tuple(rules))
         builds[build] = replace(builds[build], excluded=(*builds[build].excluded, mine))
         return replace(self, builds=tuple(builds))
 
@@ -319,8 +330,8 @@ def _state_build(program: Program, build: BuildTask, literals: Sequence[LiteralT
         _state_rules(program, size_class, literals, is_chosen)
     for limit in build.limits:
         program.limit(limit)
-    for order in build.excluded:
-        _exclude(program, order)
+    for exclusion in build.excluded:
+        _exclude(program, exclusion, literals)
 
 
 def _state_rules(
@@ -339,6 +350,8 @@ def _state_rules(
         program.model.add_implication(is_chosen, literals[rule].negated())
 
 
-def _exclude(program: Program, order: Sequence[int]) -> None:
-    """Exclude one order."""
-    program.model.add_bool_or(program.precedes(b, a) for a, b in pairwise(order))
+def _exclude(program: Program, exclusion: Exclusion, literals: Sequence[LiteralT]) -> None:
+    """Exclude one order, for each of its rules or for all."""
+    is_other = [program.precedes(b, a) for a, b in pairwise(exclusion.order)]
+    for enforced in [[literals[rule]] for rule in exclusion.rules] or [[]]:
+        program.model.add_bool_or(is_other).only_enforce_if(*enforced)

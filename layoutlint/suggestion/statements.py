@@ -207,6 +207,7 @@ def _side_by_side(program: Program, demand: SideBySide, enforced: Enforced) -> N
         rest = [number for number in groups if number != unit]
         if not _is_clear(_spans(places), others):
             program.refuse(enforced)
+        _limit_gaps_inside(program, demand, places, enforced)
         if not _is_clear((ends[0], *_spans(places)), others):
             for other in rest:
                 program.model.add_implication(program.precedes(other, unit), False).only_enforce_if(*enforced)
@@ -247,6 +248,27 @@ def _fills(program: Program, groups: dict[int, list[Place]]) -> bool:
         for number, places in groups.items()
         for at in units[number].fields
     )
+
+
+def _limit_gaps_inside(
+    program: Program, demand: SideBySide, places: Sequence[Place], enforced: Enforced
+) -> None:
+    """State that only so many bytes are between fields of one unit, by where it starts."""
+    if len(places) < 2:
+        return
+    aligns = [place.field.align or 1 for place in places]
+
+    def are_near(spans: tuple[tuple[int, int], ...]) -> bool:
+        ordered = sorted(zip(spans, aligns, strict=True))
+        reached = 0
+        for ((_, last), _), ((first, _), align) in pairwise(ordered):
+            reached = max(reached, last // _BYTE + 1)
+            allowed = -reached % align if demand.max_gap is None else demand.max_gap
+            if first // _BYTE - reached > allowed:
+                return False
+        return True
+
+    _restrict_start(program, tuple(places), lcm(*aligns), are_near, enforced)
 
 
 def _limit_gap(

@@ -54,7 +54,7 @@ def orders(specimen: Specimen) -> Iterator[Order]:
     count = len(specimen.units)
     named = [at for at, unit in enumerate(specimen.units) if any(one.name for one in unit)]
     empty = {at for at in named if "[0]" in specimen.units[at][0].shape}
-    for order in _orders_of(specimen.top):
+    for order in group_orders(specimen.top):
         if specimen.is_open:
             if order[-1] == count - 1:
                 yield order
@@ -62,9 +62,9 @@ def orders(specimen: Specimen) -> Iterator[Order]:
             yield order
 
 
-def _orders_of(group: Group) -> Iterator[Order]:
+def group_orders(group: Group) -> Iterator[Order]:
     """Yield the orders of the units of a struct, or of one without a name: those of each group stay together."""
-    inside = [list(_orders_of(node)) if isinstance(node, Group) else [(node,)] for node in group.nodes]
+    inside = [list(group_orders(node)) if isinstance(node, Group) else [(node,)] for node in group.nodes]
     for places in permutations(range(len(inside))):
         for parts in product(*(inside[at] for at in places)):
             yield tuple(chain.from_iterable(parts))
@@ -76,16 +76,16 @@ def shapes(specimen: Specimen, order: Order) -> tuple[str, ...]:
 
 
 def compile_orders(specimens: Iterable[Specimen], folder: Path) -> dict[str, Layouts]:
-    """Return the layout of every order of structs, as gcc compiles them, by name and shape."""
+    """Return the layout of every order of structs, as their compilers lay them out, by name and shape."""
     layouts: dict[str, Layouts] = {}
-    waiting: dict[int, list[_Ordered]] = {}
+    waiting: dict[tuple[str, int], list[_Ordered]] = {}
     for one in specimens:
         layouts[one.name] = {}
         for shape, order in {shapes(one, order): order for order in orders(one)}.items():
-            some = waiting.setdefault(one.bits, [])
+            some = waiting.setdefault((one.compiler, one.bits), [])
             some.append(_Ordered(one, order, shape))
             if len(some) == _AT_ONCE:
-                _compile(waiting.pop(one.bits), folder, layouts)
+                _compile(waiting.pop((one.compiler, one.bits)), folder, layouts)
     for some in waiting.values():
         _compile(some, folder, layouts)
     return layouts
@@ -99,8 +99,9 @@ def _compile(some: Sequence[_Ordered], folder: Path, layouts: dict[str, Layouts]
     text.append(f"const unsigned short values[] = {{ {','.join(values)} }};")
     source, target = folder / "orders.c", folder / "orders.o"
     source.write_text("\n".join(text))
-    bits = f"-m{some[0].specimen.bits}"
-    subprocess.run(["gcc", bits, "-w", "-Wno-packed-bitfield-compat", "-c", source, "-o", target], check=True)
+    compiler, bits = some[0].specimen.compiler, f"-m{some[0].specimen.bits}"
+    quiet = ["-w", *(["-Wno-packed-bitfield-compat"] if compiler == "gcc" else [])]
+    subprocess.run([compiler, bits, *quiet, "-c", source, "-o", target], check=True)
     data = _symbols(target)
     numbers = iter(unpack(f"<{len(values)}H", data("values")))
     for number, each in enumerate(some):

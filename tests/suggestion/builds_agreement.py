@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise, permutations
+from itertools import pairwise
 from pathlib import Path
 
 from layoutlint.errors import RuleFileError
@@ -20,8 +20,17 @@ from layoutlint.model.structs import Source as Place
 from layoutlint.model.structs import Struct
 from layoutlint.suggestion.result import Suggestion
 from tests.suggestion.agreement import offsets
-from tests.suggestion.brute_force import Judge, Layouts, Order, holes, moves, orders, struct_in_order
-from tests.suggestion.specimens import PRELUDE, Declaration, Specimen, make_specimen
+from tests.suggestion.brute_force import (
+    Judge,
+    Layouts,
+    Order,
+    count_moves,
+    group_orders,
+    holes,
+    orders,
+    struct_in_order,
+)
+from tests.suggestion.specimens import PRELUDE, Declaration, Group, Specimen, make_specimen
 
 Pair = tuple[str, str]
 """A build and a rule."""
@@ -38,7 +47,8 @@ class Variants:
     @property
     def text(self) -> str:
         """The definition, with `#if` around what a build lacks."""
-        members = "".join(self._line(one) for unit in self.base.units for one in unit)
+        pieces = self.base.pieces(range(len(self.base.units)))
+        members = "".join(self._line(one) if isinstance(one, Declaration) else one for one in pieces)
         return f"{self.base.before}struct {self.base.name} {{\n{members}}}{self.base.behind}\n"
 
     def _line(self, one: Declaration) -> str:
@@ -58,22 +68,35 @@ class Variants:
 
 def variants(seed: int, fewest: int, most: int) -> Variants | None:
     """Return a struct with two or three builds; None if the chosen builds would have no struct."""
-    base, chance = make_specimen(seed, fewest, most, opens=False), random.Random(seed + 1)
+    base, chance = make_specimen(seed, fewest, most, is_portable=True), random.Random(seed + 1)
     every = [one for unit in base.units for one in unit]
-    named = [one for one in every if one.name]
+    group_of = {one: at for at, group in enumerate(_groups(base.top)) for number in group for one in base.units[number]}
+    named = [one for one in every if one.name and (not group_of[one] or _size(group_of, one) > 3)]
     kept: dict[str, list[Declaration]] = {"wide": every}
     lacking = [one for one in chance.sample(named, min(len(named), 2)) if len(named) > 2]
     kept["narrow"] = [one for one in every if one not in lacking[:1]] if chance.random() < 0.6 else every
     if chance.random() < 0.4:
         kept["third"] = [one for one in every if one not in lacking[1:]]
     bits = {"wide": 64, "narrow": chance.choice((32, 32, 64)), "third": chance.choice((32, 64))}
-    groups = _glue(every, kept.values())
-    builds = {
-        name: replace(base, bits=bits[name], units=_restrict(groups, own)) for name, own in kept.items()
-    }
+    units = _glue(every, group_of, kept.values())
+    joined = _restrict(base, base, units, every)
+    builds = {name: replace(_restrict(base, joined, joined.units, own), bits=bits[name]) for name, own in kept.items()}
     if any(len(each.units) < 2 or not _is_sound(each) for each in builds.values()):
         return None
-    return Variants(replace(base, units=tuple(map(tuple, groups))), builds)
+    return Variants(joined, builds)
+
+
+def _groups(group: Group) -> Iterator[list[int]]:
+    """Yield the units that stand directly in a group, and those of each group in it."""
+    yield [node for node in group.nodes if not isinstance(node, Group)]
+    for node in group.nodes:
+        if isinstance(node, Group):
+            yield from _groups(node)
+
+
+def _size(group_of: dict[Declaration, int], one: Declaration) -> int:
+    """Return the number of declarations in the group of one: a struct with a single one is none that opens."""
+    return sum(group == group_of[one] for group in group_of.values())
 
 
 def _is_sound(each: Specimen) -> bool:
@@ -81,25 +104,39 @@ def _is_sound(each: Specimen) -> bool:
     return any(one.name and not one.is_last for unit in each.units for one in unit)
 
 
-def _restrict(groups: Sequence[Sequence[Declaration]], own: Sequence[Declaration]):
-    units = (tuple(one for one in group if one in own) for group in groups)
-    return tuple(unit for unit in units if unit)
+def _restrict(base: Specimen, of: Specimen, units, own: Sequence[Declaration]) -> Specimen:
+    """Return a struct with some declarations, in the given units; `of` has the groups of the declarations."""
+    left = [unit for each in units if (unit := tuple(one for one in each if one in own))]
+    unit_of = {one: at for at, unit in enumerate(left) for one in unit}
+
+    def restrict(group: Group) -> Group:
+        nodes: dict[int | Group, None] = {}
+        for node in group.nodes:
+            if isinstance(node, Group):
+                nodes[restrict(node)] = None
+            else:
+                nodes |= dict.fromkeys(unit_of[one] for one in of.units[node] if one in unit_of)
+        return Group(tuple(nodes), group.end)
+
+    opened = None if of.opened is None else restrict(of.opened)
+    return replace(base, units=tuple(left), opened=opened)
 
 
-def _glue(every: Sequence[Declaration], builds) -> list[list[Declaration]]:
-    """Return the declarations in groups: bit-fields in a row in some build, with what other builds have between."""
+def _glue(every: Sequence[Declaration], group_of: dict[Declaration, int], builds) -> list[list[Declaration]]:
+    """Return the declarations in units: bit-fields in a row in some build, with what other builds have between."""
     glued = set()
     for own in builds:
         places = [every.index(one) for one in own]
         for a, b in pairwise(places):
-            if every[a].bits is not None and every[b].bits is not None:
+            is_run = every[a].bits is not None and every[b].bits is not None
+            if is_run and len({group_of[one] for one in every[a : b + 1]}) == 1:
                 glued.update(range(a + 1, b + 1))
-    groups: list[list[Declaration]] = []
+    units: list[list[Declaration]] = []
     for at, one in enumerate(every):
         if at not in glued:
-            groups.append([])
-        groups[-1].append(one)
-    return groups
+            units.append([])
+        units[-1].append(one)
+    return units
 
 
 class BuildsComparison:
@@ -115,10 +152,9 @@ class BuildsComparison:
             if not outcome.reason
         }
         allowed = {name: set(orders(each)) for name, each in given.builds.items()}
-        count = len(given.base.units)
         self.every = [
             order
-            for order in permutations(range(count))
+            for order in group_orders(given.base.top)
             if all(given.translate(name, order) in own for name, own in allowed.items())
         ]
         self.every = [order for order in self.every if self._keeps_unsearched(order)]
@@ -140,13 +176,13 @@ class BuildsComparison:
 
     def _value(self, order: Order) -> tuple[int, ...]:
         base = self.given.base
-        moved = moves(order, tuple(map(len, base.units)))
+        moved = count_moves(order, base)
         compiled = {
             name: judge.lay_out(self.given.translate(name, order)) for name, judge in self.judges.items()
         }
         size = sum(each.size for each in compiled.values())
         ends = (size, moved) if base.is_smallest else (moved, size)
-        counted = () if base.has_unnamed else (sum(self._holes(name, order) for name in compiled),)
+        counted = () if base.has_unnamed or base.opened is not None else (sum(self._holes(name, order) for name in compiled),)
         return (len(self._broken(order)), *ends, *counted)
 
     def _holes(self, name: str, order: Order) -> int:

@@ -16,7 +16,9 @@ struct lined { int x; char y; } __attribute__((aligned(16)));
 union either { char x[6]; int y; };
 struct open { int x; char y[]; };
 """
-_TYPES = ("char", "short", "int", "long", "long long", "void *", "double", "unsigned char", "_Bool", "int", "long")
+_TYPES = ("char", "short", "int", "long", "long long", "void *", "double", "unsigned char", "_Bool", "int", "long", "long double")
+_WIDE = "__int128"
+"""Only targets of 64 bits have it."""
 _NAMED = {
     "struct pair": ("x", "y"), "struct wide": ("x", "y", "z"), "struct tight": ("x", "y", "z"),
     "struct bits": ("z",), "struct lined": ("x", "y"), "union either": ("x", "y"),
@@ -93,6 +95,7 @@ class Specimen:
     is_smallest: bool
     opened: Group | None = None
     """The units with the structs without a name around them; None if there is no such struct."""
+    compiler: str = "gcc"
 
     @property
     def top(self) -> Group:
@@ -135,12 +138,16 @@ class Specimen:
         return any(not one.name for unit in self.units for one in unit)
 
 
-def make_specimen(seed: int, fewest: int, most: int, opens: bool = True) -> Specimen:
-    """Return a struct with `fewest` to `most` declarations; it `opens` structs without a name if it can."""
+def make_specimen(seed: int, fewest: int, most: int, opens: bool = True, is_portable: bool = False) -> Specimen:
+    """Return a struct with `fewest` to `most` declarations; it `opens` structs without a name if it can.
+
+    If it `is_portable`, it has only types that targets of 32 bits have, too.
+    """
     chance = random.Random(seed)
-    roll = chance.random()
+    roll, bits = chance.random(), chance.choice((64, 64, 32))
     is_packed = roll < 0.18 or 0.28 < roll < 0.32
-    units, top = _random_units(chance, chance.randint(fewest, most), opens and not is_packed)
+    maker = _Maker(chance, opens and not is_packed, (*_TYPES, _WIDE) if bits == 64 and not is_portable else _TYPES)
+    units, top = _random_units(maker, chance.randint(fewest, most))
     opened = top if len(top.nodes) < len(units) else None
     before = behind = ""
     if roll < 0.1:
@@ -154,16 +161,16 @@ def make_specimen(seed: int, fewest: int, most: int, opens: bool = True) -> Spec
     paths = [one.paths for unit in units for one in unit if one.paths]
     name = f"s{seed}"
     rules = "" if len(paths) < 2 else _Rules(chance, name, paths).text()
-    line, bits, is_smallest = chance.choice((None, 16, 16, 32, 64)), chance.choice((64, 64, 32)), chance.random() < 0.3
+    line, is_smallest = chance.choice((None, 16, 16, 32, 64)), chance.random() < 0.3
     if is_smallest and chance.random() < 0.3:
         rules = ""
-    return Specimen(name, units, before, behind or ";", rules, line, bits, is_smallest, opened)
+    compiler = chance.choice(("gcc", "clang"))
+    return Specimen(name, units, before, behind or ";", rules, line, bits, is_smallest, opened, compiler)
 
 
-def _random_units(chance: random.Random, count: int, opens: bool) -> tuple[tuple[Unit, ...], Group]:
+def _random_units(maker: _Maker, count: int) -> tuple[tuple[Unit, ...], Group]:
     """Return declarations of which one besides a flexible array has a name, as C demands."""
     while True:
-        maker = _Maker(chance, opens)
         every = [
             one for number in range(count) for one in maker.declaration(f"m{number}", number == count - 1)
         ]
@@ -195,8 +202,8 @@ def _units(declarations: Sequence[Declaration]) -> Iterator[Unit]:
 
 
 class _Maker:
-    def __init__(self, chance: random.Random, opens: bool) -> None:
-        self.chance, self.opens = chance, opens
+    def __init__(self, chance: random.Random, opens: bool, types: tuple[str, ...]) -> None:
+        self.chance, self.opens, self.types = chance, opens, types
 
     def declaration(self, name: str, is_last: bool, depth: int = 0) -> list[Declaration]:
         """Return one declaration, or some bit-fields in a row."""
@@ -205,10 +212,10 @@ class _Maker:
         if is_last and name != "m0" and roll < 0.2:
             return [self._open(name)]
         if roll < 0.4:
-            return [Declaration(f"{chance.choice(_TYPES)} @{self._suffix()};", name, (name,))]
+            return [Declaration(f"{chance.choice(self.types)} @{self._suffix()};", name, (name,))]
         if roll < 0.55:
             size = chance.choice((1, 2, 3, 5, 12, 24))
-            of = chance.choice(_TYPES[: 3 if size > 5 else 11])
+            of = chance.choice(self.types[:3] if size > 5 else self.types)
             return [Declaration(f"{of} @[{size}]{self._suffix()};", name, (name, f"{name}[{size - 1}]"))]
         if roll < 0.7:
             of = chance.choice(tuple(_NAMED))
@@ -234,7 +241,7 @@ class _Maker:
             return self._nameless(name, depth + 1)
         word, packed = self.chance.choice(("struct", "union")), self.chance.choice(("", " __attribute__((packed))"))
         packed = packed or (" __attribute__((packed))" if self.opens and word == "struct" else "")
-        shape = f"{word} {{ {self.chance.choice(_TYPES)} @; {self.chance.choice(_TYPES)} @_; }}{packed};"
+        shape = f"{word} {{ {self.chance.choice(self.types)} @; {self.chance.choice(self.types)} @_; }}{packed};"
         return Declaration(shape, name, (name, f"{name}_"))
 
     def _nameless(self, name: str, depth: int) -> Declaration:
@@ -265,7 +272,7 @@ class _Maker:
         if roll < 0.2:
             return Declaration("struct open @;", name, (name,), None, True)
         dims = "[0]" if roll < 0.35 else "[]"
-        return Declaration(f"{self.chance.choice(_TYPES)} @{dims};", name, (name,), None, True)
+        return Declaration(f"{self.chance.choice(self.types)} @{dims};", name, (name,), None, True)
 
 
 class _Rules:

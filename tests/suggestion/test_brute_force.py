@@ -26,9 +26,9 @@ def _without_alternatives(monkeypatch):
 
 
 def faults(specimens: list[Specimen], folder: Path) -> list[str]:
-    """What contradicts, with the structs; skips where gcc does not compile for both sizes of words."""
-    for bits in {one.bits for one in specimens}:
-        need("gcc", f"-m{bits}", "-c")
+    """What contradicts, with the structs; skips where a compiler does not compile for both sizes of words."""
+    for compiler, bits in {(one.compiler, one.bits) for one in specimens}:
+        need(compiler, f"-m{bits}", "-c")
     layouts = compile_orders(specimens, folder)
     answers = [each for one in specimens if (each := answer(one, folder)) is not None]
     assert len(answers) > len(specimens) * 0.8

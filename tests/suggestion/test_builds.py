@@ -23,9 +23,9 @@ pytestmark = NEEDS_SOLVER
 
 
 def faults(some: list[Variants], folder: Path) -> list[str]:
-    """What contradicts, with the structs; skips where gcc does not compile for both sizes of words."""
-    for bits in (64, 32):
-        need("gcc", f"-m{bits}", "-c")
+    """What contradicts, with the structs; skips where a compiler does not compile for both sizes of words."""
+    for compiler, bits in itertools.product(("gcc", "clang"), (64, 32)):
+        need(compiler, f"-m{bits}", "-c")
     layouts = {
         name: compile_orders([each.builds[name] for each in some if name in each.builds], folder)
         for name in ("wide", "narrow", "third")

@@ -12,7 +12,7 @@ from layoutlint.judgement.rule import Pack
 from layoutlint.lint.options import Options
 from layoutlint.lint.reordering.rules import Ruled, declared_paths, rules_of
 from layoutlint.lint.reordering.task import Candidate, task_of
-from layoutlint.lint.reordering.text import Surroundings, surroundings_of
+from layoutlint.lint.reordering.text import Surroundings, read_text, surroundings_of
 from layoutlint.lint.subject import InputStruct, Source, find_struct
 from layoutlint.model.build import Build
 from layoutlint.model.declared import Member
@@ -23,6 +23,7 @@ from layoutlint.randstruct import randomisation
 from layoutlint.randstruct.randomisation import DeclaredStruct
 from layoutlint.randstruct.variants import Way
 from layoutlint.readers import inputs
+from layoutlint.readers.clang import members
 from layoutlint.suggestion.arrangement import Arrangement, Opened, arrange, ends_open
 from layoutlint.suggestion.demands import MOST_LINES
 from layoutlint.suggestion.search import Aim, BuildTask
@@ -66,7 +67,7 @@ class ArrangedSubject(Record, frozen=True):
     subject: Subject
     arrangement: Arrangement
     others: tuple[Arrangement, ...]
-    """The arrangements of other declarations that the struct can have."""
+    """The arrangements of other declarations that the struct can have, with the same units."""
     ruled: tuple[Ruled, ...]
     around: Surroundings
     notes: tuple[str, ...]
@@ -114,12 +115,28 @@ def arrangements(subject: Subject, opens: bool) -> list[Arrangement]:
         raise Refused("it has no members")
     names = randomisation.embedded_names((struct,))
     context = inputs.read((subject.path,), Wanted(names), subject.options.read)[0] if names else []
-    declared_struct = randomisation.declared_struct(reading, context, struct)
+    declared_struct = _with_pragma(subject, randomisation.declared_struct(reading, context, struct))
     arrangements = list(arrange_declared(declared_struct, struct, opens))
     declared = arrangements[0].lay_out(range(len(arrangements[0].units)))
     if [(f.name, f.bit_offset) for f in declared.fields] != [(f.name, f.bit_offset) for f in struct.fields]:
         raise Refused("its offsets are not those that its members give in their declared order")
     return arrangements
+
+
+def _with_pragma(subject: Subject, declared: DeclaredStruct) -> DeclaredStruct:
+    """Return a struct with the declarations that the `#pragma pack` of its text leaves.
+
+    All of them, if they are under one, or the text cannot be read.
+    """
+    input_struct, options = subject.input_struct, subject.options
+    if len(declared.pragmas) == 1 or input_struct.judged.reading.reader != "clang":
+        return declared
+    try:
+        file, text = read_text(input_struct, options)
+        argument = members.find_pragma(subject.path, input_struct.struct, file, text, options.read)
+    except members.CannotMove:
+        return declared
+    return declared.with_pragma(argument)
 
 
 def arrange_declared(declared: DeclaredStruct, struct: Struct, opens: bool) -> Iterator[Arrangement]:

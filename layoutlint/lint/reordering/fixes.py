@@ -12,6 +12,7 @@ from layoutlint.lint.options import Options
 from layoutlint.lint.reordering.builds import Request
 from layoutlint.lint.reordering.run import suggest
 from layoutlint.model.record import replace
+from layoutlint.readers.clang.members import split_lines
 from layoutlint.suggestion.result import Suggestion
 
 _EFFORT = 1.0
@@ -76,7 +77,7 @@ def _is_safe(result: Suggestion) -> bool:
 
 def _replaced_lines(file: str, old: str, new: str, description: str) -> Fix | None:
     """Return the change of a file's text as one run of whole lines; None without a change."""
-    before, after = old.splitlines(keepends=True), new.splitlines(keepends=True)
+    before, after = split_lines(old), split_lines(new)
     least = min(len(before), len(after))
     first = next((at for at in range(least) if before[at] != after[at]), least)
     if first == len(before) == len(after):

@@ -16,7 +16,6 @@ from layoutlint.model.build import Build
 from layoutlint.model.record import Record, replace
 from layoutlint.model.structs import Struct
 from layoutlint.readers import order_uses
-from layoutlint.suggestion.arrangement import Arrangement
 from layoutlint.suggestion.common_order import CommonOrder
 from layoutlint.suggestion.result import Aimed, OpenedStruct, Refusal, RuleOutcome, Status, Suggestion
 from layoutlint.suggestion.search import BuildTask, Solution, Task
@@ -50,11 +49,7 @@ def joint_search(
     merged = tuple(group for _, group in groups)
     if "lines" in request.aims and not any(group.task.paths for group in merged):
         raise UsageError("--optimize lines counts the lines of declared accesses, and no build has any")
-    order = replace(
-        order,
-        units=tuple(order.units[group.numbers[0]] for group in merged),
-        names=tuple(order.names[group.numbers[0]] for group in merged),
-    )
+    order = order.select([group.numbers[0] for group in merged])
     task_of_all = Task(order, tuple(group.task for group in merged), request.aims)
     return JointSearch(label, task_of_all, merged, tuple(arranged))
 
@@ -62,7 +57,9 @@ def joint_search(
 def _key(each: ArrangedSubject, task: BuildTask) -> object:
     """Return what decides on a search: builds with equal ones have the same orders."""
     arrangement = each.arrangement
-    shape = (arrangement.units, arrangement.grain, arrangement.last, arrangement.align)
+    shape = (
+        arrangement.units, arrangement.grain, arrangement.last, arrangement.align, arrangement.top.nesting,
+    )  # fmt: skip
     rules = [(one.rule.id, one.before.outcome) for one in each.ruled]
     demands = (task.classes, task.paths, task.bases, task.line, each.around.limits)
     return shape, arrangement.struct.fields, each.names, rules, demands
@@ -178,16 +175,11 @@ def _part(
         return part
     new = each.arrangement.lay_out_flat(units)
     positions = each.arrangement.field_order(units)
-    if any(_offsets(new) != _offsets(_lay_out(other, positions)) for other in each.others):
+    if any(_offsets(new) != _offsets(other.lay_out_flat(units)) for other in each.others):
         doubt = "does not state which types are packed: the offsets are the likeliest ones"
         notes = (*notes, f"{each.subject.path} {doubt}")
     order = tuple(each.names[at] for at in positions)
     return replace(part, new=new, order=order, notes=notes, refusals=tuple(_refusals(each, positions, new)))
-
-
-def _lay_out(arrangement: Arrangement, positions: Sequence[int]) -> Struct:
-    """Return the struct with its fields in an order that keeps the units of the arrangement together."""
-    return arrangement.lay_out_flat(tuple(dict.fromkeys(arrangement.unit_of(at) for at in positions)))
 
 
 def _offsets(struct: Struct) -> list[tuple[str | None, int]]:

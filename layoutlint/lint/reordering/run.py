@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 
 from layoutlint.errors import UsageError
 from layoutlint.judgement.rule import Pack
@@ -19,13 +20,14 @@ from layoutlint.lint.reordering.builds import (
 from layoutlint.lint.reordering.joint_search import JointSearch, joint_search
 from layoutlint.lint.reordering.patching import with_patch
 from layoutlint.model.record import replace
+from layoutlint.model.structs import Field, fields_in_braces
 from layoutlint.model.structs import Source as StructSource
-from layoutlint.model.structs import fields_in_braces
 from layoutlint.phrases import first_few, quantity
 from layoutlint.randstruct.c_abi import CannotLayOut
 from layoutlint.readers import order_uses
 from layoutlint.suggestion.arrangement import Arrangement
-from layoutlint.suggestion.common_order import CannotJoin, join
+from layoutlint.suggestion.common_groups import CannotJoin
+from layoutlint.suggestion.common_order import CommonOrder, join
 from layoutlint.suggestion.result import Aimed, Refusal, Suggestion
 
 _NO_CHOICE = "alignment is tried for one build, and not for the builds of a matrix together"
@@ -67,16 +69,23 @@ def _unopened_note(result: Suggestion, request: Request) -> str:
     """
     if result.status == "infeasible":
         return _unopened_contradiction(result)
-    kept = [
-        (name, field)
-        for name, field in zip(order_uses.member_names(result.struct), result.struct.fields, strict=True)
-        if field.name is None and field.aggregate == "struct" and len(field.members) > 1
-    ]
+    both = zip(order_uses.member_names(result.struct), result.struct.fields, strict=True)
+    kept = {name: own for name, field in both if (own := list(_unopened_structs(field)))}
     if not kept or not (result.moves or request.aims[0] != "moves"):
         return ""
-    names = first_few([f"`{name}`" for name, _ in kept])
-    members = sum(len(field.members) for _, field in kept)
+    names = first_few([f"`{name}`" for name in kept])
+    members = sum(len(each.members) for own in kept.values() for each in own)
     return f"structs without a name move as one: orders of the {members} members in {names} were not searched"
+
+
+def _unopened_structs(field: Field) -> Iterator[Field]:
+    """Yield the structs without a name that a member is or contains, in unions without a name, too."""
+    if field.name is not None:
+        return
+    if field.aggregate == "struct" and len(field.members) > 1:
+        yield field
+    for member in field.members:
+        yield from _unopened_structs(member)
 
 
 def _unopened_contradiction(result: Suggestion) -> str:
@@ -84,9 +93,8 @@ def _unopened_contradiction(result: Suggestion) -> str:
     core = {rule.id for rule in result.core}
     places = [place for one in result.rules if one.rule.id in core for place in one.before.evidence]
     paths = {place.path.split(".")[0].split("[")[0] for place in places}
-    for field in result.struct.fields:
-        inner = {path.split(".")[0] for path, _ in fields_in_braces(field.members)}
-        if field.name is None and field.aggregate == "struct" and len(inner) > 1 and inner & paths:
+    for each in (each for field in result.struct.fields for each in _unopened_structs(field)):
+        if paths & {path.split(".")[0] for path, _ in fields_in_braces(each.members)}:
             return (
                 "a struct without a name moves as one: orders of the members inside it were not searched, "
                 "and can keep the rules"
@@ -110,16 +118,26 @@ def _choose(result: Suggestion, number: int) -> Suggestion:
 
 def _joint_search(subjects: Sequence[Subject], label: str, request: Request) -> JointSearch:
     """Return the search over all builds, with the same units in each. Raises Refused."""
-    every = [_arrangements(subject, len(subjects) == 1) for subject in subjects]
     try:
-        order, joined = join([own[0] for own in every])
+        order, joined = _join(subjects)
     except CannotJoin as error:
         raise Refused(str(error)) from None
     arranged = [
-        arranged_subject(subject, arrangement, own[1:], names, request)
-        for subject, arrangement, own, names in zip(subjects, joined, every, order.names, strict=True)
+        arranged_subject(subject, own[0], own[1:], names, request)
+        for subject, own, names in zip(subjects, joined, order.names, strict=True)
     ]
     return joint_search(label, order, arranged, request)
+
+
+def _join(subjects: Sequence[Subject]) -> tuple[CommonOrder, tuple[tuple[Arrangement, ...], ...]]:
+    """Return the common order of all builds; structs without a name are opened if all declare them alike.
+
+    Raises Refused and CannotJoin.
+    """
+    every = [_arrangements(subject, True) for subject in subjects]
+    with suppress(CannotJoin):
+        return join(every)
+    return join([_arrangements(subject, False) for subject in subjects])
 
 
 def _arrangements(subject: Subject, opens: bool) -> list[Arrangement]:

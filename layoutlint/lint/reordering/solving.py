@@ -27,7 +27,8 @@ def solve(
 ) -> tuple[Solution, list[list[list[Verdict]]]]:
     """Return an order that the rules themselves keep, with the verdicts of all judges on it.
 
-    Orders that break rules which the search cannot state are excluded. If none is left, nothing is known.
+    Orders that break rules which the search takes for kept are excluded. If none is left because of rules
+    that the search cannot state, nothing is known.
     If no order keeps all rules, the solution has the contradiction and a compromise if it `explains`.
     """
     if explains or len(task.order.members) > _FEW:
@@ -36,27 +37,33 @@ def solve(
     for _ in range(_MOST_TRIES):
         search = Search(task, effort)
         solution = search.run() if explains else search.strict()
-        if solution.state == "infeasible":
-            if not task.has_excluded:
-                contradiction = solution
-            elif contradiction is None:
+        if solution.state == "infeasible" and contradiction is None:
+            if any(not each.rules for each in task.excluded):
                 break
+            # Which rules are needed was told by demands, and not by the rules themselves.
+            contradiction = replace(solution, is_minimal=solution.is_minimal and not task.excluded)
         if not solution.order and solution.state == "unknown":
             solution = _start_as_solution(task, judges)
         if not solution.order:
-            return solution, []
+            return _with_contradiction(solution, contradiction), []
         after = [
             [_verdicts(each, task.order.translate(build, solution.order)) for each in own]
             for build, own in enumerate(judges)
         ]
         failing = list(_failing_builds(task, solution, judges, after))
         if not failing:
-            return solution, after
-        for build in failing:
-            task = task.exclude(build, solution.order)
-    if contradiction is not None:
-        return Solution("infeasible", core=contradiction.core, is_minimal=contradiction.is_minimal), []
-    return Solution("unknown"), []
+            return _with_contradiction(solution, contradiction), after
+        for build, rules in failing:
+            task = task.exclude(build, solution.order, rules)
+    return _with_contradiction(Solution("unknown"), contradiction), []
+
+
+def _with_contradiction(solution: Solution, contradiction: Solution | None) -> Solution:
+    """Return a compromise with the rules that contradict one another; without them the solution itself."""
+    if contradiction is None:
+        return solution
+    core, is_minimal = contradiction.core, contradiction.is_minimal
+    return replace(solution, state="infeasible", core=core, is_minimal=is_minimal)
 
 
 def _choose_start(task: Task, builds: Sequence[Candidate], effort: float) -> Task:
@@ -65,7 +72,7 @@ def _choose_start(task: Task, builds: Sequence[Candidate], effort: float) -> Tas
     Each build alone is searched faster than all together: no common order moves less than its best order, if
     it declares the common one, nor has less of what is added up over the builds.
     """
-    start = start_order(task.order, builds)
+    start = task.order.side_by_side(start_order(task.order, builds) or task.order.declared_order())
     if len(builds) == 1:
         return replace(task, start=start)
     alone = [
@@ -75,8 +82,10 @@ def _choose_start(task: Task, builds: Sequence[Candidate], effort: float) -> Tas
     if not all(each.order for each in alone):
         return replace(task, start=start)
     bounds = [each.reached[0].bound for each in alone]
-    starts = [start or task.order.declared_order()]
-    tried = (extend(task.order, number, each.order) for number, each in enumerate(alone))
+    starts = [start]
+    tried = (
+        task.order.side_by_side(extend(task.order, number, each.order)) for number, each in enumerate(alone)
+    )
     starts += (each for each in tried if _has_ends(task, each))
     best = min(
         starts, key=lambda each: (count_faults(task.order, builds, each), task.value(task.aims[0], each))
@@ -130,22 +139,27 @@ def _verdicts(candidate: Candidate, order: Sequence[int]) -> list[Verdict]:
 
 def _failing_builds(
     task: Task, solution: Solution, judges: Judges, after: Sequence[Sequence[Sequence[Verdict]]]
-) -> Iterator[int]:
-    """Yield the builds in which a rule fails that the search takes for kept, or that was kept before."""
+) -> Iterator[tuple[int, tuple[int, ...]]]:
+    """Yield the builds in which a rule fails that the search takes for kept, or that was kept before.
+
+    With each are the rules that were taken for kept; none if another one fails.
+    """
     first = 0
     for build, (own, verdicts) in enumerate(zip(judges, after, strict=True)):
         kept = {number - first for number in solution.kept}
-        if any(_is_worse(*each, kept) for each in zip(own, verdicts, strict=True)):
-            yield build
+        failing = [rule for each in zip(own, verdicts, strict=True) for rule in _worse_rules(*each, kept)]
+        if failing:
+            is_searched = not any(rule in each.reasons for each in own for rule in failing)
+            yield build, tuple(sorted(set(failing))) if is_searched else ()
         first += task.builds[build].rules
 
 
-def _is_worse(candidate: Candidate, verdicts: Sequence[Verdict], kept: set[int]) -> bool:
-    return any(
-        not _is_kept(verdict)
-        and (number in kept if number not in candidate.reasons else _is_kept(candidate.ruled[number].before))
-        for number, verdict in enumerate(verdicts)
-    )
+def _worse_rules(candidate: Candidate, verdicts: Sequence[Verdict], kept: set[int]) -> Iterator[int]:
+    for number, verdict in enumerate(verdicts):
+        is_searched = number not in candidate.reasons
+        was_kept = number in kept if is_searched else _is_kept(candidate.ruled[number].before)
+        if was_kept and not _is_kept(verdict):
+            yield number
 
 
 def _is_kept(verdict: Verdict) -> bool:

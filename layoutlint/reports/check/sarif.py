@@ -126,8 +126,14 @@ class _Run:
         }
 
     def _fix(self, fix: Fix) -> dict[str, Any]:
-        """Return a fix: whole lines, so the deleted region ends before the first column of the next one."""
-        region = {"startLine": fix.first_line, "startColumn": 1, "endLine": fix.last_line + 1, "endColumn": 1}
+        """Return a fix of whole lines.
+
+        The deleted region ends before the first column of the next line, or at the end of a last line that
+        nothing ends.
+        """
+        region = {"startLine": fix.first_line, "startColumn": 1, "endLine": fix.last_line}
+        if fix.text.endswith("\n"):
+            region |= {"endLine": fix.last_line + 1, "endColumn": 1}
         change = {
             "artifactLocation": artifact(self._repository.path(fix.file)),
             "replacements": [{"deletedRegion": region, "insertedContent": {"text": fix.text}}],

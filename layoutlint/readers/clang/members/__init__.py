@@ -1,7 +1,7 @@
 """Moving the declarations of a struct's members in C text, with their comments and attributes."""
 
 from layoutlint.readers.clang.members.additions import add_attribute, add_member
-from layoutlint.readers.clang.members.patch import unified_diff
+from layoutlint.readers.clang.members.patch import split_lines, unified_diff
 from layoutlint.readers.clang.members.pieces import CannotMove
 from layoutlint.readers.clang.members.reorder import (
     MemberText,
@@ -10,7 +10,7 @@ from layoutlint.readers.clang.members.reorder import (
     restrictions,
     split_members,
 )
-from layoutlint.readers.clang.members.reread import kernel_roots, source_path, verify
+from layoutlint.readers.clang.members.reread import find_pragma, kernel_roots, source_path, verify
 from layoutlint.readers.clang.members.restrictions import Restriction
 
 __all__ = [
@@ -20,10 +20,12 @@ __all__ = [
     "add_attribute",
     "add_member",
     "conditional_lines",
+    "find_pragma",
     "kernel_roots",
     "reorder_members",
     "restrictions",
     "source_path",
+    "split_lines",
     "split_members",
     "unified_diff",
     "verify",

@@ -22,7 +22,7 @@ def unified_diff(old: str, new: str, path: str) -> str:
     `path` is relative to the folder in which the diff is applied with `-p1`. Bytes that are no UTF-8 are
     surrogates in the texts, and in the diff.
     """
-    hunks = "".join(_hunks(_lines(old), _lines(new)))
+    hunks = "".join(_hunks(split_lines(old), split_lines(new)))
     if not hunks:
         return ""
     names = _quote_path(f"a/{path}"), _quote_path(f"b/{path}")
@@ -31,7 +31,7 @@ def unified_diff(old: str, new: str, path: str) -> str:
     return f"diff --git {names[0]} {names[1]}\n--- {names[0]}{end}\n+++ {names[1]}{end}\n{hunks}"
 
 
-def _lines(text: str) -> list[str]:
+def split_lines(text: str) -> list[str]:
     """Return the lines with their ends: only `\\n` ends one for git, as for a compiler."""
     return [line for line in re.split(r"(?<=\n)", text) if line]
 

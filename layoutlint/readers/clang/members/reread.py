@@ -15,6 +15,7 @@ from layoutlint.readers import clang
 from layoutlint.readers.clang.kernel import read as kernel
 from layoutlint.readers.clang.kernel import tree
 from layoutlint.readers.clang.members.pieces import CannotMove
+from layoutlint.readers.clang.members.reorder import parse_body
 
 
 def verify(path: str, struct: Struct, file: str, text: str, options: ReadOptions) -> Struct:
@@ -42,6 +43,27 @@ def verify(path: str, struct: Struct, file: str, text: str, options: ReadOptions
     if len(sound) > 1:
         raise CannotMove("sources of the input see different layouts of the struct", line)
     return sound[0]
+
+
+_PROBE = "layoutlint_probe"
+_WIDEST = 16
+"""Bytes: larger arguments of `#pragma pack` reduce no alignment."""
+_PROBE_TEXT = f"struct {{ char c; char v __attribute__((__aligned__({_WIDEST}))); }} {_PROBE};"
+
+
+def find_pragma(path: str, struct: Struct, file: str, text: str, options: ReadOptions) -> int | None:
+    """Return the argument of `#pragma pack` in force where a struct begins, in bytes; None for none.
+
+    libclang does not tell it, so the struct is read again with a member on which it shows. The arguments are
+    those of `verify`, with the text of the file. Raises CannotMove if that cannot be read.
+    """
+    start = parse_body(text, struct).body.start
+    read = verify(path, struct, file, text[:start] + _PROBE_TEXT + text[start:], options)
+    probe = next((field for field in read.fields if field.name == _PROBE), None)
+    if probe is None:
+        raise CannotMove("the text of the struct does not show its members")
+    argument = probe.members[1].bit_offset // 8
+    return argument if argument < _WIDEST else None
 
 
 def source_path(path: str, struct: Struct, options: ReadOptions) -> str | None:
