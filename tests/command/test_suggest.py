@@ -267,6 +267,35 @@ def test_findings_have_a_fix_where_it_is_safe(tmp_path, name, has_fix):
         assert change["replacements"][0]["insertedContent"]["text"] == made["suggestions"][0]["text"] + "\n"
 
 
+LINES = [
+    # the text before a struct on its own lines, and behind it: only a line feed ends a line
+    ("", "\n"),
+    ("/* a form feed: \f */\n/* \v \x1c \x85 \u2028 */\n", "\n"),
+    ("", ""),
+]
+
+
+@pytest.mark.parametrize(("before", "end"), LINES)
+def test_fixes_are_at_their_lines(tmp_path, before, end):
+    text = f"{before}struct ring {{ long head; int tail; char name[60]; }};{end}"
+    (tmp_path / "ring.h").write_text(text)
+    (tmp_path / "use.c").write_text('#include "ring.h"\nlong f(struct ring *r) { return r->head; }\n')
+    (tmp_path / "rules.toml").write_text(RULES)
+    words = ("check", "use.c", "--rules", "rules.toml", "--no-packs", "--suggest", "--output", "sarif=s.json")
+    made = json.loads(run(*words, "--format", "rdjson", cwd=tmp_path).stdout)["diagnostics"][0]
+    lines, suggestion = text.split("\n"), made["suggestions"][0]
+    first, last = (suggestion["range"][end]["line"] for end in ("start", "end"))
+    new = "\n".join([*lines[: first - 1], suggestion["text"], *lines[last:]])
+    (change,) = json.loads((tmp_path / "s.json").read_text())["runs"][0]["results"][0]["fixes"][0]["artifactChanges"]
+    (replacement,) = change["replacements"]
+    region = replacement["deletedRegion"]
+    starts = [0, *(at + 1 for at, each in enumerate(text) if each == "\n")]
+    stop = starts[region["endLine"] - 1] if "endColumn" in region else len(text)
+    assert text[: starts[region["startLine"] - 1]] + replacement["insertedContent"]["text"] + text[stop:] == new
+    (tmp_path / "ring.h").write_text(new)
+    assert run(*words[:5], cwd=tmp_path).returncode == 0
+
+
 def test_an_accepted_finding_has_no_fix(tmp_path):
     (tmp_path / "ring.h").write_text("/* layoutlint: ignore[*] measured, no harm */\n" + RING)
     (tmp_path / "use.c").write_text('#include "ring.h"\nlong f(struct ring *r) { return r->head; }\n')

@@ -223,3 +223,36 @@ def test_an_alternative_for_several_builds_is_not_supported(tmp_path):
     done = suggest(tmp_path, "ring.h", "ring", "--alternative", "1", rules=rules)
     assert done.returncode == 3
     assert "unknown: alignment is tried for one build, and not for the builds of a matrix together" in done.stdout
+
+
+NAMELESS = """\
+struct ring {
+\tchar a;
+\tstruct {
+\t\tchar b;
+\t\tvoid *c;
+#ifdef CONFIG_STATS
+\t\tint extra;
+#endif
+\t\tchar d;
+\t};
+\tlong e;
+};
+"""
+OPENED = [
+    # what is changed in the text, the moved members, the bytes of the struct in the builds
+    (("", ""), ["b"], [32, 32, 20, 16]),
+    (("#ifdef CONFIG_STATS\n\t\tint extra;\n#endif\n", ""), ["b"], [32, 32, 16, 16]),
+    # no member moves inside of a struct that some builds declare in another way
+    (("\tstruct {\n", "#ifdef CONFIG_STATS\n\tunion {\n#else\n\tstruct {\n#endif\n"), [], [24, 40, 12, 20]),
+]
+
+
+@pytest.mark.parametrize(("change", "moved", "sizes"), OPENED)
+def test_members_of_structs_without_a_name_move_in_all_builds(tmp_path, change, moved, sizes):
+    made = document(tmp_path, "--smallest", "--force", text=NAMELESS.replace(*change), rules="")
+    assert [move["member"] for move in made["moves"]] == moved
+    assert [build["size"][1] for build in made["builds"]] == sizes
+    suggest(tmp_path, "ring.h", "ring", "--smallest", "--force", "--write", text=NAMELESS.replace(*change), rules="")
+    shown = run("show", "ring.h", "ring", "--format", "json", "--", "-DCONFIG_STATS", "-target", "x86_64", cwd=tmp_path)
+    assert json.loads(shown.stdout)["structs"][0]["size"] == sizes[0]

@@ -109,6 +109,8 @@ class Comparison:
         broken = [self._broken(order) & core for order in self.every]
         if not all(broken):
             yield f"the core {sorted(core)} can be kept"
+        # Rules that are only judged are no part of the contradiction.
+        broken = [self._broken(order) & core for order in orders(self.specimen)]
         for rule in core if self.result.is_core_minimal else ():
             if all(each - {rule} for each in broken):
                 yield f"{rule} of the core {sorted(core)} is not needed"
