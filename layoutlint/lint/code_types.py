@@ -62,7 +62,7 @@ _KERNEL: tuple[tuple[str, Objects], ...] = (
         r"_raw_(?:spin|read|write)_(?:lock|unlock|trylock)\w*|queued_(?:spin|read|write)_lock_slowpath",
         _SPINLOCK,
     ),
-    (r"native_queued_spin_lock_slowpath|do_raw_spin_lock", _SPINLOCK),
+    (r"native_queued_spin_lock_sl(?:owpath)?|do_raw_spin_lock", _SPINLOCK),  # perf c2c prints 26 characters
     (r"lockref_\w+", Objects(frozenset({"lockref"}))),
     (r"refcount_\w+", _COUNT),
     (r"osq_(?:lock|unlock)", _QUEUE),

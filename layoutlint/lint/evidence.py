@@ -284,7 +284,7 @@ def _reason_for_no_place(request: Request, profiles: Sequence[Profile], lines: L
             return Unread(origin, "no cache line of the report has bytes of an object at --base")
         if any(profile.listed for profile in profiles):
             return Unread(origin, "the report ends after the table of lines, which has no offsets")
-        return Unread(origin, "the tables of the report are empty: no load or store was sampled")
+        return Unread(origin, _reason_for_no_line(profiles))
     if request.bases and not lines.placed:
         return Unread(origin, "no cache line of the report has bytes of an object at --base")
     if lines.unplaced:
@@ -292,6 +292,20 @@ def _reason_for_no_place(request: Request, profiles: Sequence[Profile], lines: L
         remedy = "--base" if request.struct else "--struct"
         return Unread(origin, f"no cache line could be placed as one {name}; give {remedy}")
     return Unread(origin, "no type of the profile is a struct of the input")
+
+
+def _reason_for_no_line(profiles: Sequence[Profile]) -> str:
+    """Return why reports have neither cache lines nor types."""
+    profile = next((each for each in profiles if "perf c2c" in each.formats), None)
+    if profile is None or profile.records == 0:
+        return "the tables of the report are empty: no load or store was sampled"
+    if not profile.has_line_tables:
+        return "the report has only statistics; write it with `perf c2c report --stdio`, without --stats"
+    what = "peer snoop" if profile.is_peer else "HITM"
+    return (
+        f"the report lists no cache line, because none has a {what}, which is inconclusive: a recording can "
+        "lack them. `perf c2c report --stdio --show-all` lists lines with stores too"
+    )
 
 
 def _notes(profiles: Sequence[Profile], types: TypeResult) -> Iterator[str]:

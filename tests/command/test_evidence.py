@@ -175,6 +175,23 @@ def test_no_contended_load_is_inconclusive(tmp_path):
     assert document["notes"] == ["quiet.txt: no line has a peer snoop, which is inconclusive: a recording can lack them"]
 
 
+NOTHING = "\n".join(["   Shared Data Cache Line Table", "#", "   Shared Cache Line Distribution Pareto"])
+EMPTY = [
+    # the text of a report without a cache line, and what is said about it
+    ("  Total records   :  2463\n" + NOTHING, "lists no cache line, because none has a HITM, which is inconclusive"),
+    ("  Total records   :  0\n" + NOTHING, "no load or store was sampled"),
+    ("  Total records   :  2463\n", "has only statistics"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "reason"), EMPTY, ids=[row[1] for row in EMPTY])
+def test_a_report_without_lines(text, reason, tmp_path):
+    """perf lists lines without HITMs only with --show-all."""
+    (tmp_path / "empty.txt").write_text(f"   Trace Event Information\n{text}")
+    done = run("evidence", str(tmp_path / "empty.txt"), *BOX)
+    assert (done.returncode, reason in " ".join(done.stdout.split())) == (3, True)
+
+
 @pytest.mark.exhaustive
 def test_builds_are_compared(tmp_path):
     gcc = need("gcc", "-g", "-c")

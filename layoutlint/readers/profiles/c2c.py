@@ -26,6 +26,7 @@ TITLES = ("Shared Data Cache Line Table", "Shared Cache Line Distribution Pareto
 TABLE, PARETO, _STATISTICS = TITLES
 _TERMINAL_TITLE = re.compile(r"^\s*Cacheline 0x[0-9a-f]+")
 _TABLE_ROW = re.compile(r"^\s*\d+\s.*\b0x[0-9a-fA-F]+")
+_TOTAL = re.compile(r"^\s*Total records\s*:\s*(\d{1,18})\s*$")
 _RULER = re.compile(r"^\s*#\s*\.{2,}(?:\s+\.{2,})+\s*$")
 _DASHES = re.compile(r"^\s*#?\s*-{20,}\s*$")
 
@@ -71,6 +72,9 @@ class Parser(Record):
     section: str = ""
     columns: Columns | None = None
     is_peer: bool = False
+    """Whether the last report counts peer snoops; a file can have several."""
+    kinds: set[bool] = field(default_factory=set)
+    """The values of `is_peer` for all cache lines."""
     ruler: tuple[tuple[int, int], ...] = ()
     comments: list[str] = field(default_factory=list)
     table: dict[int, tuple[int, int, int]] = field(default_factory=dict)
@@ -80,6 +84,10 @@ class Parser(Record):
     blocks: list[LineBlock] = field(default_factory=list)
     omitted: int = 0
     is_used: bool = False
+    has_tables: bool = False
+    """Whether a table of cache lines is there, if only an empty one; `--stats` prints none."""
+    records: int | None = None
+    """All samples, as the statistics state them."""
     block: _OpenBlock | None = None
 
     def take(self, number: int, text: str) -> None:
@@ -87,7 +95,10 @@ class Parser(Record):
         title = next((each for each in TITLES if each in text), None)
         if title is not None:
             self._end_block()
+            if title == TABLE or (title == PARETO and self.section != TABLE):
+                self.is_peer = False
             self.section, self.columns, self.ruler, self.is_used = title, None, (), True
+            self.has_tables |= title != _STATISTICS
             return
         place = Source(self.path, number)
         if _TERMINAL_TITLE.match(text):
@@ -96,8 +107,13 @@ class Parser(Record):
             )
         if text.lstrip().startswith("#") and not _DASHES.match(text) and self._take_header(text, place):
             return
+        total = _TOTAL.match(text) if self.section == _STATISTICS else None
+        if total is not None:
+            self.records = (self.records or 0) + int(total[1])
         if self.section == TABLE:
             self._take_table_row(number, text)
+        if self.block is not None and self.block.rows and _DASHES.match(text):
+            self._end_block()
         if self.section != _STATISTICS:
             self._take_line(number, text, place)
 
@@ -127,7 +143,12 @@ class Parser(Record):
         if block is not None:
             self._end_block()
             columns, counts, address = block
-            self.is_used = True
+            self.is_used = self.has_tables = True
+            self.kinds.add(self.is_peer)
+            if len(self.kinds) > 1:
+                raise ReadError(
+                    place, "some tables count HITMs, others peer snoops; give each report as its own file"
+                )
             self.block = _OpenBlock(address, counts, columns, number, sums=[0.0] * len(columns.names))
             self._compare_totals(place)
 
@@ -162,7 +183,7 @@ class Parser(Record):
         shares = dict(zip(block.columns.names, row.shares, strict=True))
         touch.has_stores |= any(shares.get(name) for name in ("hits", "misses", "unplaced"))
         touch.has_snoops |= any(shares.get(name) for name in ("remote", "local", "peer"))
-        if len(touch.codes) < _MOST_CODES:
+        if row.code is not None and len(touch.codes) < _MOST_CODES:
             touch.codes[row.code] = None
         if len(touch.lines) < _MOST_PLACES:
             touch.lines.append(number)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from layoutlint.errors import ReadError
-from layoutlint.model.record import Record
+from layoutlint.model.record import Record, replace
 from layoutlint.model.structs import Source
 from layoutlint.readers.profiles.records import COLUMNS, Code, Counts
 
@@ -27,10 +27,18 @@ _USUAL = {
 """Columns by their number, for excerpts without a header: perf 4.10 to 5.18, and since 5.19."""
 
 _BLOCK = re.compile(r"^\s*#?\s*(\d+(?:\s+\d+){3,8})\s+(0x[0-9a-fA-F]+)\s*$")
+_SHARES = r"^\s*(?P<shares>(?:\d+[.,]\d+%\s+)+)(?P<offset>0x[0-9a-fA-F]+)\s+"
 _ROW = re.compile(
-    r"^\s*((?:\d+[.,]\d+%\s+)+)(0x[0-9a-fA-F]+)\s+(?:[^%]*?\s)?(0x[0-9a-fA-F]+)\s+"
-    r"((?:-?\d+\s+)+)(\[.\])(?:\s+(.*))?$"
+    _SHARES + r"(?:[^%]*?\s)?0x[0-9a-fA-F]+\s+(?P<numbers>(?:-?\d+\s+)+)"
+    r"(?P<verbose>0x[0-9a-fA-F]+\s+\S\s+)?(?P<mode>\[.\])(?:\s+(?P<rest>.*))?$"
 )
+"""A row with the address of its code.
+
+`perf c2c report -v` also has an address and a letter before the symbol,
+in a column of 30 characters that cuts the symbol off.
+"""
+_DATA = r"(?:N/A|\d[\d,-]*)\s+\d+\s+"
+_PID, _TID = r"\d+\s+", r"\d+:.*?\s+"
 _STARTS_ROW = re.compile(r"^\s*\d+[.,]\d+%\s+\d+[.,]\d+%")
 _INNER_ROW = re.compile(r"\S\s+(?:\d+[.,]\d+%\s+){2,}0x[0-9a-fA-F]{1,4}\s")
 _SOURCE = re.compile(r"\S+:\d+|\S+\+(?:0x)?[0-9a-fA-F]+|\?\?:0|\S+\[[0-9a-fA-F]+\]")
@@ -44,6 +52,9 @@ class Columns(Record, frozen=True):
 
     names: tuple[str, ...]
     has_records: bool
+    row: re.Pattern[str] = _ROW
+    has_code: bool = True
+    """Whether rows have a symbol, which `--coalesce` leaves out unless it names `iaddr`."""
 
 
 class Row(Record, frozen=True):
@@ -54,7 +65,8 @@ class Row(Record, frozen=True):
     offset: int
     records: int | None
     cpus: int
-    code: Code
+    code: Code | None
+    """None if the report does not name the code."""
 
 
 def parse_header(text: str, place: Source) -> Columns | None:
@@ -72,7 +84,19 @@ def parse_header(text: str, place: Source) -> Columns | None:
     unknown = [label for label in labels if _LABEL.sub("", label).strip()]
     if unknown or len(set(names)) < len(names):
         raise ReadError(place, f"the column {(unknown or [match[1]])[0]!r} is not known; {ENGLISH}")
-    return Columns(names, " records" in match[2])
+    return _columns(names, match[2])
+
+
+def _columns(names: tuple[str, ...], after_offset: str) -> Columns:
+    """Return the columns of a header: those before the offset, and the text after it."""
+    has_records = " records" in after_offset
+    if "Code address" in after_offset:
+        return Columns(names, has_records)
+    between = (("PA cnt", _DATA), ("Pid", _PID), ("Tid", _TID))
+    middle = "".join(pattern for name, pattern in between if name in after_offset)
+    numbers = rf"(?P<numbers>(?:-?\d+\s+){{{5 if has_records else 4}}})"
+    words = r"\S+\s+\S" if "Object" in after_offset else r"\S"
+    return Columns(names, has_records, re.compile(f"{_SHARES}{middle}{numbers}(?P<rest>{words}.*)$"), False)
 
 
 ENGLISH = "reports of perf 4.10 to 7.2 are read, as `perf c2c report --stdio` prints them"
@@ -109,25 +133,29 @@ def has_inner_row(text: str) -> bool:
 
 def parse_row(text: str, columns: Columns, place: Source) -> Row:
     """Return a row; raises ReadError for one that is cut off or has other columns."""
-    match = _ROW.match(text)
-    if match is None or len((match[6] or "").split()) < 2:  # a symbol and an object follow
+    match = columns.row.match(text)
+    if match is None or (columns.has_code and len((match["rest"] or "").split()) < 2):  # symbol and object
         raise ReadError(
             place,
             "the row is cut off, or has other columns: a pager or a mail may have wrapped it. "
             "Write the report to a file (`perf c2c report --stdio > report.txt`)",
         )
-    words = match[1].split()
+    words = match["shares"].split()
     if len(words) != len(columns.names):
         raise ReadError(place, f"has {len(words)} shares, and the block has {len(columns.names)} counts")
     shares = tuple(float(word[:-1].replace(",", ".")) for word in words)
     if max(shares) > 100.5:
         raise ReadError(place, f"a share is {max(shares):.2f} %")
-    offset = int(match[2], 16)
+    offset = int(match["offset"], 16)
     if offset > _LARGEST_OFFSET:
-        raise ReadError(place, f"the offset {match[2]} is outside of every cache line")
-    return Row(
-        shares, offset, _records(match[4], columns), _cpus(match[4]), _code(match[6] or "", match[5] == "[k]")
-    )
+        raise ReadError(place, f"the offset {match['offset']} is outside of every cache line")
+    numbers = match["numbers"]
+    code = None
+    if columns.has_code:
+        code = _code(match["rest"] or "", match["mode"] == "[k]")
+        if match["verbose"]:
+            code = replace(code, symbol=f"{code.symbol}...")
+    return Row(shares, offset, _records(numbers, columns), _cpus(numbers), code)
 
 
 def _records(numbers: str, columns: Columns) -> int | None:

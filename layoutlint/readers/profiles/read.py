@@ -78,6 +78,8 @@ def read(path: str, keep: Callable[[int], bool] | None = None) -> Profile:
         blocks,
         lines_table.omitted,
         len(lines_table.table),
+        lines_table.has_tables,
+        lines_table.records,
         lines_table.is_peer,
         events,
     )

@@ -156,6 +156,10 @@ class Profile(Record, frozen=True):
     """Cache lines that were read and not kept: those after the first, which are the hottest."""
     listed: int = 0
     """Cache lines in the table of lines."""
+    has_line_tables: bool = True
+    """Whether there are tables of cache lines, if only empty ones; `perf c2c report --stats` prints none."""
+    records: int | None = None
+    """All samples of a report of perf c2c; None if it does not state them."""
     is_peer: bool = False
     """Whether `Counts.remote` and `local` are peer snoops, not HITMs."""
     events: tuple[EventProfile, ...] = ()

@@ -79,6 +79,30 @@ def test_code_of_an_offset(path, offset, symbols, sources):
     assert [code.source for code in touch.codes] == sources
 
 
+TRUTH = [(0x0, 0, 7), (0x8, 3, 4), (0x10, 2, 5), (0x38, 2, 0)]
+COALESCED = ["c2c-coalesce-pid-6.1.txt", "c2c-coalesce-tid-6.1.txt", "c2c-node-cpus-6.1.txt", "c2c-verbose-6.1.txt"]
+
+
+@pytest.mark.parametrize("name", COALESCED)
+def test_reports_with_other_columns(name):
+    """Offset, contended loads and stores are those of the samples that perf was given."""
+    assert [each[:3] for each in touches(PROFILES / name)] == TRUTH
+
+
+def test_symbols_that_perf_cuts_off():
+    codes = {code.symbol for touch in read(str(PROFILES / "c2c-verbose-6.1.txt")).blocks[0].touches for code in touch.codes}
+    assert codes <= {"write...", "reade...", "main...", "ns::R..."}
+
+
+def test_reports_of_hitm_and_of_peer_snoops_are_not_joined(tmp_path):
+    path = tmp_path / "joined.txt"
+    path.write_text(HITM.read_text() + (PROFILES / "c2c-peer.txt").read_text())
+    with pytest.raises(ReadError, match=r"joined.txt:40: some tables count HITMs, others peer snoops"):
+        read(str(path))
+    path.write_text(HITM.read_text() + BEFORE.read_text())
+    assert [block.address for block in read(str(path)).blocks] == [0x55C8971F0080, 0xFFFF92E266AF90C0]
+
+
 def test_peer_snoops_are_told_from_hitm():
     assert [read(str(PROFILES / name)).is_peer for name in ("c2c-hitm.txt", "c2c-peer.txt")] == [False, True]
 
@@ -97,6 +121,9 @@ REFUSED = [
     (BEFORE, "    4.21%", "14    4.21%", ":14: the row begins with other text"),
     (BEFORE, "  162      546", "  162     1      546", ":11: 5 counts do not fit the columns"),
     (BEFORE, "0xffff92e266af90c0", "0xffff92e266af90c0ff", ":11: a number is too large"),
+    (BEFORE, "  162      546", "  162    5,460", ":13: a row comes before the line with the address"),
+    # the head of a second line, with thousands separators: its rows are not those of the first one
+    (BEFORE, "           4.21%", f"\n  {'-' * 61}\n 1,163  1 1 1 1  0x40\n  {'-' * 61}\n           4.21%", ":18: a row comes before"),
     (HITM, "    252      250", "    252      251", ":24: has 250 local and 2 remote hits, and line 13 has 251 and 2"),
 ]
 
