@@ -136,10 +136,10 @@ def _trace(
     traced = trace_struct(name, read, own.pairs, placement.line_size, placement.min_align)
     traced = replace(traced, gaps=(*traced.gaps, *gaps))
     if all(build.is_missing for build in traced.builds):
-        from layoutlint.errors import ReadError, struct_hint
-        from layoutlint.readers import inputs as readers
+        from layoutlint.errors import ReadError
+        from layoutlint.lint.missing_name import missing_name_hint
 
-        hint = struct_hint(name, readers.names(paths, options.read))
+        hint = missing_name_hint(name, paths, options.read)
         raise ReadError(", ".join(paths), f"no struct {name}{hint}")
     _refuse_unknown_fields(traced)
     return traced

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from layoutlint.errors import ReadError, struct_hint
+from layoutlint.errors import ReadError
 from layoutlint.geometry.containers import EmbeddedStruct, Index, TooManyContainers
 from layoutlint.model.reading import Reading, ReadOptions, Unread
 from layoutlint.model.record import Record, replace
@@ -43,7 +43,9 @@ def list_containers(
             except TooManyContainers as error:
                 troubles.append(str(error))
     if not definitions and not troubles:
-        near = struct_hint(name, _names(readings, indices, options))
+        from layoutlint.lint.missing_name import missing_name_hint  # only mistakes need it
+
+        near = missing_name_hint(name, paths, options, _names(readings, indices, options))
         troubles.append(f"{', '.join(paths)}: no struct {name}{near}")
     troubles += [trouble for definition in definitions for trouble in _troubles(definition)]
     notes = tuple(dict.fromkeys(note for reading in readings for note in reading.notes))

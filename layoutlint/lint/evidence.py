@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Literal
 
-from layoutlint.errors import EXIT_FINDINGS, EXIT_KEPT, EXIT_UNKNOWN, ReadError, UsageError, struct_hint
+from layoutlint.errors import EXIT_FINDINGS, EXIT_KEPT, EXIT_UNKNOWN, ReadError, UsageError
 from layoutlint.geometry.access_masks import LARGEST
 from layoutlint.judgement.evidence import (
     Contradiction,
@@ -32,13 +32,13 @@ from layoutlint.lint.evidence_rules import contradictions, rule_evidence
 from layoutlint.lint.evidence_types import TypeResult, names_of_types, place_types
 from layoutlint.lint.judge import judge_all
 from layoutlint.lint.judged_input import JudgedInput
+from layoutlint.lint.missing_name import missing_name_hint
 from layoutlint.lint.options import Options
 from layoutlint.lint.reading import embedded_names, read_inputs
 from layoutlint.lint.run import judged_inputs
 from layoutlint.model.reading import Reading, Unread
 from layoutlint.model.record import Record, replace
 from layoutlint.model.structs import Source, Struct
-from layoutlint.readers import inputs as input_readers
 from layoutlint.readers.linux import version
 from layoutlint.readers.profiles.read import read
 from layoutlint.readers.profiles.records import Profile
@@ -160,8 +160,8 @@ def _struct_failures(
         return []
     own = [struct for struct in reading.structs if struct.matches(name)]
     if not own:
-        known = input_readers.names((request.input,), options.read)
-        return [Unread(request.input, f"no struct {name}{struct_hint(name, known)}")]
+        hint = missing_name_hint(name, (request.input,), options.read)
+        return [Unread(request.input, f"no struct {name}{hint}")]
     reason = (
         f"its layout is unreliable: {own[0].problem}" if own[0].problem else "it is declared but not defined"
     )

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from layoutlint.errors import struct_hint
 from layoutlint.judgement.rule import VARIABLES, Rule
 from layoutlint.lint.judged_input import JudgedInput
+from layoutlint.lint.missing_name import missing_name_hint
 from layoutlint.lint.options import Options
 from layoutlint.model.paths import is_pattern
 from layoutlint.model.reading import Unread
@@ -32,7 +32,8 @@ def missing_struct_hints(
     missing = dict.fromkeys(rule.struct for rule in rules if rule not in judging and _is_checkable(rule))
     few = [name for name in missing if not any(each.structs.find(name) for each in judged)][:_MOST_HINTS]
     names = _names(judged, options) if few else frozenset[str]()
-    return {name: struct_hint(name, names) for name in few}
+    paths, read = _paths(judged), options.read
+    return {name: missing_name_hint(name, paths, read, names) for name in few}
 
 
 def _is_checkable(rule: Rule) -> bool:
@@ -40,8 +41,11 @@ def _is_checkable(rule: Rule) -> bool:
 
 
 def _names(judged: list[JudgedInput], options: Options) -> frozenset[str]:
-    paths = tuple(each.reading.path for each in judged if each.reading.reader != "symbols")
-    return inputs.names(paths, replace(options.read, finds_omissions=False))
+    return inputs.names(_paths(judged), replace(options.read, finds_omissions=False))
+
+
+def _paths(judged: list[JudgedInput]) -> tuple[str, ...]:
+    return tuple(each.reading.path for each in judged if each.reading.reader != "symbols")
 
 
 def selects_nothing(judged: list[JudgedInput], options: Options) -> bool:
@@ -68,4 +72,4 @@ def _selection_reason(name: str, judged: list[JudgedInput], options: Options) ->
     names = _names(judged, options)
     if name in names:
         return f"no rule is about struct {name}"
-    return f"no input has a struct {name}{struct_hint(name, names)}"
+    return f"no input has a struct {name}{missing_name_hint(name, _paths(judged), options.read, names)}"

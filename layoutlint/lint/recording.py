@@ -6,9 +6,10 @@ import os
 from collections.abc import Callable, Iterator
 
 from layoutlint import files
-from layoutlint.errors import ReadError, UsageError, struct_hint
+from layoutlint.errors import ReadError, UsageError
 from layoutlint.judgement.rule import Pack
 from layoutlint.lint import query
+from layoutlint.lint.missing_name import missing_name_hint
 from layoutlint.lint.options import Options
 from layoutlint.lint.reading import Inputs, embedded_names, read_inputs
 from layoutlint.model.paths import is_pattern
@@ -197,7 +198,7 @@ def _unmatched_names(
         elif any(map(Chosen((glob,)).has, reading.structs)):
             yield f"{', '.join(paths)}: struct {glob} is declared but not defined"
         else:
-            yield f"{', '.join(paths)}: no struct {glob}{struct_hint(glob, known)}"
+            yield f"{', '.join(paths)}: no struct {glob}{missing_name_hint(glob, paths, options.read, known)}"
 
 
 def _vanished_structs(request: Request, reading: Reading) -> Iterator[str]:

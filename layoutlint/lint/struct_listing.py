@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING
 
-from layoutlint import files
-from layoutlint.errors import ReadError, struct_hint
+from layoutlint.errors import ReadError
 from layoutlint.geometry.alignment_proofs import Proofs
 from layoutlint.model.paths import is_pattern
 from layoutlint.model.reading import Reading, ReadOptions, Unread
@@ -18,10 +18,6 @@ from layoutlint.readers import inputs
 if TYPE_CHECKING:
     from layoutlint.randstruct.randomisation import Randomisation
     from layoutlint.randstruct.unseeded import UnseededInput
-
-
-_MOST_BYTES = 4 << 20
-"""The most bytes of a C file in which a name is searched that is no struct."""
 
 
 class StructListing(Record, frozen=True):
@@ -70,12 +66,7 @@ def list_structs(
         key=lambda struct: (struct.name, str(struct.source or ""), struct.origin),
     )
     missing = [name for name in names if not any(struct.matches(name) for struct in structs)]
-    known_names = inputs.names((path,), options) if missing else ()
-    text = _own_text(path, readings, options) if missing else None
-    troubles: list[str | Unread] = [
-        Unread(path, f"no struct {name}{_other_meaning(name, text) or struct_hint(name, known_names)}")
-        for name in missing
-    ]
+    troubles: list[str | Unread] = [*_missing_structs(path, missing, options)] if missing else []
     troubles += [
         f"the layout of {struct.aggregate} {struct.name} is unreliable: {struct.problem}"
         for struct in structs
@@ -94,24 +85,13 @@ def list_structs(
     return StructListing(tuple(structs), (*troubles, *unread), notes, is_kernel, inputs_read)
 
 
-def _own_text(path: str, readings: list[Reading], options: ReadOptions) -> str | None:
-    """Return the text of an input that is one C file; None for another."""
-    given = next((each.text for each in options.texts if each.path == path), None)
-    is_c = given is not None or path.endswith((".c", ".h"))
-    if not is_c or any(reading.reader != "clang" for reading in readings):
-        return None
-    try:
-        return files.read_all(path, _MOST_BYTES).decode(errors="replace") if given is None else given
-    except OSError:
-        return None
+def _missing_structs(path: str, names: list[str], options: ReadOptions) -> Iterator[Unread]:
+    """Yield the failure for each requested name that no struct has."""
+    from layoutlint.lint.missing_name import missing_name_hint  # only mistakes need it
 
-
-def _other_meaning(name: str, text: str | None) -> str:
-    """Return the end of a message: what C text declares by a name that is no struct; empty if nothing."""
-    from layoutlint.readers.clang.declared_things import what_is  # only mistakes need it
-
-    thing = None if text is None or not name.isidentifier() else what_is(name, text)
-    return "" if thing is None else f": `{name}` is {thing}"
+    known = inputs.names((path,), options)
+    for name in names:
+        yield Unread(path, f"no struct {name}{missing_name_hint(name, (path,), options, known)}")
 
 
 def _randomise(

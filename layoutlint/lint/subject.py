@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from layoutlint.errors import ReadError, UsageError, did_you_mean, struct_hint
+from layoutlint.errors import ReadError, UsageError, did_you_mean
 from layoutlint.geometry.layout import cached_layout
 from layoutlint.judgement.context import CannotTell, Context
 from layoutlint.judgement.rule import VARIABLES, Pack, Rule
@@ -12,13 +12,13 @@ from layoutlint.judgement.sides import HasSides, Sides
 from layoutlint.lint import run
 from layoutlint.lint.judge import judge_placements
 from layoutlint.lint.judged_input import JudgedInput
+from layoutlint.lint.missing_name import missing_name_hint
 from layoutlint.lint.options import Options
 from layoutlint.lint.placing import PlacementTable, RulePlacements
 from layoutlint.measurement.arrange import NotNamed, Subject, Uses, named_sides, override
 from layoutlint.model.reading import Unread
 from layoutlint.model.record import Record, replace
 from layoutlint.model.structs import Struct
-from layoutlint.readers import inputs
 
 
 class Source(Record, frozen=True):
@@ -119,8 +119,7 @@ def _refuse_missing(
         undefined = f"{label} is declared but not defined"
         unreliable = f"the layout of {label} is unreliable: {reason}"
         raise ReadError(source.path, unreliable if reason else undefined)
-    names = inputs.names((source.path,), options.read)
-    raise NoStruct(source.path, f"no struct {name}{struct_hint(name, names)}")
+    raise NoStruct(source.path, f"no struct {name}{missing_name_hint(name, (source.path,), options.read)}")
 
 
 def _measurable_rules(judged: JudgedInput, struct: Struct) -> Iterator[tuple[Rule, Pack]]:

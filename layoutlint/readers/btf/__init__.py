@@ -11,7 +11,7 @@ from layoutlint.errors import ReadError
 from layoutlint.model.reading import Reading, ReadOptions
 from layoutlint.model.target import Target
 from layoutlint.model.wanted import Wanted
-from layoutlint.readers.btf import blob
+from layoutlint.readers.btf import blob, declared_names
 from layoutlint.readers.btf.blob import Blob, Damaged, Data
 from layoutlint.readers.btf.select import names, structs
 from layoutlint.readers.btf.target import choose_target
@@ -29,7 +29,7 @@ _LARGEST = 1 << 28
 """The most bytes of a blob; the kernel allows 2^20 types and 2^24 bytes of names
 (include/uapi/linux/btf.h)."""
 
-__all__ = ["read", "read_elf"]
+__all__ = ["read", "read_elf", "what_is", "what_is_in_elf"]
 
 
 def read(path: str, wanted: Wanted, options: ReadOptions) -> Reading:
@@ -71,6 +71,27 @@ def read_elf(image: Image, wanted: Wanted, options: ReadOptions) -> Reading:
     return _reading(
         image.path, source, wanted, image.target, notes, image.build_id, image.is_kernel, base, is_gcc
     )
+
+
+def what_is(path: str, name: str, options: ReadOptions) -> str | None:
+    """Return what a raw blob declares by a name that no struct has; None if nothing. Raises ReadError."""
+    source = _blob_on_base(path, _content(path), options.btf_base or _sibling_vmlinux(path))
+    return _meaning(path, source, name, choose_target(path, source, options.target)[0])
+
+
+def what_is_in_elf(image: Image, name: str, options: ReadOptions) -> str | None:
+    """Return what an ELF file's .BTF declares by a name; None if nothing. Raises ReadError."""
+    data = image.section(".BTF")
+    if data is None or image.section(".BTF.base"):
+        return None
+    return _meaning(image.path, _blob_on_base(image.path, data, options.btf_base), name, image.target)
+
+
+def _meaning(path: str, source: Blob, name: str, target: Target) -> str | None:
+    try:
+        return declared_names.what_is(source, name, target)
+    except Damaged as error:
+        raise ReadError(path, f"damaged BTF: {error.reason}") from error
 
 
 def _reading(

@@ -216,6 +216,15 @@ class Blob:
         offsets = {offset for name in names for offset in self._offsets(name.encode() + b"\0")}
         return (self.record(type_id) for type_id, name in self.own_types(kinds) if name in offsets)
 
+    def records_with_part(self, kinds: frozenset[int], name: str) -> Iterator[TypeEntry]:
+        """Yield its own types of some kinds that have a member or enumerator of a name. Raises Damaged."""
+        offsets = set(self._offsets(name.encode() + b"\0"))
+        for type_id, _ in self.own_types(kinds):
+            uses = self._uses(type_id)
+            next(uses)  # the name of the type itself
+            if not offsets.isdisjoint(uses):
+                yield self.record(type_id)
+
     def _offsets(self, needle: bytes) -> Iterator[int]:
         """Yield all offsets by which a name can be referred to, also as the tail of a longer string."""
         if self.base is not None:

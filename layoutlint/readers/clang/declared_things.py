@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import islice
 
 from layoutlint.model.record import Record
 from layoutlint.readers.c_tokens import blank_comments, blank_out
+from layoutlint.readers.clang import c_units, project, text_search
+from layoutlint.readers.clang.kernel import tree
 
 _TOKEN = re.compile(r"\w+|[^\s\w]")
 _AGGREGATES = ("struct", "union")
 _ENDS_DECLARATOR = frozenset(";,=[:")
 _LONGEST = 12
 """The most words of a type in a message."""
+_MOST_TEXTS = 40
+"""The most files with a name that are divided into declarations."""
 
 
 class _Statement(Record, frozen=True):
@@ -21,6 +27,49 @@ class _Statement(Record, frozen=True):
     words: tuple[str, ...]
     inner: tuple[tuple[str, str], ...]
     """What is declared in its bodies: enumerators and fields, each with what it is."""
+
+
+def what_is_around(path: str, name: str) -> str | None:
+    """Return what the C text of an input declares by a name, and the file if that is another one.
+
+    The text of a file is searched first, then that of its project. A field counts if it is nothing else.
+    """
+    field = None
+    for file in _likely_files(path, name):
+        thing = what_is(name, text_search.content(file).decode(errors="replace"))
+        if thing is None:
+            continue
+        thing = thing if file == path else f"{thing} ({min(os.path.relpath(file), file, key=len)})"
+        if file == path or not thing.startswith("a field"):
+            return thing
+        field = field or thing
+    return field
+
+
+def _likely_files(path: str, name: str) -> Iterator[str]:
+    """Yield files of an input, and of its project, that have a name: first those that seem to declare it."""
+    word = rb"\b%s\b" % re.escape(name.encode(errors="surrogateescape"))
+    is_there = re.compile(word)
+    is_declared = re.compile(rb"(?:#[ \t]*define[ \t]+|\benum\s+|\btypedef\b[^;{}]{0,200}|\}\s*)" + word)
+    others: list[str] = []
+    for file in islice(dict.fromkeys(_project_files(path)), text_search.MOST_FILES):
+        text = text_search.content(file)
+        if is_there.search(text) is None:
+            continue
+        if file == path or is_declared.search(text) is not None:
+            yield file
+        else:
+            others.append(file)
+    yield from others[:_MOST_TEXTS]
+
+
+def _project_files(path: str) -> Iterable[str]:
+    suffixes = c_units.HEADERS + c_units.SOURCES
+    folders = [folder for _, below in tree.source_folders(path) for folder in below]
+    if folders and os.path.isdir(path):
+        return text_search.files_below(folders, suffixes)
+    around = project.searched_folders(path)[-1:]
+    return (path, *text_search.files_below(around, suffixes))
 
 
 def what_is(name: str, text: str) -> str | None:
@@ -74,13 +123,22 @@ def _declared_as(name: str, words: tuple[str, ...]) -> str | None:
         if before == "enum":
             if after == "{":
                 return "an enum"
-        elif before not in _AGGREGATES and words[0] == "typedef" and after in (*_ENDS_DECLARATOR, ")", "("):
-            return "a typedef of a function" if after == "(" else _typedef(words[1:number])
+        elif words[0] == "typedef":
+            if before not in _AGGREGATES and _is_declarator(words, number):
+                return "a typedef of a function" if after == "(" else _typedef(words[1:number])
         elif before not in _AGGREGATES and after == "(":
             return "a function"
         elif before not in _AGGREGATES and number and after in _ENDS_DECLARATOR and "(" not in words[:number]:
             return "a variable"
     return None
+
+
+def _is_declarator(words: tuple[str, ...], number: int) -> bool:
+    """Return whether a word of a typedef is the name that it declares, not a parameter's type."""
+    after = words[number + 1 : number + 3]
+    if words[:number].count("(") == words[:number].count(")"):
+        return not after or after[0] in _ENDS_DECLARATOR or after[0] == "("
+    return ")" not in words[:number] and after[:1] == (")",) and after[1:] in (("(",), ("[",))
 
 
 def _typedef(words: tuple[str, ...]) -> str | None:

@@ -17,6 +17,8 @@ typedef unsigned long word_t;
 typedef int (*handler_t)(void);
 typedef int compare_t(const void *, const void *);
 typedef struct ring ring_t;
+typedef struct ring *(alloc_fn)(unsigned int, size_t);
+typedef void (*one_t)(word_t, argument_t);
 typedef struct { int a; } plain_t;
 #define LIMIT 3
 #  define CALL(x) compute(x)
@@ -34,6 +36,7 @@ THINGS = {
     "color": "an enum", "RED": "an enumerator", "GREEN": "an enumerator", "NAMED": None, "ON": "an enumerator",
     "color_t": "a typedef of an enum", "state_t": "a typedef of an enum", "word_t": "a typedef of `unsigned long`",
     "handler_t": "a typedef of a pointer to a function", "compare_t": "a typedef of a function",
+    "alloc_fn": "a typedef of a pointer to a function", "size_t": None, "argument_t": None, "one_t": "a typedef of a pointer to a function",
     "ring_t": "a typedef of `struct ring`", "plain_t": None, "LIMIT": "a macro", "CALL": "a macro", "ring": None, "both": None,
     "head": "a field of ring", "tail": "a field of ring", "last": "a field of ring", "one": "a field of both", "a": "a field",
     "compute": "a function", "counter": "a variable", "names": "a variable", "strings": None, "rings": "a variable",

@@ -25,7 +25,7 @@ TAGS: Final = {
     "member": 0x0D, "pointer_type": 0x0F, "compile_unit": 0x11, "structure_type": 0x13,
     "subroutine_type": 0x15, "typedef": 0x16, "subprogram": 0x2E,
     "union_type": 0x17, "unspecified_parameters": 0x18, "subrange_type": 0x21, "base_type": 0x24,
-    "const_type": 0x26, "variable": 0x34, "volatile_type": 0x35, "restrict_type": 0x37,
+    "const_type": 0x26, "enumerator": 0x28, "variable": 0x34, "volatile_type": 0x35, "restrict_type": 0x37,
     "unspecified_type": 0x3B, "partial_unit": 0x3C, "imported_unit": 0x3D, "shared_type": 0x40,
     "atomic_type": 0x47, "immutable_type": 0x4B, "TI_far_type": 0x4080, "TI_near_type": 0x4081,
     "TI_ioport_type": 0x4083, "TI_restrict_type": 0x4084, "TI_onchip_type": 0x4085,
