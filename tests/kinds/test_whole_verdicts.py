@@ -1,0 +1,99 @@
+"""What the tables of the kinds leave open: the fields of every verdict, its advice, both for other placements, and the
+conditions in C (tests/command/test_asserts_random.py compiles them).
+
+The texts in `golden/` are for review: `pytest --rewrite-goldens` writes them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from importlib import import_module
+from textwrap import fill
+
+import pytest
+
+from layoutlint.geometry.layout import Layout
+from layoutlint.geometry.placement import STANDARD_ATTRIBUTE, placements
+from layoutlint.judgement.c_assertion import CannotAssert
+from layoutlint.judgement.context import CannotTell, Context
+from layoutlint.judgement.rule import Kind
+from layoutlint.judgement.verdict import Outcome, Verdict
+from layoutlint.kinds import KINDS, find_kind
+from layoutlint.kinds.c_conditions import conditions
+from layoutlint.model.record import replace
+from tests.kinds.cases import Case
+
+PLACES = {"": None, "in pairs of lines, by alignas": 128, "lines of 16 bytes": 16}
+"""The size of the line for each way to place a struct."""
+IN_C = ("distance", "line-start", "no-straddle", "offset", "order", "separate", "size", "together")
+"""The kinds that C can state."""
+
+
+def context(case: Case, way: str) -> Context:
+    layout = Layout(case.struct)
+    where = placements(layout, PLACES[way])
+    if "pairs" in way:
+        where = replace(where, in_pairs=True, attribute=STANDARD_ATTRIBUTE)
+    return Context(layout, where, case.accesses)
+
+
+def kind_of(case: Case, name: str) -> Kind:
+    found = find_kind(name)
+    assert found is not None
+    return found(**case.keys)
+
+
+def verdict(kind: str, case: Case, way: str) -> Verdict | str:
+    try:
+        return kind_of(case, kind).check(context(case, way))
+    except CannotTell as error:
+        return str(error)
+
+
+def rows(kind: str) -> list[Case]:
+    """Return the table of a kind; that of `separate` has groups for keys."""
+    rows = import_module(f"tests.kinds.test_{kind.replace('-', '_')}").CASES
+    return [row if isinstance(row, Case) else Case(row[0], row[1], {"fields": tuple(map(tuple, row[2]))}, *row[3:]) for row in rows]
+
+
+def texts(kind: str, case: Case) -> Iterator[str]:
+    """Yield the verdict on a row; for each other way only if it differs. The table has the message of the first."""
+    seen: set[tuple[str, ...]] = set()
+    for way in PLACES:
+        made = verdict(kind, case, way)
+        if isinstance(made, str):
+            message, text = made, "cannot tell"
+        else:
+            message = made.message
+            text = f"{made.outcome.value}, [{', '.join(each.path for each in made.evidence)}]"
+            text += f" at {len(made.bases)} of {made.total}" if made.total else ""
+            text += f"; {made.advice}" if made.outcome is not Outcome.KEPT else ""
+            text += "".join(f"; {each.first} + {each.second} + {each.distance}" for each in made.shared)
+        if (message, text) not in seen:
+            seen.add((message, text))
+            whole = f"{case.id}{way and f', {way}: {message}'}: {text}"
+            yield fill(whole, 130, subsequent_indent="  ", break_on_hyphens=False)
+
+
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind not in ("allocation", "neighbours")])
+def test_every_row(kind, golden):
+    golden(f"{kind}.txt", "".join(f"{text}\n" for case in rows(kind) for text in texts(kind, case)))
+
+
+@pytest.mark.parametrize("kind", IN_C)
+def test_every_condition_in_c(kind, golden):
+    made = []
+    for case in rows(kind):
+        try:
+            found = "\n  ".join(conditions(kind_of(case, kind), context(case, "")))
+        except (CannotAssert, CannotTell) as error:
+            found = str(error)
+        made.append(f"{case.id}:\n  {found}\n")
+    golden(f"{kind}-in-c.txt", "".join(made))
+
+
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind not in (*IN_C, "allocation", "neighbours")])
+def test_other_kinds_cannot_be_stated_in_c(kind):
+    case = rows(kind)[0]
+    with pytest.raises(CannotAssert, match=f"^no expression in C is equivalent to the kind {kind}$"):
+        conditions(kind_of(case, kind), context(case, ""))
