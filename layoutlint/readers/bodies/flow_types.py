@@ -141,8 +141,9 @@ class FlowTypes:
             yield self._lib.clang_getArgType(type_, number)
 
     def _variable_slot(self, declaration: Cursor) -> Slot:
-        if declaration.kind == syntax.PARAMETER and declaration.data[0] in self._parameters:
-            return Slot("parameter", self._function, self._parameters[declaration.data[0]])
+        number = self._parameters.get(declaration.data[0])
+        if number is not None:
+            return Slot("parameter", self._function, number)
         is_inside = self._lib.clang_getCursorSemanticParent(declaration).kind == syntax.FUNCTION
         is_static = self._lib.clang_Cursor_getStorageClass(declaration) == syntax.STATIC
         if not is_inside and not is_static:  # one variable for all units, whichever declaration is named
