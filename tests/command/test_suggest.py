@@ -384,6 +384,19 @@ def test_lines_of_enormous_structs_are_not_counted(tmp_path):
     assert (made["status"], made["rules"][0]["searched"], made["patch"]) == ("unknown", False, None)
 
 
+@pytest.mark.parametrize("is_free", [True, False])
+def test_orders_excluded_by_a_rule_that_is_only_judged_prove_no_contradiction(tmp_path, is_free):
+    """The search knows nothing of `stride`: without an order that keeps it, the other two rules contradict nobody."""
+    places = {"a": 120} if is_free else {"a": 120, "b": 0}
+    rules = "".join(
+        f'[[rule]]\nid = "{name}"\nstruct = "q"\nkind = "offset"\nfields = ["{name}"]\nat = {at}\nwhy = "w"\n'
+        for name, at in places.items()
+    )
+    rules += '[[rule]]\nid = "apart"\nstruct = "q"\nkind = "stride"\nfields = ["a"]\nagainst = ["b"]\nwhy = "w"\n'
+    made = document(tmp_path, "struct q {\n long a;\n long b;\n char pad[112];\n};\n", rules=rules, struct="q")
+    assert (made["status"], made["core"]) == ("optimal" if is_free else "unknown", [])
+
+
 def test_other_configurations_are_named(tmp_path):
     text = RING.replace("\tint slot;", "#ifdef MORE\n\tint more;\n#endif\n\tint slot;")
     notes = document(tmp_path, text)["notes"]
