@@ -98,9 +98,19 @@ _TABLE: tuple[tuple[str, Effect | None, tuple[int, ...]], ...] = (
         Effect.LOCK, (0,),
     ),
     (r"mtx_(?:lock|trylock|timedlock|unlock)|cnd_(?:wait|signal|broadcast|timedwait)", Effect.LOCK, (0,)),
+    (
+        r"__atomic_clear|__sync_lock_release(?:_\d+)?|atomic_flag_clear(?:_explicit)?",
+        Effect.SHARED_STORE, (0,),
+    ),
     (r"atomic_(?:load|load_explicit)|__c11_atomic_load|__atomic_load(?:_n)?", Effect.READ, (0,)),
     (r"(?:__c11_|__)?atomic_\w+|__sync_\w+", Effect.ATOMIC, ()),
-    (r"(?:__)?(?:builtin_)?(?:__)?memset(?:_\w+)?", Effect.WRITE, (0,)),
+    (r"(?:__)?(?:builtin_)?(?:__)?memset(?:_\w+)?|(?:explicit_)?bzero|memzero_explicit", Effect.WRITE, (0,)),
+    (r"(?:__builtin_(?:__)?)?v?sn?printf(?:_chk)?|v?scnprintf", Effect.WRITE, (0,)),
+    (r"__builtin_[us]?(?:add|sub|mul)(?:l|ll)?_overflow", Effect.WRITE, (2,)),
+    (
+        r"(?:__builtin_)?(?:strn?len|strn?(?:case)?cmp|strn?casecmp|strr?chr|strstr|memchr(?:_inv)?|bcmp)",
+        Effect.READ, (0, 1),
+    ),
     (
         r"uv_(?:mutex|rwlock|sem|cond)_\w+|g_(?:mutex|rec_mutex|rw_lock)_\w+|rte_(?:spinlock|rwlock|"
         r"ticketlock)_\w*lock\w*",
@@ -113,6 +123,10 @@ _TABLE: tuple[tuple[str, Effect | None, tuple[int, ...]], ...] = (
 
 _COPIES = (
     (r"(?:__)?(?:builtin_)?(?:__)?mem(?:cpy|move)(?:_\w+)?", Known(Effect.WRITE, (0,), (1,))),
+    (
+        r"(?:__builtin_(?:__)?)?(?:str[nls]?(?:cpy|cat)(?:_pad)?|stpn?cpy)(?:_chk)?",
+        Known(Effect.WRITE, (0,), (1,)),
+    ),
     (r"(?:__)?(?:builtin_)?memcmp", Known(Effect.READ, (0, 1))),
 )
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from layoutlint.model.uses import GLOBAL_POINTER, THREAD_VARIABLE, struct_key
+from layoutlint.model.uses import GLOBAL_POINTER, THREAD_VARIABLE, Spot, struct_key
 from layoutlint.readers.bodies import syntax
 from layoutlint.readers.bodies.trees import Node
 from layoutlint.readers.clang import libclang
@@ -17,6 +17,9 @@ BRANCH, _UNLIKELY = 0.5, 0.02
 _NOT = 10
 """CXUnaryOperator_LNot."""
 _MOST_LAYERS = 12
+_MOST_ARGUMENTS = 1 << 16
+_SHORT = 600
+"""Characters of a function that does no more than to return the address of a field, with checks."""
 _IS_INTEGER = 1
 """CXEval_Int."""
 _IS_PER_CPU = re.compile(r'section\("[^"]*percpu|\b(?:__thread|_Thread_local|thread_local)\b')
@@ -30,6 +33,8 @@ class Names(NamedTuple):
     fields: dict[int, tuple[str, str]]
     functions: dict[int, tuple[str, bool]]
     variables: dict[int, str]
+    returned: dict[int, tuple[Spot, ...]]
+    """The fields whose addresses functions return."""
     file: Callable[[Cursor], tuple[str, int]]
 
 
@@ -90,6 +95,22 @@ class Facts:
             node = node.children[0]
         return node.kind == syntax.INTEGER and self.integer(node) == 0
 
+    def truth(self, condition: Node) -> bool | None:
+        """Return whether a condition holds that only literals decide, as of `IS_ENABLED`; None for others."""
+        node = condition
+        while len(node.children) == 1 and node.kind in (syntax.PAREN, syntax.UNEXPOSED, syntax.CAST):
+            node = node.children[0]
+        if node.kind == syntax.INTEGER:
+            return self.integer(node) != 0
+        if node.kind == syntax.UNARY and node.unary_operator == syntax.NOT:
+            inner = self.truth(node.children[0])
+            return None if inner is None else not inner
+        if node.kind != syntax.BINARY or node.binary_operator not in (syntax.AND, syntax.OR):
+            return None
+        sides = [self.truth(child) for child in node.children]
+        decisive = node.binary_operator == syntax.OR
+        return decisive if decisive in sides else None if None in sides else not decisive
+
     def is_true(self, node: Node) -> bool:
         """Return whether an expression is a literal other than 0."""
         while len(node.children) == 1:
@@ -103,6 +124,40 @@ class Facts:
         initial = self._lib.clang_Cursor_getVarDeclInitializer(variable.cursor)
         last = variable.children[-1]
         return last if initial.data[1] == last.cursor.data[1] else None
+
+    def array_sizes(self, variable: Node, initial: Node | None) -> list[Node]:
+        """Return the expressions that a declaration evaluates for the size of an array."""
+        if self._lib.clang_getCursorType(variable.cursor).kind != syntax.VARIABLE_ARRAY:
+            return []
+        return [each for each in variable.children if each is not initial and each.kind >= syntax.UNEXPOSED]
+
+    def named_arguments(self, callee: Node) -> int:
+        """Return how many arguments a called function has as parameters; others are behind its `...`."""
+        type_ = self._lib.clang_getCursorType(callee.cursor)
+        pointee = self._lib.clang_getPointeeType(type_)
+        type_ = self._lib.clang_getCanonicalType(pointee if pointee.kind else type_)
+        is_variadic = self._lib.clang_isFunctionTypeVariadic(type_)
+        return int(self._lib.clang_getNumArgTypes(type_)) if is_variadic else _MOST_ARGUMENTS
+
+    def returned_spots(
+        self, function: Cursor, read: Callable[[Cursor], tuple[Spot, ...]]
+    ) -> tuple[Spot, ...]:
+        """Return the fields whose addresses a function of the unit returns; none for a long function."""
+        known = self._names.returned
+        identity = int(function.data[0])
+        if identity not in known:
+            known[identity] = ()  # of functions that call one another
+            definition = self._lib.clang_getCursorDefinition(function)
+            if definition.kind == syntax.FUNCTION and self._length(definition) <= _SHORT:
+                known[identity] = read(definition)
+        return known[identity]
+
+    def _length(self, cursor: Cursor) -> int:
+        """Return the characters of a declaration."""
+        extent = self._lib.clang_getCursorExtent(cursor)
+        ends = (self._lib.clang_getRangeStart(extent), self._lib.clang_getRangeEnd(extent))
+        first, last = (libclang.Spot(self._lib, each).offset for each in ends)
+        return last - first
 
     def field(self, node: Node) -> tuple[str, str] | None:
         """Return the struct and name of a named field; an anonymous member is named by neither."""
@@ -274,6 +329,10 @@ class Facts:
         if not self.is_dereference(node):
             return False
         return bool(self._lib.clang_isVolatileQualifiedType(self._canonical(node)))
+
+    def is_parameter(self, node: Node) -> bool:
+        """Return whether an expression names a parameter: one that is declared as an array is a pointer."""
+        return node.kind == syntax.DECL_REF and node.referenced_kind == syntax.PARAMETER
 
     def is_array(self, node: Node) -> bool:
         """Return whether an expression is an array."""

@@ -144,7 +144,7 @@ class _Reader:
         with parse.parse_unit(lib, unit, None, _OPTIONS) as handle:
             self._places = Places(lib, unit.directory, unit.roots, {})
             self._handle, self._main = handle, lib.clang_getFile(handle, os.fsencode(unit.main))
-            names = Names({}, {}, {}, self._places.place)
+            names = Names({}, {}, {}, {}, self._places.place)
             walker = FlowWalker(lib, names, self._names[0], self._word(handle))
             for each in trees.definitions(lib.clang_getTranslationUnitCursor(handle)):
                 if self._is_own(each.file):

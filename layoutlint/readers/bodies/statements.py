@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from layoutlint.readers.bodies import syntax
-from layoutlint.readers.bodies.facts import Facts
+from layoutlint.readers.bodies.facts import BRANCH, Facts
 from layoutlint.readers.bodies.lock_regions import Held, LockRegions, join
 from layoutlint.readers.bodies.trees import Node
 
@@ -72,10 +72,10 @@ class Statements:
 
     def _return(self, node: Node, weight: float) -> None:
         for child in node.children:
-            self._returned(child, weight)
+            self._return_value(child, weight)
         self._regions.leave()
 
-    def _returned(self, node: Node, weight: float) -> None:
+    def _return_value(self, node: Node, weight: float) -> None:
         raise NotImplementedError
 
     def _operands(self, node: Node, weight: float) -> None:
@@ -93,11 +93,16 @@ class Statements:
         walk, regions = walk or self._statement, self._regions
         condition, *branches = node.children
         first, second = self._condition(condition, weight)
-        likely = self._facts.likelihood(condition)
+        truth = self._facts.truth(condition)
+        likely = self._facts.likelihood(condition) if truth is None else float(truth)
         ends: list[Held] = [first, second]
+        if truth is not None:
+            ends[truth] = None  # control does not come there
         for number, (child, share) in enumerate(zip(branches, (likely, 1 - likely), strict=False)):
+            if not share and not _has_label(child):
+                continue
             regions.held = ends[number]
-            walk(child, weight * share)
+            walk(child, weight * (share or BRANCH))
             ends[number] = regions.held
         regions.held = join(*ends)
 
@@ -208,6 +213,11 @@ _STATEMENTS: dict[int, Callable[[Statements, Node, float], None]] = {
     syntax.GOTO: Statements._goto,
     syntax.LABEL: Statements._label,
 }
+
+
+def _has_label(node: Node) -> bool:
+    """Return whether control can come into a statement by a jump."""
+    return node.kind in (syntax.LABEL, syntax.CASE, syntax.DEFAULT) or any(map(_has_label, node.children))
 
 
 def is_statement(node: Node) -> bool:

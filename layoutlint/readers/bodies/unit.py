@@ -142,7 +142,7 @@ class _Reader:
         self._lib, self._handle, self._unit = lib, handle, unit
         self._places = Places(lib, unit.directory, unit.roots, {})
         self._main = lib.clang_getFile(handle, os.fsencode(unit.main))
-        self._names = Names({}, {}, {}, self._places.place)
+        self._names = Names({}, {}, {}, {}, self._places.place)
         self._macros = self._read_macros()
         self._functions: dict[str, Function] = {}
         self._called: list[tuple[str, ...]] = []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 from layoutlint.model.uses import (
     GLOBAL_POINTER,
@@ -24,6 +24,7 @@ from layoutlint.readers.bodies import assembler, atomic_names, syntax
 from layoutlint.readers.bodies.assembler import Assembly
 from layoutlint.readers.bodies.facts import Facts, Names
 from layoutlint.readers.bodies.lock_names import operation
+from layoutlint.readers.bodies.places import MOST_SPOTS, NOWHERE, Place, element, join, union
 from layoutlint.readers.bodies.statements import Statements, is_statement
 from layoutlint.readers.bodies.trees import Node, tree
 from layoutlint.readers.clang.libclang import Cursor
@@ -31,22 +32,12 @@ from layoutlint.readers.clang.libclang import Cursor
 _DEEPEST = 200
 """The most nested expressions that are followed; the stack of Python ends at about a thousand calls."""
 _LONGEST_PATH = 6
-_MOST_SPOTS = 4
 _AROUND_LOCKS = (syntax.PAREN, syntax.UNEXPOSED, syntax.CAST, syntax.UNARY, syntax.MEMBER, syntax.SUBSCRIPT)
-_MEMORY = re.compile(r"__builtin_(?:__)?mem")
+_MEMORY = re.compile(r"__builtin_(?:__)?(?:mem|str|[us]?(?:add|sub|mul)(?:l|ll)?_overflow$)")
 """The builtins that do something to objects, apart from atomics, which are no calls."""
-
-
-class Place(NamedTuple):
-    """The bytes that an expression denotes, as a field of each struct around them."""
-
-    spots: tuple[Spot, ...]
-    maker: str = ""
-    """The function that returned the object, or the variable or parameter that points to it."""
-    is_local: bool = False
-
-
-NOWHERE = Place(())
+_DECISIVE = {syntax.AND: False, syntax.OR: True}
+"""The value of the left operand with which the right one is not evaluated."""
+_UNEVALUATED = re.compile(r"__builtin_(?:constant_p|(?:dynamic_)?object_size|classify_type)")
 
 
 class Walker(Statements):
@@ -58,6 +49,7 @@ class Walker(Statements):
         self._facts = Facts(lib, names)
         self._uses: dict[tuple[Spot, Effect, str, tuple[Lock, ...]], list[float]] = {}
         self._makers: dict[str, None] = {}
+        self._returned_places: dict[Spot, None] = {}
         self._locals: dict[str, None] = {}
         self._static_structs: dict[str, None] = {}
         self._made: dict[tuple[str, str], None] = {}
@@ -113,11 +105,12 @@ class Walker(Statements):
         for number, child in enumerate(node.children):
             self._operand(child, weight, (Effect.ADDRESS,) if assembly is None else assembly.effects(number))
 
-    def _returned(self, node: Node, weight: float) -> None:
+    def _return_value(self, node: Node, weight: float) -> None:
         if not self._facts.is_pointer(node):
             self._value(node, weight)
             return
         place = self._pointer(node, weight)
+        self._returned_places |= dict.fromkeys(place.spots)
         if place.maker and not is_variable(place.maker):
             self._makers[place.maker] = None
 
@@ -129,6 +122,8 @@ class Walker(Statements):
             elif not self._facts.is_per_cpu(variable.cursor):
                 self._static_structs[struct] = None
         initial = self._facts.initial_value(variable)
+        for size in self._facts.array_sizes(variable, initial):
+            self._value(size, weight)
         if initial is None:
             return
         locks = len(self._regions.locks)
@@ -215,7 +210,9 @@ class Walker(Statements):
         left, right = node.children
         if node.binary_operator != syntax.ASSIGN:
             self._value(left, weight)
-            self._value(right, weight)
+            decisive = _DECISIVE.get(node.binary_operator)
+            if decisive is None or self._facts.truth(left) is not decisive:
+                self._value(right, weight)
             return
         variable = self._facts.variable(left)
         if variable is not None and self._facts.is_pointer(left):
@@ -223,7 +220,7 @@ class Walker(Statements):
             self._note_made(left.cursor, pointee)
             before = self._pointees.get(variable)
             if not self._facts.is_zero(right):
-                self._pointees[variable] = pointee if before is None else _union(before, pointee)
+                self._pointees[variable] = pointee if before is None else union(before, pointee)
             return
         place = self._lvalue(left, weight)
         self._record(place, self._store(left), weight)
@@ -253,7 +250,7 @@ class Walker(Statements):
         """Make a pointer point to another element of what it pointed into."""
         variable = self._facts.variable(pointer) if self._facts.is_pointer(pointer) else None
         if variable is not None and (variable in self._pointees or variable in self._parameters):
-            self._pointees[variable] = _element(self._pointee(pointer))
+            self._pointees[variable] = element(self._pointee(pointer))
 
     def _builtin(self, node: Node, weight: float) -> None:
         """Walk an atomic operation: libclang shows its operands alone, the address first."""
@@ -330,7 +327,7 @@ class Walker(Statements):
             return around
         if field[0]:
             return Spot(*field)
-        return None if around is None else Spot(around.root, _join(around.path, field[1]))
+        return None if around is None else Spot(around.root, join(around.path, field[1]))
 
     def _initial_value(self, value: Node, weight: float, spot: Spot | None) -> None:
         target = self._facts.function_in(value)
@@ -341,6 +338,8 @@ class Walker(Statements):
             self._refer(target, spot)
         elif inner.kind == syntax.INIT_LIST:
             self._fill(inner, weight, spot)
+        elif self._facts.is_pointer(value):
+            self._record(self._pointer(value, weight), Effect.ADDRESS, weight)
         else:
             self._value(value, weight)
 
@@ -360,7 +359,7 @@ class Walker(Statements):
             return self._member(node, weight)
         if kind == syntax.SUBSCRIPT and len(node.children) == 2:
             self._value(node.children[1], weight)
-            return _element(self._pointer(node.children[0], weight))
+            return element(self._pointer(node.children[0], weight))
         if self._facts.is_dereference(node):
             return self._pointer(node.children[0], weight)
         selected = self._facts.selection(node) if kind == syntax.GENERIC else None
@@ -375,7 +374,7 @@ class Walker(Statements):
             return Place((), name if name[:1] == THREAD_VARIABLE else name.replace(GLOBAL_POINTER, VARIABLE))
         if kind == syntax.CONDITIONAL and len(node.children) == 3:
             self._value(node.children[0], weight)
-            return _union(self._lvalue(node.children[1], weight), self._lvalue(node.children[2], weight))
+            return union(self._lvalue(node.children[1], weight), self._lvalue(node.children[2], weight))
         if kind == syntax.STATEMENT_EXPRESSION:
             return self._last(node, weight, self._lvalue)
         self._value(node, weight)
@@ -400,11 +399,11 @@ class Walker(Statements):
         struct, name = field
         spots = [*around.spots]
         if name:
-            spots = [Spot(spot.root, _join(spot.path, name)) for spot in spots]
+            spots = [Spot(spot.root, join(spot.path, name)) for spot in spots]
         own = Spot(struct, name)
         if struct and own not in spots and not around.is_local:
             spots.insert(0, own)
-        kept = tuple(spot for spot in spots if spot.path.count(".") < _LONGEST_PATH)[:_MOST_SPOTS]
+        kept = tuple(spot for spot in spots if spot.path.count(".") < _LONGEST_PATH)[:MOST_SPOTS]
         return Place(kept, around.maker, around.is_local and not is_arrow)
 
     def _pointer(self, node: Node, weight: float) -> Place:
@@ -421,12 +420,16 @@ class Walker(Statements):
             operator = node.unary_operator
             if operator == syntax.ADDRESS_OF:
                 return self._lvalue(node.children[0], weight)
+            if operator in syntax.INCREMENTS:
+                self._unary(node, weight)
+                variable = self._facts.variable(node.children[0])
+                return self._pointees.get(variable, NOWHERE) if variable is not None else NOWHERE
         if kind in (syntax.PAREN, syntax.UNEXPOSED, syntax.CAST) and node.children:
             if kind == syntax.UNEXPOSED and len(node.children) > 1:
                 self._builtin(node, weight)
                 return NOWHERE
             inner = node.children[-1]
-            is_array = self._facts.is_array(inner)
+            is_array = self._facts.is_array(inner) and not self._facts.is_parameter(inner)
             place = self._lvalue(inner, weight) if is_array else self._pointer(inner, weight)
             is_other = kind == syntax.CAST and self._facts.is_other_struct(node.cursor, inner.cursor)
             return Place((), place.maker) if is_other else place
@@ -437,13 +440,13 @@ class Walker(Statements):
             return self._pointer(selected, weight)
         if kind == syntax.CONDITIONAL and len(node.children) == 3:
             self._value(node.children[0], weight)
-            return _union(self._pointer(node.children[1], weight), self._pointer(node.children[2], weight))
+            return union(self._pointer(node.children[1], weight), self._pointer(node.children[2], weight))
         if kind == syntax.STATEMENT_EXPRESSION:
             return self._last(node, weight, self._pointer)
         if kind == syntax.BINARY and len(node.children) == 2:
             return self._arithmetic(node, weight)
         if kind == syntax.CALL:
-            return Place((), self._call(node, weight))
+            return self._call(node, weight)
         self._value(node, weight)
         return NOWHERE
 
@@ -458,7 +461,7 @@ class Walker(Statements):
             self._value(left, weight)
             return self._pointer(right, weight)
         self._value(right, weight)
-        place = _element(self._pointer(left, weight))
+        place = element(self._pointer(left, weight))
         # container_of subtracts: what is around a field is not known by it.
         return Place((), place.maker) if operator == syntax.SUBTRACT else place
 
@@ -474,12 +477,15 @@ class Walker(Statements):
 
     # -- calls
 
-    def _call(self, node: Node, weight: float) -> str:
-        """Walk a call; return the key of the function, empty for one through a pointer."""
+    def _call(self, node: Node, weight: float) -> Place:
+        """Walk a call; return what its result points to, with the key of the function as the maker."""
         if not node.children:
-            return ""
+            return NOWHERE
         callee, *arguments = node.children
         name, through = self._callee(callee, weight)
+        if _UNEVALUATED.fullmatch(name):
+            return NOWHERE
+        named = self._facts.named_arguments(callee)
         places: list[tuple[int, Spot, str]] = []
         first: Place | None = None
         makers: list[tuple[int, str]] = []
@@ -489,6 +495,8 @@ class Walker(Statements):
                 self._refer(target, None)
             elif self._facts.is_pointer(argument) or self._facts.is_array(argument):
                 place = self._pointer(argument, weight)
+                if position >= named:  # the function has no parameter for it
+                    self._record(place, Effect.ADDRESS, weight)
                 places += [(position, spot, place.maker) for spot in place.spots]
                 if place.maker[:1] in (GLOBAL_POINTER, THREAD_VARIABLE) and place.maker:
                     makers.append((position, place.maker))
@@ -500,7 +508,29 @@ class Walker(Statements):
             locks = self._regions.locks
             self._calls.append(Call(name, through, weight, tuple(places), locks, tuple(makers)))
         self._regions.call(id(node), name, plain_name(name), (first or NOWHERE).spots)
-        return name
+        return Place(self._returned_spots(node, callee, places), name)
+
+    def _returned_spots(
+        self, call: Node, callee: Node, places: list[tuple[int, Spot, str]]
+    ) -> tuple[Spot, ...]:
+        """Return the fields to whose addresses a call leads: the function returns them, and is short."""
+        target = self._facts.function_in(callee)
+        if target is None or not self._facts.is_pointer(call):
+            return ()
+        spots = dict[Spot, None]()
+        for spot in self._facts.returned_spots(target.reference, self._spots_that_it_returns):
+            if isinstance(spot.root, str):
+                spots[spot] = None
+            for position, own, _ in places:
+                if spot.root == position:
+                    spots[Spot(own.root, join(own.path, spot.path) if spot.path else own.path)] = None
+        return tuple(spots)[:MOST_SPOTS]
+
+    def _spots_that_it_returns(self, function: Cursor) -> tuple[Spot, ...]:
+        """Return the fields whose addresses a function returns, by its parameters too."""
+        walker = Walker(self._lib, self._names)
+        walker.function(function, "", "", 0)
+        return tuple(walker._returned_places)[:MOST_SPOTS]
 
     def _lock_place(self, argument: Node, place: Place) -> Place:
         """Return a lock that is an argument: a field, an element of an array, or a variable."""
@@ -557,21 +587,3 @@ _VALUES: dict[int, _Walk] = {
     syntax.CAST: Walker._cast,
     syntax.GENERIC: Walker._generic,
 }
-
-
-def _join(path: str, name: str) -> str:
-    return f"{path}.{name}" if path else name
-
-
-def _union(first: Place, second: Place) -> Place:
-    spots = tuple(dict.fromkeys((*first.spots, *second.spots)))[:_MOST_SPOTS]
-    maker = first.maker or second.maker
-    if first.maker != second.maker and (is_variable(first.maker) or is_variable(second.maker)):
-        functions = (each.maker for each in (first, second) if not is_variable(each.maker))
-        maker = "".join(functions)
-    return Place(spots, maker, first.is_local and second.is_local)
-
-
-def _element(place: Place) -> Place:
-    """Return an element of what a place is: the pointer does not point to it."""
-    return place._replace(maker="") if is_variable(place.maker) and place.maker[0] != VARIABLE else place

@@ -21,6 +21,9 @@ static inline void bump(atomic_t *v) { __atomic_fetch_add(&v->counter, 1, 5); }
 #define WRITE_ONCE(x, v) (*(volatile __typeof__(x) *)&(x) = (v))
 #define unlikely(x) __builtin_expect(!!(x), 0)
 extern struct s shared;
+static int *place(struct s *x) { return &x->in.q; }
+static int *same(int *p) { return p ? p : 0; }
+extern void all(int, ...), place_of(int *);
 struct own { int n; int (*many[2])(int); };
 struct ops { int id; int : 3; int (*one)(int); union { int (*two)(int); long n; }; struct { int q; int (*deep)(int); } in; struct own own; };
 """
@@ -105,6 +108,19 @@ def function(tmp_path, body: str):
     ("x->next = &shared;", {("next", "write")}),
     ("int a[2] = { x->a, x->b };", {("a", "read"), ("b", "read")}),
     ("goto out; out: x->a = 1;", {("a", "write")}),
+    # what is never evaluated
+    ("if (__builtin_constant_p(x->a)) x->b = 1; n = __builtin_object_size(x, 0);", {("b", "write")}),
+    ("if (0) x->a = 1; else x->b = 1; n = 0 ? x->u1 : x->b2;", {("b", "write"), ("b2", "read")}),
+    ("if (!(1)) x->a = 1; if (x && 0 && x->b) x->b = 2; if (1 || x->a) x->b2 = 1;", {("b2", "write")}),
+    ("goto in; if (0) { in: x->a = 1; }", {("a", "write")}),
+    ("switch (n) { case 0: if (0) { case 1: x->a = 1; } }", {("a", "write")}),
+    ("int many[x->a]; __typeof__(x->b2) k;", {("a", "read")}),
+    # addresses
+    ("int *q = &x->a; *q++ = 1; *--q += 1;", {("a", "read"), ("a", "write")}),
+    ("int *many[] = { &x->a };", {("a", "address")}),
+    ("*place(x) = 1;", {("in.q", "write")}),
+    ("*same(&x->a) = *same(&x->b2);", {("a", "write"), ("b2", "read")}),
+    ("all(n, &x->a);", {("a", "address")}),
     ("do { x->a = 1; } while (0);", {("a", "write")}),
 ])  # fmt: skip
 def test_uses(tmp_path, body, uses):
@@ -136,6 +152,7 @@ def test_weights(tmp_path, body, weight, in_loop):
     ("__builtin_memset(&x->in, 0, 9);", [("__builtin_memset", None, [(0, "s@t.c", "in"), (0, 0, "in")])]),
     ("__builtin_expect(n, 0);", []),
     ("f(x->a);", [("f", None, [])]),
+    ("place_of(place(x));", [("place@t.c", None, [(0, 0, "")]), ("place_of", None, [(0, "in@t.c", "q"), (0, "s@t.c", "in.q"), (0, 0, "in.q")])]),
 ])  # fmt: skip
 def test_calls(tmp_path, body, calls):
     found = [(call.callee, call.through and tuple(call.through), [(at, *spot) for at, spot, _ in call.arguments]) for call in function(tmp_path, body).calls]

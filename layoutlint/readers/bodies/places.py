@@ -1,0 +1,42 @@
+"""The bytes that expressions of a body denote: fields, of the own objects of its function or of others."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from layoutlint.model.uses import VARIABLE, Spot, is_variable
+
+MOST_SPOTS = 4
+"""The most fields that one expression can denote: in several structs around it, or by its branches."""
+
+
+class Place(NamedTuple):
+    """The bytes that an expression denotes, as a field of each struct around them."""
+
+    spots: tuple[Spot, ...]
+    maker: str = ""
+    """The function that returned the object, or the variable or parameter that points to it."""
+    is_local: bool = False
+
+
+NOWHERE = Place(())
+
+
+def join(path: str, name: str) -> str:
+    """Return the path of a member."""
+    return f"{path}.{name}" if path else name
+
+
+def union(first: Place, second: Place) -> Place:
+    """Return what an expression denotes that can be either of two."""
+    spots = tuple(dict.fromkeys((*first.spots, *second.spots)))[:MOST_SPOTS]
+    maker = first.maker or second.maker
+    if first.maker != second.maker and (is_variable(first.maker) or is_variable(second.maker)):
+        functions = (each.maker for each in (first, second) if not is_variable(each.maker))
+        maker = "".join(functions)
+    return Place(spots, maker, first.is_local and second.is_local)
+
+
+def element(place: Place) -> Place:
+    """Return an element of what a place is: the pointer does not point to it."""
+    return place._replace(maker="") if is_variable(place.maker) and place.maker[0] != VARIABLE else place
