@@ -85,6 +85,7 @@ class Program:
         units = arrangement.units
         self.horizon = sum(max(map(sum, zip(unit.gaps, unit.lengths, strict=True))) for unit in units)
         self.horizon += sum(2 * (self._step(group) - 1) for group in arrangement.groups)
+        self._most_bytes = max(self.horizon, self.horizon * arrangement.grain // _BYTE)
         self.blocks = [self._block(number, unit) for number, unit in enumerate(units)]
         self.groups = {group.number: self._group_block(group) for group in arrangement.groups}
         self._around = arrangement.top.groups_around
@@ -297,7 +298,7 @@ class Program:
 
     def variable(self, expression: LinearExprT, more: int = 0) -> IntVar:
         """Return a variable for an offset and some bytes `more`: remainders and quotients are of one."""
-        variable = self.model.new_int_var(0, 2 * self.horizon + more, "")
+        variable = self.model.new_int_var(0, 2 * self._most_bytes + more, "")
         self.model.add(variable == expression)
         return variable
 
@@ -311,7 +312,7 @@ class Program:
 
     def most_lines(self, places: Sequence[Place], bases: Iterable[int], line: int) -> LinearExprT:
         """Return the most lines that fields of an object touch at any of some bases, or more."""
-        most = self.model.new_int_var(0, self.horizon, "")
+        most = self.model.new_int_var(0, self._most_bytes + 2, "")
         for base in bases:
             self.model.add(most >= self.lines_touched(places, base, line))
         return most

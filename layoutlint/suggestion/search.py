@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Literal
 
@@ -20,6 +20,7 @@ from layoutlint.suggestion.joint_program import JointProgram
 from layoutlint.suggestion.limits import Limit
 from layoutlint.suggestion.program import Program
 from layoutlint.suggestion.statements import state
+from layoutlint.suggestion.symmetry import interchangeable_units
 
 Aim = Literal["lines", "moves", "size", "holes"]
 State = Literal["optimal", "feasible", "infeasible", "unknown"]
@@ -42,8 +43,8 @@ class Exclusion(Record, frozen=True):
     """An order of the units of a build that is no solution, though it keeps the demands."""
 
     order: tuple[int, ...]
-    rules: tuple[int, ...] = ()
-    """The rules that it does not keep, by their number in the build; empty if it is excluded with any."""
+    rules: tuple[int, ...]
+    """The rules that it does not keep, by their number in the build."""
 
 
 class BuildTask(Record, frozen=True):
@@ -115,8 +116,7 @@ class Task(Record, frozen=True):
     def exclude(self, build: int, order: Sequence[int], rules: Sequence[int]) -> Task:
         """Return the task without the common orders that give a build the same order as one of them.
 
-        They are excluded if one of some rules is to be kept, which are numbered in the build; without rules
-        in any case.
+        They are excluded if one of some rules is to be kept, which are numbered in the build.
         """
         builds = list(self.builds)
         mine = Exclusion(self.order.translate(build, order), tuple(rules))
@@ -152,6 +152,15 @@ class Solution(Record, frozen=True):
     """Whether without any of the core the others can be kept."""
 
 
+class _Possible(Record, frozen=True):
+    """Whether some order keeps rules."""
+
+    state: State
+    order: tuple[int, ...] = ()
+    bound: int = 0
+    """No order is smaller, in bytes; 0 if that was not searched."""
+
+
 _FEW = 30
 """The most units of a struct that one strategy searches."""
 
@@ -169,6 +178,7 @@ class Search:
         self.task = task
         self._units = sum(len(build.arrangement.units) for build in task.builds)
         self._effort = effort * _second(self._units)
+        self._classes = _symmetry(task)
 
     def strict(self) -> Solution:
         """Return the best order that keeps all rules."""
@@ -186,20 +196,37 @@ class Search:
 
     def _best(self, rules: Sequence[int]) -> Solution:
         """Return the best order that keeps some rules."""
+        aim, possible = self.task.aims[0], _Possible("unknown")
+        is_size = aim == "size"
+        if self._classes and (rules or is_size):
+            possible = self._possible_order(rules, is_size)
+            if possible.state == "infeasible":
+                return Solution("infeasible")
+        bound = max(self.task.bound, possible.bound)
+        first = possible.order if is_size else ()
+        solution = self._descend(*self._program_for(rules, bound), first or self.task.start)
+        if solution.state == "unknown" and possible.order and not first:
+            return self._descend(*self._program_for(rules, bound), possible.order)
+        return solution
+
+    def _program_for(self, rules: Sequence[int], bound: int) -> tuple[JointProgram, list[LiteralT]]:
+        """Return the program in which some rules are kept, with what no order is below for the first aim."""
         program, literals = self._program()
         for rule in rules:
             program.model.add(literals[rule] == 1)
-        if self.task.bound:
-            program.model.add(self._expression(program, self.task.aims[0]) >= self.task.bound)
-        return self._descend(program, literals)
+        if bound:
+            program.model.add(self._expression(program, self.task.aims[0]) >= bound)
+        return program, literals
 
-    def _descend(self, program: JointProgram, literals: Sequence[LiteralT]) -> Solution:
+    def _descend(
+        self, program: JointProgram, literals: Sequence[LiteralT], start: tuple[int, ...]
+    ) -> Solution:
         """Return the best solution of a program, with the rules whose literals hold in it."""
         order: tuple[int, ...] = ()
         kept: tuple[int, ...] = ()
         reached: list[Reached] = []
         is_proved = True
-        program.hint(self.task.start or self.task.order.declared_order())
+        program.hint(start or self.task.order.declared_order())
         for aim in self.task.aims:
             expression = self._expression(program, aim)
             program.model.minimize(expression)
@@ -263,7 +290,7 @@ class Search:
         is_minimal = True
         for rule in tuple(core):
             rest = [each for each in core if each != rule]
-            answer = self._is_possible(rest)
+            answer = self._possible_order(rest).state
             if answer == "infeasible":
                 core = rest
             elif answer == "unknown":
@@ -272,6 +299,7 @@ class Search:
 
     def _assumptions(self, rules: Sequence[int]) -> list[int]:
         program, literals = self._program()
+        self._break_symmetry(program)
         program.model.add_assumptions([literals[rule] for rule in rules])
         solver = self._solver()
         if solver.solve(program.model) != cp_model.INFEASIBLE:
@@ -279,27 +307,46 @@ class Search:
         numbers = {literal.index: rule for rule, literal in enumerate(literals)}
         return sorted(numbers[index] for index in solver.sufficient_assumptions_for_infeasibility())
 
-    def _is_possible(self, rules: Sequence[int]) -> State:
+    def _possible_order(self, rules: Sequence[int], is_small: bool = False) -> _Possible:
+        """Return whether some order keeps some rules, and one that does; a small one if it `is_small`."""
         program, literals = self._program()
+        self._break_symmetry(program)
         for rule in rules:
             program.model.add(literals[rule] == 1)
-        status = self._solver().solve(program.model)
-        if status == cp_model.INFEASIBLE:
-            return "infeasible"
-        return "feasible" if status in (cp_model.OPTIMAL, cp_model.FEASIBLE) else "unknown"
+        if is_small:
+            program.model.minimize(self._expression(program, "size"))
+        solver = self._solver()
+        status = solver.solve(program.model)
+        if status in (cp_model.OPTIMAL, cp_model.FEASIBLE):
+            bound = round(solver.best_objective_bound) if is_small else 0
+            return _Possible("feasible", program.solution_order(solver), bound)
+        return _Possible("infeasible" if status == cp_model.INFEASIBLE else "unknown")
+
+    def _break_symmetry(self, program: JointProgram) -> None:
+        """State that units which can take each other's places stand as declared; moves must not count."""
+        for units in self._classes:
+            for a, b in pairwise(units):
+                program.model.add_bool_or(program.programs[0].precedes(a, b))
 
     def _most_rules(self) -> Solution:
-        """Return the best order among those that keep the most rules."""
-        program, literals = self._program()
-        weights = [build.weight for build in self.task.builds for _ in range(build.rules)]
-        kept = sum(weight * literal for weight, literal in zip(weights, literals, strict=True))
+        """Return the best order among those that keep the most rules, if none keeps all."""
+        program, _, kept = self._program_with_least(0)
+        self._break_symmetry(program)
         program.model.maximize(kept)
         solver = self._solver()
         if solver.solve(program.model) not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
             return Solution("unknown")
-        program.model.clear_objective()
-        program.model.add(kept >= round(solver.objective_value))
-        return self._descend(program, literals)
+        program, literals, _ = self._program_with_least(round(solver.objective_value))
+        return self._descend(program, literals, self.task.start)
+
+    def _program_with_least(self, least: int) -> tuple[JointProgram, list[LiteralT], LinearExprT]:
+        """Return the program in which at least some rules are kept, and not all; and how many are kept."""
+        program, literals = self._program()
+        weights = [build.weight for build in self.task.builds for _ in range(build.rules)]
+        kept = sum(weight * literal for weight, literal in zip(weights, literals, strict=True))
+        program.model.add(kept >= least)
+        program.model.add(kept <= sum(weights) - min(weights))
+        return program, literals, kept
 
     def _solver(self, share: float = 1.0) -> cp_model.CpSolver:
         solver = cp_model.CpSolver()
@@ -311,6 +358,25 @@ class Search:
         solver.parameters.cp_model_probing_level = 0
         solver.parameters.max_presolve_iterations = 1
         return solver
+
+
+def _symmetry(task: Task) -> tuple[tuple[int, ...], ...]:
+    """Return the units that can take each other's places; none for several builds or excluded orders."""
+    if len(task.builds) > 1 or task.excluded:
+        return ()
+    (build,) = task.builds
+    fixed = {unit for limit in build.limits for unit in (*limit.units, *limit.after)}
+    return interchangeable_units(build.arrangement, _marked_demands(build.classes), fixed)
+
+
+def _marked_demands(classes: Sequence[SizeClass]) -> Iterator[tuple[object, Demand]]:
+    """Yield the demands with what they belong to: a rule at some sizes, or one base of it."""
+    for number, each in enumerate(classes):
+        for rule, demands in each.demands.items():
+            yield from (((number, rule), demand) for demand in demands)
+        for rule, (by_base, _) in each.tolerated.items():
+            for base, demands in enumerate(by_base):
+                yield from (((number, rule, base), demand) for demand in demands)
 
 
 def _lines(program: Program, build: BuildTask) -> LinearExprT:
@@ -351,7 +417,7 @@ def _state_rules(
 
 
 def _exclude(program: Program, exclusion: Exclusion, literals: Sequence[LiteralT]) -> None:
-    """Exclude one order, for each of its rules or for all."""
+    """Exclude one order, for each of its rules."""
     is_other = [program.precedes(b, a) for a, b in pairwise(exclusion.order)]
-    for enforced in [[literals[rule]] for rule in exclusion.rules] or [[]]:
-        program.model.add_bool_or(is_other).only_enforce_if(*enforced)
+    for rule in exclusion.rules:
+        program.model.add_bool_or(is_other).only_enforce_if(literals[rule])

@@ -106,7 +106,7 @@ def _restrict_start(
 ) -> None:
     """State where on a line a unit may begin, by the first and last bits of fields in it."""
     grain, unit = program.arrangement.grain, program.extent(places[0]).unit
-    period = lcm(line * _BYTE // grain, program.arrangement.units[unit].period)
+    period = lcm(max(1, line * _BYTE // grain), program.arrangement.units[unit].period)
     allowed = [
         at
         for at in range(period)

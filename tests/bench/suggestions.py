@@ -108,6 +108,11 @@ class Row:
         return best[0] if best and self.state == "addition" else None
 
     @property
+    def is_fewest(self) -> bool:
+        """Whether it is proved that no order moves fewer declarations."""
+        return all(each.after == each.bound for each in self.found.aims if each.aim == "moves")
+
+    @property
     def moves(self) -> int:
         """Declarations that move, for the order or the alternative with the fewest."""
         return len((self.addition or self.found).moves)
@@ -135,7 +140,7 @@ class Row:
             other = f" (or {phrases.addition(smallest)}: {smallest.size})" if smallest.size < best.size else ""
             return f"{phrases.addition(best)}{_moves_text(best.moves)}{sizes}{other}{proof}"
         if self.state == "order":
-            doubt = "; perhaps not the fewest" if found.status == "feasible" else ""
+            doubt = "" if self.is_fewest else "; perhaps not the fewest"
             return f"{_moves_text(found.moves).removeprefix(', ') or '0 moved'}{sizes}{doubt}"
         if self.state == "impossible":
             return f"no order keeps {', '.join(f'`{rule.id}`' for rule in found.core)}"
@@ -358,7 +363,7 @@ def kernel_rows() -> Iterator[Row]:
 def summary(every: Sequence[Row]) -> str:
     """Return the counts in sentences."""
     states = Counter(row.state for row in every)
-    proved = sum(row.state == "order" and row.found.status == "optimal" for row in every)
+    proved = sum(row.state == "order" and row.is_fewest for row in every)
     compared: Counter[str] = Counter()
     for row in every:
         if row.upstream is not None and not row.upstream.broken and row.state in ("order", "addition"):

@@ -62,6 +62,7 @@ class Comparison:
         self.rules = dict(_rules(given))
         self.judge = Judge(given.specimen, given.found.struct, layouts)
         searched = {each.rule.id for each in given.result.rules if not each.reason}
+        searched |= {rule.id for rule in given.result.core}  # orders that one of them breaks were tried
         self.unsearched = set(self.rules) - searched if given.result.new is not None else set()
         self.every = [order for order in orders(given.specimen) if self._may_be(order)]
 

@@ -149,7 +149,7 @@ class BuildsComparison:
             (each.build.name, outcome.rule.id)
             for each in result.builds
             for outcome in each.result.rules
-            if not outcome.reason
+            if not outcome.reason or outcome.rule in result.core
         }
         allowed = {name: set(orders(each)) for name, each in given.builds.items()}
         self.every = [

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from layoutlint.judgement.verdict import Outcome, Verdict
-from layoutlint.lint.reordering.start import count_faults, extend, start_order
+from layoutlint.lint.reordering.start import count_faults, extend, movable_units, start_order
 from layoutlint.lint.reordering.task import Candidate
 from layoutlint.model.record import replace
 from layoutlint.suggestion.common_order import CommonOrder
+from layoutlint.suggestion.limits import Limit
 from layoutlint.suggestion.result import Move
 from layoutlint.suggestion.search import Aim, BuildTask, Reached, Search, Solution, Task, task_of_one
 
@@ -27,8 +28,7 @@ def solve(
 ) -> tuple[Solution, list[list[list[Verdict]]]]:
     """Return an order that the rules themselves keep, with the verdicts of all judges on it.
 
-    Orders that break rules which the search takes for kept are excluded. If none is left because of rules
-    that the search cannot state, nothing is known.
+    Orders that break rules which the search takes for kept are excluded, if these are to be kept.
     If no order keeps all rules, the solution has the contradiction and a compromise if it `explains`.
     """
     if explains or len(task.order.members) > _FEW:
@@ -38,8 +38,6 @@ def solve(
         search = Search(task, effort)
         solution = search.run() if explains else search.strict()
         if solution.state == "infeasible" and contradiction is None:
-            if any(not each.rules for each in task.excluded):
-                break
             # Which rules are needed was told by demands, and not by the rules themselves.
             contradiction = replace(solution, is_minimal=solution.is_minimal and not task.excluded)
         if not solution.order and solution.state == "unknown":
@@ -74,7 +72,7 @@ def _choose_start(task: Task, builds: Sequence[Candidate], effort: float) -> Tas
     """
     start = task.order.side_by_side(start_order(task.order, builds) or task.order.declared_order())
     if len(builds) == 1:
-        return replace(task, start=start)
+        return replace(task, start=_move_few(task, builds[0], start, effort) or start)
     alone = [
         _solve_build(build, judge, task.aims[:1], effort / len(builds))
         for build, judge in zip(task.builds, builds, strict=True)
@@ -94,6 +92,21 @@ def _choose_start(task: Task, builds: Sequence[Candidate], effort: float) -> Tas
         return replace(task, start=best, bound=sum(bounds))
     valid = (bound for number, bound in enumerate(bounds) if task.order.agrees(number))
     return replace(task, start=best, bound=max(valid, default=0))
+
+
+def _move_few(task: Task, judge: Candidate, start: tuple[int, ...], effort: float) -> tuple[int, ...]:
+    """Return an order in which only fields of rules that are not kept move; () if that keeps them not.
+
+    Large structs have too many orders for a search that lets all units move.
+    """
+    if len(task.order.members) <= _FEW or not any(count_faults(task.order, [judge], start)):
+        return ()
+    (build,) = task.builds
+    movable = movable_units(task.order, [judge])
+    others = tuple(number for number in task.order.declared_order() if number not in movable)
+    limits = (*build.limits, Limit("order", others))
+    few = replace(task, builds=(replace(build, limits=limits),), start=start, aims=("moves",))
+    return Search(few, effort / 2).strict().order
 
 
 def _has_ends(task: Task, order: Sequence[int]) -> bool:
@@ -140,25 +153,23 @@ def _verdicts(candidate: Candidate, order: Sequence[int]) -> list[Verdict]:
 def _failing_builds(
     task: Task, solution: Solution, judges: Judges, after: Sequence[Sequence[Sequence[Verdict]]]
 ) -> Iterator[tuple[int, tuple[int, ...]]]:
-    """Yield the builds in which a rule fails that the search takes for kept, or that was kept before.
+    """Yield the builds in which rules fail that the search takes for kept, with the rules.
 
-    With each are the rules that were taken for kept; none if another one fails.
+    Of those that it cannot state, only rules that were kept before count.
     """
     first = 0
     for build, (own, verdicts) in enumerate(zip(judges, after, strict=True)):
         kept = {number - first for number in solution.kept}
-        failing = [rule for each in zip(own, verdicts, strict=True) for rule in _worse_rules(*each, kept)]
+        failing = {rule for each in zip(own, verdicts, strict=True) for rule in _worse_rules(*each, kept)}
         if failing:
-            is_searched = not any(rule in each.reasons for each in own for rule in failing)
-            yield build, tuple(sorted(set(failing))) if is_searched else ()
+            yield build, tuple(sorted(failing))
         first += task.builds[build].rules
 
 
 def _worse_rules(candidate: Candidate, verdicts: Sequence[Verdict], kept: set[int]) -> Iterator[int]:
     for number, verdict in enumerate(verdicts):
-        is_searched = number not in candidate.reasons
-        was_kept = number in kept if is_searched else _is_kept(candidate.ruled[number].before)
-        if was_kept and not _is_kept(verdict):
+        was_kept = number not in candidate.reasons or _is_kept(candidate.ruled[number].before)
+        if number in kept and was_kept and not _is_kept(verdict):
             yield number
 
 

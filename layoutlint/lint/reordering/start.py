@@ -24,7 +24,7 @@ def start_order(common: CommonOrder, builds: Sequence[Candidate]) -> Order:
     """
     if all(one.before.outcome is Outcome.KEPT for each in builds for one in each.ruled):
         return ()
-    movable = _movable(common, builds)
+    movable = movable_units(common, builds)
     order: Order = common.declared_order()
     last = _last(common, builds)
     best = count_faults(common, builds, order)
@@ -52,7 +52,7 @@ def _last(common: CommonOrder, builds: Sequence[Candidate]) -> frozenset[int]:
     )
 
 
-def _movable(common: CommonOrder, builds: Sequence[Candidate]) -> list[int]:
+def movable_units(common: CommonOrder, builds: Sequence[Candidate]) -> list[int]:
     """Return the units with fields of rules that are not kept."""
     movable = set()
     for each, units in zip(builds, common.units, strict=True):

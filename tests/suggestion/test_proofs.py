@@ -1,0 +1,41 @@
+"""Proofs for structs of many members that are alike: a search through all their orders would not end."""
+
+from __future__ import annotations
+
+import pytest
+
+from layoutlint.intent.toml import rule_file
+from layoutlint.lint.options import Options
+from tests.harness.tools import NEEDS_SOLVER
+
+pytestmark = NEEDS_SOLVER
+LONGS = " ".join(f"long m{number};" for number in range(14))
+MIXED = " ".join(f"long a{number}; char b{number};" for number in range(8))
+APART = 'kind = "separate"\nfields = [["m0"], ["m5", "m6", "m7"], ["m10", "m11"]]\n'
+CASES = [
+    # members, a rule, what is wanted, the status, moves, size
+    # three groups fit on no two lines of 8 bytes at every placement
+    (LONGS, APART, "moves", "infeasible", 0, 112),
+    (LONGS, 'kind = "isolated"\nfields = ["m3"]\n', "moves", "infeasible", 0, 112),
+    (LONGS, 'kind = "separate"\nfields = [["m0"], ["m4", "m5"]]\n', "moves", "optimal", 1, 112),
+    # all that is not char is behind one another, in any order
+    (MIXED, 'kind = "together"\nfields = ["b0", "b7"]\n', "size", "optimal", 7, 72),
+    (MIXED, 'kind = "isolated"\nfields = ["a0"]\n', "size", "infeasible", 7, 72),
+]
+
+
+@pytest.mark.parametrize(("members", "rule", "aim", "status", "moves", "size"), CASES)
+def test_members_that_are_alike(tmp_path, members, rule, aim, status, moves, size):
+    from layoutlint.lint.reordering import Request, run, suggest  # imports the solver
+
+    path = tmp_path / "s.h"
+    path.write_text(f"struct s {{ {members} }};\n")
+    packs = (rule_file.parse(f'[[rule]]\nid = "r"\nstruct = "s"\nwhy = "a test"\n{rule}', "rules.toml"),)
+    aims = (aim, *(other for other in ("moves", "size", "holes") if other != aim))
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(run, "alternatives", lambda *_: ())
+        result = suggest(str(path), Request("s", aims, is_forced=True), packs, (), Options())
+    assert result.status == status
+    assert all(each.after == each.bound for each in result.aims)
+    values = {each.aim: each.after for each in result.aims}
+    assert (values["moves"], values["size"]) == (moves, size)
