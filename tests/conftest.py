@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import compileall
 import gc
+import hashlib
+import json
 import os
 import subprocess
 from collections import Counter
 from collections.abc import Callable, Generator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -134,3 +137,28 @@ def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
         assert text == path.read_text(encoding="utf-8")
 
     return compare
+
+
+@pytest.fixture
+def golden_row(request: pytest.FixtureRequest) -> Callable[[str], None]:
+    """Holds text against the row of this test in `golden/`, a file for each module. One process alone can rewrite it."""
+    path = Path(request.path).parent / "golden" / f"{Path(request.path).stem}.json"
+    name = request.node.name
+    key = name if len(name) < 90 else f"{name[:80]}... {hashlib.sha256(name.encode()).hexdigest()[:8]}"
+
+    def compare(text: str) -> None:
+        if request.config.getoption("--rewrite-goldens"):
+            path.parent.mkdir(exist_ok=True)
+            rows = {**_rows(path), key: text.splitlines()} if path.exists() else {key: text.splitlines()}
+            path.write_text(json.dumps(rows, indent=1, ensure_ascii=False, sort_keys=True) + "\n", encoding="utf-8")
+            _rows.cache_clear()
+            return
+        assert text.splitlines() == _rows(path)[key]
+
+    return compare
+
+
+@cache
+def _rows(path: Path) -> dict[str, list[str]]:
+    rows: dict[str, list[str]] = json.loads(path.read_text(encoding="utf-8"))
+    return rows

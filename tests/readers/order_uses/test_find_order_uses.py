@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
@@ -12,6 +14,7 @@ from layoutlint.model.record import replace
 from layoutlint.model.structs import Source, Struct
 from layoutlint.readers.order_uses import OrderUse, Search, find_order_uses, forbids, member_names
 from tests.harness.pace import limit_time
+from tests.harness.whole import whole_lines
 
 HEADER = """
 typedef unsigned char __u8; typedef unsigned short __le16; typedef unsigned int __le32; typedef unsigned int __u32;
@@ -68,6 +71,11 @@ def show(use: OrderUse) -> str:
     place = "" if use.place == "anywhere" else f" {use.place}"
     inner = "~" if use.any_order else ""
     return f"{use.kind} {use.line} {use.scope}{place}{inner}: {' '.join(use.members)}".strip()
+
+
+def whole(found: Search) -> str:
+    """The uses that a search found, with all of their fields, for the golden file."""
+    return re.sub(r"file='[^']*/", "file='", "\n".join(whole_lines(found.uses)))
 
 
 def function_text(body: str) -> str:
@@ -395,8 +403,10 @@ USES = [
 
 
 @pytest.mark.parametrize(("text", "expected"), USES)
-def test_construct(tmp_path: Path, text: str, expected: str | None) -> None:
+def test_construct(tmp_path: Path, text: str, expected: str | None, golden_row: Callable[[str], None]) -> None:
     found = search(tmp_path, "ring", text)
+    if found.uses:
+        golden_row(whole(found))
     shown = [f"{show(use)} note" if use.is_note else show(use) for use in found.uses]
     assert shown == ([expected] if expected else [])
 
@@ -414,8 +424,11 @@ OF_STRUCTS = [
 
 
 @pytest.mark.parametrize(("name", "expected"), OF_STRUCTS)
-def test_definition(tmp_path: Path, name: str, expected: list[str]) -> None:
-    assert list(dict.fromkeys(show(use) for use in search(tmp_path, name, "").uses)) == expected
+def test_definition(tmp_path: Path, name: str, expected: list[str], golden_row: Callable[[str], None]) -> None:
+    found = search(tmp_path, name, "")
+    assert list(dict.fromkeys(show(use) for use in found.uses)) == expected
+    if found.uses:
+        golden_row(whole(found))
 
 
 BODIES = [
