@@ -72,4 +72,5 @@ def _has_records(value: Any) -> bool:
 
 @cache
 def _defaults(kind: type[Record]) -> dict[str, Any]:
-    return {field.name: field.default for field in msgspec.structs.fields(kind)}
+    fields = msgspec.structs.fields(kind)
+    return {each.name: each.default if each.default_factory is msgspec.NODEFAULT else each.default_factory() for each in fields}

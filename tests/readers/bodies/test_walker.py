@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from layoutlint.model.uses import Effect, Spot
 from layoutlint.readers.bodies import unit
 from layoutlint.readers.clang.parse import Unit
+from tests.harness.whole import whole_lines
 
 HEAD = """
 typedef struct { int counter; } atomic_t;
@@ -29,12 +32,23 @@ struct ops { int id; int : 3; int (*one)(int); union { int (*two)(int); long n; 
 """
 
 
-def function(tmp_path, body: str):
-    path = tmp_path / "t.c"
-    path.write_text(f"{HEAD}void t(struct s *x, struct s y, int n) {{ {body} }}\n")
-    read = unit.read(Unit(str(path), ("-xc", "-w"), str(tmp_path), (str(tmp_path),), "t.c"))
+def read_function(folder: Path, text: str):
+    (folder / "t.c").write_text(text)
+    read = unit.read(Unit(str(folder / "t.c"), ("-xc", "-w"), str(folder), (str(folder),), "t.c"))
     (found,) = (each for each in read.functions if each.key == "t")
     return found
+
+
+@pytest.fixture
+def function(tmp_path, golden_row):
+    """Reads a body, and holds all that is known of it against the golden file."""
+
+    def read(body: str):
+        found = read_function(tmp_path, f"{HEAD}void t(struct s *x, struct s y, int n) {{ {body} }}\n")
+        golden_row("\n".join(whole_lines(found)))
+        return found
+
+    return read
 
 
 @pytest.mark.parametrize(("body", "uses"), [
@@ -123,8 +137,8 @@ def function(tmp_path, body: str):
     ("all(n, &x->a);", {("a", "address")}),
     ("do { x->a = 1; } while (0);", {("a", "write")}),
 ])  # fmt: skip
-def test_uses(tmp_path, body, uses):
-    found = function(tmp_path, body)
+def test_uses(function, body, uses):
+    found = function(body)
     assert {(use.spot.path, use.effect.value) for use in found.uses if use.spot.root == "s@t.c"} == uses
 
 
@@ -138,8 +152,8 @@ def test_uses(tmp_path, body, uses):
     ("do { x->a = 1; } while (0);", 1.0, False),
     ("for (;;) for (;;) for (;;) x->a = 1;", 16.0, True),
 ])  # fmt: skip
-def test_weights(tmp_path, body, weight, in_loop):
-    (use,) = (use for use in function(tmp_path, body).uses if use.spot == Spot("s@t.c", "a"))
+def test_weights(function, body, weight, in_loop):
+    (use,) = (use for use in function(body).uses if use.spot == Spot("s@t.c", "a"))
     assert (round(use.weight, 4), use.in_loop) == (weight, in_loop)
 
 
@@ -154,8 +168,8 @@ def test_weights(tmp_path, body, weight, in_loop):
     ("f(x->a);", [("f", None, [])]),
     ("place_of(place(x));", [("place@t.c", None, [(0, 0, "")]), ("place_of", None, [(0, "in@t.c", "q"), (0, "s@t.c", "in.q"), (0, 0, "in.q")])]),
 ])  # fmt: skip
-def test_calls(tmp_path, body, calls):
-    found = [(call.callee, call.through and tuple(call.through), [(at, *spot) for at, spot, _ in call.arguments]) for call in function(tmp_path, body).calls]
+def test_calls(function, body, calls):
+    found = [(call.callee, call.through and tuple(call.through), [(at, *spot) for at, spot, _ in call.arguments]) for call in function(body).calls]
     assert found == calls
 
 
@@ -176,8 +190,8 @@ def test_calls(tmp_path, body, calls):
     ("struct ops o[1] = { 1, f };", ("f", None)),
     ("struct ops o = { 1, 0, { 0 }, 2, f };", ("f", None)),
 ])  # fmt: skip
-def test_addresses_of_functions(tmp_path, body, target):
-    assert target in [(key, spot and tuple(spot)) for key, spot in function(tmp_path, body).targets]
+def test_addresses_of_functions(function, body, target):
+    assert target in [(key, spot and tuple(spot)) for key, spot in function(body).targets]
 
 
 @pytest.mark.parametrize("body", [
@@ -186,13 +200,13 @@ def test_addresses_of_functions(tmp_path, body, target):
     "({ void *p = &x->a; (struct in *)(p - __builtin_offsetof(struct in, r)); })->q = 1;",
     "((struct in *)&x->count)->q = 1;",
 ])  # fmt: skip
-def test_objects_around_a_field(tmp_path, body):
-    found = function(tmp_path, body)
+def test_objects_around_a_field(function, body):
+    found = function(body)
     assert {tuple(use.spot) for use in found.uses} == {("in@t.c", "q")}
 
 
-def test_objects_that_a_function_gets_and_has(tmp_path):
-    found = function(tmp_path, "struct s *z = get(); z->a = 1; struct in local; local.q = 1; find(1)->b = 2;")
+def test_objects_that_a_function_gets_and_has(function):
+    found = function("struct s *z = get(); z->a = 1; struct in local; local.q = 1; find(1)->b = 2;")
     makers = {(use.spot.path, use.maker) for use in found.uses if use.spot.root == "s@t.c"}
     assert (makers, found.locals, found.made) == ({("a", "get"), ("b", "find")}, ("in@t.c",), (("get", "s@t.c"),))
 
@@ -223,8 +237,8 @@ def test_functions_of_headers_and_variables_of_the_unit(tmp_path):
     "x->nothing = 1; y.gone->b = 2; undeclared(x->a);",
     "(void)(x->a, x->b); __auto_type z = x; &&label; label: ;",
 ])  # fmt: skip
-def test_strange_bodies_end(tmp_path, body):
-    assert function(tmp_path, body).key == "t"
+def test_strange_bodies_end(function, body):
+    assert function(body).key == "t"
 
 
 LOCKS = """
@@ -239,11 +253,16 @@ extern mutex all; static mutex many[4]; mutex guard_lock(mutex *); void guard_un
 """
 
 
-def in_locks(tmp_path, body: str):
-    (tmp_path / "t.c").write_text(f"{LOCKS}void t(struct z *x, int n) {{ {body} }}\n")
-    read = unit.read(Unit(str(tmp_path / "t.c"), ("-xc", "-w"), str(tmp_path), (str(tmp_path),), "t.c"))
-    (found,) = (each for each in read.functions if each.key == "t")
-    return found
+@pytest.fixture
+def in_locks(tmp_path, golden_row):
+    """Reads a body, as `function` does."""
+
+    def read(body: str):
+        found = read_function(tmp_path, f"{LOCKS}void t(struct z *x, int n) {{ {body} }}\n")
+        golden_row("\n".join(whole_lines(found)))
+        return found
+
+    return read
 
 
 @pytest.mark.parametrize(("body", "locks"), [
@@ -283,16 +302,16 @@ def in_locks(tmp_path, body: str):
     ("item_lock(n); x->a = 1; item_unlock(n); x->b = 1;", {"a": "?", "b": ""}),
     ("ext(&x->m); x->a = 1;", {"a": ""}),
 ])  # fmt: skip
-def test_locks(tmp_path, body, locks):
-    uses = [use for use in in_locks(tmp_path, body).uses if use.effect is Effect.WRITE and use.spot.path in "abc"]
+def test_locks(in_locks, body, locks):
+    uses = [use for use in in_locks(body).uses if use.effect is Effect.WRITE and use.spot.path in "abc"]
     assert {use.spot.path: " ".join(lock.spot.path or "?" for lock in use.locks) for use in uses} == locks
 
 
 @pytest.mark.parametrize(("body", "kept"), [
     ("LOCK", ["m"]), ("LOCK if (n) return; UNLOCK", []), ("LOCK if (n) return; x->a = 1;", ["m"]), ("GUARD(&x->m); return;", []),
 ])  # fmt: skip
-def test_locks_that_a_function_keeps(tmp_path, body, kept):
-    assert [lock.spot.path for lock in in_locks(tmp_path, body).kept] == kept
+def test_locks_that_a_function_keeps(in_locks, body, kept):
+    assert [lock.spot.path for lock in in_locks(body).kept] == kept
 
 
 @pytest.mark.parametrize(("body", "maker"), [
@@ -303,5 +322,5 @@ def test_locks_that_a_function_keeps(tmp_path, body, kept):
     ("self[1].a = 1;", ""), ("(self + 1)->a = 1;", ""), ("self->next->a = 1;", ""), ("struct z *p = n ? self : x->next; p->a = 1;", ""),
     ("for (struct z *p = self; p; p = p->next) p->a = 1;", ""), ("for (struct z *p = self; n; p++) p->a = 1;", ""),
 ])  # fmt: skip
-def test_what_points_to_an_object(tmp_path, body, maker):
-    assert {use.maker for use in in_locks(tmp_path, body).uses if use.spot == Spot("z@t.c", "a")} == {maker}
+def test_what_points_to_an_object(in_locks, body, maker):
+    assert {use.maker for use in in_locks(body).uses if use.spot == Spot("z@t.c", "a")} == {maker}

@@ -14,6 +14,7 @@ from layoutlint.model.reading import ReadOptions
 from layoutlint.model.structs import Struct
 from layoutlint.readers.bodies import flows
 from layoutlint.readers.order_uses import OrderUse, find_order_uses, sources_that_name
+from tests.harness.whole import whole_lines
 
 HEAD = """\
 typedef unsigned long size_t;
@@ -105,8 +106,8 @@ def struct(tmp_path_factory) -> Struct:
     return next(layout.struct for layout in api.read(str(file)) if layout.struct.name == "s")
 
 
-def hard_uses(folder: Path, struct: Struct, code: str) -> tuple[OrderUse, ...]:
-    """What forbids an order in a file with some code."""
+def hard_uses(folder: Path, struct: Struct, code: str, whole: list[str]) -> tuple[OrderUse, ...]:
+    """What forbids an order in a file with some code. `whole` gets all that was found."""
     path = folder / "use.c"
     path.write_text(HEAD + code + "\n")
     own, names, _ = sources_that_name(struct, [str(path)])
@@ -114,16 +115,19 @@ def hard_uses(folder: Path, struct: Struct, code: str) -> tuple[OrderUse, ...]:
     assert found.notes == []
     search = find_order_uses(struct, own, flows=found)
     assert not any("void" in each for each in search.not_looked_at)
+    whole += [line.replace(f"{folder}/", "") for line in (*whole_lines(found), *whole_lines(search.uses))]
     return tuple(use for use in search.uses if not use.is_note)
 
 
 @pytest.mark.parametrize(("code", "kind", "harmless"), [case[1:] for case in CASES], ids=[case[0] for case in CASES])
-def test_a_use_and_its_look_alike(tmp_path, struct, code, kind, harmless):
+def test_a_use_and_its_look_alike(tmp_path, struct, code, kind, harmless, golden_row):
+    whole: list[str] = []
     line = HEAD.count("\n") + 1
-    uses = hard_uses(tmp_path, struct, code)
+    uses = hard_uses(tmp_path, struct, code, whole)
     assert kind in {use.kind for use in uses}, uses
     assert all(line <= (use.line or 0) <= line + 1 for use in uses)
-    assert hard_uses(tmp_path, struct, harmless) == ()
+    assert hard_uses(tmp_path, struct, harmless, whole) == ()
+    golden_row("\n".join(whole))
 
 
 WORDS = "{{ void *v = p; long *w = v; {} }}\n"
