@@ -20,6 +20,7 @@ _MARK = re.compile(rb"\b(?:__)?randomize_layout(?:__)?\b")
 _INNER = re.compile(rb"\brandomized_struct_fields_start\b")
 ENUM_CONSTANT = 7
 FIRST_EXPRESSION, LAST_EXPRESSION = 100, 199
+_OPENS_OR_ENDS = re.compile(rb"[{;}]")
 _TAIL = 2000
 """The bytes after a closing brace that are searched for the end of the declaration."""
 
@@ -93,10 +94,15 @@ class Problems(Record, dict=True):
 
     def _find(self, declaration: Cursor) -> str | None:
         """Return the problem inside one declaration; None if there is none."""
-        for stretch in self._stretches(declaration):
-            for diagnostic in self._diagnostics_by_file.get(stretch.file, ()):
-                if stretch.has(diagnostic.file, diagnostic.offset):
-                    return diagnostic.text
+        inside = (
+            diagnostic
+            for stretch in self._stretches(declaration)
+            for diagnostic in self._diagnostics_by_file.get(stretch.file, ())
+            if stretch.has(diagnostic.file, diagnostic.offset)
+        )
+        first = min(inside, key=lambda diagnostic: diagnostic.is_warning, default=None)
+        if first is not None:
+            return first.text
         variable = self._would_be_attributes.get(self._extent(declaration)[:2])
         if variable is not None:
             return self._undefined_macro(variable, declaration)
@@ -183,7 +189,10 @@ class Problems(Record, dict=True):
         is_needed = extent.file in self._diagnostics_by_file or self.shuffling_option is not None
         if not is_needed or extent.file is None or extent.end is None:
             return extent
-        semicolon = self._text(extent.file).find(b";", extent.end, extent.end + _TAIL)
+        text = self._text(extent.file)
+        if _is_open(text, extent.end):
+            return extent._replace(end=None)
+        semicolon = text.find(b";", extent.end, extent.end + _TAIL)
         return extent._replace(end=max(extent.end, semicolon))
 
     def _text(self, file: int) -> bytes:
@@ -233,6 +242,12 @@ class Problems(Record, dict=True):
         return tuple(
             ErrorOrigin(name(each.file), each.line, at[1] if at[0] else -1, each.text) for each, at in places
         )
+
+
+def _is_open(text: bytes, end: int) -> bool:
+    """Return whether a definition has no closing brace: to libclang, it ends before the opening one."""
+    follows = _OPENS_OR_ENDS.search(text, end, end + _TAIL)
+    return not text.endswith(b"}", 0, end) and follows is not None and follows[0] == b"{"
 
 
 class _Dependencies(Record):
