@@ -57,6 +57,7 @@ _EXAMPLES = {
     "baseline update": "layoutlint-baseline.toml ring.h",
     "baseline prune": "layoutlint-baseline.toml ring.h",
     "init": "--dry-run",
+    "completion": "bash",
     "rules check": "layoutlint.toml",
     "rules import": "net_cachelines tcp_sock.rst",
     "rules asserts": "tcp_sock --in vmlinux",
@@ -163,6 +164,7 @@ def main() -> NoReturn:
 
             complete_values(app)
         _refuse_ambiguous(arguments)
+        _refuse_empty(arguments)
         app.main(args=arguments, obj=flags, prog_name="layoutlint", standalone_mode=False)
     except click.ClickException as error:
         _show(error, arguments, flags)
@@ -203,6 +205,14 @@ def _refuse_ambiguous(arguments: list[str]) -> None:
                 f"{word!r} is an option and also a file in this folder; "
                 f"write './{word}' for the file, or rename it"
             )
+
+
+def _refuse_empty(arguments: list[str]) -> None:
+    """Raise UsageError for an empty argument; only compiler flags (`--flags ''`) can be empty."""
+    for before, word in zip(("", *arguments), arguments, strict=False):
+        if not word and before != "--flags":
+            place = f" after {before!r}" if before else ""
+            raise UsageError(f"an argument{place} is empty: is a variable of the shell not set?")
 
 
 def _usage_messages(error: LayoutlintError) -> tuple[str, ...]:
@@ -271,6 +281,8 @@ def _unknown_option_hint(error: click.ClickException, arguments: list[str]) -> s
     if error.option_name == "--struct" and error.ctx is not None:
         return _struct_hint(error.ctx)
     word = next((word for word in arguments if word.startswith(error.option_name)), error.option_name)
+    if error.ctx is not None and error.ctx.parent is None and _is_option_of_check(error.option_name):
+        return f"Options follow the command: `layoutlint check INPUT {word}`."
     if _MACHINE_OPTION.match(word):
         return "Inputs state their machine; C text takes a compiler flag: `-- --target=aarch64-linux-gnu`."
     if _COMPILER_FLAG.match(word):
@@ -279,6 +291,11 @@ def _unknown_option_hint(error: click.ClickException, arguments: list[str]) -> s
         return other
     longer = [] if error.ctx is None else _options_like(error.option_name, error.ctx.command)
     return f"Did you mean {' or '.join(longer)}?" if longer else ""
+
+
+def _is_option_of_check(name: str) -> bool:
+    command = app.get_command(click.Context(app), "check")
+    return command is not None and any(name in parameter.opts for parameter in command.params)
 
 
 def _struct_hint(context: click.Context) -> str:
@@ -315,7 +332,8 @@ def _show(error: click.ClickException, arguments: list[str], flags: tuple[str, .
     text = usage.getvalue()
     context = error.ctx if isinstance(error, click.UsageError) else None
     if context is None or message != context.get_help():  # help quotes nothing, and has many lines
-        text = text.replace(message, escapes.inline(" ".join(filter(None, (message, *hints)))))
+        message_on_a_line = re.sub(r"\s*\n\s*", " ", message)  # click lists choices on lines of their own
+        text = text.replace(message, escapes.inline(" ".join(filter(None, (message_on_a_line, *hints)))))
     with suppress(OSError):
         sys.stderr.write(escapes.lines(text.splitlines()))
         sys.stderr.flush()

@@ -76,7 +76,7 @@ def print_failures(bodies: Bodies) -> None:
     for failure in bodies.unread:
         terminal.complain(f"layoutlint: {failure}")
     if not bodies.functions and not bodies.unread:
-        terminal.complain("layoutlint: these sources define no function")
+        terminal.complain("layoutlint: these sources define no function: give the *.c files too")
 
 
 def exit_status(analysis: Analysis, allow_unknown: bool) -> int:

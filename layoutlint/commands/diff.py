@@ -220,8 +220,18 @@ def _refuse_wrong_inputs(inputs: tuple[str, ...], own: DiffOptions) -> None:
     if not is_right:
         raise click.UsageError(
             f"`diff` {'with --git ' * bool(own.revisions)}{'with --patch ' * bool(own.patch)}"
-            f"takes {expected}; {len(inputs)} {'is' if len(inputs) == 1 else 'are'} given"
+            f"takes {expected}; {len(inputs)} {'is' if len(inputs) == 1 else 'are'} given. "
+            f"For example: `layoutlint diff {_example(inputs, own)}`"
         )
+
+
+def _example(inputs: tuple[str, ...], own: DiffOptions) -> str:
+    """Return arguments as they should be."""
+    if own.revisions is not None:
+        return f"--git {own.revisions} {inputs[0]}"
+    if own.patch is not None:
+        return f"--patch {own.patch} TREE"
+    return f"--git HEAD~1..HEAD {inputs[0]}" if len(inputs) == 1 else "old.o new.o"
 
 
 def _options(

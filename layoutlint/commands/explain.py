@@ -47,6 +47,7 @@ def _lines(topic: str, rule_paths: tuple[str, ...], width: int) -> Iterator[Line
     rules = {rule.id: rule for pack in packs for rule in pack.rules}
     if topic not in rules:
         near = did_you_mean(topic, [*rules, *KINDS])
-        lists = f"the kinds are {', '.join(KINDS)}; `layoutlint rules list` lists the rules"
+        lists = f"the kinds are {', '.join(KINDS)}; `layoutlint rules list` lists the shipped rules"
+        lists += "" if rule_paths else "; `--rules FILE` searches those of a file too"
         raise click.UsageError(f"no kind and no rule is called {topic!r}{near}; {lists}")
     return rule_lines(rules[topic], width)

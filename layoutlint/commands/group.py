@@ -30,7 +30,7 @@ class Subcommands(click.Group):
         names = self.list_commands(ctx)
         if args[0] not in names and not args[0].startswith("-"):
             hint = did_you_mean(args[0], names) or f" (the commands are {', '.join(names)})"
-            hint = " (write --help)" if args[0] == "help" else hint
+            hint = f" (write --{args[0]})" if args[0] in ("help", "version") else hint
             ctx.fail(f"No such command {args[0]!r}{hint}.")
         return super().resolve_command(ctx, args)
 

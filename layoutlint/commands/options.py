@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterable
 from functools import wraps
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -268,8 +269,13 @@ def _build_flags(ctx: click.Context, param: click.Parameter, folder: str | None)
 def _existing_folder(ctx: click.Context, param: click.Parameter, folder: str | None) -> str | None:
     """Return a folder; raises BadParameter if there is none of this name."""
     if folder is not None and not files.is_folder(folder):
-        raise click.BadParameter(f"{folder!r}: no such folder", ctx, param)
+        raise click.BadParameter(f"{folder!r}: {no_folder_reason(folder)}", ctx, param)
     return folder
+
+
+def no_folder_reason(path: str) -> str:
+    """Return why a path is no folder, and what to give if it is another file."""
+    return "is a file: give the folder with it" if files.exists(path) else "no such folder"
 
 
 build_option = click.option(
@@ -406,6 +412,7 @@ def read_options(
     from layoutlint.model.reading import DEBUG_DIR, ReadOptions
 
     _refuse_folders_without_c(sources)
+    _refuse_inputs_behind(flags)
     return ReadOptions(
         flags=(*split_flags(reading.quoted_flags or ""), *_compiler_flags(reading), *flags),
         finds_flags=not reading.no_compile_commands,
@@ -420,6 +427,21 @@ def read_options(
         texts=texts,
         cache=replay.is_on(reading.no_cache),
     )
+
+
+_WITHOUT_ARGUMENT = re.compile(r"[^-].*|-[cSE]|-[IDUOWfgm].+|-std=.*|-p\w+")
+"""Words of a compiler's command line that the next word is no argument of."""
+
+
+def _refuse_inputs_behind(flags: tuple[str, ...]) -> None:
+    """Raise UsageError for C files behind `--` that are not inputs as well: nothing would read them."""
+    context = click.get_current_context(silent=True)
+    values = [] if context is None else context.params.values()
+    inputs = {name for value in values for name in (value if isinstance(value, tuple) else (value,))}
+    for before, word in zip(("-c", *flags), flags, strict=False):
+        is_file = word.endswith((".c", ".h")) and not word.startswith("-") and files.is_file(word)
+        if is_file and word not in inputs and _WITHOUT_ARGUMENT.fullmatch(before):
+            raise click.UsageError(f"{word!r} behind `--` is not read: write inputs before `--`")
 
 
 def debug_servers(reading: ReadingOptions) -> DebugServers | None:
@@ -477,7 +499,9 @@ def _compile_commands(reading: ReadingOptions, policy: Policy | None) -> str | N
 
         path, by = stated_compile_commands(policy)
     if path is not None and not files.is_file(path):
-        raise click.UsageError(f"{by} {path!r}: no such file")
+        inside = os.path.join(path, "compile_commands.json")
+        hint = f" (it is a folder: give {inside})" if files.is_file(inside) else ""
+        raise click.UsageError(f"{by} {path!r}: no such file{hint}")
     return path
 
 
@@ -497,7 +521,7 @@ def _refuse_folders_without_c(sources: tuple[str, ...]) -> None:
     """Raise UsageError for source directories in which nothing is to be read."""
     for path in sources:
         if not files.is_folder(path):
-            raise click.UsageError(f"--sources {path!r}: no such folder")
+            raise click.UsageError(f"--sources {path!r}: {no_folder_reason(path)}")
         names = (name for _, _, names in files.walk(path) for name in names)
         if not any(name.endswith((".c", ".h")) for name in names):
             raise click.UsageError(f"--sources {path!r}: no C source or header (*.c, *.h) in this folder")

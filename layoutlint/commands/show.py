@@ -108,9 +108,10 @@ def show(
     reading: ReadingOptions,
 ) -> NoReturn:
     """Print the layouts of structs, with lines, holes and straddles (STRUCT may be a pattern)."""
-    if everything == bool(names):
-        example = "" if everything else f" (`layoutlint show {input} NAME`)"
-        raise click.UsageError(f"name some structs{example}, or give --all")
+    if everything and names:
+        raise click.UsageError("--all prints every struct: leave the names out, or leave --all out")
+    if not everything and not names:
+        raise click.UsageError(f"name some structs (`layoutlint show {input} NAME`), or give --all")
     if offsets and (everything or format_ != "text"):
         raise click.UsageError("--at needs STRUCT, and --format text")
     if html is not None and offsets:

@@ -46,3 +46,5 @@ def refuse_swapped(command: str, path: str, names: tuple[str, ...]) -> None:
         raise ReadError(
             path, f"no such file or directory; INPUT is first: `layoutlint {command} {files[0]} {path}`"
         )
+    if files and command == "show" and os.path.splitext(files[0])[1]:
+        raise ReadError(files[0], "is a file, and `show` takes one INPUT: call it once for each")

@@ -323,7 +323,14 @@ class Context(Record, frozen=True):
             reason = f"BTF does not state the dimensions of `{flattened}` in {struct.aggregate} {struct.name}"
             return f"{reason}, so `{pattern}` can be several elements; check a file with DWARF, or the header"
         names = [place.path for place in self.layout.walk_fields(pattern.count("."))]
-        return f"{struct.aggregate} {struct.name} has no field `{pattern}`{did_you_mean(pattern, names)}"
+        hint = did_you_mean(pattern, names)
+        if not hint and 0 < len(names) <= _MOST_NAMES:
+            hint = f" (it has {', '.join(f'`{name}`' for name in names)})"
+        return f"{struct.aggregate} {struct.name} has no field `{pattern}`{hint}"
+
+
+_MOST_NAMES = 6
+"""The most fields that a message lists in place of the nearest one."""
 
 
 _FEW = 3

@@ -174,6 +174,9 @@ class MarkedGroup(Record, frozen=True):
         return (f"group {group} touches {number} {often}" if bases else ""), bases
 
 
+_MARKS = "`__cacheline_group_begin(NAME)` and `__cacheline_group_end(NAME)` mark one"
+
+
 def _marked_groups(context: Context) -> Groups:
     """Return the groups of a struct. Raises NotApplicable without marks, CannotTell if their order
     is random.
@@ -181,7 +184,7 @@ def _marked_groups(context: Context) -> Groups:
     struct = context.layout.struct
     marked = groups.find_groups(context.layout)
     if not marked.complete and not marked.faults:
-        raise NotApplicable(f"{struct.aggregate} {struct.name} marks no groups of fields")
+        raise NotApplicable(f"{struct.aggregate} {struct.name} marks no groups of fields ({_MARKS})")
     if struct.randomised is not None and struct.randomised.is_own:
         raise CannotTell(
             f"the marks of groups are in a random order, as all of {struct.aggregate} {struct.name}"

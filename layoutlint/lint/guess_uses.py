@@ -44,7 +44,8 @@ class GuessUses(Record, frozen=True):
         """The sources that could not be read, or have no function."""
         read = self.analysis.bodies
         if not (read.functions or read.unread):
-            return (Unread(", ".join(self.paths), "these sources define no function"),)
+            reason = "these sources define no function: give the *.c files too"
+            return (Unread(", ".join(self.paths), reason),)
         return read.unread
 
     def rank(self, finding: Finding) -> UseRank | None:

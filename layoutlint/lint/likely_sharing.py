@@ -52,7 +52,8 @@ def rank(
     pairs = likely_pairs(changes, analysis, storages, options)
     gaps = [NotCompared(each.origin, f"uses of fields: {each.reason}") for each in read.unread]
     if not (read.functions or gaps):
-        gaps.append(NotCompared(", ".join(sources), "uses of fields: these sources define no function"))
+        reason = "uses of fields: these sources define no function: give the *.c files too"
+        gaps.append(NotCompared(", ".join(sources), reason))
     return replace(
         comparison,
         likely=LikelySharing(sources, tuple(pairs[:MOST_NOTES]), len(pairs[MOST_NOTES:])),

@@ -229,9 +229,19 @@ def _applicable_rules(inputs: list[JudgedInput], read_result: Inputs, options: O
         policy = f" (policy {'; '.join(options.policy.sentences(()))})" if options.policy else ""
         raise UsageError(
             "no rules apply to these inputs; give some with --rules FILE or --pack NAME"
-            f"{_source_hint(options.read.sources)}{policy}"
+            f"{_macro_hint(inputs)}{_source_hint(options.read.sources)}{policy}"
         )
     return tuple(rule for rule in rules if options.selection.may_include(rule.struct))
+
+
+def _macro_hint(inputs: list[JudgedInput]) -> str:
+    """Return what a C file lacks that uses the macro of annotations; empty if none does."""
+    from layoutlint.readers.clang import text_search
+
+    paths = [each.reading.path for each in inputs if each.reading.path.endswith((".c", ".h"))]
+    using = next((path for path in paths if b"LAYOUTLINT(" in text_search.content(path)), None)
+    remedy = "has no effect unless it includes layoutlint.h, which `layoutlint init --header` writes"
+    return "" if using is None else f"; `LAYOUTLINT(...)` in {using} {remedy}"
 
 
 def _source_hint(folders: tuple[str, ...]) -> str:

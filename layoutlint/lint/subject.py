@@ -162,7 +162,8 @@ def _choose_rule(
     named = next((rule for rule in every if rule.id == request.rule), None)
     if named is None:
         known = names or [rule.id for rule in every]
-        raise UsageError(f"no rule is called {request.rule!r}{did_you_mean(request.rule, known)}")
+        hint = did_you_mean(request.rule, known) or " (`--rules FILE` uses those of a file)"
+        raise UsageError(f"no rule is called {request.rule!r}{hint}")
     if not _is_about(named, input_struct.struct):
         raise UsageError(f"the rule {named.id} is about {named.subject}, and not struct {request.struct}")
     reason = _refusal(named, input_struct.judged) or "the input does not have it"

@@ -135,7 +135,13 @@ def fields_in_braces(fields: tuple[Field, ...], prefix: str = "") -> Iterator[tu
 ANNOTATION = "layoutlint:"
 """The prefix of annotations, in attributes and comments (docs/annotations.md)."""
 ANNOTATION_NAME = ANNOTATION.removesuffix(":")
-ANNOTATION_MARKS = (ANNOTATION.encode(), f"{ANNOTATION_NAME} ".encode())
+MISSPELT_ANNOTATION_NAMES = ("Layoutlint", "LayoutLint", "LAYOUTLINT", "layout-lint", "layout_lint")
+"""How people write the name in comments."""
+ANNOTATION_MARKS = (
+    ANNOTATION.encode(),
+    f"{ANNOTATION_NAME} ".encode(),
+    *(f"{name}{end}".encode() for name in MISSPELT_ANNOTATION_NAMES for end in (":", " ")),
+)
 """One of them is in each text with annotations, also where a colon was forgotten."""
 
 

@@ -217,7 +217,7 @@ mine.toml:19: `fields`[0] must be a list of field paths, not a string (write ["h
 mine.toml:20: `severity` cannot be `fatal` (known: error, warning, note)
 mine.toml:23: rule `one` has no `struct`
 mine.toml:24: `id` `one` is already used by the rule at mine.toml:9
-mine.toml:26: `max` must be an integer, not a string
+mine.toml:26: `max` must be an integer, not a string (write 64)
 mine.toml:27: `tolerate` must be from 0 to 1 (a share of the placements), not 2
 mine.toml:30: unknown key `rules` in a rule file (rules are `[[rule]]`)
 """

@@ -178,7 +178,7 @@ REFUSED = [
     ("no list", "{}", "build/compile_commands.json: is not a compilation database: it holds no list (--no-compile-commands leaves it out)"),
     ("no file", [{"directory": "."}], "build/compile_commands.json: entry 1 names no `file` (--no-compile-commands leaves it out)"),
     ("no flags", [{"directory": "..", "file": "src/q.c"}],
-     "build/compile_commands.json: entry 1 (src/q.c) has neither `arguments` nor a `command`"),
+     "build/compile_commands.json: entry 1 (src/q.c) has neither `arguments` nor a `command` (--no-compile-commands leaves it out)"),
     ("Microsoft's", [{"directory": "..", "file": "src/q.c", "command": "cl /DWIDE=7 /c src/q.c"}],
      "src/q.c: is compiled by cl, whose flags (/D, /I) are not read (--no-compile-commands reads it without these flags)"),
     ("a plugin", [entry("src/q.c", "-fplugin=./evil.so")],

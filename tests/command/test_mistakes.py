@@ -23,6 +23,7 @@ kind = "separate"
 fields = [["head"], ["tail"]]
 why = "each side writes its own"
 """
+KIND = '[[rule]]\nid = "a"\nstruct = "ring"\nkind = "{}"\nwhy = "w"\n{}\n'
 SPLIT = '[["head"], ["tail"]]'
 FILES: dict[str, str | bytes] = {
     "ring.h": RING,
@@ -80,6 +81,49 @@ FILES: dict[str, str | bytes] = {
     "report.sarif": "{}\n",
     "empty.rules/notes.txt": "no rules\n",
     "folder/notes.txt": "no C\n",
+    "place.toml": f'{RULE}[struct.ring]\nplacement = "cacheline"\n',
+    "rule-place.toml": f'{RULE}placement = "line"\n',
+    "include.toml": f'{RULE}include = "other.toml"\n',
+    "quoted.toml": KIND.format("size", 'max = "64 bytes"'),
+    "float.toml": KIND.format("size", "max = 64.0"),
+    "guess.toml": KIND.format("offset", 'fields = ["head"]\noffset = 0'),
+    "order.toml": KIND.format("order", 'fields = [["head"], ["tail"]]'),
+    "group.toml": KIND.format("group", 'group = "rx"'),
+    "nothing.toml": RULE.replace('"tail"', '"*_nothing"'),
+    "structs.toml": RULE.replace('"ring"', '["ring", "slot"]'),
+    "union.toml": RULE.replace('struct = "ring"', 'union = "ring"'),
+    "override.toml": f'{RULE}[override]\nsides = "off"\n',
+    "severity-off.toml": f'{RULE}[override.sides]\nseverity = "off"\nwhy = "w"\n',
+    "colon.toml": RULE.replace("kind =", "kind:"),
+    "bracket.toml": RULE.replace(SPLIT, '[["head"], ["tail"]'),
+    "apostrophe.toml": RULE.replace('"each side writes its own"', "'each side's own'"),
+    "lines.toml": RULE.replace("side writes", "side\nwrites"),
+    "pack.toml": f'pack = "generic"\n{RULE}',
+    "option.toml": f'{RULE}when = {{ config = "CONFIG_SMP" }}\n',
+    "version.toml": f'{RULE}when = {{ version = ">=6.1" }}\n',
+    "function.toml": RULE.replace('"ring"', '"push"'),
+    "builds.toml": '[[build]]\nname = "a"\nflags = ["-m32"]\n',
+    "ignored.h": RING.replace("head;", "head; /* layoutlint: ignore */"),
+    "reason.h": RING.replace("head;", "head; /* layoutlint: ignore[sides] */"),
+    "bare.h": RING.replace("head;", "head; /* layoutlint: separate */"),
+    "capital.h": RING.replace("head;", "head; /* Layoutlint: hot-write */"),
+    "hyphen.h": RING.replace("head;", "head; /* layout-lint: hot-write */"),
+    "macro.h": RING.replace("head;", "head LAYOUTLINT(hot_write);"),
+    "push.c": f"{RING}int push(struct ring *ring) {{ return ring->slot.id; }}\n",
+    "open.h": RING.replace("\n};", "\n"),
+    "made/config.h.in": "#define N @N@\n",
+    "made/meson.build": "project('ring', 'c')\n",
+    "made/ring.h": f'#include "config.h"\n{RING}',
+    "made/.git/HEAD": "",
+    "sub/out/compile_commands.json": "[]",
+    "asked.json": "{}\n",
+    "change.patch": "--- a/ring.h\n+++ b/ring.h\n",
+    "ring.exe": b"MZ\x90\0" + b"\0" * 60,
+    "mac.o": b"\xcf\xfa\xed\xfe" + b"\0" * 28,
+    "core": b"\x7fELF\2\1\1" + b"\0" * 9 + b"\4\0\x3e\0\1\0\0\0" + b"\0" * 40,
+    "ring.pdf": "%PDF-1.4\n",
+    "ring.ll": "; ModuleID = 'ring.c'\n",
+    "Makefile": "all:\n",
 }
 
 NAMES = [
@@ -228,7 +272,71 @@ OPTIONS = [
     ("asserts of a struct", "rules asserts ring", 2, ["'ring' is not a rule file (*.toml)", "pass --in INPUT"]),
     ("a header for a table", "rules import net_cachelines ring.h", 2, ["ring.h: no table with the columns Type, Name"]),
 ]  # fmt: skip
-TABLE = (*NAMES, *USAGE, *RULE_FILES, *INPUTS, *OPTIONS)
+MORE = [
+    ("a word for a placement", f"{CHECK} place.toml", 2, ["place.toml:8: `placement` cannot be `cacheline` (known: line, slab"]),
+    ("a key of a struct in a rule", f"{CHECK} rule-place.toml", 2, ["rule-place.toml:7: unknown key `placement`", "a key of [struct.NAME]"]),
+    ("another rule file inside", f"{CHECK} include.toml", 2, ["include.toml:7: unknown key `include`", "give each with `--rules`"]),
+    ("a number in quotes", f"{CHECK} quoted.toml", 2, ["quoted.toml:6: `max` must be an integer, not a string (write 64)"]),
+    ("a fraction for an integer", f"{CHECK} float.toml", 2, ["float.toml:6: `max` must be an integer, not a number (write 64)"]),
+    ("a guessed key", f"{CHECK} guess.toml", 2, ["guess.toml:1: rule `a`: needs `at` or `line`", "guess.toml:7: unknown key `offset`"]),
+    ("groups for a list of fields", f"{CHECK} order.toml", 2, ['order.toml:6: `fields` must be a list of field paths', '(write ["head", "tail"])']),
+    ("a group without marks", f"{CHECK} group.toml", 3, ["group.toml:1", "ring marks no groups of fields", "`__cacheline_group_begin(NAME)`"]),
+    ("a pattern of no field", f"{CHECK} nothing.toml", 3, ["ring has no field `*_nothing` (it has `head`, `tail`, `slot`)"]),
+    ("a list of structs", f"{CHECK} structs.toml", 2, ["structs.toml:3: `struct` must be a string", "a rule for each, or a pattern with `*`"]),
+    ("a key for unions", f"{CHECK} union.toml", 2, ["union.toml:3: unknown key `union`", "`struct` names unions"]),
+    ("off for a rule", f"{CHECK} override.toml", 2, ["override.toml:8: `sides` must be a table", '`sides = { enabled = false, why = "..." }`']),
+    ("off for a severity", f"{CHECK} severity-off.toml", 2, ["severity-off.toml:8: `severity` cannot be `off`", "`enabled = false`"]),
+    ("a colon for =", f"{CHECK} colon.toml", 2, ["colon.toml:4: not TOML", "write `key = value`"]),
+    ("an open list", f"{CHECK} bracket.toml", 2, ["bracket.toml:6: not TOML", "`]` is missing before this line"]),
+    ("an apostrophe", f"{CHECK} apostrophe.toml", 2, ["apostrophe.toml:6: not TOML", "an apostrophe ends a string"]),
+    ("a string over two lines", f"{CHECK} lines.toml", 2, ["lines.toml:6: not TOML", '"""...""" goes over several']),
+    ("a shipped pack in a rule file", f"{CHECK} pack.toml", 2, ["pack.toml:1: `pack` must be a table", "`--pack generic`"]),
+    ("an option of Linux as a string", f"{CHECK} option.toml", 2, ["option.toml:7: `config` must be a list", '(write ["SMP"])']),
+    ("another word in a condition", f"{CHECK} version.toml", 2, ["version.toml:7: unknown key `version`", "it is called `kernel` here"]),
+    ("a function in a rule", "check push.c --rules function.toml", 3, ["function.toml:1", "struct push is in none of the inputs: `push` is a function"]),
+    ("a list of builds", "check --matrix builds.toml", 2, ["builds.toml:1: `build` must be a table", "`[build.NAME]`"]),
+    ("a suppression of everything", "check ignored.h", 2, ["ignored.h:3: annotation of `head`", "write `ignore[RULE] REASON`"]),
+    ("a suppression without a reason", "check reason.h", 2, ["reason.h:3: annotation of `head`", "`ignore[sides] REASON`"]),
+    ("a kind without fields in a comment", "check bare.h", 2, ["bare.h:3: annotation of `head`", "`separate(...)`"]),
+    ("a capital in a comment", "check capital.h", 2, ["capital.h:3: annotation of `head`", "write `layoutlint: hot-write`"]),
+    ("a hyphen in a comment", "check hyphen.h", 2, ["hyphen.h:3: annotation of `head`", "write `layoutlint: hot-write`"]),
+    ("a macro without its header", "check macro.h", 2, ["`LAYOUTLINT(...)` in macro.h", "`layoutlint init --header`"]),
+    ("the struct of such a header", "show macro.h ring", 3,
+     ["macro.h:3:23: error: no macro `LAYOUTLINT` is defined here: include layoutlint.h"]),
+    ("a struct without its end", "check open.h --rules rules.toml", 3, ["the layout of ring is unreliable: open.h:6:1: error: expected '}'"]),
+    ("a byte of an unreliable struct", "show open.h ring --at 8", 3, ["unreliable: open.h:6:1: error: expected '}'"]),
+    ("a header that the build makes", "show made/ring.h ring", 3,
+     ["made/ring.h:1:10: error: 'config.h' file not found", "the build makes it from made/config.h.in: run `meson setup build` first"]),
+    ("a function to show", "show push.c push", 3, ["push.c: no struct push: `push` is a function"]),
+    ("a function of another file", "show ring.h push", 3, ["ring.h: no struct push: `push` is a function (push.c)"]),
+    ("a patch", "check change.patch --rules rules.toml", 3, ["change.patch: is a patch: `layoutlint diff --patch FILE TREE`"]),
+    ("a Windows program", "check ring.exe --rules rules.toml", 3, ["ring.exe: is a Windows program", "compile them for Linux with `-g`"]),
+    ("a Mach-O file", "check mac.o --rules rules.toml", 3, ["mac.o: is a Mach-O file", "compile them for Linux with `-g`"]),
+    ("a core dump", "check core --rules rules.toml", 3, ["core: is a core dump", "give the program that it is of"]),
+    ("a document", "check ring.pdf --rules rules.toml", 3, ["ring.pdf: is a PDF document", "reads C and compiled files"]),
+    ("the text of LLVM", "check ring.ll --rules rules.toml", 3, ["ring.ll: is LLVM IR by its name; layoutlint reads C"]),
+    ("a Makefile", "check Makefile --rules rules.toml", 3, ["Makefile: is make by its name; layoutlint reads C"]),
+    ("a baseline in JSON", f"{CHECK} rules.toml --baseline asked.json", 2, ["asked.json:1: not TOML", "baselines are TOML"]),
+    ("a baseline that is missing", f"{CHECK} rules.toml --baseline no.toml", 2,
+     ["no.toml: no such file", "`layoutlint baseline write no.toml INPUT...` writes it"]),
+    ("no snapshot", f"{CHECK} rules.toml --snapshot asked.json", 3, ["asked.json: is not a snapshot", "`layoutlint snapshot INPUT --all --output FILE`"]),
+    ("the folder of a database", f"{CHECK} rules.toml --compile-commands sub/out", 2, ["it is a folder: give sub/out/compile_commands.json"]),
+    ("a file for a folder of sources", f"{CHECK} rules.toml --sources ring.h", 2, ["--sources 'ring.h': is a file: give the folder with it"]),
+    ("an input behind -- beside another", f"{CHECK} rules.toml -- -DN push.c", 2, ["'push.c' behind `--` is not read: write inputs before `--`"]),
+    ("an option before the command", "--rules rules.toml check ring.h", 2, ["Options follow the command: `layoutlint check INPUT --rules`"]),
+    ("version as a command", "version", 2, ["No such command 'version' (write --version)"]),
+    ("no shell", "completion", 2, ["Choose from: bash, zsh, fish", "`layoutlint completion bash`"]),
+    ("one side of a comparison", "diff ring.h", 2, ["`layoutlint diff --git HEAD~1..HEAD ring.h`"]),
+    ("a patch without a tree", "diff --patch change.patch", 2, ["takes one source tree", "`layoutlint diff --patch change.patch TREE`"]),
+    ("everything and a name", "show ring.h ring --all", 2, ["--all prints every struct: leave the names out"]),
+    ("two inputs to show", "show ring.h push.c ring", 3, ["push.c: is a file, and `show` takes one INPUT"]),
+    ("a rule of a file to explain", "explain sides", 2, ["is called 'sides'", "`--rules FILE` searches those of a file too"]),
+    ("a rule to measure", "measure ring.h ring --rule mine", 2, ["no rule is called 'mine'", "`--rules FILE`"]),
+    ("accesses of a header", "accesses ring.h", 3, ["these sources define no function: give the *.c files too"]),
+    ("an empty name", "check '' --rules rules.toml", 2, ["an argument after 'check' is empty: is a variable of the shell not set?"]),
+    ("an empty name of a rule file", "check ring.h --rules ''", 2, ["an argument after '--rules' is empty"]),
+]  # fmt: skip
+TABLE = (*NAMES, *USAGE, *RULE_FILES, *INPUTS, *OPTIONS, *MORE)
 
 
 @pytest.fixture(scope="module")
@@ -237,7 +345,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path: Path = tmp_path_factory.mktemp("mistakes")
     (path / ".git").mkdir()
     for name, text in FILES.items():
-        (path / name).parent.mkdir(exist_ok=True)
+        (path / name).parent.mkdir(parents=True, exist_ok=True)
         (path / name).write_bytes(text.encode() if isinstance(text, str) else text)
     return path
 
@@ -253,7 +361,7 @@ def test_a_mistake_has_a_message_that_helps(arguments, status, parts, folder):
 
 
 def test_the_table_has_no_row_twice():
-    assert len({row[1] for row in TABLE}) == len(TABLE) >= 60
+    assert len({row[1] for row in TABLE}) == len(TABLE) >= 180
 
 
 ACCEPTED = [

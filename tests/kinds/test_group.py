@@ -32,6 +32,8 @@ from tests.kinds.cases import (
 )  # fmt: skip
 from tests.kinds.structs import WORDS, empty, marker, unsized_field
 
+MARKS = "`__cacheline_group_begin(NAME)` and `__cacheline_group_end(NAME)` mark one"
+
 
 def begin(group, offset):
     return marker(f"__cacheline_group_begin__{group}", offset)
@@ -179,7 +181,7 @@ REFUSALS = [
 ]
 SHUFFLED = Randomisation("gcc-full", "00", None, is_own=True)
 UNTOLD = [
-    Untold("no marks", WORDS, {}, "struct words marks no groups of fields"),
+    Untold("no marks", WORDS, {}, f"struct words marks no groups of fields ({MARKS})"),
     Untold("no such group", ONE, {"group": "gg"}, "struct s has no group `gg` (did you mean `g`?)"),
     Untold("half a group", UNPAIRED, {"group": "g"}, "struct s has no group `g`; group `g` begins at 0 and does not end"),
     Untold("no such member", ONE, {"group": "g", "members": ("aa",)}, "struct s has no field `aa` (did you mean `a`?)"),
@@ -221,7 +223,7 @@ OF_MANY = [
     ("none has", (WITHOUT,), "*", [(None, "unknown", NONE)]),
     ("none of two", (WITHOUT, replace(WITHOUT, name="wo")), "wo*", [(None, "unknown", NONE.replace("1", "2").replace("*", "wo*"))]),
     ("none is meant", (WITHOUT,), "x*", [(None, "unknown", "struct x* is in none of the inputs")]),
-    ("a name", (WITHOUT, MARKED), "words", [("words", "unknown", "struct words marks no groups of fields")]),
+    ("a name", (WITHOUT, MARKED), "words", [("words", "unknown", f"struct words marks no groups of fields ({MARKS})")]),
 ]
 
 

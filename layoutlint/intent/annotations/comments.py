@@ -17,6 +17,7 @@ from layoutlint.model.structs import (
     ANNOTATION,
     ANNOTATION_MARKS,
     ANNOTATION_NAME,
+    MISSPELT_ANNOTATION_NAMES,
     Annotation,
     Field,
     Source,
@@ -34,7 +35,7 @@ _KIND_WORDS = "|".join(KINDS).replace("-", "[-_]")
 _ACCESS_WORDS = "|".join(ACCESSES).replace("-", "[-_]")
 # Prose goes on with other words.
 _WITHOUT_COLON = re.compile(
-    rf"^[ \t]*({ANNOTATION_NAME}\s+(?::\s*)?"
+    rf"^[ \t]*((?:{ANNOTATION_NAME}\s+(?::\s*)?|(?:{'|'.join(MISSPELT_ANNOTATION_NAMES)})\s*(?::\s*)?)"
     rf"(?:(?:{_KIND_WORDS})\s*\(|(?:{_ACCESS_WORDS})\b(?!\s+\w)|ignore\s*\[)[^\n]*)",
     re.MULTILINE,
 )

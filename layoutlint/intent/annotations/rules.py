@@ -131,7 +131,8 @@ class _Reader(Record):
         try:
             instance = cast("Callable[..., Kind]", kind)(**parameters)
         except (TypeError, ValueError) as error:
-            raise AnnotationError(f"`{term.word}`: {error}") from None
+            hint = "" if term.has_arguments else f" (arguments follow in brackets: `{term.word}(...)`)"
+            raise AnnotationError(f"`{term.word}`: {error}{hint}") from None
         id_ = "/".join((struct.name, term.word, *spellings(parameters)))
         self.rules.setdefault(
             id_,
@@ -169,5 +170,7 @@ def _quoted_paths(paths: list[str]) -> str:
 
 
 def _unknown_word(term: Term, words: tuple[str, ...]) -> str:
+    if term.word == "ignore":
+        return "`ignore` names its rules in brackets: write `ignore[RULE] REASON`"
     near = did_you_mean(term.word, [*words, *KINDS, "ignore", _CONTENDED])
     return f"`{term.word}` is neither an access nor a rule kind{near}"

@@ -6,9 +6,10 @@ import re
 from collections.abc import Iterator
 
 from layoutlint.model.record import Record
-from layoutlint.model.structs import ANNOTATION, ANNOTATION_NAME
+from layoutlint.model.structs import ANNOTATION, ANNOTATION_NAME, MISSPELT_ANNOTATION_NAMES
 
 _WITHOUT_COLON = re.compile(rf"{ANNOTATION_NAME} (?:: ?)?(.*)")
+_MISSPELT = re.compile(rf"({'|'.join(MISSPELT_ANNOTATION_NAMES)}) ?(?:: ?)?(.*)")
 _WORD = re.compile(r"[A-Za-z][\w-]*")
 _IGNORE = re.compile(r"ignore\s*\[([^\[\]]*)\]\s*(.*)", re.DOTALL)
 _WHY = re.compile(r"(?:^|\s)--(?:\s+|$)")
@@ -58,6 +59,8 @@ def parse(text: str) -> Meaning:
     text = " ".join(text.split())
     if slip := _WITHOUT_COLON.fullmatch(text):
         raise AnnotationError(f"a colon is missing: write `{ANNOTATION} {slip[1]}`")
+    if slip := _MISSPELT.fullmatch(text):
+        raise AnnotationError(f"`{slip[1]}` does not begin an annotation: write `{ANNOTATION} {slip[2]}`")
     match = _IGNORE.fullmatch(text)
     if match is not None:
         return Meaning(ignored=_parse_ignore(match[1], match[2]))
@@ -86,9 +89,9 @@ def _parse_ignore(rules: str, reason: str) -> Ignore:
     reason = _WHY.sub("", reason, count=1).strip()
     ids = tuple(rules.replace(",", " ").split())
     if not ids:
-        raise AnnotationError("`ignore[]` names no rule")
+        raise AnnotationError("`ignore[]` names no rule: write `ignore[RULE] REASON`")
     if not reason:
-        raise AnnotationError(f"`ignore[{rules}]` needs a reason after it")
+        raise AnnotationError(f"`ignore[{rules}]` needs a reason after it: `ignore[{rules}] REASON`")
     return Ignore(ids, reason, until)
 
 

@@ -34,6 +34,9 @@ _OUTCOMES = (Outcome.BROKEN, Outcome.AT_RISK, Outcome.UNKNOWN)
 
 def read_text(path: str) -> str:
     """Return the text of a baseline; raises RuleFileError if it cannot be read, or is not UTF-8."""
+    if not files.exists(path):
+        remedy = f"`layoutlint baseline write {path} INPUT...` writes it"
+        raise RuleFileError((f"{path}: no such file or directory ({remedy})",))
     return document.read_text(path, most=4 * _LONGEST + 4)
 
 
@@ -48,7 +51,7 @@ def is_baseline(path: str) -> bool:
 
 def parse(text: str, path: str) -> tuple[Entry, ...]:
     """Parse a baseline; raises RuleFileError with the first mistakes, each with its line."""
-    toml = document.parse(text, path, _LONGEST, _AFTER_MERGE)
+    toml = document.parse(text, path, _LONGEST, _AFTER_MERGE, "baselines")
     notes = Notes(toml)
     top = Table(toml.data, (), "a baseline", notes)
     if top.require("schema", converters.text) not in (SCHEMA, None):

@@ -12,14 +12,23 @@ from layoutlint.model.target import TARGETS, target_hint
 from layoutlint.model.wanted import Wanted
 
 WHEN_KEYS = ("config", "arch", "kernel")
+_OTHER_WORDS = {
+    word: f" (it is called `{name}` here)"
+    for name, words in (
+        ("kernel", "version kernel_version linux"),
+        ("arch", "machine cpu target architecture"),
+        ("config", "option options kconfig"),
+    )
+    for word in words.split()
+}
 _BOUND = re.compile(r"(>=|<)\s*v?(\d{1,4}\.\d{1,4}(?:\.\d{1,4})?)")
 
 
 def read_when(rule: Table) -> When:
     """Return the conditions in a table; conditions that can never hold are noted as mistakes."""
     when = rule.table("when", "`when`", 'when = { arch = ["x86_64"] }')
-    when.allow_only(WHEN_KEYS)
-    config = when.get("config", list_of(kernel_option, "kernel options")) or ()
+    when.allow_only(WHEN_KEYS, lambda key: _OTHER_WORDS.get(key, ""))
+    config = when.get("config", list_of(kernel_option, "kernel options", drops="CONFIG_")) or ()
     for option in config:
         if f"!{option}" in config:
             when.report(f"`config` cannot hold: `{option}` is wanted on and off", "config")

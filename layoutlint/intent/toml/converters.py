@@ -14,6 +14,7 @@ T = TypeVar("T")
 _FIELD_STEP = r"(?!\d)(?:[\w$*?]|\[!?[^\[\].]+\])+"
 _FIELD_PATH = re.compile(rf"{_FIELD_STEP}(?:\.{_FIELD_STEP})*")
 _OPTION = re.compile(r"!?\w+")
+_QUOTED_NUMBER = re.compile(r"\s*(\d{1,18})(?:\s*(?:[bB]|bytes?|lines?))?\s*")
 _SELECTOR = re.compile(r"@[a-z*?][a-z0-9*?-]*")
 _TYPE = re.compile(r"[\w*?(\[][^@;{}]*")
 _WORDS: tuple[tuple[type, str], ...] = (
@@ -40,8 +41,8 @@ def type_name(value: object) -> str:
     return next((word for kind, word in _WORDS if isinstance(value, kind)), "a date or time")
 
 
-def _wrong_type(expected: str, value: object) -> Misfit:
-    return Misfit(f"must be {expected}, not {type_name(value)}")
+def _wrong_type(expected: str, value: object, hint: str = "") -> Misfit:
+    return Misfit(f"must be {expected}, not {type_name(value)}{hint}")
 
 
 def table(value: object) -> Mapping[str, object]:
@@ -70,14 +71,23 @@ def boolean(value: object) -> bool:
 def integer(value: object) -> int:
     """Return an integer."""
     if not isinstance(value, int) or isinstance(value, bool):
-        raise _wrong_type("an integer", value)
+        raise _wrong_type("an integer", value, _number_hint(value))
     return value
+
+
+def _number_hint(value: object) -> str:
+    """Return how a number is written, if a value looks like one; empty for others."""
+    digits = _QUOTED_NUMBER.fullmatch(value) if isinstance(value, str) else None
+    if digits is not None:
+        return f" (write {digits[1]})"
+    return f" (write {value:.0f})" if isinstance(value, float) and value.is_integer() else ""
 
 
 def number(value: object) -> float:
     """Return a finite number."""
     if not isinstance(value, int | float) or isinstance(value, bool):
-        raise _wrong_type("a number", value)
+        is_number = isinstance(value, str) and re.fullmatch(r"\d+(?:\.\d+)?", value)
+        raise _wrong_type("a number", value, f" (write {value})" if is_number else "")
     if not math.isfinite(value):
         raise Misfit(f"must be a finite number, not {value}")
     return float(value)
@@ -105,21 +115,33 @@ def choice(names: Iterable[str]) -> Callable[[object], str]:
 
 
 def list_of(
-    convert: Callable[[object], T], elements: str, example: str = '"{}"'
+    convert: Callable[[object], T], elements: str, example: str = '"{}"', drops: str = ""
 ) -> Callable[[object], tuple[T, ...]]:
     """Return a converter for a non-empty list; `elements` is their name in messages, and `example` how one
-    is written.
+    is written, without the text `drops`.
     """
 
     def convert_list(value: object) -> tuple[T, ...]:
         if isinstance(value, str):
-            written = ", ".join(map(example.format, filter(None, map(str.strip, value.split(",")))))
+            parts = (part.strip().replace(drops, "") for part in value.split(","))
+            written = ", ".join(map(example.format, filter(None, parts)))
             raise Misfit(f"must be a list of {elements}, not a string (write [{written}])")
         if not isinstance(value, list):
             raise _wrong_type(f"a list of {elements}", value)
         if not value:
             raise Misfit(f"is empty: give {elements}")
+        if all(isinstance(element, list) for element in value) and not accepts_lists(value[0]):
+            words = [word for element in value for word in element if isinstance(word, str)]
+            written = ", ".join(map('"{}"'.format, words))
+            raise Misfit(f"must be a list of {elements}, not of lists (write [{written}])")
         return tuple(_element(index, element) for index, element in enumerate(value))
+
+    def accepts_lists(element: object) -> bool:
+        try:
+            convert(element)
+        except Misfit as misfit:
+            return bool(misfit.within)
+        return True
 
     def _element(index: int, element: object) -> T:
         try:

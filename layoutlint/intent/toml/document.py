@@ -61,8 +61,12 @@ def read_text(path: str, through_pipe: bool = False, most: int = _MOST_BYTES) ->
         raise RuleFileError((Mistake(path, line, f"not UTF-8 (byte {data[error.start]:#04x})"),)) from None
 
 
-def parse(text: str, path: str, longest: int = _LONGEST, after_merge: str = _AFTER_MERGE) -> Document:
+def parse(
+    text: str, path: str, longest: int = _LONGEST, after_merge: str = _AFTER_MERGE, what: str = "rule files"
+) -> Document:
     """Parse a TOML text of at most `longest` characters; `after_merge` is what to do about a merge's marks.
+
+    `what` names such files in messages.
 
     Raises RuleFileError, with the line, for bad or too large TOML.
     """
@@ -74,7 +78,7 @@ def parse(text: str, path: str, longest: int = _LONGEST, after_merge: str = _AFT
     try:
         data = tomllib.loads(text)
     except ValueError as error:
-        raise RuleFileError((_mistake(str(error), text, path, after_merge),)) from None
+        raise RuleFileError((_mistake(str(error), text, path, after_merge, what),)) from None
     return Document(data, _Walk(tokens).lines)
 
 
@@ -85,21 +89,28 @@ _HINTS = (
     (re.compile(r"""[^"'=]*=\s*(?!true\b|false\b|inf\b|nan\b)[A-Za-z_]"""), 'strings need quotes: "..."'),
     (re.compile(r"""[^"'=]*=\s*[0-9]+[A-Za-z]"""), "numbers have no unit"),
     (re.compile(r".*;\s*$"), "no `;` ends a line"),
+    (re.compile(r"[^\"'=]*=\s*'[^']*'[^\s#,\]}]"), 'an apostrophe ends a string in \'...\': write "..."'),
+    (re.compile(r"\s*[\w.-]+\s*:"), "write `key = value`"),
 )
 """What to do about a line that is not TOML, by how it looks; the first that matches counts."""
-_TWICE = "Cannot overwrite a value"
+_MESSAGE_HINTS = {
+    "Cannot overwrite a value": "a table has each key once",
+    "Illegal character '\\n'": 'a string ends on its line, with "; """...""" goes over several',
+    "Unclosed array": "`]` is missing before this line",
+}
+"""What to do about a message of tomllib."""
 _OTHER_SUFFIXES = (".json", ".yaml", ".yml", ".h", ".c")
 
 
-def _mistake(reason: str, text: str, path: str, after_merge: str) -> Mistake:
+def _mistake(reason: str, text: str, path: str, after_merge: str, what: str) -> Mistake:
     conflict = _CONFLICT.search(text)
     if conflict is None:
-        return _syntax_mistake(reason, text, path)
+        return _syntax_mistake(reason, text, path, what)
     line = text.count("\n", 0, conflict.start()) + 1
     return Mistake(path, line, f"`{conflict[1]}` is the mark of a merge conflict: {after_merge}")
 
 
-def _syntax_mistake(reason: str, text: str, path: str) -> Mistake:
+def _syntax_mistake(reason: str, text: str, path: str, what: str) -> Mistake:
     place = _AT_LINE.search(reason)
     if place is None:  # int() refuses thousands of digits
         number = _LONG_NUMBER.search(text)
@@ -109,10 +120,9 @@ def _syntax_mistake(reason: str, text: str, path: str) -> Mistake:
     message = _KEYS.sub(_table_name, reason[: place.start()])
     row = text.split("\n")[line - 1] if line <= text.count("\n") + 1 else ""
     hint = next((hint for pattern, hint in _HINTS if pattern.match(row)), "")
-    if message == _TWICE:
-        hint = "a table has each key once"
+    hint = _MESSAGE_HINTS.get(message, hint)
     if path.endswith(_OTHER_SUFFIXES):
-        hint = "rule files are TOML, and are named *.toml"
+        hint = f"{what} are TOML, and are named *.toml"
     end = f" ({hint})" if hint else ""
     return Mistake(path, line, f"not TOML: {message[:1].lower()}{message[1:]}{end}")
 

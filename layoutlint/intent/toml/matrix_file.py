@@ -110,7 +110,7 @@ class _Reader(Record):
         self.top.allow_only(TOP_KEYS, lambda key: " (a build is `[build.NAME]`)" if key == "builds" else "")
         defaults = self._read_part("defaults", self.top.table("defaults", "[defaults]"))
         axes = tuple(self._axes())
-        named = tuple(self._parts(self.top.table("build", "[build]"), "build"))
+        named = tuple(self._parts(self.top.table("build", "[build]", "[build.NAME]"), "build"))
         if self._is_too_many(axes, named):
             return
         plans = [

@@ -258,7 +258,8 @@ class _Reader:
         self._top = top
         self._path = path
         self._shipped = shipped
-        self._header = top.table("pack", "[pack]")
+        name = top.data.get("pack")
+        self._header = top.table("pack", "[pack]", f"--pack {name}" if isinstance(name, str) else "")
         self._name = self._header.get("name", converters.text) or os.path.splitext(os.path.basename(path))[0]
         own = self._header.get("accesses", converters.list_of(_access_word, "words"))
         self._accesses = (*ACCESSES, *(own or ()))
@@ -293,10 +294,13 @@ class _Reader:
     def _overrides(self) -> Iterator[Override]:
         tables = self._top.table("override", "[override]")
         for rule_id in tables.data:
-            table = tables.table(rule_id, f'[override."{rule_id}"]')
+            example = f'{rule_id} = {{ enabled = false, why = "..." }}'
+            table = tables.table(rule_id, f'[override."{rule_id}"]', example)
+            if not isinstance(tables.data[rule_id], dict):
+                continue
             table.allow_only(OVERRIDE_KEYS)
             enabled = table.get("enabled", converters.boolean)
-            severity = table.get("severity", converters.choice(s.value for s in Severity))
+            severity = table.get("severity", _new_severity)
             why = table.require("why", converters.text)
             if (enabled is False) == ("severity" in table.data):
                 table.report(f"{table.label} needs either `enabled = false` or a `severity`")
@@ -485,7 +489,8 @@ def _kind(table: Table) -> Kind | None:
         table.allow_only((*RULE_KEYS, *keys), _option_for)
         return None
     table.allow_only(
-        (*RULE_KEYS, *(key.name for key in kind.keys)), lambda key: _option_for(key) or _kinds_with(key)
+        (*RULE_KEYS, *(key.name for key in kind.keys)),
+        lambda key: _option_for(key) or _kinds_with(key) or _other_table(key),
     )
     mistakes = len(table.notes.mistakes)
     values = {}
@@ -508,6 +513,8 @@ def _duplicate_id(id_: str, first: Source, prefix: str = "") -> str:
 
 
 def _top_key(key: str) -> str:
+    if key in ("include", "import", "extends"):
+        return _other_table(key)
     if key in ("case", "prelude"):
         return " (cases go to a separate file, `*.cases.toml`)"
     return " (rules are `[[rule]]`)" if key == "rules" else ""
@@ -517,6 +524,15 @@ def _option_for(key: str) -> str:
     """Return a hint for a property of the machine, which no rule states; empty for another key."""
     option = key.replace("_", "-")
     return f" (the option --{option}, or a build of a matrix, states it)" if option in _MACHINE else ""
+
+
+def _other_table(key: str) -> str:
+    """Return a hint for a key of a rule that is stated elsewhere; empty for another key."""
+    if key in ("union", "typedef"):
+        return " (`struct` names unions and typedefs too)"
+    if key in ("include", "import", "extends"):
+        return " (rule files do not include others: give each with `--rules`)"
+    return " (a key of [struct.NAME])" if key in STRUCT_KEYS else ""
 
 
 def _kinds_with(key: str) -> str:
@@ -545,7 +561,16 @@ def _rule_id(value: object) -> str:
     return id_
 
 
+def _new_severity(value: object) -> str:
+    """Return the severity that an override gives to a rule."""
+    if value in ("off", "none", "ignore", "disabled"):
+        raise Misfit(f"cannot be `{value}`: `enabled = false` turns the rule off")
+    return converters.choice(s.value for s in Severity)(value)
+
+
 def _struct_name(value: object) -> str:
+    if isinstance(value, list):
+        raise Misfit("must be a string, not a list (write a rule for each, or a pattern with `*`)")
     name = converters.text(value)
     tag = name.removeprefix("struct ").removeprefix("union ")
     if tag != name:

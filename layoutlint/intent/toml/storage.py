@@ -95,7 +95,7 @@ def _placement(value: object) -> tuple[str, int | None]:
     word, colon, number = spelling.partition(":")
     if word not in WORDS:
         aligned = _OTHER_ALIGNMENT.fullmatch(spelling)
-        hint = name_hint(word, WORDS)
+        hint = f" (known: {', '.join(WORDS)})" if "cache" in word else name_hint(word, WORDS)
         if aligned is not None and aligned[1] in TAKE_ALIGNMENT:
             hint = f" (write `{aligned[1]}:{aligned[2]}`)"
         raise Misfit(f"cannot be `{spelling}`{hint}")

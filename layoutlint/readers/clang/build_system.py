@@ -14,8 +14,6 @@ from layoutlint.model.record import Record
 from layoutlint.readers.clang import compdb, text_search
 from layoutlint.readers.clang.kernel import tree as kernel_tree
 
-_BUILD_FOLDERS = ("", "build", "builddir", "out", "_build")
-"""Where a compilation database is searched."""
 _CENTRAL = ("linux/fs.h", "linux/netdevice.h", "linux/mm.h", "linux/blkdev.h", "net/sock.h")
 """Headers of Linux that lead to most others."""
 _MOST_FILES = 60
@@ -68,7 +66,7 @@ def find(folder: str) -> BuildSystem:
 
 def find_database(folder: str) -> str | None:
     """Return the compilation database of a project, relative to its folder; None if there is none inside."""
-    for below in _BUILD_FOLDERS:
+    for below in compdb.BUILD_FOLDERS:
         path = os.path.join(below, compdb.NAME)
         if files.is_file(os.path.join(folder, path)) and _is_inside(folder, path):
             return path

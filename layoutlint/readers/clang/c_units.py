@@ -15,9 +15,16 @@ CPLUSPLUS = (".cc", ".cpp", ".cxx", ".c++", ".hh", ".hpp", ".hxx", ".C")
 ASSEMBLER = (".S", ".s", ".asm", ".sx")
 _OTHER_LANGUAGES = {
     ".go": "Go", ".java": "Java", ".js": "JavaScript", ".py": "Python", ".rs": "Rust", ".sh": "shell",
-    ".ts": "TypeScript", ".zig": "Zig",
+    ".ts": "TypeScript", ".zig": "Zig", ".rb": "Ruby", ".pl": "Perl", ".lua": "Lua", ".swift": "Swift",
+    ".kt": "Kotlin", ".cs": "C#", ".ll": "LLVM IR", ".md": "Markdown", ".rst": "reStructuredText",
+    ".html": "HTML", ".xml": "XML", ".yaml": "YAML", ".yml": "YAML", ".cmake": "CMake", ".mk": "make",
+    ".ac": "autoconf", ".am": "automake",
 }  # fmt: skip
 """Other languages of files that people give, by suffix."""
+_OTHER_NAMES = {
+    "Makefile": "make", "GNUmakefile": "make", "makefile": "make", "Kbuild": "make", "Kconfig": "Kconfig",
+    "CMakeLists.txt": "CMake", "meson.build": "Meson", "configure": "shell",
+}  # fmt: skip
 LANGUAGES = ("c", "c-header", "cpp-output", "none", "assembler", "assembler-with-cpp")
 """Values of -x for C, and for assembler, which a database can contain as well and which has no structs."""
 NO_BUILTIN = "no builtin headers (stddef.h) of clang or gcc were found on this machine"
@@ -35,7 +42,8 @@ def unit(
     name = relative_to(roots, os.path.join(directory, path))
     if path.endswith(ASSEMBLER):
         raise NotC(name, "is assembler, which defines no structs")
-    if other := _OTHER_LANGUAGES.get(os.path.splitext(path)[1]):
+    other = _OTHER_LANGUAGES.get(os.path.splitext(path)[1]) or _OTHER_NAMES.get(os.path.basename(path))
+    if other is not None:
         raise NotC(name, f"is {other} by its name; layoutlint reads C")
     if path.endswith(CPLUSPLUS) or (parsed_flags.language or "c").startswith("c++"):
         raise NotC(name, f"is C++; {cplusplus.REASON}")

@@ -108,10 +108,16 @@ def load(path: str) -> tuple[Command, ...]:
     return tuple(command_of(path, base, number, entry) for number, entry in enumerate(entries, 1))
 
 
+BUILD_FOLDERS = ("", "build", "builddir", "out", "_build", "cmake-build-debug", "cmake-build-release")
+"""The folders of a project in which build systems are usually told to write."""
+
+
 def load_entries(path: str) -> list[dict[str, Any]]:
     """Return the entries of a database, each with a `file`; raises ReadError."""
     try:
         text = files.read_all(path, _LARGEST)
+        if not text.strip():
+            raise ReadError(path, "the file is empty: the build system has not written it yet")
         _refuse_crowded(path, text)
         entries = json.loads(text)
     except OSError as error:

@@ -20,6 +20,11 @@ _SPOILS = re.compile(
 """Warnings that an attribute, a pragma or a whole member had no effect on a layout."""
 _BOOL = "unknown type name 'bool'"
 _BOOL_REMEDY = "C has it since C23 (-std=gnu23), and before that in <stdbool.h>"
+_NO_SEMICOLON = "expected ';' at end of declaration list"
+_MACRO_AT = re.compile(rb"\s*+([A-Za-z_]\w*+)\s*+(?:\(|[;,])")
+"""A word behind a member that is meant as an attribute."""
+_LAYOUTLINT = "LAYOUTLINT"
+_LAYOUTLINT_REMEDY = ": include layoutlint.h, which `layoutlint init --header` writes"
 _PREPROCESSOR = ("Lexical or Preprocessor Issue", "User-Defined Issue")
 FLAGS = (
     "-Wno-everything", "-Wunknown-attributes", "-Wignored-attributes", "-Wignored-pragmas", "-Wpragma-pack",
@@ -101,6 +106,8 @@ def _read(lib: Any, unit: int, raw: int, places: Places, remedies: Remedies | No
         message = f"`{construct}` is C++; {cplusplus.REASON}"
     elif missing is not None and remedies is not None:
         message = f"{message}; {remedies.remedy(missing)}"
+    elif message == _NO_SEMICOLON and (macro := _macro_at(lib, unit, spot)) is not None:
+        message = f"no macro `{macro}` is defined here{_LAYOUTLINT_REMEDY if macro == _LAYOUTLINT else ''}"
     elif message == _BOOL:
         message = f"{message}; {_BOOL_REMEDY}"
     is_stop = category == _PREPROCESSOR[1] and severity >= libclang.ERROR
@@ -110,6 +117,14 @@ def _read(lib: Any, unit: int, raw: int, places: Places, remedies: Remedies | No
         spot.file, spot.offset, spot.line, text, is_global, False, is_cause, construct,
         is_warning=severity == libclang.WARNING,
     )  # fmt: skip
+
+
+def _macro_at(lib: Any, unit: int, spot: libclang.Spot) -> str | None:
+    """Return the word behind a member that is no attribute, if it looks like a macro for one."""
+    if spot.file is None:
+        return None
+    word = _MACRO_AT.match(libclang.contents(lib, unit, spot.file), spot.offset)
+    return None if word is None else word[1].decode()
 
 
 def _construct(lib: Any, unit: int, spot: libclang.Spot, message: str) -> str | None:

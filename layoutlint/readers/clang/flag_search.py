@@ -22,7 +22,7 @@ from layoutlint.readers.clang.compdb import Command
 from layoutlint.readers.clang.flags_file import FlagsFile
 from layoutlint.readers.clang.include_graph import IncludeGraph
 
-PLACES = (compdb.NAME, os.path.join("build", compdb.NAME), flags_file.NAME)
+PLACES = (*(os.path.join(folder, compdb.NAME) for folder in compdb.BUILD_FOLDERS), flags_file.NAME)
 """Where flags are searched in each folder, in this order."""
 _MOST_TRIED = 500_000
 """The most paths at which headers are searched to find a unit that includes a header."""
@@ -98,7 +98,10 @@ class Search(Record):
     def missing_note(self) -> str:
         """Return the note for a file that no database knows."""
         names = " and ".join(database.path for database in self.databases)
-        return f"{names}: no entry for it, and no unit that is seen to include it; read without their flags"
+        lacking = next(filter(None, (database.missing_response_file() for database in self.databases)), None)
+        cause = "" if lacking is None else f" (the response file {lacking} is not there)"
+        unknown = f"{names}: no entry for it, and no unit that is seen to include it{cause}"
+        return f"{unknown}; read without their flags"
 
 
 def search(path: str, options: ReadOptions) -> Search | None:
@@ -201,6 +204,11 @@ class Database(Record):
             self._numbers.setdefault(os.path.basename(file), []).append(number)
         self._entries = entries
 
+    def missing_response_file(self) -> str | None:
+        """Return a response file that a command names and that does not exist; None without one."""
+        words = (word for command in self._commands.values() if command for word in command.words)
+        return next((word[1:] for word in words if word.startswith("@")), None)
+
     def find_own(self, path: str) -> Match | None:
         """Return the first entry for a file; None if it has none. Raises ReadError."""
         with self._log.log_answers():
@@ -214,13 +222,20 @@ class Database(Record):
         numbers = sorted(number for number in candidates if files.real_path(self._files[number]) == real)
         if not numbers:
             return None
-        command = compdb.command_of(self.path, self.base, numbers[0] + 1, self._entries[numbers[0]])
+        command = self._command_of(numbers[0])
         try:
             command = self._adapt_to_copy(compdb.expand(command), path)
             return Match(self.path, command, True, numbers[0], len(numbers), self._report_name)
         except ReadError as error:
             reason = f"{error.reason} (--no-compile-commands reads it without these flags)"
             raise ReadError(_from_working_folder(os.path.abspath(path)), reason) from error
+
+    def _command_of(self, number: int) -> Command:
+        """Return the command of an entry; raises ReadError with the option that leaves the database out."""
+        try:
+            return compdb.command_of(self.path, self.base, number + 1, self._entries[number])
+        except ReadError as error:
+            raise ReadError(error.path, f"{error.reason} (--no-compile-commands leaves it out)") from error
 
     def find_includer(self, path: str) -> Match | None:
         """Return the nearest unit that seems to include a header; None if none does within the limits."""

@@ -49,11 +49,29 @@ class Remedies(Record):
             return "no C library for the target is known; name one with `--sysroot DIR`"
         if not files.exists(_C_LIBRARY):
             return "this machine has no C library headers; install them (libc6-dev), or use `--sysroot DIR`"
+        template = find_template(name, self.main)
+        if template is not None:
+            return template
         return "add its folder with `-I DIR`, or install the package that has it"
 
     def _own_words(self) -> tuple[str, ...]:
         """Return the flags of the unit without those for a machine whose C library is missing."""
         return tuple(word for word in self.words if word not in cross_target.ALONE)
+
+
+def find_template(name: str, main: str) -> str | None:
+    """Return the advice for a header that the build makes from another file (`config.h.in`); None if none."""
+    template = f"{os.path.basename(name)}.in"
+    budget = [_MOST_ENTRIES]
+    for around in project.searched_folders(main):
+        path = next(_paths_below(around, "", template, budget), None)
+        if path is not None:
+            from layoutlint.readers.clang import build_system  # it reads compilation databases
+
+            system = build_system.find(project.searched_folders(main)[-1])
+            first = f"run `{system.prepare}` first" if system.prepare else "run that first"
+            return f"the build makes it from {os.path.relpath(path)}: {first}"
+    return None
 
 
 def find_folder(name: str, main: str) -> str | None:

@@ -101,6 +101,8 @@ class Image:
         self._symbols: dict[int, array[int]] = {}
         self._others = ExitStack()
         parsed = headers.parse(mapped)
+        if parsed.is_core:
+            raise ReadError(path, "is a core dump, which has no types: give the program that it is of")
         self._headers = parsed.sections
         self.little_endian: bool = parsed.little_endian
         self.bits: int = parsed.bits

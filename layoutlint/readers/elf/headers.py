@@ -16,6 +16,7 @@ SYMBOLS, RELA, NOTE, NOBITS, REL, DYNAMIC_SYMBOLS = 2, 4, 7, 8, 9, 11
 """Types of sections: sh_type."""
 
 _OBJECT: Final = 1  # ET_REL
+_CORE = 4  # ET_CORE
 _SECTION_64, _SECTION_32 = "IIQQQQIIQQ", "IIIIIIIIII"
 _FILE_64, _FILE_32 = "HHIQ8xQI6xHHH", "HHII4xII6xHHH"
 _IN_SECTION_0 = 0xFFFF  # SHN_XINDEX
@@ -48,6 +49,8 @@ class Headers(Record, frozen=True):
     machine: int
     """e_machine."""
     is_relocatable: bool
+    is_core: bool
+    """Whether it is a core dump."""
     """Whether this is an object file, whose sections need relocation."""
     entry: int
     """Address at which a program starts (e_entry); 0 for a file that is no program."""
@@ -68,7 +71,7 @@ def parse(content: mmap) -> Headers:
     file_type, machine, _, start, table, _, entry, count, names = shape.unpack_from(content, 16)
     section = struct.Struct(order + (_SECTION_64 if bits == 64 else _SECTION_32))
     sections = tuple(_sections(content, section, (table, entry, count, names))) if table else ()
-    return Headers(bits, little_endian, machine, file_type == _OBJECT, start, sections)
+    return Headers(bits, little_endian, machine, file_type == _OBJECT, file_type == _CORE, start, sections)
 
 
 def _sections(content: mmap, shape: struct.Struct, place: tuple[int, int, int, int]) -> Iterator[Section]:

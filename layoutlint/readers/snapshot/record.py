@@ -248,6 +248,9 @@ def _refuse_other_files(data: bytes, path: str) -> None:
         raise ReadError(
             Source(path, _line(data, len(data) - len(text))), "is not a snapshot: it is not a JSON object"
         )
+    if text.rstrip().endswith(b"}") and b'"schema"' not in text:
+        remedy = "`layoutlint snapshot INPUT --all --output FILE` writes one"
+        raise ReadError(path, f"is not a snapshot: it has no `schema` ({remedy})")
 
 
 def _structs(document: Document, data: bytes, path: str) -> Iterator[tuple[int, StructRecord]]:

@@ -25,7 +25,7 @@ def render(structs: tuple[Struct, ...], offsets: tuple[int, ...], options: ShowO
 def outside_messages(struct: Struct, offsets: tuple[int, ...]) -> Iterator[str]:
     """Yield a sentence for each offset that is not in a struct."""
     for offset in offsets:
-        if struct.bit_size is not None and offset * 8 >= struct.bit_size:
+        if struct.problem is None and struct.bit_size is not None and offset * 8 >= struct.bit_size:
             size = quantity(struct.bit_size // 8, "byte")
             yield f"--at {offset}: {struct.aggregate} {struct.name} has {size}"
 

@@ -31,15 +31,15 @@ MISTAKES = [
     ("hot-read!", "`hot-read!` is neither an access nor a rule"),
     ("12", "`12` is neither an access nor a rule"),
     ("separate(a)b", "`separate(a)b` is neither an access nor a rule"),
-    ("ignore[x]", "`ignore[x]` needs a reason after it"),
-    ("ignore[x] until 2027-01-31", "`ignore[x]` needs a reason after it"),
+    ("ignore[x]", "`ignore[x]` needs a reason after it: `ignore[x] REASON`"),
+    ("ignore[x] until 2027-01-31", "`ignore[x]` needs a reason after it: `ignore[x] REASON`"),
     ("ignore[x] until 2027-02-30 why", "`until 2027-02-30`: expected a date, such as 2027-01-31"),
     ("ignore[x] until=2027-01-31 why", "`until=2027-01-31`: write the date after a space, such as `until 2027-01-31`"),
     ("ignore[x] until: 2027-01-31 why", "`until: 2027-01-31`: write the date after a space, such as `until 2027-01-31`"),
     ("ignore[x] until 20270131 why", "`until 20270131`: expected a date, such as 2027-01-31"),
     ("ignore[x] until 31.1.2027 why", "`until 31.1.2027`: expected a date, such as 2027-01-31"),
     ("ignore[x] until 2027-01-3\u0661 why", "`until 2027-01-3\u0661`: expected a date, such as 2027-01-31"),
-    ("ignore[] why", "`ignore[]` names no rule"),
+    ("ignore[] why", "`ignore[]` names no rule: write `ignore[RULE] REASON`"),
     ("ignore x", None),
 ]
 

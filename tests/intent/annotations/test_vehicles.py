@@ -103,10 +103,10 @@ MISTAKES = [
     ("contended", "`contended` needs an access: `hot-write, contended`"),
     ("hot-read, cold", "`cold` contradicts `hot-read` at made.c:2"),
     ("offset(at=8, b)", "`offset`: `fields` needs exactly one field, and no pattern"),
-    ("offset", "`offset`: needs `at` or `line`, and not both"),
+    ("offset", "`offset`: needs `at` or `line`, and not both (arguments follow in brackets: `offset(...)`)"),
     ("lines(b, maxi=2)", "`lines` has no key `maxi` (did you mean `max`?)"),
     ("lines(b, max=two)", "`max` cannot be `two`: expected a number"),
-    ("ignore[any]", "`ignore[any]` needs a reason after it"),
+    ("ignore[any]", "`ignore[any]` needs a reason after it: `ignore[any] REASON`"),
     ("\u00e4", "`\u00e4` is neither an access nor a rule"),
 ]
 
