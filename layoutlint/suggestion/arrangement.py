@@ -429,10 +429,15 @@ def _flat_fields(fields: Sequence[Field], opened: Collection[frozenset[str]], st
 
 
 def _runs(way: Way) -> Iterator[tuple[int, ...]]:
-    """Yield the members that stay together: all bit-fields in a row, else each by itself."""
+    """Yield the members that stay together: all bit-fields in a row, else each by itself.
+
+    A bit-field without a name belongs to the member before it, or else to the one behind it.
+    """
     run: list[int] = []
     for position, member in enumerate(way.members):
-        if run and not (member.unit and way.members[run[-1]].unit):
+        is_unnamed = way.fields[position] is None
+        has_name = any(way.fields[each] is not None for each in run)
+        if has_name and not is_unnamed and not (member.unit and way.members[run[-1]].unit):
             yield tuple(run)
             run = []
         run.append(position)

@@ -385,8 +385,8 @@ def test_lines_of_enormous_structs_are_not_counted(tmp_path):
 
 
 @pytest.mark.parametrize("is_free", [True, False])
-def test_orders_excluded_by_a_rule_that_is_only_judged_prove_no_contradiction(tmp_path, is_free):
-    """The search knows nothing of `stride`: without an order that keeps it, the other two rules contradict nobody."""
+def test_a_rule_that_is_only_judged_can_contradict_others(tmp_path, is_free):
+    """The search knows nothing of `stride`: orders that break it are excluded, until none is left."""
     places = {"a": 120} if is_free else {"a": 120, "b": 0}
     rules = "".join(
         f'[[rule]]\nid = "{name}"\nstruct = "q"\nkind = "offset"\nfields = ["{name}"]\nat = {at}\nwhy = "w"\n'
@@ -394,7 +394,41 @@ def test_orders_excluded_by_a_rule_that_is_only_judged_prove_no_contradiction(tm
     )
     rules += '[[rule]]\nid = "apart"\nstruct = "q"\nkind = "stride"\nfields = ["a"]\nagainst = ["b"]\nwhy = "w"\n'
     made = document(tmp_path, "struct q {\n long a;\n long b;\n char pad[112];\n};\n", rules=rules, struct="q")
-    assert (made["status"], made["core"]) == ("optimal" if is_free else "unknown", [])
+    core = [] if is_free else ["a", "b", "apart"]
+    assert (made["status"], made["core"], made["core_is_minimal"]) == ("infeasible" if core else "optimal", core, not core)
+
+
+UNNAMED = [
+    # members, and the lines of the smallest order: a bit-field without a name stays behind its member
+    ("char a; | long b; | int : 4; | char c; | long d;", "long b; | int : 4; | char a; | char c; | long d;"),
+    ("int : 4; | char a; | long b; | char c; | long d;", "long b; | int : 4; | char a; | char c; | long d;"),
+    ("char a; | long b; | int x : 3; | int : 0; | int y : 5; | char c;", "long b; | char a; | int x : 3; | int : 0; | int y : 5; | char c;"),
+    ("char a; | int : 0; | long b; | char c; | char d;", "long b; | char a; | int : 0; | char c; | char d;"),
+]
+
+
+@pytest.mark.parametrize(("members", "smallest"), UNNAMED)
+def test_bit_fields_without_a_name_stay_behind_their_member(tmp_path, members, smallest):
+    text, after = ("struct q {\n" + "".join(f" {each}\n" for each in own.split(" | ")) + "};\n" for own in (members, smallest))
+    done = suggest(tmp_path, text, "--smallest", "--write", rules="", struct="q")
+    assert (done.returncode, (tmp_path / "ring.h").read_text()) == (0, after)
+
+
+ASSERTIONS = [
+    # an assertion in the header itself, which is all that is given; whether the smaller struct breaks it
+    ("_Static_assert(sizeof(struct q) == 24, \"size\");", True),
+    ("typedef char size_of_q[sizeof(struct q) == 24 ? 1 : -1];", True),
+    ("_Static_assert(sizeof(struct q) <= 24, \"size\");", False),
+    ("_Static_assert(sizeof(struct q) == 20, \"wrong as it is\");", False),
+]
+
+
+@pytest.mark.parametrize(("assertion", "is_refused"), ASSERTIONS)
+def test_assertions_of_a_header_are_kept(tmp_path, assertion, is_refused):
+    text = f"struct q {{\n char a;\n long b;\n char c;\n}};\n{assertion}\n"
+    made = document(tmp_path, text, "--smallest", rules="", struct="q")
+    kinds = [each["kind"] for each in made["refusals"]]
+    assert (made["status"], kinds) == (("refused", ["compile-error"]) if is_refused else ("optimal", []))
 
 
 def test_other_configurations_are_named(tmp_path):

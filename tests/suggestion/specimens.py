@@ -175,7 +175,10 @@ def _random_units(maker: _Maker, count: int) -> tuple[tuple[Unit, ...], Group]:
             one for number in range(count) for one in maker.declaration(f"m{number}", number == count - 1)
         ]
         units: list[Unit] = []
-        top = Group(tuple(_nodes(_units(every[:count]), units)), "")
+        declared = list(_units(every[:count]))
+        if _parts_groups(declared):
+            continue
+        top = Group(tuple(_nodes(declared, units)), "")
         if len(units) > 1 and any(one.name and not one.is_last for unit in units for one in unit):
             return tuple(units), top
 
@@ -191,14 +194,28 @@ def _nodes(declared: Iterable[Unit], units: list[Unit]) -> Iterator[int | Group]
 
 
 def _units(declarations: Sequence[Declaration]) -> Iterator[Unit]:
+    """Yield what stays together: bit-fields in a row; one without a name stays behind what is before it."""
     run: list[Declaration] = []
     for one in declarations:
-        if run and (one.bits is None or run[-1].bits is None):
+        is_run = run and one.bits is not None and run[-1].bits is not None
+        if any(each.name or each.inner for each in run) and not is_run and not _is_unnamed(one):
             yield tuple(run)
             run = []
         run.append(one)
     if run:
         yield tuple(run)
+
+
+def _is_unnamed(one: Declaration) -> bool:
+    return not (one.name or one.inner)
+
+
+def _parts_groups(declared: Iterable[Unit]) -> bool:
+    """Return whether a bit-field without a name is in one unit with a struct without a name."""
+    return any(
+        (len(unit) > 1 and any(one.inner for one in unit)) or any(_parts_groups(one.inner) for one in unit)
+        for unit in declared
+    )
 
 
 class _Maker:

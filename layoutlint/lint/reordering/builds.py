@@ -158,7 +158,14 @@ def _find_openable(declared: DeclaredStruct, way: Way) -> dict[int, Opened]:
         position: Opened(inner.ways[0], _find_openable(inner, inner.ways[0]))
         for position, inner in declared.inner.items()
         if _can_open(declared.fields[position], inner, way.members[way.fields.index(position)], way)
+        and not _is_beside_unnamed(way, way.fields.index(position))
     }
+
+
+def _is_beside_unnamed(way: Way, member: int) -> bool:
+    """Return whether a bit-field without a name is behind a member, or is all before it: both move as one."""
+    before, behind = way.fields[:member], way.fields[member + 1 : member + 2]
+    return None in behind or (bool(before) and not any(at is not None for at in before))
 
 
 def _structs_to_open(declared: DeclaredStruct, opened: Mapping[int, Opened]) -> Iterator[DeclaredStruct]:

@@ -40,11 +40,13 @@ def with_patch(arranged: Sequence[ArrangedSubject], result: Suggestion) -> Sugge
 
 
 def _refusals(arranged: Sequence[ArrangedSubject], patch: Patch) -> tuple[Refusal, ...]:
-    """Return the errors that the changed text makes in the sources that name the struct."""
+    """Return the errors that the changed text makes in the input, if it is a header, and in its users."""
     refusals = dict[Refusal, None]()
     for each in arranged:
         options = replace(each.subject.options.read, cache=False)
-        for problem in new_problems(each.around.users, patch.file, patch.text, options):
+        path = each.subject.path
+        header = (path,) if path.endswith(".h") and files.is_file(path) else ()
+        for problem in new_problems((*each.around.users, *header), patch.file, patch.text, options):
             reason = f"the order makes an error: {problem.text}"
             refusals[Refusal("compile-error", reason, problem.file, problem.line)] = None
     return tuple(refusals)

@@ -36,7 +36,7 @@ class Problem(NamedTuple):
 
 
 def new_problems(paths: Sequence[str], file: str, text: str, options: ReadOptions) -> tuple[Problem, ...]:
-    """Return the errors in C sources if a file has another text, and that they do not have without it.
+    """Return the errors in C sources and headers if a file has another text, and not without it.
 
     Each is the first one of its source. Sources that cannot be parsed have none.
     """
@@ -44,7 +44,7 @@ def new_problems(paths: Sequence[str], file: str, text: str, options: ReadOption
     for path in paths:
         with suppress(ReadError):
             units += sources.find((path,), options).units
-    units = [unit for unit in units if unit.main.endswith(".c")][:_MOST_UNITS]
+    units = [unit for unit in units if unit.main.endswith((".c", ".h"))][:_MOST_UNITS]
     real_path = files.real_path(file)
     others = (given for given in options.replaced if files.real_path(given.path) != real_path)
     changed = (*others, InputText(os.path.abspath(file), text))
