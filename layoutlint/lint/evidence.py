@@ -291,6 +291,12 @@ def _reason_for_no_place(request: Request, profiles: Sequence[Profile], lines: L
         name = f"of struct {request.struct}" if request.struct else "of a struct of the rules"
         remedy = "--base" if request.struct else "--struct"
         return Unread(origin, f"no cache line could be placed as one {name}; give {remedy}")
+    if all((event.unknown or 0) > 99 for profile in profiles for event in profile.events):
+        return Unread(
+            origin,
+            "perf found the type of no sample: -F alone looks for none. Write the report with "
+            "`perf report -s type,typeoff -n --stdio`",
+        )
     return Unread(origin, "no type of the profile is a struct of the input")
 
 

@@ -132,13 +132,15 @@ def _check(kind: ObjectType, row: TypeRow) -> tuple[str | None, Place | None]:
     """Return the field of a row, or the reason why the row contradicts the struct."""
     if row.size is not None:  # a member with its size, which can be an array with samples at any element
         place = kind.layout.find(row.path) if row.path else field_at(kind.layout, row.offset)
-        if place is None or place.offset != row.offset or (row.path and place.size != row.size):
+        if place is None or not _is_of_size(place, row, row.size):
             return _differs(kind, row), None
         return None, place
     reason = refusal(kind, row.offset)
     if reason is not None:
         return reason, None
     place = field_at(kind.layout, row.offset)
+    if place is not None and place.field.is_bitfield and row.path is None:
+        return None, place  # perf knows the first byte of a bit-field only
     if place is None or row.path is None:
         return (
             "in padding"
@@ -149,6 +151,16 @@ def _check(kind: ObjectType, row: TypeRow) -> tuple[str | None, Place | None]:
         return None, place  # perf names some members of anonymous structs without a name
     named = _named_place(kind, row)
     return (None, named) if named is not None else (_differs(kind, row), None)
+
+
+def _is_of_size(place: Place, row: TypeRow, size: int) -> bool:
+    """Return whether a member has the position and size that a report states.
+
+    For a bit-field that is its first byte and its bits as bytes, or the storage unit around it (DWARF 4).
+    """
+    if place.field.is_bitfield:
+        return row.offset <= place.offset < row.offset + max(size, 1)
+    return place.offset == row.offset and (not row.path or place.size == size)
 
 
 def _named_place(kind: ObjectType, row: TypeRow) -> Place | None:
@@ -162,8 +174,11 @@ def _named_place(kind: ObjectType, row: TypeRow) -> Place | None:
     if places:
         return next((place for place in places if not place.field.members), None)
     stated = None if row.is_cut else kind.layout.find(path)
+    place = field_at(kind.layout, row.offset)
+    if stated is not None and stated.field.is_bitfield and place is not None and place.field.is_bitfield:
+        return place  # perf names the first one of a storage unit
     covers = stated is not None and stated.bit_size is not None and stated.offset <= row.offset < stated.end
-    return field_at(kind.layout, row.offset) if covers else None
+    return place if covers else None
 
 
 def _is_named(own: str, path: str, row: TypeRow) -> bool:

@@ -9,7 +9,7 @@ from layoutlint.lint.evidence_types import TypeResult, place_types
 from layoutlint.model.ctype import CType
 from layoutlint.model.structs import Field
 from layoutlint.readers.profiles.records import EventProfile, Header, Profile, TypeRow
-from tests.harness.build import member, struct
+from tests.harness.build import bits, member, struct
 
 UNKNOWN = Field("blob", CType("void"), 64, None)
 """BTF of older pahole has `_Atomic` types without a size."""
@@ -22,6 +22,32 @@ ROWS = [
     (12, "blob", None, "in padding"),
     (16, "blob", None, "the profile has `blob` there, and the input has `tail`: another build"),
 ]
+
+
+BITS = (bits("flags", 0, 3), bits("more", 3, 7), bits("last", 16, 5), member("count", 4, 4))
+BIT_ROWS = [
+    # offset, member, size in bytes if it is printed, and the field: perf 6.12 with DWARF 5, and with DWARF 4
+    (0, "flags", None, "flags"),
+    (0, "more", None, "more"),
+    (1, None, None, "more"),
+    (2, "flags", None, "last"),  # the first one of the storage unit
+    (0, "flags", 1, "flags"),
+    (0, "more", 1, "more"),
+    (2, "last", 1, "last"),
+    (0, "last", 4, "last"),
+    (4, "flags", 1, None),
+    (4, "flags", None, None),
+]
+
+
+@pytest.mark.parametrize(("offset", "path", "size", "field"), BIT_ROWS)
+def test_bit_fields(offset, path, size, field):
+    row = TypeRow("struct bits", offset, path, 1.0, 10, 3, size)
+    result = TypeResult()
+    event = EventProfile(None, "load", 1, (row,))
+    kind = ObjectType(struct("bits", 8, *BITS))
+    place_types(Profile("types.txt", ("perf report",), Header(), events=(event,)), [kind], result)
+    assert [count.path for count in result.counts[0]] == ([field] if field else [])
 
 
 @pytest.mark.parametrize(("offset", "path", "field", "reason"), ROWS)

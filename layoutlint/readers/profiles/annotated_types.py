@@ -12,7 +12,7 @@ from layoutlint.errors import ReadError
 from layoutlint.model.record import Record, field
 from layoutlint.model.structs import Source
 from layoutlint.readers.profiles.records import EventProfile, TypeRow, TypeSize
-from layoutlint.readers.profiles.type_report import role_of
+from layoutlint.readers.profiles.type_report import role_of, without_width
 
 _TITLE = re.compile(r"^\s*Annotate type: '(.*)'(?: in (.*?))? \((\d+) samples\):?\s*$")
 _SCREEN = re.compile(
@@ -153,7 +153,7 @@ def _member_name(text: str) -> str:
     bare = text.rstrip(";{ \t")
     parts = re.split(r"\t\s*|\s{2,}", bare)
     if len(parts) > 1:
-        return parts[-1].strip()
+        return without_width(parts[-1].strip())
     # `union       {` and `struct list_head {`: one word is a type without a name
     return ""
 

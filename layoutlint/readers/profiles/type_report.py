@@ -22,6 +22,7 @@ _PERCENT = re.compile(r"^-?\d+[.,]\d+%$|^-?\d+%$")
 _NO_FIELD = "no field"
 _PSEUDO = ("(unknown)", "(stack operation)", "(stack canary)", "(const)")
 _MEMBERS = re.compile(r"^(?:const |volatile )*(?:struct|union|class) ")
+_WIDTH = re.compile(r":\d{1,3}$")
 _MOST_ROWS = 500_000
 """Rows of a report that are kept: kernels have about 300,000 fields."""
 _NUMERIC = ("Overhead", "Samples", "Period", "Children", "Self", "Weight", "Local Weight")
@@ -84,19 +85,18 @@ class Parser(Record):
         if names[0] != "Overhead" or (not self.is_tree and (_OFFSET not in names or _TYPE not in names)):
             raise ReadError(
                 place,
-                "the table has no offsets in types; write it with "
-                "`perf report -F overhead,sample,type,typeoff -t ';' --stdio`",
+                "the table has no offsets in types; write it with `perf report -s type,typeoff -n --stdio`",
             )
         if not self.current:
             self.current = [_OpenEvent(None, "any", number)]
             self.events += self.current
         self.table = _Table(names, separator)
 
-    def _take_row(self, number: int, text: str, place: Source) -> None:
+    def _take_row(self, number: int, line: str, place: Source) -> None:
         self.rows += 1
         if self.rows > _MOST_ROWS:
             raise ReadError(place, f"the report has more than {_MOST_ROWS:,} rows")
-        shares, samples, values = self._split(text, place)
+        shares, samples, values = self._split(line, place)
         type_text, offset_text = self._type_and_offset(values, place)
         if offset_text is None:  # the row of a type, above those of its offsets
             return
@@ -105,7 +105,8 @@ class Parser(Record):
             if event.total > 100.5 + 0.005 * self.rows:
                 raise ReadError(place, f"the shares of `{event.name}` add up to {event.total:.2f} %")
             if share or count or len(shares) == 1:
-                _add_row(event, offset_text if type_text else "", (share, count), number, place)
+                text = type_text if type_text in (*_PSEUDO, "") else offset_text
+                _add_row(event, text, (share, count), number, place)
 
     def _split(self, text: str, place: Source) -> tuple[list[float], list[int | None], dict[str, str]]:
         """Return shares and samples of the events, and the other columns by name. Raises ReadError."""
@@ -143,6 +144,11 @@ class Parser(Record):
             for e in self.events
             if e.total or e.rows
         )
+
+
+def without_width(member: str) -> str:
+    """Return a member without the bits of a bit-field, `flags:3`."""
+    return _WIDTH.sub("", member)
 
 
 def role_of(name: str) -> Role:
@@ -197,7 +203,7 @@ def _add_row(
             f"{text!r} is not an offset in a type, such as `struct page +0x8 (lru.next)`: the column is cut "
             "off. Write the report with `perf report -s type,typeoff -n --stdio`, without -t and -w",
         )
-    is_cut, path = not text.endswith(")"), match[3].removesuffix(")")
+    is_cut, path = not text.endswith(")"), without_width(match[3].removesuffix(")"))
     has_no_field = path == _NO_FIELD or (is_cut and _NO_FIELD.startswith(path) and " " in path)
     if has_no_field and not _MEMBERS.match(name):
         event.scalars += share

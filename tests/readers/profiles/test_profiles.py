@@ -253,6 +253,7 @@ CUT = [
     ("struct page +52 (_refcount.counter)", (52, "_refcount.counter", False)),
     ("struct page +0x8 (lru.ne", (8, "lru.ne", True)),
     ("struct page +0x8 ()", (8, "", False)),
+    ("struct page +0 (flags:3)", (0, "flags", False)),
     ("struct page +0x8 (no field)", (8, None, False)),
     ("struct page +0x8", None),
     ("struct page", None),
@@ -272,6 +273,16 @@ def test_a_column_that_is_cut_off(column, row, tmp_path):
             read(str(path))
     else:
         assert [(r.offset, r.path, r.is_cut) for r in read(str(path)).events[0].rows] == [row]
+
+
+def test_a_pseudo_type_is_known_by_its_own_column(tmp_path):
+    path = tmp_path / "report.txt"
+    path.write_text(
+        "# Samples: 2K of event 'a'\n# Overhead;     Samples;Data Type;Data Type Offset\n"
+        " 3.01% ; 12         ;(stack operation);(stack opera\n 2.00% ; 8          ;(unknown);(unkno\n"
+    )
+    (event,) = read(str(path)).events
+    assert (event.scalars, event.unknown, event.rows) == (3.01, 2.0, ())
 
 
 def test_build_ids_and_the_recording_are_read(tmp_path):
