@@ -8,9 +8,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 
 from layoutlint.inference import ranking
-from layoutlint.inference.guards import Guards
 from layoutlint.inference.heat import EntryPoints, heat_of_functions
 from layoutlint.inference.known_functions import KnownFunctions
+from layoutlint.inference.meetings import Meetings
 from layoutlint.inference.program import FieldUse, Program
 from layoutlint.inference.ranking import Pair, Traffic
 from layoutlint.judgement.rule import Pack
@@ -56,7 +56,7 @@ class Analysis(Record, frozen=True, dict=True):
     uses: Mapping[str, Mapping[str, Sequence[FieldUse]]]
     """By the key of the struct, and path."""
     heat: Mapping[str, float]
-    guards: Guards | None
+    meetings: Meetings | None
     """The signs of several threads in a program; None for a kernel, which runs on every processor."""
 
     def has_any(self, names: Iterable[str]) -> bool:
@@ -85,7 +85,7 @@ class Analysis(Record, frozen=True, dict=True):
 
     def traffic(self, key: str, struct: Struct) -> StructTraffic:
         """Return how hot the uses of the fields of a struct are that has a key."""
-        fields = tuple(ranking.traffic(struct, self.uses[key], self.heat, self.guards))
+        fields = tuple(ranking.traffic(struct, self.uses[key], self.heat, self.meetings, key))
         share, is_kernel = self._shared_share(key), self.bodies.is_kernel
         written = [each for each in fields if each.written > 0]
         if not is_kernel and all(each.is_plain for each in written):
@@ -147,8 +147,11 @@ def _embedded_names(fields: Iterable[Field]) -> Iterator[str]:
 def analyse(bodies: Bodies, packs: Sequence[Pack], profile: Mapping[str, float] | None = None) -> Analysis:
     """Return what functions do, with the known functions and entry points that packs state."""
     known = KnownFunctions(row for pack in packs for row in pack.known_functions)
-    program = Program(bodies.functions, bodies.stored, known)
+    program = Program(bodies.functions, bodies.stored, known, tells_places=not bodies.is_kernel)
     own = {name: weight for pack in packs for name, weight in pack.entries}
-    heat = heat_of_functions(program, EntryPoints(bodies.is_kernel, own, profile or {}))
-    guards = None if bodies.is_kernel else Guards(program, known)
-    return Analysis(bodies, program, program.uses(), heat, guards)
+    entries = EntryPoints(bodies.is_kernel, own, profile or {})
+    meetings = None if bodies.is_kernel else Meetings(program, known, entries)
+    has_threads = meetings is not None and meetings.threads.begins
+    of_threads = meetings.threads.heat() if meetings is not None and has_threads else None
+    heat = heat_of_functions(program, entries, of_threads)
+    return Analysis(bodies, program, program.uses(), heat, meetings)

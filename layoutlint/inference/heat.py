@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Mapping
 from fnmatch import fnmatchcase
 
+from layoutlint.inference import rare_work
 from layoutlint.inference.phases import Phase, phase_of
 from layoutlint.inference.program import Program
 from layoutlint.model.record import Record, field
@@ -50,30 +51,47 @@ class EntryPoints(Record, frozen=True):
     """The share of samples in each function, by name; if there is one, it decides most."""
 
 
-def heat_of_functions(program: Program, entries: EntryPoints) -> dict[str, float]:
-    """Return the heat of each function: how often it runs, in runs of an entry point."""
-    edges = _edges(program)
-    called = {target for targets in edges.values() for target in targets}
-    has_main = any(plain_name(key) == "main" for key in program.functions)
-    own = {
-        key: _entry_weight(key, key not in called and not has_main, key in program.referenced, entries)
-        for key in program.functions
-    }
-    total = dict(own)
-    for _ in range(_ROUNDS):
-        following = dict(own)
-        for key, targets in edges.items():
-            given = min(total[key], _MOST) * _KEPT
-            if given > _LEAST:
-                for target, weight in targets.items():
-                    following[target] += given * weight
-        total = following
+def heat_of_functions(
+    program: Program, entries: EntryPoints, of_threads: Mapping[str, float] | None = None
+) -> Mapping[str, float]:
+    """Return the heat of each function: how often it runs, in runs of an entry point.
+
+    `of_threads` is the heat without a profile, if a program says where its threads begin.
+    """
+    edges = {} if of_threads else edges_of(program, entries.is_kernel)
+    total = of_threads or spread(entry_weights(program, edges, entries), edges)
     if not entries.profile:
         return total
     return {
         key: value * _STATIC_SHARE + _PROFILED * entries.profile.get(plain_name(key), 0.0)
         for key, value in total.items()
     }
+
+
+def entry_weights(
+    program: Program, edges: Mapping[str, Mapping[str, float]], entries: EntryPoints
+) -> dict[str, float]:
+    """Return how often each function runs apart from calls in the program."""
+    called = {target for targets in edges.values() for target in targets}
+    has_main = any(plain_name(key) == "main" for key in program.functions)
+    return {
+        key: _entry_weight(key, key not in called and not has_main, key in program.referenced, entries)
+        for key in program.functions
+    }
+
+
+def spread(own: Mapping[str, float], edges: Mapping[str, Mapping[str, float]]) -> dict[str, float]:
+    """Return the heat of functions that run on their own so often, and whenever others call them."""
+    total = dict(own)
+    for _ in range(_ROUNDS):
+        following = dict(own)
+        for key, targets in edges.items():
+            given = min(total.get(key, 0.0), _MOST) * _KEPT
+            if given > _LEAST:
+                for target, weight in targets.items():
+                    following[target] = following.get(target, 0.0) + given * weight
+        total = following
+    return total
 
 
 def _entry_weight(key: str, is_root: bool, is_stored: bool, entries: EntryPoints) -> float:
@@ -91,7 +109,13 @@ def _entry_weight(key: str, is_root: bool, is_stored: bool, entries: EntryPoints
     return 0.05 * _PHASE_SHARES[phase_of(name)] if is_root else 0.0
 
 
-def _edges(program: Program) -> dict[str, dict[str, float]]:
+def _phase_share(name: str, is_kernel: bool) -> float:
+    share = _PHASE_SHARES[phase_of(name)]
+    return share if is_kernel else share * rare_work.share_of_name(name)
+
+
+def edges_of(program: Program, is_kernel: bool) -> dict[str, dict[str, float]]:
+    """Return how often each function calls others, for each call of it."""
     edges: dict[str, dict[str, float]] = {}
     for key, function in program.functions.items():
         out: dict[str, float] = defaultdict(float)
@@ -103,7 +127,7 @@ def _edges(program: Program) -> dict[str, dict[str, float]]:
             if stored is None and target in program.functions and target not in out:
                 out[target] += 0.2  # a callback
         edges[key] = {
-            target: min(weight, 4.0) * _PHASE_SHARES[phase_of(plain_name(target))]
+            target: min(weight, 4.0) * _phase_share(plain_name(target), is_kernel)
             for target, weight in out.items()
             if target != key
         }

@@ -20,8 +20,9 @@ from layoutlint.model.structs import Struct
 MOST_NOTES = 150
 SMALLEST = 128
 """The bits of a struct of two words, which are used together unless different threads use them."""
-_LEAST_SHARE = 0.01
-"""The share of the best score that a note on a program needs: the others are on rare work."""
+_LEAST_SHARE, _LEAST, _WEAK_SHARE = 0.02, 0.06, 0.5
+"""The share of the best score, and the score, that a note on a program needs: the others are on rare work. If
+no note has that score, the share of the best."""
 _MOST_PAIRS = 400
 """The most pairs of a struct."""
 
@@ -71,8 +72,10 @@ def infer(
         groups = find_groups(layout).complete
         contradictions += find_contradictions(struct, groups, packs, uses, analysis.heat)
     notes.sort(key=lambda note: (-note.score, note.struct.name, note.writer.part.path))
-    if analysis.guards is not None:
-        notes = [note for note in notes if note.score >= _LEAST_SHARE * notes[0].score]
+    if analysis.meetings is not None:
+        best = max((note.score for note in notes), default=0.0)
+        least = max(_LEAST_SHARE * best, min(_LEAST, _WEAK_SHARE * best))
+        notes = [note for note in notes if note.score >= least]
     pairs.sort(key=lambda pair: (-pair.score, pair.struct, pair.writer.part.path, pair.reader.part.path))
     fields = tuple(fields_of(analysis.uses, analysis.heat, only))
     return Inferred(
@@ -92,7 +95,7 @@ def _select_structs(
     for struct in structs:
         is_wanted = only is None or fnmatchcase(struct.name, only)
         has_layout = struct.bit_size is not None and not struct.problem and struct.aggregate == "struct"
-        is_small = analysis.guards is None and (struct.bit_size or 0) <= SMALLEST
+        is_small = analysis.meetings is None and (struct.bit_size or 0) <= SMALLEST
         if not is_wanted or not has_layout or is_small:
             continue
         keys = analysis.struct_keys(struct)

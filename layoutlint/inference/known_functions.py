@@ -140,8 +140,13 @@ class KnownFunctions:
         ]
         table = [(re.compile(pattern), Known(effect, arguments)) for pattern, effect, arguments in _TABLE]
         self._rows = (*added, *table, *((re.compile(pattern), known) for pattern, known in _COPIES))
+        self._own = added
         self.find = lru_cache(1 << 16)(self._find)
         """Returns what is known of a function with a name; None for nothing."""
+
+    def is_own(self, name: str) -> bool:
+        """Return whether the project says what a function does."""
+        return any(pattern.fullmatch(name) for pattern, _ in self._own)
 
     def _find(self, name: str) -> Known | None:
         for pattern, known in self._rows:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from layoutlint.inference.known_functions import KnownFunctions
-from layoutlint.model.uses import Call, Effect, Function, Spot, plain_name
+from layoutlint.model.uses import PARAMETER, Call, Effect, Function, Lock, Spot, is_variable, plain_name
 
 _DEEPEST = 12
 """The most calls through which an argument is followed."""
@@ -23,9 +23,21 @@ _ALLOCATES = re.compile(
 _PER_CPU = re.compile(r"(?:^|_)(?:percpu|pcpu)(?:_|$)")
 """In the name of a function that returns an object for each processor."""
 
-_Uses = dict[tuple[str, str, Effect], list[float]]
-"""By struct, path and effect: the weight, whether in a loop, and the line."""
+_Around = tuple[tuple[Lock, ...], str]
+"""The locks that are held at a use, and the maker of the object."""
+_ANYWHERE: _Around = ((), "")
+_Uses = dict[tuple[str, str, Effect, _Around], list[float]]
+"""By struct, path, effect and what is around: the weight, whether in a loop, and the line."""
 _Effects = Mapping[tuple[int, str, Effect], float]
+
+
+class UsePlace(NamedTuple):
+    """Places in a function that use a field with the same locks, of an object with the same maker."""
+
+    weight: float
+    locks: tuple[Lock, ...]
+    maker: str
+    is_marked: bool
 
 
 class FieldUse(NamedTuple):
@@ -38,6 +50,8 @@ class FieldUse(NamedTuple):
     line: int
     is_marked: bool = False
     """Whether a write is an atomic store, or one through a volatile pointer, which other threads may see."""
+    places: tuple[UsePlace, ...] = ()
+    """Where it is used, in a program."""
 
 
 class Program:
@@ -48,7 +62,10 @@ class Program:
         functions: Iterable[Function],
         stored: Iterable[tuple[str, Spot | None]],
         known: KnownFunctions,
+        tells_places: bool = False,
     ) -> None:
+        """`tells_places` says whether uses have their places."""
+        self._tells_places = tells_places
         self.functions: dict[str, Function] = {}
         for function in functions:
             self.functions.setdefault(function.key, function)
@@ -95,19 +112,21 @@ class Program:
         result: dict[str, dict[str, list[FieldUse]]] = defaultdict(lambda: defaultdict(list))
         for key, function in self.functions.items():
             if not self._is_in_header(key):
-                own = self._own_uses(function)
-                for (struct, path, effect), (weight, in_loop, line) in own.items():
-                    if effect is Effect.SHARED_STORE:
-                        plain = own.get((struct, path, Effect.WRITE), (0.0, 0.0, line))
-                        entry = FieldUse(
-                            key, Effect.WRITE, weight + plain[0], in_loop + plain[1] > 0,
-                            int(line), is_marked=True,
-                        )  # fmt: skip
-                    elif effect is Effect.WRITE and (struct, path, Effect.SHARED_STORE) in own:
-                        continue
-                    else:
-                        entry = FieldUse(key, effect, weight, in_loop > 0, int(line))
-                    result[struct][path].append(entry)
+                for (struct, path), uses in self._join_uses(key, self._own_uses(function)).items():
+                    result[struct][path] += uses.values()
+        return result
+
+    def _join_uses(self, key: str, own: _Uses) -> dict[tuple[str, str], dict[Effect, FieldUse]]:
+        """Return the uses of each field by a function, one for each effect."""
+        result: dict[tuple[str, str], dict[Effect, FieldUse]] = defaultdict(dict)
+        for (struct, path, effect, (locks, maker)), (weight, in_loop, line) in own.items():
+            is_marked = effect is Effect.SHARED_STORE
+            shown = Effect.WRITE if is_marked else effect
+            uses = result[struct, path]
+            before = uses.get(shown)
+            places = (UsePlace(weight, locks, maker, is_marked),) if self._tells_places else ()
+            use = FieldUse(key, shown, weight, in_loop > 0, int(line), is_marked, places)
+            uses[shown] = use if before is None else _join_two(before, use)
         return result
 
     def _is_in_header(self, key: str) -> bool:
@@ -123,7 +142,9 @@ class Program:
         uses: _Uses = defaultdict(lambda: [0.0, 0, 0])
         for use in function.uses:
             if isinstance(use.spot.root, str) and use.spot.path and not self.is_new(use.maker):
-                _add(uses, (use.spot.root, use.spot.path, use.effect), use.weight, use.in_loop, use.line)
+                around = (use.locks, use.maker) if self._tells_places else _ANYWHERE
+                place = use.spot.root, use.spot.path, use.effect, around
+                _add(uses, place, use.weight, use.in_loop, use.line)
         for call in function.calls:
             self._add_call(uses, function, call)
         if self._is_in_header(function.key) and len(uses) > _MOST_EFFECTS:
@@ -135,18 +156,29 @@ class Program:
         name = plain_name(call.callee)
         if self._is_in_header(call.callee) and not self._known.find(name):
             inner = self._own_uses(self.functions[call.callee])
-            for place, (weight, in_loop, _) in inner.items():
+            for (struct, path, effect, around), (weight, in_loop, _) in inner.items():
+                place = struct, path, effect, self._around_call(call, around)
                 _add(uses, place, weight * call.weight, in_loop, function.line)
         for position, spot, maker in call.arguments:
             if isinstance(spot.root, str) and spot.path and not self.is_new(maker):
                 for (path, effect), weight in self._effects_on(call, position).items():
                     if spot.path.count(".") + path.count(".") < _LONGEST_PATH:
                         joined = f"{spot.path}.{path}" if path else spot.path
-                        _add(uses, (spot.root, joined, effect), weight, 0, function.line)
+                        around = (call.locks, maker) if self._tells_places else _ANYWHERE
+                        _add(uses, (spot.root, joined, effect, around), weight, 0, function.line)
+
+    def _around_call(self, call: Call, inner: _Around) -> _Around:
+        """Return what is around a use in a called function."""
+        if not self._tells_places:
+            return _ANYWHERE
+        locks, maker = inner
+        if maker.startswith(PARAMETER):
+            maker = argument_maker(call, int(maker[1:]))
+        return tuple(dict.fromkeys((*call.locks, *locks))), maker
 
     def is_new(self, maker: str) -> bool:
         """Return whether a function returns an object that nobody else sees yet."""
-        if not maker:
+        if not maker or is_variable(maker):
             return False
         if maker not in self._makers:
             self._makers[maker] = bool(_ALLOCATES.search(plain_name(maker)))
@@ -200,7 +232,24 @@ class Program:
         return kept
 
 
-def _add(uses: _Uses, spot: tuple[str, str, Effect], weight: float, in_loop: float, line: int) -> None:
+def argument_maker(call: Call, position: int) -> str:
+    """Return the maker of what an argument of a call points to; empty if it is not known."""
+    for at, maker in call.makers:
+        if at == position:
+            return maker
+    return next((maker for at, _, maker in call.arguments if at == position), "")
+
+
+def _join_two(first: FieldUse, second: FieldUse) -> FieldUse:
+    """Return two uses of a field by a function as one."""
+    shown = second if second.is_marked and not first.is_marked else first
+    weight, in_loop = first.weight + second.weight, first.in_loop or second.in_loop
+    return shown._replace(weight=weight, in_loop=in_loop, places=(*first.places, *second.places))
+
+
+def _add(
+    uses: _Uses, spot: tuple[str, str, Effect, _Around], weight: float, in_loop: float, line: int
+) -> None:
     entry = uses[spot]
     entry[0] += weight
     entry[1] += in_loop

@@ -14,12 +14,12 @@ from math import sqrt
 from typing import NamedTuple
 
 from layoutlint.geometry.placement import Placements
-from layoutlint.inference.guards import Guards
+from layoutlint.inference.meetings import Access, Meetings, Owner
 from layoutlint.inference.phases import Phase, phase_of
 from layoutlint.inference.program import FieldUse
 from layoutlint.model.record import Record, field
 from layoutlint.model.structs import Field, Struct
-from layoutlint.model.uses import Effect, plain_name
+from layoutlint.model.uses import Effect, Spot, plain_name
 
 PHASE_SHARES = {
     Phase.SETUP: 0.02, Phase.TEARDOWN: 0.1, Phase.SHOWING: 0.02, Phase.SETTING: 0.1, Phase.FAILING: 0.02,
@@ -30,6 +30,8 @@ _READ_MOSTLY = 2.0
 _OWN_SHARE = 0.5
 """How much a read counts in a function that writes the other field as well: it may own the line already."""
 _MOST_VICTIMS = 3
+_MOST_ACCESSES = 30
+"""The hottest writes, and reads, of a field of a program that are held against others."""
 _LINE_BITS, _WORD_BITS = 512, 64
 _FEW_VIEWS = 2
 """A member of a union that overlaps more fields than this is another view of them."""
@@ -57,10 +59,12 @@ class Traffic(Record):
     writes: dict[str, float] = field(default_factory=dict)
     is_plain: bool = True
     """Whether no lock or atomic writes it, nor a store that is marked as seen by others."""
-    private: set[str] = field(default_factory=set)
-    """The functions whose writes meet no other thread."""
-    guards: Guards | None = None
-    """Tells which functions of a program hold locks; None in a kernel."""
+    meetings: Meetings | None = None
+    """Tells which uses meet in a program; None in a kernel, where all do."""
+    accesses: tuple[list[Access], list[Access]] = field(default_factory=lambda: ([], []))
+    """The writes and reads of a program."""
+    lock: Spot | None = None
+    """The field, if it is a lock in a program."""
     reads: dict[str, float] = field(default_factory=dict)
     kind: Effect = Effect.WRITE
     """How it is written, apart from setting up."""
@@ -73,16 +77,15 @@ class Traffic(Record):
     @property
     def contended(self) -> float:
         """The heat of the writes that can meet other threads."""
-        return sum(amount for function, amount in self.writes.items() if function not in self.private)
+        return sum(self.contended_writes.values())
 
-    def lost_share(self, function: str) -> float:
-        """Return how often a function finds the line of this field with another processor."""
-        if self.guards is None:
-            return _OWN_SHARE if function in self.writes else 1.0
-        is_own = self.guards.is_within(function, self.writes)
-        if (is_own or self.is_plain) and self.guards.holds_lock(function):
-            return 0.0
-        return _OWN_SHARE if is_own else 1.0
+    @property
+    def contended_writes(self) -> dict[str, float]:
+        """Those of the writes, by function."""
+        if self.meetings is None:
+            return self.writes
+        functions = {access.function for access in self.accesses[0] if access.is_signed}
+        return {key: amount for key, amount in self.writes.items() if key in functions}
 
     @property
     def read(self) -> float:
@@ -136,37 +139,59 @@ def traffic(
     struct: Struct,
     uses: Mapping[str, Sequence[FieldUse]],
     heat: Mapping[str, float],
-    guards: Guards | None = None,
+    meetings: Meetings | None = None,
+    key: str = "",
 ) -> list[Traffic]:
     """Return how hot the uses of each field of a struct are, in the order of the fields.
 
-    `guards` tells which writes meet other threads; None if all do, as in a kernel.
+    `meetings` tells which uses meet in a program; None if all do, as in a kernel.
+    `key` is that of the struct.
     """
-    by_path = {part.path: Traffic(part, guards=guards) for part in parts(struct.fields)}
+    by_path = {part.path: Traffic(part, meetings=meetings) for part in parts(struct.fields)}
     for path, some in uses.items():
         target = by_path.get(part_path(path, by_path))
         if target is not None:
             for use in some:
-                is_shared = guards is None or guards.meets_others(use)
-                _count(target, use, heat.get(use.function, 0.0), is_shared)
+                _count(target, use, heat.get(use.function, 0.0))
+    if meetings is not None:
+        _settle(by_path, meetings, key)
     views = _views([each.part for each in by_path.values()])
     return [each for each in by_path.values() if each.part not in views]
 
 
-def _count(target: Traffic, use: FieldUse, heat: float, is_shared: bool) -> None:
+def _settle(fields: Mapping[str, Traffic], meetings: Meetings, key: str) -> None:
+    """Decide whose objects are, and keep the hottest uses; name the fields that are locks."""
+    every = [access for each in fields.values() for some in each.accesses for access in some]
+    is_one_of_many = any(access.owner is Owner.UNKNOWN and access.is_normal for access in every)
+    pointed = Owner.SELF if is_one_of_many else Owner.SHARED
+    bare = {access.function for access in every if access.is_bare}
+    for each in fields.values():
+        reads = each.accesses[1]
+        reads[:] = [
+            meetings.with_possible_locks(access) if access.function in bare else access for access in reads
+        ]
+        spot = Spot(key, each.part.path)
+        each.lock = spot if each.kind is Effect.LOCK or spot in meetings.locks else None
+        for accesses in each.accesses:
+            accesses.sort(key=lambda access: -access.amount)
+            accesses[:] = [
+                access._replace(owner=pointed) if access.owner is Owner.POINTED else access
+                for access in accesses[:_MOST_ACCESSES]
+            ]
+
+
+def _count(target: Traffic, use: FieldUse, heat: float) -> None:
     share = PHASE_SHARES[phase_of(plain_name(use.function))]
     amount = heat * use.weight * share
     if use.effect.writes:
-        if is_shared:
-            target.private.discard(use.function)
-        elif use.function not in target.writes:
-            target.private.add(use.function)
         target.writes[use.function] = target.writes.get(use.function, 0.0) + amount
         if share == 1.0 and amount > 0:
             target.kind = use.effect if target.kind is Effect.WRITE else target.kind
             target.is_plain = target.kind is Effect.WRITE and target.is_plain and not use.is_marked
     elif use.effect is Effect.READ:
         target.reads[use.function] = target.reads.get(use.function, 0.0) + amount
+    if target.meetings is not None and heat * share > 0 and (use.effect.writes or use.effect is Effect.READ):
+        target.accesses[not use.effect.writes].extend(target.meetings.accesses(use, heat * share))
 
 
 def _views(some: Sequence[Part]) -> set[Part]:
@@ -216,30 +241,36 @@ def _near_pairs(fields: Sequence[Traffic], line_size: int) -> Iterator[tuple[Tra
 
 def disturbance(writer: Traffic, reader: Traffic) -> float:
     """Return how much writes of one field disturb reads of another one on the same line."""
-    if writer.contended <= 0:
-        return _disturbance_of_threads(writer, reader)
-    reads = sum(
-        amount * writer.lost_share(function) for function, amount in reader.reads.items()
-    )
-    if reads <= 0:
+    if writer.meetings is None:
+        reads = sum(
+            amount * (_OWN_SHARE if function in writer.writes else 1.0)
+            for function, amount in reader.reads.items()
+        )
+        amount = sqrt(writer.written * reads)
+    else:
+        amount = _meeting_heat(writer, reader, writer.meetings)
+    if amount <= 0:
         return 0.0
     read_mostly = reader.read / (reader.read + reader.written)
-    return sqrt(writer.contended * reads) * float(read_mostly**_READ_MOSTLY) * _KINDS[writer.kind]
+    return amount * float(read_mostly**_READ_MOSTLY) * _KINDS[writer.kind]
 
 
-def _disturbance_of_threads(writer: Traffic, reader: Traffic) -> float:
-    """Return the disturbance by writes without any sign of threads, if other threads run the reads."""
-    guards = writer.guards
-    if guards is None:
-        return 0.0
-    amount = sum(
-        written * read
-        for function, written in writer.writes.items()
-        for other, read in reader.reads.items()
-        if written > 0 and read > 0 and guards.run_apart(function, other)
+def _meeting_heat(writer: Traffic, reader: Traffic, meetings: Meetings) -> float:
+    """Return how often writes and reads of a program meet: as often as the rarer ones, about.
+
+    Those without a sign of threads count only if no write has one.
+    """
+    if reader.lock is not None:
+        return 0.0  # its own users contend for it
+    writes, reads = writer.accesses[0], reader.accesses[1]
+    signed = [write for write in writes if write.is_signed] or writes
+    written, read = (sum(access.amount for access in some) for some in (signed, reads))
+    met = sum(
+        write.amount * read.amount * meetings.share(write, read, writer.writes, writer.lock)
+        for write in signed
+        for read in reads
     )
-    total = reader.read + reader.written
-    return sqrt(amount) * float((reader.read / total) ** _READ_MOSTLY) if amount > 0 else 0.0
+    return 2 * met / (written + read) if met > 0 else 0.0
 
 
 def contention(first: Traffic, second: Traffic) -> float:

@@ -52,6 +52,8 @@ def words_of(name: str) -> str:
 GLOBAL_POINTER, THREAD_VARIABLE, PARAMETER, VARIABLE = "*", "%", "#", "&"
 """How the maker of an object begins if it is no function: a variable that points to it, a variable of the
 thread, a parameter that points to it, or a variable that is the object or has it in an array."""
+ELEMENT = "[]"
+"""How the maker ends if the object is an element of a variable."""
 
 
 def is_variable(maker: str) -> bool:
@@ -89,7 +91,7 @@ class Use(NamedTuple):
     """The function that returned the object; nobody else sees it yet if that is an allocator.
 
     `*name` if a variable outside of functions points to it, `%name` if each thread has that variable,
-    `&name` for the variable itself, `#position` if a parameter points to it.
+    `&name` for the variable itself, `&name[]` for an element of it, `#position` if a parameter points to it.
     """
     line: int
     """The line of the first such place."""
@@ -125,7 +127,7 @@ class Function(Record, frozen=True):
     targets: tuple[tuple[str, Spot | None], ...]
     """Functions whose address is taken, with the field that they are stored in (None: elsewhere)."""
     makers: tuple[str, ...] = ()
-    """The functions that made what it returns."""
+    """The functions that made what it returns, or the variables that point to it, as for uses."""
     locals: tuple[str, ...] = ()
     """The structs of its variables: objects on its stack."""
     made: tuple[tuple[str, str], ...] = ()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from layoutlint.inference import rare_work
 from layoutlint.inference.analysis import analyse
 from layoutlint.inference.heat import EntryPoints, heat_of_functions
 from layoutlint.inference.infer import infer
@@ -199,6 +200,81 @@ def test_signs_that_threads_share_a_field(tmp_path, text, work, writers):
     assert [note.writer.part.path for note in result.notes] == writers
 
 
+REGIONS = """
+int pthread_mutex_lock(void *); int pthread_mutex_unlock(void *); int pthread_mutex_trylock(void *); int check(struct s *);
+typedef struct { int word; } mutex_t; void take(mutex_t *m); mutex_t all; mutex_t other;
+struct own { long flag; mutex_t lock; long pad[3]; long data; }; struct own *self; struct own every[9];
+long get(struct s *x) { return x->c; } static void put_inner(struct s *x) { x->a = 1; }
+%s
+struct s one; int main(void) { put(&one); %s return 0; }
+"""
+LOCK, UNLOCK = "pthread_mutex_lock(&all);", "pthread_mutex_unlock(&all);"
+ADD = "__atomic_fetch_add(&x->a, 1, 5);"
+
+
+@pytest.mark.parametrize(("text", "work", "writers"), [
+    # the lock is for another field
+    (f"void put(struct s *x) {{ {LOCK} x->far = 1; {UNLOCK} x->a = 1; }}", GET, []),
+    (f"void put(struct s *x) {{ {LOCK} x->a = 1; {UNLOCK} }}", GET, ["a"]),
+    (f"void put(struct s *x) {{ if (check(x)) {{ {LOCK} x->far = 1; {UNLOCK} }} x->a = 1; }}", GET, []),
+    (f"void put(struct s *x) {{ if (pthread_mutex_trylock(&all)) return; x->a = 1; {UNLOCK} }}", GET, ["a"]),
+    (f"void put(struct s *x) {{ if (!pthread_mutex_trylock(&all)) return; x->a = 1; {UNLOCK} }}", GET, []),
+    # the function that it calls stores, within the lock or after it; a static one of a header
+    (f"void put(struct s *x) {{ {LOCK} put_inner(x); {UNLOCK} }}", GET, ["a"]),
+    (f"void put(struct s *x) {{ {LOCK} {UNLOCK} put_inner(x); }}", GET, []),
+    (f"void put(struct s *x) {{ {LOCK} put_inner(x); {UNLOCK} put_inner(x); }}", GET, []),
+    # a function that takes a lock, which its name says or not; one whose name lies
+    ("void my_lock(mutex_t *m) { pthread_mutex_lock(m); } void put(struct s *x) { my_lock(&all); x->a = 1; }", GET, ["a"]),
+    ("void begin(mutex_t *m) { pthread_mutex_lock(m); } void put(struct s *x) { begin(&all); x->a = 1; }", GET, ["a"]),
+    ("void grant_lock(struct s *x) { x->far = 1; } void put(struct s *x) { grant_lock(x); x->a = 1; }", GET, []),
+    ("void spin_lock_mine(mutex_t *m) { while (__atomic_exchange_n(&m->word, 1, 5)) {} } void my_lock(mutex_t *m) { spin_lock_mine(m); } "
+     "void put(struct s *x) { my_lock(&all); x->a = 1; }", GET, ["a"]),
+    # atomics, and readers with the same lock or another one
+    (f"void put(struct s *x) {{ {LOCK} {ADD} {UNLOCK} }}", GET, ["a"]),
+    (f"void put(struct s *x) {{ {LOCK} {ADD} {UNLOCK} }} long get_all(struct s *x) {{ {LOCK} long r = x->c; {UNLOCK} return r; }}", "get_all(&one);", []),
+    (f"void put(struct s *x) {{ pthread_mutex_lock(&other); {ADD} pthread_mutex_unlock(&other); }} "
+     f"long get_all(struct s *x) {{ {LOCK} long r = x->c; {UNLOCK} return r; }}", "get_all(&one);", ["a"]),
+    # a lock: who reads takes it as well, or calls a function that does, each time or seldom
+    ("void put(struct s *x) { pthread_mutex_lock(&x->lock); check(x); pthread_mutex_unlock(&x->lock); } "
+     "long both(struct s *x) { pthread_mutex_lock(&x->lock); pthread_mutex_unlock(&x->lock); return x->c; }", "both(&one);", []),
+    ("void put(struct s *x) { pthread_mutex_lock(&x->lock); check(x); pthread_mutex_unlock(&x->lock); } "
+     "long both(struct s *x) { if (__builtin_expect(x->c, 0)) put(x); return x->c; }", "both(&one);", ["lock"]),
+    # one that is taken under a condition only is for another mode
+    ("int mode; void put(struct s *x) { if (mode) pthread_mutex_lock(&x->lock); check(x); if (mode) pthread_mutex_unlock(&x->lock); }", GET, []),
+    # who stores without the lock has the object alone, if others call it with the lock
+    ("long pop(struct s *x) { x->a = 1; return x->c; } void put(struct s *x) { pthread_mutex_lock(&x->lock); pop(x); pthread_mutex_unlock(&x->lock); }",
+     "pop(&one);", []),
+])  # fmt: skip
+def test_what_locks_are_for(tmp_path, text, work, writers):
+    found, packs = analysis(tmp_path, REGIONS % (text, work))
+    result = infer(found, found.bodies.structs, packs)
+    assert [note.writer.part.path for note in result.notes] == writers
+
+
+STORE, LOAD = "__atomic_store_n(&{}->flag, 1, 5)", "{}->data"
+
+
+@pytest.mark.parametrize(("variable", "write", "read", "notes"), [
+    # by the pointer of a process or a thread to its own object, or in an array of all
+    ("", "self", "self", 0), ("", "self", "(every + n)", 1), ("", "(every + n)", "self", 1), ("", "(every + n)", "(every + n)", 1),
+    ("_Thread_local struct own *mine;", "mine", "mine", 0), ("_Thread_local struct own *mine;", "(every + n)", "mine", 1),
+    ("struct own *get_mine(void) { return self; }", "get_mine()", "self", 0),
+])  # fmt: skip
+def test_objects_of_the_thread(tmp_path, variable, write, read, notes):
+    text = f"{variable} void put(struct s *x) {{ }} void w(int n) {{ {STORE.format(write)}; }} long r(int n) {{ return {LOAD.format(read)}; }} long o(int n) {{ return every[n].pad[0]; }}"
+    found, packs = analysis(tmp_path, REGIONS % (text, "w(1); r(1); o(1);"))
+    pairs = [pair for note in infer(found, found.bodies.structs, packs).notes for pair in note.pairs]
+    assert [pair.writer.part.path for pair in pairs if pair.reader.part.path == "data"] == ["flag"] * notes
+
+
+@pytest.mark.parametrize(("read", "notes"), [("single->data", 1), ("given(single)", 1)])
+def test_an_object_that_a_variable_of_all_processes_points_to(tmp_path, read, notes):
+    text = f"struct own *single; long given(struct own *x) {{ return x->data; }} void put(struct s *x) {{ {STORE.format('single')}; }} long r(void) {{ return {read}; }}"
+    found, packs = analysis(tmp_path, REGIONS % (text, "r();"))
+    assert len(infer(found, found.bodies.structs, packs).notes) == notes
+
+
+
 THREADS = """
 int pthread_create(void *, void *, void *(*)(void *), void *);
 struct two { long a, b; } two; struct s one;
@@ -223,6 +299,53 @@ def test_fields_of_different_threads(tmp_path, work, notes):
     result = infer(found, found.bodies.structs, packs)
     rows = [(note.struct.name, note.writer.part.path, *(pair.reader.part.path for pair in note.pairs)) for note in result.notes]
     assert sorted(rows) == notes
+
+
+WORKERS = """
+int pthread_create(void *, void *, void *(*)(void *), void *); int wait(void);
+struct server { long hits; long pad; long seen; long conf; long state; } server;
+static void handle(void) { server.state++; %s }
+static void receive(void) { __atomic_fetch_add(&server.hits, 1, 5); handle(); }
+void *work(void *p) { while (wait()) receive(); return 0; }
+static void turn(void) { %s }
+int main(void) { int t; %s while (wait()) turn(); return 0; }
+"""
+START = "pthread_create(&t, 0, work, 0);"
+MANY = "for (int n = 0; n < 4; n++) pthread_create(&t, 0, work, 0);"
+
+
+@pytest.mark.parametrize(("handle", "turn", "start", "victims"), [
+    # main reads, and others write
+    ("", "server.pad = server.seen;", START, ["seen"]),
+    # main runs `handle`, whose stores two threads could not do at once: so others do not run it, though they call it
+    ("server.pad = server.seen;", "handle();", START, ["seen"]),
+    # only main reads and writes
+    ("", "receive(); server.pad = server.seen;", "", ["seen"]),
+    ("__atomic_fetch_add(&server.conf, 1, 5); server.pad = server.seen;", "handle();", START, ["seen"]),
+])  # fmt: skip
+def test_which_thread_runs_a_function(tmp_path, handle, turn, start, victims):
+    found, packs = analysis(tmp_path, WORKERS % (handle, turn, start))
+    notes = [note for note in infer(found, found.bodies.structs, packs).notes if note.writer.part.path == "hits"]
+    assert [pair.reader.part.path for note in notes for pair in note.pairs if pair.reader.part.path == "seen"] == victims
+
+
+@pytest.mark.parametrize(("start", "function", "other", "expected"), [
+    (START, "turn", "turn", 0.0), (START, "receive", "turn", 1.0), (START, "receive", "receive", 0.0), (MANY, "receive", "receive", 1.0),
+    (START, "handle", "turn", 0.0),  # only main runs it, as it stores to `server.state`
+    ("", "receive", "receive", 1.0),  # no threads are known: processes, perhaps
+])  # fmt: skip
+def test_how_often_functions_run_in_different_threads(tmp_path, start, function, other, expected):
+    found, _ = analysis(tmp_path, WORKERS % ("", "handle();", start))
+    keys = {plain_name(key): key for key in found.program.functions}
+    assert found.meetings.threads.separation(keys[function], keys[other]) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(("name", "share"), [
+    ("acceptCommonHandler", 0.1), ("conn_new", 0.1), ("serverCron", 0.1), ("rotate_log", 0.1), ("serverLog", 0.02), ("process_command", 1.0),
+    ("renew", 1.0), ("logic", 1.0), ("ProcSleep", 0.1), ("get_stats_info", 0.02),
+])  # fmt: skip
+def test_work_that_is_rare_by_its_name(name, share):
+    assert rare_work.share_of_name(name) == share
 
 
 PER_CPU = """

@@ -338,6 +338,12 @@ class Facts:
         """Return whether an expression is an array."""
         return node.type_kind in syntax.ARRAYS
 
+    def is_member_array(self, node: Node) -> bool:
+        """Return whether an expression is an array that is a member, or decays from one."""
+        while node.kind in (syntax.PAREN, syntax.UNEXPOSED) and len(node.children) == 1:
+            node = node.children[0]
+        return node.kind == syntax.MEMBER and self.is_array(node)
+
     def is_dereference(self, node: Node) -> bool:
         """Return whether an expression is `*pointer`."""
         return node.kind == syntax.UNARY and node.unary_operator == syntax.DEREFERENCE

@@ -10,7 +10,7 @@ from layoutlint.readers.bodies.lock_names import Operation, operation, stem
 Held = tuple[Lock, ...] | None
 """The locks; None where control does not come, as after `return`."""
 
-_MOST = 4
+_MOST = 6
 """The most locks of which a place is recorded."""
 UNKNOWN = Spot("", "")
 

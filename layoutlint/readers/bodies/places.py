@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from layoutlint.model.uses import VARIABLE, Spot, is_variable
+from layoutlint.model.uses import ELEMENT, VARIABLE, Spot, is_variable
 
 MOST_SPOTS = 4
 """The most fields that one expression can denote: in several structs around it, or by its branches."""
@@ -38,5 +38,7 @@ def union(first: Place, second: Place) -> Place:
 
 
 def element(place: Place) -> Place:
-    """Return an element of what a place is: the pointer does not point to it."""
-    return place._replace(maker="") if is_variable(place.maker) and place.maker[0] != VARIABLE else place
+    """Return an element of what a place is: a pointer to the first does not point to it."""
+    if not is_variable(place.maker) or place.maker.endswith(ELEMENT):
+        return place
+    return place._replace(maker=f"{place.maker}{ELEMENT}" if place.maker[0] == VARIABLE else "")

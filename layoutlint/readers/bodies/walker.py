@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from layoutlint.model.uses import (
+    ELEMENT,
     GLOBAL_POINTER,
     PARAMETER,
     THREAD_VARIABLE,
@@ -111,7 +112,7 @@ class Walker(Statements):
             return
         place = self._pointer(node, weight)
         self._returned_places |= dict.fromkeys(place.spots)
-        if place.maker and not is_variable(place.maker):
+        if place.maker:
             self._makers[place.maker] = None
 
     def _declare(self, variable: Node, weight: float) -> None:
@@ -359,7 +360,9 @@ class Walker(Statements):
             return self._member(node, weight)
         if kind == syntax.SUBSCRIPT and len(node.children) == 2:
             self._value(node.children[1], weight)
-            return element(self._pointer(node.children[0], weight))
+            base = node.children[0]
+            place = self._pointer(base, weight)
+            return place if self._facts.is_member_array(base) else element(place)
         if self._facts.is_dereference(node):
             return self._pointer(node.children[0], weight)
         selected = self._facts.selection(node) if kind == syntax.GENERIC else None
@@ -533,17 +536,17 @@ class Walker(Statements):
         return tuple(walker._returned_places)[:MOST_SPOTS]
 
     def _lock_place(self, argument: Node, place: Place) -> Place:
-        """Return a lock that is an argument: a field, an element of an array, or a variable."""
+        """Return a lock that is an argument: a field of the outermost struct, an element, or a variable."""
         node, index = argument, None
         while node.children and node.kind in _AROUND_LOCKS and index is None:
             if node.kind == syntax.SUBSCRIPT:
                 index = self._facts.constant(node.children[-1])
             node = node.children[0]
-        known = place.spots or ((Spot("", place.maker[1:]),) if place.maker[:1] == VARIABLE else ())
-        if not known:
+        if not place.spots and place.maker[:1] != VARIABLE:
             return NOWHERE
-        spot = known[0] if index is None else known[0]._replace(path=f"{known[0].path}[{index}]")
-        return Place((spot,))
+        named = [spot for spot in place.spots if isinstance(spot.root, str)]
+        spot = (named or place.spots)[-1] if place.spots else Spot("", place.maker[1:].removesuffix(ELEMENT))
+        return Place((spot if index is None else spot._replace(path=f"{spot.path}[{index}]"),))
 
     def _callee(self, node: Node, weight: float) -> tuple[str, Spot | None]:
         target = self._facts.function_in(node)

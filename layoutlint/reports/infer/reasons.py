@@ -20,8 +20,8 @@ def reasons(note: Note) -> Iterator[str]:
 
 def writer_reason(writer: Traffic) -> str:
     """Return the sentence about a written field: how, and in which functions."""
-    contended = {key: heat for key, heat in writer.writes.items() if key not in writer.private}
-    return f"`{writer.part.path}` is {_KINDS[writer.kind]} in {_functions(contended or writer.writes)}"
+    functions = _functions(writer.contended_writes or writer.writes)
+    return f"`{writer.part.path}` is {_KINDS[writer.kind]} in {functions}"
 
 
 def reader_reason(reader: Traffic) -> str:

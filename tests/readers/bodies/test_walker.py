@@ -244,7 +244,7 @@ def test_strange_bodies_end(function, body):
 LOCKS = """
 typedef struct { int v; } mutex; int pthread_mutex_lock(mutex *); int pthread_mutex_unlock(mutex *); int pthread_mutex_trylock(mutex *);
 int spin_trylock(mutex *); int item_lock(int); void item_unlock(int); int tas(volatile int *); void s_lock(volatile int *); void ext(mutex *);
-struct z { int a, b, c; mutex m; volatile int word; struct z *next; }; extern struct z *self; extern _Thread_local struct z *mine; extern struct z one;
+struct z { int a, b, c; mutex m; volatile int word; struct z *next; int many[4]; }; extern struct z *self; extern _Thread_local struct z *mine; extern struct z one;
 extern mutex all; static mutex many[4]; mutex guard_lock(mutex *); void guard_unlock(mutex *);
 #define LOCK pthread_mutex_lock(&x->m);
 #define UNLOCK pthread_mutex_unlock(&x->m);
@@ -318,6 +318,7 @@ def test_locks_that_a_function_keeps(in_locks, body, kept):
     # what points to the object whose `a` is stored to
     ("self->a = 1;", "*self"), ("mine->a = 1;", "%mine"), ("one.a = 1;", "&one"), ("x->a = 1;", "#0"),
     ("struct z *p = self; p->a = 1;", "*self"), ("struct z *p = 0; p = self; p->a = 1;", "*self"),
+    ("self->many[2] = self->a = 1;", "*self"),
     # another element, or one of several
     ("self[1].a = 1;", ""), ("(self + 1)->a = 1;", ""), ("self->next->a = 1;", ""), ("struct z *p = n ? self : x->next; p->a = 1;", ""),
     ("for (struct z *p = self; p; p = p->next) p->a = 1;", ""), ("for (struct z *p = self; n; p++) p->a = 1;", ""),
