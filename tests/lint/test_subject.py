@@ -25,6 +25,7 @@ placement = "kmalloc"
     f'[[rule]]\nid = "{name}"\nstruct = "{struct}"\nwhy = "w"\n{rest}\n'
     for name, struct, rest in (
         ("apart", "s", 'kind = "access"'),
+        ("paired", "s", 'kind = "access"\nline_pairs = true'),
         ("pair", "s", 'kind = "together"\nfields = ["pair", "rare"]'),
         ("small", "s", 'kind = "size"\nmax = 8'),
         ("around", "s", 'kind = "isolated"\nfields = ["hits"]\naround = true'),
@@ -64,6 +65,7 @@ TABLE = [
     # inputs, struct, rule, uses; the rule, how it arranges fields, the sides with their uses, the bases of each input
     ("s.h", "s", "apart", Uses(), "apart", "apart", [("write", "hits"), ("read", "limit")], [BASES8]),
     ("s.h wide.h", "s", "apart", Uses(), "apart", "apart", [("write", "hits"), ("read", "limit")], [BASES8, BASES8]),
+    ("s.h", "s", "paired", Uses(), "paired", "apart", [("write", "hits"), ("read", "limit")], [tuple(range(0, 128, 8))]),
     ("s.h", "s", "pair", Uses(), "pair", "together", [(None, "pair rare")], [BASES8]),
     ("s.h", "s", "pair", Uses(writes=("pair.on",)), "pair", "together", [(None, "pair.on rare")], [BASES8]),
     ("s.h", "el", None, Uses(), "only", "apart", [(None, "tx"), (None, "rx")], [(0,)]),
@@ -85,7 +87,7 @@ def test_subjects(paths, struct, rule, uses, found_rule, arranges, sides, bases,
 
 
 REFUSALS = [
-    ("s.h", "s", None, Uses(), 64, UsageError, "struct s: choose a rule by --rule: apart, pair; or name fields with --write, --read, --lock"),
+    ("s.h", "s", None, Uses(), 64, UsageError, "struct s: choose a rule by --rule: apart, paired, pair; or name fields with --write, --read, --lock"),
     ("s.h", "plain", None, Uses(), 64, UsageError, "struct plain: no rule on it can be measured; or name fields"),
     ("s.h", "s", "apar", Uses(), 64, UsageError, "no rule is called 'apar' (did you mean `apart`?)"),
     ("s.h", "s", "only", Uses(), 64, UsageError, "the rule only is about struct el, and not struct s"),
@@ -99,6 +101,7 @@ REFUSALS = [
     ("missing.h", "s", None, Uses(reads=("a",)), 64, ReadError, "missing.h"),
     ("s.h two.c", "s", "pair", Uses(), 64, ReadError, "two.c"),
     ("s.h", "s", "apart", Uses(), 128, ReadError, "its objects are judged on lines of 64 bytes, and the lines of this machine have 128; "),
+    ("s.h", "s", "paired", Uses(), 128, ReadError, "its objects are judged on lines of 128 bytes, and the lines of this machine have 128; "),
 ]
 
 
