@@ -11,6 +11,7 @@ import gc
 import hashlib
 import json
 import os
+import re
 import subprocess
 from collections import Counter
 from collections.abc import Callable, Generator
@@ -156,6 +157,26 @@ def golden_row(request: pytest.FixtureRequest) -> Callable[[str], None]:
         assert text.splitlines() == _rows(path)[key]
 
     return compare
+
+
+@pytest.fixture
+def whole_runs(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, golden_row: Callable[[str], None]
+) -> Generator[None, None, None]:
+    """Holds all that the commands of a quick test print against the golden row of the test."""
+    texts: list[str] = []
+
+    def run_and_keep(*arguments: object, **options: object) -> subprocess.CompletedProcess[str]:
+        done = run(*arguments, **options)
+        text = f"{done.args[0]}: {done.returncode}\n{done.stdout}{done.stderr}".replace(str(tmp_path), "FOLDER")
+        texts.append(re.sub(r"\([0-9a-f]{12}\)", "(COMMIT)", text))
+        return done
+
+    run = request.module.run
+    monkeypatch.setattr(request.module, "run", run_and_keep)
+    yield
+    if not request.config.getoption("--exhaustive"):
+        golden_row("\n".join(texts))
 
 
 @cache

@@ -14,6 +14,8 @@ import pytest
 from tests.harness.command import run
 from tests.harness.tools import need
 
+pytestmark = pytest.mark.usefixtures("whole_runs")
+
 LINE = 64
 SIDES = ("old", "new")
 

@@ -10,6 +10,8 @@ import pytest
 from tests.harness.command import run
 from tests.harness.repository import commit, git, write
 
+pytestmark = pytest.mark.usefixtures("whole_runs")
+
 RULE = '[[rule]]\nid = "{id}"\nstruct = "{struct}"\nkind = "separate"\nfields = [["a"], ["b"]]\nwhy = "w"\n'
 RULES = RULE.format(id="q-apart", struct="q")
 PAD = "struct pad { char bytes[%d]; };\n"

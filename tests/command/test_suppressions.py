@@ -12,6 +12,8 @@ import pytest
 from tests.command.test_policy import git
 from tests.harness.command import run
 
+pytestmark = pytest.mark.usefixtures("whole_runs")
+
 RULES = """
 [[rule]]
 id = "apart"
@@ -234,7 +236,7 @@ def test_fix_needs_a_repository_and_all_suppressions(tmp_path):
     assert (tmp_path / "s.h").read_text() == HELD
 
 
-@pytest.mark.parametrize("date", ["2027-1-31", "tomorrow", "2027-02-29", "20270131", ""])
+@pytest.mark.parametrize("date", ["2027-1-31", "tomorrow", "2027-02-29", "20270131"])
 def test_a_wrong_date_is_refused(tmp_path, date):
     project(tmp_path)
     done = check(tmp_path, "--today", date)
