@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING
 
 import click
 from click.shell_completion import CompletionItem
 
+from layoutlint import files
 from layoutlint.commands.group import subcommands
+from layoutlint.errors import LayoutlintError
 
-Names = Callable[[], Iterable[str]]
+if TYPE_CHECKING:
+    from layoutlint.judgement.rule import Rule
+
+Names = Callable[[click.Context], Iterable[str]]
+_MOST_BYTES = 32 << 20
+"""The most bytes of a compiled file whose structs are completed: it is read while somebody waits."""
 
 
 def complete_values(command: click.Command) -> None:
@@ -37,34 +45,73 @@ def _complete_files(ctx: click.Context, incomplete: str) -> list[CompletionItem]
 
 def _completer(names: Names) -> Callable[[click.Context, str], list[CompletionItem]]:
     def complete(ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        return [CompletionItem(name) for name in sorted(set(names())) if name.startswith(incomplete)]
+        return [CompletionItem(name) for name in sorted(set(names(ctx))) if name.startswith(incomplete)]
 
     return complete
 
 
-def _packs() -> Iterable[str]:
+def _packs(ctx: click.Context) -> Iterable[str]:
     from layoutlint.intent.toml import rule_file
 
     return (pack.name for pack in rule_file.shipped_packs())
 
 
-def _topics() -> Iterable[str]:
+def _rules() -> Iterator[Rule]:
+    """Yield the rules of the nearest layoutlint.toml, and the shipped ones."""
+    from layoutlint.commands.packs import discover_rule_file, load_packs
     from layoutlint.intent.toml import rule_file
+
+    try:
+        packs = load_packs(discover_rule_file(), ())
+    except LayoutlintError:  # the command itself reports it
+        packs = ()
+    for pack in (*packs, *rule_file.shipped_packs()):
+        yield from pack.rules
+
+
+def _topics(ctx: click.Context) -> Iterable[str]:
     from layoutlint.kinds import KINDS
 
-    return (*KINDS, *(rule.id for pack in rule_file.shipped_packs() for rule in pack.rules))
+    return (*KINDS, *(rule.id for rule in _rules()))
 
 
-def _structs() -> Iterable[str]:
-    from layoutlint.intent.toml import rule_file
+def _structs(ctx: click.Context) -> Iterable[str]:
+    """Return the structs of the inputs on the command line, or else those of rules."""
     from layoutlint.judgement.rule import VARIABLES
     from layoutlint.model.paths import is_pattern
 
-    names = (rule.struct for pack in rule_file.shipped_packs() for rule in pack.rules)
+    own = {name for path in _given_files(ctx) for name in _structs_in(path)}
+    if own:
+        return own
+    names = (rule.struct for rule in _rules())
     return (name for name in names if name != VARIABLES and not is_pattern(name))
 
 
-def _schemas() -> Iterable[str]:
+def _given_files(ctx: click.Context) -> Iterator[str]:
+    for value in ctx.params.values():
+        for word in value if isinstance(value, tuple) else (value,):
+            if isinstance(word, str) and files.is_file(word):
+                yield word
+
+
+def _structs_in(path: str) -> Iterable[str]:
+    """Return the structs that a C file seems to define, without a parse, or that a compiled file has."""
+    if path.endswith((".c", ".h")):
+        from layoutlint.readers.clang import text_search
+
+        return (name for name, _ in text_search.definitions_in(text_search.content(path)))
+    try:
+        if files.content_state(path)[2] > _MOST_BYTES:
+            return ()
+        from layoutlint.model.reading import ReadOptions
+        from layoutlint.readers import dispatch, inputs
+
+        return inputs.names((path,), ReadOptions()) if dispatch.sniff(path) in ("elf", "btf") else ()
+    except (LayoutlintError, OSError):
+        return ()
+
+
+def _schemas(ctx: click.Context) -> Iterable[str]:
     from layoutlint.commands.schema import NAMES
 
     return NAMES

@@ -6,6 +6,9 @@ import click
 
 from layoutlint.commands.group import COMPLETION_VARIABLE
 
+_COMPINIT = "(( $+functions[compdef] )) || { autoload -Uz compinit && compinit -i }"
+"""Defines `compdef`, which the script needs, if ~/.zshrc has not done so."""
+
 
 @click.command()
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]), metavar="bash|zsh|fish")
@@ -20,4 +23,6 @@ def completion(ctx: click.Context, shell: str) -> None:
 
     kind = get_completion_class(shell)
     assert kind is not None  # click has these three
+    if shell == "zsh":
+        click.echo(_COMPINIT)
     click.echo(kind(ctx.find_root().command, {}, "layoutlint", COMPLETION_VARIABLE).source())

@@ -28,6 +28,9 @@ WORDS = [
     (["show", "vmlinux", "address_s"], ["address_space"]),
     (["schema", "rep"], ["report"]),
     (["completion", ""], ["bash", "zsh", "fish"]),
+    (["show", "docs/example/ring.h", ""], ["ring"]),
+    (["show", "docs/example/ring.h", "address_s"], []),
+    (["containers", "docs/example/ring.h", "ri"], ["ring"]),
 ]
 LINES = {"bash": "plain,{}", "zsh": "{}", "fish": "plain,{}"}
 
