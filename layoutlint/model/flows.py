@@ -88,6 +88,8 @@ class Move(NamedTuple):
 
     slot: Slot
     address: Address
+    is_once: bool = False
+    """Whether it adds bytes to what the slot has, in no loop."""
 
 
 class Store(NamedTuple):
@@ -128,6 +130,8 @@ class Access(NamedTuple):
     is_copied: bool = False
     """Whether its value goes into another scalar behind a pointer, as in a loop that copies bytes, or it is
     written."""
+    is_computed: bool = False
+    """Whether what is written there is neither 0 nor a scalar behind another pointer."""
 
 
 class Pass(NamedTuple):
@@ -151,7 +155,8 @@ class Comparison(NamedTuple):
 
     left: Address
     right: Address
-    kind: Literal["equality", "order", "bytes", "sum"]
+    kind: Literal["equality", "order", "bound", "bytes", "sum"]
+    """`bound` is `left >= right` or `left < right`, for whichever side can be the object around the other."""
     file: str
     line: int
 
@@ -162,6 +167,30 @@ class Fill(NamedTuple):
     address: Address
     text: str
     """Where they come from, as a part of a sentence."""
+    file: str
+    line: int
+
+
+class Text(NamedTuple):
+    """A function reads the bytes at an address up to a 0, or something writes bytes there."""
+
+    address: Address
+    kind: Literal["read", "open", "closed"]
+    """`open` if the bytes that are written can have no 0 in them, `closed` if a 0 is written."""
+    size: int
+    """The bytes that are written; 0 for others."""
+    file: str
+    line: int
+
+
+class Placed(NamedTuple):
+    """A number is made of where an address is."""
+
+    address: Address
+    kind: Literal["rest", "bits", "null"]
+    """The bytes up to the end of the object, the low bits of the address, or whether it is 0."""
+    number: int
+    """The number of different values of the low bits; 0 for others."""
     file: str
     line: int
 
@@ -205,6 +234,8 @@ class Count(NamedTuple):
     parameter: Slot
     size: int
     """Of a scalar, in bytes."""
+    is_index: bool = False
+    """Whether the parameter is the index of the one scalar that is taken."""
 
 
 class Given(NamedTuple):
@@ -213,7 +244,8 @@ class Given(NamedTuple):
     pointer: Slot
     parameter: Slot
     address: Address
-    number: int
+    number: int | None
+    """None if it is not known."""
     file: str
     line: int
 
@@ -287,6 +319,8 @@ class Flows(Record):
     passes: list[Pass] = field(default_factory=list)
     comparisons: list[Comparison] = field(default_factory=list)
     fills: list[Fill] = field(default_factory=list)
+    texts: list[Text] = field(default_factory=list)
+    placed: list[Placed] = field(default_factory=list)
     values: list[Values] = field(default_factory=list)
     symbols: list[Symbol] = field(default_factory=list)
     calls: list[Call] = field(default_factory=list)

@@ -26,6 +26,8 @@ STRUCTS = {
     "text": ["char a[8];", "long b;", "char c[8];", "long d;", "int e[2];", "int f;"],
     "inner": ["struct in a;", "long b;", "struct in c;", "long d;", "int e[2];", "char f;"],
     "bits": ["unsigned a : 3, z : 5;", "long b;", "unsigned char c : 4;", "long d;", "int e[2];", "char f;"],
+    "bytes": ["char a;", "char b;", "char c;", "char d;", "char e[2];", "char f;"],
+    "ints": ["int a;", "int b;", "int c;", "int d;", "int e[2];", "int f;"],
     "words": ["long a;", "long b;", "long c;", "long d;", "long e[2];", "long f;"],
     "pointers": ["long *a;", "long *b;", "char c;", "long d;", "int e[2];", "char f;"],
 }

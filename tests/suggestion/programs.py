@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import tempfile
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 from layoutlint import api
@@ -40,7 +40,7 @@ static inline void out(long v) { printf("%ld\\n", v); }
 VALUES = {  # what gives the members their values
     "plain": "p->a = 1; p->b = 2; p->c = 3;", "words": "p->a = 1; p->b = 2; p->c = 3;", "text": "p->b = 2;",
     "inner": "p->a.i = 1; p->a.j = 11; p->b = 2; p->c.i = 3;", "bits": "p->a = 1; p->z = 2; p->b = 2; p->c = 3;",
-    "pointers": "p->c = 3;", "random": "",
+    "pointers": "p->c = 3;", "random": "", "bytes": "p->a = 1; p->b = 2; p->c = 3;", "ints": "p->a = 1; p->b = 2; p->c = 3;",
 }  # fmt: skip
 ORDERS = [
     (5, 4, 3, 2, 1, 0), (1, 0, 2, 3, 4, 5), (0, 3, 2, 1, 4, 5), (2, 1, 0, 3, 4, 5), (0, 1, 2, 3, 5, 4), (4, 0, 1, 2, 3, 5),
@@ -88,7 +88,7 @@ def write(folder: Path, files: dict[str, str]) -> None:
 
 def run(folder: Path, compiler: str) -> str:
     """The exit status of a program and what it prints; why the compiler makes none."""
-    sources = sorted(path.name for path in folder.glob("*.c"))
+    sources = sorted(path.name for path in folder.glob("*.[cS]"))
     command = [compiler, *FLAGS, *sources, "-o", "program"]
     made = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     if made.returncode:
@@ -130,15 +130,25 @@ def is_allowed(found: Search, members: Sequence[str], order: Sequence[int], name
     return not any(forbids(use, old, new, *offsets) for use in found.uses)
 
 
-def print_orders(
-    text: str, kind: str, members: Sequence[str], compiler: str, folder: Path, nameless: bool = False
-) -> list[str]:
-    """What a program prints with the declared order, and with each of ORDERS."""
-    results = []
-    for number, order in enumerate([tuple(range(len(members))), *ORDERS]):
-        place = folder / f"{compiler}{number}"
-        write(place, program_files(text, kind, [members[at] for at in order], nameless))
-        results.append(run(place, compiler))
-    return results
+class Runs:
+    """A program, made and run by one compiler with its members in some order: once in each."""
 
+    def __init__(self, text: str, kind: str, members: Sequence[str], compiler: str, folder: Path, nameless: bool = False):
+        self._made = partial(program_files, text, kind, nameless=nameless)
+        self._members, self._compiler, self._folder = members, compiler, folder
+        self._printed: dict[tuple[int, ...], str] = {}
 
+    def printed(self, order: Sequence[int]) -> str:
+        """What it prints with its members in an order."""
+        key = tuple(order)
+        if key not in self._printed:
+            place = self._folder / f"{self._compiler}{len(self._printed)}"
+            write(place, self._made([self._members[at] for at in order]))
+            self._printed[key] = run(place, self._compiler)
+        return self._printed[key]
+
+    def changes(self, order: Sequence[int]) -> bool:
+        """Whether it prints something else than with the declared order."""
+        first = self.printed(range(len(self._members)))
+        assert not first.startswith("no"), first
+        return self.printed(order) != first

@@ -15,11 +15,12 @@ MOST_REFUSED = 0.25
 def judge(seed: int, folder) -> tuple[list[tuple[int, ...]], bool, bool]:
     """The orders that are called safe and change a program; whether it depends on the order, and is refused."""
     text, members = Maker(seed).program()
-    first, *others = programs.print_orders(text, "random", members, "gcc", folder / str(seed))
+    runs = programs.Runs(text, "random", members, "gcc", folder / str(seed))
+    first = runs.printed(range(len(members)))
     assert first.startswith("0 "), (seed, first)
     found = programs.search(folder / f"{seed}s", programs.program_files(text, "random", members))
     allowed = [programs.is_allowed(found, members, order) for order in programs.ORDERS]
-    changes = [other != first for other in others]
+    changes = [runs.changes(order) for order in programs.ORDERS]
     wrong = [order for order, *each in zip(programs.ORDERS, allowed, changes, strict=True) if all(each)]
     return wrong, any(changes), not all(allowed)
 

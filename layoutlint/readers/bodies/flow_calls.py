@@ -19,12 +19,14 @@ from layoutlint.model.flows import (
     Made,
     Move,
     Pass,
+    Placed,
     Slot,
+    Store,
     Term,
 )
 from layoutlint.readers.bodies import assembler, syntax
-from layoutlint.readers.bodies.flow_numbers import FlowNumbers
 from layoutlint.readers.bodies.flow_types import INTEGERS, LAYERS, SCALARS
+from layoutlint.readers.bodies.text_calls import TextCalls
 from layoutlint.readers.bodies.trees import Node
 from layoutlint.readers.clang import libclang
 from layoutlint.readers.clang.libclang import Cursor, Type
@@ -36,11 +38,22 @@ REST = -1
 _SIZES = {
     "memset": 2, "memcpy": 2, "memmove": 2, "memcmp": 2, "memchr": 2, "mempcpy": 2, "bcmp": 2, "bcopy": 2,
     "strncpy": 2, "strlcpy": 2, "strncat": 2, "snprintf": 1, "vsnprintf": 1, "fgets": 1,
+    "memccpy": 3, "fmemopen": 1,
 }  # fmt: skip
 """The functions whose size is not the argument behind each pointer, and which argument it is."""
-_FILLS = {"fread": 0, "read": 1, "pread": 1, "pread64": 1, "recv": 1, "recvfrom": 1, "fgets": 0}
+_FILLS = {
+    "fread": 0, "read": 1, "pread": 1, "pread64": 1, "recv": 1, "recvfrom": 1, "fgets": 0,
+    "strcpy": 0, "strncpy": 0, "stpcpy": 0, "strcat": 0, "sprintf": 0, "snprintf": 0,
+}  # fmt: skip
 """The functions that get bytes from elsewhere, and which argument is where they go."""
 _MAKES = frozenset(("malloc", "calloc", "realloc", "aligned_alloc", "alloca", "__builtin_alloca"))
+_MAPS = frozenset(("mmap", "mmap64", "shmat"))
+"""The functions that return memory which others fill."""
+_FIRST = frozenset((
+    "memcpy", "memmove", "mempcpy", "memset", "memchr", "strcpy", "strncpy", "strcat", "strncat",
+    "strchr", "strrchr", "strstr", "realloc",
+))  # fmt: skip
+"""The functions that return what their first argument points to, or a place in it."""
 _MOST_TAG = 3
 """The largest number in the low bits of a pointer."""
 _DISPLACEMENT = re.compile(
@@ -51,11 +64,13 @@ MOST_PAIRS = 16
 """The most pairs of addresses of a comparison."""
 
 
-class CallWalker(FlowNumbers):
+class CallWalker(TextCalls):
     """Notes what calls do with addresses."""
 
     _truths: set[int]
     """The calls of which only whether the result is 0 counts."""
+    reached: dict[int, Cursor]
+    """The definitions of the functions that get addresses, by identity."""
     _asm: dict[int, str] | None
     _cursor: Cursor
     _body: Node
@@ -84,6 +99,10 @@ class CallWalker(FlowNumbers):
     def _pointer_terms(self, type_: Type, slot: Slot) -> list[Address]:
         """Return the addresses in a variable or a field of a type."""
 
+    @abstractmethod
+    def _move(self, slot: Slot | None, value: Node, type_: Type) -> list[Address]:
+        """Note what a slot of a type gets; the value is walked. Returns the addresses that it can be."""
+
     def _call(self, node: Node) -> list[Address]:
         callee, *arguments = node.children
         target = self._facts.function_in(callee)
@@ -96,21 +115,41 @@ class CallWalker(FlowNumbers):
             self._pass(node, Slot("parameter", name, position), addresses, types, target)
         if target is not None and self._has_body(target):
             self._give_members(node, name, values)
-        self._pass_to_functions(arguments, values, types)
+        self._pass_to_functions(name, arguments, values, types)
         self._known_call(node, name, arguments, values)
-        if name == "realloc" and values and values[0]:
-            return values[0]
-        if name.removeprefix("__builtin_") in _MAKES:
-            return [Address(Term("words", f"{name} at {self._exact_place(node)}", 0), 0)]
+        plain = name.removeprefix("__builtin_")
+        if plain in _FIRST and values and values[0]:
+            step = self._number(arguments[2]) if plain == "mempcpy" and len(arguments) > 2 else 0
+            return [each.shift(step) for each in values[0]]
+        if plain in _MAKES or plain in _MAPS:
+            made = Address(Term("words", f"{name} at {self._exact_place(node)}", 0), 0)
+            if plain in _MAPS and not (len(arguments) > 4 and self._number(arguments[4]) == -1):
+                text = f"{name}() gets bytes from elsewhere"
+                self.flows.fills.append(Fill(made, text, *self._place(node)))
+            return [made]
         if not name and not self._struct_of(node):
             return []
         result = Slot("result", name, 0)
+        if target is not None:
+            self._reach(node, name, target, any(values))
         terms = self._pointer_terms(self._type(node), result)
         if terms and terms[0].term == result and self._type(node).kind == syntax.POINTER:
-            made = Term("words", f"{name}() at {self._exact_place(node)}", 0)
-            self.flows.made.append(Made(made, result))
-            terms.append(Address(made, 0))
+            term = Term("words", f"{name}() at {self._exact_place(node)}", 0)
+            self.flows.made.append(Made(term, result))
+            terms.append(Address(term, 0))
         return terms
+
+    def _reach(self, node: Node, name: str, target: Node, has_addresses: bool) -> None:
+        """Note that a function is called: to walk its body, or what type another file has for its result."""
+        definition = self._lib.clang_getCursorDefinition(target.reference)
+        if definition.kind == syntax.FUNCTION:
+            if has_addresses:
+                self.reached[int(definition.data[0] or 0)] = definition
+            return
+        if struct := self._struct_of(node) or self._record(self._type(node)):
+            result = Address(Slot("result", name, 0), 0)
+            self.flows.conversions.append(Convert(result, struct, *self._place(node)))
+            self.flows.calls.append(Call(name, result, *self._place(node)))
 
     def _exact_place(self, node: Node) -> str:
         """Return the file, the line and the column of an expression."""
@@ -127,7 +166,8 @@ class CallWalker(FlowNumbers):
             if isinstance(each.term, Slot) or each.term.kind == "member"
         ]
         for position, argument in enumerate(node.children[1:]) if members else ():
-            if self._type(argument).kind in INTEGERS and (number := self._number(argument)) is not None:
+            if self._type(argument).kind in INTEGERS:
+                number = self._number(argument)
                 count = Slot("parameter", name, position)
                 place = self._place(node)
                 self.flows.given += [Given(slot, count, each, number, *place) for slot, each in members]
@@ -155,9 +195,12 @@ class CallWalker(FlowNumbers):
         if name and (function := self._facts.function_in(argument)) is not None:
             self._store_function(slot, function)
         if name and type_.kind in INTEGERS and not is_elsewhere:
+            self._keep_offsets(slot, addresses)
             self._note_number(slot, argument, addresses)
-        if is_rest:
-            slot = slot._replace(number=REST)
+        if name == self._function:  # how often a function calls itself is not known
+            addresses = [each.shift(None if each.term == slot and each.offset else 0) for each in addresses]
+        if is_rest or is_elsewhere:
+            slot = slot._replace(number=REST) if is_rest else slot
             if not self._keeps_address(type_) and (own := self._record(type_)):
                 addresses.append(Address(Term("struct", own, 0), 0))
         is_array = type_.kind in syntax.ARRAYS and self._element(type_).kind in SCALARS
@@ -206,13 +249,19 @@ class CallWalker(FlowNumbers):
                 Comparison(one, other, "bytes", *place)
                 for one in values[0] for other in values[1]
             ][:MOST_PAIRS]  # fmt: skip
-        if plain == "memchr":
+        if plain == "pthread_join" and len(values) > 1:
+            result = Address(Slot("result", "*pthread_create", 0), 0)
+            self.flows.stores += [Store(each, result, *place) for each in values[1]]
+        if plain in ("memchr", "fmemopen"):
             self.flows.accesses += [Access(each.shift(None), 1, *place) for each in values[0]]
         if name.startswith(("__sync_", "__atomic_")) and arguments:
             self._access(node, values[0], self._pointee(self._type(arguments[0])))
         if plain in _FILLS and len(values) > _FILLS[plain]:
             text = f"{plain}() gets bytes from elsewhere"
             self.flows.fills += [Fill(each, text, *place) for each in values[_FILLS[plain]]]
+        self._note_texts(node, plain, arguments, values)
+        if plain.endswith("object_size") and len(arguments) > 1 and not (self._number(arguments[1]) or 0) & 1:
+            self.flows.placed += [Placed(each, "rest", 0, *place) for each in values[0]]
         if plain in ("strcpy", "stpcpy", "strcat") and len(arguments) > 1:
             size = self._text_size(arguments[1])
             self.flows.passes += [Pass(each, size, True, *place) for each in values[0] if size]
@@ -251,12 +300,12 @@ class CallWalker(FlowNumbers):
         return libclang.text(self._lib, self._lib.clang_getTypeSpelling(type_)) == "size_t"
 
     def _pass_to_functions(
-        self, arguments: list[Node], values: list[list[Address]], types: list[Type]
+        self, name: str, arguments: list[Node], values: list[list[Address]], types: list[Type]
     ) -> None:
         """Note that functions which are arguments get the addresses of no type that are other arguments.
 
-        If there is one, all of their pointers get it, as for qsort(); if there are as many as they have
-        parameters, each one gets its own, as for bsearch().
+        If there are as many as they have parameters, each one gets its own, as for bsearch(); otherwise
+        all of their pointers get each of them, as for qsort().
         """
         pointers = [self._facts.function_in(argument) for argument in arguments]
         if not any(pointers):
@@ -270,12 +319,53 @@ class CallWalker(FlowNumbers):
         for pointer in filter(None, pointers):
             own = [self._canonical(type_) for type_ in self._parameter_types(pointer)]
             places = [place for place, type_ in enumerate(own) if type_.kind == syntax.POINTER]
-            if len(given) not in (1, len(places)):
-                continue
             key = self._facts.key(pointer.reference)
+            result = Slot("result", f"*{name}", 0)
+            self.flows.moves.append(Move(result, Address(Slot("result", key, 0), 0)))
             for number, place in enumerate(places):
-                for each in given[0 if len(given) == 1 else number]:
+                some = given[number : number + 1] if len(given) == len(places) else given
+                for each in [address for addresses in some for address in addresses]:
                     self._give(key, place, own[place], each, pointer)
+
+    def _is_atomic(self, node: Node) -> bool:
+        """Return whether a node is a call of an atomic builtin, which libclang does not show as a call."""
+        first, second = node.children[:2]
+        return self._type(first).kind == syntax.POINTER and self._type(second).kind in INTEGERS
+
+    def _atomic(self, node: Node) -> list[Address]:
+        """Return the addresses that an atomic builtin reads; note those that it writes."""
+        first, *rest = node.children
+        addresses = self._array_address(first)
+        self._access(node, addresses, self._pointee(self._type(first)))
+        target = first
+        while target.kind in LAYERS and len(target.children) == 1:
+            target = target.children[0]
+        is_named = target.kind == syntax.UNARY and bool(target.children)
+        slot = self._slot(target.children[0]) if is_named else None
+        for child in rest:
+            self._move(slot, child, self._type(child))
+        return [] if slot is None else self._pointer_terms(self._type(node), slot)
+
+    def _is_argument(self, node: Node) -> bool:
+        """Return whether a node is `va_arg(list, type)`."""
+        inner = node.children[0]
+        while inner.kind in LAYERS and len(inner.children) == 1:
+            inner = inner.children[0]
+        spelled, own = (
+            libclang.text(self._lib, self._lib.clang_getTypeSpelling(self._lib.clang_getCursorType(each)))
+            for each in (inner.cursor, node.cursor)
+        )
+        return "va_list" in spelled and "va_list" not in own
+
+    def _rest_argument(self, node: Node) -> list[Address]:
+        """Return the addresses among the arguments without parameters."""
+        self._value(node.children[0])
+        address = Address(Slot("parameter", self._function, REST), 0)
+        type_ = self._type(node)
+        if struct := self._struct_behind(type_) or self._record(type_):
+            self.flows.conversions.append(Convert(address, struct, *self._place(node)))
+            return [Address(Term("struct", struct, 0), 0)]
+        return [address] if self._keeps_address(type_) else []
 
     def _note_copy(self, node: Node, values: list[list[Address]]) -> None:
         """Note a copy of bytes."""
@@ -314,23 +404,33 @@ class CallWalker(FlowNumbers):
         """Return the name of the functions that a slot has the address of."""
         return f"*{slot.kind} {slot.name} {slot.number}"
 
+    def _keep_offsets(self, slot: Slot, terms: list[Address]) -> None:
+        """Note that a slot for an integer gets offsets of members."""
+        offsets = [Move(slot, each) for each in self._offsets_in(terms)]
+        self.flows.moves += offsets
+        self.offset_slots |= {each.slot for each in offsets}
+
     def _note_number(self, slot: Slot, value: Node, terms: list[Address]) -> None:
         """Note that a slot gets an offset by name, or a number that can be one."""
         numbers = [each for each in terms if each.term.kind == "offset"] or self._literal(value)
         places = (each for each in numbers if not each.offset or each.offset > _MOST_TAG)
         self.flows.numbers += [Move(slot, each) for each in places]
 
-    def _compare(self, node: Node, left: list[Address], right: list[Address], is_equality: bool) -> None:
+    def _compare(
+        self,
+        node: Node,
+        left: list[Address],
+        right: list[Address],
+        kind: Literal["equality", "order", "bound"],
+    ) -> None:
         """Note a comparison or a difference of addresses."""
-        kind: Literal["equality", "order"] = "equality" if is_equality else "order"
         pairs = [(one, other) for one in left for other in right][:MOST_PAIRS]
         self.flows.comparisons += [Comparison(*pair, kind, *self._place(node)) for pair in pairs]
 
     def _note_computed(self, node: Node, terms: list[Address]) -> None:
         """Note that a number is made of the offset of a member, by another operation than a sum."""
         one = Address(Term("number", "", 0), 1)
-        offsets = [each for each in terms if not isinstance(each.term, Slot) and each.term.kind == "offset"]
-        self._compare(node, offsets, [one], is_equality=False)
+        self._compare(node, self._offsets_in(terms), [one], "order")
 
     def _note_truth(self, node: Node) -> None:
         """Note that of an expression only whether it is 0 counts."""
@@ -338,6 +438,24 @@ class CallWalker(FlowNumbers):
             node = node.children[0]
         if node.kind == syntax.CALL:
             self._truths.add(id(node))
+        elif (member := self._member_of_sum(node)) is not None:
+            place = self._place(node)
+            self.flows.placed.append(Placed(Address(Term("member", member, 0), 0), "null", 0, *place))
+
+    def _member_of_sum(self, node: Node) -> str | None:
+        """Return the member in `&p->head`, or in an address from which its offset is subtracted."""
+        while node.kind == syntax.STATEMENT_EXPRESSION and node.children and node.children[0].children:
+            node = node.children[0].children[-1]
+            while node.kind in LAYERS and len(node.children) == 1:
+                node = node.children[0]
+        if node.kind == syntax.BINARY and node.binary_operator == syntax.SUBTRACT:
+            return self._member_of_offset(node.children[1])
+        is_address = node.kind == syntax.UNARY and node.unary_operator == syntax.ADDRESS_OF
+        member = node.children[0] if is_address else node
+        is_behind = member.kind == syntax.MEMBER and len(member.children) == 1
+        if is_address and is_behind and self._facts.is_pointer(member.children[0]):
+            return self._first_own_name([member])
+        return None
 
     def _assembly(self, node: Node) -> None:
         """Note the addresses and the objects that assembly gets."""

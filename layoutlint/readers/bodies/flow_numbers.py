@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from layoutlint.model.flows import Address, Term
+from layoutlint.model.flows import Address, Slot, Term
 from layoutlint.readers.bodies import syntax
 from layoutlint.readers.bodies.flow_types import INTEGERS, LAYERS, FlowTypes
 from layoutlint.readers.bodies.numbers import Numbers
@@ -20,6 +20,8 @@ class FlowNumbers(FlowTypes):
     """The numbers in a function."""
 
     _numbers: Numbers
+    offset_slots: set[Slot]
+    """The slots for integers that have offsets of members so far."""
 
     def _number(self, node: Node) -> int | None:
         """Return the value of a constant, also with `sizeof`, or of a variable that keeps one; else None."""
@@ -48,8 +50,32 @@ class FlowNumbers(FlowTypes):
         number = inner = self._numbers.resolve(number)
         while inner.kind in LAYERS and inner.children:
             inner = inner.children[-1]
+        if inner.kind == syntax.CONDITIONAL:
+            return all(map(self._is_by_name, inner.children[1:]))
         is_constant = self._number(number) is not None and not self._is_literal(number)
-        return inner.kind == syntax.MEMBER or is_constant
+        return inner.kind == syntax.MEMBER or is_constant or self._number_slot(inner) in self.offset_slots
+
+    def _number_slot(self, node: Node) -> Slot | None:
+        """Return the variable, parameter, field, array or result that a number is in; None for others."""
+        while node.kind in LAYERS and len(node.children) == 1:
+            node = node.children[0]
+        if node.kind == syntax.SUBSCRIPT and len(node.children) == 2:
+            return self._number_slot(self._base_and_index(node)[0])
+        if node.kind == syntax.MEMBER:
+            return self._field_slot(node.reference)
+        if node.kind == syntax.CALL and node.children:
+            target = self._facts.function_in(node.children[0])
+            return None if target is None else Slot("result", self._facts.key(target.reference), 0)
+        is_variable = node.referenced_kind in (syntax.VARIABLE, syntax.PARAMETER)
+        return self._variable_slot(node.reference) if node.kind == syntax.DECL_REF and is_variable else None
+
+    def _offsets_in(self, terms: list[Address]) -> list[Address]:
+        """Return the offsets of members among some addresses, and what can be one."""
+        return [
+            each
+            for each in terms
+            if (each.term in self.offset_slots if isinstance(each.term, Slot) else each.term.kind == "offset")
+        ]
 
     def _step(self, node: Node, number: Node, is_negative: bool) -> int | None:
         """Return by how many bytes an addition moves an address; None if it is not known."""
@@ -62,6 +88,14 @@ class FlowNumbers(FlowTypes):
 
     def _member_of_offset(self, number: Node) -> str | None:
         """Return the member of the searched struct whose offset a number is, by its name; None for others."""
+        return self._first_own_name(self._steps_of_offset(number))
+
+    def _is_in_container(self, number: Node) -> bool:
+        """Return whether the offset of a member is from the start of a struct around the searched one."""
+        return self._first_own_name(self._steps_of_offset(number)[:1]) is None
+
+    def _steps_of_offset(self, number: Node) -> list[Node]:
+        """Return the members that an offset is made of, the outermost first; none for other numbers."""
         inner = self._numbers.resolve(number)
         while inner.kind in LAYERS and len(inner.children) == 1:
             if inner.children[0].kind == syntax.MEMBER_NAME:
@@ -69,9 +103,9 @@ class FlowNumbers(FlowTypes):
             inner = inner.children[0]
         steps = [each for each in inner.children if each.kind == syntax.MEMBER_NAME]
         if inner.kind == syntax.UNEXPOSED and steps and inner.children[0].kind == syntax.MEMBER_NAME:
-            return self._first_own_name(steps)
+            return steps
         is_address = inner.kind == syntax.UNARY and inner.unary_operator == syntax.ADDRESS_OF
-        return self._first_own_name(self._steps_from_null(inner)) if is_address else None
+        return self._steps_from_null(inner) if is_address else []
 
     def _is_by_offset(self, dereference: Node) -> bool:
         """Return whether an expression is `*(long *)((char *)p + n)`: what `n` gets decides on it."""

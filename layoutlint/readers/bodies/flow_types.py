@@ -12,8 +12,7 @@ from layoutlint.readers.bodies.trees import Node
 from layoutlint.readers.clang import libclang
 from layoutlint.readers.clang.libclang import Cursor, Type
 
-INTEGERS = range(3, 21)
-"""CXType_Bool to CXType_Int128."""
+INTEGERS = syntax.INTEGER_TYPES
 SCALARS = (*range(3, 24), 100, 106, 113, syntax.ATOMIC)
 """CXType_Bool to CXType_LongDouble, CXType_Complex, CXType_Enum, CXType_Vector."""
 LAYERS = (syntax.PAREN, syntax.UNEXPOSED, syntax.CAST)

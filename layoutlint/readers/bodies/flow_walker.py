@@ -6,7 +6,6 @@ variables, parameters, results and fields. The place that a value is kept in is 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from typing import Any
 
@@ -19,17 +18,16 @@ from layoutlint.model.flows import (
     Defined,
     Fill,
     Move,
-    Pass,
+    Placed,
     Slot,
     Step,
     Store,
-    Symbol,
     Term,
-    Values,
+    Text,
 )
 from layoutlint.readers.bodies import syntax, trees
 from layoutlint.readers.bodies.facts import Names
-from layoutlint.readers.bodies.flow_calls import REST, CallWalker
+from layoutlint.readers.bodies.flow_declarations import DeclarationWalker
 from layoutlint.readers.bodies.flow_types import INTEGERS, LAYERS, SCALARS, TEXT
 from layoutlint.readers.bodies.initial_values import InitialValues
 from layoutlint.readers.bodies.numbers import Numbers
@@ -40,17 +38,18 @@ from layoutlint.readers.clang.libclang import Cursor, Type
 
 _DEEPEST = 200
 # enum CX_BinaryOperatorKind
-_ADD, _ADD_ASSIGN, _SUBTRACT_ASSIGN = 6, 26, 27
+_REMAINDER, _ADD, _AND, _XOR, _OR, _ADD_ASSIGN, _SUBTRACT_ASSIGN = 5, 6, 17, 18, 19, 26, 27
 _ORDERS, _EQUALITIES, _LOGICAL = range(11, 15), (15, 16), (20, 21)
-_LOGICAL_NOT = 10
-"""CXUnaryOperator_LNot."""
-_SECTION = re.compile(r'section\("([^"]*)"\)')
-_SYMBOL = re.compile(r'(?:\balias\(|\basm\()"([^"]*)"\)')
-_BOUNDS = re.compile(r"__(?:start|stop)_(\w+)")
-"""The symbols that the linker makes for the ends of a section."""
+_TURNED = (12, 13)
+"""`a > b` is `b < a`, and `a <= b` is `b >= a`."""
+_MINUS, _LOGICAL_NOT = 8, 10
+"""CXUnaryOperator_Minus and CXUnaryOperator_LNot."""
+_LOOPS = (syntax.FOR, syntax.WHILE, syntax.DO)
+_PAGE = 4096
+"""The most values of the low bits of an address that a program can mean."""
 
 
-class FlowWalker(CallWalker):
+class FlowWalker(DeclarationWalker):
     """Collects what happens to addresses in the functions of a unit."""
 
     def __init__(self, lib: Any, names: Names, subject: str, word: int) -> None:
@@ -60,9 +59,13 @@ class FlowWalker(CallWalker):
         self._unions = UnionUses(lib, self._facts, names, subject, self.flows)
         self._truths: set[int] = set()
         """The calls of which only whether the result is 0 counts."""
-        self._is_copied = False
-        self._offset_slots: set[Slot] = set()
-        """The slots for narrow integers that have offsets of members so far."""
+        self._is_copied = self._is_computed = False
+        self._loops = 0
+        """How many loops are around what is walked."""
+        self.offset_slots = set()
+        self.first_offset_slots: frozenset[Slot] = frozenset()
+        """Those that were known before."""
+        self.reached = {}
         self._depth = 0
         self.is_cut = False
         """Whether something is nested too deeply to be walked."""
@@ -78,6 +81,7 @@ class FlowWalker(CallWalker):
         self.flows.defined.append(Defined(self._function, *self._names.file(cursor), last))
         tree = trees.tree(cursor)
         self._numbers = Numbers(self._lib, self._facts, tree)
+        self._loops = self._numbers.has_jumps
         for node in tree.children:
             if node.kind == syntax.PARAMETER:
                 self._receive(node, len(self._parameters))
@@ -89,41 +93,9 @@ class FlowWalker(CallWalker):
 
     def _receive(self, parameter: Node, number: int) -> None:
         """Note that what other units pass becomes a pointer of a parameter's type."""
-        if struct := self._struct_of(parameter):
+        if struct := self._struct_of(parameter) or self._record(self._type(parameter)):
             address = Address(Slot("parameter", self._function, number), 0)
             self.flows.conversions.append(Convert(address, struct, *self._place(parameter)))
-
-    def variable(self, cursor: Cursor) -> None:
-        """Walk the initialiser of a variable outside of functions."""
-        self._function = ""
-        tree = trees.tree(cursor)
-        self._numbers = Numbers(self._lib, self._facts, tree)
-        self._name_object(tree)
-        self._declare(tree)
-        self._unions.visit(tree)
-
-    def _name_object(self, variable: Node) -> None:
-        """Note the struct type of an object that other units can name, by a symbol or by its section."""
-        type_ = self._type(variable)
-        struct = self._record(type_)
-        is_words = not struct and self._element(type_).kind in SCALARS
-        struct = struct or ("scalars" if is_words else "")
-        if not struct:
-            return
-        declaration = libclang.pretty_print(self._lib, variable.cursor).partition(" = ")[0]
-        name = libclang.spelling(self._lib, variable.cursor)
-        names = [f"section {match[1]}" for match in _SECTION.finditer(declaration)]
-        bounds = _BOUNDS.fullmatch(name)
-        if bounds is not None:
-            names.append(f"section {bounds[1]}")
-        elif self._lib.clang_Cursor_getStorageClass(variable.cursor) != syntax.STATIC:
-            symbol = _SYMBOL.search(declaration)
-            names.append(symbol[1] if symbol is not None else name)
-        self.flows.symbols += [Symbol(each, struct, *self._place(variable)) for each in names]
-
-    # -- types
-
-    # -- statements
 
     def _walk(self, node: Node) -> None:
         self._depth += 1
@@ -140,25 +112,12 @@ class FlowWalker(CallWalker):
                     self._declare(child)
             return
         if node.kind == syntax.RETURN and node.children:
-            slot = Slot("result", self._function, 0)
-            self._move(slot, node.children[0], self._type(node.children[0]))
+            slot, type_ = Slot("result", self._function, 0), self._type(node.children[0])
+            self._move(slot, node.children[0], type_)
+            if struct := self._struct_behind(type_) or self._record(type_):
+                self.flows.moves.append(Move(slot, Address(Term("struct", struct, 0), 0)))
             return
         self._value(node)
-
-    def _declare(self, variable: Node) -> None:
-        initial = self._facts.initial_value(variable)
-        if initial is None:
-            return
-        slot = self._variable_slot(variable.cursor)
-        type_ = self._type(variable)
-        if initial.kind == syntax.INIT_LIST:
-            self._fill(initial, slot)
-        else:
-            self._move(slot, initial, type_)
-        is_words = type_.kind in syntax.ARRAYS and self._element(type_).kind in SCALARS
-        if is_words and not self._is_zero_list(initial):
-            text = f"`{slot.name.partition(' ')[0]}` has constant bytes"
-            self.flows.fills.append(Fill(Address(self._words(slot), 0), text, *self._place(variable)))
 
     def _move(self, slot: Slot | None, value: Node, type_: Type) -> list[Address]:
         """Note what a slot of a type gets; the value is walked. Returns the addresses that it can be."""
@@ -169,11 +128,8 @@ class FlowWalker(CallWalker):
             self._store_function(slot, function)
         if (not self._struct_behind(type_) and self._keeps_address(type_)) or slot.is_union:
             self.flows.moves += [Move(slot, term) for term in terms]
-        elif type_.kind in INTEGERS:
-            offsets = [Move(slot, each) for each in terms if each.term[0] == "offset"]
-            self.flows.moves += offsets
-            self._offset_slots |= {each.slot for each in offsets}
         if type_.kind in INTEGERS:
+            self._keep_offsets(slot, terms)
             self._note_number(slot, value, terms)
         return terms
 
@@ -216,29 +172,15 @@ class FlowWalker(CallWalker):
             around = self._numbers.enter(node)
             for child in children[1:2]:
                 self._walk(child)
-            self._numbers.leave(around)
+            self._numbers.leave(around, False)
             children = children[2:]
-        around = self._numbers.enter(node) if node.kind in (syntax.FOR, syntax.WHILE) else {}
+        around = self._numbers.enter(node) if node.kind in _LOOPS else {}
+        self._loops += node.kind in _LOOPS
         for child in children:
             self._walk(child)
-        if node.kind in (syntax.FOR, syntax.WHILE):
-            self._numbers.leave(around)
-
-    def _fill(self, node: Node, slot: Slot | None = None) -> list[Address]:
-        """Walk a list of initial values; its elements are in a slot if it is for an array."""
-        addresses: list[Address] = []
-        sizes: list[int] = []
-        for placed in self._values.placements(node):
-            own = slot if placed.field is None else self._field_slot(placed.field)
-            addresses += self._move(own, placed.value, self._canonical(placed.type))
-            if self._is_size_type(placed.type) and (number := self._number(placed.value)):
-                sizes.append(number)
-        if len(sizes) == 1:  # as `struct iovec` has it
-            members = [each for each in addresses if each.term[0] == "member"]
-            self.flows.passes += [Pass(each, sizes[0], True, *self._place(node)) for each in members]
-        for run in self._values.take_runs():
-            self.flows.values.append(Values(run.first, run.last, *self._place(run.node)))
-        return []
+        if node.kind in _LOOPS:
+            self._loops -= 1
+            self._numbers.leave(around, True)
 
     def _layer(self, node: Node) -> list[Address]:
         if node.kind == syntax.UNEXPOSED:
@@ -251,46 +193,6 @@ class FlowWalker(CallWalker):
         for child in node.children[:-1]:
             self._value(child)
         return self._convert(node, node.children[-1])
-
-    def _is_atomic(self, node: Node) -> bool:
-        """Return whether a node is a call of an atomic builtin, which libclang does not show as a call."""
-        first, second = node.children[:2]
-        return self._type(first).kind == syntax.POINTER and self._type(second).kind in INTEGERS
-
-    def _atomic(self, node: Node) -> list[Address]:
-        """Return the addresses that an atomic builtin reads; note those that it writes."""
-        first, *rest = node.children
-        addresses = self._array_address(first)
-        self._access(node, addresses, self._pointee(self._type(first)))
-        target = first
-        while target.kind in LAYERS and len(target.children) == 1:
-            target = target.children[0]
-        is_named = target.kind == syntax.UNARY and bool(target.children)
-        slot = self._slot(target.children[0]) if is_named else None
-        for child in rest:
-            self._move(slot, child, self._type(child))
-        return [] if slot is None else self._pointer_terms(self._type(node), slot)
-
-    def _is_argument(self, node: Node) -> bool:
-        """Return whether a node is `va_arg(list, type)`."""
-        inner = node.children[0]
-        while inner.kind in LAYERS and len(inner.children) == 1:
-            inner = inner.children[0]
-        spelled, own = (
-            libclang.text(self._lib, self._lib.clang_getTypeSpelling(self._lib.clang_getCursorType(each)))
-            for each in (inner.cursor, node.cursor)
-        )
-        return "va_list" in spelled and "va_list" not in own
-
-    def _rest_argument(self, node: Node) -> list[Address]:
-        """Return the addresses among the arguments without parameters."""
-        self._value(node.children[0])
-        address = Address(Slot("parameter", self._function, REST), 0)
-        type_ = self._type(node)
-        if struct := self._struct_behind(type_) or self._record(type_):
-            self.flows.conversions.append(Convert(address, struct, *self._place(node)))
-            return [Address(Term("struct", struct, 0), 0)]
-        return [address] if self._keeps_address(type_) else []
 
     def _text(self, _: Node) -> list[Address]:
         return [Address(Term("words", "", 0), 0)]
@@ -318,7 +220,7 @@ class FlowWalker(CallWalker):
         """Return the addresses in a variable or a field of a type."""
         if struct := self._struct_behind(type_):
             return [Address(Term("struct", struct, 0), 0)]
-        is_kept = self._keeps_address(type_) or slot in self._offset_slots
+        is_kept = self._keeps_address(type_) or slot in self.offset_slots
         return [Address(slot, 0)] if is_kept else []
 
     def _member(self, node: Node) -> list[Address]:
@@ -395,7 +297,12 @@ class FlowWalker(CallWalker):
         if limit is not None:
             parameter = self._variable_slot(limit.reference)
             self.flows.counts += [Count(each, parameter, size) for each in addresses]
+        elif number is None and (given := self._numbers.parameter(index)) is not None:
+            parameter = self._variable_slot(given.reference)
+            self.flows.counts += [Count(each, parameter, size, True) for each in addresses]
         self._access(node, [each.shift(step) for each in addresses], type_)
+        if self._is_computed and step is not None and self._number(index) is None:
+            self._access(node, [each.shift(None) for each in addresses], type_)
         slot = self._element_slot(base)
         return [] if slot is None else self._pointer_terms(type_, slot)
 
@@ -403,7 +310,10 @@ class FlowWalker(CallWalker):
         if type_.kind not in SCALARS and type_.kind != syntax.POINTER:
             return
         size = self._lib.clang_Type_getSizeOf(type_)
-        self.flows.accesses += [Access(each, size, *self._place(node), self._is_copied) for each in addresses]
+        file, line = self._place(node)
+        self.flows.accesses += [
+            Access(each, size, file, line, self._is_copied, self._is_computed) for each in addresses
+        ]
 
     def _unary(self, node: Node) -> list[Address]:
         operator = node.unary_operator
@@ -417,6 +327,7 @@ class FlowWalker(CallWalker):
         if operator == syntax.DEREFERENCE:
             around, self._is_copied = self._is_copied, self._is_copied or self._is_by_offset(node)
             self._access(node, inner, self._type(node))
+            self._access_in_loop(node)
             self._is_copied = around
             return self._dereference(inner, self._type(node))
         if operator in syntax.INCREMENTS:
@@ -424,7 +335,24 @@ class FlowWalker(CallWalker):
             if slot is not None and self._keeps_address(self._type(node)):
                 self.flows.moves.append(Move(slot, Address(slot, None)))
             return [each.shift(None) for each in inner]
-        return []
+        return [each.shift(None) for each in self._offsets_in(inner)] if operator == _MINUS else []
+
+    def _access_in_loop(self, node: Node) -> None:
+        """Note the last scalar that `*p++` takes in a loop that counts down."""
+        moved = node.children[0]
+        while moved.kind in LAYERS and len(moved.children) == 1:
+            moved = moved.children[0]
+        turns, limit = self._numbers.turns()
+        if moved.kind != syntax.UNARY or moved.unary_operator not in syntax.INCREMENTS:
+            return
+        slot = self._slot(moved.children[0]) if turns is not None or limit is not None else None
+        if slot is None:
+            return
+        size = self._lib.clang_Type_getSizeOf(self._type(node))
+        if turns is not None:
+            self._access(node, [Address(slot, max(0, turns - 1) * size)], self._type(node))
+        elif limit is not None:
+            self.flows.counts.append(Count(Address(slot, 0), self._variable_slot(limit.reference), size))
 
     def _dereference(self, addresses: list[Address], type_: Type) -> list[Address]:
         """Return the addresses behind pointers to pointers."""
@@ -452,11 +380,26 @@ class FlowWalker(CallWalker):
             sides = self._array_address(left), self._array_address(right)
             if operator in _ORDERS or operator in _EQUALITIES:
                 sides = sides[0] or self._literal(left), sides[1] or self._literal(right)
-                self._compare(node, *sides, is_equality=operator in _EQUALITIES)
-            else:
-                self._note_computed(node, [*sides[0], *sides[1]])
-            return []
+                sides = sides[::-1] if operator in _TURNED else sides
+                self._compare(node, *sides, "equality" if operator in _EQUALITIES else "bound")
+                return []
+            self._note_computed(node, [*sides[0], *sides[1]])
+            return self._bits(node, sides, self._number(right), operator)
         return self._sum(node, left, right, operator)
+
+    def _bits(
+        self, node: Node, sides: tuple[list[Address], list[Address]], number: int | None, operator: int
+    ) -> list[Address]:
+        """Return the addresses that an operation on bits marks; note the low bits of others."""
+        values = 0 if number is None else number + (operator == _AND)
+        if operator in (_REMAINDER, _AND) and 1 < values <= _PAGE:
+            placed = [Placed(each, "bits", values, *self._place(node)) for each in sides[0]]
+            self.flows.placed += placed
+            return []
+        if operator not in (_AND, _XOR, _OR):
+            return []
+        step = (number or 0) if operator == _OR else 0
+        return [each.shift(step) for side in sides for each in side if each.term[0] != "offset"]
 
     def _sum(self, node: Node, left: Node, right: Node, operator: int) -> list[Address]:
         """Walk a sum or a difference; return the addresses that it can be."""
@@ -464,6 +407,8 @@ class FlowWalker(CallWalker):
             left, right = right, left
         addresses, others = self._array_address(left), self._array_address(right)
         member = self._member_of_offset(right)
+        if operator == syntax.SUBTRACT and member is not None and self._is_in_container(right):
+            return []
         if operator == syntax.SUBTRACT and member is not None:
             reached = Address(Term("member", member, 0), 0)
             place = self._place(node)
@@ -471,12 +416,15 @@ class FlowWalker(CallWalker):
             self.flows.comparisons += [Comparison(each, reached, "sum", *place) for each in members]
             return [Address(Term("struct", self._subject, 0), 0)] if addresses else []
         if operator == syntax.SUBTRACT and others:
-            self._compare(node, addresses, others, is_equality=False)
+            self._compare(node, addresses, others, "order")
             return []
+        offsets = self._offsets_in(addresses)
+        if member is not None and operator == _ADD and len(offsets) == len(addresses):
+            return [*(each.shift(None) for each in offsets), Address(Term("offset", member, 0), None)]
         if member is not None and operator == _ADD:
             reached = Address(Term("member", member, 0), 0)
             sums = [Comparison(each, reached, "sum", *self._place(node)) for each in addresses]
-            self.flows.comparisons += sums
+            self.flows.comparisons += [] if self._is_in_container(right) else sums
             return [reached] if any(each.offset == 0 for each in addresses) else []
         step = self._step(node, right, operator == syntax.SUBTRACT)
         slot = None if self._is_literal(self._numbers.resolve(right)) else self._number_slot(right)
@@ -489,12 +437,6 @@ class FlowWalker(CallWalker):
         if step and self._is_bytes(node) and not self._has_size(right):
             self._make(node, [each.shift(-1) for each in shifted])  # the size of the struct as a number
         return shifted
-
-    def _number_slot(self, node: Node) -> Slot | None:
-        """Return the variable, parameter or field that a number is in; None for others."""
-        while node.kind in LAYERS and len(node.children) == 1:
-            node = node.children[0]
-        return self._slot(node) if node.kind in (syntax.DECL_REF, syntax.MEMBER) else None
 
     def _assign(self, left: Node, right: Node) -> list[Address]:
         """Walk an assignment; return the addresses in what it assigns to."""
@@ -510,19 +452,37 @@ class FlowWalker(CallWalker):
         if terms and left.kind == syntax.UNARY and left.children:
             targets, place = self._value(left.children[0]), self._place(left)
             self.flows.stores += [Store(target, each, *place) for target in targets for each in terms]
+        self._is_computed = not terms and self._number(right) != 0 and not self._is_behind_pointer(right)
         addresses = self._value(left)
-        self._is_copied = around
+        if self._number(right) == 0 and self._is_behind_pointer(left):
+            self._note_end(left)
+        self._is_copied, self._is_computed = around, False
         return addresses
+
+    def _note_end(self, element: Node) -> None:
+        """Note that a text gets its end in an element of an array, or behind a pointer."""
+        while element.kind in LAYERS and len(element.children) == 1:
+            element = element.children[0]
+        inner = self._base_and_index(element)[0] if element.kind == syntax.SUBSCRIPT else element.children[0]
+        place = self._place(element)
+        self.flows.texts += [Text(each, "closed", 0, *place) for each in self._array_address(inner)]
 
     def _compound(self, node: Node) -> list[Address]:
         left, right = node.children
         self._value(right)
         slot = self._slot(left)
         operator = node.binary_operator
-        if slot is not None and self._keeps_address(self._type(left)) and not self._is_by_name(right):
-            is_step = operator in (_ADD_ASSIGN, _SUBTRACT_ASSIGN)
-            step = self._step(left, right, operator == _SUBTRACT_ASSIGN) if is_step else None
-            self.flows.moves.append(Move(slot, Address(slot, step)))
+        if not self._keeps_address(self._type(left)) or self._is_by_name(right):
+            return []
+        is_step = operator in (_ADD_ASSIGN, _SUBTRACT_ASSIGN)
+        step = self._step(left, right, operator == _SUBTRACT_ASSIGN) if is_step else None
+        if slot is not None:
+            self.flows.moves.append(Move(slot, Address(slot, step), not self._loops))
+        elif self._facts.is_dereference(left):
+            place = self._place(left)
+            for target in self._value(left.children[0]):
+                behind = self._dereference([target], self._type(left))
+                self.flows.stores += [Store(target, each.shift(step), *place) for each in behind]
         return []
 
     def _slot(self, node: Node) -> Slot | None:

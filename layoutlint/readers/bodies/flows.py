@@ -10,13 +10,14 @@ from functools import partial
 
 from layoutlint import files
 from layoutlint.errors import ReadError
-from layoutlint.model.flows import Flows
+from layoutlint.model.flows import Flows, Slot
 from layoutlint.model.reading import ReadOptions
 from layoutlint.readers.bodies import sources, syntax, trees
 from layoutlint.readers.bodies.facts import Names
 from layoutlint.readers.bodies.flow_walker import FlowWalker
 from layoutlint.readers.clang import diagnostics, libclang, limits, parse
 from layoutlint.readers.clang.file_names import Places
+from layoutlint.readers.clang.libclang import Cursor
 from layoutlint.readers.clang.parse import Unit
 from layoutlint.readers.processes import sandbox
 from layoutlint.readers.processes.pool import number_for
@@ -24,14 +25,16 @@ from layoutlint.readers.processes.pool import number_for
 _OPTIONS = 0x200
 """CXTranslationUnit_KeepGoing: with function bodies."""
 _MOST_UNITS = 300
+_MOST_WALKS = 3
+"""The most further walks of a unit, each with more that is known to have offsets of members."""
 _MOST_ROUNDS = 4
 """The most searches for sources to which calls lead."""
 _LARGEST = 1 << 25
 """The most bytes of a source that is searched for definitions."""
 _FACTS = (
-    "moves", "stores", "copies", "conversions", "accesses", "passes", "comparisons", "fills", "values",
-    "symbols", "calls", "assembly", "steps", "numbers", "counts", "given", "made", "unions",
-    "layouts", "defined",
+    "moves", "stores", "copies", "conversions", "accesses", "passes", "comparisons", "fills", "texts",
+    "placed", "values", "symbols", "calls", "assembly", "steps", "numbers", "counts", "given", "made",
+    "unions", "layouts", "defined",
 )  # fmt: skip
 """The lists of `Flows` that units fill."""
 _BYTES_EACH = 1 << 23
@@ -93,7 +96,8 @@ def _defining(paths: Iterable[str], flows: Flows, names: Sequence[str]) -> Itera
     """
     defined = {each.function for each in flows.defined}
     functions = {each.function for each in flows.calls if "@" not in each.function} - defined
-    objects = {each.name for each in flows.symbols if each.struct in names and " " not in each.name}
+    symbols = (each for each in flows.symbols if each.struct.removesuffix(" *") in names)
+    objects = {each.name for each in symbols if " " not in each.name}
     words = "|".join(map(re.escape, sorted(functions))) or "(?!)"
     variables = "|".join(map(re.escape, sorted(objects))) or "(?!)"
     containers = {each.struct for each in flows.layouts if each.places and each.struct.isidentifier()}
@@ -144,12 +148,11 @@ class _Reader:
         with parse.parse_unit(lib, unit, None, _OPTIONS) as handle:
             self._places = Places(lib, unit.directory, unit.roots, {})
             self._handle, self._main = handle, lib.clang_getFile(handle, os.fsencode(unit.main))
-            names = Names({}, {}, {}, {}, self._places.place)
-            walker = FlowWalker(lib, names, self._names[0], self._word(handle))
-            for each in trees.definitions(lib.clang_getTranslationUnitCursor(handle)):
-                if self._is_own(each.file):
-                    is_function = each.cursor.kind == syntax.FUNCTION
-                    (walker.function if is_function else walker.variable)(each.cursor)
+            walker = self._walk(handle, set())
+            for _ in range(_MOST_WALKS):
+                if not walker.offset_slots - walker.first_offset_slots:
+                    break
+                walker = self._walk(handle, walker.offset_slots)
             problems = diagnostics.read_diagnostics(lib, handle, self._places, None)
             error = next((each.text for each in problems if not each.is_warning), None)
             if walker.is_cut:
@@ -157,6 +160,31 @@ class _Reader:
             if error is not None:
                 walker.flows.notes.append(f"a part of {unit.origin}: {error}")
             return walker.flows
+
+    def _walk(self, handle: int, offset_slots: set[Slot]) -> FlowWalker:
+        """Walk the functions and variables; some slots are known to have offsets of members."""
+        lib = self._lib
+        names = Names({}, {}, {}, {}, self._places.place)
+        walker = FlowWalker(lib, names, self._names[0], self._word(handle))
+        walker.offset_slots |= offset_slots
+        walker.first_offset_slots = frozenset(offset_slots)
+        for each in trees.definitions(lib.clang_getTranslationUnitCursor(handle)):
+            if self._is_own(each.file):
+                is_function = each.cursor.kind == syntax.FUNCTION
+                (walker.function if is_function else walker.variable)(each.cursor)
+        walked: set[int] = set()
+        while waiting := walker.reached.keys() - walked:
+            for identity in sorted(waiting):
+                walked.add(identity)
+                self._walk_other(walker, walker.reached[identity])
+        return walker
+
+    def _walk_other(self, walker: FlowWalker, function: Cursor) -> None:
+        """Walk a function of a header that does not name the struct, and is none of the system's."""
+        location = self._lib.clang_getCursorLocation(function)
+        is_own = self._is_own(libclang.Spot(self._lib, location).file)
+        if not is_own and not self._lib.clang_Location_isInSystemHeader(location):
+            walker.function(function)
 
     def _word(self, handle: int) -> int:
         info = self._lib.clang_getTranslationUnitTargetInfo(handle)

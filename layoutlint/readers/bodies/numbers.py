@@ -15,6 +15,7 @@ _LESS, _GREATER, _LESS_EQUAL, _GREATER_EQUAL, _NOT_EQUAL, _LOGICAL_AND = 11, 12,
 _TURNED = {_LESS: _GREATER, _GREATER: _LESS, _LESS_EQUAL: _GREATER_EQUAL, _GREATER_EQUAL: _LESS_EQUAL}
 _DECREMENTS = (2, 4)
 """CXUnaryOperator_PostDec and CXUnaryOperator_PreDec."""
+_LOOPS = (syntax.FOR, syntax.WHILE, syntax.DO)
 _LAYERS = (syntax.PAREN, syntax.UNEXPOSED, syntax.CAST)
 _MOST = 1 << 31
 
@@ -33,6 +34,10 @@ class Numbers:
         self._limits: dict[int, Node] = {}
         """The parameters that variables of loops stay below."""
         self._limits_around: list[dict[int, Node]] = []
+        self._turns: list[tuple[int | None, Node | None]] = []
+        """For the loops around: how often they turn if they count down, or the parameter that says so."""
+        self.has_jumps = False
+        """Whether the function has a `goto`, so that all of it can be a loop."""
         self._scan(body)
 
     def _scan(self, body: Node) -> None:
@@ -41,6 +46,7 @@ class Numbers:
         while waiting:
             node = waiting.pop()
             waiting += node.children
+            self.has_jumps = self.has_jumps or node.kind == syntax.GOTO
             if node.kind == syntax.VARIABLE:
                 initial = self._facts.initial_value(node)
                 value = None if initial is None else self._facts.constant(initial)
@@ -107,7 +113,34 @@ class Numbers:
         variable = self._variable(node)
         return None if variable is None else self._limits.get(variable)
 
+    def parameter(self, node: Node) -> Node | None:
+        """Return the parameter that an expression is, if it keeps its value; None for others."""
+        while node.kind in _LAYERS and len(node.children) == 1:
+            node = node.children[0]
+        is_parameter = node.kind == syntax.DECL_REF and node.referenced_kind == syntax.PARAMETER
+        return node if is_parameter and self._variable(node) not in self._changed else None
+
     # -- loops
+
+    def turns(self) -> tuple[int | None, Node | None]:
+        """Return how often the loop around turns if it counts down, or the parameter that says so."""
+        return self._turns[-1] if self._turns else (None, None)
+
+    def _count(self, condition: Node, first: dict[int, int]) -> tuple[int | None, Node | None]:
+        """Return how often a loop turns while `n--`, `n` or `n > 0` holds, or the parameter that `n` is."""
+        while condition.kind in _LAYERS and len(condition.children) == 1:
+            condition = condition.children[0]
+        if condition.kind == syntax.BINARY and self._operator(condition) in (_GREATER, _NOT_EQUAL):
+            condition = condition.children[0] if self.constant(condition.children[1]) == 0 else condition
+        if self._is_decrement(condition):
+            condition = condition.children[0]
+        while condition.kind in _LAYERS and len(condition.children) == 1:
+            condition = condition.children[0]
+        variable = self._variable(condition)
+        if variable is None or condition.type_kind not in syntax.INTEGER_TYPES:
+            return None, None
+        is_parameter = condition.referenced_kind == syntax.PARAMETER
+        return first.get(variable), condition if is_parameter and variable not in first else None
 
     def enter(self, statement: Node) -> dict[int, int]:
         """Note the bounds in a loop or behind a condition; return those around it for `leave`."""
@@ -121,7 +154,14 @@ class Numbers:
                 if is_loop or variable in self._largest:
                     self._largest[variable] = min(known, bound)
             self._note_limit(condition, is_loop)
+        if statement.kind in _LOOPS:
+            self._turns.append(self._turns_of(statement, {**self._initial, **first}))
         return around
+
+    def _turns_of(self, loop: Node, first: dict[int, int]) -> tuple[int | None, Node | None]:
+        conditions = loop.children[1:] if loop.kind == syntax.DO else loop.children[:-1]
+        counts = [self._count(each, first) for each in conditions]
+        return next((each for each in counts if each != (None, None)), (None, None))
 
     def _note_limit(self, condition: Node, is_loop: bool) -> None:
         """Note the parameter below which a condition keeps a variable; any other one ends what is known."""
@@ -139,8 +179,10 @@ class Numbers:
             if right.referenced_kind == syntax.PARAMETER and self._operator(condition) == _LESS:
                 self._limits[variable] = right
 
-    def leave(self, around: dict[int, int]) -> None:
-        """Go back to the bounds around a loop."""
+    def leave(self, around: dict[int, int], is_loop: bool) -> None:
+        """Go back to the bounds around a loop or a condition."""
+        if is_loop:
+            self._turns.pop()
         self._largest = around
         self._limits = self._limits_around.pop()
 

@@ -29,6 +29,7 @@ _SIGNATURES: dict[str, tuple[Any, ...]] = {
     "clang_Cursor_Evaluate": (ctypes.c_void_p, Cursor),
     "clang_EvalResult_getAsLongLong": (ctypes.c_longlong, ctypes.c_void_p),
     "clang_EvalResult_getKind": (ctypes.c_int, ctypes.c_void_p),
+    "clang_Location_isInSystemHeader": (ctypes.c_int, libclang.Location),
     "clang_equalTypes": (ctypes.c_uint, Type, Type),
     "clang_EvalResult_dispose": (None, ctypes.c_void_p),
 }

@@ -25,6 +25,8 @@ _FROM = re.compile(
 _VARIABLE = re.compile(r"\s*+(?:const\s*+|__\w++\s*+)*+(\*?)\s*+(?:const\s+|__\w++\s+)?(\w++)")
 _BEHIND = re.compile(r"\s*+(?!->|\.|\[|\(|\w)(\)?)")
 """What is behind an operand; its group is a parenthesis that is closed."""
+_NEXT = re.compile(r"\s*+\+\s*+1\s*+\)")
+"""What is behind `(header` in `(header + 1)`: the memory behind a struct."""
 _NEAR = 40
 _BYTES = frozenset(
     (
@@ -97,6 +99,8 @@ def _casts_to_struct(code: Code, subject: Subject) -> Iterator[OrderUse | Cast |
 def _is_operand(text: str, match: re.Match[str]) -> bool:
     """Return whether a variable is all that a cast is about, in as many parentheses as are open."""
     at = match.end()
+    if "(" in match["open"] and _NEXT.match(text, at) is not None:
+        return False
     for _ in range(match["open"].count("(") + 1):
         behind = _BEHIND.match(text, at)
         if behind is None:

@@ -92,6 +92,13 @@ def definitions(code: Code, subject: Subject) -> Iterator[Definition]:
             yield Definition(start, brace, end if end >= 0 else closing)
 
 
+def is_copy(code: Code, subject: Subject, definition: Definition) -> bool:
+    """Return whether a definition seems to be a copy of the struct's, or of its beginning."""
+    names = set(_WORD.findall(code.text[definition.brace : code.closings[definition.brace]]))
+    first = subject.struct.fields[0].name if subject.struct.fields else None
+    return first in names and len(names & subject.member_at.keys()) > 1
+
+
 def marks(code: Code, subject: Subject, definition: Definition) -> Marks:
     """Return the marks of a definition for randomisation."""
     tail = code.text[code.closings[definition.brace] : definition.end]

@@ -287,7 +287,7 @@ class Judge:
     def _uses_by_position(self, brace: int, values: list[Element]) -> Iterator[OrderUse]:
         """Yield a use for each run of values by position."""
         places = self._subject.member_at
-        at, run_start, run = 0, 0, list[int]()
+        at, run_start, run, inside = 0, 0, list[int](), 0
         runs: list[tuple[int, list[int]]] = []
         for value in values:
             if value.member:
@@ -297,6 +297,10 @@ class Judge:
                 if place is None:
                     return  # another struct of this name
                 at, run_start, run = place + 1, place, []
+                inside = _parts_behind(self._subject.struct.fields[place], value.path)
+                continue
+            if inside:  # of the member that the designator names a part of
+                inside -= 1
                 continue
             if not run:
                 run_start = at - 1 if at else 0
@@ -344,6 +348,17 @@ class Judge:
             "positional-initialiser", self._code.path, self._code.line(at), text, members, "order",
             "start" if place == "start" else "anywhere",
         )  # fmt: skip
+
+
+def _parts_behind(field: Field, path: str) -> int:
+    """Return how many values fit behind the element or the member of a field that a path names."""
+    if path[:1] == "[" and len(field.dims) == 1 and field.aggregate is None and path[1:-1].isdigit():
+        return max(0, (field.dims[0] or 0) - int(path[1:-1]) - 1)
+    names = [each.name for each in field.members]
+    if path[:1] != "." or field.dims or path[1:] not in names or field.aggregate != "struct":
+        return 0
+    behind = field.members[names.index(path[1:]) + 1 :]
+    return 0 if any(each.aggregate or each.dims for each in behind) else len(behind)
 
 
 def _is_macro(text: str, is_mixed: bool) -> bool:

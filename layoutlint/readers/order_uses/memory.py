@@ -62,7 +62,8 @@ _KERNEL_SET = re.compile(
     r"\bmemset_(after|startat)\s*\(\s*(&?)\s*(\w+)\s*,[^,;()]{0,100}+(?:\([^()]{0,100}+\))?+[^,;()]{0,100}+,\s*(\w+)\s*\)"
 )
 _VECTOR = re.compile(
-    r"(?:\biov_len\s*=\s*|\b(?:iovec|kvec)\b[^;={}]{0,100}=\s*\{[^;=]{0,200}?)sizeof\s*(?:\(([^()]*)\)|(\*?\w+))"
+    r"(?:\biov_len\s*=\s*|\b(?:iovec|kvec)\b[^;={}]{0,100}=\s*\{[^;=]{0,200}?)sizeof\s*+"
+    r"(?:\(([^()]*)\)|(\*?\w++))(?!\s*(?:\.|->|\[))"
 )
 _INDEXED = r"\(\s*&\s*(\w+)\s*(->|\.)\s*({members})\s*\)\s*\[(?!\s*0\s*\])"
 _FREES = r"free\s*+\(\s*+&\s*+(\w++)\s*+(->|\.)\s*+{first}\s*+\)"

@@ -38,6 +38,8 @@ _COPIES = re.compile(
     r"_*mem\w*|k\w*memdup\w*|bcmp|bcopy|bzero|_*copy_(?:to|from|struct|in|out)\w*|copy(?:in|out)|\w*hash\w*|crc\w*|csum\w*"
     r"|\w*(?:read|write)"
 )
+_POINTER = re.compile(r"\s*+(?:\(\s*+)*+(?:(?<=\()\w++(?:\s++\w++)*+\s*+\*\s*+(?:const\s*+)?\)|&\s*+\w)")
+"""The beginning of an address: `(char *)p + `."""
 _SUBTRACTS = re.compile(r"-(?!>)")
 _COMPARISON = re.compile(r"==|!=|<=|>=|(?<![-<])>(?!>)|<(?!<)")
 _WORD_BEFORE = re.compile(r"([A-Za-z_]\w*+)\s*$")
@@ -220,7 +222,9 @@ def _judge(code: Code, subject: Subject, offsets: list[Offset], start: int, end:
     difference = _difference(code, subject, offsets, text, start)
     if difference is not None:
         return difference
-    if any(_COPIES.fullmatch(name) for name in callers) or offsets[0].is_end:
+    is_first = code.text[start - 1 : start] == "("  # such calls get addresses before sizes
+    is_address = is_first or _POINTER.match(text) is not None
+    if (any(_COPIES.fullmatch(name) for name in callers) and not is_address) or offsets[0].is_end:
         last = subject.members[places[-1]]
         return OrderUse(
             "member-range", code.path, line, f"a size ends at `{last}`, and so covers all members before it",

@@ -187,6 +187,9 @@ def _search_text(path: str, raw: str, subject: Subject, expansions: Expansions) 
     is_own = bool(definitions) and _is_source(path, subject)
     if definitions and not is_own and path.endswith(".c"):
         uses.is_other = True
+        copies = (each for each in definitions if definition.is_copy(code, subject, each))
+        text = "the file declares the struct once more, with the same members"
+        uses.uses = tuple(OrderUse("struct-cast", path, code.line(each.start), text) for each in copies)
         return uses
     own = expansion.read_definitions(raw)
     words = frozenset((*subject.names, *subject.member_at, *expansions.callers))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from functools import cached_property, partial
+from functools import partial
 
 from layoutlint import files
 from layoutlint.errors import ReadError
@@ -14,8 +14,7 @@ from layoutlint.model.reading import Progress, no_progress
 from layoutlint.model.record import replace
 from layoutlint.model.structs import Struct
 from layoutlint.phrases import first_few, quantity
-from layoutlint.readers.c_tokens import blank_out
-from layoutlint.readers.order_uses import definition, flow_uses, overlays, scan, sources
+from layoutlint.readers.order_uses import definition, flow_uses, foreign, overlays, scan, sources
 from layoutlint.readers.order_uses.casts import Cast
 from layoutlint.readers.order_uses.containers import Container
 from layoutlint.readers.order_uses.expansion import MacroText
@@ -145,7 +144,8 @@ class _Run:
         uses = [*facts, *(use for each in self._files for use in each.uses)]
         uses += self._uses_by_macros()
         uses += self._unclear_uses()
-        uses += self._uses_by_foreign_values()
+        names = flow_uses.names_with_objects(self._flows, self._subject) if self._flows else ((), ())
+        uses += foreign.uses(self._sources, self._subject, *names)
         uses += self._uses_by_casts()
         uses += self._uses_by_overlays()
         uses += self._uses_by_containers()
@@ -457,7 +457,9 @@ class _Run:
         others = [each.path for each in self._files if each.is_other]
         if others:
             yield f"{quantity(len(others), 'file')} with another struct of this name: {first_few(others)}"
-        yield from self._other_languages()
+        if naming := foreign.naming(self._sources, subject):
+            count = quantity(len(naming), "file")
+            yield f"{count} in other languages that may name the struct: {first_few(naming)}"
         names = " or ".join(subject.names[:3])
         yield f"files that do not name {names}, and reach members through other structs"
         if self._flows is None:
@@ -469,42 +471,9 @@ class _Run:
         calls = flow_uses.unseen_calls(self._flows, self._subject)
         if calls:
             yield f"what functions do with the struct whose code was not given: {first_few(calls)}"
+        yield "texts too long for their member, indices that come from data, and numbers made of `sizeof`"
         if self._flows.notes:
             yield f"conversions through `void *` without a cast in {first_few(self._flows.notes)}"
-
-    def _other_languages(self) -> Iterator[str]:
-        naming = [path for path, _ in self._foreign_texts]
-        if naming:
-            count = quantity(len(naming), "file")
-            yield f"{count} in other languages that may name the struct: {first_few(naming)}"
-
-    @cached_property
-    def _foreign_texts(self) -> list[tuple[str, str]]:
-        """The files in other languages that name the struct, or cannot be read, with their texts."""
-        texts: list[tuple[str, str]] = []
-        word = re.compile(r"\b(?:" + "|".join(map(re.escape, self._subject.names)) + r")\b")
-        for path in self._sources.other_language:
-            try:
-                text = scan.read(path).decode("latin-1")
-            except OSError:
-                texts.append((path, ""))
-                continue
-            if word.search(text):
-                texts.append((path, text))
-        return texts
-
-    def _uses_by_foreign_values(self) -> Iterator[OrderUse]:
-        """Yield the initial values in C++: those with designators too must have the order of the members."""
-        names = "|".join(map(re.escape, self._subject.names))
-        pattern = re.compile(
-            rf"(?:\b(?:{names})\s+\w+\s*(?:\[[^\]]*\]\s*)*(?:=\s*)?"
-            rf"|(?<!struct )\b(?:{names})\s*(?:\)\s*)?|\(\s*struct\s+(?:{names})\s*\)\s*)\{{\s*[^\s}}]"
-        )
-        for path, text in self._foreign_texts:
-            for match in pattern.finditer(blank_out(text)) if path.endswith(sources.CPLUSPLUS) else ():
-                line = text.count("\n", 0, match.start()) + 1
-                reason = "C++ has initial values in the order of the members"
-                yield OrderUse("positional-initialiser", path, line, reason)
 
 
 def _container_uses(uses: FileUses) -> FileUses:

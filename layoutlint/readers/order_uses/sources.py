@@ -32,7 +32,8 @@ CPLUSPLUS = (
     ".mm",
 )
 """C++ demands designated values in declared order, and so depends on the order."""
-_OTHERS = (*CPLUSPLUS, ".S", ".s", ".asm", ".rs")
+ASSEMBLY = (".S", ".s", ".asm")
+_OTHERS = (*CPLUSPLUS, *ASSEMBLY, ".rs")
 _DATABASE = "compile_commands.json"
 MOST_FILES = 200_000
 
