@@ -34,7 +34,7 @@ def interchangeable_units(
         for unit in set(_units_in(key)):
             by_unit[unit].add(key)
     shapes: dict[object, list[list[int]]] = {}
-    for number in by_unit.keys() - set(fixed):
+    for number in sorted(by_unit.keys() - set(fixed)):
         classes = shapes.setdefault(_shape(arrangement, number), [])
         for each in classes:
             if _is_alike(by_unit, each[0], number):
