@@ -1,4 +1,4 @@
-"""Intent that the source contradicts: fields that are declared as read, and that functions write."""
+"""Intent that the source contradicts: fields declared as read that functions write, or the reverse."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ from layoutlint.judgement.rule import Pack
 from layoutlint.model.paths import is_within
 from layoutlint.model.record import Record
 from layoutlint.model.structs import Struct
-from layoutlint.model.uses import plain_name
+from layoutlint.model.uses import Effect, plain_name
 
 _MOST_PLACES = 5
 _LEAST_SHARE = 0.05
 """A field counts as read if it is written less often than this share of its reads."""
-_READS = ("hot-read", "read-mostly")
+_WRITTEN = "hot-write"
+_DECLARED = ("hot-read", "read-mostly", _WRITTEN)
 
 
 class Contradiction(Record, frozen=True):
@@ -39,14 +40,14 @@ def find_contradictions(
     heat: Mapping[str, float],
 ) -> Iterator[Contradiction]:
     """Yield the declarations of a struct's fields that functions deny, in the order of the fields."""
-    for path, declared, reads in _declarations(struct, groups, packs):
+    for path, declared, reads in dict.fromkeys(_declarations(struct, groups, packs)):
         own = [use for used, some in uses.items() if is_within(used, path, any_element=True) for use in some]
         writers = _uses_in_normal_work(own, heat, writes=True)
         if reads and _amount(writers, heat) > _LEAST_SHARE * _amount(
             _uses_in_normal_work(own, heat, writes=False), heat
         ):
             yield Contradiction(struct.name, path, declared, "written", writers[:_MOST_PLACES])
-        elif not reads and not writers and own:
+        elif not reads and not writers and _is_set_up(own):
             readers = _uses_in_normal_work(own, heat, writes=False)
             if readers:
                 yield Contradiction(struct.name, path, declared, "only read", readers[:_MOST_PLACES])
@@ -62,8 +63,17 @@ def _declarations(
                 yield member.path, f"in the group {group.name}", not group.use.writes
     for pack in packs:
         for access in pack.accesses(struct):
-            if access.access in _READS and not any(letter in access.path for letter in "*?["):
-                yield access.path, f"{access.access} ({access.source})", True
+            if access.access in _DECLARED and not any(letter in access.path for letter in "*?["):
+                yield access.path, f"{access.access} ({access.source})", access.access != _WRITTEN
+
+
+def _is_set_up(uses: Sequence[FieldUse]) -> bool:
+    """Return whether functions write a field, and hand its address to none whose body is unknown.
+
+    Without a write, those that write it are probably in other sources.
+    """
+    effects = {use.effect for use in uses}
+    return Effect.ADDRESS not in effects and any(effect.writes for effect in effects)
 
 
 def _amount(uses: Iterable[FieldUse], heat: Mapping[str, float]) -> float:

@@ -411,12 +411,29 @@ def test_objects_of_one_processor_count_little(tmp_path, text, is_shared):
 
 @pytest.mark.parametrize(("access", "field", "found"), [
     ("read-mostly", "c", ["written"]), ("hot-read", "c", ["written"]), ("hot-write", "c", []), ("read-mostly", "a", []),
+    ("hot-write", "a", []), ("cold", "a", []),
 ])  # fmt: skip
 def test_contradictions(tmp_path, access, field, found):
     rules = f'[struct.s.fields]\n{field} = {{ access = "{access}" }}\n'
     analysed, packs = analysis(tmp_path, NOTES, rules)
     result = infer(analysed, analysed.bodies.structs, packs)
     assert [each.observation for each in result.contradictions] == found
+
+
+@pytest.mark.parametrize(("more", "found"), [
+    ("", []),  # what writes it is in other sources
+    ("void s_init(struct s *x) { x->a = 1; }", ["only read"]),
+    ("void s_init(struct s *x) { x->a = 1; } extern void other(int *); void g(struct s *x) { other(&x->a); }", []),
+])  # fmt: skip
+def test_fields_that_are_declared_as_written(tmp_path, more, found):
+    analysed, packs = analysis(tmp_path, f"{NOTES}{more}\n", '[struct.s.fields]\na = { access = "hot-write" }\n')
+    assert [each.observation for each in infer(analysed, analysed.bodies.structs, packs).contradictions] == found
+
+
+def test_an_annotation_is_reported_once(tmp_path):
+    """Annotations are merged into every pack."""
+    analysed, packs = analysis(tmp_path, NOTES, '[struct.s.fields]\nc = { access = "read-mostly" }\n')
+    assert len(infer(analysed, analysed.bodies.structs, packs * 2).contradictions) == 1
 
 
 def test_functions_that_call_one_another_end():
