@@ -326,12 +326,9 @@ class Layout(Record, frozen=True, dict=True):
         """Yield alignments that explain a gap: padding is shorter than the alignment that causes it."""
         padding = self.bit_padding // 8
         gaps = [(self.size, padding, f"{padding} bytes of padding at its end")]
-        between = self._member_gaps()
-        starts = (
-            {member.bit_offset: member.name for member in reversed(self.struct.fields)} if between else {}
-        )
-        for start, end in between:
-            gaps.append((end // 8, (end - start) // 8, f"the hole before `{starts[end] or ''}`"))
+        for start, end in self._member_gaps():
+            name = next(member.name for member in self.struct.fields if member.bit_offset == end)
+            gaps.append((end // 8, (end - start) // 8, f"the hole before `{name or ''}`"))
         for boundary, gap, basis in gaps:
             value = 1 << gap.bit_length()
             if gap >= _TELLING_GAP and boundary % value == 0 and self.size % value == 0:

@@ -102,9 +102,8 @@ def pair_size(line_size: int | None, target: Target) -> int:
 
     A line size above the target's own (`--line-size 128` on x86) is taken as that of a pair.
     """
-    if line_size is None or line_size <= target.line_size:
-        return 2 * (line_size or target.line_size)
-    return max(line_size, 2 * target.line_size)
+    line = line_size or target.line_size
+    return max(line, 2 * min(line, target.line_size))
 
 
 def placements(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from layoutlint.kinds.adjacent import Adjacent
+from layoutlint.model.record import replace
 from tests.harness.build import bits, member, struct
 from tests.kinds.cases import (
     BROKEN,
@@ -88,6 +89,8 @@ UNTOLD = [
            {"fields": ("a", "b")}, "the alignment of `b` at 8..15 is unknown: state `max_gap`"),
     Untold("flexible array first", OPEN_UNION,
            {"fields": ("x", "y")}, "the end of `x` at 4 and beyond is unknown"),
+    Untold("flexible array between", replace(OPEN_UNION, fields=(member("w", 2, 2), *OPEN_UNION.fields)),
+           {"fields": ("w", "x", "y")}, "the end of `x` at 4 and beyond is unknown"),
 ]  # fmt: skip
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from layoutlint.kinds.distance import Distance
+from tests.harness.build import member, struct
 from tests.kinds.cases import (
     BROKEN,
     KEPT,
@@ -22,6 +23,8 @@ from tests.kinds.structs import (
     UNION,
     WORDS,
 )  # fmt: skip
+
+MANY = struct("many", 5664, *(member(f"m{number}", number * 8, 8) for number in range(708)))
 
 CASES = [
     Case("far enough", LINES, {"fields": ("a", "c"), "min": 64}, KEPT, (), "`a` at 0..7 and `c` at 64..71 begin 64 bytes apart"),
@@ -59,6 +62,8 @@ REFUSALS = [
 ]
 UNTOLD = [
     Untold("a pattern that means one", WORDS, {"fields": ("a*",), "min": 1}, "`a*` means one field only, `a` at 0..7"),
+    Untold("too many pairs", MANY, {"fields": ("*",), "min": 1},
+           "the rule compares 250,632 pairs of fields, and at most 250,000 are compared; name fewer fields"),
 ]
 
 
