@@ -100,7 +100,7 @@ REFUSALS = [
 UNTOLD = [
     Untold("nothing declared", WORDS, {}, "no access is declared for a field of struct words"),
     Untold("declared without a word", WORDS, {}, "no access is declared for a field of struct words", (Access("a", ""),)),
-    Untold("a misspelt declaration", WORDS, {}, "struct words has no field `e`", says(e="hot_read")),
+    Untold("a misspelt declaration", WORDS, {}, "struct words has no field `e` (it has `a`, `b`, `c`, `d`)", says(e="hot_read")),
     Untold("a named field without access", WORDS, {"fields": ("a", "b")}, "no access is declared for `b` at 8..15",
            says(a="hot_read")),
 ]  # fmt: skip

@@ -85,7 +85,7 @@ REFUSALS = [
     Refusal("a pattern", keys("*lock", "a", contended=False), "`lock` needs exactly one field, and no pattern"),
 ]  # fmt: skip
 UNTOLD = [
-    Untold("misspelt lock", WORDS, keys("lock", "a", contended=True), "struct words has no field `lock`"),
+    Untold("misspelt lock", WORDS, keys("lock", "a", contended=True), "struct words has no field `lock` (it has `a`, `b`, `c`, `d`)"),
     Untold("misspelt data", WORDS, keys("a", "bb", contended=True), "struct words has no field `bb` (did you mean `b`?)"),
     Untold("size not known", HIDDEN, keys("a", "b", contended=True), "the size of `b` is not known"),
     Untold("a pattern that means the lock alone", NESTED, keys("lock", "l*", contended=True),

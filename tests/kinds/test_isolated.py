@@ -80,7 +80,7 @@ UNTOLD = [
     Untold("where the object ends", TAIL, {"fields": ("length",), "neighbours": True},
            "the end of the object is unknown: `body` is a flexible array"),
     Untold("size of another not known", HIDDEN, {"fields": ("a",)}, "the size of `b` is not known"),
-    Untold("misspelt exception", WORDS, {"fields": ("a",), "except_": ("e",)}, "struct words has no field `e`"),
+    Untold("misspelt exception", WORDS, {"fields": ("a",), "except_": ("e",)}, "struct words has no field `e` (it has `a`, `b`, `c`, `d`)"),
 ]  # fmt: skip
 
 

@@ -69,7 +69,7 @@ REFUSALS = [
 UNTOLD = [
     Untold("no side", LINES, {"side": "xdp"}, "no access of side `xdp` is declared for a field of struct lines", SIDES),
     Untold("no access", LINES, {"side": "any"}, "no access of any side is declared for a field of struct lines", (Access("a", "cold"),)),
-    Untold("a declared field that is not there", LINES, {"side": "tx"}, "struct lines has no field `d`", (Access("d", "hot-read", side="tx"),)),
+    Untold("a declared field that is not there", LINES, {"side": "tx"}, "struct lines has no field `d` (it has `a`, `b`, `c`)", (Access("d", "hot-read", side="tx"),)),
     Untold("flexible array", TAIL, {"fields": ("body",), "max": 1},
            "the size of `body` at 16 and beyond is unknown: it is a flexible array"),
 ]  # fmt: skip
