@@ -136,7 +136,9 @@ class KnownFunctions:
 
     def __init__(self, own: Iterable[FunctionEffect] = ()) -> None:
         added = [
-            (re.compile(fnmatch.translate(each.name)), Known(each.effect, each.arguments)) for each in own
+            (re.compile(fnmatch.translate(each.name)), Known(each.effect, each.arguments))
+            for each in own
+            if not each.is_thread
         ]
         table = [(re.compile(pattern), Known(effect, arguments)) for pattern, effect, arguments in _TABLE]
         self._rows = (*added, *table, *((re.compile(pattern), known) for pattern, known in _COPIES))

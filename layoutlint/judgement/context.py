@@ -61,6 +61,10 @@ class NoFieldOfType(NoDeclaredAccess, NotApplicable):
 Companions = Callable[[Struct, str, str], bool]
 """Returns whether all code that changes one of two fields of a struct changes the other as well."""
 
+Owners = Callable[[Struct, str], str | None]
+"""Returns the code that shows that threads write elements of their own of an array in a struct, or of a
+variable; None if none does."""
+
 AreDecided = Callable[["Context"], Callable[[Place, Place], bool]]
 """Returns for a struct whether a rule that is no guess keeps two of its fields apart or together."""
 
@@ -85,6 +89,8 @@ class Context(Record, frozen=True):
     """What the sources show on fields that are changed together; None without sources."""
     decided: AreDecided | None = None
     """What other rules decide about pairs of fields; None if they decide nothing."""
+    owners: Owners | None = None
+    """What the sources show on elements that threads write; None without sources."""
 
     @property
     def allocation_request(self) -> AllocationRequest:
@@ -253,6 +259,21 @@ class Context(Record, frozen=True):
             if shared_bases(a, b, self.placements)
             and not self.companions(self.layout.struct, self._own_field(a), self._own_field(b))
         ]
+
+    def arrays_of_threads(self, arrays: tuple[Place, ...]) -> dict[Place, str]:
+        """Return the arrays of which threads write elements of their own, with the code that shows it.
+
+        Raises NoFieldOfType if there is none.
+        """
+        reasons = {} if self.owners is None else {
+            array: reason
+            for array in arrays
+            if (reason := self.owners(self.layout.struct, self._own_field(array))) is not None
+        }
+        if not reasons:
+            name = self.layout.struct.name
+            raise NoFieldOfType(f"the sources do not show that threads write elements of {name}")
+        return reasons
 
     def _own_field(self, place: Place) -> str:
         """Return the name of the field that contains a place and is declared in the struct's own braces."""

@@ -67,6 +67,12 @@ class Stride(Record, frozen=True):
             "paths",
             "judge the elements of variables that are arrays, by name or by type; no `struct`",
         ),
+        Key(
+            "per_thread",
+            "boolean",
+            "whether only arrays count of which each thread writes an element of its own, as far as guesses "
+            "see sources",
+        ),
     )
     manual: ClassVar[Manual] = Manual(
         "Each of `fields` in an object is compared with each of `against` in the next, and the reverse.\n"
@@ -103,6 +109,7 @@ class Stride(Record, frozen=True):
     against: tuple[str, ...] = ()
     arrays: tuple[str, ...] = ()
     variables: tuple[str, ...] = ()
+    per_thread: bool = False
 
     def __post_init__(self) -> None:
         if self.variables and (self.array is not None or self.arrays):
@@ -119,6 +126,8 @@ class Stride(Record, frozen=True):
         need_distinct(self.against, "against")
         if self.array is not None and is_pattern(self.array):
             raise ValueError("`array` needs exactly one field, and no pattern")
+        if self.per_thread and not (self.arrays or self.variables):
+            raise ValueError("`per_thread` needs `arrays` or `variables`")
         if self.arrays and (self.array is not None or self.fields or self.against):
             raise ValueError("`arrays` excludes `array`, `fields` and `against`")
 
@@ -127,16 +136,24 @@ class Stride(Record, frozen=True):
         if self.array is not None:
             return self._judge_array(context.place(self.array), context)
         if self.arrays:
-            return _combine(
-                [self._judge_array(array, context) for array in context.arrays(self.arrays)], context
-            )
+            return self._judge_arrays(context.arrays(self.arrays), context)
         if self.variables:
             if self.variable_types:
-                arrays = list(context.arrays(self.variable_types))
-            else:
-                arrays = neighbours.find_arrays(context, self.variables)
-            return _combine([self._judge_array(array, context) for array in arrays], context)
+                return self._judge_arrays(context.arrays(self.variable_types), context)
+            return self._judge_arrays(tuple(neighbours.find_arrays(context, self.variables)), context)
         return self.judge_objects(context)
+
+    def _judge_arrays(self, arrays: tuple[Place, ...], context: Context) -> Verdict:
+        """Return one verdict on several arrays, with the code that shows which elements threads write."""
+        reasons = context.arrays_of_threads(arrays) if self.per_thread else dict.fromkeys(arrays, "")
+        verdicts = (self._judge_array(array, context) for array in reasons)
+        return _combine(
+            [
+                replace(verdict, message=f"{verdict.message}; {reason}") if reason else verdict
+                for verdict, reason in zip(verdicts, reasons.values(), strict=True)
+            ],
+            context,
+        )
 
     def judge_objects(self, context: Context, chosen: tuple[Place, ...] = ()) -> Verdict:
         """Return the verdict on objects in a row; `chosen` are fields of one, compared with all of the next.
@@ -336,7 +353,8 @@ def _element_struct(array: Place, struct: Struct, is_opaque: bool) -> tuple[Stru
     whole_element = replace(
         member, name="", bit_offset=0, bit_size=bits, dims=(), type=CType(member.type.left)
     )
-    fields = (not is_opaque and member.members) or (replace(whole_element, members=()),)
+    sized = tuple(each for each in member.members if not each.is_flexible)  # the next element begins there
+    fields = (not is_opaque and sized) or (replace(whole_element, members=()),)
     name, aggregate = f"{array.path}[]", member.aggregate or "struct"
     return replace(struct, name=name, aggregate=aggregate, bit_size=bits, fields=fields), bits // 8, count
 

@@ -11,14 +11,18 @@ from layoutlint.model.reading import Reading
 from layoutlint.model.structs import Struct, fields_in_braces
 from layoutlint.readers.allocations import sources
 from layoutlint.readers.field_uses import FieldName, FieldUses
+from layoutlint.readers.source_functions import SourceFunctions
 
 
-def companions(reading: Reading, below: tuple[str, ...]) -> Companions | None:
-    """Return what the sources of an input, and those below folders, show; None without any."""
+def source_functions(reading: Reading, below: tuple[str, ...]) -> SourceFunctions | None:
+    """Return the functions in the sources of an input and those below folders; None without any source."""
     paths = all_sources(reading, below)
-    if not paths:
-        return None
-    uses = FieldUses(sources.source_files(paths))
+    return SourceFunctions(sources.source_files(paths)) if paths else None
+
+
+def companions(reading: Reading, functions: SourceFunctions) -> Companions:
+    """Return what functions show on the fields of an input."""
+    uses = FieldUses(functions)
     counts = Counter(name for struct in reading.structs for name in _field_names(struct))
 
     @cache

@@ -68,6 +68,7 @@ def judge_input(
             judged.line_attribute(options.read.sources),
             judged.companions(options.read.sources) if pack.guesses else None,
             judged.rules_on_pairs() if pack.guesses else None,
+            judged.owners(options.read.sources) if pack.guesses else None,
         )
         yield from _judge_pack(judged, pack, table, options, defined, mistakes)
 
@@ -87,7 +88,13 @@ def _judge_pack(
             from layoutlint.lint import variables  # few rules are about variables
 
             for finding in variables.judge_variables(
-                rule, judged.reading, pack, options.line_size, judge_placements, table.attribute
+                rule,
+                judged.reading,
+                pack,
+                options.line_size,
+                judge_placements,
+                table.attribute,
+                table.owners,
             ):
                 if options.change is None or not finding.verdict.is_missing_field:  # another file has it
                     yield finding

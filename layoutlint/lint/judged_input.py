@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from layoutlint.geometry.placement import LINUX_ATTRIBUTE
 from layoutlint.judgement.condition import When, exclusion_reason
-from layoutlint.judgement.context import AreDecided, Companions
+from layoutlint.judgement.context import AreDecided, Companions, Owners
 from layoutlint.judgement.lookup import Structs
 from layoutlint.judgement.rule import Pack, Rule
 from layoutlint.lint.embedding import Surroundings
 from layoutlint.model.reading import Reading
 from layoutlint.model.record import Record
+
+if TYPE_CHECKING:
+    from layoutlint.readers.source_functions import SourceFunctions
 
 
 class JudgedInput(Record, frozen=True, dict=True):
@@ -44,11 +48,31 @@ class JudgedInput(Record, frozen=True, dict=True):
 
     def companions(self, sources: tuple[str, ...]) -> Companions | None:
         """Return what C sources show on fields that are changed together; None for a kernel or no sources."""
-        if self.reading.is_kernel:
+        functions = self._functions(sources)
+        if functions is None:
             return None
         from layoutlint.lint import companions  # few runs guess
 
-        return companions.companions(self.reading, sources)
+        return companions.companions(self.reading, functions)
+
+    def owners(self, sources: tuple[str, ...]) -> Owners | None:
+        """Return what C sources show on elements that threads write; None for a kernel or no sources."""
+        functions = self._functions(sources)
+        if functions is None:
+            return None
+        from layoutlint.lint import thread_elements  # few runs guess
+
+        return thread_elements.owners(self.reading, self.packs, functions)
+
+    def _functions(self, sources: tuple[str, ...]) -> SourceFunctions | None:
+        """Return the functions of the sources, searched once; None for a kernel or no sources."""
+        if self.reading.is_kernel:
+            return None
+        if not self._sources:
+            from layoutlint.lint import companions  # few runs guess
+
+            self._sources.append(companions.source_functions(self.reading, sources))
+        return self._sources[0]
 
     def rules_on_pairs(self) -> AreDecided | None:
         """Return what the rules of packs that guess nothing decide about pairs of fields."""
@@ -56,6 +80,10 @@ class JudgedInput(Record, frozen=True, dict=True):
 
         rules = (rule for pack in self.packs if not pack.guesses for rule in pack.rules)
         return decided_pairs.decided_pairs(rule for rule in rules if not self.exclusion(rule.when))
+
+    @cached_property
+    def _sources(self) -> list[SourceFunctions | None]:
+        return []
 
     @cached_property
     def _attributes(self) -> list[str]:

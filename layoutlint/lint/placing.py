@@ -11,7 +11,14 @@ from layoutlint.geometry.containers import Container
 from layoutlint.geometry.field_types import Finder
 from layoutlint.geometry.layout import Alignment, Layout
 from layoutlint.geometry.placement import LINUX_ATTRIBUTE, Placements
-from layoutlint.judgement.context import AreDecided, CannotTell, Companions, Context, UnreliableLayout
+from layoutlint.judgement.context import (
+    AreDecided,
+    CannotTell,
+    Companions,
+    Context,
+    Owners,
+    UnreliableLayout,
+)
 from layoutlint.judgement.rule import Pack, Rule
 from layoutlint.lint.embedding import Surroundings
 from layoutlint.model.reading import Reading, Version
@@ -50,6 +57,8 @@ class RulePlacements(Record, frozen=True):
     """What the sources show on fields that are changed together."""
     decided: AreDecided | None = None
     """What other rules decide about pairs of fields."""
+    owners: Owners | None = None
+    """What the sources show on elements that threads write."""
     _embedded_cases: dict[bool, StructTable[tuple[Case, ...]]] = field(
         default_factory=lambda: {False: StructTable(), True: StructTable()}
     )
@@ -71,6 +80,7 @@ class RulePlacements(Record, frozen=True):
             self.attribute,
             self.companions,
             self.decided,
+            self.owners,
         )
 
     def cases(self, layout: Layout, is_settled: bool = False) -> tuple[Case, ...]:
@@ -112,6 +122,7 @@ class RulePlacements(Record, frozen=True):
             is_one_of_many,
             self.companions,
             self.decided,
+            self.owners,
         )
 
     def structs_with_accesses(
@@ -220,6 +231,8 @@ class PlacementTable(Record, frozen=True):
     """What its sources show on fields that are changed together."""
     decided: AreDecided | None = None
     """What other packs decide about pairs of fields."""
+    owners: Owners | None = None
+    """What its sources show on elements that threads write."""
     _by_version: dict[tuple[Version | None, bool], RulePlacements] = field(default_factory=dict)
 
     def select(self, rule: Rule) -> RulePlacements:
@@ -239,6 +252,7 @@ class PlacementTable(Record, frozen=True):
                 attribute=self.attribute,
                 companions=self.companions,
                 decided=self.decided,
+                owners=self.owners,
             )
             in_lines = not rule.line_pairs
             self._by_version[key] = placements if in_lines else placements.widen_to_pairs(self.reading.target)

@@ -19,7 +19,7 @@ from layoutlint.model.ctype import CType
 from layoutlint.model.reading import Reading
 from layoutlint.model.record import replace
 from layoutlint.model.storage import EMBEDDED
-from layoutlint.model.structs import Field, Struct, fields_in_braces
+from layoutlint.model.structs import Field, Source, Struct, fields_in_braces
 from layoutlint.phrases import first_few, quantity
 
 if TYPE_CHECKING:
@@ -48,6 +48,7 @@ def rank(report: Report, packs: Iterable[Pack], most: int, uses: GuessUses | Non
     decided = {subject for f in findings if f.rule not in pack_of for subject in _subjects(f)}
     guesses = [f for f in findings if f.rule in pack_of and f.suppressed is None]
     guesses = [f for f in guesses if not (own := _subjects(f)) or not own <= decided]
+    guesses = list(_first_of_each(guesses))
     notes = [finding for finding in guesses if finding.verdict.outcome in _FAILING]
     holders = _holders(report.readings) if notes else {}
     kernels = {reading.path for reading in report.readings if reading.is_kernel}
@@ -153,6 +154,19 @@ def _subjects(finding: Finding) -> set[tuple[str, ...]]:
     is_about_objects = isinstance(kind, Stride) and kind.array is None and not kind.arrays
     paths = ("",) if is_about_objects else tuple(place.path for place in evidence)
     return {(kind.name, struct.name, path) for path in paths}
+
+
+def _first_of_each(guesses: Iterable[Finding]) -> Iterator[Finding]:
+    """Yield the guesses without notes on arrays that have one by an earlier rule: on their locks, say."""
+    noted: dict[tuple[Source | None, tuple[str, ...]], Rule] = {}
+    for finding in guesses:
+        source = finding.struct.source if finding.struct is not None else None
+        own = [(source, subject) for subject in _subjects(finding)]
+        if not own or any(noted.get(each, finding.rule) is finding.rule for each in own):
+            yield finding
+        if finding.verdict.outcome in _FAILING:
+            for each in own:
+                noted.setdefault(each, finding.rule)
 
 
 def _elements(finding: Finding) -> set[str]:

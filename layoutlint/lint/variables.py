@@ -14,7 +14,7 @@ from layoutlint.geometry.field_types import Finder
 from layoutlint.geometry.layout import Layout, Place, cached_layout
 from layoutlint.geometry.placement import LINUX_ATTRIBUTE, Placements, pair_size, placements
 from layoutlint.judgement.condition import When, exclusion_reason
-from layoutlint.judgement.context import SELECTOR, Access, CannotTell, Context
+from layoutlint.judgement.context import SELECTOR, Access, CannotTell, Context, Owners
 from layoutlint.judgement.finding import Finding
 from layoutlint.judgement.rule import VARIABLES, Kind, Pack, Rule
 from layoutlint.judgement.verdict import Verdict, unknown
@@ -94,14 +94,15 @@ def judge_variables(
     line_size: int | None,
     judge_placements: JudgePlacements,
     attribute: str = LINUX_ATTRIBUTE,
+    owners: Owners | None = None,
 ) -> Iterator[Finding]:
     """Judge a rule on variables in all data of one input that have such a variable.
 
-    `attribute` aligns a declaration to a line in the source.
+    `attribute` aligns a declaration to a line in the source; `owners` tells which elements threads write.
     """
     kind = cast("VariableKind", rule.kind)
     if array_types(rule):
-        yield from _judge_arrays(rule, reading, line_size, judge_placements, attribute)
+        yield from _judge_arrays(rule, reading, line_size, judge_placements, attribute, owners)
         return
     if rule.shipped and not reading.data:
         return  # the input lacks the variables, as it may lack structs
@@ -175,6 +176,7 @@ def _judge_arrays(
     line_size: int | None,
     judge_placements: JudgePlacements,
     attribute: str,
+    owners: Owners | None,
 ) -> Iterator[Finding]:
     """Judge a rule on variables of some types in each array that has them."""
     if rule.line_pairs:
@@ -182,7 +184,7 @@ def _judge_arrays(
     finder, is_judged = Finder(), False
     for data in reading.arrays:
         context = _context(data, (), line_size, rule.line_pairs, attribute)
-        context = replace(context, finder=finder, is_one_of_many=True)
+        context = replace(context, finder=finder, is_one_of_many=True, owners=owners)
         verdict = judge_placements(rule, rule.kind.check, context)
         if data.problem is not None and not verdict.is_missing_field:
             verdict = unknown(f"the layout of {data.label} is unreliable: {data.problem}")
@@ -190,7 +192,8 @@ def _judge_arrays(
             continue
         is_judged = True
         yield Finding(rule, data, verdict, data.origin)
-    for array in reading.allocated:
+    is_per_thread = cast("Stride", rule.kind).per_thread
+    for array in () if is_per_thread else reading.allocated:
         finding = _judge_allocated(rule, array, reading, line_size, finder, judge_placements, attribute)
         is_judged = is_judged or finding is not None
         yield from () if finding is None else (finding,)

@@ -179,3 +179,5 @@ class FunctionEffect(Record, frozen=True):
     """None for setting up: nobody else sees the object yet."""
     arguments: tuple[int, ...] = (0,)
     """The positions of the addresses, from 0; none for all arguments."""
+    is_thread: bool = False
+    """Whether it returns what tells threads, processors or processes apart."""

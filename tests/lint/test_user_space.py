@@ -285,3 +285,76 @@ def test_arrays_by_name_in_c_sources(tmp_path, form, names, expected, status):
     done = run("check", path, "--rules", tmp_path / "r.toml", "--format", "json")
     found = [((f["struct"] or "").removeprefix("variable "), f["outcome"]) for f in json.loads(done.stdout)["findings"]]
     assert (sorted(found), done.returncode) == (sorted(expected), status), done.stdout
+
+
+THREADS = """
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+
+struct counters { long in, out; };
+struct wide { long in; char rest[56]; } __attribute__((aligned(64)));
+struct pool { int size; struct counters of_cpu[64]; long sizes[4]; };
+static __thread int me;
+static struct counters counters[64];
+static struct wide wides[64];
+static long sums[64], table[64];
+static pthread_mutex_t locks[8];
+static int length[8], limit[8];
+struct pool pool;
+
+static void *run(void *argument)
+{
+	me = (long)argument;
+	for (int round = 0; round < table[round]; round++) {
+		int kind = table[round] & 7;
+
+		counters[me].in++;
+		wides[me].in++;
+		sums[sched_getcpu()] += table[me];
+		pool.of_cpu[me].out++;
+		pool.sizes[round & 3]++;
+		pthread_mutex_lock(&locks[kind]);
+		length[kind] += limit[kind];
+		pthread_mutex_unlock(&locks[kind]);
+	}
+	return 0;
+}
+
+int main(void)
+{
+	pthread_t thread;
+
+	for (int at = 0; at < 64; at++)
+		table[at] = limit[at & 7] = at;
+	return pthread_create(&thread, 0, run, 0);
+}
+"""
+
+
+@pytest.mark.parametrize("form", ["C text", "linked, with its source"])
+def test_arrays_of_threads_are_noted_with_the_code_that_shows_them(tmp_path, form):
+    need("gcc")
+    (tmp_path / "a.c").write_text(THREADS)
+    subprocess.run(["gcc", "-g", "-o", tmp_path / "a", tmp_path / "a.c", "-pthread"], check=True)
+    inputs = (tmp_path / "a.c",) if form == "C text" else (tmp_path / "a", "--sources", tmp_path)
+    done = run("check", "--pack", "generic", "--format", "json", "--guesses", "100", *inputs)
+    findings = json.loads(done.stdout)["findings"]
+    notes = {f["struct"]: f for f in findings if "of-threads" in f["rule"]}
+    assert set(notes) == {"counters", "sums", "length", "pool"}
+    assert "`counters[me]` is written in run (a.c:24), with an index from the argument of run()" in notes["counters"]["message"]
+    assert "`sums[sched_getcpu()]` is written in run (a.c:26)" in notes["sums"]["message"]
+    assert "`length[kind]` is written in run (a.c:30) under `locks[kind]`" in notes["length"]["message"]
+    assert "of_cpu" in notes["pool"]["message"]
+    assert "sizes" not in notes["pool"]["message"]
+    assert all("alignas(64)" in f["advice"] for f in notes.values())
+    assert [f["struct"] for f in findings if f["rule"] == "generic-variables-on-lines-of-their-own"] == ["locks"]
+
+
+def test_without_sources_a_linked_program_shows_no_arrays_of_threads(tmp_path):
+    need("gcc")
+    (tmp_path / "a.c").write_text(THREADS)
+    subprocess.run(["gcc", "-g", "-o", tmp_path / "a", tmp_path / "a.c", "-pthread"], check=True)
+    done = run("check", "--pack", "generic", "--format", "json", "--guesses", "100", tmp_path / "a")
+    assert {f["struct"] for f in json.loads(done.stdout)["findings"]} == {"locks"}

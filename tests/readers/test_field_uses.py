@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from layoutlint.readers.field_uses import FieldName, FieldUses, functions
+from layoutlint.readers.field_uses import FieldName, FieldUses
+from layoutlint.readers.source_functions import SourceFunctions, functions
 
 A, B = FieldName("a"), FieldName("b")
 LOCKS = "struct q { lock_t a, b; };\nvoid both(struct q *q) { lock(&q->a); lock(&q->b); unlock(&q->b); unlock(&q->a); }\n"
@@ -47,7 +48,7 @@ ROWS = [
 def test_what_is_changed_only_together(tmp_path, added, b_with_a, a_with_b):
     (tmp_path / "a.c").write_text(LOCKS)
     (tmp_path / "b.c").write_text(added)
-    uses = FieldUses((str(tmp_path / "a.c"), str(tmp_path / "b.c")))
+    uses = FieldUses(SourceFunctions((str(tmp_path / "a.c"), str(tmp_path / "b.c"))))
     assert (uses.is_always_with(B, A), uses.is_always_with(A, B)) == (b_with_a, a_with_b)
 
 
@@ -67,13 +68,13 @@ OF_SEVERAL = [
 @pytest.mark.parametrize(("text", "expected"), OF_SEVERAL)
 def test_names_of_fields_of_several_structs(tmp_path, text, expected):
     (tmp_path / "a.c").write_text(text)
-    assert FieldUses((str(tmp_path / "a.c"),)).is_always_with(COUNT, LOCK) is expected
+    assert FieldUses(SourceFunctions((str(tmp_path / "a.c"),))).is_always_with(COUNT, LOCK) is expected
 
 
 @pytest.mark.parametrize("text", ["", "void f(struct q *q);", "int x = q->a;"])
 def test_without_code_that_changes_it_nothing_is_known(tmp_path, text):
     (tmp_path / "a.c").write_text(text)
-    uses = FieldUses((str(tmp_path / "a.c"), str(tmp_path / "missing.c")))
+    uses = FieldUses(SourceFunctions((str(tmp_path / "a.c"), str(tmp_path / "missing.c"))))
     assert not uses.is_always_with(A, B)
 
 
@@ -81,7 +82,7 @@ def test_a_static_function_is_called_in_its_own_file(tmp_path):
     """Another file defines a function of that name, so that its calls mean its own."""
     (tmp_path / "a.c").write_text(LOCKS + "static void in(struct q *q) { lock(&q->b); g(); h(); }\nvoid f(q) { in(q); lock(&q->a); x(); }")
     (tmp_path / "b.c").write_text("static void in(int n) { g(); }\nvoid other(void) { in(3); }")
-    assert FieldUses((str(tmp_path / "a.c"), str(tmp_path / "b.c"))).is_always_with(B, A)
+    assert FieldUses(SourceFunctions((str(tmp_path / "a.c"), str(tmp_path / "b.c")))).is_always_with(B, A)
 
 
 @pytest.mark.parametrize(

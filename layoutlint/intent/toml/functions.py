@@ -13,6 +13,7 @@ from layoutlint.model.uses import Effect, FunctionEffect
 _NAME = re.compile(r"[A-Za-z_*?][\w*?]*")
 _EFFECTS: dict[str, Effect | None] = {
     "read": Effect.READ, "write": Effect.WRITE, "atomic": Effect.ATOMIC, "lock": Effect.LOCK, "setup": None,
+    "thread": None,
 }  # fmt: skip
 _MOST_ARGUMENTS = 127
 _GREATEST_WEIGHT = 1_000.0
@@ -29,7 +30,8 @@ def read_functions(top: Table) -> Iterator[FunctionEffect]:
         if not _NAME.fullmatch(name):
             table.report(f"the name of a function cannot be `{name}`")
         elif effect is not None:
-            yield FunctionEffect(name, _EFFECTS[effect], (0,) if arguments is None else arguments)
+            positions = (0,) if arguments is None else arguments
+            yield FunctionEffect(name, _EFFECTS[effect], positions, effect == "thread")
 
 
 def read_entries(top: Table) -> Iterator[tuple[str, float]]:
