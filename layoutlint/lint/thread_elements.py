@@ -7,16 +7,17 @@ from collections import Counter
 from collections.abc import Iterable
 from functools import cache
 
-from layoutlint.inference.phases import Phase, phase_of, words_of
+from layoutlint.inference.phases import Phase, phase_of
 from layoutlint.judgement.context import Owners
 from layoutlint.judgement.rule import Pack
 from layoutlint.model.reading import Reading
 from layoutlint.model.structs import Struct, fields_in_braces
+from layoutlint.model.uses import words_of
 from layoutlint.readers.element_owners import ArrayName, ElementOwners
 from layoutlint.readers.source_functions import SourceFunctions
 
-_ENDS = re.compile(r"(?:^|_)(?:deinit|term|terminate|exit)(?:_|$)")
-"""In the words of functions that end a thread or a program, which write no more of use."""
+_ENDS = re.compile(r"(?:^|_)(?:deinit|term|terminate|exit|fork)(?:_|$)")
+"""In the words of functions that end a thread or a program, or begin another one."""
 
 
 def owners(reading: Reading, packs: Iterable[Pack], functions: SourceFunctions) -> Owners:

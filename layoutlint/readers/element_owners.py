@@ -66,7 +66,8 @@ class ElementOwners:
             if lock is not None:
                 return f"{self._describe(function, write)} under `{lock}`"
         for function, write in self._all_writes(array):
-            if write.manner is Manner.ATOMIC and _VARIES.search(write.element.subscript):
+            index = write.element.subscript
+            if write.manner is Manner.ATOMIC and _VARIES.search(index) and not _walks(function, index):
                 return f"{self._describe(function, write, 'changed atomically')}"
         return None
 

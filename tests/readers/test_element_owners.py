@@ -113,6 +113,7 @@ BY_ATOMICS = [
     ("void f(void) { __atomic_fetch_add(&n[2], 1, 0); }", None),
     ("void f(void) { __atomic_fetch_add(&n[KIND], 1, 0); }", None),
     ("void f(int i) { atomic_init(&n[i], 1); }", None),
+    ("void f(void) { for (int i = 0; i < 8; i++) __atomic_store_n(&n[i], 0, 0); }", None),
 ]
 
 
