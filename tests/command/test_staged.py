@@ -42,6 +42,9 @@ CASES: dict[str, tuple[dict[str, str | None], dict[str, str | None], int, str]] 
         {**BASE, "q.h": '#include "kind/base.h"\n' + Q, "kind/base.h": PAD}, {"kind/base.h": '#include "../base.h"\n', "base.h": SMALL}, 1, "q-apart"),
     "deletes the header of an embedded type": (BASE, {"base.h": None}, 3, "'base.h' file not found"),
     "deletes a ruled struct": (BASE, {"q.h": None}, 3, "q.h defined struct q before this change"),
+    "deletes a struct with letters outside of ASCII": (
+        {"layoutlint.toml": RULES.replace('"q"', '"q\u00f6"'), "q.h": "struct q\u00f6 { long a; char pad[64]; long b; };\n"}, {"q.h": None}, 3,
+        "q.h defined struct q\u00f6 before this change"),
     "takes a ruled struct out": (BASE, {"q.h": '#include "base.h"\n'}, 3, "q.h defined struct q before this change"),
     "renames a ruled struct": (BASE, {"q.h": QH.replace("struct q ", "struct s ")}, 3, "q.h defined struct q before this change"),
     "takes the last match of a pattern out": ({**BASE, "layoutlint.toml": PATTERN}, {"q.h": None}, 3, "q.h defined struct q* before"),

@@ -110,7 +110,7 @@ def _mistake(reason: str, text: str, path: str, after_merge: str, what: str) -> 
     return Mistake(path, line, f"`{conflict[1]}` is the mark of a merge conflict: {after_merge}")
 
 
-def _syntax_mistake(reason: str, text: str, path: str, what: str) -> Mistake:
+def _syntax_mistake(reason: str, text: str, path: str, what: str = "rule files") -> Mistake:
     place = _AT_LINE.search(reason)
     if place is None:  # int() refuses thousands of digits
         number = _LONG_NUMBER.search(text)

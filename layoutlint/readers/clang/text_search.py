@@ -30,17 +30,19 @@ MOST_BYTES = 4 << 20
 
 # Each pattern begins with a literal, which `re` searches for quickly; the look-behind is its word boundary.
 # Spaces and words match in one way only, so that no text takes quadratic time.
+_NAME = rb"[A-Za-z_\x80-\xff][\w\x80-\xff]*+"
+"""An identifier, which can have letters of any language (C11, annex D)."""
 _OPENS = tuple(
     re.compile(
         rb"%s(?<=\b%s)\b"
-        rb"(?:\s++(?:__attribute__\s*+\(\(.{0,80}?\)\)|[A-Za-z_]\w*+(?:\s*+\([^(){};]{0,80}\))?+)){0,4}?"
-        rb"\s++([A-Za-z_]\w*+)\s*+\{" % (word, word)
+        rb"(?:\s++(?:__attribute__\s*+\(\(.{0,80}?\)\)|%s(?:\s*+\([^(){};]{0,80}\))?+)){0,4}?"
+        rb"\s++(%s)\s*+\{" % (word, word, _NAME, _NAME)
     )
     for word in (b"struct", b"union")
 )
 """`struct name {`, also with attributes between (`struct __packed name {`)."""
 _MACRO_OPENS = tuple(
-    re.compile(rb"%s\w{0,64}+\s*+\(\s*+([A-Za-z_]\w*+)\s*+(?:,[^{};]{0,200})?\)\s*+\{" % word)
+    re.compile(rb"%s\w{0,64}+\s*+\(\s*+(%s)\s*+(?:,[^{};]{0,200})?\)\s*+\{" % (word, _NAME))
     for word in (b"struct", b"union")
 )
 """Macros that open a definition and take its name first, such as context_lock_struct(rw_semaphore) { of Linux
@@ -59,7 +61,7 @@ _NO_NAMES = re.compile(
 )
 """Comments, array bounds, tags, and attributes or macros with arguments."""
 _ANNOTATION_MARKS = (*ANNOTATION_MARKS, b"LAYOUTLINT")
-_WORD = re.compile(rb"[A-Za-z_]\w*")
+_WORD = re.compile(_NAME)
 _AGGREGATE = re.compile(rb"\b(?:struct|union)\b")
 
 
@@ -68,7 +70,7 @@ def names_defined(text: bytes) -> set[str]:
 
     Returns too many rather than too few: an attribute after a brace counts as a name.
     """
-    names = {name.decode() for opens in (*_OPENS, *_MACRO_OPENS) for name in opens.findall(text)}
+    names = {_decode(name) for opens in (*_OPENS, *_MACRO_OPENS) for name in opens.findall(text)}
     for match in _CLOSES.finditer(text):
         names.update(_names(match[1]))
     for match in _TYPEDEF.finditer(text):
@@ -84,7 +86,7 @@ def definitions_in(text: bytes) -> Iterator[tuple[str, int]]:
     """
     for opens in _OPENS:
         for match in opens.finditer(text):
-            yield match[1].decode(), match.start()
+            yield _decode(match[1]), match.start()
     for match in _TYPEDEF.finditer(text):
         if match[2] == b"{" and _AGGREGATE.search(match[1]):
             for name in _names(_declarators_after_body(text, match.end())):
@@ -104,8 +106,12 @@ def _declarators_after_body(text: bytes, start: int) -> bytes:
     return b""
 
 
+def _decode(name: bytes) -> str:
+    return name.decode(errors="surrogateescape")
+
+
 def _names(declared: bytes) -> Iterator[str]:
-    return (word.decode() for word in _WORD.findall(_NO_NAMES.sub(b" ", declared)))
+    return (_decode(word) for word in _WORD.findall(_NO_NAMES.sub(b" ", declared)))
 
 
 def names_in_text(text: bytes, wanted: Wanted) -> set[str]:

@@ -32,6 +32,9 @@ TEXTS = [
     ("typedef struct { { { } a_t;", set(), {"a_t"}),
     ("} } } ; typedef ; typedef { } ; typedef typedef", set(), {"a"}),
     ("typedef int (*a_t)(struct b *);\xff\x00", set(), {"b"}),
+    ("struct \xc3\xb6dd { int b; };", {"\u00f6dd"}, {"b", "dd"}),
+    ("typedef struct { int b; } gr\xc3\xb6\xc3\x9fe_t;", {"gr\u00f6\u00dfe_t"}, {"b"}),
+    ("struct caf\xe9 { int b; };", {"caf\udce9"}, {"b"}),
 ]  # fmt: skip
 
 
