@@ -146,9 +146,12 @@ class Arrangement(Record, frozen=True):
         return tuple((own[0], own[-1] + 1) for own in fields)
 
     def group_name(self, group: Level) -> str:
-        """Return the name of an opened struct: that of its first member, in braces."""
-        position = self.units[group.units[0]].fields[0]
-        return f"{{{self.struct.fields[position].name}}}"
+        """Return the name of an opened struct: that of its first member with a name, in braces."""
+        own = [node for node in group.nodes if isinstance(node, int)]
+        fields = [self.struct.fields[at] for unit in (*own, *group.units) for at in self.units[unit].fields]
+        inside = (path for field in fields for path, _ in fields_in_braces((field,)))
+        name = next((field.name for field in fields if field.name is not None), None) or next(inside, "")
+        return f"{{{name}}}"
 
     def unit_of(self, position: int) -> int:
         """Return the unit of a field, by its position in `Struct.fields`."""

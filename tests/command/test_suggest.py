@@ -535,3 +535,17 @@ def test_uses_forbid_orders_in_a_struct_without_a_name(tmp_path, dependent, harm
         for text in (dependent, harmless)
     ]
     assert [each["status"] != "refused" and each["size"] == [40, 32] for each in found] == [False, True]
+
+
+NAMES_OF_GROUPS = [
+    # members, and the structs without a name in which some move
+    ("char p; struct { char a; long b; char c; }; long d;", ["{a}"]),
+    ("char p; struct { struct { char x; } __attribute__((packed)); long b; char c; }; long d;", ["{b}"]),
+    ("char p; struct { struct { char x; long y; char z; }; char c; }; long d;", ["{c}", "{x}"]),
+]
+
+
+@pytest.mark.parametrize(("members", "names"), NAMES_OF_GROUPS)
+def test_structs_without_a_name_are_named_by_their_first_member_with_one(tmp_path, members, names):
+    made = document(tmp_path, f"struct q {{ {members} }};\n", "--smallest", rules="", struct="q")
+    assert [each["name"] for each in made["opened"]] == names
