@@ -372,5 +372,9 @@ def _result(name: str, selection: Subjects, plan: Plan, machine: Machine) -> Mea
         total,
         valid,
         series,
-        (*selection.notes, *arrange.notes(selection.subjects, plan.experiment)),
+        (
+            *selection.notes,
+            *this_machine.foreign_layouts(each.struct.target.name for each in selection.subjects),
+            *arrange.notes(selection.subjects, plan.experiment),
+        ),
     )

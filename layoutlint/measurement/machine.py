@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from layoutlint import files
 from layoutlint.model.record import Record
+from layoutlint.model.target import UNAMES
 from layoutlint.phrases import quantity
 
 _CPUS = "/sys/devices/system/cpu"
@@ -138,6 +139,15 @@ def processor(root: str = _PROC) -> tuple[str, bool]:
     names = re.search(r"^(?:model name|cpu model|Processor|uarch)\s*:[ \t]*(.+)$", text, re.M)
     flags = re.search(r"^flags\s*:(.*)$", text, re.M)
     return (names[1].strip() if names else ""), bool(flags and " hypervisor" in flags[1])
+
+
+def foreign_layouts(targets: Iterable[str]) -> Iterator[str]:
+    """Yield a sentence for each architecture of a layout that is not this machine's."""
+    name = os.uname().machine
+    own = UNAMES.get(name, name)
+    for target in dict.fromkeys(targets):
+        if target != own and not target.startswith("unknown"):
+            yield f"the layout is of {target}, and the accesses are measured on {own}"
 
 
 def stolen_ticks(root: str = _PROC) -> tuple[int, int]:

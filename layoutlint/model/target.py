@@ -83,6 +83,11 @@ TRIPLES = {
     "systemz": "s390x",
 }  # fmt: skip
 """Architectures of target triples whose name in TARGETS differs."""
+UNAMES = {
+    "armv6l": "arm", "armv7l": "arm", "armv8l": "arm", "i486": "i386", "i586": "i386", "i686": "i386",
+    "ppc": "powerpc", "ppc64": "powerpc64", "ppc64le": "powerpc64le",
+}  # fmt: skip
+"""Machines of uname(2) whose name in TARGETS differs."""
 # Folders below arch/ of Linux, architectures of Debian (dpkg-architecture -L), and usual spellings.
 _ELSEWHERE = {
     "x86": ("x86_64", "i386"), "x86-64": ("x86_64",), "x86_32": ("i386",), "ia32": ("i386",),

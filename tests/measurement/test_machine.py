@@ -123,3 +123,19 @@ def test_a_compiler_of_a_relative_folder_is_not_used(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", ".:")
     with pytest.raises(CannotMeasure, match="no C compiler"):
         machine.find_compiler()
+
+
+FOREIGN = [
+    # machine, targets of the layouts, the notes
+    ("x86_64", ("x86_64", "x86_64"), []),
+    ("armv7l", ("arm",), []),
+    ("x86_64", ("unknown64-le",), []),
+    ("x86_64", ("aarch64", "aarch64"), ["the layout is of aarch64, and the accesses are measured on x86_64"]),
+    ("ppc64le", ("i386", "powerpc64le"), ["the layout is of i386, and the accesses are measured on powerpc64le"]),
+]
+
+
+@pytest.mark.parametrize(("uname", "targets", "notes"), FOREIGN)
+def test_layouts_of_other_machines(monkeypatch, uname, targets, notes):
+    monkeypatch.setattr(os, "uname", lambda: os.uname_result(("Linux", "host", "6.1", "#1", uname)))
+    assert list(machine.foreign_layouts(targets)) == notes

@@ -6,19 +6,13 @@ import os
 from functools import lru_cache
 
 from layoutlint import files
-from layoutlint.model.target import TARGETS, Target, target_named
+from layoutlint.model.target import TARGETS, UNAMES, Target, target_named
 from layoutlint.readers.btf import blob
 from layoutlint.readers.btf.blob import Blob
 
 _LONG = ("long int", "long unsigned int", "long", "unsigned long")
 _INTS = frozenset((blob.INT,))
 _RUNNING = "/sys/kernel/btf/"
-
-# Names of machines by uname(2), if they differ from TARGETS.
-_UNAME = {
-    "armv6l": "arm", "armv7l": "arm", "armv8l": "arm", "i486": "i386", "i586": "i386", "i686": "i386",
-    "ppc": "powerpc", "ppc64": "powerpc64", "ppc64le": "powerpc64le",
-}  # fmt: skip
 
 
 def choose_target(path: str, source: Blob, requested: str | None = None) -> tuple[Target, tuple[str, ...]]:
@@ -52,5 +46,5 @@ def _fits(target: Target, pointer_size: int, little_endian: bool) -> bool:
 def _running_machine(pointer_size: int, little_endian: bool) -> Target | None:
     """Return the running machine's row of TARGETS, if it agrees with the blob."""
     name = os.uname().machine
-    rows = (target for target in TARGETS if target.name == _UNAME.get(name, name))
+    rows = (target for target in TARGETS if target.name == UNAMES.get(name, name))
     return next((target for target in rows if _fits(target, pointer_size, little_endian)), None)
