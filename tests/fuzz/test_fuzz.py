@@ -30,7 +30,7 @@ def undamaged_input(seed: Seed) -> Input:
     return Input(0, seed, seed.files[0][0], seed.files[0][1], inputs.check(seed.recipe.rules), ())
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("name", SEEDS)
 def test_a_seed_is_read(name, tmp_path, monkeypatch):
     tried = undamaged_input(SEEDS[name])

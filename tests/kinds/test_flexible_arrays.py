@@ -40,6 +40,7 @@ def input_for(reader: str, folder: Path) -> Path:
     return folder / {"c": "a.c", "dwarf": "a.o"}[reader]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("reader", READERS)
 @pytest.mark.parametrize("element", ELEMENTS.values(), ids=ELEMENTS)
 def test_elements_are_as_far_apart_as_sizeof_says(element: str, reader: str, tmp_path: Path):
