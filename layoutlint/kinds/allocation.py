@@ -135,7 +135,7 @@ class Allocation(Record, frozen=True):
 
     def _judge_slabs(self, context: Context) -> tuple[str, str]:
         slabs = self._slabs_of_size(context, 0)
-        cpus = min(slabs, key=lambda cpus: (slabs[cpus].objects, -slabs[cpus].order))
+        cpus = min(slabs, key=lambda cpus: slabs[cpus].objects)  # twice the pages hold twice as many, or more
         wrong = [cpus for cpus, slab in slabs.items() if not self._allows(slab)]
         slab = slabs[cpus := wrong[0] if wrong else cpus]
         message = (

@@ -13,11 +13,14 @@ import pytest
 
 from layoutlint.geometry.alignment_proofs import Evidence, Proofs
 from layoutlint.geometry.layout import Layout
-from layoutlint.model.reading import ReadOptions
+from layoutlint.model.ctype import CType
+from layoutlint.model.reading import Reading, ReadOptions
 from layoutlint.model.record import replace
-from layoutlint.model.structs import Unstated
+from layoutlint.model.structs import Field, Unstated
 from layoutlint.model.wanted import Wanted
 from layoutlint.readers import dispatch, inputs
+from tests.harness.build import member
+from tests.harness.build import struct as build_struct
 from tests.harness.command import run
 
 COMPILERS = ("gcc-12", "clang-14", "clang-22")
@@ -238,3 +241,15 @@ def test_uses_that_can_be_aligned_without_a_sign_prove_nothing(tmp_path: Path) -
     others += [replace(held, realigned_from="t"), replace(held, unstated=Unstated.NOTHING), replace(held, bit_size=64)]
     for other in others:
         assert evidence.narrow_alignments(other) is other
+
+
+@pytest.mark.parametrize(("address", "alignments"), [
+    (1, (1,)), (4, (1,)), (8, (1, 8)), (12, (1,)), (16, (1, 8)), (24, (1, 8)), (28, (1,)),
+])  # fmt: skip
+def test_an_address_leaves_the_alignments_that_divide_it(address, alignments):
+    """Of the two that members of 8 bytes can have, packed or not."""
+    members = (member("a", 0, 8, align=8), member("b", 8, 8, align=8))
+    open_struct = replace(build_struct("s", 16, *members, align=None), unstated=Unstated.PACKED, possible=15)
+    variable = Field("v", CType("struct s"), address * 8, 128, aggregate="struct", members=members, possible=15)
+    reading = Reading("input", "dwarf", open_struct.target, (open_struct,), misplaced=(variable,))
+    assert Layout(Evidence([reading]).narrow_alignments(open_struct)).alignments == alignments
