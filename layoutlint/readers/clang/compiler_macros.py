@@ -11,11 +11,12 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from layoutlint.readers.c_tokens import BLOCK_COMMENT, LINE_COMMENT
-from layoutlint.readers.clang import builtin_headers, libclang
+from layoutlint.readers.clang import builtin_headers, libclang, option_table
 from layoutlint.readers.clang.diagnostics import Diagnostic
 from layoutlint.readers.clang.file_names import Places
 from layoutlint.readers.clang.flags import Doubt
 
+_FEATURE = re.compile(option_table.FEATURE_MACROS)
 _COMMENT = re.compile(f"{BLOCK_COMMENT}|{LINE_COMMENT}".encode(), re.DOTALL)
 
 
@@ -94,4 +95,8 @@ def _message(doubt: Doubt, name: bytes) -> str:
         return (
             f"compiled with {doubt.flag}, under which `{macro}` means another alignment to GCC than to clang"
         )
-    return f"compiled with {doubt.flag}, and whether that defines `{macro}` depends on the compiler"
+    is_feature = _FEATURE.fullmatch(macro) is not None
+    remedy = f"add `-D{macro}` or `-U{macro}`, as it does" if is_feature else f"add `-D{macro}=VALUE`"
+    return (
+        f"compiled with {doubt.flag}, and whether that defines `{macro}` depends on the compiler; {remedy}"
+    )

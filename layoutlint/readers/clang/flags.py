@@ -148,7 +148,16 @@ def normalise(words: tuple[str, ...]) -> Flags:
     features = _features(main.sanitizers, passed, machine)
     if len(features) < len(main.sanitizers):
         doubts[Doubt(f"-fsanitize={','.join(main.sanitizers)}", option_table.SANITIZER_NAMES)] = None
-    return Flags((*passed, *features), problem, main.language, refusal, tuple(doubts))
+    settled = tuple(_without_stated_macros(doubts, passed))
+    return Flags((*passed, *features), problem, main.language, refusal, settled)
+
+
+def _without_stated_macros(doubts: Iterable[Doubt], words: list[str]) -> Iterator[Doubt]:
+    """Yield doubts without the macros that flags define or undefine: compilers read these flags last."""
+    stated = {value.partition("=")[0] for option, value in _pairs(tuple(words)) if option in ("-D", "-U")}
+    for doubt in doubts:
+        names = sorted(name for name in stated if re.fullmatch(doubt.names, name)) if stated else []
+        yield Doubt(doubt.flag, rf"(?!(?:{'|'.join(names)})(?!\w))(?:{doubt.names})") if names else doubt
 
 
 def headers_in_front(words: tuple[str, ...]) -> tuple[str, ...]:
