@@ -7,6 +7,7 @@ locks that are held at the store. What bears no such sign has one thread at a ti
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Iterator
 from enum import Enum
 from functools import cached_property
@@ -42,6 +43,7 @@ _CONDITIONAL = 0.0
 """What is left for a lock that is taken under a condition only: in another mode than the usual one."""
 _NEARBY = 0.9
 """How sure it is that a call of a function in one that reads is on the same way through it."""
+_FREES = re.compile(r"free$|(?:^|_)free_\w+$")
 _ONCE = (VARIABLE, GLOBAL_POINTER)
 _OF_THREAD = ("pthread_getspecific", "tss_get", "g_private_get", "uv_key_get")
 """The functions that return an object of the thread."""
@@ -91,6 +93,7 @@ class Meetings:
     def __init__(self, program: Program, known: KnownFunctions, entries: EntryPoints) -> None:
         self._program, self._entries = program, entries
         self._held = HeldLocks(program, known)
+        self._frees: dict[str, dict[str, float]] = {}
         self._shares: dict[str, float] = {}
         self._own: dict[tuple[str, int], Owner] = {}
 
@@ -116,6 +119,8 @@ class Meetings:
         """Yield what a use of a field is to other threads; `heat` is that of each of it."""
         function = use.function
         for place in use.places:
+            if min(1.0, place.weight) <= self._ends_of(function).get(place.maker, 0.0):
+                continue  # nobody else sees the object any more
             locks = self._held.locks_at(function, place.locks)
             is_plain = use.effect is Effect.WRITE and not place.is_marked
             is_normal = phase_of(plain_name(function)) is Phase.NORMAL
@@ -133,6 +138,18 @@ class Meetings:
         It has the object alone otherwise.
         """
         return access._replace(locks=access.locks | self._held.possible(access.function))
+
+    def _ends_of(self, function: str) -> dict[str, float]:
+        """Return the parameters whose objects a function frees, as makers, and how often it does."""
+        if function not in self._frees:
+            self._frees[function] = {
+                f"{PARAMETER}{spot.root}": call.weight
+                for call in self._program.functions[function].calls
+                if _FREES.search(plain_name(call.callee))
+                for _, spot, _ in call.arguments
+                if isinstance(spot.root, int) and not spot.path
+            }
+        return self._frees[function]
 
     def _share_of(self, function: str) -> float:
         if function not in self._shares:

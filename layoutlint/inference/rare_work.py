@@ -27,6 +27,7 @@ _WORDS = (
     # before the thread waits: a switch of threads takes much longer
     (_SELDOM, "sleep|wait|park|suspend|block|blocked"),
     # for people
+    (_SHOWING, "cfg|conf|config|configuration"),
     (_SHOWING, "log|logs|syslog|logger|info|status|usage|help|version|describe|getconf|monitor"),
 )  # fmt: skip
 _PATTERNS = tuple((share, re.compile(rf"(?:^|_)(?:{words})(?:_|$)")) for share, words in _WORDS)

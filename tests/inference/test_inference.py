@@ -241,6 +241,11 @@ ADD = "__atomic_fetch_add(&x->a, 1, 5);"
      "long both(struct s *x) { if (__builtin_expect(x->c, 0)) put(x); return x->c; }", "both(&one);", ["lock"]),
     # one that is taken under a condition only is for another mode
     ("int mode; void put(struct s *x) { if (mode) pthread_mutex_lock(&x->lock); check(x); if (mode) pthread_mutex_unlock(&x->lock); }", GET, []),
+    # who frees the object has it alone, also if that has a condition; one that only may free it does not
+    ("void put(struct s *x) { pthread_mutex_lock(&x->lock); check(x); pthread_mutex_unlock(&x->lock); } void free(void *); "
+     "long end(struct s *x) { if (!x) return 0; long r = x->c + x->c; free(x); return r; }", "end(&one);", []),
+    ("void put(struct s *x) { pthread_mutex_lock(&x->lock); check(x); pthread_mutex_unlock(&x->lock); } void my_free(struct s *); "
+     "long end(struct s *x) { long r = x->c; if (check(x)) my_free(x); return r; }", "end(&one);", ["lock"]),
     # who stores without the lock has the object alone, if others call it with the lock
     ("long pop(struct s *x) { x->a = 1; return x->c; } void put(struct s *x) { pthread_mutex_lock(&x->lock); pop(x); pthread_mutex_unlock(&x->lock); }",
      "pop(&one);", []),
@@ -341,7 +346,7 @@ def test_how_often_functions_run_in_different_threads(tmp_path, start, function,
 
 
 @pytest.mark.parametrize(("name", "share"), [
-    ("acceptCommonHandler", 0.1), ("conn_new", 0.1), ("serverCron", 0.1), ("rotate_log", 0.1), ("serverLog", 0.02), ("process_command", 1.0),
+    ("acceptCommonHandler", 0.1), ("conn_new", 0.1), ("serverCron", 0.1), ("rotate_log", 0.1), ("serverLog", 0.02), ("zones_cfg", 0.02), ("process_command", 1.0),
     ("renew", 1.0), ("logic", 1.0), ("ProcSleep", 0.1), ("get_stats_info", 0.02),
 ])  # fmt: skip
 def test_work_that_is_rare_by_its_name(name, share):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from layoutlint.model.uses import Lock, Spot
-from layoutlint.readers.bodies.lock_names import Operation, operation, stem
+from layoutlint.readers.bodies.lock_names import Operation, stem
 
 Held = tuple[Lock, ...] | None
 """The locks; None where control does not come, as after `return`."""
@@ -37,14 +37,13 @@ class LockRegions:
         """The locks that are held wherever the function returns, once all of it was walked."""
         return join(self._exits, self.held) or ()
 
-    def call(self, place: int, callee: str, name: str, spots: Iterable[Spot]) -> None:
-        """Take or release a lock if the name of a called function says so; `place` tells calls apart."""
-        what = operation(name)
-        if what is None or self.held is None:
+    def call(self, place: int, callee: str, what: Operation, spots: Iterable[Spot]) -> None:
+        """Take or release a lock by the call of a function; `place` tells calls apart."""
+        if self.held is None:
             return
         lock = Lock(callee, next(iter(spots), UNKNOWN))
         if what is Operation.RELEASE:
-            self._release(lock, name)
+            self._release(lock)
         elif what is Operation.TAKE:
             self._take(lock)
         else:
@@ -54,9 +53,9 @@ class LockRegions:
         if self.held is not None and lock not in self.held and len(self.held) < _MOST:
             self.held = (*self.held, lock)
 
-    def _release(self, lock: Lock, name: str) -> None:
+    def _release(self, lock: Lock) -> None:
         held = self.held or ()
-        word = stem(name)
+        word = _stem_of(lock)
         same = [each for each in held if each.spot == lock.spot and lock.spot != UNKNOWN]
         some = same or [each for each in held if UNKNOWN in (each.spot, lock.spot) and _stem_of(each) == word]
         if some:

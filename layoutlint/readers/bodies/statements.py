@@ -112,7 +112,9 @@ class Statements:
         regions.forget_try()
         self._value(node, weight)
         call = regions.tried
-        return regions.split((None, None) if call is None else self._results(node, call))
+        if call is None:
+            return regions.held, regions.held
+        return regions.split(self._results(node, call))
 
     def _results(self, node: Node, call: int) -> tuple[bool | None, bool | None]:
         """Return whether a call in a condition returned anything but zero, if that holds, and if not."""

@@ -489,6 +489,7 @@ class Walker(Statements):
         if _UNEVALUATED.fullmatch(name):
             return NOWHERE
         named = self._facts.named_arguments(callee)
+        what = operation(plain_name(name)) if name else None
         places: list[tuple[int, Spot, str]] = []
         first: Place | None = None
         makers: list[tuple[int, str]] = []
@@ -503,14 +504,15 @@ class Walker(Statements):
                 places += [(position, spot, place.maker) for spot in place.spots]
                 if place.maker[:1] in (GLOBAL_POINTER, THREAD_VARIABLE) and place.maker:
                     makers.append((position, place.maker))
-                if first is None:
-                    first = self._lock_place(argument, place) if operation(plain_name(name)) else NOWHERE
+                if what is not None and first is None:
+                    first = self._lock_place(argument, place)
             else:
                 self._value(argument, weight)
         if not name.startswith("__builtin_") or _MEMORY.match(name):
-            locks = self._regions.locks
+            locks = self._regions.held or ()
             self._calls.append(Call(name, through, weight, tuple(places), locks, tuple(makers)))
-        self._regions.call(id(node), name, plain_name(name), (first or NOWHERE).spots)
+        if what is not None:
+            self._regions.call(id(node), name, what, (first or NOWHERE).spots)
         return Place(self._returned_spots(node, callee, places), name)
 
     def _returned_spots(
@@ -569,8 +571,9 @@ class Walker(Statements):
     # -- records
 
     def _record(self, place: Place, effect: Effect, weight: float) -> None:
+        locks = self._regions.held or ()
         for spot in place.spots:
-            key = spot, effect, place.maker, self._regions.locks
+            key = spot, effect, place.maker, locks
             entry = self._uses.setdefault(key, [0.0, 0, self._line])
             entry[0] += weight
             entry[1] += self._loops > 0
