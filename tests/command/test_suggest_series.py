@@ -119,5 +119,5 @@ def test_a_matrix_with_inputs_takes_structs_only(tmp_path):
     assert done.returncode == 0, done.stderr
     first = json.loads(done.stdout)
     assert [(each["struct"], each["order"]) for each in (first, *first["series"])] == [
-        ("half", ["b", "a", "c"]), ("slot", ["value", "state", "kind"]),
+        ("half", ["b", "a", "c"]), ("slot", ["value", "kind", "state"]),
     ]  # fmt: skip
