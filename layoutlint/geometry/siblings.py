@@ -209,7 +209,7 @@ def next_elements(layout: Layout, path: str, outer: str, line_size: int) -> Iter
         element = layout.find(join(steps[: number + 1]))
         size = element.bit_size // 8 if element is not None and element.bit_size else 0
         near = -(-line_size // size) if size else 0
-        for other in (*range(max(0, index - near), index), *range(index + 1, index + near + 1)):
+        for other in (*range(index - near, index), *range(index + 1, index + near + 1)):
             place = layout.find(join((*steps[:number], other)))
             if place is not None:
                 yield place

@@ -31,6 +31,7 @@ struct choice { long head; union { struct lock lock; long word; } of; long tail;
 struct outer { long before; struct plain plain; long after; };
 struct unnamed { long head; struct { int id; struct lock lock; }; long tail; };
 struct open { long head; struct lock locks[]; };
+struct ended { char mark[0]; long far[4]; long head; struct lock lock; char end[0]; };
 struct nothing { };
 struct nested { struct row rows[4]; struct nothing none[3]; };
 """
@@ -45,6 +46,7 @@ BESIDE = [
     ("either", "lock", ["head", "tail"], {"word": "", "text": "", "head": "own outside", "tail": "own outside"}),
     ("choice", "of.lock", ["head", "tail"], {"of.word": "", "of": "", "head": "own outside"}),
     ("outer", "plain.lock", ["before", "after"], {"plain.head": "outside", "before": "own outside", "plain": ""}),
+    ("ended", "lock", ["far", "head", "end"], {"head": "own outside", "mark": "own outside", "lock.owner": "inside"}),
     ("unnamed", "lock", ["head", "tail", "id"], {"id": "own outside", "head": "own outside", "lock.count": "inside"}),
 ]  # fmt: skip
 
@@ -81,6 +83,10 @@ def test_offsets(ways, tmp_path):
     found = {(name, path): spot.bit_offset for name, *_ in BESIDE for path, spot in every_spot(ways, name).items()}
     assert len([path for name, path in found if name == "row"]) == 20
     assert len([path for name, path in found if name == "grid"]) == 12
+    for name, path, *_ in BESIDE:
+        spot = every_spot(ways, name)[path]
+        near = spot.own_siblings(spot.bit_offset - 128, spot.bit_offset + 64 + 128)
+        found |= {(name, place.path): place.bit_offset for place in near}
     assert list(found.values()) == offsets(tmp_path, found)
 
 

@@ -148,14 +148,14 @@ def _pragma(raw: str, at: int) -> bool:
     """Return whether `#pragma pack` holds at an offset."""
     if "pragma" not in raw:
         return False
-    depth = 0
+    is_packed = False
     for pragma in _PRAGMA.finditer(raw, 0, at):
         words = pragma[1].replace(" ", "").split(",")
         if words[0] == "pop" or words == [""]:
-            depth = 0
+            is_packed = False
         elif words[-1].isdigit():
-            depth = 1
-    return depth > 0
+            is_packed = True
+    return is_packed
 
 
 def _comments(code: Code, raw: str, subject: Subject, definition: Definition) -> Iterator[OrderUse]:
