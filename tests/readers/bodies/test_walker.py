@@ -121,6 +121,7 @@ def function(tmp_path, golden_row):
     ("x->a = x->b = 1;", {("a", "write"), ("b", "write")}),
     ("x->next = &shared;", {("next", "write")}),
     ("int a[2] = { x->a, x->b };", {("a", "read"), ("b", "read")}),
+    ("struct s *q = x++; q->a = 1;", {("a", "write")}),
     ("goto out; out: x->a = 1;", {("a", "write")}),
     # what is never evaluated
     ("if (__builtin_constant_p(x->a)) x->b = 1; n = __builtin_object_size(x, 0);", {("b", "write")}),
