@@ -258,7 +258,9 @@ class UnionUse(NamedTuple):
     member: str
     is_subject: bool
     """Whether the member has the searched struct in it."""
-    kind: Literal["read", "write", "address"]
+    kind: Literal["read", "write", "address", "whole", "beside"]
+    """`whole` if the address of the union becomes a pointer to something else, or the other way round; `beside`
+    for each member of such a union."""
     file: str
     line: int
 

@@ -23,6 +23,8 @@ class UnionUses:
         self._lib, self._facts, self._names, self._subject = lib, facts, names, subject
         self._flows = flows
         self._embeds: dict[int, bool] = {}
+        self._noted: set[int] = set()
+        """The unions whose members are noted."""
 
     def visit(self, node: Node) -> None:
         """Note the uses in an expression or a statement."""
@@ -49,9 +51,31 @@ class UnionUses:
             self._note_first(node)
             return [(each, "write" if self._is_designated(each) else "read") for each in children]
         if node.kind in _LAYERS and len(children) == 1:
+            self._note_conversion(node, children[0])
             is_decay = self._is_array(children[0]) and not self._is_array(node)
             return [(children[0], "address" if is_decay and mode == "read" else mode)]
         return [(each, "read") for each in children]
+
+    def _note_conversion(self, node: Node, inner: Node) -> None:
+        """Note that the address of a union becomes another pointer or a number, or the other way round."""
+        unions = [self._union_behind(each) for each in (node, inner)]
+        if unions[0] == unions[1]:
+            return
+        for place in filter(None, unions):
+            self._flows.unions.append(UnionUse(place, "", True, "whole", *self._names.file(node.cursor)))
+
+    def _union_behind(self, node: Node) -> str:
+        """Return the place of the union around the struct to which a pointer leads; empty for another type."""
+        if node.type_kind != syntax.POINTER:
+            return ""
+        type_ = self._lib.clang_getCanonicalType(self._lib.clang_getCursorType(node.cursor))
+        inner = self._lib.clang_getCanonicalType(self._lib.clang_getPointeeType(type_))
+        if inner.kind != syntax.RECORD:
+            return ""
+        union = self._lib.clang_getTypeDeclaration(inner)
+        if union.kind != libclang.UNION or not self._is_around_subject(union):
+            return ""
+        return ":".join(map(str, self._names.file(union)))
 
     def _mode_of_base(self, base: Node, mode: Mode) -> Mode:
         """Return what is done to the object whose member or element is used; a pointer to it is read."""
@@ -84,9 +108,20 @@ class UnionUses:
         if parent.kind != libclang.UNION or not self._is_around_subject(parent):
             return
         place = ":".join(map(str, self._names.file(parent)))
+        self._note_members(parent, place)
         is_subject = self._has_subject(self._lib.clang_getCursorType(field), _DEEPEST)
         name = libclang.spelling(self._lib, field)
         self._flows.unions.append(UnionUse(place, name, is_subject, mode, *self._names.file(at.cursor)))
+
+    def _note_members(self, union: Cursor, place: str) -> None:
+        """Note once which members a union has."""
+        if int(union.data[0] or 0) in self._noted:
+            return
+        self._noted.add(int(union.data[0] or 0))
+        for part in libclang.fields_of(self._lib, self._lib.clang_getCursorType(union)):
+            name = libclang.spelling(self._lib, part)
+            is_subject = self._has_subject(self._lib.clang_getCursorType(part), _DEEPEST)
+            self._flows.unions.append(UnionUse(place, name, is_subject, "beside", *self._names.file(part)))
 
     def _is_around_subject(self, union: Cursor) -> bool:
         key = int(union.data[0] or 0)

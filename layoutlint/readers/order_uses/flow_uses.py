@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Protocol, TypeVar
 
 from layoutlint.model.flows import (
@@ -115,16 +115,29 @@ def _hardware(flows: Flows, subject: Subject) -> Iterator[tuple[str, OrderUse]]:
 
 def _unions(flows: Flows) -> Iterator[tuple[str, OrderUse]]:
     """Yield the reads of bytes that only another member of a union is written by."""
-    by_union: dict[str, list[UnionUse]] = {}
-    for use in flows.unions:
-        by_union.setdefault(use.union, []).append(use)
-    for uses in by_union.values():
+    for uses in _by_union(flows, ("read", "write", "address")).values():
         filled = {use.member for use in uses if use.kind != "read"}
         of_subject = {use.is_subject for use in uses if use.kind != "read"}
         for use in uses:
             if use.kind == "read" and use.member not in filled and (not use.is_subject) in of_subject:
                 text = f"`{use.member}` of a union is read, and only another member is written"
                 yield use.file, OrderUse("union-overlay", use.file, use.line, text)
+
+
+def _by_union(flows: Flows, kinds: Sequence[str]) -> dict[str, list[UnionUse]]:
+    by_union: dict[str, list[UnionUse]] = {}
+    for use in flows.unions:
+        if use.kind in kinds:
+            by_union.setdefault(use.union, []).append(use)
+    return by_union
+
+
+def other_members(flows: Flows) -> tuple[str, ...] | None:
+    """Return the members beside the struct in unions around it; None if one of them may be used as it."""
+    others = {use.member for use in flows.unions if use.kind == "beside" and not use.is_subject}
+    uses = (use for use in flows.unions if use.kind != "beside")
+    is_shared = any(use.kind == "whole" or not use.is_subject for use in uses)
+    return None if is_shared or not others or "" in others else tuple(sorted(others))
 
 
 def _symbols(flows: Flows, subject: Subject) -> Iterator[tuple[str, Cast]]:

@@ -44,6 +44,12 @@ class Overlay(NamedTuple):
     """Whether pointers to both are in the union."""
 
 
+class ByUnion(NamedTuple):
+    """What a member of a union says about the struct that shares its bytes, if programs use both."""
+
+    use: OrderUse | Overlay | Unresolved
+
+
 class Leading(NamedTuple):
     """A member at the beginning of a struct, as C text declares it."""
 
@@ -53,14 +59,14 @@ class Leading(NamedTuple):
     name: str
 
 
-def find(code: Code, subject: Subject) -> Iterator[OrderUse | Overlay | Unresolved]:
+def find(code: Code, subject: Subject) -> Iterator[OrderUse | Overlay | ByUnion]:
     """Yield the members of unions that overlay a struct, and pointers that overlay a pointer to it."""
     yield from find_around(code, subject, subject.type_pattern, is_inside=False)
 
 
 def find_around(
     code: Code, subject: Subject, type_pattern: str, is_inside: bool = True
-) -> Iterator[OrderUse | Overlay | Unresolved]:
+) -> Iterator[OrderUse | Overlay | ByUnion]:
     """Yield the members of unions that overlay a type: the struct, or one that has the struct inside."""
     if "union" not in code.text:
         return
@@ -80,9 +86,9 @@ def find_around(
             if "pointer" in sorts and not is_nested:
                 yield from _pointer_overlays(code, subject, low, high)
             if "value" in sorts:
-                yield from _member_overlays(code, subject, low, high)
+                yield from map(ByUnion, _member_overlays(code, subject, low, high))
             elif "inside" in sorts:
-                yield from _scalar_overlays(code, subject, low, high, is_inside=True)
+                yield from map(ByUnion, _scalar_overlays(code, subject, low, high, is_inside=True))
 
 
 def _braces(code: Code, at: int, heads: dict[int, tuple[bool, bool]]) -> Iterator[int]:

@@ -29,7 +29,7 @@ from layoutlint.readers.order_uses.definition import Marks
 from layoutlint.readers.order_uses.expansion import MacroText, Table
 from layoutlint.readers.order_uses.facts import OrderUse, Unresolved
 from layoutlint.readers.order_uses.initialisers import ByMacro, Judge
-from layoutlint.readers.order_uses.overlays import Leading, Overlay
+from layoutlint.readers.order_uses.overlays import ByUnion, Leading, Overlay
 from layoutlint.readers.order_uses.subject import Subject
 
 LARGEST = 1 << 25
@@ -71,6 +71,8 @@ class FileUses(Record):
     uses: tuple[OrderUse, ...] = ()
     by_text: tuple[OrderUse | Unresolved, ...] = ()
     """Uses of addresses that the text seems to show; where functions are parsed, their flows show them."""
+    by_union: tuple[ByUnion, ...] = ()
+    """Uses that count if another member of a union is used than the one with the struct."""
     casts: tuple[Cast, ...] = ()
     overlays: tuple[Overlay, ...] = ()
     unresolved: tuple[Unresolved, ...] = ()
@@ -278,6 +280,7 @@ def _sort(uses: FileUses, parts: list[object]) -> None:
     """Put the results of the searches where they belong."""
     uses.uses += tuple(part for part in parts if isinstance(part, OrderUse))
     uses.casts += tuple(part for part in parts if isinstance(part, Cast))
+    uses.by_union += tuple(part for part in parts if isinstance(part, ByUnion))
     uses.overlays += tuple(part for part in parts if isinstance(part, Overlay))
     uses.unresolved += tuple(part for part in parts if isinstance(part, Unresolved))
     uses.by_macro += tuple(part for part in parts if isinstance(part, ByMacro))

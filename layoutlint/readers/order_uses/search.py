@@ -18,8 +18,8 @@ from layoutlint.readers.order_uses import definition, flow_uses, foreign, overla
 from layoutlint.readers.order_uses.casts import Cast
 from layoutlint.readers.order_uses.containers import Container
 from layoutlint.readers.order_uses.expansion import MacroText
-from layoutlint.readers.order_uses.facts import LookedAt, OrderUse, Search
-from layoutlint.readers.order_uses.overlays import Leading
+from layoutlint.readers.order_uses.facts import LookedAt, OrderUse, Search, Unresolved
+from layoutlint.readers.order_uses.overlays import Leading, Overlay
 from layoutlint.readers.order_uses.scan import Expansions, FileUses, Question
 from layoutlint.readers.order_uses.subject import Subject, with_names
 from layoutlint.readers.processes.child import Lost
@@ -140,7 +140,10 @@ class _Run:
         self._search_files()
         self._add_flows()
         self._settle_text_uses()
+        has_one_member = self._has_one_member()
+        self._settle_unions(has_one_member)
         self._search_around()
+        self._settle_unions(has_one_member)
         uses = [*facts, *(use for each in self._files for use in each.uses)]
         uses += self._uses_by_macros()
         uses += self._unclear_uses()
@@ -230,6 +233,34 @@ class _Run:
                     uses.uses += (use,)
                 else:
                     uses.unresolved += (use,)
+
+    def _has_one_member(self) -> bool:
+        """Return whether only the struct is used of each union around it, in all files."""
+        if self._flows is None or self._flows.notes:
+            return False
+        others = flow_uses.other_members(self._flows)
+        if others is None:
+            return False
+        read = {files.real_path(each.file) for each in self._flows.defined}
+        naming = {each.path for each in self._files if each.mentions}
+        word = re.compile(rf"(?:->|\.)\s*(?:{'|'.join(map(re.escape, others))})\b".encode())
+        for path in (*self._sources.files, *self._sources.other_language):
+            is_read = (path.endswith(".c") or path in naming) and files.real_path(path) in read
+            try:
+                if not is_read and word.search(scan.read(path)):
+                    return False
+            except OSError:
+                return False
+        return True
+
+    def _settle_unions(self, has_one_member: bool) -> None:
+        """Keep the uses by members of unions, unless programs use one member alone."""
+        for each in self._files:
+            kept = [] if has_one_member else [part.use for part in each.by_union]
+            each.by_union = ()
+            each.uses += tuple(use for use in kept if isinstance(use, OrderUse))
+            each.overlays += tuple(use for use in kept if isinstance(use, Overlay))
+            each.unresolved += tuple(use for use in kept if isinstance(use, Unresolved))
 
     def _search(self, paths: Sequence[str]) -> list[FileUses]:
         expansions = Expansions(self._table, self._callers)
@@ -479,7 +510,8 @@ class _Run:
 def _container_uses(uses: FileUses) -> FileUses:
     """Return the uses of containers in a file, which the first pass did not see."""
     return FileUses(
-        uses.path, uses=uses.uses, by_macro=uses.by_macro, unresolved=uses.unresolved, overlays=uses.overlays
+        uses.path, uses=uses.uses, by_macro=uses.by_macro, unresolved=uses.unresolved,
+        overlays=uses.overlays, by_union=uses.by_union,
     )
 
 
