@@ -259,8 +259,8 @@ class UnionUse(NamedTuple):
     is_subject: bool
     """Whether the member has the searched struct in it."""
     kind: Literal["read", "write", "address", "whole", "beside"]
-    """`whole` if the address of the union becomes a pointer to something else, or the other way round; `beside`
-    for each member of such a union."""
+    """`whole` if the address of the union becomes a pointer to something else, or the other way round;
+    `beside` for each member of such a union."""
     file: str
     line: int
 

@@ -22,6 +22,7 @@ TABLE = [*CONSTRUCTS, *PROGRAMS]
 UNION = "when which member of a union is used is not followed"
 CONSTANT = "a constant that is an offset is kept as it is"
 LOOP = "what a loop does with all bytes of an object is not followed"
+POINTER = "an offset is not followed through pointers"
 VALUE = "constants are searched in the text, which does not show that they are 0 for each member"
 REFUSED = {
     "a cast to a union": UNION,
@@ -39,6 +40,8 @@ REFUSED = {
     "an offset as an argument": "a number behind an address is taken for a size",
     "sizes that are added": "a pointer is followed without the order of statements",
     "a displacement in an operand": "instructions are not read",
+    "an offset by a function pointer": POINTER,
+    "an offset that a parameter points to": POINTER,
     "a swap of a part": LOOP,
     "a copy by words": LOOP,
     "zeroes by bytes": LOOP,
@@ -55,6 +58,7 @@ MISSED = {
     "an assertion on the size": "made of `sizeof`",
     "a text behind a text": "texts too long for their member",
     "options in an array of members": "indices that come from data",
+    "a byte after a text": "indices that come from data",
     "a list by its first member": "reach members through other structs",
     "a key of a thread": "pthread_setspecific()",
     "a tree of the C library": "tsearch()",

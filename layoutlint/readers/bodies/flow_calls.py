@@ -38,7 +38,7 @@ REST = -1
 _SIZES = {
     "memset": 2, "memcpy": 2, "memmove": 2, "memcmp": 2, "memchr": 2, "mempcpy": 2, "bcmp": 2, "bcopy": 2,
     "strncpy": 2, "strlcpy": 2, "strncat": 2, "snprintf": 1, "vsnprintf": 1, "fgets": 1,
-    "memccpy": 3, "fmemopen": 1,
+    "memccpy": 3, "fmemopen": 1, "strncmp": 2, "strncasecmp": 2, "strnlen": 1, "strndup": 1,
 }  # fmt: skip
 """The functions whose size is not the argument behind each pointer, and which argument it is."""
 _FILLS = {
@@ -188,7 +188,7 @@ class CallWalker(TextCalls):
         is_rest = position >= len(types) and not self._is_unprototyped(node.children[0])
         has_type = position < len(types)
         type_ = self._canonical(types[position]) if has_type else self._type(argument)
-        if name and "va_list" in self._spelling(argument):
+        if name and "va_list" in self._spelling(argument) and not self._takes_argument(argument):
             rest = Slot("parameter", self._function, REST)
             self.flows.moves.append(Move(slot._replace(number=REST), Address(rest, 0)))
         is_elsewhere = target is not None and not self._has_body(target)
@@ -357,6 +357,14 @@ class CallWalker(TextCalls):
         )
         return "va_list" in spelled and "va_list" not in own
 
+    def _takes_argument(self, node: Node) -> bool:
+        """Return whether an expression is `va_arg(list, type)`, maybe converted."""
+        while node.kind in LAYERS and len(node.children) == 1:
+            if node.kind == syntax.UNEXPOSED and self._is_argument(node):
+                return True
+            node = node.children[0]
+        return False
+
     def _rest_argument(self, node: Node) -> list[Address]:
         """Return the addresses among the arguments without parameters."""
         self._value(node.children[0])
@@ -365,7 +373,7 @@ class CallWalker(TextCalls):
         if struct := self._struct_behind(type_) or self._record(type_):
             self.flows.conversions.append(Convert(address, struct, *self._place(node)))
             return [Address(Term("struct", struct, 0), 0)]
-        return [address] if self._keeps_address(type_) else []
+        return [address] if self._keeps_address(type_) or type_.kind in INTEGERS else []
 
     def _note_copy(self, node: Node, values: list[list[Address]]) -> None:
         """Note a copy of bytes."""

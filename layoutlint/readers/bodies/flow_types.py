@@ -195,5 +195,8 @@ class FlowTypes:
         pointee = self._lib.clang_getPointeeType(type_)
         return is_pointer and int(self._lib.clang_Type_getSizeOf(pointee)) == 1
 
+    def _is_byte(self, node: Node) -> bool:
+        return int(self._lib.clang_Type_getSizeOf(self._type(node))) == 1
+
     def _has_size(self, node: Node) -> bool:
         return node.kind == syntax.SIZEOF or any(map(self._has_size, node.children))

@@ -12,6 +12,7 @@ from typing import Any
 from layoutlint.model.flows import (
     Access,
     Address,
+    Call,
     Comparison,
     Convert,
     Count,
@@ -23,7 +24,6 @@ from layoutlint.model.flows import (
     Step,
     Store,
     Term,
-    Text,
 )
 from layoutlint.readers.bodies import syntax, trees
 from layoutlint.readers.bodies.facts import Names
@@ -114,6 +114,9 @@ class FlowWalker(DeclarationWalker):
         if node.kind == syntax.RETURN and node.children:
             slot, type_ = Slot("result", self._function, 0), self._type(node.children[0])
             self._move(slot, node.children[0], type_)
+            if self._function == "main":
+                given = [Address(each.term, 0) for each in self._offsets_in(self._value(node.children[0]))]
+                self.flows.calls += [Call("exit", each, *self._place(node)) for each in given]
             if struct := self._struct_behind(type_) or self._record(type_):
                 self.flows.moves.append(Move(slot, Address(Term("struct", struct, 0), 0)))
             return
@@ -167,6 +170,8 @@ class FlowWalker(DeclarationWalker):
         """Walk a loop or the parts of an `if`, with the bounds that its condition states."""
         for child in children:
             self._note_truth(child)
+        for child in children[:-1] if node.kind in _LOOPS else ():
+            self._note_end_of_loop(child)
         if node.kind == syntax.IF:
             self._walk(children[0])
             around = self._numbers.enter(node)
@@ -185,7 +190,10 @@ class FlowWalker(DeclarationWalker):
     def _layer(self, node: Node) -> list[Address]:
         if node.kind == syntax.UNEXPOSED:
             if (member := self._member_of_offset(node)) is not None:
-                return [Address(Term("offset", member, 0), 0)]
+                offset = [Address(Term("offset", member, 0), 0)]
+                if self._type(node).kind not in INTEGERS and self._type(node).kind in SCALARS:
+                    self._note_computed(node, offset)
+                return offset
             if len(node.children) > 1 and self._is_atomic(node):
                 return self._atomic(node)
             if len(node.children) == 1 and self._is_argument(node):
@@ -196,6 +204,23 @@ class FlowWalker(DeclarationWalker):
 
     def _text(self, _: Node) -> list[Address]:
         return [Address(Term("words", "", 0), 0)]
+
+    def _note_end_of_loop(self, condition: Node) -> None:
+        """Note that a loop goes on until a byte behind a pointer has some value: the end of a text."""
+        while condition.kind in LAYERS and len(condition.children) == 1:
+            condition = condition.children[0]
+        if condition.kind == syntax.BINARY:
+            is_logical = condition.binary_operator in _LOGICAL
+            numbers = [self._number(child) for child in condition.children]
+            for child in condition.children if is_logical or numbers != [None, None] else ():
+                self._note_end_of_loop(child)
+        elif self._is_behind_pointer(condition) and self._is_byte(condition):
+            self._note_text(condition, [self._behind(condition)], "read", 0)
+
+    def _behind(self, element: Node) -> list[Address]:
+        """Return the addresses of the array or in the pointer that an element is taken from."""
+        inner = self._base_and_index(element)[0] if element.kind == syntax.SUBSCRIPT else element.children[0]
+        return self._array_address(inner)
 
     def _conditional(self, node: Node) -> list[Address]:
         self._note_truth(node.children[0])
@@ -282,6 +307,8 @@ class FlowWalker(DeclarationWalker):
         """Return the addresses of an array, or in a pointer."""
         inner = node
         while inner.kind in (syntax.PAREN, syntax.UNEXPOSED) and len(inner.children) == 1:
+            if inner.kind == syntax.UNEXPOSED and self._is_argument(inner):
+                return self._value(node)
             inner = inner.children[0]
         return self._address_of(inner) if self._facts.is_array(inner) else self._value(node)
 
@@ -456,6 +483,8 @@ class FlowWalker(DeclarationWalker):
         addresses = self._value(left)
         if self._number(right) == 0 and self._is_behind_pointer(left):
             self._note_end(left)
+        elif self._is_computed:
+            self._note_element(left)
         self._is_copied, self._is_computed = around, False
         return addresses
 
@@ -463,15 +492,26 @@ class FlowWalker(DeclarationWalker):
         """Note that a text gets its end in an element of an array, or behind a pointer."""
         while element.kind in LAYERS and len(element.children) == 1:
             element = element.children[0]
-        inner = self._base_and_index(element)[0] if element.kind == syntax.SUBSCRIPT else element.children[0]
-        place = self._place(element)
-        self.flows.texts += [Text(each, "closed", 0, *place) for each in self._array_address(inner)]
+        self._note_text(element, [self._behind(element)], "closed", 0)
+
+    def _note_element(self, left: Node) -> None:
+        """Note that an element of a text gets a value that is not its end."""
+        while left.kind in LAYERS and len(left.children) == 1:
+            left = left.children[0]
+        if left.kind != syntax.SUBSCRIPT or not self._is_byte(left):
+            return
+        index = self._base_and_index(left)[1]
+        last = self._numbers.largest(index)
+        if self._number(index) is None:
+            self._note_text(left, [self._behind(left)], "open", _PAGE if last is None else last + 1)
 
     def _compound(self, node: Node) -> list[Address]:
         left, right = node.children
-        self._value(right)
+        terms = self._value(right)
         slot = self._slot(left)
         operator = node.binary_operator
+        if slot is not None and self._type(left).kind in INTEGERS:
+            self._keep_offsets(slot, terms)
         if not self._keeps_address(self._type(left)) or self._is_by_name(right):
             return []
         is_step = operator in (_ADD_ASSIGN, _SUBTRACT_ASSIGN)

@@ -65,7 +65,7 @@ class UnionUses:
             self._flows.unions.append(UnionUse(place, "", True, "whole", *self._names.file(node.cursor)))
 
     def _union_behind(self, node: Node) -> str:
-        """Return the place of the union around the struct to which a pointer leads; empty for another type."""
+        """Return the place of the union around the struct that a pointer leads to; empty for another type."""
         if node.type_kind != syntax.POINTER:
             return ""
         type_ = self._lib.clang_getCanonicalType(self._lib.clang_getCursorType(node.cursor))

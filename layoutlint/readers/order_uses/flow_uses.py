@@ -9,6 +9,7 @@ from layoutlint.model.flows import (
     Access,
     Address,
     Assembly,
+    Call,
     Comparison,
     Convert,
     Flows,
@@ -33,6 +34,13 @@ _HARMLESS = frozenset((
 """Functions of the C library that do nothing else with an address than what is searched for."""
 
 
+_TRANSFERS = frozenset((
+    "write", "pwrite", "pwrite64", "fwrite", "send", "sendto", "read", "pread", "pread64", "fread", "recv",
+    "recvfrom",
+))  # fmt: skip
+"""Functions that pass bytes to other programs and files, or get them."""
+
+
 def uses(flows: Flows, subject: Subject) -> Iterator[tuple[str, OrderUse | Cast]]:
     """Yield the file of each use, and the use, or a cast between the struct and another one."""
     solver = _Uses(flows, subject)
@@ -43,6 +51,7 @@ def uses(flows: Flows, subject: Subject) -> Iterator[tuple[str, OrderUse | Cast]
     yield from _each(flows.comparisons, solver.comparison_uses)
     yield from _each(flows.assembly, solver.assembly_uses)
     yield from _each(flows.given, solver.given_uses)
+    yield from _each(flows.calls, solver.transfer_uses)
     yield from _values(flows, subject)
     yield from _symbols(flows, subject)
     yield from _hardware(flows, subject)
@@ -255,6 +264,9 @@ class _Uses(Solver):
                 yield OrderUse("member-range", one.file, one.line, text, names, "offset")
             elif own:
                 yield self._first_use(one.file, one.line, "the address of the struct is that of")
+            elif any(each.term in self._steps for each in (one.left, one.right)):
+                text = "a pointer moves from one member to another"
+                yield OrderUse("member-range", one.file, one.line, text, (), "order")
 
     def _is_bound(self, left: Known, right: Known) -> bool:
         """Return whether it is the same for each member whether `left >= right` for the object around it."""
@@ -450,6 +462,13 @@ class _Uses(Solver):
             side = "before" if offset < 0 else "behind"
             text = f"{abs(offset)} bytes {side} the start of `{member}`, another member is read or written"
             yield OrderUse("member-index", one.file, one.line, text, (), "order")
+
+    def transfer_uses(self, one: Call) -> Iterator[OrderUse]:
+        """Yield the calls that pass objects, or what embeds them, to other programs and files."""
+        for each in set(self.resolve(one.address)) if one.function in _TRANSFERS else ():
+            if self.is_container(each.term) or (self.is_own(each.term) and not each.offset):
+                text = f"{one.function}() passes the bytes of objects to other programs, files or users"
+                yield OrderUse("raw-transfer", one.file, one.line, text)
 
     def given_uses(self, one: Given) -> Iterator[OrderUse]:
         """Yield the calls that give a member's address with a number of scalars that is larger."""
