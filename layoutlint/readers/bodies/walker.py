@@ -294,6 +294,8 @@ class Walker(Statements):
             place = self._lvalue(inner, weight)
             for effect in effects:
                 self._record(place, effect, weight)
+        elif self._facts.is_pointer(inner):
+            self._record(self._pointer(inner, weight), Effect.ADDRESS, weight)
         else:
             self._value(inner, weight)
 

@@ -137,6 +137,9 @@ def function(tmp_path, golden_row):
     ("*same(&x->a) = *same(&x->b2);", {("a", "write"), ("b2", "read")}),
     ("all(n, &x->a);", {("a", "address")}),
     ("do { x->a = 1; } while (0);", {("a", "write")}),
+    ('asm volatile("incl (%0)" : : "r"(&x->a) : "memory");', {("a", "address")}),
+    ('int *q = x->in.r; asm volatile("incl (%0)" : : "r"(q) : "memory");', {("in.r", "address")}),
+    ('asm volatile("nop" : : "r"(x->next));', {("next", "read")}),
 ])  # fmt: skip
 def test_uses(function, body, uses):
     found = function(body)
