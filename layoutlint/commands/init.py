@@ -84,6 +84,8 @@ def _write_project(folder: str, dry_run: bool) -> None:
     first = first_rules.find(system, request)
     lacks = f" that {init_files.RULES} lacks" if existing else ""
     terminal.say(f"{system.name}; read {first.read}; {quantity(len(first.rules), 'guessed rule')}{lacks}")
+    if first.problem:
+        terminal.say(f"not read: {first.problem}", *_remedy(system))
     new_files = [init_files.rule_file(system, first, has_rules=bool(existing))]
     if os.path.lexists(".git"):
         new_files += [init_files.hook(".", flags), *init_files.ci_jobs(".", system)]
@@ -92,6 +94,13 @@ def _write_project(folder: str, dry_run: bool) -> None:
     for file in new_files:
         _write(file, dry_run)
     terminal.say(*_next_steps(system, first, flags))
+
+
+def _remedy(system: BuildSystem) -> list[str]:
+    """Return what to do first if the build makes headers or states flags, for a project that is not built."""
+    if system.is_ready or not system.prepare:
+        return []
+    return [f"    after `{system.prepare}`, remove layoutlint.toml and type `layoutlint init` again"]
 
 
 def _packs(text: str | None) -> tuple[Pack, ...]:

@@ -52,6 +52,8 @@ class FirstRules(Record, frozen=True):
     rules: tuple[FirstRule, ...]
     read: str
     """A sentence on what was read."""
+    problem: str = ""
+    """If there is no guess, an error that made structs of the project unreliable; empty without one."""
 
 
 class Request(Record, frozen=True):
@@ -107,7 +109,19 @@ def _guesses(paths: list[str], flags: tuple[str, ...], request: Request, sentenc
     rules = _without_repetitions(_rules(report, packs[0].name))
     new = tuple(rule for rule in rules if not _is_in(rule, request.existing))
     structs = sum(len(reading.structs) for reading in report.readings)
-    return FirstRules(new[: request.most], f"{sentence}, with {quantity(structs, 'struct')}")
+    problem = "" if new else _first_problem(report)
+    return FirstRules(new[: request.most], f"{sentence}, with {quantity(structs, 'struct')}", problem)
+
+
+def _first_problem(report: Report) -> str:
+    """Return why the first struct of the project that cannot be read is unreliable; empty if all are read."""
+    structs = (struct for reading in report.readings for struct in reading.structs if struct.problem)
+    own = (struct.problem or "" for struct in structs if struct.source and _is_own(struct.source.file))
+    return next(own, "")
+
+
+def _is_own(file: str) -> bool:
+    return not os.path.isabs(file) and not file.startswith("..")
 
 
 def _is_in(rule: FirstRule, text: str) -> bool:

@@ -282,3 +282,11 @@ def test_a_large_tree_takes_bounded_time(project):
     assert "read 60 of 20,000 C files" in said
     assert time.monotonic() - start < 60
     assert sys.getsizeof(said) < 10_000
+
+
+def test_what_could_not_be_read_is_said_with_what_to_do(project):
+    header = '#include "config.h"\n' + HOT.replace("_Atomic int users;", "_Atomic int users[N];")
+    write(project, {"CMakeLists.txt": "", "config.h.in": "#define N @N@\n", "include/dev.h": header})
+    printed = init(project)
+    assert "'config.h' file not found; the build makes it from config.h.in" in printed
+    assert "    after `cmake -B build -DCMAKE_EXPORT_COMPILE_COMMANDS=ON`, remove layoutlint.toml and type `layoutlint init` again\n" in printed

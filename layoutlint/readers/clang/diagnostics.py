@@ -20,6 +20,7 @@ _SPOILS = re.compile(
 """Warnings that an attribute, a pragma or a whole member had no effect on a layout."""
 _BOOL = "unknown type name 'bool'"
 _BOOL_REMEDY = "C has it since C23 (-std=gnu23), and before that in <stdbool.h>"
+_UNKNOWN_TYPE = "unknown type name "
 _NO_SEMICOLON = "expected ';' at end of declaration list"
 _MACRO_AT = re.compile(rb"\s*+([A-Za-z_]\w*+)\s*+(?:\(|[;,])")
 """A word behind a member that is meant as an attribute."""
@@ -108,6 +109,10 @@ def _read(lib: Any, unit: int, raw: int, places: Places, remedies: Remedies | No
         message = f"{message}; {remedies.remedy(missing)}"
     elif message == _NO_SEMICOLON and (macro := _macro_at(lib, unit, spot)) is not None:
         message = f"no macro `{macro}` is defined here{_LAYOUTLINT_REMEDY if macro == _LAYOUTLINT else ''}"
+    elif message.startswith(_UNKNOWN_TYPE) and remedies is not None and remedies.lacks_configuration(
+        libclang.contents(lib, unit, spot.file) if spot.file else b""
+    ):
+        message = f"{message}; {missing_headers.CONFIGURATION_REMEDY}"
     elif message == _BOOL:
         message = f"{message}; {_BOOL_REMEDY}"
     is_stop = category == _PREPROCESSOR[1] and severity >= libclang.ERROR

@@ -14,6 +14,11 @@ from layoutlint.readers.clang import cross_target, project
 _MESSAGE = re.compile(r"'([^'\n]+)' file not found$")
 _MOST_ENTRIES = 100_000
 """The most files and folders among which a header is searched."""
+_CONFIGURED = "HAVE_CONFIG_H"
+"""The macro of autoconf under which C files include what configure found out (config.h)."""
+CONFIGURATION_REMEDY = (
+    f"the file includes config.h under `{_CONFIGURED}`: run configure, and add `-D{_CONFIGURED}`"
+)
 _C_LIBRARY = "/usr/include/stdio.h"
 
 
@@ -53,6 +58,10 @@ class Remedies(Record):
         if template is not None:
             return template
         return "add its folder with `-I DIR`, or install the package that has it"
+
+    def lacks_configuration(self, text: bytes) -> bool:
+        """Return whether a text leaves out what configure found out, because the flags do not say so."""
+        return _CONFIGURED.encode() in text and not any(_CONFIGURED in word for word in self.words)
 
     def _own_words(self) -> tuple[str, ...]:
         """Return the flags of the unit without those for a machine whose C library is missing."""
