@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
-from typing import NoReturn
+from typing import NoReturn, Protocol
 
 from layoutlint.errors import did_you_mean
 from layoutlint.geometry.allocators import AllocationRequest
@@ -13,6 +13,7 @@ from layoutlint.geometry.field_types import TYPE, Finder, is_unnamed
 from layoutlint.geometry.layout import Layout, Place
 from layoutlint.geometry.placement import Placements, allocation_request, shared_bases
 from layoutlint.model.paths import is_pattern
+from layoutlint.model.reading import AllocatedArray
 from layoutlint.model.record import Record, field
 from layoutlint.model.storage import Storage
 from layoutlint.model.structs import Source, Struct
@@ -61,9 +62,21 @@ class NoFieldOfType(NoDeclaredAccess, NotApplicable):
 Companions = Callable[[Struct, str, str], bool]
 """Returns whether all code that changes one of two fields of a struct changes the other as well."""
 
-Owners = Callable[[Struct, str], str | None]
-"""Returns the code that shows that threads write elements of their own of an array in a struct, or of a
-variable; None if none does."""
+
+class Owners(Protocol):
+    """What the sources of an input show on elements that threads write."""
+
+    def reason(self, struct: Struct, name: str) -> str | None:
+        """Return the code that shows that threads write elements of an array in a struct, or of a variable.
+
+        None if none does.
+        """
+        ...
+
+    def pointed_arrays(self) -> Iterable[tuple[AllocatedArray, str]]:
+        """Return the arrays behind pointers whose elements threads write, with the code that shows it."""
+        ...
+
 
 AreDecided = Callable[["Context"], Callable[[Place, Place], bool]]
 """Returns for a struct whether a rule that is no guess keeps two of its fields apart or together."""
@@ -268,7 +281,7 @@ class Context(Record, frozen=True):
         reasons = {} if self.owners is None else {
             array: reason
             for array in arrays
-            if (reason := self.owners(self.layout.struct, self._own_field(array))) is not None
+            if (reason := self.owners.reason(self.layout.struct, self._own_field(array))) is not None
         }
         if not reasons:
             name = self.layout.struct.name

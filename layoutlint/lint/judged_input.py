@@ -62,7 +62,7 @@ class JudgedInput(Record, frozen=True, dict=True):
             return None
         from layoutlint.lint import thread_elements  # few runs guess
 
-        return thread_elements.owners(self.reading, self.packs, functions)
+        return thread_elements.ThreadElements(self.reading, self.packs, functions)
 
     def _functions(self, sources: tuple[str, ...]) -> SourceFunctions | None:
         """Return the functions of the sources, searched once; None for a kernel or no sources."""

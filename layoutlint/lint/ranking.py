@@ -160,7 +160,8 @@ def _first_of_each(guesses: Iterable[Finding]) -> Iterator[Finding]:
     """Yield the guesses without notes on arrays that have one by an earlier rule: on their locks, say."""
     noted: dict[tuple[Source | None, tuple[str, ...]], Rule] = {}
     for finding in guesses:
-        source = finding.struct.source if finding.struct is not None else None
+        is_allocated = finding.rule.struct == VARIABLES and not finding.verdict.evidence
+        source = None if finding.struct is None or is_allocated else finding.struct.source
         own = [(source, subject) for subject in _subjects(finding)]
         if not own or any(noted.get(each, finding.rule) is finding.rule for each in own):
             yield finding
@@ -243,6 +244,8 @@ def _confirmation(rule: Rule, struct: Struct, verdict: Verdict, pack: Pack) -> s
     are_equals = by_access["hot-write"] == by_access["hot-read"]
     annotations = [] if are_equals else list(_annotations(by_access))
     if rule.struct == VARIABLES and not verdict.evidence:
+        if struct.fields and not struct.fields[0].name and struct.source is not None:
+            return "to be certain, look at the code: a rule needs a struct as the element of such an array"
         return (
             f'to be certain, write a rule with `struct = "{struct.name}"` and `kind = "stride"`, and '
             f"`[struct.{struct.name}]` with the `placement` and `array` that `layoutlint allocations "

@@ -8,9 +8,9 @@ from collections.abc import Iterable
 from functools import cache
 
 from layoutlint.inference.phases import Phase, phase_of
-from layoutlint.judgement.context import Owners
 from layoutlint.judgement.rule import Pack
-from layoutlint.model.reading import Reading
+from layoutlint.lint.pointed_arrays import is_pointer, pointed_arrays
+from layoutlint.model.reading import AllocatedArray, Reading
 from layoutlint.model.structs import Struct, fields_in_braces
 from layoutlint.model.uses import words_of
 from layoutlint.readers.element_owners import ArrayName, ElementOwners
@@ -20,22 +20,29 @@ _ENDS = re.compile(r"(?:^|_)(?:deinit|term|terminate|exit|fork)(?:_|$)")
 """In the words of functions that end a thread or a program, or begin another one."""
 
 
-def owners(reading: Reading, packs: Iterable[Pack], functions: SourceFunctions) -> Owners:
-    """Return what functions show on the arrays of an input: fields of structs, and variables."""
-    declared = (each.name for pack in packs for each in pack.known_functions if each.is_thread)
-    elements = ElementOwners(functions, is_setup, tuple(declared))
-    counts = Counter(name for struct in reading.structs for name in _array_names(struct))
-    variables = {id(data) for data in reading.arrays}
-    reason = cache(elements.reason)
+class ThreadElements:
+    """What functions show on the arrays of an input: fields of structs, and variables."""
 
-    def find_owners(struct: Struct, field: str) -> str | None:
-        if id(struct) in variables:
+    def __init__(self, reading: Reading, packs: Iterable[Pack], functions: SourceFunctions) -> None:
+        declared = (each.name for pack in packs for each in pack.known_functions if each.is_thread)
+        self._reading = reading
+        self._find_reason = cache(ElementOwners(functions, is_setup, tuple(declared)).reason)
+        self._counts = Counter(name for struct in reading.structs for name in _array_names(struct))
+        self._variables = {id(data) for data in reading.arrays}
+
+    def reason(self, struct: Struct, name: str) -> str | None:
+        """Return the code that shows that threads write elements of an array; None if none does."""
+        if id(struct) in self._variables:
             file = struct.source.file if struct.source is not None else ""
-            return reason(ArrayName(field, None, True, file)) if field == struct.name else None
-        structs = (struct.name, *struct.aliases)
-        return reason(ArrayName(field, structs, counts[field] == 1))
+            return self._find_reason(ArrayName(name, None, True, file)) if name == struct.name else None
+        return self._find_reason(ArrayName(name, (struct.name, *struct.aliases), self._is_unique(name)))
 
-    return find_owners
+    def pointed_arrays(self) -> Iterable[tuple[AllocatedArray, str]]:
+        """Return the arrays behind pointers whose elements threads write, with the code that shows it."""
+        return pointed_arrays(self._reading, self._find_reason, self._is_unique)
+
+    def _is_unique(self, name: str) -> bool:
+        return self._counts[name] == 1
 
 
 def is_setup(function: str) -> bool:
@@ -45,4 +52,4 @@ def is_setup(function: str) -> bool:
 
 
 def _array_names(struct: Struct) -> set[str | None]:
-    return {field.name for _, field in fields_in_braces(struct.fields) if field.dims}
+    return {field.name for _, field in fields_in_braces(struct.fields) if field.dims or is_pointer(field)}

@@ -193,13 +193,24 @@ def _judge_arrays(
         is_judged = True
         yield Finding(rule, data, verdict, data.origin)
     is_per_thread = cast("Stride", rule.kind).per_thread
-    for array in () if is_per_thread else reading.allocated:
+    behind = owners.pointed_arrays() if is_per_thread and owners is not None else ()
+    arrays = behind if is_per_thread else ((array, "") for array in reading.allocated)
+    for array, reason in arrays:
         finding = _judge_allocated(rule, array, reading, line_size, finder, judge_placements, attribute)
-        is_judged = is_judged or finding is not None
-        yield from () if finding is None else (finding,)
+        if finding is not None:
+            is_judged = True
+            yield _add_reason(finding, reason)
     if not is_judged and not rule.shipped:
         message = f"{reading.path}: no variable of a known type is an array that the rule is about"
         yield Finding(rule, None, unknown(message, missing_field=True), reading.path)
+
+
+def _add_reason(finding: Finding, reason: str) -> Finding:
+    """Return a finding whose message has the code that shows which elements threads write."""
+    if not reason:
+        return finding
+    verdict = finding.verdict
+    return replace(finding, verdict=replace(verdict, message=f"{verdict.message}; {reason}"))
 
 
 def _judge_allocated(

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterator
+from functools import cached_property
+from itertools import islice
 
 from layoutlint.model.record import Record
 from layoutlint.readers.element_writes import Held, Manner, Write, Writes, calls, locks
@@ -13,6 +15,7 @@ from layoutlint.readers.source_functions import Function, SourceFunctions, closi
 from layoutlint.readers.thread_values import ThreadValues
 
 _LOOP = re.compile(r"\b(?:for|while|\w*(?:foreach|FOREACH|for_each|FOR_EACH)\w*)\s*\(|\bdo\s*\{")
+_SUBSCRIPTED = re.compile(r"\b([A-Za-z_]\w*+)\s*\[")
 _VARIES = re.compile(r"(?<![\w.>])[a-z_]\w*(?!\w|\()")
 """In an index that is no constant."""
 _DECLARES = (
@@ -22,6 +25,8 @@ _DECLARES = (
 """What is before a name that a function declares."""
 _LONGEST_LOOP = 100_000
 """The most characters of a loop."""
+_MOST_WRITES = 50
+"""The most writes of an array in a function that are looked at."""
 _DEEPEST = 4
 """The most calls between where a thread begins and a function that it runs once."""
 
@@ -56,6 +61,9 @@ class ElementOwners:
 
     def reason(self, array: ArrayName) -> str | None:
         """Return the sentence that says which code shows it; None if none does."""
+        is_local = array.structs is None and self._values.is_thread_local(array.name)
+        if is_local or array.name not in self._subscripted:
+            return None
         for function, write in self._all_writes(array):
             index = write.element.subscript
             origin = self._values.origin(function, index, write.at)
@@ -71,6 +79,12 @@ class ElementOwners:
                 return f"{self._describe(function, write, 'changed atomically')}"
         return None
 
+    @cached_property
+    def _subscripted(self) -> frozenset[str]:
+        """The names before subscripts: few fields have one."""
+        texts = self._functions.texts().values()
+        return frozenset(name for text in texts for name in _SUBSCRIPTED.findall(text))
+
     def _describe(self, function: Function, write: Write, verb: str = "written") -> str:
         place = f"{os.path.basename(function.file)}:{function.line_at(write.at)}"
         return f"`{write.element.text}` is {verb} in {function.name} ({place})"
@@ -80,7 +94,7 @@ class ElementOwners:
         for function in self._functions.functions_with_word(array.name):
             if function.is_macro or not self._may_mean(function, array):
                 continue
-            for write in self._writes.of_array(function, array.name):
+            for write in islice(self._writes.of_array(function, array.name), _MOST_WRITES):
                 if self._is_of(function, write, array) and not self._sets_up(function, write):
                     yield function, write
 
@@ -99,13 +113,13 @@ class ElementOwners:
         """Return whether a name of a variable means this one in a function."""
         if array.structs is not None:
             return True
-        is_local = re.search(_DECLARES + rf"{array.name}\s*\[", function.text) is not None
+        is_local = re.search(_DECLARES + rf"{array.name}\s*[][=;,]", function.text) is not None
         if is_local or array.name in function.parameters:
             return False
         if not array.file or _is_same_file(function.file, array.file):
             return True
         own = re.compile(
-            rf"^(?!extern\b)\w[\w\s*]{{0,200}}\b{array.name}\s*\[[^;{{}}]{{0,200}}[;=]", re.MULTILINE
+            rf"^(?!extern\b)\w[\w\s*]{{0,200}}\b{array.name}\s*(?:\[[^;{{}}]{{0,200}})?[;=]", re.MULTILINE
         )
         return own.search(self._functions.code(function.file)) is None
 

@@ -14,6 +14,8 @@ _DEEPEST = 3
 _MOST_TARGETS = 3
 """The most functions of one name that are looked at."""
 _SUBSCRIPT = re.compile(r"\b([A-Za-z_]\w*)\s*\[")
+_LONGEST_INDEX = 400
+"""The most characters of an index."""
 _FAR = 120
 """The number of characters before the address of an element that can be a call, or what it is assigned to."""
 _WORD_END = re.compile(r"\w+\Z")
@@ -87,7 +89,9 @@ def elements(function: Function, name: str | None = None) -> Iterator[Element]:
     for match in pattern.finditer(text):
         if _is_inside_word(text, match.start()):
             continue
-        end = closing(text, match.end() - 1) + 1
+        end = closing(text, match.end() - 1, _LONGEST_INDEX) + 1
+        if end - match.end() >= _LONGEST_INDEX:
+            continue
         index = "".join(text[match.end() : end - 1].split())
         start, receiver = _beginning(text, match.start())
         if index and receiver != "":

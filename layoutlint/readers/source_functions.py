@@ -192,16 +192,16 @@ def _declared_name(parameter: str) -> str:
 
 
 def closing(text: str, at: int, most: int = 2000) -> int:
-    """Return the offset of the bracket that closes the one at an offset; the end of the text without one.
+    """Return the offset of the bracket that closes the one at an offset.
 
-    At most so many characters are searched.
+    If there is none within so many characters, return the end of what was searched.
     """
     depth = 0
     for bracket in _BRACKET.finditer(text, at, at + most):
         depth += 1 if bracket[0] in "([{" else -1
         if depth == 0:
             return bracket.start()
-    return len(text)
+    return min(len(text), at + most)
 
 
 def split_arguments(text: str, at: int) -> tuple[str, ...]:

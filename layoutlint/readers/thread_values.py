@@ -128,6 +128,10 @@ class ThreadValues:
                     return f"{name}()"
         return f"{name}()" if not bodies and _IDENTIFIES.fullmatch(name) else None
 
+    def is_thread_local(self, name: str) -> bool:
+        """Return whether each thread has a variable of a name of its own."""
+        return name in self._thread_locals
+
     def is_thread_function(self, name: str) -> bool:
         """Return whether threads begin in a function."""
         return name in self._thread_functions
@@ -135,18 +139,19 @@ class ThreadValues:
     # -- variables
 
     def _origin_of_variable(self, function: Function, name: str, at: int, depth: int) -> str | None:
-        value = _last_value(function, name, at)
+        value, parameters = _last_value(function, name, at), function.parameters
+        is_own = name in self._thread_locals and name not in parameters
+        if is_own and not _is_declared(function, name):
+            counts = value is not None and not value[0]
+            return None if counts else f"`{name}`, of which each thread has its own"
         if value is not None:
             return self.origin(function, value[0], value[1], depth) if value[0] else None
-        parameters = function.parameters
         if name in parameters:
             return self._origin_of_parameter(function, parameters.index(name), depth)
         if _is_declared(function, name):
             return (
                 f"`{name}` by getcpu()" if re.search(rf"\bgetcpu\s*\(\s*&{name}\b", function.text) else None
             )
-        if name in self._thread_locals:
-            return f"`{name}`, of which each thread has its own"
         if name in self._macros:
             body = self._macros[name]
             return self.origin(function, body, at, depth) if name not in body else None
@@ -155,14 +160,15 @@ class ThreadValues:
     def _origin_of_parameter(self, function: Function, position: int, depth: int) -> str | None:
         if function.name in self._thread_functions:
             return f"the argument of {function.name}(), which threads run"
-        is_called = False
-        for caller, argument, at in self._arguments(function, position):
-            is_called = True
-            origin = self.origin(caller, argument, at, depth)
-            if origin is not None:
-                return origin
+        passed = [
+            self.origin(caller, argument, at, depth)
+            for caller, argument, at in self._arguments(function, position)
+        ]
+        origins = [origin for origin in passed if origin is not None]
+        if origins:  # functions on any element get these among other values
+            return origins[0] if 2 * len(origins) >= len(passed) else None
         name = function.parameters[position]
-        if not is_called and not function.is_macro and _FIELD_OF_THREAD.fullmatch(name):
+        if not passed and not function.is_macro and _FIELD_OF_THREAD.fullmatch(name):
             return f"`{name}`, which names a thread"
         return None
 

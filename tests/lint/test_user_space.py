@@ -343,7 +343,7 @@ def test_arrays_of_threads_are_noted_with_the_code_that_shows_them(tmp_path, for
     findings = json.loads(done.stdout)["findings"]
     notes = {f["struct"]: f for f in findings if "of-threads" in f["rule"]}
     assert set(notes) == {"counters", "sums", "length", "pool"}
-    assert "`counters[me]` is written in run (a.c:24), with an index from the argument of run()" in notes["counters"]["message"]
+    assert "`counters[me]` is written in run (a.c:24), with an index from `me`" in notes["counters"]["message"]
     assert "`sums[sched_getcpu()]` is written in run (a.c:26)" in notes["sums"]["message"]
     assert "`length[kind]` is written in run (a.c:30) under `locks[kind]`" in notes["length"]["message"]
     assert "of_cpu" in notes["pool"]["message"]
@@ -358,3 +358,49 @@ def test_without_sources_a_linked_program_shows_no_arrays_of_threads(tmp_path):
     subprocess.run(["gcc", "-g", "-o", tmp_path / "a", tmp_path / "a.c", "-pthread"], check=True)
     done = run("check", "--pack", "generic", "--format", "json", "--guesses", "100", tmp_path / "a")
     assert {f["struct"] for f in json.loads(done.stdout)["findings"]} == {"locks"}
+
+
+BEHIND = """
+#include <stdint.h>
+struct counters { long in, out; };
+struct wide { char line[128]; } __attribute__((aligned(64)));
+struct server {
+	int size;
+	unsigned int *idle;
+	struct counters *of_thread;
+	struct wide *wides;
+	struct counters **pointers;
+	uint64_t *sums, *all;
+	struct unknown *unknown;
+	void (*call)(int);
+};
+static __thread int me;
+static struct counters *behind, *first;
+
+void work(struct server *s, int kind, int n)
+{
+	for (int i = 0; i < n; i++) {
+		s->idle[me]++;
+		s->of_thread[me].in++;
+		s->wides[me].line[0]++;
+		s->pointers[me]->in++;
+		s->sums[me] += s->all[me];
+		s->all[kind]++;
+		behind[me].out++;
+		first[i].in++;
+	}
+}
+"""
+
+
+def test_arrays_behind_pointers(tmp_path):
+    (tmp_path / "a.c").write_text(BEHIND)
+    done = run("check", "--pack", "generic", "--format", "json", "--guesses", "100", tmp_path / "a.c")
+    notes = json.loads(done.stdout)["findings"]
+    assert {f["rule"] for f in notes} == {"generic-elements-of-threads"}
+    seen = {(f["struct"], re.search(r"; `(\w+)\[me\]` is written in work", f["message"])[1], f["outcome"]) for f in notes}
+    assert seen == {
+        ("idle", "idle", "at-risk"), ("sums", "sums", "at-risk"),
+        ("counters", "of_thread", "at-risk"), ("counters", "behind", "at-risk"),
+    }  # fmt: skip
+    assert all("aligned_alloc(64, ...)" in f["advice"] for f in notes)

@@ -20,6 +20,8 @@ BY_INDEX = [
     ("void f(void) { unsigned c; getcpu(&c, 0); n[c]--; }", "by getcpu()"),
     ("static __thread int me;\nvoid f(void) { n[me]++; }", "`me`, of which each thread has its own"),
     ("static _Thread_local unsigned me = 0;\nvoid f(void) { n[me - 1] |= 4; }", "`me`"),
+    ("static __thread int me;\nvoid f(int i) { me = i; n[me]++; }", "`me`"),
+    ("static __thread int used;\nvoid f(void) { used++; n[used] = g(); }", None),
     ("#define LOCAL __thread\nstatic LOCAL int me;\nvoid f(void) { n[me]++; }", "`me`"),
     ("RTE_DEFINE_PER_LCORE(int, me);\nvoid f(void) { n[RTE_PER_LCORE(me)]++; }", "RTE_PER_LCORE()"),
     ("#define ME (sched_getcpu())\nvoid f(void) { n[ME]++; }", "sched_getcpu()"),
@@ -48,6 +50,8 @@ BY_INDEX = [
     ("void conn_init(struct c *c) { n[sched_getcpu()]++; }", "sched_getcpu()"),
     ("int f(void) { int c = rte_lcore_id(); n[c]++; return n[c]; }", "rte_lcore_id()"),
     ("int f(int x) { int c = rte_lcore_id(); if (x) g(); else n[c]++; return x * n[c]; }", "rte_lcore_id()"),
+    ("static void go(int i) { n[i]++; }\nvoid f(void) { go(sched_getcpu()); }", "sched_getcpu()"),
+    ("static void go(int i) { n[i]++; }\nvoid f(int k) { go(sched_getcpu()); go(k); go(k + 1); }", None),
     # nobody's own
     ("void f(void) { for (int i = 0; i < 8; i++) n[i]++; }", None),
     ("void f(int i) { n[i]++; }", None),
@@ -78,6 +82,7 @@ BY_INDEX = [
     ("static void mine(int i) { n[i] = clock(); }\nvoid *run(void *p) { mine((long)p); for (;;) g(); }\n" + START, None),
     ("void deinit(void) { n[sched_getcpu()] = -1; }", None),
     # another array of that name
+    ("static __thread long *n;\nvoid f(void) { n[sched_getcpu()]++; }", None),
     ("void f(void) { static long m[2], *p, n[64]; n[sched_getcpu()]++; }", None),
     ("void f(void) { int n[64]; n[sched_getcpu()]++; }", None),
     ("void f(struct s *s) { s->n[sched_getcpu()]++; }", None),
@@ -129,7 +134,7 @@ def test_code_that_writes_elements(tmp_path, text, expected):
     assert reason is None if expected is None else expected in (reason or "")
 
 
-@pytest.mark.parametrize(("text", "expected"), BY_INDEX[:-5])
+@pytest.mark.parametrize(("text", "expected"), BY_INDEX[:-6])
 def test_the_same_with_a_member(tmp_path, text, expected):
     text = re.sub(r"(?<![\w>.])n\[", "all.stats->n[", text)
     reason = owners(tmp_path, text).reason(ArrayName("n", ("stats",)))
