@@ -168,7 +168,8 @@ def whole_runs(
 
     def run_and_keep(*arguments: object, **options: object) -> subprocess.CompletedProcess[str]:
         done = run(*arguments, **options)
-        text = f"{done.args[0]}: {done.returncode}\n{done.stdout}{done.stderr}".replace(str(tmp_path), "FOLDER")
+        text = f"{done.args[0]}: {done.returncode}\n{done.stdout}{done.stderr}"
+        text = text.replace(str(tmp_path), "FOLDER").replace(str(ROOT), "ROOT")
         texts.append(re.sub(r"\([0-9a-f]{12}\)", "(COMMIT)", text))
         return done
 
