@@ -142,7 +142,7 @@ class Comparison:
         specimen, compiled = self.specimen, self.judge.lay_out(order)
         moved = count_moves(order, specimen)
         ends = (compiled.size, moved) if specimen.is_smallest else (moved, compiled.size)
-        has_groups = len(specimen.top.nodes) < len(specimen.units)  # whose ends compiled code does not show
+        has_groups = specimen.opened is not None  # whose ends compiled code does not show
         counted = () if specimen.has_unnamed or has_groups else (self._holes(order, compiled),)
         return (len(self._broken(order)), *ends, *counted)
 

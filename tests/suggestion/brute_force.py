@@ -53,7 +53,7 @@ def orders(specimen: Specimen) -> Iterator[Order]:
     """Yield the orders of the units; a flexible array stays last, and an array without a length before others."""
     count = len(specimen.units)
     named = [at for at, unit in enumerate(specimen.units) if any(one.name for one in unit)]
-    empty = {at for at in named if "[0]" in specimen.units[at][0].shape}
+    empty = {at for at in named if "[0]" in [one for one in specimen.units[at] if one.name][-1].shape}
     for order in group_orders(specimen.top):
         if specimen.is_open:
             if order[-1] == count - 1:

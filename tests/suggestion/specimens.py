@@ -148,7 +148,7 @@ def make_specimen(seed: int, fewest: int, most: int, opens: bool = True, is_port
     is_packed = roll < 0.18 or 0.28 < roll < 0.32
     maker = _Maker(chance, opens and not is_packed, (*_TYPES, _WIDE) if bits == 64 and not is_portable else _TYPES)
     units, top = _random_units(maker, chance.randint(fewest, most))
-    opened = top if len(top.nodes) < len(units) else None
+    opened = top if any(isinstance(node, Group) for node in top.nodes) else None
     before = behind = ""
     if roll < 0.1:
         before, behind = f"#pragma pack(push, {chance.choice((1, 2, 4))})\n", ";\n#pragma pack(pop)"
@@ -164,7 +164,8 @@ def make_specimen(seed: int, fewest: int, most: int, opens: bool = True, is_port
     line, is_smallest = chance.choice((None, 16, 16, 32, 64)), chance.random() < 0.3
     if is_smallest and chance.random() < 0.3:
         rules = ""
-    compiler = chance.choice(("gcc", "clang"))
+    # Under a pragma, gcc places some bit-fields otherwise, and layouts are those of clang (docs/readers.md).
+    compiler = "clang" if before else chance.choice(("gcc", "clang"))
     return Specimen(name, units, before, behind or ";", rules, line, bits, is_smallest, opened, compiler)
 
 
