@@ -203,7 +203,7 @@ PROGRAMS = [Construct(*each) for each in [
     ("a part of an object that is cleared", "#define zero_from(p, m) memset(&(p)->m, 0, sizeof *(p) - offsetof(struct thing, m))\n@@ zero_from(&x, d); SHOW(x);", "#define zero(p, m) memset(&(p)->m, 0, sizeof (p)->m)\n@@ zero(&x, d); SHOW(x);"),
     ("a part of an object that is cleared behind a member", "#define memset_after(p, m) memset((char *)(p) + offsetof(struct thing, m) + sizeof (p)->m, 0, sizeof *(p) - offsetof(struct thing, m) - sizeof (p)->m)\n@@ memset_after(&x, b); SHOW(x);", "#define memset_all(p) memset((char *)(p), 0, sizeof *(p))\n@@ memset_all(&x); SHOW(x);"),
     ("a copy of a part by a typed loop", "@@ y.b = 9; y.d = 8; long *p = &x.a, *q = &y.a; for (int n = 3; n; n--) *p++ = *q++; SHOW(x);", "@@ y.e[1] = 9; long *p = x.e, *q = y.e; for (int n = 2; n; n--) *p++ = *q++; SHOW(x);", "words"),
-    ("an atomic pair", "@@ long long k = 0x900000008; __atomic_store_n((long long *)&x.a, k, 0); out(x.b);", "@@ long long k = 0x900000008; __atomic_store_n((long long *)x.e, k, 0); out(x.e[1]);", "ints"),
+    ("an atomic pair", "@@ long long k = 0x900000008; __sync_lock_test_and_set((long long *)&x.a, k); out(x.b);", "@@ long long k = 0x900000008; __sync_lock_test_and_set((long long *)x.e, k); out(x.e[1]);", "ints"),
     ("two ints as one long", "@@ out(*(long *)&x.a);", "@@ out(*(long *)x.e);", "ints"),
     ("two ints that are exchanged as one", "@@ *(long *)&x.a = *(long *)&y.c; SHOW(x);", "@@ *(long *)x.e = *(long *)y.e; SHOW(x);", "ints"),
     ("a pair by an array pointer", "int g(int (*p)[2]) { return (*p)[1]; }\n@@ out(g((int (*)[2])&x.a));", "int g(int (*p)[2]) { return (*p)[1]; }\n@@ out(g(&x.e));", "ints"),

@@ -138,7 +138,7 @@ class Runs:
         self._members, self._compiler, self._folder = members, compiler, folder
         self._printed: dict[tuple[int, ...], str] = {}
 
-    def printed(self, order: Sequence[int]) -> str:
+    def output(self, order: Sequence[int]) -> str:
         """What it prints with its members in an order."""
         key = tuple(order)
         if key not in self._printed:
@@ -149,6 +149,6 @@ class Runs:
 
     def changes(self, order: Sequence[int]) -> bool:
         """Whether it prints something else than with the declared order."""
-        first = self.printed(range(len(self._members)))
+        first = self.output(range(len(self._members)))
         assert not first.startswith("no"), first
-        return self.printed(order) != first
+        return self.output(order) != first

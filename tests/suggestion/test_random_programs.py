@@ -16,7 +16,7 @@ def judge(seed: int, folder) -> tuple[list[tuple[int, ...]], bool, bool]:
     """The orders that are called safe and change a program; whether it depends on the order, and is refused."""
     text, members = Maker(seed).program()
     runs = programs.Runs(text, "random", members, "gcc", folder / str(seed))
-    first = runs.printed(range(len(members)))
+    first = runs.output(range(len(members)))
     assert first.startswith("0 "), (seed, first)
     found = programs.search(folder / f"{seed}s", programs.program_files(text, "random", members))
     allowed = [programs.is_allowed(found, members, order) for order in programs.ORDERS]

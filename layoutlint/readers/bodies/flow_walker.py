@@ -215,9 +215,9 @@ class FlowWalker(DeclarationWalker):
             for child in condition.children if is_logical or numbers != [None, None] else ():
                 self._note_end_of_loop(child)
         elif self._is_behind_pointer(condition) and self._is_byte(condition):
-            self._note_text(condition, [self._behind(condition)], "read", 0)
+            self._note_text(condition, [self._base_address(condition)], "read", 0)
 
-    def _behind(self, element: Node) -> list[Address]:
+    def _base_address(self, element: Node) -> list[Address]:
         """Return the addresses of the array or in the pointer that an element is taken from."""
         inner = self._base_and_index(element)[0] if element.kind == syntax.SUBSCRIPT else element.children[0]
         return self._array_address(inner)
@@ -492,7 +492,7 @@ class FlowWalker(DeclarationWalker):
         """Note that a text gets its end in an element of an array, or behind a pointer."""
         while element.kind in LAYERS and len(element.children) == 1:
             element = element.children[0]
-        self._note_text(element, [self._behind(element)], "closed", 0)
+        self._note_text(element, [self._base_address(element)], "closed", 0)
 
     def _note_element(self, left: Node) -> None:
         """Note that an element of a text gets a value that is not its end."""
@@ -503,7 +503,7 @@ class FlowWalker(DeclarationWalker):
         index = self._base_and_index(left)[1]
         last = self._numbers.largest(index)
         if self._number(index) is None:
-            self._note_text(left, [self._behind(left)], "open", _PAGE if last is None else last + 1)
+            self._note_text(left, [self._base_address(left)], "open", _PAGE if last is None else last + 1)
 
     def _compound(self, node: Node) -> list[Address]:
         left, right = node.children
