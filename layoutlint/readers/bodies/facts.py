@@ -43,6 +43,7 @@ class Facts:
 
     def __init__(self, lib: Any, names: Names) -> None:
         self._lib, self._names = lib, names
+        self._truths: dict[int, bool | None] = {}
         self.callees: dict[int, Cursor] = {}
         """The declarations of functions that are named, by identity."""
 
@@ -100,13 +101,20 @@ class Facts:
         node = condition
         while len(node.children) == 1 and node.kind in (syntax.PAREN, syntax.UNEXPOSED, syntax.CAST):
             node = node.children[0]
-        if node.kind == syntax.INTEGER:
+        kind = node.kind
+        if kind == syntax.INTEGER:
             return self.integer(node) != 0
-        if node.kind == syntax.UNARY and node.unary_operator == syntax.NOT:
+        if kind == syntax.UNARY and node.unary_operator == syntax.NOT:
             inner = self.truth(node.children[0])
             return None if inner is None else not inner
-        if node.kind != syntax.BINARY or node.binary_operator not in (syntax.AND, syntax.OR):
+        if kind != syntax.BINARY or node.binary_operator not in (syntax.AND, syntax.OR):
             return None
+        if id(node) not in self._truths:
+            self._truths[id(node)] = self._truth_of_both(node)
+        return self._truths[id(node)]
+
+    def _truth_of_both(self, node: Node) -> bool | None:
+        """Return whether `a && b` or `a || b` holds; chains of them are asked for at each operator."""
         sides = [self.truth(child) for child in node.children]
         decisive = node.binary_operator == syntax.OR
         return decisive if decisive in sides else None if None in sides else not decisive

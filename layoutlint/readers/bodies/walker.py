@@ -490,7 +490,6 @@ class Walker(Statements):
         name, through = self._callee(callee, weight)
         if _UNEVALUATED.fullmatch(name):
             return NOWHERE
-        named = self._facts.named_arguments(callee)
         what = operation(plain_name(name)) if name else None
         places: list[tuple[int, Spot, str]] = []
         first: Place | None = None
@@ -501,7 +500,7 @@ class Walker(Statements):
                 self._refer(target, None)
             elif self._facts.is_pointer(argument) or self._facts.is_array(argument):
                 place = self._pointer(argument, weight)
-                if position >= named:  # the function has no parameter for it
+                if place.spots and position >= self._facts.named_arguments(callee):  # behind `...`
                     self._record(place, Effect.ADDRESS, weight)
                 places += [(position, spot, place.maker) for spot in place.spots]
                 if place.maker[:1] in (GLOBAL_POINTER, THREAD_VARIABLE) and place.maker:
