@@ -466,3 +466,12 @@ def test_two_bytes_share_a_line_where_some_base_brings_them_together(gap):
     every = placement.Placements(64, tuple(range(64)), "")
     together = tuple(base for base in range(64) if base // 64 == (base + 1 + gap) // 64)
     assert placement.shared_bases(first, second, every) == together
+
+
+@pytest.mark.parametrize(("places", "violating", "basis"), [
+    (1, (), "w0"), (3, (), "w0; w1; w2"), (4, (), "w0; w1; w2; and 1 more"), (5, (), "w0; w1; w2; and 2 more"),
+    (5, (8,), "fails in 1 of 5 places: w1"), (5, (0, 8, 16, 24), "fails in 4 of 5 places: w0; w1; w2; and 1 more"),
+])  # fmt: skip
+def test_the_first_three_places_are_named(places, violating, basis):
+    parts = tuple(placement.Placements(64, (8 * number,), f"w{number}") for number in range(places))
+    assert placement.Placements(64, tuple(range(0, 8 * places, 8)), "", parts).basis(violating) == basis
