@@ -13,6 +13,7 @@ import json
 import os
 import re
 import subprocess
+import textwrap
 from collections import Counter
 from collections.abc import Callable, Generator
 from functools import cache
@@ -169,7 +170,9 @@ def whole_runs(
     def run_and_keep(*arguments: object, **options: object) -> subprocess.CompletedProcess[str]:
         done = run(*arguments, **options)
         text = f"{done.args[0]}: {done.returncode}\n{done.stdout}{done.stderr}"
-        text = text.replace(str(tmp_path), "FOLDER").replace(str(ROOT), "ROOT")
+        if str(ROOT) in text:  # its length decides where lines are wrapped
+            text = textwrap.fill(text.replace(str(ROOT), "ROOT"), 130, break_on_hyphens=False, break_long_words=False)
+        text = text.replace(str(tmp_path), "FOLDER")
         texts.append(re.sub(r"\([0-9a-f]{12}\)", "(COMMIT)", text))
         return done
 

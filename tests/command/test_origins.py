@@ -14,6 +14,8 @@ from layoutlint.reports.measure.json import MEASURE_SCHEMA
 from tests.harness.command import ROOT, run
 from tests.harness.tools import need
 
+pytestmark = pytest.mark.usefixtures("whole_runs")
+
 P = ROOT / "fixtures/profiles"
 BEFORE = P / "c2c-address-space-before.txt"
 HEADER = P / "address-space.h"
