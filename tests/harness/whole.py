@@ -22,8 +22,8 @@ def whole_lines(value: Any, indent: str = "") -> Iterator[str]:
         for each in value:
             yield from whole_lines(each, indent)
     elif isinstance(value, Record):
-        below = {name: each for name, each in _stated(value) if _has_records(each)}
-        own = [f"{name}={inline(each)}" for name, each in _stated(value) if name not in below]
+        below = {name: each for name, each in _set_fields(value) if _has_records(each)}
+        own = [f"{name}={inline(each)}" for name, each in _set_fields(value) if name not in below]
         yield f"{indent}{type(value).__name__} {', '.join(own)}".rstrip()
         for name, each in below.items():
             yield f"{indent}  {name}:"
@@ -44,7 +44,7 @@ def inline(value: Any) -> str:
         case Target() if value in TARGETS:
             return value.name
         case Record():
-            return f"{type(value).__name__}({', '.join(f'{name}={inline(each)}' for name, each in _stated(value))})"
+            return f"{type(value).__name__}({', '.join(f'{name}={inline(each)}' for name, each in _set_fields(value))})"
         case tuple() | list():
             return f"[{', '.join(map(inline, value))}]"
         case set() | frozenset():
@@ -61,7 +61,8 @@ def changes(before: list[str], after: list[str]) -> str:
     return "".join(f"{line}\n" for line in lines if not line.startswith("-"))
 
 
-def _stated(value: Record) -> list[tuple[str, Any]]:
+def _set_fields(value: Record) -> list[tuple[str, Any]]:
+    """Return the fields that do not have their default."""
     named = {name: getattr(value, name) for name in value.__struct_fields__}
     return [(name, each) for name, each in named.items() if each != _defaults(type(value))[name]]
 
