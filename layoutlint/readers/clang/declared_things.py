@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Iterator
 from itertools import islice
 
+from layoutlint import files
 from layoutlint.model.record import Record
 from layoutlint.readers.c_tokens import blank_comments, blank_out
 from layoutlint.readers.clang import c_units, project, text_search
@@ -66,7 +67,7 @@ def _likely_files(path: str, name: str) -> Iterator[str]:
 def _project_files(path: str) -> Iterable[str]:
     suffixes = c_units.HEADERS + c_units.SOURCES
     folders = [folder for _, below in tree.source_folders(path) for folder in below]
-    if folders and os.path.isdir(path):
+    if folders and files.is_folder(path):
         return text_search.files_below(folders, suffixes)
     around = project.searched_folders(path)[-1:]
     return (path, *text_search.files_below(around, suffixes))
