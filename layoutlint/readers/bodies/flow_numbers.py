@@ -92,7 +92,8 @@ class FlowNumbers(FlowTypes):
 
     def _is_in_container(self, number: Node) -> bool:
         """Return whether the offset of a member is from the start of a struct around the searched one."""
-        return self._first_own_name(self._steps_of_offset(number)[:1]) is None
+        named = [each for each in self._steps_of_offset(number) if (self._facts.field(each) or ("", ""))[1]]
+        return self._first_own_name(named[:1]) is None
 
     def _steps_of_offset(self, number: Node) -> list[Node]:
         """Return the members that an offset is made of, the outermost first; none for other numbers."""
