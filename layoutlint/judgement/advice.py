@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from layoutlint.geometry.layout import Place
 from layoutlint.geometry.placement import Placements, first_clear_offset, fitting_alignment
+from layoutlint.phrases import quantity
 
 _FEW = 4
 """Maximum number of sentences in a message. A pattern can match hundreds of fields; the evidence lists them
@@ -65,7 +66,7 @@ def tolerate_advice(violating: int, total: int) -> str:
     return f", or accept it with `tolerate = {violating / total:g}`" if violating * 2 < total else ""
 
 
-def first_few(sentences: list[str], rest: str) -> str:
-    """Join sentences; after the first four, print only the number of further `rest`."""
+def first_few(sentences: list[str], noun: str) -> str:
+    """Join sentences; after the first four, print only the number of further ones, each about a `noun`."""
     more = len(sentences) - _FEW
-    return "; ".join(sentences[:_FEW] + ([f"and {more} more {rest}"] if more > 0 else []))
+    return "; ".join(sentences[:_FEW] + ([f"and {quantity(more, f'more {noun}')}"] if more > 0 else []))

@@ -187,7 +187,7 @@ def judge_apart(
         )
     )
     places = dict.fromkeys(place for a, b in (*worst, *((a, b) for a, b, _ in across)) for place in (a, b))
-    message = prefix + first_few(sentences, "pairs") + suffix
+    message = prefix + first_few(sentences, "pair") + suffix
     verdict = judge(placements, bases, message, tuple(places), _advice(worst, list(across), placements))
     shared = [SharedLine(a.path, b.path, violations[a, b]) for a, b in worst]
     shared += [SharedLine(a.path, b.path, at, row.step) for (a, b, row), at in across.items()]

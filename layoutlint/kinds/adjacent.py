@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import ClassVar
 
 from layoutlint.geometry.layout import Place
-from layoutlint.judgement.advice import first_few
+from layoutlint.judgement.advice import byte_count, first_few
 from layoutlint.judgement.context import CannotTell, Context
 from layoutlint.judgement.parameters import need_at_least, need_several
 from layoutlint.judgement.rule import Example, Key, Manual, Traits
@@ -74,13 +74,16 @@ class Adjacent(Record, frozen=True):
         gaps = list(_gaps(places))
         faults = [fault for gap in gaps for fault in self._faults(gap, others)]
         widest = max((gap.size for gap in gaps), default=0)
+        if len(places) == 1:
+            return judge_once(True, f"{format_place(places[0])} is the only field", places, "")
         if not faults:
-            message = f"{format_places(places)} are side by side, at most {widest} bytes apart"
+            message = f"{format_places(places)} are side by side, at most {byte_count(widest)} apart"
             return judge_once(True, message, places, "")
         between = tuple(other for gap in gaps for other in others if gap.holds(other))
         names = ", ".join(f"`{place.path}`" for place in places[:6]) + (", ..." if len(places) > 6 else "")
-        advice = f"put {names} side by side, and move the members between them behind them"
-        return judge_once(False, first_few(faults, "gaps"), places + tuple(dict.fromkeys(between)), advice)
+        how = ", and move the members between them behind them" if between else " without the gap"
+        advice = f"put {names} side by side{how}"
+        return judge_once(False, first_few(faults, "gap"), places + tuple(dict.fromkeys(between)), advice)
 
     def sides(self, context: Context) -> Sides:
         """Return the fields as one side."""

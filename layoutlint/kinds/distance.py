@@ -76,8 +76,8 @@ class Distance(Record, frozen=True):
             raise CannotTell(f"`{self.fields[0]}` means one field only, {format_place(places[0])}")
         wrong = [(pair, fault) for pair in pairs if (fault := self._fault(*pair))]
         if not wrong:
-            return judge_once(True, first_few([_describe_pair(pair) for pair in pairs], "pairs"), places, "")
-        message = first_few([_describe_pair(pair) + fault for pair, fault in wrong], "pairs")
+            return judge_once(True, first_few([_describe_pair(pair) for pair in pairs], "pair"), places, "")
+        message = first_few([_describe_pair(pair) + fault for pair, fault in wrong], "pair")
         evidence = tuple(dict.fromkeys(place for pair, _ in wrong for place in pair))
         return judge_once(False, message, evidence, self._advice(wrong[0][0]))
 

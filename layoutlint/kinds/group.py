@@ -137,7 +137,7 @@ class MarkedGroup(Record, frozen=True):
             return sharing
         is_fixed = bool(strays) or len(faults) > sum(bool(message) for message, _ in crowded)
         bases = [context.placements.bases] if is_fixed else [bases for _, bases in crowded]
-        sentences = [*([first_few(faults, "faults")] if faults else ()), *group_sides.describe_strays(strays)]
+        sentences = [*([first_few(faults, "fault")] if faults else ()), *group_sides.describe_strays(strays)]
         violated = context.placements.bases_in_any([*bases, sharing.bases])
         return _combine_verdicts(
             sentences, tuple(stray.place for stray in strays), sharing, context.placements, violated

@@ -154,7 +154,7 @@ def _judge_together(lock: Place, data: tuple[Place, ...], context: Context) -> V
         f"{format_place(place)} {placements_phrase(len(bases_by_field[place]), total)}" for place in separated
     ]
     message = (
-        f"uncontended: {format_place(lock)} is not on one line with {first_few(says, 'fields')}: "
+        f"uncontended: {format_place(lock)} is not on one line with {first_few(says, 'field')}: "
         "who takes the lock does not find the data on its line, and waits for another"
     )
     bases = placements.bases_in_any(bases_by_field.values())

@@ -68,7 +68,7 @@ class LineStart(Record, frozen=True):
             f"{format_place(p)} begins inside a line {placements_phrase(len(inside_bases[p]), total)}"
             for p in wrong
         ]
-        message = first_few(says, "fields")
+        message = first_few(says, "field")
         return judge(placements, bases, message, wrong, _advice(wrong[0], placements))
 
 

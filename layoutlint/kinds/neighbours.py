@@ -510,7 +510,7 @@ def _describe_unjudged(group: list[_Variable]) -> str:
     names = [f"`{v.place.path}`" for v in group if v.place.field.dims and v.place.field.aggregate is None]
     if not names:
         return ""
-    return f"; the elements of {first_few(names, 'arrays')} may share lines with one another (kind `stride`)"
+    return f"; the elements of {first_few(names, 'array')} may share lines with one another (kind `stride`)"
 
 
 def _kept_message(number: int, unit: str) -> str:

@@ -84,7 +84,7 @@ class NoStraddle(Record, frozen=True):
         bases = placements.bases_in_any(straddling.values())
         worst = next(iter(straddling))
         advice = keep_whole(worst.offset, worst.end, placements) + tolerate_advice(len(bases), total)
-        return judge(placements, bases, first_few(says, "fields"), tuple(straddling), advice)
+        return judge(placements, bases, first_few(says, "field"), tuple(straddling), advice)
 
     def sides(self, context: Context) -> Sides:
         """Return the fields as one side."""

@@ -62,7 +62,7 @@ class Order(Record, frozen=True):
         if not wrong:
             return judge_once(True, f"{format_places(places)} are in this order", places, "")
         message = first_few(
-            [f"{format_place(a)} is not before {format_place(b)}" for a, b in wrong], "pairs"
+            [f"{format_place(a)} is not before {format_place(b)}" for a, b in wrong], "pair"
         )
         advice = f"declare `{wrong[0][0].path}` before `{wrong[0][1].path}`"
         return judge_once(False, message, tuple(dict.fromkeys(p for pair in wrong for p in pair)), advice)

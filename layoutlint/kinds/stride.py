@@ -243,7 +243,7 @@ class Stride(Record, frozen=True):
         bases_of_all = placements.bases_in_any(violations.values())
         row = worst[0][2]
         advice = _advice(row, near_of[row], placements, array is not None)
-        return judge(placements, bases_of_all, first_few(sentences, "pairs"), evidence, advice)
+        return judge(placements, bases_of_all, first_few(sentences, "pair"), evidence, advice)
 
     def _kept_message(self, rows: list[_Spread], array: Place | None, are_chosen: bool, unit: str) -> str:
         elements = f"elements of `{array.path}`" if array is not None else ""
@@ -265,7 +265,7 @@ def _combine(verdicts: list[Verdict], context: Context) -> Verdict:
     failing = [verdict for verdict in worst if verdict.bases] or worst
     bases = context.placements.bases_in_any(verdict.bases for verdict in failing)
     evidence = tuple(dict.fromkeys(place for verdict in failing for place in verdict.evidence))
-    message = first_few([verdict.message for verdict in failing], "arrays")
+    message = first_few([verdict.message for verdict in failing], "array")
     return judge(context.placements, bases, message, evidence, failing[0].advice)
 
 

@@ -236,11 +236,12 @@ def _edits(edits: Edits) -> Iterator[str]:
         yield phrases.edit(edits.cause)
     others = len(edits.edits) - (edits.cause is not None)
     if others:
-        yield f"{others} more {'edit' if others == 1 else 'edits'}"
+        yield phrases.quantity(others, "more edit")
     moves = [f"`{move.new.path}` {move.old.offset} -> {move.new.offset}" for move in edits.moves]
     if moves:
         rest = len(moves) - _MOST_MOVES
-        yield ", ".join(moves[:_MOST_MOVES]) + (f" and {rest} more fields moved" if rest > 0 else "")
+        hidden = f" and {phrases.quantity(rest, 'more field')} moved" if rest > 0 else ""
+        yield ", ".join(moves[:_MOST_MOVES]) + hidden
 
 
 def _evidence(edits: Edits) -> Iterator[Place]:

@@ -34,7 +34,7 @@ PADDED = struct("padded", 24, member("a", 0, 4, align=4), member("b", 8, 8, alig
 WIDE = struct("wide", 32, member("a", 0, 4, align=4), member("b", 16, 8, align=8), member("c", 24, 4, align=4))
 
 CASES = [
-    Case("a pattern that means one", WORDS, {"fields": ("a*",)}, KEPT, (), "`a` at 0..7 are side by side, at most 0 bytes apart"),
+    Case("a pattern that means one", WORDS, {"fields": ("a*",)}, KEPT, (), "`a` at 0..7 is the only field"),
     Case("side by side", WORDS, {"fields": ("a", "b")}, KEPT, (),
          "`a` at 0..7, `b` at 8..15 are side by side, at most 0 bytes apart"),
     Case("in any order", WORDS, {"fields": ("c", "a", "b")}, KEPT, (),

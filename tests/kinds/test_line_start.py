@@ -44,7 +44,7 @@ CASES = [
          {"fields": ("*",)}, BROKEN, ONCE,
          "`b` at 1..1 begins inside a line in its only placement; `c` at 2..2 begins inside a line in its only placement; "
          "`d` at 3..3 begins inside a line in its only placement; `e` at 4..4 begins inside a line in its only placement; "
-         "and 1 more fields"),
+         "and 1 more field"),
     Case("first bit", struct("s", 64, bits("x", 0, 3), bits("y", 3, 5), align=64), {"fields": ("x",)}, KEPT, (),
          "`x` at bits 0..2 begins a line in every placement"),
     Case("fourth bit", struct("s", 64, bits("x", 0, 3), bits("y", 3, 5), align=64), {"fields": ("y",)}, BROKEN, ONCE,

@@ -72,7 +72,7 @@ def many(count, shift=0):
 
 
 @pytest.mark.parametrize(("count", "moves"), [
-    (6, "`f5` 40 -> 48"), (7, "`f5` 40 -> 48 and 1 more fields moved"), (9, "`f5` 40 -> 48 and 3 more fields moved"),
+    (6, "`f5` 40 -> 48"), (7, "`f5` 40 -> 48 and 1 more field moved"), (9, "`f5` 40 -> 48 and 3 more fields moved"),
 ])  # fmt: skip
 def test_moved_fields(count, moves):
     """Six are shown; as evidence they follow the one that was added."""

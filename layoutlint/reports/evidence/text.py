@@ -185,7 +185,7 @@ def _event_table(event: EventSummary, counts: list[TypedCount], verbose: bool) -
             (f"  {event.report}:{count.lines[0]}", "cyan"),
         )
     if len(shown) < len(ordered):
-        yield line(f"    {len(ordered) - len(shown):,} more fields (--verbose)")
+        yield line(f"    {quantity(len(ordered) - len(shown), 'more field')} (--verbose)")
 
 
 def _weight(count: TypedCount) -> tuple[float, int]:
