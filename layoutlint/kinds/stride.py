@@ -70,8 +70,8 @@ class Stride(Record, frozen=True):
         Key(
             "per_thread",
             "boolean",
-            "whether only arrays count of which each thread writes an element of its own, as far as guesses "
-            "see sources",
+            "whether only arrays count of which each thread writes an element of its own, as far as C "
+            "sources show it",
         ),
     )
     manual: ClassVar[Manual] = Manual(

@@ -7,17 +7,21 @@ from functools import cache
 
 from layoutlint.judgement.context import Companions
 from layoutlint.lint.allocated_arrays import all_sources
-from layoutlint.model.reading import Reading
+from layoutlint.model.reading import Reading, ReadOptions
 from layoutlint.model.structs import Struct, fields_in_braces
 from layoutlint.readers.allocations import sources
 from layoutlint.readers.field_uses import FieldName, FieldUses
 from layoutlint.readers.source_functions import SourceFunctions
 
 
-def source_functions(reading: Reading, below: tuple[str, ...]) -> SourceFunctions | None:
+def source_functions(reading: Reading, read: ReadOptions) -> SourceFunctions | None:
     """Return the functions in the sources of an input and those below folders; None without any source."""
-    paths = all_sources(reading, below)
-    return SourceFunctions(sources.source_files(paths)) if paths else None
+    texts = {each.path: each.text for each in read.texts}
+    own = (reading.path,) if reading.path in texts else ()
+    paths = all_sources(reading, read.sources)
+    if not (own or paths):
+        return None
+    return SourceFunctions(dict.fromkeys((*own, *sources.source_files(paths))), texts)
 
 
 def companions(reading: Reading, functions: SourceFunctions) -> Companions:

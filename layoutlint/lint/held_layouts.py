@@ -236,11 +236,11 @@ def _edits(edits: Edits) -> Iterator[str]:
         yield phrases.edit(edits.cause)
     others = len(edits.edits) - (edits.cause is not None)
     if others:
-        yield phrases.quantity(others, "more edit")
+        yield quantity(others, "more edit")
     moves = [f"`{move.new.path}` {move.old.offset} -> {move.new.offset}" for move in edits.moves]
     if moves:
         rest = len(moves) - _MOST_MOVES
-        hidden = f" and {phrases.quantity(rest, 'more field')} moved" if rest > 0 else ""
+        hidden = f" and {quantity(rest, 'more field')} moved" if rest > 0 else ""
         yield ", ".join(moves[:_MOST_MOVES]) + hidden
 
 

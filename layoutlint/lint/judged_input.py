@@ -11,7 +11,7 @@ from layoutlint.judgement.context import AreDecided, Companions, Owners
 from layoutlint.judgement.lookup import Structs
 from layoutlint.judgement.rule import Pack, Rule
 from layoutlint.lint.embedding import Surroundings
-from layoutlint.model.reading import Reading
+from layoutlint.model.reading import Reading, ReadOptions
 from layoutlint.model.record import Record
 
 if TYPE_CHECKING:
@@ -46,32 +46,32 @@ class JudgedInput(Record, frozen=True, dict=True):
             self._attributes.append(line_attributes.line_attribute(self.reading, sources))
         return self._attributes[0]
 
-    def companions(self, sources: tuple[str, ...]) -> Companions | None:
+    def companions(self, read: ReadOptions) -> Companions | None:
         """Return what C sources show on fields that are changed together; None for a kernel or no sources."""
-        functions = self._functions(sources)
+        functions = self._functions(read)
         if functions is None:
             return None
         from layoutlint.lint import companions  # few runs guess
 
         return companions.companions(self.reading, functions)
 
-    def owners(self, sources: tuple[str, ...]) -> Owners | None:
+    def owners(self, read: ReadOptions) -> Owners | None:
         """Return what C sources show on elements that threads write; None for a kernel or no sources."""
-        functions = self._functions(sources)
+        functions = self._functions(read)
         if functions is None:
             return None
         from layoutlint.lint import thread_elements  # few runs guess
 
         return thread_elements.ThreadElements(self.reading, self.packs, functions)
 
-    def _functions(self, sources: tuple[str, ...]) -> SourceFunctions | None:
+    def _functions(self, read: ReadOptions) -> SourceFunctions | None:
         """Return the functions of the sources, searched once; None for a kernel or no sources."""
         if self.reading.is_kernel:
             return None
         if not self._sources:
             from layoutlint.lint import companions  # few runs guess
 
-            self._sources.append(companions.source_functions(self.reading, sources))
+            self._sources.append(companions.source_functions(self.reading, read))
         return self._sources[0]
 
     def rules_on_pairs(self) -> AreDecided | None:

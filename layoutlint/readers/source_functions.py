@@ -60,8 +60,10 @@ class Function(Record, frozen=True):
 class SourceFunctions:
     """The functions of some C files. Files are read when they are needed."""
 
-    def __init__(self, paths: Iterable[str]) -> None:
+    def __init__(self, paths: Iterable[str], read: Mapping[str, str] | None = None) -> None:
+        """`read` has the texts of files that are not read from their paths."""
         self._paths = tuple(paths)
+        self._read = read or {}
         self._texts: dict[str, str] | None = None
         self._functions: dict[str, tuple[Function, ...]] = {}
         self._code: dict[str, str] = {}
@@ -133,14 +135,14 @@ class SourceFunctions:
             self._texts, left = {}, _MOST_BYTES
             for path in self._paths:
                 try:
-                    data = files.read_all(path, _LARGEST)
+                    text = self._read.get(path) or files.read_all(path, _LARGEST).decode("latin-1")
                 except OSError:
                     continue
-                left -= len(data)
+                left -= len(text)
                 if left < 0:
                     self._texts = {}
                     break
-                self._texts[path] = data.decode("latin-1")
+                self._texts[path] = text
         return self._texts
 
 

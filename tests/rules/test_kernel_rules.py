@@ -14,6 +14,7 @@ from layoutlint.judgement.verdict import Outcome
 from layoutlint.lint import cases
 from layoutlint.lint.options import Options
 from layoutlint.lint.run import check
+from layoutlint.model.reading import ReadOptions
 from layoutlint.model.record import replace
 from tests.harness.command import ROOT
 from tests.harness.tools import need
@@ -64,10 +65,10 @@ def test_dwarf_of_gcc_says_the_same(tmp_path, pack, case):
     if "extern " in case.text:
         pytest.skip("gcc leaves out variables that are declared only")
     pack = replace(pack, guesses=False, rules=tuple(replace(rule, guess=False) for rule in pack.rules))
-    path = tmp_path / "case.o"
-    command = ["gcc", "-x", "c", "-", "-g", "-fno-eliminate-unused-debug-types", "-c", "-o", str(path)]
-    subprocess.run(command, input=case.text, text=True, check=True)
-    report = check([str(path)], (pack,), (), Options())
+    path, source = tmp_path / "case.o", tmp_path / "case.c"
+    source.write_text(case.text)
+    subprocess.run(["gcc", "-g", "-fno-eliminate-unused-debug-types", "-c", "-o", path, source], check=True)
+    report = check([str(path)], (pack,), (), Options(read=ReadOptions(sources=(str(source),))))
     found = {f.rule.id: f.verdict.outcome for f in (*report.kept_findings, *report.findings)}  # the worst of several
     assert {e.rule.id: found[e.rule.id] for e in case.expectations} == {e.rule.id: e.outcome for e in case.expectations}
 
