@@ -9,13 +9,15 @@ from functools import cached_property
 from itertools import islice
 
 from layoutlint.model.record import Record
-from layoutlint.readers.element_writes import Held, Manner, Write, Writes, calls, locks
+from layoutlint.readers.element_writes import Element, Held, Manner, Write, Writes, calls, elements, locks
 from layoutlint.readers.field_uses import declared_types
 from layoutlint.readers.source_functions import Function, SourceFunctions, closing
 from layoutlint.readers.thread_values import ThreadValues
 
 _LOOP = re.compile(r"\b(?:for|while|\w*(?:foreach|FOREACH|for_each|FOR_EACH)\w*)\s*\(|\bdo\s*\{")
 _SUBSCRIPTED = re.compile(r"\b([A-Za-z_]\w*+)\s*\[")
+_NAME = re.compile(r"[A-Za-z_]")
+"""In an index that can differ between threads."""
 _VARIES = re.compile(r"(?<![\w.>])[a-z_]\w*(?!\w|\()")
 """In an index that is no constant."""
 _DECLARES = (
@@ -58,22 +60,24 @@ class ElementOwners:
         self._values = ThreadValues(functions, declared)
         self._once: dict[str, bool] = {}
         self._locks: dict[Function, tuple[Held, ...]] = {}
+        self._types: dict[tuple[Function | str, str], set[str]] = {}
 
     def reason(self, array: ArrayName) -> str | None:
         """Return the sentence that says which code shows it; None if none does."""
         is_local = array.structs is None and self._values.is_thread_local(array.name)
         if is_local or array.name not in self._subscripted:
             return None
-        for function, write in self._all_writes(array):
+        writes = tuple(self._all_writes(array))
+        for function, write in writes:
             index = write.element.subscript
             origin = self._values.origin(function, index, write.at)
             if origin is not None:
                 return f"{self._describe(function, write)}, with an index from {origin}"
-        for function, write in self._all_writes(array):
+        for function, write in writes:
             lock = self._lock(function, write)
             if lock is not None:
                 return f"{self._describe(function, write)} under `{lock}`"
-        for function, write in self._all_writes(array):
+        for function, write in writes:
             index = write.element.subscript
             if write.manner is Manner.ATOMIC and _VARIES.search(index) and not _walks(function, index):
                 return f"{self._describe(function, write, 'changed atomically')}"
@@ -94,20 +98,31 @@ class ElementOwners:
         for function in self._functions.functions_with_word(array.name):
             if function.is_macro or not self._may_mean(function, array):
                 continue
-            for write in islice(self._writes.of_array(function, array.name), _MOST_WRITES):
-                if self._is_of(function, write, array) and not self._sets_up(function, write):
+            for write in islice(self._writes_of(function, array), _MOST_WRITES):
+                if not self._sets_up(function, write):
                     yield function, write
 
-    def _is_of(self, function: Function, write: Write, array: ArrayName) -> bool:
-        receiver = write.element.receiver
+    def _writes_of(self, function: Function, array: ArrayName) -> Iterator[Write]:
+        for element in elements(function, array.name):
+            if _NAME.search(element.subscript) and self._is_of(function, element, array):
+                yield from self._writes.of_element(function, element)
+
+    def _is_of(self, function: Function, element: Element, array: ArrayName) -> bool:
+        receiver = element.receiver
         if array.structs is None or receiver is None:
             return array.structs is None and receiver is None
         if array.is_unique:
             return True
-        types = declared_types(function.text, receiver) or declared_types(
-            self._functions.code(function.file), receiver
-        )
+        types = self._types_in(function, receiver) or self._types_in(function.file, receiver)
         return bool(types.intersection(array.structs))
+
+    def _types_in(self, place: Function | str, receiver: str) -> set[str]:
+        """Return the types that a function or a file declares a name with."""
+        key = place, receiver
+        if key not in self._types:
+            text = self._functions.code(place) if isinstance(place, str) else place.text
+            self._types[key] = declared_types(text, receiver)
+        return self._types[key]
 
     def _may_mean(self, function: Function, array: ArrayName) -> bool:
         """Return whether a name of a variable means this one in a function."""
@@ -153,7 +168,7 @@ class ElementOwners:
     def _lock(self, function: Function, write: Write) -> str | None:
         """Return the lock of the same index that is held at a write; None without one."""
         index = write.element.subscript
-        if not re.search(r"[A-Za-z_]", index) or _walks(function, index):
+        if _walks(function, index):
             return None
         for held in self._find_locks(function):
             if held.lock.subscript == index and held.lock.array != write.element.array and held.at < write.at:

@@ -172,12 +172,12 @@ class Writes:
 
     def __init__(self, functions: SourceFunctions) -> None:
         self._functions = functions
+        self._changed: dict[tuple[Function, int, int], bool] = {}
 
-    def of_array(self, function: Function, name: str) -> Iterator[Write]:
-        """Yield the writes of the elements of arrays with a name, also through pointers to them."""
-        for element in elements(function, name):
-            for at, manner in self._writes_of(function, element):
-                yield Write(element, at, manner)
+    def of_element(self, function: Function, element: Element) -> Iterator[Write]:
+        """Yield the writes of an element, also through pointers to it."""
+        for at, manner in self._writes_of(function, element):
+            yield Write(element, at, manner)
 
     def _writes_of(self, function: Function, element: Element) -> Iterator[_Place]:
         text = function.text
@@ -226,6 +226,12 @@ class Writes:
         return Manner.CHANGE if is_changed else None
 
     def _changes_argument(self, function: Function, position: int, depth: int) -> bool:
+        key = function, position, depth
+        if key not in self._changed:
+            self._changed[key] = self._find_change(function, position, depth)
+        return self._changed[key]
+
+    def _find_change(self, function: Function, position: int, depth: int) -> bool:
         parameters = function.parameters
         if position >= len(parameters) or not parameters[position]:
             return False
