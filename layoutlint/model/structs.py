@@ -143,6 +143,13 @@ ANNOTATION_MARKS = (
     *(f"{name}{end}".encode() for name in MISSPELT_ANNOTATION_NAMES for end in (":", " ")),
 )
 """One of them is in each text with annotations, also where a colon was forgotten."""
+_STEMS = (b"ayout", b"AYOUT")
+"""One of them is in each mark. Most texts have neither, which two searches show soonest."""
+
+
+def has_annotation_marks(text: bytes) -> bool:
+    """Return whether a text can have annotations in comments or attributes."""
+    return any(stem in text for stem in _STEMS) and any(mark in text for mark in ANNOTATION_MARKS)
 
 
 class Annotation(Record, frozen=True, gc=False):

@@ -15,7 +15,6 @@ from layoutlint.model.reading import InputText, Reading, Unread
 from layoutlint.model.record import Record, field, replace
 from layoutlint.model.structs import (
     ANNOTATION,
-    ANNOTATION_MARKS,
     ANNOTATION_NAME,
     MISSPELT_ANNOTATION_NAMES,
     Annotation,
@@ -24,6 +23,7 @@ from layoutlint.model.structs import (
     Stray,
     Struct,
     fields_in_braces,
+    has_annotation_marks,
 )
 
 _LARGEST = 1 << 24
@@ -54,7 +54,7 @@ class Sources(Record):
         """Return the path and text of a file that an input names; None if missing, or without annotations."""
         if file not in self._texts:
             path, content = self._read(file)
-            is_annotated = any(mark in content for mark in ANNOTATION_MARKS)
+            is_annotated = has_annotation_marks(content)
             self._texts[file] = (path, Text(content.decode("utf-8", "replace"))) if is_annotated else None
         return self._texts[file]
 

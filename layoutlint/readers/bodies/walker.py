@@ -151,22 +151,25 @@ class Walker(Statements):
         """Walk an expression whose value is used, or dropped."""
         self._depth += 1
         if self._depth <= _DEEPEST:
-            self._walk_value(node, weight)
+            walk = _VALUES.get(node.kind)
+            if walk is not None:
+                walk(self, node, weight)
+            else:
+                for child in node.children:
+                    self._statement(child, weight) if is_statement(child) else self._value(child, weight)
         self._depth -= 1
 
-    def _walk_value(self, node: Node, weight: float) -> None:
-        walk = _VALUES.get(node.kind)
-        if node.kind in (syntax.MEMBER, syntax.SUBSCRIPT) or self._facts.is_dereference(node):
-            place = self._lvalue(node, weight)
-            if not self._facts.is_array(node):
-                self._record(place, Effect.READ, weight)
-        elif walk is not None:
-            walk(self, node, weight)
-        elif node.kind == syntax.UNEXPOSED and len(node.children) > 1:
+    def _object(self, node: Node, weight: float) -> None:
+        place = self._lvalue(node, weight)
+        if not self._facts.is_array(node):
+            self._record(place, Effect.READ, weight)
+
+    def _unexposed(self, node: Node, weight: float) -> None:
+        if len(node.children) > 1:
             self._builtin(node, weight)
         else:
             for child in node.children:
-                self._statement(child, weight) if is_statement(child) else self._value(child, weight)
+                self._value(child, weight)
 
     def _compound_assignment(self, node: Node, weight: float) -> None:
         self._change(node.children[0], weight)
@@ -243,6 +246,8 @@ class Walker(Statements):
             self._move(node.children[0])
         elif operator == syntax.ADDRESS_OF:
             self._lvalue(node.children[0], weight)
+        elif operator == syntax.DEREFERENCE:
+            self._object(node, weight)
         else:
             for child in node.children:
                 self._value(child, weight)
@@ -582,6 +587,9 @@ class Walker(Statements):
 
 _Walk = Callable[[Walker, Node, float], object]
 _VALUES: dict[int, _Walk] = {
+    syntax.MEMBER: Walker._object,
+    syntax.SUBSCRIPT: Walker._object,
+    syntax.UNEXPOSED: Walker._unexposed,
     syntax.BINARY: Walker._binary,
     syntax.COMPOUND_ASSIGNMENT: Walker._compound_assignment,
     syntax.UNARY: Walker._unary,

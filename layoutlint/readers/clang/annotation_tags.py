@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from layoutlint.model.structs import ANNOTATION, ANNOTATION_MARKS, Annotation, Field, Source, fields_in_braces
+from layoutlint.model.structs import (
+    ANNOTATION,
+    Annotation,
+    Field,
+    Source,
+    fields_in_braces,
+    has_annotation_marks,
+)
 from layoutlint.readers.clang import libclang
 from layoutlint.readers.clang.diagnostics import Diagnostic
 from layoutlint.readers.clang.file_names import Places
@@ -63,7 +70,7 @@ class Annotations:
 
     def _mentions(self, file: int | None) -> bool:
         if file not in self._mentioning:
-            self._mentioning[file] = mentions(self._contents(file))
+            self._mentioning[file] = has_annotation_marks(self._contents(file))
         return self._mentioning[file]
 
     def _uses_macros(self, file: int | None) -> bool:
@@ -84,9 +91,4 @@ class Annotations:
 def mentions_annotations(lib: Any, unit: int, main: int | None) -> bool:
     """Return whether any file of a unit has annotations, or their macro: searching for them takes time."""
     files = dict.fromkeys((main, *(file for file, _ in libclang.inclusions(lib, unit))))
-    return any(mentions(libclang.contents(lib, unit, file)) for file in files if file is not None)
-
-
-def mentions(text: bytes) -> bool:
-    """Return whether a file has annotations, or their macro."""
-    return any(mark in text for mark in ANNOTATION_MARKS)
+    return any(has_annotation_marks(libclang.contents(lib, unit, file)) for file in files if file is not None)

@@ -17,10 +17,11 @@ from typing import Any
 from layoutlint import accesses, files
 from layoutlint.errors import ReadError
 from layoutlint.model.record import Record, field, replace
+from layoutlint.model.structs import has_annotation_marks
 from layoutlint.model.wanted import Wanted
 from layoutlint.readers.cache import answers
 from layoutlint.readers.cache.answers import Answers
-from layoutlint.readers.clang import annotation_tags, libclang, limits, parse, preamble
+from layoutlint.readers.clang import libclang, limits, parse, preamble
 from layoutlint.readers.clang.lookups import Messages
 from layoutlint.readers.clang.parse import ParsedUnit, Unit
 from layoutlint.readers.processes.child import HAS_PROCESSES
@@ -68,7 +69,7 @@ class Request(Record, frozen=True):
     def may_be_annotated(self) -> bool:
         """Return whether the text mentions annotations, or includes files after its first declaration."""
         rest = self.content[len(self.preamble) :].replace(b"\\\n", b"").replace(b"\\\r\n", b"")
-        return annotation_tags.mentions(self.content) or _INCLUDES.search(rest) is not None
+        return has_annotation_marks(self.content) or _INCLUDES.search(rest) is not None
 
 
 class _First(Record, frozen=True):
@@ -257,7 +258,7 @@ class _ServedUnit:
         """The first result, from all declarations."""
         texts = libclang.keep_contents(lib, handle, unit.main)
         definitions = parse.definitions_in(lib, handle, unit, wanted)
-        is_annotated = any(map(annotation_tags.mentions, texts))
+        is_annotated = any(map(has_annotation_marks, texts))
         self.preamble = preamble.read(definitions, wanted, len(request.preamble), is_annotated)
 
     def read(self, request: Request) -> ParsedUnit | Failure | None:

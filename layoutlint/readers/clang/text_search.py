@@ -14,7 +14,7 @@ from itertools import islice
 
 from layoutlint import files
 from layoutlint.accesses import State
-from layoutlint.model.structs import ANNOTATION_MARKS
+from layoutlint.model.structs import has_annotation_marks
 from layoutlint.model.wanted import Wanted
 
 MOST_FILES = 60_000
@@ -60,7 +60,6 @@ _NO_NAMES = re.compile(
     re.DOTALL,
 )
 """Comments, array bounds, tags, and attributes or macros with arguments."""
-_ANNOTATION_MARKS = (*ANNOTATION_MARKS, b"LAYOUTLINT")
 _WORD = re.compile(_NAME)
 _AGGREGATE = re.compile(rb"\b(?:struct|union)\b")
 
@@ -218,7 +217,7 @@ def definitions(paths: Iterable[str], wanted: Wanted, stop_when_found: bool = Tr
 
 def mentions_annotations(text: bytes) -> bool:
     """Return whether a text can have annotations, in comments or as macros of layoutlint.h."""
-    return any(mark in text for mark in _ANNOTATION_MARKS)
+    return has_annotation_marks(text) or b"LAYOUTLINT" in text
 
 
 def annotated_files(paths: Iterable[str]) -> list[str]:
