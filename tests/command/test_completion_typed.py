@@ -74,6 +74,7 @@ def text(written: bytes) -> str:
     return CODES.sub(b"", written).decode(errors="replace")
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("shell", SHELLS)
 def test_tab_completes(shell, tmp_path):
     need(shell)

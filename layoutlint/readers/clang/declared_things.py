@@ -69,8 +69,9 @@ def _project_files(path: str) -> Iterable[str]:
     folders = [folder for _, below in tree.source_folders(path) for folder in below]
     if folders and files.is_folder(path):
         return text_search.files_below(folders, suffixes)
-    around = project.searched_folders(path)[-1:]
-    return (path, *text_search.files_below(around, suffixes))
+    around = project.folders_around(path)
+    is_project = bool(around) and project.is_repository(around[-1])
+    return (path, *text_search.files_below(around[-1:] if is_project else around[:1], suffixes))
 
 
 def what_is(name: str, text: str) -> str | None:

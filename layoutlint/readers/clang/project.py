@@ -21,7 +21,7 @@ def folders_around(path: str) -> tuple[str, ...]:
     start = start if files.is_folder(start) else os.path.dirname(start)
     folders = list(_ancestors(start))
     for number, folder in enumerate(folders):
-        if _is_repository(folder):
+        if is_repository(folder):
             return tuple(folders[: number + 1])
     return tuple(_private_folders(folders))
 
@@ -32,7 +32,7 @@ def searched_folders(path: str) -> tuple[str, ...]:
     Outside of a repository, these are its folder and the one around that: further out are other projects.
     """
     folders = folders_around(path)
-    return folders if folders and _is_repository(folders[-1]) else folders[:2]
+    return folders if folders and is_repository(folders[-1]) else folders[:2]
 
 
 def _ancestors(folder: str) -> Iterator[str]:
@@ -56,7 +56,7 @@ def _private_folders(folders: list[str]) -> Iterator[str]:
         yield folder
 
 
-def _is_repository(folder: str) -> bool:
+def is_repository(folder: str) -> bool:
     """Return whether a folder is the top of a git repository; a submodule belongs to the one around it."""
     at = os.path.join(folder, ".git")
     if not files.is_file(at):
