@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING, cast
 
 from layoutlint.errors import RuleFileError, UsageError
 from layoutlint.geometry.layout import Layout, cached_layout
@@ -23,9 +22,6 @@ from layoutlint.model.paths import is_pattern
 from layoutlint.model.record import replace
 from layoutlint.model.storage import MALLOC
 from layoutlint.model.structs import Struct
-
-if TYPE_CHECKING:
-    from layoutlint.kinds.stride import Stride
 
 _MOST_FINDINGS = 2_000_000
 """The most findings of a run, each of about 1 KB; guesses on a kernel make 100,000."""
@@ -72,14 +68,9 @@ def judge_input(
             judged.line_attribute(options.read.sources),
             judged.companions(options.read) if pack.guesses else None,
             judged.rules_on_pairs() if pack.guesses else None,
-            judged.owners(options.read) if _speaks_of_threads(pack) else None,
+            judged.owners(pack, options.read),
         )
         yield from _judge_pack(judged, pack, table, options, defined, mistakes)
-
-
-def _speaks_of_threads(pack: Pack) -> bool:
-    """Return whether a rule needs to know which elements threads write."""
-    return any(rule.kind.name == "stride" and cast("Stride", rule.kind).per_thread for rule in pack.rules)
 
 
 def _judge_pack(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from layoutlint.geometry.placement import LINUX_ATTRIBUTE
 from layoutlint.judgement.condition import When, exclusion_reason
@@ -15,6 +15,7 @@ from layoutlint.model.reading import Reading, ReadOptions
 from layoutlint.model.record import Record
 
 if TYPE_CHECKING:
+    from layoutlint.kinds.stride import Stride
     from layoutlint.readers.source_functions import SourceFunctions
 
 
@@ -55,9 +56,14 @@ class JudgedInput(Record, frozen=True, dict=True):
 
         return companions.companions(self.reading, functions)
 
-    def owners(self, read: ReadOptions) -> Owners | None:
-        """Return what C sources show on elements that threads write; None for a kernel or no sources."""
-        functions = self._functions(read)
+    def owners(self, pack: Pack, read: ReadOptions) -> Owners | None:
+        """Return what C sources show on elements that threads write.
+
+        None for a kernel, without sources, or if no rule of a pack needs it.
+        """
+        strides = (cast("Stride", rule.kind) for rule in pack.rules if rule.kind.name == "stride")
+        needs = any(kind.per_thread for kind in strides)
+        functions = self._functions(read) if needs else None
         if functions is None:
             return None
         from layoutlint.lint import thread_elements  # few runs guess

@@ -74,7 +74,12 @@ def rules_of(input_struct: InputStruct, options: Options) -> tuple[list[Ruled], 
     ruled, notes = [], []
     for pack in judged.packs:
         table = PlacementTable(
-            pack, judged.reading, judged.surroundings, options.line_size, options.min_align
+            pack,
+            judged.reading,
+            judged.surroundings,
+            options.line_size,
+            options.min_align,
+            owners=judged.owners(pack, options.read),
         )
         for rule in pack.rules:
             if rule.struct == VARIABLES or not struct.matches(rule.struct) or judged.exclusion(rule.when):
