@@ -119,7 +119,7 @@ CASES: list[tuple[str, Callable[[Path], object], list[str]]] = [
     ("header with an error", raw("struct ring { long head; lung tail; };\n"),
      [RING + "input:1:26: error: unknown type name 'lung'"]),
     ("undefined macro behind a field", raw("struct ring { long head; long tail ____cacheline_aligned; };\n"),
-     [RING + "input:1:35: error: expected ';' at end of declaration list"]),
+     [RING + "input:1:35: error: no macro `____cacheline_aligned` is defined here"]),
     ("undefined macro behind a brace", raw("struct ring { long head, tail; } ____cacheline_aligned_in_smp;\n"),
      [RING + "input:1:34: error: no macro `____cacheline_aligned_in_smp` is defined here: it declares a variable of type "
       "`struct ring`"]),

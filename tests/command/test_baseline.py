@@ -190,7 +190,7 @@ MISTAKES = {
         f'schema = "layoutlint/baseline/1"\naccept = [{ROW.replace("broken", "at-risk")[:-2]}, share = {share} }}]': "2: `share` must be"
         for share in ('"9/8"', '"0/8"', '"1/0"', '"-1/8"', '"0.5"', "0.5", '"1/99999999999999"', '"١/٨"')
     },
-    f'schema = "layoutlint/baseline/1"\naccept = [{ROW[:-2]}, pairs = [["a", "1/8"]] }}]': "2: `pairs`[0] must be two fields",
+    f'schema = "layoutlint/baseline/1"\naccept = [{ROW[:-2]}, pairs = [["a", "1/8"]] }}]': "2: `pairs` must be a list of pairs of fields, not of lists",
     f'schema = "layoutlint/baseline/1"\naccept = [{ROW[:-2]}, fields = [1] }}]': "2: `fields`[0] must be a string",
     'schema = "layoutlint/baseline/1"\naccept = ' + "[" * 100_000: "2: nested more than",
 }

@@ -60,7 +60,7 @@ USAGE = [
     ("no build folder", ["diff", "ring.h", "ring-fixed.h", "--build", "nowhere"], "Error: Invalid value for '--build': 'nowhere': no such folder"),
     ("no jobs", ["check", "ring.h", "--jobs", "0"], "Error: Invalid value for '--jobs' / '-j': 0 is not in the range 1<=x<=1024."),
     ("show nothing", ["show", "ring.h"], "Error: name some structs (`layoutlint show ring.h NAME`), or give --all"),
-    ("show some and all", ["show", "ring.h", "ring", "--all"], "Error: name some structs, or give --all"),
+    ("show some and all", ["show", "ring.h", "ring", "--all"], "Error: --all prints every struct: leave the names out, or leave --all out"),
     ("explain what", ["explain", "seperate"], "Error: no kind and no rule is called 'seperate' (did you mean `separate`?)"),
     ("explain a misspelt rule", ["explain", "ring-side-apart"],
      "Error: no kind and no rule is called 'ring-side-apart' (did you mean `ring-sides-apart`?)"),

@@ -30,7 +30,6 @@ WORDS = [
     (["completion", ""], ["bash", "zsh", "fish"]),
     (["show", "docs/example/ring.h", ""], ["ring"]),
     (["show", "docs/example/ring.h", "address_s"], []),
-    (["containers", "docs/example/ring.h", "ri"], ["ring"]),
 ]
 LINES = {"bash": "plain,{}", "zsh": "{}", "fish": "plain,{}"}
 
