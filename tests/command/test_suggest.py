@@ -445,7 +445,7 @@ UNOPENED = [
     ("char a;\n union {\n  char x;\n  long y;\n };\n char b;", False),
     (
         "long a;\n union {\n  struct {\n   char x;\n   long y;\n   char z;\n  };\n  long u;\n };\n long b;",
-        False,
+        True,
     ),
     ("char a;\n struct {\n  long y;\n };\n char b;", False),
     ("char a;\n struct {\n  char x;\n  long y;\n  char z;\n } in;\n char b;", False),
