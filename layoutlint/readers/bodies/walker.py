@@ -164,12 +164,8 @@ class Walker(Statements):
         if not self._facts.is_array(node):
             self._record(place, Effect.READ, weight)
 
-    def _unexposed(self, node: Node, weight: float) -> None:
-        if len(node.children) > 1:
-            self._builtin(node, weight)
-        else:
-            for child in node.children:
-                self._value(child, weight)
+    def _builtin_or_value(self, node: Node, weight: float) -> None:
+        self._builtin(node, weight) if len(node.children) > 1 else self._cast(node, weight)
 
     def _compound_assignment(self, node: Node, weight: float) -> None:
         self._change(node.children[0], weight)
@@ -589,7 +585,7 @@ _Walk = Callable[[Walker, Node, float], object]
 _VALUES: dict[int, _Walk] = {
     syntax.MEMBER: Walker._object,
     syntax.SUBSCRIPT: Walker._object,
-    syntax.UNEXPOSED: Walker._unexposed,
+    syntax.UNEXPOSED: Walker._builtin_or_value,
     syntax.BINARY: Walker._binary,
     syntax.COMPOUND_ASSIGNMENT: Walker._compound_assignment,
     syntax.UNARY: Walker._unary,
