@@ -24,6 +24,7 @@ from layoutlint.model.uses import (
     ELEMENT,
     GLOBAL_POINTER,
     PARAMETER,
+    THREAD_OBJECTS,
     THREAD_VARIABLE,
     VARIABLE,
     Effect,
@@ -45,8 +46,6 @@ _NEARBY = 0.9
 """How sure it is that a call of a function in one that reads is on the same way through it."""
 _FREES = re.compile(r"free$|(?:^|_)free_\w+$")
 _ONCE = (VARIABLE, GLOBAL_POINTER)
-_OF_THREAD = ("pthread_getspecific", "tss_get", "g_private_get", "uv_key_get")
-"""The functions that return an object of the thread."""
 _OWN_SHARE = 0.5
 """How much a read counts in a function that writes the other field as well: it may own the line already."""
 
@@ -233,9 +232,9 @@ class Meetings:
             return Owner.UNKNOWN
         made = self._program.functions.get(maker)
         if made is None:
-            return Owner.SELF if maker in _OF_THREAD else Owner.UNKNOWN
+            return Owner.SELF if maker in THREAD_OBJECTS else Owner.UNKNOWN
         some = (self._owner(maker, each, calls - 1) for each in made.makers)
-        return self._common(some) if calls else Owner.UNKNOWN
+        return _only_owner(some) if calls else Owner.UNKNOWN
 
     def _owner_of_argument(self, function: str, position: int, calls: int) -> Owner:
         key = function, position
@@ -249,11 +248,13 @@ class Meetings:
             return Owner.SELF if position == 0 else Owner.UNKNOWN
         if not calls or function in self._held.addressed:
             return Owner.UNKNOWN
-        return self._common(
+        return _only_owner(
             self._owner(caller, argument_maker(call, position), calls - 1)
             for caller, call in self._held.sites.get(function, ())
         )
 
-    def _common(self, some: Iterable[Owner]) -> Owner:
-        owners = set(some)
-        return owners.pop() if len(owners) == 1 else Owner.UNKNOWN
+
+def _only_owner(owners: Iterable[Owner]) -> Owner:
+    """Return the owner that all of them are; unknown if they differ."""
+    distinct = set(owners)
+    return distinct.pop() if len(distinct) == 1 else Owner.UNKNOWN

@@ -7,18 +7,13 @@ thread runs a function with such a store, others do not, and calls from there do
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 
 from layoutlint.inference.heat import EntryPoints, edges_of, entry_weights, spread
 from layoutlint.inference.program import Program
-from layoutlint.model.uses import plain_name
+from layoutlint.model.uses import THREAD_STARTERS, plain_name
 
-STARTS = re.compile(
-    r"pthread_create|thrd_create|g_thread_(?:try_)?new|g_thread_create|uv_thread_create\w*|rte_eal_remote_launch"
-)
-"""The functions that start a thread, with the address of what it runs."""
 _MOST_THREADS = 12
 _LOOP = 1.5
 """The weight of a call that is made several times."""
@@ -75,7 +70,8 @@ class Threads:
         """Yield functions whose address goes to one that starts threads, also through one between."""
         functions = self._program.functions
         for key in functions:
-            calls = [call for call in functions[key].calls if STARTS.fullmatch(plain_name(call.callee))]
+            called = functions[key].calls
+            calls = [call for call in called if THREAD_STARTERS.fullmatch(plain_name(call.callee))]
             if not calls:
                 continue
             is_single = all(call.weight < _LOOP for call in calls)

@@ -10,8 +10,8 @@ from layoutlint.lint.allocated_arrays import all_sources
 from layoutlint.model.reading import Reading, ReadOptions
 from layoutlint.model.structs import Struct, fields_in_braces
 from layoutlint.readers.allocations import sources
-from layoutlint.readers.field_uses import FieldName, FieldUses
-from layoutlint.readers.source_functions import SourceFunctions
+from layoutlint.readers.source_uses.field_uses import FieldName, FieldUses
+from layoutlint.readers.source_uses.functions import SourceFunctions
 
 
 def source_functions(reading: Reading, read: ReadOptions) -> SourceFunctions | None:

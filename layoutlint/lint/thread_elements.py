@@ -13,8 +13,8 @@ from layoutlint.lint.pointed_arrays import is_pointer, pointed_arrays
 from layoutlint.model.reading import AllocatedArray, Reading
 from layoutlint.model.structs import Struct, fields_in_braces
 from layoutlint.model.uses import words_of
-from layoutlint.readers.element_owners import ArrayName, ElementOwners
-from layoutlint.readers.source_functions import SourceFunctions
+from layoutlint.readers.source_uses.element_owners import ArrayName, ElementOwners
+from layoutlint.readers.source_uses.functions import SourceFunctions
 
 _ENDS = re.compile(r"(?:^|_)(?:deinit|term|terminate|exit|fork)(?:_|$)")
 """In the words of functions that end a thread or a program, or begin another one."""

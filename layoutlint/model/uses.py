@@ -44,6 +44,15 @@ _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 """Where a word begins in a name without underscores (`InitProcess`, `HTTPError`)."""
 
 
+THREAD_STARTERS = re.compile(
+    r"pthread_create|thrd_create|g_thread_(?:try_)?new|g_thread_create|uv_thread_create\w*|"
+    r"rte_eal_(?:mp_)?remote_launch|rte_ctrl_thread_create|rte_thread_create\w*"
+)
+"""The functions that start a thread, with the address of what it runs."""
+THREAD_OBJECTS = frozenset(("pthread_getspecific", "tss_get", "g_private_get", "uv_key_get"))
+"""The functions that return an object of the thread."""
+
+
 def words_of(name: str) -> str:
     """Return the words of a name in lower case, with underscores between them."""
     return name if name.islower() else _HUMP.sub("_", name).lower()

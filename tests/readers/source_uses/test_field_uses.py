@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from layoutlint.readers.field_uses import FieldName, FieldUses
-from layoutlint.readers.source_functions import SourceFunctions, functions
+from layoutlint.readers.source_uses.field_uses import FieldName, FieldUses
+from layoutlint.readers.source_uses.functions import SourceFunctions, functions
 
 A, B = FieldName("a"), FieldName("b")
 LOCKS = "struct q { lock_t a, b; };\nvoid both(struct q *q) { lock(&q->a); lock(&q->b); unlock(&q->b); unlock(&q->a); }\n"

@@ -8,8 +8,9 @@ from fnmatch import translate
 from functools import cached_property
 from typing import NamedTuple
 
-from layoutlint.readers.element_writes import calls
-from layoutlint.readers.source_functions import Function, SourceFunctions, closing, split_arguments
+from layoutlint.model.uses import THREAD_OBJECTS, THREAD_STARTERS
+from layoutlint.readers.source_uses.element_writes import calls
+from layoutlint.readers.source_uses.functions import Function, SourceFunctions, closing, split_arguments
 
 _DEEPEST = 8
 """The most assignments and calls through which a value is followed."""
@@ -23,15 +24,9 @@ _IDENTIFIES = re.compile(
     re.IGNORECASE,
 )
 """Functions without a body here that return which thread, processor or process runs."""
-_OWN_OBJECT = re.compile(r"pthread_getspecific|g_private_get|tss_get|uv_key_get")
-"""Functions that return an object of the thread."""
 _OF_THREAD = re.compile(r"RTE_PER_LCORE|(?:raw_|__)*this_cpu_(?:read|ptr)")
 """Macros that name a variable of the thread or processor."""
-_STARTS = re.compile(
-    r"pthread_create|thrd_create|g_thread_(?:try_)?new|g_thread_create|uv_thread_create\w*|"
-    r"rte_eal_(?:mp_)?remote_launch|rte_ctrl_thread_create|rte_thread_create\w*"
-)
-"""The functions that start a thread, with the address of what it runs."""
+_STARTS_THREAD = re.compile(rf"\b(?:{THREAD_STARTERS.pattern})\s*\(")
 _FIELD_OF_THREAD = re.compile(rf"(?:\w+_)?(?:{_WHO})_?(?:{_NUMBER})|tid|lcore|wid")
 """The fields of objects of a thread that have its number, whoever has the object."""
 _FIELD = re.compile(rf"(?:\w+_)?(?:{_NUMBER}|self|rank)|me|cpu|core|lcore|worker|thread")
@@ -188,7 +183,7 @@ class ThreadValues:
             if first.steps[-1][0] == "(":
                 return (
                     f"{first.name}()"
-                    if _OWN_OBJECT.fullmatch(first.name) or _OF_THREAD.fullmatch(first.name)
+                    if first.name in THREAD_OBJECTS or _OF_THREAD.fullmatch(first.name)
                     else None
                 )
             return (
@@ -227,10 +222,9 @@ class ThreadValues:
     def _thread_functions(self) -> frozenset[str]:
         """The names of the functions in which threads begin."""
         names = set[str]()
-        starts = re.compile(rf"\b(?:{_STARTS.pattern})\s*\(")
         for text in self._functions.texts().values():
             if any(word in text for word in ("thread", "thrd", "remote_launch")):
-                for call in starts.finditer(text):
+                for call in _STARTS_THREAD.finditer(text):
                     names.update(_names_of_functions(text, call.end() - 1))
         return frozenset(names | self._given_to_starters(names))
 
@@ -239,7 +233,7 @@ class ThreadValues:
         given = set[str]()
         for word in sorted(names):
             for wrapper in self._functions.functions_with_word(word):
-                if word in wrapper.parameters and re.search(rf"\b(?:{_STARTS.pattern})\s*\(", wrapper.text):
+                if word in wrapper.parameters and _STARTS_THREAD.search(wrapper.text):
                     position = wrapper.parameters.index(word)
                     given.update(
                         argument.lstrip("&")

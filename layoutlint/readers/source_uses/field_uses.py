@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from layoutlint.model.record import Record
-from layoutlint.readers.source_functions import Function, SourceFunctions
+from layoutlint.readers.source_uses.functions import Function, SourceFunctions
 
 _MOST_FUNCTIONS = 200
 """The most functions that use a field; a name in more tells nothing."""

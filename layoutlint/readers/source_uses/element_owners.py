@@ -9,10 +9,19 @@ from functools import cached_property
 from itertools import islice
 
 from layoutlint.model.record import Record
-from layoutlint.readers.element_writes import Element, Held, Manner, Write, Writes, calls, elements, locks
-from layoutlint.readers.field_uses import declared_types
-from layoutlint.readers.source_functions import Function, SourceFunctions, closing
-from layoutlint.readers.thread_values import ThreadValues
+from layoutlint.readers.source_uses.element_writes import (
+    Element,
+    Held,
+    Manner,
+    Write,
+    Writes,
+    calls,
+    elements,
+    locks,
+)
+from layoutlint.readers.source_uses.field_uses import declared_types
+from layoutlint.readers.source_uses.functions import Function, SourceFunctions, closing
+from layoutlint.readers.source_uses.thread_values import ThreadValues
 
 _LOOP = re.compile(r"\b(?:for|while|\w*(?:foreach|FOREACH|for_each|FOR_EACH)\w*)\s*\(|\bdo\s*\{")
 _SUBSCRIPTED = re.compile(r"\b([A-Za-z_]\w*+)\s*\[")

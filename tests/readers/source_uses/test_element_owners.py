@@ -7,8 +7,8 @@ import re
 import pytest
 
 from layoutlint.lint.thread_elements import is_setup
-from layoutlint.readers.element_owners import ArrayName, ElementOwners
-from layoutlint.readers.source_functions import SourceFunctions
+from layoutlint.readers.source_uses.element_owners import ArrayName, ElementOwners
+from layoutlint.readers.source_uses.functions import SourceFunctions
 
 START = "int main(void) { pthread_t t; pthread_create(&t, 0, run, &some); }\n"
 BY_INDEX = [

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from enum import Enum
 from typing import NamedTuple
 
-from layoutlint.readers.source_functions import Function, SourceFunctions, closing, split_arguments
+from layoutlint.readers.source_uses.functions import Function, SourceFunctions, closing, split_arguments
 
 _DEEPEST = 3
 """The most calls through which the address of an element is followed."""
