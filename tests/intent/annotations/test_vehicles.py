@@ -99,7 +99,7 @@ MISTAKES = [
     # what stands in the comment, and what is said of it
     ("hot-reed", "`hot-reed` is neither an access nor a rule kind (did you mean `hot-read`?)"),
     ("separate(a, b", "`separate(` is not closed"),
-    ("separate", "`separate`: `fields` needs at least two groups to keep apart"),
+    ("separate", "`separate`: `fields` needs at least two groups to keep apart (arguments follow in brackets: `separate(...)`)"),
     ("contended", "`contended` needs an access: `hot-write, contended`"),
     ("hot-read, cold", "`cold` contradicts `hot-read` at made.c:2"),
     ("offset(at=8, b)", "`offset`: `fields` needs exactly one field, and no pattern"),

@@ -41,7 +41,7 @@ SPOILT = [
      "t.h:1:23: warning: unknown attribute 'cacheline_aligned' ignored"),
     ("struct s { int a;\n", "t.h:1:18: error: expected '}'"),
     ("struct s { int a;\nstruct other { int b; };\n", "t.h:2:25: error: expected '}'"),
-    ("struct s { int a;\nint f(void);\n", "t.h:2:6: error: field 'f' declared as a function"),
+    ("struct s { int a;\nint f(void);\n", "t.h:2:13: error: expected '}'"),
     ("struct s { int a; struct { int b; } c;\n#ifdef X\n};\n", "t.h:2:2: error: unterminated conditional directive"),
     ("struct s { LIST(x, 32); };", "t.h:1:12: error: type name requires a specifier or qualifier"),
     ('struct s { int a;\n#include "part.h"\n};', "part.h:1:1: error: unknown type name 'foo_t'"),
