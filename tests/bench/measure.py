@@ -64,8 +64,8 @@ def _options(words: list[str]) -> argparse.Namespace:
 
 def _scanner() -> str:
     """How the scanner runs that is measured, in the words of `layoutlint --version`."""
-    told = re.search(r"DWARF scanner: (\w+)", run("--version").stdout)
-    return told[1] if told else "interpreted"
+    answer = re.search(r"DWARF scanner: (\w+)", run("--version").stdout)
+    return answer[1] if answer else "interpreted"
 
 
 def _results(inputs: Inputs, wanted: Callable[[str], object], rounds: int) -> Results:

@@ -41,8 +41,8 @@ class Peer:
 
 def home() -> Path:
     """The folder that keeps the tools."""
-    told = os.environ.get("LAYOUTLINT_PEERS")
-    return Path(told) if told else Path.home() / ".cache" / "layoutlint-peers"
+    output = os.environ.get("LAYOUTLINT_PEERS")
+    return Path(output) if output else Path.home() / ".cache" / "layoutlint-peers"
 
 
 def layout_audit() -> Peer:
@@ -113,8 +113,8 @@ def _run(*words: str) -> str:
     try:
         done = subprocess.run(words, capture_output=True, text=True, check=True, timeout=INSTALL_SECONDS)
     except subprocess.CalledProcessError as error:
-        told = error.stderr.strip().splitlines() or [f"exit status {error.returncode}"]
-        raise Unavailable(f"{Path(words[0]).name}: {told[-1]}") from error
+        output = error.stderr.strip().splitlines() or [f"exit status {error.returncode}"]
+        raise Unavailable(f"{Path(words[0]).name}: {output[-1]}") from error
     except (OSError, subprocess.TimeoutExpired) as error:
         raise Unavailable(str(error)) from error
     return done.stdout

@@ -94,8 +94,8 @@ def peak(command: Command) -> Peak:
         output.seek(0)
         errors.seek(0)
         if process.returncode not in command.statuses:
-            told = errors.read().decode(errors="replace").strip().splitlines()
-            raise Failed(f"exit status {process.returncode}" + (f": {told[-1]}" if told else ""))
+            answer = errors.read().decode(errors="replace").strip().splitlines()
+            raise Failed(f"exit status {process.returncode}" + (f": {answer[-1]}" if answer else ""))
         if command.shows.encode() not in output.read():
             raise Failed(f"its output lacks {command.shows!r}")
     return watch.peak

@@ -108,10 +108,10 @@ def _round(turn: list[Measured], name: str, step: Callable[[Measured, Command], 
             continue
         case = measured.case
         try:
-            told = step(measured, measured.command)
+            output = step(measured, measured.command)
         except Failed as reason:
-            told = measured.reason = str(reason)
-        say(f"{name}: {case.tool} {case.what}: {told}")
+            output = measured.reason = str(reason)
+        say(f"{name}: {case.tool} {case.what}: {output}")
 
 
 def _watch(measured: Measured, command: Command) -> str:

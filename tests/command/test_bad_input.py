@@ -152,9 +152,9 @@ def test_check_tells_what_and_why(tmp_path, make, expected):
     (tmp_path / ".git").mkdir()  # missing headers are searched in no other test's folder
     (tmp_path / "layoutlint.toml").write_text(RULES)
     done = run("check", "input", "--format", "json", cwd=tmp_path)
-    said = describe(json.loads(done.stdout))
-    assert len(said) == len(expected), said
-    assert [pair for pair in zip(said, expected, strict=True) if not is_like(*pair)] == []
+    text_message = describe(json.loads(done.stdout))
+    assert len(text_message) == len(expected), text_message
+    assert [pair for pair in zip(text_message, expected, strict=True) if not is_like(*pair)] == []
     assert (done.returncode, done.stderr) == (3, "")
 
 

@@ -146,13 +146,13 @@ def test_a_merge(tmp_path):
 
 
 @pytest.mark.one_in(8)
-@pytest.mark.parametrize(("name", "status", "said"), [
+@pytest.mark.parametrize(("name", "status", "text_message"), [
     ("flips twice", 0, ["1: risk", "3: risk"]), ("good is bad already", 2, "apart is at-risk at HEAD and at-risk at "),
     ("bad is good", 0, ["1: kept"]), ("unknown in the middle", 3, ["1: error", "2: error", "3: risk"]),
     ("the file is renamed", 0, ["risk in a renamed file"]), ("the rule is new", 0, ["1: risk"]),
     ("not ancestors", 0, ["theirs"]), ("since both parted", 0, ["theirs"]),
 ])  # fmt: skip
-def test_histories(tmp_path, name, status, said):
+def test_histories(tmp_path, name, status, text_message):
     states = {"flips twice": "kept risk kept risk", "good is bad already": "risk risk", "bad is good": "risk kept",
               "unknown in the middle": "kept error error risk", "the rule is new": "kept risk"}.get(name, "kept note")  # fmt: skip
     ids = history(tmp_path, states)
@@ -170,13 +170,13 @@ def test_histories(tmp_path, name, status, said):
     dots = "..." if name == "since both parted" else ".."
     words = ("--rules", "mine.toml") if name == "the rule is new" else ()
     done = run("bisect", "apart", f"{start}{dots}{end}", "--format", "json", *words, cwd=tmp_path)
-    if isinstance(said, str):
-        assert (done.returncode, said in done.stderr) == (status, True), done.stderr
+    if isinstance(text_message, str):
+        assert (done.returncode, text_message in done.stderr) == (status, True), done.stderr
         return
     found = json.loads(done.stdout)
     suspects = [each["subject"] for each in found["suspects"]]
     assert done.returncode == status
-    assert suspects == said if status == 3 else suspects[-1] in said, suspects
+    assert suspects == text_message if status == 3 else suspects[-1] in text_message, suspects
 
 
 def test_the_report(tmp_path):

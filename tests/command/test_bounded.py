@@ -85,9 +85,9 @@ NAMED = [
 ]  # fmt: skip
 
 
-def text_of(told: subprocess.CompletedProcess[str]) -> str:
+def text_of(output: subprocess.CompletedProcess[str]) -> str:
     """All that was said, without the ends of lines: long ones are broken."""
-    return " ".join((told.stdout + told.stderr).split())
+    return " ".join((output.stdout + output.stderr).split())
 
 
 @pytest.fixture
@@ -112,11 +112,11 @@ def test_a_file_that_is_named(
     words: tuple[str, ...], status: int, reason: str, make: Callable[[Path], None], project: Path
 ) -> None:
     make(project / "x")
-    told = run(*words, cwd=project, seconds=SECONDS)
-    assert told.returncode == status, told
-    assert re.search(rf"\bx\b.{{0,40}}{re.escape(reason)}", text_of(told)), told
-    assert "Traceback" not in told.stderr
-    assert "internal error" not in told.stderr
+    output = run(*words, cwd=project, seconds=SECONDS)
+    assert output.returncode == status, output
+    assert re.search(rf"\bx\b.{{0,40}}{re.escape(reason)}", text_of(output)), output
+    assert "Traceback" not in output.stderr
+    assert "internal error" not in output.stderr
 
 
 FOUND = [
@@ -139,10 +139,10 @@ FOUND = [
 @pytest.mark.one_in(3)
 @pytest.mark.parametrize("make", [fifo, zero])
 @pytest.mark.parametrize(
-    ("place", "words", "status", "said"), FOUND, ids=[" ".join((row[0], *row[1])) for row in FOUND]
+    ("place", "words", "status", "message"), FOUND, ids=[" ".join((row[0], *row[1])) for row in FOUND]
 )
 def test_a_file_that_is_found(
-    place: str, words: tuple[str, ...], status: int, said: str, make: Callable[[Path], None], project: Path
+    place: str, words: tuple[str, ...], status: int, message: str, make: Callable[[Path], None], project: Path
 ) -> None:
     for name, text in TREE.items():
         (project / "tree" / name).parent.mkdir(parents=True, exist_ok=True)
@@ -150,9 +150,9 @@ def test_a_file_that_is_found(
     (project / place).parent.mkdir(parents=True, exist_ok=True)
     (project / place).unlink(missing_ok=True)
     make(project / place)
-    told = run(*words, cwd=project, seconds=SECONDS)
-    assert (told.returncode, said in text_of(told)) == (status, True), told
-    assert "Traceback" not in told.stderr
+    output = run(*words, cwd=project, seconds=SECONDS)
+    assert (output.returncode, message in text_of(output)) == (status, True), output
+    assert "Traceback" not in output.stderr
 
 
 def test_a_unit_of_a_database_is_a_pipe(project: Path) -> None:
@@ -160,9 +160,9 @@ def test_a_unit_of_a_database_is_a_pipe(project: Path) -> None:
     (project / "compile_commands.json").write_text(
         '[{"file": "p.c", "directory": ".", "arguments": ["cc", "@p.c", "-c", "p.c"]}]'
     )
-    told = run("check", ".", "--rules", "good.toml", cwd=project, seconds=SECONDS)
-    assert told.returncode == 3
-    assert "p.c: is a pipe or a device" in text_of(told)
+    output = run("check", ".", "--rules", "good.toml", cwd=project, seconds=SECONDS)
+    assert output.returncode == 3
+    assert "p.c: is a pipe or a device" in text_of(output)
 
 
 @pytest.mark.parametrize("option", ["--rules", "--matrix"])
@@ -173,18 +173,18 @@ def test_what_a_user_pipes_is_read(option: str, project: Path) -> None:
     (project / "text").write_text(text)
     more = ("in.o",) if option == "--rules" else ("--rules", "good.toml")
     with subprocess.Popen(["sh", "-c", "{ head -c 9; sleep 1.5; cat; } < text > x"], cwd=project) as writer:
-        told = run("check", *more, option, "x", cwd=project, seconds=SECONDS)
+        output = run("check", *more, option, "x", cwd=project, seconds=SECONDS)
         assert writer.wait(SECONDS) == 0
-    assert told.returncode == 0, told
-    assert "kept" in told.stdout
+    assert output.returncode == 0, output
+    assert "kept" in output.stdout
 
 
 def test_a_pipe_without_end_is_cut(project: Path) -> None:
     os.mkfifo(project / "x")
     with subprocess.Popen(["sh", "-c", "exec yes > x"], cwd=project, stderr=subprocess.DEVNULL) as writer:
-        told = run("check", "in.o", "--rules", "x", cwd=project, seconds=SECONDS)
+        output = run("check", "in.o", "--rules", "x", cwd=project, seconds=SECONDS)
         writer.wait(SECONDS)
-    assert (told.returncode, told.stderr) == (2, "x:1: longer than 1048576 characters, the limit\n")
+    assert (output.returncode, output.stderr) == (2, "x:1: longer than 1048576 characters, the limit\n")
 
 
 def test_a_writer_who_writes_nothing(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -219,13 +219,13 @@ def test_only_regular_files_are_opened(make: Callable[[Path], None], why: str, p
 
 
 @pytest.mark.parametrize(
-    ("name", "start", "said"),
+    ("name", "start", "message"),
     [("big.c", b"int i;\n", "big.c: has 8,589,934,592 bytes, more than the"),
      ("big.btf", b"\x9f\xeb\1\0", "big.btf: has 8,589,934,592 bytes, more than the")],
 )  # fmt: skip
-def test_files_of_gigabytes(name: str, start: bytes, said: str, project: Path) -> None:
+def test_files_of_gigabytes(name: str, start: bytes, message: str, project: Path) -> None:
     with open(name, "wb") as file:
         file.write(start.ljust(4096) if name.endswith(".c") else start)
         file.truncate(1 << 33)  # sparse: takes no place
-    told = run("check", name, "--rules", "good.toml", cwd=project, seconds=SECONDS)
-    assert (told.returncode, said in text_of(told)) == (3, True), told
+    output = run("check", name, "--rules", "good.toml", cwd=project, seconds=SECONDS)
+    assert (output.returncode, message in text_of(output)) == (3, True), output

@@ -74,9 +74,9 @@ SHRINKING = [
 def test_a_file_that_shrinks(tree, words):
     done = run(tree, SHRINK, *words)
     assert done.returncode == 3, (done.stdout, done.stderr)
-    told = " ".join((done.stdout + done.stderr).split())
-    assert SAID in told or "a file became shorter while it was read" in told
-    assert "large" in told or "other" in told
+    output = " ".join((done.stdout + done.stderr).split())
+    assert SAID in output or "a file became shorter while it was read" in output
+    assert "large" in output or "other" in output
 
 
 @pytest.mark.parametrize("name", ["small.o", "large.o"])

@@ -269,9 +269,9 @@ def test_explain_says_when(project):
 
 def test_explain_says_why(project):
     done = run("explain", "ring-sides-apart", cwd=project)
-    told = " ".join(done.stdout.split())
-    assert "on a shared line every write takes the line from the other CPU" in told
-    assert "struct ptr_ring" in told
+    output = " ".join(done.stdout.split())
+    assert "on a shared line every write takes the line from the other CPU" in output
+    assert "struct ptr_ring" in output
 
 
 def test_rules_list_names_every_shipped_rule():
@@ -285,8 +285,8 @@ def test_rules_list_names_every_shipped_rule():
 
 
 def test_rules_check_counts(project):
-    said = "2 rules in 1 file, 2 cases: no mistakes\n"
-    assert run("rules", "check", "layoutlint.toml", cwd=project).stdout == said
+    text_message = "2 rules in 1 file, 2 cases: no mistakes\n"
+    assert run("rules", "check", "layoutlint.toml", cwd=project).stdout == text_message
 
 
 def test_an_internal_error_is_4_and_no_finding(project, monkeypatch, capsys):
@@ -299,8 +299,8 @@ def test_an_internal_error_is_4_and_no_finding(project, monkeypatch, capsys):
     monkeypatch.delenv("LAYOUTLINT_DEBUG", raising=False)
     with pytest.raises(SystemExit) as exit_:
         cli.main()
-    told = "layoutlint: internal error: ZeroDivisionError: division by zero (LAYOUTLINT_DEBUG=1 shows where)\n"
-    assert (exit_.value.code, *capsys.readouterr()) == (4, "", told)
+    output = "layoutlint: internal error: ZeroDivisionError: division by zero (LAYOUTLINT_DEBUG=1 shows where)\n"
+    assert (exit_.value.code, *capsys.readouterr()) == (4, "", output)
 
 
 def test_an_interrupted_run_is_no_finding(project, monkeypatch):

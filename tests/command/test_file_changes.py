@@ -64,10 +64,10 @@ def test_a_change_that_is_killed_at_any_step_is_finished_or_undone(tmp_path):
         texts = make(folder)
         status = run_until(step, texts)
         after_kill = {name: (folder / name).read_bytes() for name in OLD}
-        said = list(file_changes.finish_interrupted())
+        message = list(file_changes.finish_interrupted())
         found = contents(folder)
-        assert found in (OLD, NEW), (step, said)
-        assert (found == after_kill) or said, step
+        assert found in (OLD, NEW), (step, message)
+        assert (found == after_kill) or message, step
         assert list(file_changes.finish_interrupted()) == []
         assert not list((tmp_path / "state" / "layoutlint").glob("*.changes"))
         results.add(found == NEW)
@@ -113,9 +113,9 @@ def test_a_file_that_was_edited_after_the_kill_is_left(tmp_path):
     run_until(step, texts)
     (tmp_path / "tree/a/third.h").write_bytes(b"edited\n")
     third = f"{tmp_path}/tree/a/third.h, which is another text by now: the new text is in "
-    (said,) = [each for each in file_changes.finish_interrupted() if third in each]
+    (message,) = [each for each in file_changes.finish_interrupted() if third in each]
     assert (tmp_path / "tree/a/third.h").read_bytes() == b"edited\n"
-    assert Path(said.rpartition(" ")[2]).read_bytes() == NEW["a/third.h"]
+    assert Path(message.rpartition(" ")[2]).read_bytes() == NEW["a/third.h"]
 
 
 def _is_half_done(folder: Path, step: int) -> bool:

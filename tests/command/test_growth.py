@@ -247,11 +247,11 @@ def test_more_flags_than_any_project_has_are_refused(given):
 
 
 @pytest.mark.parametrize(
-    ("value", "number", "said"), [("{}", 2_000_001, "objects and lists"), ('""', 20_000_002, "values")]
+    ("value", "number", "message"), [("{}", 2_000_001, "objects and lists"), ('""', 20_000_002, "values")]
 )
-def test_a_database_of_many_small_values_is_refused(tmp_path, value, number, said):
+def test_a_database_of_many_small_values_is_refused(tmp_path, value, number, message):
     """Python's objects take many times as much memory as their text."""
     path = tmp_path / "compile_commands.json"
     path.write_text("[" + f"{value}," * (number - 1) + f"{value}]")
-    with limit_time(1), pytest.raises(ReadError, match=f"{said}, more than the"):
+    with limit_time(1), pytest.raises(ReadError, match=f"{message}, more than the"):
         compdb.load(str(path))

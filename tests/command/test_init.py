@@ -75,9 +75,9 @@ def files(folder: Path) -> dict[str, str]:
 @pytest.mark.parametrize(("before", "name", "path", "guesses"), PROJECTS.values(), ids=PROJECTS)
 def test_projects(project, before, name, path, guesses):
     write(project, before)
-    said = init(project)
-    assert said.startswith(f"{name}; read ")
-    assert f"    layoutlint check {path}" in said
+    message = init(project)
+    assert message.startswith(f"{name}; read ")
+    assert f"    layoutlint check {path}" in message
     assert {*files(project)} == {*before, *FILES}
     assert f"layoutlint check {path}" in (project / FILES[0]).read_text()
     assert len(blocks((project / FILES[0]).read_text())) == (guesses or 1)
@@ -134,8 +134,8 @@ def test_of_a_large_database_the_files_with_locks_are_read(project):
     write(project, {**dict.fromkeys(names, "int i;\n"), "63.c": CALLS})
     entries = [{"file": name, "directory": ".", "arguments": ["cc", "-c", name]} for name in names]
     write(project, {"compile_commands.json": json.dumps(entries * 2)})
-    assert "read 60 of 70 C files of compile_commands.json, with " in (said := init(project))
-    assert "; 2 guessed rules\n" in said
+    assert "read 60 of 70 C files of compile_commands.json, with " in (message := init(project))
+    assert "; 2 guessed rules\n" in message
 
 
 def test_the_hook_and_the_job_are_valid(project):
@@ -158,10 +158,10 @@ def test_jobs_that_ship_are_those_of_the_documents():
 def test_nothing_that_exists_is_changed(project):
     before = {**CODE, **dict.fromkeys(FILES, "mine\n")}
     write(project, before)
-    said = init(project)
+    message = init(project)
     assert files(project) == before
-    assert said.count("exists and is not changed; this could be added:") == 4
-    assert "    - id: layoutlint" in said
+    assert message.count("exists and is not changed; this could be added:") == 4
+    assert "    - id: layoutlint" in message
 
 
 def test_guesses_that_the_rule_file_has_are_not_repeated(project):
@@ -177,11 +177,11 @@ def test_guesses_that_the_rule_file_has_are_not_repeated(project):
         name = re.search(r'^(?:struct|variables) = .*', block, re.M)[0]
         own = re.sub(r'^why = .*', 'why = "measured"', re.sub(r'^id = .*', 'id = "mine"', block, flags=re.M), flags=re.M)
         (project / "layoutlint.toml").write_text(own)
-        said = init(project)
-        assert "; 4 guessed rules that layoutlint.toml lacks\n" in said, name
-        assert "# Rules of layoutlint" not in said
+        message = init(project)
+        assert "; 4 guessed rules that layoutlint.toml lacks\n" in message, name
+        assert "# Rules of layoutlint" not in message
         kept = [block for block in commented if own.split("\n")[2:5] != block.split("\n")[2:5]]
-        assert [b.split("\n")[2:5] for b in blocks(re.sub(r"^    ", "", said, flags=re.M))] == [b.split("\n")[2:5] for b in kept]
+        assert [b.split("\n")[2:5] for b in blocks(re.sub(r"^    ", "", message, flags=re.M))] == [b.split("\n")[2:5] for b in kept]
 
 
 def test_rules_that_keep_guessed_fields_apart_count_as_well_and_broken_files_do_not(project):
@@ -195,15 +195,15 @@ def test_rules_that_keep_guessed_fields_apart_count_as_well_and_broken_files_do_
 
 def test_layoutlint_is_not_added_twice(project):
     write(project, {".pre-commit-config.yaml": "- id: layoutlint\n", ".github/workflows/ci.yml": "run: layoutlint check .\n"})
-    said = init(project)
-    assert said.count("has layoutlint already") == 2
+    message = init(project)
+    assert message.count("has layoutlint already") == 2
     assert not (project / FILES[2]).exists()
 
 
 def test_gitlab_gets_its_job_printed(project):
     write(project, {**CODE, ".gitlab-ci.yml": "test: {}\n"})
-    said = init(project)
-    job = yaml.safe_load("\n".join(line[4:] for line in said.split("could be added:\n")[1].split("\nnext:")[0].split("\n")))
+    message = init(project)
+    job = yaml.safe_load("\n".join(line[4:] for line in message.split("could be added:\n")[1].split("\nnext:")[0].split("\n")))
     assert job["layoutlint"]["script"][3].startswith("layoutlint check . --policy-from")
     assert "layoutlint-note" in job
     assert (project / ".gitlab-ci.yml").read_text() == "test: {}\n"
@@ -212,9 +212,9 @@ def test_gitlab_gets_its_job_printed(project):
 
 def test_dry_run(project):
     write(project, CODE)
-    said = init(project, "--dry-run")
+    message = init(project, "--dry-run")
     assert files(project) == CODE
-    assert [f"would write {name}:" in said for name in FILES] == [True] * 4
+    assert [f"would write {name}:" in message for name in FILES] == [True] * 4
     assert init(project, "--dry-run", "--header") == "would write ./layoutlint.h\n"
 
 
@@ -278,10 +278,10 @@ def test_a_large_tree_takes_bounded_time(project):
         folder.mkdir(exist_ok=True)
         (folder / f"h{number}.h").write_text(HOT.replace("dev", f"dev{number}").replace("struct table", f"struct table{number}"))
     start = time.monotonic()
-    said = init(project)
-    assert "read 60 of 20,000 C files" in said
+    message = init(project)
+    assert "read 60 of 20,000 C files" in message
     assert time.monotonic() - start < 60
-    assert sys.getsizeof(said) < 10_000
+    assert sys.getsizeof(message) < 10_000
 
 
 def test_what_could_not_be_read_is_said_with_what_to_do(project):

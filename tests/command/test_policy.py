@@ -110,10 +110,10 @@ def test_the_report_says_whose_policy_it_is(project):
     commit = git(project, "rev-parse", "HEAD").strip()
     for form in ("text", "json", "github", "sarif"):
         words = ("--rules", "layoutlint.toml", "--rules", "new.toml", "--policy-from", "main", "--format", form)
-        said = " ".join(run("check", "q.h", *words, cwd=project).stdout.split())
-        assert f"of main ({commit[:12]}): layoutlint.toml" in said
-        assert "not used, because main does not have it: new.toml" in said
-        assert "`ignore[q-apart]` at q.h:2 does not count, because main does not have it" in said
+        message = " ".join(run("check", "q.h", *words, cwd=project).stdout.split())
+        assert f"of main ({commit[:12]}): layoutlint.toml" in message
+        assert "not used, because main does not have it: new.toml" in message
+        assert "`ignore[q-apart]` at q.h:2 does not count, because main does not have it" in message
 
 
 def test_from_a_folder_below(project):
@@ -140,9 +140,9 @@ def test_a_link_in_the_base_is_refused(project, tmp_path):
     (tmp_path / "rules.toml").write_text(NONE)
     (project / "layoutlint.toml").symlink_to(tmp_path / "rules.toml")
     commit_files(project, {"q.h": BROKEN})
-    code, _, said = check(project, "--policy-from", "HEAD")
+    code, _, message = check(project, "--policy-from", "HEAD")
     assert code == 2
-    assert "is a link" in said
+    assert "is a link" in message
 
 
 def test_a_matrix(project):
@@ -156,17 +156,17 @@ def test_a_matrix(project):
 @pytest.mark.parametrize("revision", ["", "-x", "--upload-pack=x", "--output=x", "nowhere", "HEAD:q.h", "a\nb", "HEAD^{tree}"])
 def test_no_revision(project, revision):
     commit_files(project, BASE)
-    code, _, said = check(project, f"--policy-from={revision}")
+    code, _, message = check(project, f"--policy-from={revision}")
     assert code == 2
-    assert "policy-from" in said
+    assert "policy-from" in message
     assert not (project / "x").exists()
 
 
 def test_no_repository(tmp_path):
     write(tmp_path, BASE)
-    code, _, said = check(tmp_path, "--policy-from", "HEAD", GIT_CEILING_DIRECTORIES=str(tmp_path.parent))
+    code, _, message = check(tmp_path, "--policy-from", "HEAD", GIT_CEILING_DIRECTORIES=str(tmp_path.parent))
     assert code == 2
-    assert said == f"--policy-from: {tmp_path} is not in a git repository\n"
+    assert message == f"--policy-from: {tmp_path} is not in a git repository\n"
 
 
 @pytest.mark.one_in(3)
@@ -230,8 +230,8 @@ def test_a_repository_that_puts_its_working_tree_elsewhere(project, tree):
     write(project, {"b/x": "", "layoutlint.toml": NONE})
     (project.parent / "empty").mkdir(exist_ok=True)
     git(project, "config", "core.worktree", tree)
-    code, _, said = check(project, "--policy-from", "HEAD")
-    assert (code, "core.worktree" in said) == (2, True)
+    code, _, message = check(project, "--policy-from", "HEAD")
+    assert (code, "core.worktree" in message) == (2, True)
 
 
 def test_a_replaced_object_is_the_first_one(project):
@@ -270,12 +270,12 @@ SLOW_OR_LARGE = {
 }
 
 
-@pytest.mark.parametrize(("script", "seconds", "said"), SLOW_OR_LARGE.values(), ids=SLOW_OR_LARGE)
-def test_a_git_that_does_not_end(tmp_path, monkeypatch, script, seconds, said):
+@pytest.mark.parametrize(("script", "seconds", "message"), SLOW_OR_LARGE.values(), ids=SLOW_OR_LARGE)
+def test_a_git_that_does_not_end(tmp_path, monkeypatch, script, seconds, message):
     script_file = tmp_path / "git"
     script_file.write_text(f"#!/bin/sh\n{script}\n")
     script_file.chmod(0o755)
     monkeypatch.setattr("layoutlint.intent.git._git", lambda: str(script_file))
     monkeypatch.setattr("layoutlint.intent.git._LIMITS", program.Limits(seconds=seconds, output=1 << 24, messages=4096))
-    with pytest.raises(UsageError, match=said):
+    with pytest.raises(UsageError, match=message):
         policy.from_revision("HEAD", (), ())

@@ -122,14 +122,14 @@ def change(folder: Path, files: dict[str, str | None]) -> None:
 
 
 @pytest.mark.one_in(5)
-@pytest.mark.parametrize(("before", "changed", "status", "said"), CASES.values(), ids=CASES)
-def test_changes(project, before, changed, status, said):  # noqa: F811
+@pytest.mark.parametrize(("before", "changed", "status", "message"), CASES.values(), ids=CASES)
+def test_changes(project, before, changed, status, message):  # noqa: F811
     if "link.h" in (before.get("q.h") or ""):
         (project / "link.h").symlink_to("base.h")
     commit_files(project, before)
     change(project, changed)
     code, _, text = check_staged(project)
-    assert (code, said in text) == (status, True), text
+    assert (code, message in text) == (status, True), text
 
 
 @pytest.mark.one_in(3)
@@ -282,14 +282,14 @@ def test_the_index_of_the_commit_that_git_makes(project):  # noqa: F811
 
 @pytest.mark.one_in(2)
 @pytest.mark.parametrize(
-    ("options", "status", "said"),
+    ("options", "status", "message"),
     [(("--matrix", "m.toml"), 2, "--staged"), (("--ignore-missing",), 0, ""), (("--allow-unknown",), 0, "defined struct q before")],
 )
-def test_options_beside_it(project, options, status, said):  # noqa: F811
+def test_options_beside_it(project, options, status, message):  # noqa: F811
     commit_files(project, BASE)
     change(project, {"q.h": None})
     code, _, text = check_staged(project, *options)
-    assert (code, said in text) == (status, True), text
+    assert (code, message in text) == (status, True), text
 
 
 def test_no_repository(tmp_path):

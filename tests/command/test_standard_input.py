@@ -56,12 +56,12 @@ def folder(tmp_path):
 
 
 @pytest.mark.one_in(3)
-@pytest.mark.parametrize(("text", "words", "status", "said"), CASES.values(), ids=CASES)
-def test_check(folder, text, words, status, said):
+@pytest.mark.parametrize(("text", "words", "status", "message"), CASES.values(), ids=CASES)
+def test_check(folder, text, words, status, message):
     given = b"/" * text if isinstance(text, int) else text if isinstance(text, bytes) else text.encode()
     ended = run("check", *words, cwd=folder, given=given)
     printed = ended.stdout + ended.stderr
-    assert (ended.returncode, said in printed) == (status, True), printed
+    assert (ended.returncode, message in printed) == (status, True), printed
     assert os.listdir(folder / "sub") == ["other.h"]
 
 

@@ -194,13 +194,13 @@ def test_pahole_says_what_the_program_says(tmp_path, structs):
     built = compile_c("gcc", source(structs), tmp_path / "structs", "-c", "-g")
     need("pahole")
     for shape in pahole.list_output(built, "-F", "dwarf"):
-        told = facts.get(shape.name)
-        if told is not None:
-            assert shape.size in (None, told.size)
+        output = facts.get(shape.name)
+        if output is not None:
+            assert shape.size in (None, output.size)
             spots = {path: (spot.bit_offset, spot.bit_size) for path, spot in shape.spots}
-            known = {path: spot for path, spot in told.spots.items() if path in spots and spot[1] is not None}
+            known = {path: spot for path, spot in output.spots.items() if path in spots and spot[1] is not None}
             assert {path: spots[path] for path in known} == known
-            assert known.keys() >= {path for path in told.spots if "." not in path and told.spots[path][1] is not None}
+            assert known.keys() >= {path for path in output.spots if "." not in path and output.spots[path][1] is not None}
 
 
 @pytest.mark.exhaustive

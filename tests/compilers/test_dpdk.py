@@ -54,8 +54,8 @@ def _truth(compiler: str, structs: dict[str, str], folder: Path) -> dict[str, tu
     )
     subprocess.run([compiler, *_flags(), "-Wl,--unresolved-symbols=ignore-all", "-o", "t", "t.c"], cwd=folder, check=True)
     found = subprocess.run([folder / "t"], capture_output=True, encoding="utf-8", check=True).stdout
-    told = [line.split() for line in found.splitlines()]
-    return {name: (int(size), int(align)) for name, size, align in reversed(told)}
+    output = [line.split() for line in found.splitlines()]
+    return {name: (int(size), int(align)) for name, size, align in reversed(output)}
 
 
 @pytest.mark.parametrize(

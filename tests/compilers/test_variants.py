@@ -100,9 +100,9 @@ def test_what_is_read_is_what_was_compiled(builds, name):
     result = with_compiler(found, made.facts)
     assert result.structs > 75
     shall = explained.expectation(explained.FROM_COMPILER, variant, made)
-    hidden = {key for key, said in result.differences.items() if explained.hides(variant, said)}
+    hidden = {key for key, message in result.differences.items() if explained.hides(variant, message)}
     assert len(hidden) < result.structs // 2
-    assert {key: said for key, said in result.differences.items() if key not in shall | hidden} == {}
+    assert {key: message for key, message in result.differences.items() if key not in shall | hidden} == {}
     assert shall - result.differences.keys() == set(), "explained, and no longer there"
 
 
@@ -116,7 +116,7 @@ def test_what_is_read_is_what_pahole_reads(builds, name):
     result = with_pahole(readings(variant, made), shapes)
     assert result.structs > 70
     shall = explained.expectation(explained.FROM_PAHOLE, variant, made)
-    assert {key: said for key, said in result.differences.items() if key not in shall} == {}
+    assert {key: message for key, message in result.differences.items() if key not in shall} == {}
     assert shall - result.differences.keys() == set(), "explained, and no longer there"
 
 
@@ -143,9 +143,9 @@ def test_the_command_says_what_was_compiled(builds, name):
     _, made = build(builds, name)
     sizes = {(each.name, each.size) for each in made.facts}
     for path in made.files:
-        told = command.run("show", path, "--all", "--format", "json")
-        assert told.returncode == 0, told.stderr
-        shown = {(struct["name"], struct["size"]) for struct in json.loads(told.stdout)["structs"]}
+        output = command.run("show", path, "--all", "--format", "json")
+        assert output.returncode == 0, output.stderr
+        shown = {(struct["name"], struct["size"]) for struct in json.loads(output.stdout)["structs"]}
         assert ("shared", next(size for name, size in sizes if name == "shared")) in shown
         assert shown - {("in_parameters", 8)} <= sizes
 

@@ -145,9 +145,9 @@ class Examiner:
     ) -> Iterator[tuple[str, Path, tuple[str, ...]]]:
         """What each reader is given, and the options for it."""
         made = folder / "unit.o"
-        said = compiler.compile(source, made, *compiler.debug)
-        if said:
-            raise RuntimeError(f"{compiler.name}: {said[:2000]}")
+        message = compiler.compile(source, made, *compiler.debug)
+        if message:
+            raise RuntimeError(f"{compiler.name}: {message[:2000]}")
         yield "dwarf", made, ()
         if "clang" in compiler.name:
             yield "source", source, ("--", *compiler.flags)

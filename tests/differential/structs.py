@@ -226,16 +226,16 @@ class Maker:
         style = chance.choice(("tag", "tag", "tag", "tag", "typedef", "both"))
         align = f" __attribute__((aligned({chance.choice(_ALIGNS)})))" if chance.random() < 0.5 else ""
         if style == "tag":
-            c_name, said = f"{word} {name}", f"{word} {before} {name} {text} {behind};"
+            c_name, message = f"{word} {name}", f"{word} {before} {name} {text} {behind};"
         elif style == "typedef":
-            c_name, said = name, f"typedef {word} {before} {text} {behind} {name}{align};"
+            c_name, message = name, f"typedef {word} {before} {text} {behind} {name}{align};"
         else:
-            c_name, said = (
+            c_name, message = (
                 f"{word} {name}",
                 f"typedef {word} {before} {name} {text} {behind} {name}_t{align};",
             )
         self._add(
-            Record(name, c_name, self._pragma(said), "", body.spots, body.held, is_open, style != "typedef")
+            Record(name, c_name, self._pragma(message), "", body.spots, body.held, is_open, style != "typedef")
         )
         if style == "both":
             self._add(
@@ -257,14 +257,14 @@ class Maker:
 
     def _attributes(self) -> tuple[str, str]:
         """What stands before the tag, and behind the braces."""
-        chance, said = self.chance, list[str]()
+        chance, message = self.chance, list[str]()
         if chance.random() < 0.25:
-            said.append("packed")
+            message.append("packed")
         if chance.random() < 0.2:
-            said.append(f"aligned({chance.choice(_ALIGNS)})")
+            message.append(f"aligned({chance.choice(_ALIGNS)})")
         if self.words.long_bits and chance.random() < 0.06:
-            said.append("ms_struct")
-        text = f"__attribute__(({', '.join(said)}))" if said else ""
+            message.append("ms_struct")
+        text = f"__attribute__(({', '.join(message)}))" if message else ""
         return (text, "") if chance.random() < 0.5 else ("", text)
 
     def _pragma(self, text: str) -> str:
@@ -322,12 +322,12 @@ class _Body:
     def _suffix(self) -> str:
         """Attributes of a member."""
         chance = self.chance
-        said = []
+        message = []
         if chance.random() < 0.08:
-            said.append("packed")
+            message.append("packed")
         if chance.random() < 0.1:
-            said.append(f"aligned({chance.choice(_ALIGNS[:7])})")
-        return f" __attribute__(({', '.join(said)}))" if said else ""
+            message.append(f"aligned({chance.choice(_ALIGNS[:7])})")
+        return f" __attribute__(({', '.join(message)}))" if message else ""
 
     def _dims(self) -> str:
         chance = self.chance

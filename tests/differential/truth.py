@@ -75,15 +75,15 @@ def facts(
             owner[lines] = name
         path = folder / "probe.c"
         path.write_text(text)
-        said = "" if also is None else also.compile(path, folder / "probe.o")
-        said = said or compiler.compile(path, folder / "probe.o")
-        if not said:
+        message = "" if also is None else also.compile(path, folder / "probe.o")
+        message = message or compiler.compile(path, folder / "probe.o")
+        if not message:
             return _read(folder / "probe.o", records), without
-        wrong = {owner[int(line)] for line in _ERROR.findall(said) if int(line) in owner}
+        wrong = {owner[int(line)] for line in _ERROR.findall(message) if int(line) in owner}
         if not wrong:
-            raise RuntimeError(f"{compiler.name} {' '.join(compiler.flags)}: {said[:2000]}")
+            raise RuntimeError(f"{compiler.name} {' '.join(compiler.flags)}: {message[:2000]}")
         without = unit.dependents(wrong | without)
-    raise RuntimeError(f"{compiler.name}: errors do not end: {said[:2000]}")
+    raise RuntimeError(f"{compiler.name}: errors do not end: {message[:2000]}")
 
 
 def _read(path: Path, records: Sequence[Record]) -> dict[str, Facts]:

@@ -38,8 +38,8 @@ class Placing:
     array: int | None = None
 
     def keys(self) -> str:
-        said = f'placement = "{self.word}"\n' if self.word else ""
-        return said + (
+        message = f'placement = "{self.word}"\n' if self.word else ""
+        return message + (
             f"array = {'true' if self.array == 0 else self.array}\n" if self.array is not None else ""
         )
 
@@ -178,11 +178,11 @@ def ask(exam: Exam, path: Path, rules: Path, words: Sequence[str]) -> Tally:
     options, flags = _cut(words)
     common = ("--line-size", str(exam.line), "--min-align", str(exam.min_align))
     report = _run("check", str(path), "--rules", str(rules), "--no-packs", *common, *options, flags=flags)
-    said: dict[str, list[dict[str, Any]]] = {}
+    message: dict[str, list[dict[str, Any]]] = {}
     for finding in (*report["findings"], *report["kept"]):
-        said.setdefault(finding["rule"], []).append(finding)
+        message.setdefault(finding["rule"], []).append(finding)
     for question in exam.questions:
-        verdicts = said.get(question.id, [])
+        verdicts = message.get(question.id, [])
         tally.left += not verdicts
         for verdict in verdicts:
             tally.verdicts += 1
@@ -229,16 +229,16 @@ def _against(exam: Exam, question: Question, verdict: dict[str, Any]) -> str | N
         wrong = (straddles if question.kind == "no-straddle" else bases_inside)(a, stands, exam.line)
     every = bases(stands, exam.line)
     truth = "kept" if not wrong else "broken" if wrong == every else "at-risk"
-    said = verdict["outcome"]
-    if said == truth or (
-        truth == "broken" and said == "at-risk" and question.kind == "separate" and len(stands) > 1
+    message = verdict["outcome"]
+    if message == truth or (
+        truth == "broken" and message == "at-risk" and question.kind == "separate" and len(stands) > 1
     ):
         return None
     placed = verdict["placements"]
     ours = exam.facts[question.record.name]
     where = exam.places[question.record.name]
     return (
-        f"{said} of {placed['total']} ({placed['basis']}), {truth} is true: fails at {sorted(wrong)} of {sorted(every)}; "
+        f"{message} of {placed['total']} ({placed['basis']}), {truth} is true: fails at {sorted(wrong)} of {sorted(every)}; "
         f"size {ours.size}, aligned to {ours.align}, {where}, spots {[spots[path] for path in question.paths]}"
     )
 

@@ -48,8 +48,8 @@ class _Keeper:
 
 def _say(summary: Summary, seen: Counter[str]) -> None:
     rate = summary.done / summary.seconds
-    told = ", ".join(f"{count} x {status}" for status, count in sorted(summary.statuses.items()))
-    print(f"{summary.done} inputs in {summary.seconds:.0f} s ({rate:.0f}/s); exit status: {told}; "
+    output = ", ".join(f"{count} x {status}" for status, count in sorted(summary.statuses.items()))
+    print(f"{summary.done} inputs in {summary.seconds:.0f} s ({rate:.0f}/s); exit status: {output}; "
           f"{summary.compared} compared with the interpreted modules")  # fmt: skip
     print(f"slowest: {summary.slowest[0] / 1e6:.2f} s (input {summary.slowest[1]}); "
           f"most memory added: {summary.peak[0] / 2**20:.0f} MiB (input {summary.peak[1]})")  # fmt: skip

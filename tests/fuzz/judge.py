@@ -60,8 +60,8 @@ def _check_faults(command: Command, done: Done) -> Iterator[str]:
     elif done.status == 1 and not outcomes & {"broken", "at-risk"}:
         yield "exit 1 without a finding"
     elif done.status == 3:
-        said = [*report["unread"], *(each for each in report["coverage"]["not_covered"] if each["rules"])]
-        if "unknown" not in outcomes and not any(entry["reason"] for entry in said):
+        message = [*report["unread"], *(each for each in report["coverage"]["not_covered"] if each["rules"])]
+        if "unknown" not in outcomes and not any(entry["reason"] for entry in message):
             yield "exit 3 without a reason"
     for finding in report["findings"] + report["kept"]:
         for field in finding["fields"]:

@@ -77,7 +77,7 @@ class _Job:
         self.plan = plan
         self.folder = scratch / str(number)
         self.folder.mkdir()
-        self.trace, self.told = self.folder / "trace", self.folder / "told"
+        self.trace, self.output = self.folder / "trace", self.folder / "told"
         self.shared = memoryview(mmap.mmap(-1, 8 * _FIELDS)).cast("q")
         self.other = Server() if with_other else None
         self.next = number
@@ -85,7 +85,7 @@ class _Job:
 
     def start(self) -> int:
         """Forks a worker for the rest of this job's inputs; a file that can be read when it has ended."""
-        self.told.unlink(missing_ok=True)
+        self.output.unlink(missing_ok=True)
         if self.other is not None:
             self.other.start()
         self.child = os.fork()
@@ -111,7 +111,7 @@ class _Job:
             self.shared[_CURRENT] = number
             found = self._try(number, ready)
             if found:
-                self.told.write_text(json.dumps(found))
+                self.output.write_text(json.dumps(found))
                 return _FOUND
         return _REACHED_ITS_END
 
@@ -151,7 +151,7 @@ class _Job:
         if code in (_REACHED_ITS_END, _WORN):
             return None
         if code == _FOUND:
-            return Violation(current, tuple(json.loads(self.told.read_text())))
+            return Violation(current, tuple(json.loads(self.output.read_text())))
         if self.other is not None:
             self.other.stop()
         self.shared[_DONE] += 1

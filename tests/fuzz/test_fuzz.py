@@ -113,11 +113,11 @@ FAULTS = [
 
 
 @pytest.mark.one_in(2)
-@pytest.mark.parametrize(("fault", "said"), FAULTS, ids=[fault.__name__ for fault, _ in FAULTS])
-def test_the_harness_sees_faults_of_the_program(fault, said, monkeypatch):
+@pytest.mark.parametrize(("fault", "message"), FAULTS, ids=[fault.__name__ for fault, _ in FAULTS])
+def test_the_harness_sees_faults_of_the_program(fault, message, monkeypatch):
     monkeypatch.setattr(cli, "main", fault)
     monkeypatch.setattr(trial, "SECONDS", 0.5)
-    assert [problem[: len(said)] for problem in trial.run_alone(undamaged_input(SEEDS["btf-raw"]))[:1]] == [said]
+    assert [problem[: len(message)] for problem in trial.run_alone(undamaged_input(SEEDS["btf-raw"]))[:1]] == [message]
 
 
 CHECK = Command(("check", "input"), rules=("mine",))

@@ -104,7 +104,7 @@ def run_alone(tried: Input) -> list[str]:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         command.put(folder, tried.files)
-        trace, told = folder / "trace", folder / "told"
+        trace, output = folder / "trace", folder / "told"
         child = os.fork()
         if child == 0:
             status = 1
@@ -112,12 +112,12 @@ def run_alone(tried: Input) -> list[str]:
                 os.chdir(folder)
                 command.prepare()
                 limit(trace)
-                told.write_text(json.dumps(examine(tried, twice=True)[0]))
+                output.write_text(json.dumps(examine(tried, twice=True)[0]))
                 status = 0
             finally:
                 os._exit(status)
         _, status = os.waitpid(child, 0)
-        return list(json.loads(told.read_text())) if told.exists() else end_reasons(status, trace)
+        return list(json.loads(output.read_text())) if output.exists() else end_reasons(status, trace)
 
 
 def as_users_do(tried: Input) -> str:

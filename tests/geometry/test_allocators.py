@@ -36,9 +36,9 @@ CLASSES = (8, 16, 32, 64, 96, 128, 192, 256, 512, 1024, 2048, 4096, 8192)
 
 
 def storage(
-    said: str, *, stride: int | None = None, array: int | None = None, constructor: bool = False, red_zone: bool = False
+    text_message: str, *, stride: int | None = None, array: int | None = None, constructor: bool = False, red_zone: bool = False
 ) -> Storage:
-    word, _, align = said.partition(":")
+    word, _, align = text_message.partition(":")
     return Storage(word, AT, int(align) if align else None, stride, array, constructor, red_zone)
 
 
@@ -92,12 +92,12 @@ def elements(blocks: Iterable[int], size: int, count: int) -> Iterator[int]:
     return (block + element * size for block in blocks for element in range(count))
 
 
-def judged_as(size: int, align: int, addresses: set[int], line: int, said: Storage | None, **more: object) -> None:
+def judged_as(size: int, align: int, addresses: set[int], line: int, text_message: Storage | None, **more: object) -> None:
     """Every rule on two words of a struct says of a placement what looking at all its objects says."""
     last = size - 8
     held = struct("s", size, member("a", 0, 8), member("b", last, 8), align=align, **more)
     layout = Layout(held)
-    found = placement.placements(layout, line, None, said)
+    found = placement.placements(layout, line, None, text_message)
     assert set(found.bases) == {address % line for address in addresses}
     looks = [
         (Separate((("a",), ("b",)), neighbours=False), lambda at: _lines(at, 8, line) & _lines(at + last, 8, line)),
@@ -162,19 +162,19 @@ class TestAgainstMemory:
     @pytest.mark.parametrize("word", ["static", "percpu"])
     @pytest.mark.parametrize(("align", "asked"), [(1, 1), (2, 2), (8, 8), (8, 32), (4, 64), (64, 64), (16, 128)])
     def test_variables(self, word, align, asked):
-        said = storage(f"{word}:{asked}" if asked > align else word)
-        judged_as(128, align, set(MEMORY.variables(asked)), 64, said)
+        text_message = storage(f"{word}:{asked}" if asked > align else word)
+        judged_as(128, align, set(MEMORY.variables(asked)), 64, text_message)
 
     @pytest.mark.parametrize(("size", "count"), list(product((16, 24, 40, 96, 136), (1, 2, 3, 5, 8, 100))))
     @pytest.mark.parametrize("word", ["kmalloc", "slab", "aligned:64", "line", "static:32"])
     def test_elements_of_arrays(self, word, size, count):
-        said = storage(word, array=count)
+        text_message = storage(word, array=count)
         blocks = {
             "kmalloc": lambda: MEMORY.kmalloc(size * count),
             "slab": lambda: MEMORY.slab(pad(size * count, 8)),
             "static:32": lambda: MEMORY.variables(32),
         }.get(word, lambda: MEMORY.variables(64))()
-        judged_as(size, 8, set(elements(blocks, size, count)), 64, said)
+        judged_as(size, 8, set(elements(blocks, size, count)), 64, text_message)
 
     @pytest.mark.parametrize("size", [16, 24, 48, 72, 96, 136, 200, 1088])
     def test_kmalloc_of_arrays_of_any_length(self, size):
@@ -260,7 +260,7 @@ class TestConstants:
 
 
 class TestWhy:
-    @pytest.mark.parametrize(("said", "size", "why"), [
+    @pytest.mark.parametrize(("text_message", "size", "why"), [
         (storage("line"), 200, "the rule file says that objects start on a line"),
         (storage("slab"), 200, "in a slab cache, 200 bytes from one to the next"),
         (storage("slab:64"), 200, "in a slab cache, 256 bytes from one to the next"),
@@ -280,9 +280,9 @@ class TestWhy:
         (storage("aligned:32"), 200, "allocated at multiples of 32"),
         (Storage(None, AT, array=3), 200, "aligned to 8, 200 bytes from one element of an array to the next"),
     ])  # fmt: skip
-    def test_says_which_fact_narrows(self, said, size, why):
+    def test_says_which_fact_narrows(self, text_message, size, why):
         held = Layout(struct("s", size, member("a", 0, 8)))
-        assert placement.placements(held, 64, None, said).why == why
+        assert placement.placements(held, 64, None, text_message).why == why
 
     def test_min_align_is_what_every_allocator_gives(self):
         held = Layout(struct("s", 40, member("a", 0, 8)))
@@ -290,7 +290,7 @@ class TestWhy:
         assert bases == {"slab": (0,), "kmalloc": (0,), "malloc": (0, 32), "static": tuple(range(0, 64, 8))}
 
 
-@pytest.mark.parametrize(("said", "stated", "message"), [
+@pytest.mark.parametrize(("text_message", "stated", "message"), [
     (storage("aligned:4"), 8, "`placement` `aligned:4` contradicts struct s, which is aligned to 8"),
     (storage("slab:32"), 64, "`placement` `slab:32` contradicts struct s, which is aligned to 64"),
     (storage("static:2"), None, None),  # its members' alignment is no statement: it can be packed
@@ -303,9 +303,9 @@ class TestWhy:
     (storage("slab", stride=204), 8, "`stride` 204 contradicts struct s, which is aligned to 8"),
     (storage("slab", stride=208), 8, None),
 ])  # fmt: skip
-def test_a_placement_that_a_struct_cannot_have(said, stated, message):
+def test_a_placement_that_a_struct_cannot_have(text_message, stated, message):
     wanted = AllocationRequest(200, stated or 8, target_named("x86_64"))
-    assert contradiction(said, "struct s", wanted, stated) == message
+    assert contradiction(text_message, "struct s", wanted, stated) == message
 
 
 def test_what_ends_with_a_flexible_array_is_no_element():

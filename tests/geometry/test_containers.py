@@ -161,8 +161,8 @@ def expected(request, tmp_path_factory) -> dict[tuple[str, str], tuple[int, tupl
     program = compile_c(request.param, text, tmp_path_factory.mktemp("ask") / "ask")
     printed = subprocess.run([str(program)], capture_output=True, text=True, check=True, timeout=20).stdout
     found = {}
-    for (top, written), told in zip(rows, printed.splitlines(), strict=True):
-        offset, *strides = map(int, told.split())
+    for (top, written), output in zip(rows, printed.splitlines(), strict=True):
+        offset, *strides = map(int, output.split())
         arrays = [(path, prod(lengths(written, array)) or None) for path, array, is_array in _steps(written) if is_array]
         found[top, written] = (offset, tuple((*array, stride) for array, stride in zip(arrays, strides, strict=True)))
     return found

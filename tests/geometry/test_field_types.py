@@ -139,10 +139,10 @@ def test_types_without_typedefs_are_those_that_a_compiler_finds_compatible(struc
     program = tmp_path / "ask.c"
     program.write_text(f"#include <stdio.h>\n{SOURCE}int main(void) {{ {' '.join(lines)} }}\n")
     subprocess.run(["gcc", "-w", "-o", tmp_path / "ask", program], check=True)
-    told = subprocess.run([tmp_path / "ask"], check=True, capture_output=True, text=True).stdout.split()
-    assert set(told) == {"0", "1"}
+    output = subprocess.run([tmp_path / "ask"], check=True, capture_output=True, text=True).stdout.split()
+    assert set(output) == {"0", "1"}
     for of in TYPES:
-        expected = {f.partition("[")[0] for (f, t), yes in zip(asked, told, strict=True) if t == of and yes == "1"}
+        expected = {f.partition("[")[0] for (f, t), yes in zip(asked, output, strict=True) if t == of and yes == "1"}
         pattern = {"long": "long int"}.get(of, of).replace("*", "[*]")
         outermost = {place.path for place in Finder().find_fields(Layout(struct), type_names([pattern]))}
         assert {path for path in outermost if path in {f.partition("[")[0] for f in FIELDS.split()}} == expected, of

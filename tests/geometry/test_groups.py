@@ -111,7 +111,7 @@ def test_faults(members, faults, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("name", "said"),
+    ("name", "message"),
     [
         ("__cacheline_group_begin__tcp_sock_read_tx", Marker("begin", "tcp_sock_read_tx")),
         ("__cacheline_group_end__icmp", Marker("end", "icmp")),
@@ -121,15 +121,15 @@ def test_faults(members, faults, tmp_path):
         (None, None),
     ],
 )
-def test_marker(name, said):
-    assert parse_marker(name) == said
+def test_marker(name, message):
+    assert parse_marker(name) == message
 
 
 TX, RX, BOTH = frozenset({"tx"}), frozenset({"rx"}), frozenset({"tx", "rx"})
 
 
 @pytest.mark.parametrize(
-    ("group", "struct", "said"),
+    ("group", "struct", "message"),
     [
         ("tcp_sock_read_tx", "tcp_sock", Use(False, TX)),
         ("sock_write_rxtx", "sock", Use(True, BOTH)),
@@ -144,5 +144,5 @@ TX, RX, BOTH = frozenset({"tx"}), frozenset({"rx"}), frozenset({"tx", "rx"})
         ("tx_queue_read_rx", "tx_queue", Use(False, RX)),
     ],
 )
-def test_what_a_name_says(group, struct, said):
-    assert parse_use(group, struct) == said
+def test_what_a_name_says(group, struct, message):
+    assert parse_use(group, struct) == message

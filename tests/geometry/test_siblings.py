@@ -192,15 +192,15 @@ STEPS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("said", "size", "align", "step"), STEPS)
-def test_the_next_object_stands_where_the_allocator_puts_it(said, size, align, step):
+@pytest.mark.parametrize(("text_message", "size", "align", "step"), STEPS)
+def test_the_next_object_stands_where_the_allocator_puts_it(text_message, size, align, step):
     held = Layout(struct("s", size, member("a", 0, 1), align=align))
-    (row,) = placement.placements(held, 64, None, storage(said)).rows
+    (row,) = placement.placements(held, 64, None, storage(text_message)).rows
     assert row.step == step
     addresses = {
         "slab": lambda: MEMORY.slab(pad(size, max(align, 8))), "slab:64": lambda: MEMORY.slab(pad(size, 64)),
         "kmalloc": lambda: MEMORY.kmalloc(size),
-    }.get(said)  # fmt: skip
+    }.get(text_message)  # fmt: skip
     if addresses and step <= 4096:
         distances = {behind - at for at, behind in pairwise(addresses())}
         assert min(gap for gap in distances if gap > 0) == step
@@ -218,45 +218,45 @@ def test_no_line_has_parts_of_two_copies_of_a_per_cpu_variable(size, line):
     assert Stride(fields=("a",), against=("b",)).check(context).outcome is Outcome.KEPT
 
 
-@pytest.mark.parametrize("said", ["malloc", "static", "aligned:64"])
-def test_what_stands_behind_is_not_always_known(said):
-    assert placement.placements(Layout(struct("s", 40, member("a", 0, 8))), 64, None, storage(said)).rows == ()
+@pytest.mark.parametrize("text_message", ["malloc", "static", "aligned:64"])
+def test_what_stands_behind_is_not_always_known(text_message):
+    assert placement.placements(Layout(struct("s", 40, member("a", 0, 8))), 64, None, storage(text_message)).rows == ()
 
 
 def test_what_ends_with_a_flexible_array_is_in_no_row():
     held = Layout(struct("s", 16, member("a", 0, 8), flexible("more", 16)))
     assert placement.placements(held).rows == ()
-    assert [placement.placements(held, 64, None, storage(said)).rows for said in ("slab", "kmalloc", "line", "percpu")] == [()] * 4
+    assert [placement.placements(held, 64, None, storage(text_message)).rows for text_message in ("slab", "kmalloc", "line", "percpu")] == [()] * 4
 
 
-def placements_inside(size: int, said: Storage | None, offset: int, *strides: tuple[int | None, int]) -> Placements:
+def placements_inside(size: int, text_message: Storage | None, offset: int, *strides: tuple[int | None, int]) -> Placements:
     holder = struct("holder", size, member("x", 0, 1))
     on_way = tuple(Array("x", count, stride * 8) for count, stride in strides)
-    found = placement.embedded_placements(Container(holder, "x", "x", offset * 8, on_way, ()), 64, None, said)
+    found = placement.embedded_placements(Container(holder, "x", "x", offset * 8, on_way, ()), 64, None, text_message)
     assert found is not None
     return found
 
 
-@pytest.mark.parametrize(("strides", "said"), list(product(
+@pytest.mark.parametrize(("strides", "text_message"), list(product(
     [(), ((3, 24),), ((1, 24),), ((2, 104), (3, 24)), ((2, 104), (1, 24)), ((3, 60), (2, 24), (3, 8))],
     [None, "slab", "slab:64", "kmalloc", "line"],
 )))  # fmt: skip
-def test_rows_inside_of_containers(strides, said):
+def test_rows_inside_of_containers(strides, text_message):
     """Bytes of two embedded structs on one line, by the addresses of all of them in containers one behind the other."""
     size, offset = 328, 12
-    found = placements_inside(size, None if said is None else storage(said), offset, *strides)
-    starts = [0] if said is None else list(block_starts("slab" if said == "slab:64" else said, size, 64 if said == "slab:64" else 8))
-    if said in ("slab", "slab:64", "kmalloc"):  # from one slab or page to the next there is nothing to tell
-        step = {"slab": 328, "slab:64": 384, "kmalloc": 512}[said]
+    found = placements_inside(size, None if text_message is None else storage(text_message), offset, *strides)
+    starts = [0] if text_message is None else list(block_starts("slab" if text_message == "slab:64" else text_message, size, 64 if text_message == "slab:64" else 8))
+    if text_message in ("slab", "slab:64", "kmalloc"):  # from one slab or page to the next there is nothing to tell
+        step = {"slab": 328, "slab:64": 384, "kmalloc": 512}[text_message]
         starts = [8 * 4096 + number * step for number in range(64)]
     held = [offset + sum(e * s for e, (_, s) in zip(each, strides, strict=True))
             for each in product(*(range(count) for count, _ in strides))]  # fmt: skip
-    if said in (None, "line"):
-        laid_out = [[start + at for at in held] for start in (starts if said else range(0, 64 * 8, 8))]
+    if text_message in (None, "line"):
+        laid_out = [[start + at for at in held] for start in (starts if text_message else range(0, 64 * 8, 8))]
     else:
         laid_out = [[start + at for start in starts for at in held]]
     seen = {(behind - at, at % 64) for row in laid_out for at, behind in pairwise(row)}
-    rows = {(row.step, base) for row in found.rows for base in row.bases if said != "line" or row.item != "object"}
+    rows = {(row.step, base) for row in found.rows for base in row.bases if text_message != "line" or row.item != "object"}
     assert rows == seen
 
 
@@ -273,10 +273,10 @@ def test_containers_that_nothing_is_said_of_have_no_neighbours():
 WORDS = struct("words", 72, member("a", 0, 8), member("b", 64, 8))
 
 
-def verdict(kind: Kind, said: Storage | None) -> tuple[str, str, str]:
+def verdict(kind: Kind, text_message: Storage | None) -> tuple[str, str, str]:
     layout = Layout(WORDS)
-    told = kind.check(Context(layout, placement.placements(layout, 64, None, said), (Access("a", "hot-read"), Access("b", "hot-write"))))
-    return told.outcome.value, told.message, told.advice
+    output = kind.check(Context(layout, placement.placements(layout, 64, None, text_message), (Access("a", "hot-read"), Access("b", "hot-write"))))
+    return output.outcome.value, output.message, output.advice
 
 
 MESSAGES = [
@@ -303,18 +303,18 @@ MESSAGES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("kind", "said", "outcome", "message"), MESSAGES)
-def test_says_who_stands_there(kind, said, outcome, message):
-    told = verdict(kind, said)
-    assert told[:2] == (outcome, message)
-    assert told[2] == ("align the struct to 64 bytes, so that one begins 128 bytes behind the other" if outcome != "kept" else "")
+@pytest.mark.parametrize(("kind", "text_message", "outcome", "message"), MESSAGES)
+def test_says_who_stands_there(kind, text_message, outcome, message):
+    output = verdict(kind, text_message)
+    assert output[:2] == (outcome, message)
+    assert output[2] == ("align the struct to 64 bytes, so that one begins 128 bytes behind the other" if outcome != "kept" else "")
 
 
 def test_asked_of_neighbours_that_nobody_knows():
     layout = Layout(WORDS)
-    for said in (None, storage("malloc")):
+    for text_message in (None, storage("malloc")):
         with pytest.raises(CannotTell, match="the distance to the next object is unknown: state `array` in the rule file"):
-            Separate((("a",), ("b",)), neighbours=True).check(Context(layout, placement.placements(layout, 64, None, said)))
+            Separate((("a",), ("b",)), neighbours=True).check(Context(layout, placement.placements(layout, 64, None, text_message)))
 
 
 def test_a_rule_file_says_so(tmp_path):

@@ -56,5 +56,5 @@ MANY = tuple(build("-".join(values), *values) for values in product("abcdefghij"
 
 def test_a_thousand_builds_are_named_at_once():
     with limit_time(2):
-        said = short_name([one.name for one in MANY if one.values[0] != one.values[1]], MANY)
-    assert said == "a-b-*, a-c-*, a-d-*, a-e-*, a-f-*, a-g-* and 840 more (900)"
+        message = short_name([one.name for one in MANY if one.values[0] != one.values[1]], MANY)
+    assert message == "a-b-*, a-c-*, a-d-*, a-e-*, a-f-*, a-g-* and 840 more (900)"

@@ -62,7 +62,7 @@ GAPS = (48, 56, 64)
 
 @pytest.mark.parametrize("gap", GAPS)
 @pytest.mark.parametrize("size", SIZES)
-@pytest.mark.parametrize(("said", "addresses"), [
+@pytest.mark.parametrize(("text_message", "addresses"), [
     ("kmalloc", lambda size: MEMORY.kmalloc(size)),
     ("slab", lambda size: MEMORY.slab(pad(size, 8))),
     ("slab:64", lambda size: MEMORY.slab(pad(size, 64))),
@@ -71,9 +71,9 @@ GAPS = (48, 56, 64)
     ("static:64", lambda size: MEMORY.variables(64)),
     ("line", lambda size: MEMORY.variables(64)),
 ])  # fmt: skip
-def test_is_what_the_addresses_of_objects_say(said, addresses, size, gap):
+def test_is_what_the_addresses_of_objects_say(text_message, addresses, size, gap):
     held = struct("s", size, member("a", 0, 8), member("b", 8 + gap, 8))
-    about = f'[struct.s]\nplacement = "{said}"'
+    about = f'[struct.s]\nplacement = "{text_message}"'
     pack = rule_file.parse(RULE.format(about=about, kind="separate", keys=SEPARATE, struct="s"), "my.toml")
     (finding,) = judge_input(JudgedInput(Reading("s.o", "dwarf", X86_64, (held,)), (pack,)), Options())
     every = {at % 128 for at in addresses(size)}
@@ -125,8 +125,8 @@ KIND_CASES = [
 @pytest.mark.parametrize(("kind", "keys", "code", "message"), KIND_CASES, ids=[case[0] for case in KIND_CASES])
 def test_every_kind_says_so(tmp_path, kind, keys, code, message):
     about = '[struct.s.fields]\na = { access = "hot-write" }\nb = { access = "hot-read" }' if kind == "access" else ""
-    outcome, found, said = judge(tmp_path, code, about=about, kind=kind, keys=keys)
-    assert (outcome, found["line_size"], said) == ("broken", 128, message)
+    outcome, found, text_message = judge(tmp_path, code, about=about, kind=kind, keys=keys)
+    assert (outcome, found["line_size"], text_message) == ("broken", 128, message)
 
 
 def test_around(tmp_path):

@@ -32,7 +32,7 @@ def says(**accesses: str) -> tuple[Access, ...]:
 
 def sides(**accesses: str) -> tuple[Access, ...]:
     """`a="tx read-mostly, rx hot-write"`."""
-    each = [(path, said.split(" ")) for path, several in accesses.items() for said in several.split(", ")]
+    each = [(path, message.split(" ")) for path, several in accesses.items() for message in several.split(", ")]
     return tuple(Access(path, word, side=side) for path, (side, word) in each)
 
 

@@ -23,12 +23,12 @@ from tests.harness.build import flexible, member, struct
 from tests.kinds.cases import Refusal, assert_refused, table
 
 
-def judge(size: int, said: str | None, array: int | None = None, *, target: str = "x86_64", min_align: int | None = None,
+def judge(size: int, text_message: str | None, array: int | None = None, *, target: str = "x86_64", min_align: int | None = None,
           constructor: bool = False, stride: int | None = None, **keys: int) -> Verdict:  # fmt: skip
     layout = Layout(struct("s", size, member("a", 0, 8), target=target_named(target)))
     storage = None
-    if said is not None or array is not None:
-        word, _, align = (said or "").partition(":")
+    if text_message is not None or array is not None:
+        word, _, align = (text_message or "").partition(":")
         storage = Storage(word or None, Source("r.toml", 1), int(align) if align else None, stride, array, constructor)
     context = Context(layout, placement.placements(layout, None, min_align, storage), (), storage, min_align)
     return Allocation(**keys).check(context)
@@ -77,9 +77,9 @@ CASES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("size", "said", "keys", "outcome", "message", "advice"), CASES)
-def test_allocation(size, said, keys, outcome, message, advice):
-    verdict = judge(size, said, **keys)
+@pytest.mark.parametrize(("size", "text_message", "keys", "outcome", "message", "advice"), CASES)
+def test_allocation(size, text_message, keys, outcome, message, advice):
+    verdict = judge(size, text_message, **keys)
     assert (verdict.outcome.value, verdict.message, verdict.advice, verdict.total) == (outcome, message, advice, 0)
 
 
@@ -152,7 +152,7 @@ def test_parameters_that_make_no_sense(case):
     assert_refused(Allocation, case)
 
 
-@pytest.mark.parametrize(("said", "array", "keys", "reason"), [
+@pytest.mark.parametrize(("text_message", "array", "keys", "reason"), [
     ("slab", None, {"max_class": 96}, "`max_class` applies to kmalloc; the rule file states `slab`"),
     ("embedded", None, {"max_order": 1}, "slabs exist for slab caches and kmalloc; the rule file states `embedded`"),
     ("malloc", None, {"max_order": 1}, "slabs exist for slab caches and kmalloc; the rule file states `malloc`"),
@@ -160,9 +160,9 @@ def test_parameters_that_make_no_sense(case):
     ("kmalloc", ANY, {"max_class": 64}, "the size of a block is unknown: it is an array of any length"),
     ("kmalloc", 500, {"max_order": 1}, "kmalloc gives what is larger than 8192 bytes whole pages, not a place in a slab"),
 ])  # fmt: skip
-def test_cannot_tell(said, array, keys, reason):
+def test_cannot_tell(text_message, array, keys, reason):
     layout = Layout(struct("s", 40, member("a", 0, 8)))
-    storage = Storage(said, Source("r.toml", 1), None, None, array)
+    storage = Storage(text_message, Source("r.toml", 1), None, None, array)
     with pytest.raises(CannotTell) as caught:
         Allocation(**keys).check(Context(layout, placement.placements(layout), (), storage))
     assert str(caught.value) == reason

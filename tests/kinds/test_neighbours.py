@@ -65,8 +65,8 @@ def program(seed: int) -> tuple[str, dict[str, str]]:
 def test_it_says_what_a_running_program_says(tmp_path, seed, flags):
     code, words = program(seed)
     made = build(tmp_path, code, *flags)
-    told = [line.split() for line in subprocess.run([made], capture_output=True, text=True, check=True).stdout.splitlines()]
-    lines = {name: range(int(at) // LINE, (int(at) + int(size) - 1) // LINE + 1) for name, at, size in told}
+    output = [line.split() for line in subprocess.run([made], capture_output=True, text=True, check=True).stdout.splitlines()]
+    lines = {name: range(int(at) // LINE, (int(at) + int(size) - 1) // LINE + 1) for name, at, size in output}
     shared = {
         (a, b) for a, b in product(words, words)
         if words[a] in ("hot-read", "read-mostly") and words[b] == "hot-write" and set(lines[a]) & set(lines[b])
@@ -227,7 +227,7 @@ MISTAKES = [
 def test_mistakes_of_the_rule_file(rules, message):
     with pytest.raises(rule_file.RuleFileError) as caught:
         rule_file.parse(rules, "r.toml")
-    assert any(message in told for told in caught.value.messages)
+    assert any(message in output for output in caught.value.messages)
 
 
 REFUSALS = [

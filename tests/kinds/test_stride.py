@@ -118,12 +118,12 @@ def test_cannot_tell(case):
     cannot_tell(Stride, case)
 
 
-def storage(said: str, array: int | None = None) -> Storage:
-    word, _, align = said.partition(":")
+def storage(text_message: str, array: int | None = None) -> Storage:
+    word, _, align = text_message.partition(":")
     return Storage(word, Source("my.toml", 1), int(align) if align else None, None, array)
 
 
-@pytest.mark.parametrize(("said", "array", "outcome", "bases", "message"), [
+@pytest.mark.parametrize(("text_message", "array", "outcome", "bases", "message"), [
     ("slab", None, "at-risk", EVERY8[:7],
      "object 0's `limit` at 64..71 shares a line with object 1's `used` at 0..7 (72 bytes on) in 7 of 8 placements"),
     ("slab:64", None, "kept", (), "the chosen fields of objects 128 bytes apart share no line in any placement"),
@@ -136,18 +136,18 @@ def storage(said: str, array: int | None = None) -> Storage:
     ("line", None, "kept", (), "the chosen fields of objects 128 bytes apart share no line in any placement"),
     ("percpu", None, "kept", (), "the chosen fields of copies on pages of their own share no line in any placement"),
 ])  # fmt: skip
-def test_the_rule_file_says_how_far_the_next_one_is(said, array, outcome, bases, message):
+def test_the_rule_file_says_how_far_the_next_one_is(text_message, array, outcome, bases, message):
     layout = Layout(SLOT)
-    found = placement.placements(layout, 64, None, storage(said, array))
+    found = placement.placements(layout, 64, None, storage(text_message, array))
     verdict = Stride(fields=("limit",), against=("used",)).check(Context(layout, found))
     assert (verdict.outcome.value, verdict.bases, verdict.message) == (outcome, bases, message)
 
 
-@pytest.mark.parametrize("said", ["static", "malloc", "aligned:64"])
-def test_what_stands_behind_a_variable_is_not_known(said):
+@pytest.mark.parametrize("text_message", ["static", "malloc", "aligned:64"])
+def test_what_stands_behind_a_variable_is_not_known(text_message):
     layout = Layout(SLOT)
     with pytest.raises(CannotTell, match="the distance to the next object is unknown"):
-        Stride().check(Context(layout, placement.placements(layout, 64, None, storage(said))))
+        Stride().check(Context(layout, placement.placements(layout, 64, None, storage(text_message))))
 
 
 def shares(ours: list[slow.Node], theirs: list[slow.Node], at: int, behind: int, line: int) -> bool:

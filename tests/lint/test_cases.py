@@ -54,9 +54,9 @@ TRIALS = [
 )
 def test_trials(tmp_path, cases, options, status, actual):
     done = run("rules", "test", lay(tmp_path, *cases), *options, "--format", "json")
-    told = json.loads(done.stdout)
-    assert [result["actual"] for result in told["packs"][0]["results"]] == actual
-    assert (done.returncode, told["exit"], done.stderr) == (status, status, "")
+    output = json.loads(done.stdout)
+    assert [result["actual"] for result in output["packs"][0]["results"]] == actual
+    assert (done.returncode, output["exit"], done.stderr) == (status, status, "")
 
 
 REASONS = [
@@ -68,11 +68,11 @@ REASONS = [
 ]
 
 
-@pytest.mark.parametrize(("code", "outcome", "more", "said"), REASONS)
-def test_what_is_said_of_a_failure(tmp_path, code, outcome, more, said):
+@pytest.mark.parametrize(("code", "outcome", "more", "message"), REASONS)
+def test_what_is_said_of_a_failure(tmp_path, code, outcome, more, message):
     done = run("rules", "test", lay(tmp_path, (code, outcome, more)))
     assert done.returncode == 1
-    assert said in done.stdout
+    assert message in done.stdout
     assert "1 verdict: 0 as expected, 1 not" in done.stdout
 
 
@@ -112,8 +112,8 @@ def test_errors_name_the_case_file_as_the_rule_file_was_given(tmp_path, folder, 
     lay(tmp_path, ("struct s { long a; u64 b; };", "broken", ""))
     done = run("rules", "test", given.format(here=tmp_path), "--format", "json", cwd=tmp_path / folder)
     (result,) = json.loads(done.stdout)["packs"][0]["results"]
-    said = f"{reported.format(here=tmp_path)}:4:20: error: unknown type name 'u64'"
-    assert result["message"] == f"the layout of s is unreliable: {said}"
+    message = f"{reported.format(here=tmp_path)}:4:20: error: unknown type name 'u64'"
+    assert result["message"] == f"the layout of s is unreliable: {message}"
 
 
 def test_a_case_includes_headers_beside_its_file(tmp_path):

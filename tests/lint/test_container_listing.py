@@ -126,12 +126,12 @@ STATUS = [
 
 
 @pytest.mark.one_in(4)
-@pytest.mark.parametrize(("arguments", "status", "said"), [row[1:] for row in STATUS], ids=[row[0] for row in STATUS])
+@pytest.mark.parametrize(("arguments", "status", "message"), [row[1:] for row in STATUS], ids=[row[0] for row in STATUS])
 @pytest.mark.parametrize("format_", ["text", "json"])
-def test_status(folder, arguments, status, said, format_):
+def test_status(folder, arguments, status, message, format_):
     (folder / "more.h").write_text("struct more { int a; };\n")
     done = run("containers", *arguments, *(() if "--format" in arguments else ("--format", format_)), cwd=folder)
-    assert (done.returncode, (done.stderr.splitlines() or [""])[-1]) == (status, said)
+    assert (done.returncode, (done.stderr.splitlines() or [""])[-1]) == (status, message)
 
 
 def test_several_inputs_are_put_together(folder):
@@ -169,8 +169,8 @@ def test_targets_are_kept_apart(folder):
 
 def test_the_bytes_are_the_same_for_any_jobs_and_any_run(folder):
     arguments = ("containers", "pool.h", "pool.h", "lock", "--format", "json")
-    told = {run(*arguments, "--jobs", jobs, cwd=folder, PYTHONHASHSEED=seed).stdout for jobs in ("1", "3") for seed in ("1", "2")}
-    assert len(told) == 1
+    output = {run(*arguments, "--jobs", jobs, cwd=folder, PYTHONHASHSEED=seed).stdout for jobs in ("1", "3") for seed in ("1", "2")}
+    assert len(output) == 1
 
 
 TWO_UNITS = [
@@ -211,12 +211,12 @@ def test_a_typedef_that_only_its_name_tells(tmp_path):
     (tmp_path / "empty.h").write_text(
         "struct one { };\nstruct two { };\ntypedef struct two two_t;\nstruct user { int a; two_t here; };\n"
     )
-    told = {}
+    output = {}
     for name in ("one", "two", "two_t"):
         done = run("containers", "empty.h", name, "--format", "json", cwd=tmp_path)
         assert done.returncode == 0, done.stderr
-        told[name] = [(way["name"], way["path"]) for way in json.loads(done.stdout)["structs"][0]["containers"]]
-    assert told == {"one": [], "two": [("user", "here")], "two_t": [("user", "here")]}
+        output[name] = [(way["name"], way["path"]) for way in json.loads(done.stdout)["structs"][0]["containers"]]
+    assert output == {"one": [], "two": [("user", "here")], "two_t": [("user", "here")]}
 
 
 @pytest.mark.exhaustive

@@ -145,10 +145,10 @@ def compilers(machine: str) -> list[tuple[str, ...]]:
 def test_every_verdict_is_that_of_compilers_and_of_objects_at_every_address(report, tmp_path, build):
     machine, cpus, _ = build.split("-")
     judged = {finding["rule"]: finding["builds"].get(build) for finding in (*report["findings"], *report["kept"])}
-    told = {rule: found and (found["outcome"], found["placements"]["bases"]) for rule, found in judged.items()}
+    output = {rule: found and (found["outcome"], found["placements"]["bases"]) for rule, found in judged.items()}
     known = compilers(machine) or pytest.skip(f"no compiler for {machine}")
     for compiler in known:
-        assert told == expectation(ask(tmp_path, compiler, build), cpus == "smp"), compiler
+        assert output == expectation(ask(tmp_path, compiler, build), cpus == "smp"), compiler
 
 
 def test_the_report_is_about_every_build_once(report):
@@ -182,12 +182,12 @@ def test_the_same_bytes_for_any_number_of_processes(tmp_path):
 
 
 def test_the_text_is_short_and_says_where(golden):
-    told = run("check", "--matrix", "fixtures/matrix/matrix.toml", "--rules", "fixtures/matrix/rules.toml").stdout
+    output = run("check", "--matrix", "fixtures/matrix/matrix.toml", "--rules", "fixtures/matrix/rules.toml").stdout
     # what is said of inputs depends on the headers that the machine has
-    before, _, behind = told.partition("\ninputs\n")
+    before, _, behind = output.partition("\ninputs\n")
     after = behind.partition("\ncoverage\n")[2]
     golden("matrix.txt", f"{before}\ninputs\n...\n\ncoverage\n{after}")
-    assert len(told.splitlines()) < 200
+    assert len(output.splitlines()) < 200
 
 
 def test_every_build_is_parsed_once(monkeypatch):
@@ -371,11 +371,11 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("text", "words", "said"), REFUSED, ids=[case[2] for case in REFUSED])
-def test_usage(project, text, words, said):
+@pytest.mark.parametrize(("text", "words", "text_message"), REFUSED, ids=[case[2] for case in REFUSED])
+def test_usage(project, text, words, text_message):
     (project / "matrix.toml").write_text(text)
     done = run("check", "--matrix", "matrix.toml", "--rules", "rules.toml", *words, cwd=project)
-    assert (done.returncode, done.stdout, done.stderr.splitlines()[-1]) == (2, "", said)
+    assert (done.returncode, done.stdout, done.stderr.splitlines()[-1]) == (2, "", text_message)
 
 
 def test_a_matrix_without_rules(project):
@@ -435,9 +435,9 @@ def test_the_build_folder_that_a_tree_lacks_is_named_as_a_matrix_has_it(project)
     (project / "s.toml").write_text('[[rule]]\nid = "s"\nstruct = "s"\nkind = "size"\nmax = 8\nwhy = "a test"\n')
     command = ("check", "--matrix", "matrix.toml", "--rules", "s.toml", "--no-packs")
     (project / "matrix.toml").write_text('[build.one]\ninput = "linux"\n')
-    told = " ".join(run(*command, cwd=project).stdout.split())
-    advice = re.search(r'in a matrix `(flags = \["O=FOLDER"\])`', told)
-    assert advice is not None, told
+    output = " ".join(run(*command, cwd=project).stdout.split())
+    advice = re.search(r'in a matrix `(flags = \["O=FOLDER"\])`', output)
+    assert advice is not None, output
     (project / "matrix.toml").write_text(f'[build.one]\ninput = "linux"\n{advice[1].replace("FOLDER", "out")}\n')
     assert run(*command, cwd=project).returncode == 0
 
@@ -463,8 +463,8 @@ def test_a_placement_that_some_builds_cannot_have_is_told_with_those(project, jo
     has_other = "s390x" in builds
     other = "struct other { long a; };\n" if has_other else "struct other { int a; };\n"
     (project / "slot.h").write_text(f"struct slot {{ void *p[17]; }};\n{other}")
-    told = "".join(f'[build.{name}]\ninput = "slot.h"\ntarget = "{name}"\n' for name in builds)
-    (project / "matrix.toml").write_text(told)
+    output = "".join(f'[build.{name}]\ninput = "slot.h"\ntarget = "{name}"\n' for name in builds)
+    (project / "matrix.toml").write_text(output)
     rules = "".join(
         f'[[rule]]\nid = "{name}"\nstruct = "{name}"\nkind = "size"\nmax = 999\nwhy = "a test"\n' for name in ("slot", "other")
     )

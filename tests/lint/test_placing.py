@@ -113,16 +113,16 @@ class TestEmbedded:
 
     def test_names_those_in_which_neighbours_are_in_the_way(self, checked_text):
         """The same base in two structs: in one an element stands beside, in the other nothing does."""
-        told = checked_text("struct two { struct slot x[2]; };\nstruct one { struct slot x; };\n", "separate")
-        assert "fails in 1 of 2 places: at 0 of two, which is aligned to 8" in told
-        told = checked_text(
+        output = checked_text("struct two { struct slot x[2]; };\nstruct one { struct slot x; };\n", "separate")
+        assert "fails in 1 of 2 places: at 0 of two, which is aligned to 8" in output
+        output = checked_text(
             "#define LINE __attribute__((aligned(64)))\n"
             "struct two { long pad; struct slot x[2]; } LINE;\nstruct one { long pad; struct slot x; } LINE;\n", "separate", 6
         )  # fmt: skip
-        assert "struct slot is at-risk in its only placement" in told
-        assert "fails in 1 of 2 places: at 8 of two, which is aligned to 64" in told
-        told = checked_text("struct two { struct slot x[2]; };\nstruct one { struct slot x; };\n", "stride")
-        assert "fails in 1 of 2 places: at 0 of two, which is aligned to 8" in told
+        assert "struct slot is at-risk in its only placement" in output
+        assert "fails in 1 of 2 places: at 8 of two, which is aligned to 64" in output
+        output = checked_text("struct two { struct slot x[2]; };\nstruct one { struct slot x; };\n", "stride")
+        assert "fails in 1 of 2 places: at 0 of two, which is aligned to 8" in output
 
     @pytest.fixture
     def checked_text(self, tmp_path):

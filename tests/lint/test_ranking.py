@@ -223,14 +223,14 @@ def test_of_two_rule_files_the_first_counts(text, tmp_path):
     assert [note[3:] for note in notes(report) if note[0] == "seldom"] == [(1, 1)]  # a share of one base: those of `line`
 
 
-@pytest.mark.parametrize(("text", "said"), [
+@pytest.mark.parametrize(("text", "message"), [
     (MINE + 'severity = "error"\n', "mine.toml:10: `severity` cannot be `error` in a pack that guesses: it has notes only"),
     (MINE.replace("true", '"yes"'), "mine.toml:3: `guesses` must be true or false, not a string"),
 ])  # fmt: skip
-def test_mistakes(text, said):
+def test_mistakes(text, message):
     with pytest.raises(RuleFileError) as caught:
         rule_file.parse(text, "mine.toml")
-    assert caught.value.messages == (said,)
+    assert caught.value.messages == (message,)
 
 
 def test_a_matrix_is_for_rules(text, tmp_path):

@@ -276,7 +276,7 @@ def test_a_version_has_three_numbers(version, first):
 
 
 @pytest.mark.parametrize(
-    ("is_kernel", "told", "said", "judges"),
+    ("is_kernel", "output", "text_message", "judges"),
     [
         (True, None, (6, 7), False),
         (True, None, (6, 8), True),
@@ -284,11 +284,11 @@ def test_a_version_has_three_numbers(version, first):
         (False, None, (6, 7), True),
     ],
 )
-def test_the_version_of_a_kernel_that_does_not_tell_it(monkeypatch, is_kernel, told, said, judges):
-    reading = Reading("a", "btf", X86_64, (FAR,), is_kernel=is_kernel, kernel=told)
+def test_the_version_of_a_kernel_that_does_not_tell_it(monkeypatch, is_kernel, output, text_message, judges):
+    reading = Reading("a", "btf", X86_64, (FAR,), is_kernel=is_kernel, kernel=output)
     monkeypatch.setattr(dispatch, "read", lambda path, wanted, options: reading)
     pack = Pack("p", "p.toml", (JOINT, replace(APART, when=When(kernel=Versions((6, 8))))))
-    report = run.check(["a"], (pack,), (), Options(kernel=said))
+    report = run.check(["a"], (pack,), (), Options(kernel=text_message))
     assert (report.coverage.applied == 2) == judges
 
 
@@ -321,25 +321,25 @@ UNUSED = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("rule", "said", "status"), UNUSED, ids=[rule.id for rule, *_ in UNUSED])
-def test_unused_rules_are_findings_when_asked_for(monkeypatch, rule, said, status):
+@pytest.mark.parametrize(("rule", "text_message", "status"), UNUSED, ids=[rule.id for rule, *_ in UNUSED])
+def test_unused_rules_are_findings_when_asked_for(monkeypatch, rule, text_message, status):
     kernel = Reading("a", "dwarf", X86_64, (FAR,), is_kernel=True, kernel=(6, 12, 0))
     monkeypatch.setattr(dispatch, "read", lambda path, wanted, options: kernel)
     pack = Pack("p", "p.toml", (APART, rule))
     assert run.check(["a"], (pack,), (), Options()).findings == ()
     report = run.check(["a"], (pack,), (), Options(unused=True))
     noted = replace(rule, severity=Severity.NOTE) if rule.shipped else rule
-    assert [(f.rule, f.verdict.message) for f in report.findings] == [(noted, said)]
+    assert [(f.rule, f.verdict.message) for f in report.findings] == [(noted, text_message)]
     assert report.exit_status == status
 
 
 def test_accesses_of_fields_that_no_struct_has(monkeypatch):
     accesses = (Access("haed", "hot-read", source=Source("p.toml", 4)), Access("t*", "hot-write", source=Source("p.toml", 5)))
     pack = Pack("p", "p.toml", (APART,), (StructIntent("ring", Source("p.toml", 3), accesses=accesses),))
-    for shipped, told in ((False, ("p.toml:4: struct ring has no field `haed` (did you mean `head`?)",)), (True, ())):
+    for shipped, output in ((False, ("p.toml:4: struct ring has no field `haed` (did you mean `head`?)",)), (True, ())):
         report = run.check(inputs(monkeypatch, a=(FAR,)), (replace(pack, shipped=shipped),), (), Options())
-        assert tuple(map(str, report.coverage.unresolved)) == told
-        assert [(f.rule.id, f.rule.source) for f in report.findings] == [("unused/ring/haed", Source("p.toml", 4)) for _ in told]
+        assert tuple(map(str, report.coverage.unresolved)) == output
+        assert [(f.rule.id, f.rule.source) for f in report.findings] == [("unused/ring/haed", Source("p.toml", 4)) for _ in output]
 
 
 MISSPELT = [
@@ -502,11 +502,11 @@ TYPED = {
 def test_rules_on_types(monkeypatch, kind, named, structs, verdicts):
     rule = replace(APART, kind=kind, struct=named)
     source = rule.source
-    said = (
+    text_message = (
         StructIntent("*", source, accesses=(Access(LONG, "hot-write"), Access(BYTE, "hot-read"))),
         StructIntent("ring", source, accesses=(Access("tail", "hot-read"),)),
     )
-    report = run.check(inputs(monkeypatch, a=structs), (Pack("mine", "rules.toml", (rule,), said),), (), Options())
-    told = [(f.struct.name if f.struct else None, f.verdict.outcome.value, f.verdict.message) for f in (*report.findings, *report.kept_findings)]
-    assert [each[: len(wanted)] for each, wanted in zip(told, verdicts, strict=False)] == [tuple(v) for v in verdicts]
-    assert [name for name, *_ in told[len(verdicts) :]] == ([] if verdicts else [None]), "a rule that judges nothing is told"
+    report = run.check(inputs(monkeypatch, a=structs), (Pack("mine", "rules.toml", (rule,), text_message),), (), Options())
+    output = [(f.struct.name if f.struct else None, f.verdict.outcome.value, f.verdict.message) for f in (*report.findings, *report.kept_findings)]
+    assert [each[: len(wanted)] for each, wanted in zip(output, verdicts, strict=False)] == [tuple(v) for v in verdicts]
+    assert [name for name, *_ in output[len(verdicts) :]] == ([] if verdicts else [None]), "a rule that judges nothing is told"

@@ -55,16 +55,16 @@ def test_verdicts_are_what_real_addresses_say(tmp_path, seed):
         path = "".join(part.partition("[")[0] + "." for part in finding.around.path.split("."))[:-1]
         by_rule[finding.rule.id][finding.struct.name, path] = frozenset(finding.verdict.bases)
     assert by_rule["anything"] == {way: anything for way, (_, anything) in expected.items()}
-    told = by_rule["read"]
-    assert {way: told.get(way, frozenset()) for way in expected} == {way: read for way, (read, _) in expected.items()}
+    output = by_rule["read"]
+    assert {way: output.get(way, frozenset()) for way in expected} == {way: read for way, (read, _) in expected.items()}
 
 
 def test_the_addresses_say_something(tmp_path):
     """Some ways share at no base, some at a few, some at all."""
     need("gcc")
-    told = [bases for seed in range(3) for pair in address_oracle.sharing_bases(address_oracle.records(seed), tmp_path).values()
+    output = [bases for seed in range(3) for pair in address_oracle.sharing_bases(address_oracle.records(seed), tmp_path).values()
             for bases in pair]  # fmt: skip
-    assert {0, 8} < {len(bases) for bases in told}
+    assert {0, 8} < {len(bases) for bases in output}
 
 
 HELD = "struct sem { long count, owner; };\n"
@@ -330,12 +330,12 @@ def agrees_with_bytes(seed: int, one: around_oracle.Made, folder) -> None:
     for kind, text in AROUND_KINDS.items():
         pack = rule_file.parse(around_oracle.rules(one) + text, "r.toml")
         report = check((str(folder / "a.o"),), (pack,), (), Options())
-        told = {
+        output = {
             ".".join(part.partition("[")[0] for part in found.around.path.split(".")): frozenset(found.verdict.bases)
             for found in (*report.findings, *report.kept_findings) if found.around is not None
         }  # fmt: skip
         expected = around_oracle.failures(one, kind)
-        assert told == {path: bases for path, bases in expected.items() if bases is not None}, (seed, kind)
+        assert output == {path: bases for path, bases in expected.items() if bases is not None}, (seed, kind)
 
 
 @pytest.mark.parametrize("seeds", [range(10), pytest.param(range(10, 300), marks=pytest.mark.exhaustive)], ids=["few", "many"])

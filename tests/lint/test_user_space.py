@@ -79,9 +79,9 @@ def shares(address: int, size: int, count: int, start: int, end: int) -> bool:
 @pytest.mark.parametrize("flags", [(), ("-no-pie",), ("-gdwarf-4",)], ids=lambda flags: " ".join(flags) or "pie")
 def test_arrays_are_noted_where_a_running_program_shows_that_they_share_lines(tmp_path, flags):
     program = build(tmp_path, *flags)
-    told = [line.split() for line in subprocess.run([program], capture_output=True, text=True, check=True).stdout.splitlines()]
+    output = [line.split() for line in subprocess.run([program], capture_output=True, text=True, check=True).stdout.splitlines()]
     expected = {
-        name for address, size, count, name in told
+        name for address, size, count, name in output
         if shares(int(address, 16), int(size), int(count), *LOCKS[name])
     }  # fmt: skip
     assert {"locks", "words", "counters"} <= expected

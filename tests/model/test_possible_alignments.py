@@ -254,11 +254,11 @@ def test_what_the_message_says_to_state_gives_the_verdict_that_it_says(build: st
     case = CASES[name]
     made = _object(tmp_path, build, _source(tmp_path, case))
     reader = ("--reader", "btf") if build == "btf" else ()
-    told = TOLD.search(_make_finding(made, tmp_path, case, *reader)["message"])
-    assert told is not None
-    said = {align: outcome.replace(" ", "-") for outcome, aligns in OUTCOMES.findall(told[1]) for align in re.findall(r"\d+", aligns)}
-    settled = case._replace(placement=f'placement = "aligned:{told[2]}"')
-    assert _outcome(made, tmp_path, settled, *reader) == said[told[2]]
+    output = TOLD.search(_make_finding(made, tmp_path, case, *reader)["message"])
+    assert output is not None
+    message = {align: outcome.replace(" ", "-") for outcome, aligns in OUTCOMES.findall(output[1]) for align in re.findall(r"\d+", aligns)}
+    settled = case._replace(placement=f'placement = "aligned:{output[2]}"')
+    assert _outcome(made, tmp_path, settled, *reader) == message[output[2]]
 
 
 SHAPES = {

@@ -213,8 +213,8 @@ int main(void)
 }}
 """)
     subprocess.run(["gcc", "-w", "-O0", "-o", folder / "probe", folder / "probe.c"], check=True)
-    told = subprocess.run([folder / "probe"], capture_output=True, text=True, check=True).stdout.split()
-    numbers = iter(zip(map(int, told[::2]), map(int, told[1::2]), strict=True))
+    output = subprocess.run([folder / "probe"], capture_output=True, text=True, check=True).stdout.split()
+    numbers = iter(zip(map(int, output[::2]), map(int, output[1::2]), strict=True))
     return {
         (path, base): set(range(address // LINE, (address + size - 1) // LINE + 1))
         for base in range(0, LINE, 8)

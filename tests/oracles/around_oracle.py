@@ -81,8 +81,8 @@ def rules(one: Made) -> str:
     placed = "" if one.count is None else f'placement = "line"\narray = {one.count}\n'
     tables = {"many": one.own, **one.inner}
     return f"[struct.many]\n{placed}" + "".join(
-        f"[struct.{name}.fields]\n" + "".join(f'"{path}" = {{ access = "{word}" }}\n' for path, word in said.items())
-        for name, said in tables.items() if said
+        f"[struct.{name}.fields]\n" + "".join(f'"{path}" = {{ access = "{word}" }}\n' for path, word in message.items())
+        for name, message in tables.items() if message
     )  # fmt: skip
 
 
@@ -96,10 +96,10 @@ def _offsets(containers: list[Made], folder: Path) -> Iterator[dict[str, tuple[i
     calls = "".join(f"f{number}();" for number in range(len(containers)))
     (folder / "probe.c").write_text(f"#include <stdio.h>\n{HELD}{''.join(functions)}int main(void) {{ {calls} }}\n")
     subprocess.run(["gcc", "-w", "-o", folder / "probe", folder / "probe.c"], check=True)
-    told = iter(subprocess.run([folder / "probe"], capture_output=True, text=True, check=True).stdout.splitlines())
+    output = iter(subprocess.run([folder / "probe"], capture_output=True, text=True, check=True).stdout.splitlines())
     for paths in known:
-        yield {path: tuple(map(int, next(told).split())) for path in (*paths, "")}  # type: ignore[misc]
-    assert next(told, None) is None
+        yield {path: tuple(map(int, next(output).split())) for path in (*paths, "")}  # type: ignore[misc]
+    assert next(output, None) is None
 
 
 def _paths(name: str, sort: str, lengths: tuple[int, ...]) -> Iterator[str]:
@@ -145,12 +145,12 @@ def _declare(one: Made) -> dict[str, tuple[str, str]]:
     """Every declared element with its access, and the struct whose table says so; the container's word goes first."""
     found = {}
     for name, sort, lengths in one.members:
-        for struct, said in one.inner.items():
+        for struct, message in one.inner.items():
             if sort == struct or (sort == "box" and struct == "sem"):
                 for indices in product(*map(range, lengths)):
                     here = name + "".join(f"[{index}]" for index in indices) + (".s" if sort == "box" else "")
-                    found.update({f"{here}.{path}": (word, struct) for path, word in said.items()})
-    for path, word in sorted(one.own.items(), key=lambda said: "[" in said[0]):
+                    found.update({f"{here}.{path}": (word, struct) for path, word in message.items()})
+    for path, word in sorted(one.own.items(), key=lambda message: "[" in message[0]):
         found.update(dict.fromkeys(_meaning_of(one, path), (word, "many")))
     return found
 

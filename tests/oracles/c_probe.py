@@ -89,15 +89,15 @@ def _answers(structs: tuple[CStruct, ...], lines: Iterator[str]) -> dict[str, Fa
     facts: dict[str, Facts] = {}
     for struct in structs:
         size, align = map(int, next(lines).split())
-        facts[struct.name] = told = Facts(size, align)
+        facts[struct.name] = output = Facts(size, align)
         for leaf in _ask(struct):
             numbers = [int(word) for word in next(lines).split()]
             if leaf.is_bitfield:
                 first, last, count = numbers
                 assert last - first + 1 == count, f"{struct.name}.{leaf.path} is not one run of bits"
-                told.spots[leaf.path] = (first, count)
+                output.spots[leaf.path] = (first, count)
             else:
-                told.spots[leaf.path] = (numbers[0] * 8, None if numbers[1] < 0 else numbers[1] * 8)
+                output.spots[leaf.path] = (numbers[0] * 8, None if numbers[1] < 0 else numbers[1] * 8)
     return facts
 
 

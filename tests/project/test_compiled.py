@@ -71,8 +71,8 @@ def test_modules_of_other_sources_are_named(tmp_path: Path, monkeypatch):
         file.write("# changed\n")
     assert version.stale_modules(tmp_path) == [str(module)]
     monkeypatch.setattr(version, "stale_modules", partial(version.stale_modules, tmp_path))
-    said = f"1 compiled module of other sources: {module.name}; run `python setup.py build_ext --inplace`"
-    assert version.remedy(ImportError("cannot import name 'x'")) == said
+    message = f"1 compiled module of other sources: {module.name}; run `python setup.py build_ext --inplace`"
+    assert version.remedy(ImportError("cannot import name 'x'")) == message
     assert version.remedy(ValueError("x")) == ""
     (tmp_path / "setup.py").unlink()  # an installation
     assert version.remedy(ImportError("cannot import name 'x'")) == ""
@@ -167,8 +167,8 @@ def test_an_installation_works_with_a_compiler_and_without(environment: dict[str
         pytest.skip("no C compiler, or no module has a .pxd")
     paths = {"PYTHONPATH": str(build(tmp_path, translated, **environment)), "PYTHONSAFEPATH": "1"}
     assert run("--version", **paths).stdout == f"layoutlint {__version__} (DWARF scanner: {state})\n"
-    told = run(*CHECK, **paths)
-    assert (told.returncode, told.stdout) == (1, run(*CHECK).stdout)
+    output = run(*CHECK, **paths)
+    assert (output.returncode, output.stdout) == (1, run(*CHECK).stdout)
 
 
 @pytest.mark.exhaustive

@@ -71,8 +71,8 @@ def test_the_checks_run_them_to_the_letter(name):
     extract = re.search(r"command=\$\((.*)\)$", (ROOT / ".ci/run").read_text(), re.M)
     assert extract is not None
     shell = ["bash", "-c", extract[1], "bash", name]
-    told = subprocess.run(shell, cwd=ROOT, capture_output=True, text=True, check=True).stdout
-    assert told.rstrip("\n") == COMMANDS[name]
+    output = subprocess.run(shell, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    assert output.rstrip("\n") == COMMANDS[name]
 
 
 def test_the_checks_can_be_run():

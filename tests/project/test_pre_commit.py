@@ -53,9 +53,9 @@ def cache(hooks: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     configure(user, hooks, "layoutlint")
     done = pre_commit(user, home, "install-hooks")
     if done.returncode:
-        told = (done.stdout + done.stderr).strip().splitlines()
+        output = (done.stdout + done.stderr).strip().splitlines()
         network = ("Could not find a version", "No matching distribution", "Temporary failure", "Max retries", "timed out")
-        reason = next((line.strip() for line in told if any(word in line for word in network)), None)
+        reason = next((line.strip() for line in output if any(word in line for word in network)), None)
         assert reason, done.stdout + done.stderr
         pytest.skip(f"pre-commit cannot install the hooks: {reason}")
     return home
@@ -108,8 +108,8 @@ RUNS = [
 
 
 @pytest.mark.exhaustive
-@pytest.mark.parametrize(("hook", "args", "files", "status", "said"), [case[1:] for case in RUNS], ids=[case[0] for case in RUNS])
-def test_hook(hooks, cache, tmp_path, hook, args, files, status, said):
+@pytest.mark.parametrize(("hook", "args", "files", "status", "message"), [case[1:] for case in RUNS], ids=[case[0] for case in RUNS])
+def test_hook(hooks, cache, tmp_path, hook, args, files, status, message):
     git(tmp_path, "init", "-q")
     configure(tmp_path, hooks, hook, args)
     for name, content in {"layoutlint.toml": EXAMPLE / "layoutlint.toml", **files}.items():
@@ -118,7 +118,7 @@ def test_hook(hooks, cache, tmp_path, hook, args, files, status, said):
     git(tmp_path, "add", "-A")
     done = pre_commit(tmp_path, cache, "run", "--color", "never")
     unwrapped = " ".join(done.stdout.split())
-    assert (done.returncode, said in unwrapped) == (status, True), done.stdout + done.stderr
+    assert (done.returncode, message in unwrapped) == (status, True), done.stdout + done.stderr
 
 
 BASE = {"layoutlint.toml": EXAMPLE / "layoutlint.toml", "my headers/pad.h": "struct pad { char bytes[64]; };\n",
@@ -177,8 +177,8 @@ def commit(user: Path, home: Path, *words: str) -> tuple[bool, str]:
 
 
 @pytest.mark.exhaustive
-@pytest.mark.parametrize(("before", "staged", "unstaged", "made", "said"), [case[1:] for case in COMMITS], ids=[case[0] for case in COMMITS])
-def test_commits(guarded, cache, before, staged, unstaged, made, said):
+@pytest.mark.parametrize(("before", "staged", "unstaged", "made", "message"), [case[1:] for case in COMMITS], ids=[case[0] for case in COMMITS])
+def test_commits(guarded, cache, before, staged, unstaged, made, message):
     put(guarded, before)
     git(guarded, "add", "-A")
     git(guarded, "commit", "-q", "--no-verify", "-m", "before")
@@ -186,7 +186,7 @@ def test_commits(guarded, cache, before, staged, unstaged, made, said):
     git(guarded, "add", "-A")
     put(guarded, unstaged)
     done, text = commit(guarded, cache)
-    assert (done, said in text) == (made, True), text
+    assert (done, message in text) == (made, True), text
 
 
 @pytest.mark.exhaustive

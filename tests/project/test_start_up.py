@@ -92,8 +92,8 @@ def imports(code: str, **settings: str) -> tuple[str, set[str]]:
     """What some Python says on stderr, and the modules that it names in the last line of it."""
     environment = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ} | (settings or WITHOUT_CACHE)
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=environment, capture_output=True, text=True)
-    said, _, names = done.stderr.rpartition("modules:")
-    return said, set(names.split())
+    message, _, names = done.stderr.rpartition("modules:")
+    return message, set(names.split())
 
 
 @pytest.fixture(scope="module")
@@ -133,9 +133,9 @@ def test_every_module_of_ours_in_the_table_exists():
 @pytest.mark.parametrize(("command", "unused"), TABLE, ids=[" ".join(command) for command, _ in TABLE])
 def test_a_run_imports_nothing_that_it_does_not_use(command, unused, ever, tmp_path):
     words = [str(MAKERS[word](tmp_path)) if word in MAKERS else word for word in command]
-    said, names = imports(RUN.format(words=words))
+    message, names = imports(RUN.format(words=words))
     assert "layoutlint.cli" in names
-    assert "internal error" not in said
+    assert "internal error" not in message
     modules = names - ever
     assert sorted(m for m in modules if any(f"{m}.".startswith(f"{name}.") for name in unused)) == []
 

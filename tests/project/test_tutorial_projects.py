@@ -64,23 +64,23 @@ def step(project: Path, number: int) -> tuple[int, str]:
 
 def test_the_steps(project):
     assert STEPS[0] == ["bear", "--", "make"]
-    status, said = step(project, 1)
-    assert (status, "wrote layoutlint.toml" in said) == (0, True)
-    status, said = step(project, 2)
-    assert (status, "variable lru_locks is broken" in said) == (0, True)
+    status, message = step(project, 1)
+    assert (status, "wrote layoutlint.toml" in message) == (0, True)
+    status, message = step(project, 2)
+    assert (status, "variable lru_locks is broken" in message) == (0, True)
     assert LOCKS.split("variables = ")[1].split("\n")[0] in (project / "layoutlint.toml").read_text()
     for name, count in ((LOCKS, 1), ("\n".join(RULES), 3)):
         (project / "layoutlint.toml").write_text(name)
         assert step(project, 3)[0] == 0
-        status, said = step(project, 4)
-        assert (status, said.count("error: ")) == (1, count), said
+        status, message = step(project, 4)
+        assert (status, message.count("error: ")) == (1, count), message
     for path in project.glob("src/*"):
         text = path.read_text()
         for old, new in ALIGNED.items():
             text = text.replace(old, new)
         path.write_text(text)
-    status, said = step(project, 4)
-    assert (status, "3 kept" in said) == (0, True), said
+    status, message = step(project, 4)
+    assert (status, "3 kept" in message) == (0, True), message
 
 
 def test_the_job_checks_the_same_input(project):

@@ -93,8 +93,8 @@ def _with_btf(source: str) -> Path:
 def show(path: Path, structs: list[str], *options: str) -> tuple[dict[str, Any], str, int]:
     """The structs as JSON by their names, what was said, and the exit status."""
     done = run("show", path, *structs, "--expand", "--format", "json", *options)
-    told = json.loads(done.stdout)["structs"] if done.stdout else []
-    return {struct["name"]: struct for struct in told}, done.stderr, done.returncode
+    output = json.loads(done.stdout)["structs"] if done.stdout else []
+    return {struct["name"]: struct for struct in output}, done.stderr, done.returncode
 
 
 def options(build: dict[str, Any], kind: str) -> list[str]:

@@ -20,9 +20,9 @@ RULE = '[[rule]]\nid = "{id}"\nstruct = "{struct}"\nkind = "{kind}"\n{keys}\nsev
 
 def rules(path, rows, placements=()):
     """A rule file: (id, struct, kind, keys) each, and (struct, placement)."""
-    said = [f'[struct.{struct}]\nplacement = "{placement}"\n' for struct, placement in placements]
+    message = [f'[struct.{struct}]\nplacement = "{placement}"\n' for struct, placement in placements]
     texts = [RULE.format(id=row[0], struct=row[1], kind=row[2], keys=row[3]) for row in rows]
-    path.write_text("\n".join(['[pack]\nname = "test"\n', *said, *texts]))
+    path.write_text("\n".join(['[pack]\nname = "test"\n', *message, *texts]))
     return path
 
 

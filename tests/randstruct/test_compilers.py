@@ -20,8 +20,8 @@ def test_clang(source, seed):
     built = golden.compile_object(source, golden.newest_clang(), "-g", f"-frandomize-layout-seed={seed}")
     names = list(golden.BUILDS[0 if source == "structs.c" else 7]["layouts"])
     theirs, _, _ = golden.show(built, names)
-    ours, said, status = golden.show(golden.FOLDER / source, names, "--randstruct", "clang", "--seed", seed)
-    notes = [line for line in said.splitlines() if "taken as of clang 16 to 19" not in line]
+    ours, message, status = golden.show(golden.FOLDER / source, names, "--randstruct", "clang", "--seed", seed)
+    notes = [line for line in message.splitlines() if "taken as of clang 16 to 19" not in line]
     assert (status, notes) == (0, [])
     assert {name: (one["size"], golden.bits(one)) for name, one in ours.items()} == {
         name: (one["size"], golden.bits(one)) for name, one in theirs.items()

@@ -38,7 +38,7 @@ def test_offsets_are_those_of_the_compiler(inner, outer, first, second, reader, 
         subprocess.run([need("pahole"), "-J", built], check=True)
     for seed, wanted in zip(SEEDS, (first, second), strict=True):
         words = ("--randstruct", "gcc-full", "--seed", seed, "--kernel-version", "6.12", "--randomized", "out", "--reader", reader)
-        told, said, status = golden.show(built, ["out"], *words)
-        assert status == 0, said
-        starts = golden.bits(told["out"])
-        assert (told["out"]["size"], *(starts[name] // 8 for name in ("c", "i", "in", "s"))) == wanted
+        output, message, status = golden.show(built, ["out"], *words)
+        assert status == 0, message
+        starts = golden.bits(output["out"])
+        assert (output["out"]["size"], *(starts[name] // 8 for name in ("c", "i", "in", "s"))) == wanted

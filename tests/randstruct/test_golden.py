@@ -20,14 +20,14 @@ PACKED = {"packed", "packed_marked"}
 @BUILD
 def test_every_struct(build, kind):
     path = golden.input_of(kind, build["source"])
-    shown, said, status = golden.show(path, list(build["layouts"]), *golden.options(build, kind))
+    shown, message, status = golden.show(path, list(build["layouts"]), *golden.options(build, kind))
     wanted = {name: (one["size"], one["bit_offsets"]) for name, one in build["layouts"].items()}
     found = {
         name: (one["size"], {path: bit for path, bit in golden.bits(one).items() if path in wanted[name][1]})
         for name, one in shown.items()
     }
     assert found == wanted
-    assert (status, "cannot be believed" in said) == (0, False)
+    assert (status, "cannot be believed" in message) == (0, False)
 
 
 @pytest.mark.one_in(4)
@@ -35,8 +35,8 @@ def test_every_struct(build, kind):
 def test_every_drawn_struct_in_c_text(build):
     """With bit-fields without a name, `packed` and `aligned` members, and `#pragma pack`."""
     path = golden.input_of("C", build["source"])
-    shown, said, status = golden.show(path, list(build["layouts"]), *golden.options(build, "C"))
-    assert (status, said) == (0, "")
+    shown, message, status = golden.show(path, list(build["layouts"]), *golden.options(build, "C"))
+    assert (status, message) == (0, "")
     for name, wanted in build["layouts"].items():
         wanted = {"size": wanted["size"], "bit_offsets": wanted["bit_offsets"]}
         assert golden.place(shown[name], wanted) == wanted, name
@@ -57,15 +57,15 @@ SEEN = [build for build in golden.DRAWN if build["source"] == "drawn.c"]
 def test_drawn_structs_of_which_debug_information_hides_nothing(build, kind):
     """What it does not tell is unknown, and nothing that it tells is wrong; what is assumed is said."""
     path = golden.input_of(kind, build["source"])
-    shown, said, _ = golden.show(path, list(build["layouts"]), *golden.options(build, kind))
-    told = {name: one for name, one in shown.items() if one["problem"] is None}
-    for name, one in told.items():
+    shown, message, _ = golden.show(path, list(build["layouts"]), *golden.options(build, kind))
+    output = {name: one for name, one in shown.items() if one["problem"] is None}
+    for name, one in output.items():
         wanted = {key: build["layouts"][name][key] for key in ("size", "bit_offsets")}
         assert golden.place(one, wanted) == wanted, name
     vectors = _vectors(shown) if kind == "BTF" else set()
     assert len(vectors) * 3 <= len(shown)
-    assert (len(told) + len(vectors)) * 10 >= len(shown) * (7 if kind == "BTF" else 10)
-    assert "this input does not show bit-fields without a name" in said
+    assert (len(output) + len(vectors)) * 10 >= len(shown) * (7 if kind == "BTF" else 10)
+    assert "this input does not show bit-fields without a name" in message
 
 
 @pytest.mark.one_in(13)
@@ -90,15 +90,15 @@ def test_btf_tells_the_same_or_nothing(build):
     What it cannot tell is unknown, and nothing that it tells is wrong.
     """
     path = golden.input_of("BTF", build["source"])
-    shown, said, status = golden.show(path, list(build["layouts"]), *golden.options(build, "BTF"))
-    told = {name: one for name, one in shown.items() if one["problem"] is None}
-    for name, one in told.items():
+    shown, message, status = golden.show(path, list(build["layouts"]), *golden.options(build, "BTF"))
+    output = {name: one for name, one in shown.items() if one["problem"] is None}
+    for name, one in output.items():
         wanted = build["layouts"][name]
         found = golden.bits(one)
         assert (one["size"], {path: found[path] for path in wanted["bit_offsets"]}) == (wanted["size"], wanted["bit_offsets"])
-    assert set(build["layouts"]) - set(told) - _vectors(shown) <= {"aligned_member", "algn", "flex", "zero0", "big", "mixed"}
-    assert len(told) > len(shown) // 2
-    assert status == (3 if len(told) < len(shown) else 0), said
+    assert set(build["layouts"]) - set(output) - _vectors(shown) <= {"aligned_member", "algn", "flex", "zero0", "big", "mixed"}
+    assert len(output) > len(shown) // 2
+    assert status == (3 if len(output) < len(shown) else 0), message
 
 
 @pytest.mark.one_in(3)

@@ -32,8 +32,8 @@ TEXTS = [
 
 def notes(path, *more):
     words = (*more, "--randomized", "out", "--kernel-version", "6.12")
-    told = run("check", path, "--rules", path.with_name("r.toml"), "--randstruct", "gcc-full", *words)
-    return " ".join(told.stdout.split())
+    output = run("check", path, "--rules", path.with_name("r.toml"), "--randstruct", "gcc-full", *words)
+    return " ".join(output.stdout.split())
 
 
 @pytest.mark.exhaustive
@@ -43,11 +43,11 @@ def test_what_is_taken_as_not_packed_is_named(inner, outer, of_any, of_one, seed
     named = of_one if seed else of_any
     (tmp_path / "r.toml").write_text('[[rule]]\nid = "r"\nstruct = "out"\nkind = "size"\nmax = 999\nwhy = "a test"\n')
     text = f"{HEAD}{inner}\n{outer}\nstruct out out;\n"
-    told = notes(compile_c("gcc", text, tmp_path / "probe.o", "-g", "-c"), *seed)
-    assert "this input does not show" in told
+    output = notes(compile_c("gcc", text, tmp_path / "probe.o", "-g", "-c"), *seed)
+    assert "this input does not show" in output
     if named is None:
-        assert NOTE not in told
+        assert NOTE not in output
     else:
-        assert f"{NOTE}{named} note:" in told
+        assert f"{NOTE}{named} note:" in output
     (tmp_path / "probe.c").write_text(text)
     assert NOTE not in notes(tmp_path / "probe.c", *seed)

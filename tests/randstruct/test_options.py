@@ -64,11 +64,11 @@ def compiled(tmp_path):
     return compile_c("gcc", SOURCE, tmp_path / "compiled.o", "-g", "-c")
 
 
-@pytest.mark.parametrize(("options", "said"), [case[1:] for case in USAGE], ids=[case[0] for case in USAGE])
-def test_bad_usage(options, said, source):
+@pytest.mark.parametrize(("options", "message"), [case[1:] for case in USAGE], ids=[case[0] for case in USAGE])
+def test_bad_usage(options, message, source):
     done = run("show", source, "marked", *options)
     assert (done.returncode, done.stdout) == (2, "")
-    assert said in done.stderr
+    assert message in done.stderr
 
 
 UNKNOWN = [
@@ -80,11 +80,11 @@ UNKNOWN = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("kind", "struct", "options", "said"), [case[1:] for case in UNKNOWN], ids=[case[0] for case in UNKNOWN])
-def test_what_cannot_be_told(kind, struct, options, said, request):
+@pytest.mark.parametrize(("kind", "struct", "options", "message"), [case[1:] for case in UNKNOWN], ids=[case[0] for case in UNKNOWN])
+def test_what_cannot_be_told(kind, struct, options, message, request):
     done = run("show", request.getfixturevalue(kind), struct, *options)
     assert done.returncode == 3
-    assert said in done.stderr
+    assert message in done.stderr
 
 
 @pytest.mark.parametrize("kind", ["source", "compiled"])
@@ -92,8 +92,8 @@ def test_what_cannot_be_told(kind, struct, options, said, request):
 def test_what_holds_a_randomised_struct_is_laid_out_around_it(kind, outer, request):
     path = request.getfixturevalue(kind)
     marked = () if kind == "source" else ("--randomized", "marked,untagged_t")
-    shown, said, status = golden.show(path, [outer, "marked", "untagged_t"], *RAND, "--kernel-version", "6.12", *marked)
-    assert (status, said) == (0, "" if kind == "source" else HIDDEN)
+    shown, message, status = golden.show(path, [outer, "marked", "untagged_t"], *RAND, "--kernel-version", "6.12", *marked)
+    assert (status, message) == (0, "" if kind == "source" else HIDDEN)
     inner = golden.bits(shown["marked" if outer == "holder" else "untagged_t"])
     found = golden.bits(shown[outer])
     assert {path.removeprefix("inside."): bit - found["inside"] for path, bit in found.items() if "." in path} == inner
@@ -102,8 +102,8 @@ def test_what_holds_a_randomised_struct_is_laid_out_around_it(kind, outer, reque
 
 @pytest.mark.parametrize("kind", ["source", "compiled"])
 def test_structs_of_function_pointers_need_no_mark(kind, request):
-    shown, said, status = golden.show(request.getfixturevalue(kind), ["calls"], *RAND, "--kernel-version", "6.12")
-    assert (status, said) == (0, "" if kind == "source" else HIDDEN)
+    shown, message, status = golden.show(request.getfixturevalue(kind), ["calls"], *RAND, "--kernel-version", "6.12")
+    assert (status, message) == (0, "" if kind == "source" else HIDDEN)
     assert shown["calls"]["randomised"]["own"] is True
 
 
@@ -169,8 +169,8 @@ def test_elements_of_an_array_without_a_length(tmp_path):
     mark = "__attribute__((randomize_layout))"
     text = f"struct one {{ int n; {inner} {mark} e; }};\nstruct many {{ int n; {inner} {mark} e[]; }};\nstruct plain {{ int n; {inner} e[0]; }};\n"
     (tmp_path / "arrays.c").write_text(text)
-    shown, said, status = golden.show(tmp_path / "arrays.c", ["one", "many", "plain"], *RAND, "--kernel-version", "6.12")
-    assert (status, said) == (0, "")
+    shown, message, status = golden.show(tmp_path / "arrays.c", ["one", "many", "plain"], *RAND, "--kernel-version", "6.12")
+    assert (status, message) == (0, "")
     assert golden.bits(shown["one"]) != golden.bits(shown["plain"])
     assert [golden.bits(shown[name])["e"] for name in shown] == [64] * 3
 
@@ -220,15 +220,15 @@ def test_names_that_mean_nothing_are_said(kind, names, notes, request, tmp_path)
     (tmp_path / "rules.toml").write_text(RULES)
     path = request.getfixturevalue(kind)
     done = run("show", path, "marked", *RAND, "--kernel-version", "6.12", "--randomized", names)
-    said = [line.removeprefix("layoutlint: note: ") for line in done.stderr.splitlines() if "is in none of" in line]
-    assert said == list(notes)
+    message = [line.removeprefix("layoutlint: note: ") for line in done.stderr.splitlines() if "is in none of" in line]
+    assert message == list(notes)
     for seed in (RAND[2:], ()):
         done = run(
             "check", path, "--rules", tmp_path / "rules.toml", "--no-packs", "--format", "json",
             *RAND[:2], *seed, "--kernel-version", "6.12", "--randomized", names,
         )  # fmt: skip
-        told = json.loads(done.stdout)["inputs"][0]["notes"]
-        assert [note for note in told if "is in none of" in note] == list(notes)
+        output = json.loads(done.stdout)["inputs"][0]["notes"]
+        assert [note for note in output if "is in none of" in note] == list(notes)
 
 
 def test_a_name_counts_where_one_input_has_it(tmp_path):

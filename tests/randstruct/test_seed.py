@@ -62,13 +62,13 @@ BAD = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("content", "said"), [case[1:] for case in BAD], ids=[case[0] for case in BAD])
-def test_bad_files(content, said, tmp_path, monkeypatch):
+@pytest.mark.parametrize(("content", "message"), [case[1:] for case in BAD], ids=[case[0] for case in BAD])
+def test_bad_files(content, message, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "seed").write_text(content)
     with pytest.raises(UsageError) as error:
         seed.read_seed("seed")
-    assert str(error.value) == said
+    assert str(error.value) == message
 
 
 GIVEN = [
@@ -80,12 +80,12 @@ GIVEN = [
 ]
 
 
-@pytest.mark.parametrize(("given", "said"), GIVEN)
-def test_bad_options(given, said, tmp_path, monkeypatch):
+@pytest.mark.parametrize(("given", "message"), GIVEN)
+def test_bad_options(given, message, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(UsageError) as error:
         seed.read_seed(given)
-    assert str(error.value) == said
+    assert str(error.value) == message
 
 
 def test_a_folder(tmp_path):

@@ -165,10 +165,10 @@ SAID = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("build", "said"), SAID)
-def test_the_reason_says_what_to_do(build, said, request, tmp_path):
+@pytest.mark.parametrize(("build", "message"), SAID)
+def test_the_reason_says_what_to_do(build, message, request, tmp_path):
     found = check(request.getfixturevalue(build), sizes(tmp_path), status=(3,))
-    assert said in found["path"]["message"]
+    assert message in found["path"]["message"]
     assert "the layout of a container is unreliable" in found["inner"]["message"]
 
 
@@ -186,11 +186,11 @@ CONTRADICTIONS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("build", "options", "status", "said"), CONTRADICTIONS)
-def test_another_build_than_the_command_line_says(build, options, status, said, request, tmp_path):
+@pytest.mark.parametrize(("build", "options", "status", "message"), CONTRADICTIONS)
+def test_another_build_than_the_command_line_says(build, options, status, message, request, tmp_path):
     done = run("check", request.getfixturevalue(build), "--rules", sizes(tmp_path), "--no-packs", *options)
     assert (done.returncode, done.stdout) == (status, "")
-    assert said in done.stderr
+    assert message in done.stderr
 
 
 @pytest.mark.parametrize(("build", "mode"), [("full", "gcc-full"), ("performance", "gcc-performance"), ("module", "gcc-full")])

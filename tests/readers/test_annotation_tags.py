@@ -69,7 +69,7 @@ def annotations_of(structs: tuple[Struct, ...], with_lines: bool) -> dict[str, l
 
 
 def lineless(found: dict) -> dict:
-    return {name: [(path, text, None) for path, text, _ in said] for name, said in found.items()}
+    return {name: [(path, text, None) for path, text, _ in message] for name, message in found.items()}
 
 
 @pytest.mark.parametrize(("way", "reader", "found", "has_lines"), WAYS, ids=[" ".join(way[0]) for way in WAYS])

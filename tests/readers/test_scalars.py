@@ -79,8 +79,8 @@ def _build(case: Case, compiler: str, form: str, folder: Path) -> Path:
     except kernels.Unavailable as why:
         pytest.skip(str(why))
     numbers = [f"__builtin_offsetof(struct s, {m}), sizeof ((struct s *)0)->{m}" for m in case.members]
-    told = ", ".join(("sizeof(struct s)", "_Alignof(struct s)", *numbers))
-    code = f'const unsigned told[] __attribute__((section(".answers"))) = {{{told}}};'
+    output = ", ".join(("sizeof(struct s)", "_Alignof(struct s)", *numbers))
+    code = f'const unsigned told[] __attribute__((section(".answers"))) = {{{output}}};'
     (folder / "x.c").write_text(f"{case.code}\nstruct s object;\n{code}\n")
     done = subprocess.run(
         [*command, *case.flags, *FORMS[form], "-c", "-o", "x.o", "x.c"], cwd=folder, capture_output=True, encoding="utf-8"

@@ -147,11 +147,11 @@ SHOWN = [
 ]
 
 
-@pytest.mark.parametrize(("arguments", "said"), SHOWN, ids=[" ".join(arguments) for arguments, _ in SHOWN])
-def test_show_names_the_nearest(folder, arguments, said):
+@pytest.mark.parametrize(("arguments", "message"), SHOWN, ids=[" ".join(arguments) for arguments, _ in SHOWN])
+def test_show_names_the_nearest(folder, arguments, message):
     subprocess.run([need("gcc"), "-g", "-c", "program.c", "-o", "program.o"], check=True)
     done = run("show", *arguments, cwd=folder)
-    assert (done.returncode, done.stderr.splitlines()[-1]) == (3, f"layoutlint: {said}")
+    assert (done.returncode, done.stderr.splitlines()[-1]) == (3, f"layoutlint: {message}")
 
 
 def test_a_found_struct_costs_no_second_look(folder, monkeypatch):

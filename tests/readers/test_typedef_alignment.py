@@ -80,8 +80,8 @@ def test_each_typedef_has_its_own_alignment(tmp_path, way):
     variables = "".join(f"{name} v_{name.split()[-1]};\n" for name in NAMES)
     path = input_of(tmp_path, way, TYPES + variables)
     expressions = [f"{word}({name})" for name in NAMES for word in ("sizeof", "_Alignof")]
-    told = facts(tmp_path, "gcc" if way[0] == "gcc" else "clang", TYPES, *expressions)
-    truth = {name: (told[2 * at], told[2 * at + 1]) for at, name in enumerate(NAMES)}
+    output = facts(tmp_path, "gcc" if way[0] == "gcc" else "clang", TYPES, *expressions)
+    truth = {name: (output[2 * at], output[2 * at + 1]) for at, name in enumerate(NAMES)}
     are_atomic_told = way[0] == "source"
     found = structs(path, *(name.split()[-1] for name in NAMES))
     for name in NAMES:
@@ -98,12 +98,12 @@ def test_members_have_the_alignment_of_their_typedefs(tmp_path, way):
     path = input_of(tmp_path, way, f"{text}struct members v;\n")
     [struct] = structs(path, "members")["members"]
     fields = [field for field in struct.fields if field.name and field.type.left != "char"]
-    told = facts(
+    output = facts(
         tmp_path, "gcc" if way[0] == "gcc" else "clang", text,
         *(f"__builtin_offsetof(struct members, {field.name})" for field in fields),
         *(f"_Alignof(__typeof__(((struct members *)0)->{field.name}))" for field in fields),
     )  # fmt: skip
-    offsets, aligns = told[: len(fields)], told[len(fields) :]
+    offsets, aligns = output[: len(fields)], output[len(fields) :]
     for field, offset, align in zip(fields, offsets, aligns, strict=True):
         if field.name == "counted" and way[0] != "source":
             continue

@@ -78,8 +78,8 @@ MEASURED = {"bookworm": "6.1.176", "trixie": "6.12.117", "sid": "7.2.13"}
 
 def home() -> Path:
     """The folder that keeps the kernels."""
-    told = os.environ.get("LAYOUTLINT_KERNELS")
-    return Path(told) if told else Path.home() / ".cache" / "layoutlint-kernels"
+    output = os.environ.get("LAYOUTLINT_KERNELS")
+    return Path(output) if output else Path.home() / ".cache" / "layoutlint-kernels"
 
 
 def find_kernel(name: str) -> Path | None:
@@ -208,9 +208,9 @@ def _apt_options(release: str, architecture: str = "amd64") -> list[str]:
 
 def _mirror() -> str:
     """The Debian mirror that this machine uses."""
-    told = os.environ.get("LAYOUTLINT_DEBIAN_MIRROR")
-    if told:
-        return told
+    output = os.environ.get("LAYOUTLINT_DEBIAN_MIRROR")
+    if output:
+        return output
     listed = _run(["apt-get", "indextargets", "--format", "$(ORIGIN) $(REPO_URI)"], "any kernel")
     for line in listed.splitlines():
         origin, _, uri = line.partition(" ")
@@ -266,8 +266,8 @@ def _run(command: list[str], what: str, cwd: str | None = None) -> str:
             env={**os.environ, "LC_ALL": "C"},
         )  # fmt: skip
     except subprocess.CalledProcessError as error:
-        told = error.stderr.strip().splitlines() or [f"exit status {error.returncode}"]
-        raise Unavailable(f"{what}: {command[0]}: {told[0]}") from error
+        output = error.stderr.strip().splitlines() or [f"exit status {error.returncode}"]
+        raise Unavailable(f"{what}: {command[0]}: {output[0]}") from error
     except (OSError, subprocess.TimeoutExpired) as error:
         raise Unavailable(f"{what}: {error}") from error
     return done.stdout

@@ -142,8 +142,8 @@ def test_the_command_lists_the_same_without_reading_everything(next, reader, nam
     done = run("containers", next, called, "--format", "json", "--reader", reader, seconds=SECONDS)
     assert done.returncode == 0, done.stderr[-2000:]
     (found,) = json.loads(done.stdout)["structs"]
-    told = Counter((way["name"], way["path"], way["offset"]) for way in found["containers"])
-    assert told == ways(containers(next, reader, name))
+    output = Counter((way["name"], way["path"], way["offset"]) for way in found["containers"])
+    assert output == ways(containers(next, reader, name))
     narrow = read(str(next), Wanted(with_containers=frozenset((called,))), ReadOptions(reader=reader, jobs=0)).structs
     assert {way.struct.name for way in containers(next, reader, name)} < {struct.name for struct in narrow}
     assert len(narrow) < len(structs(next, reader)) / 2

@@ -29,8 +29,8 @@ def test_the_ten_highest_are_those_of_the_document(measured):
     report = guesses(str(measured("next")), "dwarf")
     found = [(str(f["rank"]["place"]), f["struct"], f"{f['rank']['score']:.1f}") for f in report["findings"]]
     assert found[:10] == ROWS
-    (said,) = report["coverage"]["guessed"]
-    notes, structs = re.match(r"generic: ([\d,]+) notes on ([\d,]+) structs", said).groups()
+    (message,) = report["coverage"]["guessed"]
+    notes, structs = re.match(r"generic: ([\d,]+) notes on ([\d,]+) structs", message).groups()
     assert f"gives {notes} notes on {structs} structs" in DOCUMENT
 
 

@@ -28,9 +28,9 @@ JOBS = [
 @pytest.mark.parametrize(("name", "each"), JOBS)
 @pytest.mark.parametrize("asked", ASKED, ids=[f"{words[0]} {words[-1]}" for words in ASKED])
 def test_the_same_for_any_number_of_processes(kernel, name, each, asked):
-    told = []
+    output = []
     for jobs in each:
         done = command.run(asked[0], kernel(name), *asked[1:], *jobs)
-        told.append((done.returncode, done.stdout, done.stderr))
-    assert len(told[0][1]) > 1_000
-    assert told[1:] == told[:-1]
+        output.append((done.returncode, done.stdout, done.stderr))
+    assert len(output[0][1]) > 1_000
+    assert output[1:] == output[:-1]

@@ -52,12 +52,12 @@ def found(measured, folder):
 
 def _lines(finding: dict) -> tuple[str, str, str]:
     """Fields, bytes, and lines now with those at best, as the document has them."""
-    said = finding["message"]
-    fields, size = re.search(r"the (\d+) field", said)[1], re.search(r"hold their ([\d,]+) bytes", said)[1]
-    low, high = re.search(r"touch(?:es)? (\d+)(?: to (\d+))? line", said).groups()
+    message = finding["message"]
+    fields, size = re.search(r"the (\d+) field", message)[1], re.search(r"hold their ([\d,]+) bytes", message)[1]
+    low, high = re.search(r"touch(?:es)? (\d+)(?: to (\d+))? line", message).groups()
     if finding["outcome"] == "at-risk":
         low, high = str(int(low) - 1), low
-    enough = re.search(r"(\d+) would hold", said)
+    enough = re.search(r"(\d+) would hold", message)
     best = enough[1] if enough else high or low
     return fields, size, f"{low}{f'-{high}' if high else ''} ({best})"
 
@@ -69,16 +69,16 @@ def test_the_document_has_its_tables():
 @pytest.mark.parametrize(("struct", "version", "fields", "size", "tx", "rx", "both"), METRICS, ids=[" ".join(row[:2]) for row in METRICS])
 def test_lines_of_a_path(found, struct, version, fields, size, tx, rx, both):
     rules = found(version)
-    told = [_lines(rules[f"{struct}-lines-{side}"]) for side in ("tx", "rx", "any")]
-    assert told[2][:2] == (fields, size)
-    assert tuple(lines for _, _, lines in told) == (tx, rx, both)
+    output = [_lines(rules[f"{struct}-lines-{side}"]) for side in ("tx", "rx", "any")]
+    assert output[2][:2] == (fields, size)
+    assert tuple(lines for _, _, lines in output) == (tx, rx, both)
 
 
 @pytest.mark.parametrize(("struct", "version", "without_row", "without_field", "wrong"), DRIFT, ids=[" ".join(row[:2]) for row in DRIFT])
 def test_drift(found, struct, version, without_row, without_field, wrong):
     rules = found(version)
-    said = rules[f"{struct}-table"]["message"]
-    counts = [re.search(pattern, said) for pattern in (r"(\d+) fields? of \d+ (?:is|are) not", r"(\d+) declarations? ha")]
+    message = rules[f"{struct}-table"]["message"]
+    counts = [re.search(pattern, message) for pattern in (r"(\d+) fields? of \d+ (?:is|are) not", r"(\d+) declarations? ha")]
     assert [count[1] if count else "0" for count in counts] == [without_row, without_field]
     marks = rules[f"marks/{struct}"]
     assert str(len(marks["fields"]) if marks["outcome"] == "broken" else 0) == wrong

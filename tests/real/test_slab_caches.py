@@ -34,8 +34,8 @@ def caches() -> list[Path]:
 
 def assumed_alignment(cache: Path, has_constructor: bool) -> int:
     """The largest power of two, up to a page, at whose multiples objects are assumed to start."""
-    said = Storage("slab", Source("r.toml", 1), number(cache, "align"), has_constructor=has_constructor)
-    (step,) = blocks(said, AllocationRequest(number(cache, "object_size"), 1, target_named("x86_64"))).steps
+    message = Storage("slab", Source("r.toml", 1), number(cache, "align"), has_constructor=has_constructor)
+    (step,) = blocks(message, AllocationRequest(number(cache, "object_size"), 1, target_named("x86_64"))).steps
     return step
 
 
@@ -74,9 +74,9 @@ def test_slabs_have_as_many_pages_and_objects_as_the_kernel_gives_them():
         pytest.skip("/sys/kernel/slab is empty")
     judged = caches()
     found = {cache.name: slabs.compute_slab(number(cache, "slab_size"), cpus()) for cache in judged}
-    told = {cache.name: (number(cache, "order"), number(cache, "objs_per_slab")) for cache in judged}
-    assert {name: (slab.order, slab.objects) for name, slab in found.items()} == told
-    assert len(told) > 50
+    output = {cache.name: (number(cache, "order"), number(cache, "objs_per_slab")) for cache in judged}
+    assert {name: (slab.order, slab.objects) for name, slab in found.items()} == output
+    assert len(output) > 50
 
 
 def test_slabinfo_says_the_same():
@@ -85,8 +85,8 @@ def test_slabinfo_says_the_same():
     except OSError as error:
         pytest.skip(f"/proc/slabinfo cannot be read: {error.strerror}")
     known = {cache.name for cache in caches()}
-    told = {row[0]: tuple(map(int, row[3:6])) for row in rows if row[0] in known}
-    for name, (size, objects, pages) in told.items():
+    output = {row[0]: tuple(map(int, row[3:6])) for row in rows if row[0] in known}
+    for name, (size, objects, pages) in output.items():
         slab = slabs.slab_of_order(size, pages.bit_length() - 1)
         assert slab.objects == objects, name
-    assert len(told) > 50
+    assert len(output) > 50

@@ -37,15 +37,15 @@ def report_of(path: object, *options: str) -> dict[str, object]:
 
 def verdicts(report) -> dict[str, str]:
     """The cells that a report stands for; what structs say of themselves is in no pack."""
-    told = {}
+    output = {}
     for finding in report["findings"] + report["kept"]:
         if finding["rule"] not in RULES:
             continue
         at = finding["placements"]
         share = f" {at['violating']}/{at['total']}" if finding["outcome"] == "at-risk" else ""
-        assert finding["rule"] not in told, "one definition each"
-        told[finding["rule"]] = finding["outcome"] + share
-    return told
+        assert finding["rule"] not in output, "one definition each"
+        output[finding["rule"]] = finding["outcome"] + share
+    return output
 
 
 FIRST_ELEMENTS = {"memcg-vmstats-percpu-apart-from-events": "memory_events", "zone-lock-apart-from-single-pages": "free_area"}
@@ -93,10 +93,10 @@ TREES = {"headers": "cloud", "next-headers": "next", "newest-headers": "newest"}
 def test_header_trees_say_what_the_binaries_say(measured, name):
     """Packages of headers hold what is below include/ and arch/; drivers' structs are in no vmlinux of the table."""
     at, binary = measured(name), TREES[name]
-    told = verdicts(report_of(at))
-    assert len(told) > 20
-    assert {rule: outcome for rule, outcome in told.items() if rule in TABLE[binary]}.items() <= TABLE[binary].items()
-    assert set(told) - set(TABLE[binary]) <= IN_MODULES
+    output = verdicts(report_of(at))
+    assert len(output) > 20
+    assert {rule: outcome for rule, outcome in output.items() if rule in TABLE[binary]}.items() <= TABLE[binary].items()
+    assert set(output) - set(TABLE[binary]) <= IN_MODULES
 
 
 @pytest.mark.parametrize(("name", "outcome"), [("cloud", "kept"), ("next", "kept"), ("newest", None)])

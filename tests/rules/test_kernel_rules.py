@@ -79,13 +79,13 @@ CHANGES = [tuple(row) for row in csv.reader((ROOT / "fixtures/kernel_verdicts/ch
 
 @pytest.mark.parametrize(("structs", "version", "rule"), CHANGES, ids=[row[2] for row in CHANGES])
 def test_every_change_is_found_before_and_kept_after(structs, version, rule):
-    said = {
+    text_message = {
         (word, expected.outcome.value)
         for _, case in CASES for word in ("before", "after") if case.name.startswith(f"{word}: ")
         for expected in case.expectations if expected.rule.id == rule
     }  # fmt: skip
     before = "at-risk" if structs == "address_space" else "broken"
-    assert said >= {("before", before), ("after", "kept")}
+    assert text_message >= {("before", before), ("after", "kept")}
     assert RULES[rule].struct in structs.split(", ")
 
 

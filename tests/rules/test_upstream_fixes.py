@@ -98,12 +98,12 @@ def test_the_printed_listings_of_pcpu_chunk(as_input, when):
     spots = {p.path: pahole.Spot(p.bit_offset, p.bit_size or 0, False) for p in found.places}
     assert spots == dict(printed.spots)
     assert found.size == printed.size
-    said = {key: int(number) for key, number in re.findall(r"([a-z][a-z ]*): (\d+)", text)}
-    assert len(found.places) == said["members"]
-    assert sum(place.size for place in found.places) == said["sum members"]
+    text_message = {key: int(number) for key, number in re.findall(r"([a-z][a-z ]*): (\d+)", text)}
+    assert len(found.places) == text_message["members"]
+    assert sum(place.size for place in found.places) == text_message["sum members"]
     assert [hole.size for hole in found.holes] == [int(size) for size in re.findall(r"XXX (\d+) bytes hole", text)]
-    assert (len(found.holes), sum(hole.size for hole in found.holes)) == (said["holes"], said["sum holes"])
-    assert found.bit_padding == said.get("padding", 0) * 8
+    assert (len(found.holes), sum(hole.size for hole in found.holes)) == (text_message["holes"], text_message["sum holes"])
+    assert found.bit_padding == text_message.get("padding", 0) * 8
 
 
 ALL_8 = tuple(range(0, 64, 8))

@@ -88,9 +88,9 @@ class Comparison:
         if ours != best:
             best_order = next(each for each in self.every if self._value(each) == best)
             yield f"{order} has {ours}, {best_order} has {best}: rules broken, then aims"
-        said = tuple(each.after for each in result.aims)
-        if said[: len(ours) - 1] != ours[1:]:
-            yield f"it says {said} of {ours[1:]}"
+        message = tuple(each.after for each in result.aims)
+        if message[: len(ours) - 1] != ours[1:]:
+            yield f"it says {message} of {ours[1:]}"
         if (best[0] > 0) is not (result.status == "infeasible"):
             yield f"{result.status}, and at best {best[0]} rules are broken"
         yield from self._core_faults()

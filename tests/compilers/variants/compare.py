@@ -27,20 +27,20 @@ def with_compiler(readings: Iterable[Reading], facts: tuple[Definition, ...]) ->
     """Every definition of the compiler has its struct among the readings, and every struct its definition."""
     read = _group_by_name(struct for reading in readings for struct in reading.structs)
     result = Result()
-    told: dict[str, list[Definition]] = defaultdict(list)
+    output: dict[str, list[Definition]] = defaultdict(list)
     for definition in facts:
-        told[definition.name].append(definition)
+        output[definition.name].append(definition)
         result.structs += 1
         result.fields += len(definition.spots) - definition.bit_fields
         result.bit_fields += definition.bit_fields
         found = [dict(_differences(definition, struct)) for struct in read.get(definition.name, ())]
         result.differences |= min(found, key=len, default={definition.name: "not read"})
     for name, structs in read.items():
-        if name not in told:
+        if name not in output:
             result.differences[name] = "read, and in no table"
             continue
         for struct in structs:
-            result.differences |= min((dict(_differences(each, struct)) for each in told[name]), key=len)
+            result.differences |= min((dict(_differences(each, struct)) for each in output[name]), key=len)
     return result
 
 

@@ -86,8 +86,8 @@ def main() -> int:
     for name in _UNPACKED:
         try:
             words = command(name)
-            told = subprocess.run([*words, "-xc", "-S", "-o-", "/dev/null"], capture_output=True, text=True)
-            print(name, " ".join(words), told.stderr.strip() or "works", flush=True)
+            output = subprocess.run([*words, "-xc", "-S", "-o-", "/dev/null"], capture_output=True, text=True)
+            print(name, " ".join(words), output.stderr.strip() or "works", flush=True)
         except kernels.Unavailable as reason:
             print(f"without {name}: {reason}", flush=True)
     return 0

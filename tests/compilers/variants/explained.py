@@ -166,9 +166,9 @@ WITHOUT_PAHOLE = (
 )  # fmt: skip
 
 
-def hides(variant: Variant, said: str) -> bool:
+def hides(variant: Variant, message: str) -> bool:
     """Whether a struct is unknown because gcc's own BTF has first members at 0 that stand behind unnamed bit-fields."""
-    return variant.name == "gcc -gbtf" and said.startswith("unknown: BTF of gcc does not state")
+    return variant.name == "gcc -gbtf" and message.startswith("unknown: BTF of gcc does not state")
 
 
 def unlisted_reason(variant: Variant, built: Built) -> str | None:

@@ -64,12 +64,12 @@ def names_text(names: str, words: frozenset[str]) -> str:
 def attachments(code: str, line: int) -> dict[str, str]:
     found = Text(code).comments_of_struct(line)
     assert found is not None
-    told = {}
+    output = {}
     for each in found[1]:
         names = "".join(FIELDS.get(line, "") for line in each.lines or ())
         at = "struct" if each.lines is None else names_text(names, each.words)
-        told[each.comment.text] = at
-    return told
+        output[each.comment.text] = at
+    return output
 
 
 def test_comments_and_their_declarations():

@@ -52,8 +52,8 @@ def test_meanings(text, meaning):
 @pytest.mark.parametrize(("text", "mistake"), MISTAKES)
 def test_mistakes(text, mistake):
     if mistake is None:
-        assert [said.word for said in parse(text).words] == text.split()  # no rule is called so: told later
+        assert [message.word for message in parse(text).words] == text.split()  # no rule is called so: told later
         return
-    with pytest.raises(AnnotationError) as told:
+    with pytest.raises(AnnotationError) as output:
         parse(text)
-    assert str(told.value) == mistake
+    assert str(output.value) == mistake

@@ -70,9 +70,9 @@ def findings(*arguments: str, status: int = 1) -> list[tuple]:
 @pytest.mark.one_in(2)
 @pytest.mark.parametrize("vehicle", [name for name in VEHICLES if name != "rule file" and "BTF" not in name])
 def test_the_same_intent_yields_the_same_findings(vehicle, tmp_path):
-    told = findings(*VEHICLES[vehicle](tmp_path / "made.o"))
-    assert told == findings(*VEHICLES["rule file"](tmp_path / "bare.o"))
-    assert [(rule, outcome) for rule, _, _, outcome, *_ in told] == [
+    output = findings(*VEHICLES[vehicle](tmp_path / "made.o"))
+    assert output == findings(*VEHICLES["rule file"](tmp_path / "bare.o"))
+    assert [(rule, outcome) for rule, _, _, outcome, *_ in output] == [
         ("ring/access", "at-risk"),
         ("ring/adjacent/count/owner", "kept"),
         ("ring/separate/head/tail", "kept"),
@@ -90,9 +90,9 @@ def test_btf_yields_the_same_findings_where_the_alignment_decides_nothing(vehicl
 
 
 def test_gcc_16_keeps_what_fields_say(tmp_path):
-    told = findings(make(tmp_path / "made.o", "gcc-16", "-g", HEADER, "-c", MACROS))
+    output = findings(make(tmp_path / "made.o", "gcc-16", "-g", HEADER, "-c", MACROS))
     by_rule = [finding for finding in findings(BARE, "--rules", str(FIXTURES / "ring.toml")) if "size" not in finding[0]]
-    assert told == by_rule
+    assert output == by_rule
 
 
 MISTAKES = [
@@ -117,12 +117,12 @@ def check_text(tmp_path: Path, text: str, *more: str, encoding: str = "utf-8") -
 
 
 @pytest.mark.one_in(3)
-@pytest.mark.parametrize(("comment", "said"), MISTAKES, ids=[said for said, _ in MISTAKES])
-def test_mistakes_are_told_with_their_places(comment, said, tmp_path):
+@pytest.mark.parametrize(("comment", "text_message"), MISTAKES, ids=[text_message for text_message, _ in MISTAKES])
+def test_mistakes_are_told_with_their_places(comment, text_message, tmp_path):
     done = check_text(tmp_path, f"struct s {{\n\tlong a; /* layoutlint: {comment} */\n\tlong b;\n}} s;\n")
     assert (done.returncode, done.stdout) == (2, "")
-    told = done.stderr.replace("'", "`")
-    assert told == f"made.c:2: annotation of `a` of struct s: {said}\n"
+    output = done.stderr.replace("'", "`")
+    assert output == f"made.c:2: annotation of `a` of struct s: {text_message}\n"
 
 
 COLONS = [
@@ -214,8 +214,8 @@ WORDS = [
 
 @pytest.mark.one_in(3)
 @pytest.mark.parametrize("compiled", [(), ("made.o", "--sources", ".")], ids=["text", "DWARF"])
-@pytest.mark.parametrize(("at", "line", "rule", "said"), WORDS, ids=[row[0] for row in WORDS])
-def test_what_matches_nothing_is_a_note_of_its_own(at, line, rule, said, compiled, tmp_path):
+@pytest.mark.parametrize(("at", "line", "rule", "text_message"), WORDS, ids=[row[0] for row in WORDS])
+def test_what_matches_nothing_is_a_note_of_its_own(at, line, rule, text_message, compiled, tmp_path):
     text = IGNORED.format(at=at).replace("} s;", "#endif\n} s;" if at.endswith("NONE") else "} s;")
     (tmp_path / "made.c").write_text(text)
     if compiled:
@@ -223,7 +223,7 @@ def test_what_matches_nothing_is_a_note_of_its_own(at, line, rule, said, compile
     done = run("check", *(compiled or ("made.c",)), "--format", "json", cwd=tmp_path)
     first, *found = sorted(json.loads(done.stdout)["findings"], key=lambda f: f["kind"])
     assert (done.returncode, first["rule"], first["suppressed"]) == (1, "s/access", None)
-    expected = [] if rule is None else [("unused", "note", rule, line, said)]
+    expected = [] if rule is None else [("unused", "note", rule, line, text_message)]
     assert [(f["kind"], f["severity"], f["rule"], f["intent"]["line"], f["message"]) for f in found] == expected
 
 
@@ -244,8 +244,8 @@ def test_errors_where_annotations_stand_are_told(text, error, tmp_path):
     report = json.loads(done.stdout)
     assert done.returncode == (0 if error is None else 3)
     assert [f["rule"] for f in report["kept"]] == ["good/size/max-64"]
-    said = [unread["reason"] for unread in report["unread"]]
-    assert said == [] if error is None else f"not all of it could be read, with errors: {error}" in said[0]
+    text_message = [unread["reason"] for unread in report["unread"]]
+    assert text_message == [] if error is None else f"not all of it could be read, with errors: {error}" in text_message[0]
 
 
 STRAY = [
@@ -270,10 +270,10 @@ def test_what_stands_at_no_struct_is_unused(stray, tmp_path):
 
 def test_what_matches_nothing_counts_when_asked_for(tmp_path):
     text = "/* layoutlint: size(max=64) */\nstruct s {\n\tlong a;\n\tlong b; /* layoutlint: ignore[x] why */\n};\n"
-    told = [check_text(tmp_path, text, *more) for more in ((), ("--unused",))]
-    assert [done.returncode for done in told] == [0, 1]
-    assert "the suppression at made.c:4 is unused" in told[0].stdout
-    assert "1 unused, 1 kept" in told[0].stdout
+    output = [check_text(tmp_path, text, *more) for more in ((), ("--unused",))]
+    assert [done.returncode for done in output] == [0, 1]
+    assert "the suppression at made.c:4 is unused" in output[0].stdout
+    assert "1 unused, 1 kept" in output[0].stdout
 
 
 LEFT_OUT = [
@@ -288,10 +288,10 @@ LEFT_OUT = [
 ]
 
 
-@pytest.mark.parametrize(("said", "options", "is_unused"), LEFT_OUT)
-def test_a_suppression_of_a_rule_that_this_run_leaves_out_is_not_unused(said, options, is_unused, tmp_path):
+@pytest.mark.parametrize(("text_message", "options", "is_unused"), LEFT_OUT)
+def test_a_suppression_of_a_rule_that_this_run_leaves_out_is_not_unused(text_message, options, is_unused, tmp_path):
     text = (
-        f"/* layoutlint: size(max=64) */\n/* layoutlint: {said} */\n"
+        f"/* layoutlint: size(max=64) */\n/* layoutlint: {text_message} */\n"
         "struct s { int a; /* layoutlint: hot-read */ int b; /* layoutlint: hot-write */ };\n"
         "/* layoutlint: size(max=64) */\nstruct other { int a; };\n"
     )
@@ -395,14 +395,14 @@ WITHOUT_RULES = {
 
 
 @pytest.mark.one_in(2)
-@pytest.mark.parametrize(("files", "path", "status", "said"), WITHOUT_RULES.values(), ids=WITHOUT_RULES)
-def test_annotations_anywhere_in_an_input_are_rules(tmp_path, files, path, status, said):
+@pytest.mark.parametrize(("files", "path", "status", "text_message"), WITHOUT_RULES.values(), ids=WITHOUT_RULES)
+def test_annotations_anywhere_in_an_input_are_rules(tmp_path, files, path, status, text_message):
     include = ROOT / "layoutlint/include"
     for name, text in files.items():
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(text)
     ended = run("check", path, f"-I{include}", cwd=tmp_path)
-    assert (ended.returncode, said in ended.stdout + ended.stderr) == (status, True), ended
+    assert (ended.returncode, text_message in ended.stdout + ended.stderr) == (status, True), ended
     if status == 1:
         assert run("check", path, "--no-annotations", f"-I{include}", cwd=tmp_path).returncode == 2
 

@@ -130,7 +130,7 @@ def test_an_imported_table(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("words", "status", "said"),
+    ("words", "status", "message"),
     [
         (("sock",), 2, "'sock' is not a rule file (*.toml); for a struct, pass --in INPUT"),
         (("docs/example/layoutlint.toml",), 2, "no rule names the members of a group, and no access names a side"),
@@ -141,7 +141,7 @@ def test_an_imported_table(tmp_path):
         (("s", "--in", "none.h"), 3, "none.h"),
     ],
 )
-def test_what_cannot_be_asserted(words, status, said):
+def test_what_cannot_be_asserted(words, status, message):
     done = run("rules", "asserts", *words)
     assert (done.returncode, done.stdout) == (status, "")
-    assert said in done.stderr
+    assert message in done.stderr

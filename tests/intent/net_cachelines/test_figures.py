@@ -57,9 +57,9 @@ def found(tables):
         command = ("check", f"{FOLDER}/{order}.c", "--rules", tables, "--no-packs", "--min-align", "64", "--ignore-missing")
         report = json.loads(run(*command, "--format", "json").stdout)
         for finding in report["findings"] + report["kept"]:
-            said = re.search(r"of any side touch (\d+) lines? .* their ([\d,]+) bytes", finding["message"])
+            message = re.search(r"of any side touch (\d+) lines? .* their ([\d,]+) bytes", finding["message"])
             if finding["rule"].endswith("-lines-any"):
-                figures[finding["struct"], order] = (int(said[1]), int(said[2].replace(",", "")))
+                figures[finding["struct"], order] = (int(message[1]), int(message[2].replace(",", "")))
     return figures
 
 

@@ -88,11 +88,11 @@ MISTAKES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("text", "said"), MISTAKES)
-def test_mistakes(text, said):
+@pytest.mark.parametrize(("text", "text_message"), MISTAKES)
+def test_mistakes(text, text_message):
     with pytest.raises(RuleFileError) as caught:
         parse(text, "t.rst")
-    assert list(caught.value.messages) == said
+    assert list(caught.value.messages) == text_message
 
 
 @given(st.text(alphabet=st.sampled_from("=- \n.;:[]uT1é_\t"), max_size=200), st.integers(0, 19))
@@ -101,10 +101,10 @@ def test_whatever_stands_there_is_read_or_refused(rubbish, at):
         lines = text.splitlines()
         lines.insert(at, rubbish)
         try:
-            said = [row.path for row in parse("\n".join(lines), "t.rst", "s").rows]
+            text_message = [row.path for row in parse("\n".join(lines), "t.rst", "s").rows]
         except RuleFileError as error:
-            said = [message for message in error.messages if message.startswith("t.rst:")]
-        assert said
+            text_message = [message for message in error.messages if message.startswith("t.rst:")]
+        assert text_message
 
 
 @pytest.mark.parametrize(("text", "rows"), [(LOOSE, LOOSE_ROWS), (SIMPLE, SIMPLE_ROWS)])
@@ -113,11 +113,11 @@ def test_the_rule_file_says_what_the_table_says(text, rows):
     written = rules.rule_file(table, "Documentation/t.rst")
     pack = rule_file.parse(written, "t.toml")
     (intent,) = pack.structs
-    said: dict[str, dict[str, str]] = {}
+    text_message: dict[str, dict[str, str]] = {}
     for access in intent.accesses:
-        said.setdefault(access.path, {})[access.side] = access.access
-    assert list(said) == [row.path for row in rows]
-    assert {path: (by.get("tx", ""), by.get("rx", "")) for path, by in said.items()} == {row.path: row.accesses for row in rows}
+        text_message.setdefault(access.path, {})[access.side] = access.access
+    assert list(text_message) == [row.path for row in rows]
+    assert {path: (by.get("tx", ""), by.get("rx", "")) for path, by in text_message.items()} == {row.path: row.accesses for row in rows}
     assert all(rule.evidence == ("Documentation/t.rst",) and rule.struct == table.struct for rule in pack.rules)
     assert [(rule.kind.name, rule.severity.value) for rule in pack.rules] == [
         ("complete", "warning"), ("access", "warning"), ("lines", "note"), ("lines", "note"), ("lines", "note"),
@@ -157,7 +157,7 @@ class TestCommand:
         assert rule_file.load([str(tmp_path / "t.toml")])[0].rules[0].evidence == (f"{tmp_path}/?.rst",)
 
     @pytest.mark.parametrize(
-        ("content", "said"),
+        ("content", "text_message"),
         [
             (None, "t.rst: no such file or directory"),
             (b"a\n\xff\n", "t.rst:2: not UTF-8 (byte 0xff)"),
@@ -165,8 +165,8 @@ class TestCommand:
             (b"nothing", "t.rst: no table with the columns Type, Name, fastpath_tx_access, fastpath_rx_access, Comments"),
         ],
     )
-    def test_what_cannot_be_read(self, content, said, tmp_path):
+    def test_what_cannot_be_read(self, content, text_message, tmp_path):
         if content is not None:
             (tmp_path / "t.rst").write_bytes(content)
         done = run("rules", "import", "net_cachelines", "t.rst", cwd=tmp_path, PYTHONPATH=str(ROOT))
-        assert (done.returncode, done.stdout, done.stderr) == (2, "", f"{said}\n")
+        assert (done.returncode, done.stdout, done.stderr) == (2, "", f"{text_message}\n")

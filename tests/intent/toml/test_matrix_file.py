@@ -157,7 +157,7 @@ UNREADABLE = [
 ]
 
 
-@pytest.mark.parametrize(("make", "message"), UNREADABLE, ids=[said for _, said in UNREADABLE])
+@pytest.mark.parametrize(("make", "message"), UNREADABLE, ids=[text_message for _, text_message in UNREADABLE])
 def test_what_is_no_matrix(tmp_path, make, message):
     make(tmp_path / "matrix.toml")
     with pytest.raises(RuleFileError) as raised:

@@ -101,7 +101,7 @@ def test_a_shipped_pack_marks_its_rules():
     assert (pack.shipped, pack.rules[0].shipped) == (True, True)
 
 
-@pytest.mark.parametrize(("said", "storage"), [
+@pytest.mark.parametrize(("text_message", "storage"), [
     ('placement = "slab"', ("slab", None, None, None)),
     ('placement = "slab:64"\nstride = 1088', ("slab", 64, 1088, None)),
     ('placement = "aligned:16"', ("aligned", 16, None, None)),
@@ -114,8 +114,8 @@ def test_a_shipped_pack_marks_its_rules():
     ('placement = "slab"\nred_zone = false', ("slab", None, None, None, False, False)),
     ('placement = "embedded"', ("embedded", None, None, None)),
 ])  # fmt: skip
-def test_where_objects_of_a_struct_start(said, storage):
-    (intent,) = rule_file.parse(f"[struct.s]\n{said}\n", "my.toml").structs
+def test_where_objects_of_a_struct_start(text_message, storage):
+    (intent,) = rule_file.parse(f"[struct.s]\n{text_message}\n", "my.toml").structs
     assert intent.placement == Storage(storage[0], Source("my.toml", 2), *storage[1:])
 
 
@@ -176,7 +176,7 @@ def test_the_accesses_of_sides():
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "text_message"),
     [
         ("[struct.s.fields]\na = { tx = \"cold\" }\n", ["my.toml:2: field `a` has no `access`", "my.toml:2: unknown key `tx` in field `a` (known: access, contended)"]),
         ("[struct.s.fields]\na = {}\n", ["my.toml:2: field `a` has no `access`"]),
@@ -188,8 +188,8 @@ def test_the_accesses_of_sides():
         ('[pack]\nsides = ["T X"]\n', ["my.toml:2: `sides`[0] cannot be `T X`: small letters, digits and `-`"]),
     ],
 )  # fmt: skip
-def test_mistakes_about_sides(text, said):
-    assert mistakes(text) == said
+def test_mistakes_about_sides(text, text_message):
+    assert mistakes(text) == text_message
 
 
 TEN_MISTAKES = """\

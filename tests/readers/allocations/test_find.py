@@ -19,9 +19,9 @@ from tests.oracles.c_probe import need
 
 def describe(call: Allocation) -> str:
     """A call in short: `ring: placement = "kmalloc", array = true`, or why it cannot be told."""
-    said = ", ".join(keys(call.storage)) if call.storage is not None else f"?? {call.problem}"
+    message = ", ".join(keys(call.storage)) if call.storage is not None else f"?? {call.problem}"
     details = f" ({', '.join(call.details)})" if call.details else ""
-    return f"{call.struct}: {said}{details}"
+    return f"{call.struct}: {message}{details}"
 
 
 def function_text(body: str) -> list[str]:
@@ -338,15 +338,15 @@ def test_sizes_mean_what_clang_says(tmp_path):
     for call in find(SOURCE, "s.c"):
         assert call.source.line is not None
         ours.setdefault(call.source.line, []).append("??" if call.storage is None else call.struct.replace("named_t", "named"))
-    told = untold = 0
+    output = untold = 0
     for line, meant in lines.items():
         structs = [tag for tag in meant if tag is not None]
         found = ours.get(line, [])
         assert len(found) == len(structs) or "??" in found, line
-        for tag, said in zip(structs, [each for each in found if each != "??"] or structs, strict=True):
-            assert said == tag, line
-        told, untold = told + len([f for f in found if f != "??"]), untold + found.count("??")
-    assert (told, untold) == (13, 3)
+        for tag, message in zip(structs, [each for each in found if each != "??"] or structs, strict=True):
+            assert message == tag, line
+        output, untold = output + len([f for f in found if f != "??"]), untold + found.count("??")
+    assert (output, untold) == (13, 3)
 
 
 PIECES = (

@@ -102,8 +102,8 @@ def test_text(project):
 
 def test_toml_is_a_rule_file(project):
     assert list_rows(project, "src", "--format", "toml") == (TOML, "", 0)
-    said = {intent.struct: intent.placement for intent in rule_file.parse(TOML, "r.toml").structs}
-    assert {name: storage and storage.spelling for name, storage in said.items()} == {"lock": "line", "ring": None, "slot": "kmalloc"}
+    message = {intent.struct: intent.placement for intent in rule_file.parse(TOML, "r.toml").structs}
+    assert {name: storage and storage.spelling for name, storage in message.items()} == {"lock": "line", "ring": None, "slot": "kmalloc"}
 
 
 def test_only_one_struct(project):

@@ -128,8 +128,8 @@ def test_a_rule_on_such_an_element_says_why(tmp_path):
     )
     done = command.run("check", "arrays.o", "--reader", "btf", "--rules", "r.toml", "--no-packs", cwd=tmp_path)
     assert done.returncode == 3
-    told = " ".join(done.stdout.split())
-    assert "BTF does not state the dimensions of `x` in struct s, so `x[1]` can be several elements" in told
+    output = " ".join(done.stdout.split())
+    assert "BTF does not state the dimensions of `x` in struct s, so `x[1]` can be several elements" in output
 
 
 def test_containers_count_all_elements(tmp_path):

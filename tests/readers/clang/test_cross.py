@@ -107,8 +107,8 @@ def test_what_is_missing_is_said(tmp_path, words, notes):
 @pytest.mark.usefixtures("no_library")
 def test_headers_of_this_machine_are_not_read_for_another(tmp_path):
     [reading], unread = read(tmp_path, "s390x", text="#include <stdio.h>\nstruct facts { int a; };")
-    said = [struct.problem for struct in reading.structs] + [one.reason for one in unread]
-    assert said[0].endswith(
+    message = [struct.problem for struct in reading.structs] + [one.reason for one in unread]
+    assert message[0].endswith(
         "facts.h:1:10: error: 'stdio.h' file not found; no C library for the target is known; name one with `--sysroot DIR`"
     )
 

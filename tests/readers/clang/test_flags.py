@@ -154,11 +154,11 @@ UNKNOWN = [
 
 @pytest.mark.one_in(2)
 @pytest.mark.parametrize(
-    ("words", "said"), UNKNOWN, ids=lambda row: " ".join(row) if isinstance(row, tuple) else None
+    ("words", "message"), UNKNOWN, ids=lambda row: " ".join(row) if isinstance(row, tuple) else None
 )
-def test_a_flag_that_is_not_known_makes_layouts_unknown(words, said, working_folder):
+def test_a_flag_that_is_not_known_makes_layouts_unknown(words, message, working_folder):
     problem = read(working_folder, "struct s { int a; };", *words)[0]["s"].problem
-    assert said is None or (problem is not None and said in problem)
+    assert message is None or (problem is not None and message in problem)
 
 
 def test_the_command_says_so_with_status_3(working_folder):
@@ -199,10 +199,10 @@ REFUSED = [
 
 @pytest.mark.one_in(2)
 @pytest.mark.parametrize(
-    ("words", "said"), REFUSED, ids=lambda row: " ".join(row) if isinstance(row, tuple) else None
+    ("words", "message"), REFUSED, ids=lambda row: " ".join(row) if isinstance(row, tuple) else None
 )
 @pytest.mark.parametrize("by", ["flags", "database", "folder"])
-def test_nothing_is_read_under_a_flag_that_is_refused(words, said, by, working_folder):
+def test_nothing_is_read_under_a_flag_that_is_refused(words, message, by, working_folder):
     (working_folder / "round").write_text("-DX @other")
     (working_folder / "other").write_text("@./round")
     (working_folder / "large").write_text(" " * (5 << 20))
@@ -218,7 +218,7 @@ def test_nothing_is_read_under_a_flag_that_is_refused(words, said, by, working_f
     given = ReadOptions(flags=words if by == "flags" else ())
     with pytest.raises(ReadError) as raised:
         clang.read({"flags": "x.h", "database": "compile_commands.json", "folder": "."}[by], ALL, given)
-    assert said in str(raised.value)
+    assert message in str(raised.value)
 
 
 def test_one_unit_that_is_refused_is_told_beside_others(working_folder):
@@ -234,8 +234,8 @@ def test_one_unit_that_is_refused_is_told_beside_others(working_folder):
     (working_folder / "compile_commands.json").write_text(json.dumps(commands))
     reading = clang.read(".", Wanted(frozenset(["s"])), ReadOptions())
     assert [struct.name for struct in reading.structs] == ["s"]
-    told = "\n".join(map(str, reading.unread))
-    assert all(word in told for word in ("the target amdgcn", "clang-cl.exe", "includes itself"))
+    output = "\n".join(map(str, reading.unread))
+    assert all(word in output for word in ("the target amdgcn", "clang-cl.exe", "includes itself"))
 
 
 DOUBTFUL = [

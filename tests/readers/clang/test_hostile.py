@@ -103,9 +103,9 @@ def test_a_case_of_a_rule_file_too(working_folder):
         f"[[case]]\nname = '{name}'\ncode = '''\n{text}{STRUCT}'''\nexpect = {{ small = 'kept' }}\n"
         for name, text in (("bad", '#include "/dev/urandom"\n'), ("good", ""))
     ))  # fmt: skip
-    (told,) = cases.run(load(["rules.toml"]))
-    assert [[outcome.value for outcome in result.actual] for result in told.results] == [[], ["kept"]]
-    assert told.results[0].message == "libclang reads /dev/urandom, which is a pipe or a device"
+    (output,) = cases.run(load(["rules.toml"]))
+    assert [[outcome.value for outcome in result.actual] for result in output.results] == [[], ["kept"]]
+    assert output.results[0].message == "libclang reads /dev/urandom, which is a pipe or a device"
 
 
 def test_brackets_that_are_too_deep_are_an_error_of_the_text(working_folder):
@@ -141,10 +141,10 @@ def test_a_header_that_flags_name_first(flag, file, working_folder):
     (working_folder / "ok.h").write_text(STRUCT)
     words = (flag + file,) if flag.endswith("=") else (flag, file)
     started = time.monotonic()
-    told = reasons_of("ok.h", *words)
+    output = reasons_of("ok.h", *words)
     # Where there is no terminal, /dev/tty cannot be opened.
-    assert told
-    assert all("which is a pipe or a device" in one or "file not found" in one for one in told)
+    assert output
+    assert all("which is a pipe or a device" in one or "file not found" in one for one in output)
     assert time.monotonic() - started < 10
 
 
@@ -156,9 +156,9 @@ def test_open_files_of_the_process_are_none_of_the_text(number, how, working_fol
     (working_folder / "bad.h").write_text(f'#include "{how.format(number)}"\n{STRUCT}')
     if number in (1, 2):
         pytest.skip("where output goes: nowhere, which is empty")
-    told = reasons_of("bad.h")
-    assert told
-    assert all("which is a pipe or a device" in one or "file not found" in one for one in told)
+    output = reasons_of("bad.h")
+    assert output
+    assert all("which is a pipe or a device" in one or "file not found" in one for one in output)
 
 
 def test_the_standard_input_is_no_empty_header(working_folder):

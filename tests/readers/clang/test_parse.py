@@ -76,8 +76,8 @@ def test_sizes_and_offsets_are_the_compilers(tmp_path, compiler, attributes):
                 asked.append((f"sizeof(((struct {struct.name} *)0)->{path})", place.size))
     prints = "".join(f'\tprintf("%zu\\n", (size_t){expression});\n' for expression, _ in asked)
     program = compile_c(compiler, f"#include <stdio.h>\n{text}int main(void)\n{{\n{prints}\treturn 0;\n}}\n", tmp_path / "ask")
-    said = subprocess.run([program], capture_output=True, text=True, check=True).stdout.split()
-    differing = [(expression, ours, theirs) for (expression, ours), theirs in zip(asked, said, strict=True) if str(ours) != theirs]
+    message = subprocess.run([program], capture_output=True, text=True, check=True).stdout.split()
+    differing = [(expression, ours, theirs) for (expression, ours), theirs in zip(asked, message, strict=True) if str(ours) != theirs]
     assert differing == []
     assert len(structs) == len(MEMBERS)
 
@@ -95,8 +95,8 @@ def test_alignments_of_members_are_the_compilers(tmp_path, compiler):
     ours = {field.name: field.align for field in read(tmp_path, ALIGNED)["s"].fields}
     prints = "".join(f'printf("%zu ", __alignof__(((struct s *)0)->{name}));' for name in ours)
     program = compile_c(compiler, f"#include <stdio.h>\n{ALIGNED}int main(void) {{ {prints} }}\n", tmp_path / "ask")
-    said = subprocess.run([program], capture_output=True, text=True, check=True).stdout.split()
-    assert list(ours.values()) == [int(number) for number in said]
+    message = subprocess.run([program], capture_output=True, text=True, check=True).stdout.split()
+    assert list(ours.values()) == [int(number) for number in message]
 
 
 BITS = "struct bits { unsigned a : 3; int : 5; signed b : 9; unsigned : 0; long c : 40; _Bool d : 1; char e; }"
@@ -117,8 +117,8 @@ def test_bits_are_the_compilers(tmp_path, compiler, attributes):
         " if (p[i / 8] >> i % 8 & 1) { if (first < 0) first = i; n++; } printf(\"%d %d\\n\", first, n); }\n"
         f"int main(void)\n{{\n{probes}\treturn 0;\n}}\n"
     ), tmp_path / "ask")  # fmt: skip
-    said = subprocess.run([program], capture_output=True, text=True, check=True).stdout.splitlines()
-    assert [f"{offset} {size}" for _, offset, size in ours] == said
+    message = subprocess.run([program], capture_output=True, text=True, check=True).stdout.splitlines()
+    assert [f"{offset} {size}" for _, offset, size in ours] == message
     assert [name for name, _, _ in ours] == ["a", "b", "c", "d"]
 
 
@@ -275,8 +275,8 @@ def test_the_servers_structs_of_postgresql(tmp_path):
     prints = "".join(f'\tprintf("%zu\\n", offsetof(PGPROC, {p.path}));\n' for p in Layout(struct).places)
     text = f'#include "postgres.h"\n#include "storage/proc.h"\nint main(void)\n{{\n{prints}\treturn 0;\n}}\n#undef printf\n'
     program = compile_c(compiler, text.replace("int main", "#undef printf\nint printf(const char *, ...);\nint main"), tmp_path / "ask", f"-I{folder}")
-    said = subprocess.run([program], capture_output=True, text=True, check=True).stdout.split()
-    assert (struct.problem, [str(p.offset) for p in Layout(struct).places]) == (None, said)
+    message = subprocess.run([program], capture_output=True, text=True, check=True).stdout.split()
+    assert (struct.problem, [str(p.offset) for p in Layout(struct).places]) == (None, message)
 
 
 def test_the_ring_of_dpdk():

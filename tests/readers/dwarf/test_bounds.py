@@ -113,12 +113,12 @@ BOUNDS = [
 
 @pytest.mark.parametrize(("attributes", "values", "more", "expected"), BOUNDS)
 def test_how_many_elements_a_dimension_states(tmp_path, attributes, values, more, expected):
-    told = length(tmp_path, array(attributes, *values, **{"size": 1 << 31 if "address" in more else 1 << 40, **more}))
+    output = length(tmp_path, array(attributes, *values, **{"size": 1 << 31 if "address" in more else 1 << 40, **more}))
     if isinstance(expected, str):
-        assert isinstance(told, str), told
-        assert expected in told
+        assert isinstance(output, str), output
+        assert expected in output
     else:
-        assert told == expected
+        assert output == expected
 
 
 @pytest.mark.parametrize(("size", "address"), [(ALL, 8), (0xFFFFFFFF, 4), (0x1FFFFFFFF, 4)])

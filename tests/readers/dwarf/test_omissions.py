@@ -208,8 +208,8 @@ def test_start_up_objects_are_only_mentioned(tmp_path):
 
 def test_without_symbols_it_is_not_known(tmp_path):
     found = report(tmp_path, build(tmp_path, "gcc -g -c a.c; gcc a.o -o out; objcopy --remove-section .symtab --strip-unneeded --keep-section=.debug_* out", a_c=GOOD))
-    said = [part["reason"] for part in found["coverage"]["not_covered"]]
-    assert (found["exit"], [reason for reason in said if "symbol table" in reason] != []) in ((0, True), (3, False))
+    message = [part["reason"] for part in found["coverage"]["not_covered"]]
+    assert (found["exit"], [reason for reason in message if "symbol table" in reason] != []) in ((0, True), (3, False))
 
 
 LOCALS = {
@@ -227,8 +227,8 @@ FLAGS = ["gcc -g", "gcc -g -O2", "gcc -g -gdwarf-4", "clang -g", "gcc -g -fdebug
 @pytest.mark.parametrize(("text", "names"), LOCALS.values(), ids=LOCALS)
 def test_structs_local_to_functions(tmp_path, compiler, text, names):
     found = report(tmp_path, build(tmp_path, f"{compiler} -c a.c -o out", a_c=text))
-    told = [part["structs"] for part in found["coverage"]["not_covered"] if part["rules"]]
-    assert told == ([names] if names else [])
+    output = [part["structs"] for part in found["coverage"]["not_covered"] if part["rules"]]
+    assert output == ([names] if names else [])
     assert found["exit"] == (3 if names else 0)
 
 

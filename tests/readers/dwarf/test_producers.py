@@ -18,6 +18,6 @@ def test_omissions(golden):
     for text in TEXTS:
         for name in ("x86_64", "arm"):
             by_version = {version: omissions(text, version, target_named(name)) for version in (2, 4, 5)}
-            told = [f"DWARF {version} {'|'.join(each.name or '' for each in left_out)}" for version, left_out in by_version.items()]
-            lines.append(f"{text or 'nothing'} for {name}: {'; '.join(told)}\n")
+            output = [f"DWARF {version} {'|'.join(each.name or '' for each in left_out)}" for version, left_out in by_version.items()]
+            lines.append(f"{text or 'nothing'} for {name}: {'; '.join(output)}\n")
     golden("producers.txt", "".join(lines))

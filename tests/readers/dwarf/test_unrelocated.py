@@ -83,14 +83,14 @@ def test_a_table_that_was_removed(tmp_path, build, is_linked):
     """`objcopy --remove-section`, of each table in turn: where names would be wrong, the file is refused."""
     path = build_object(tmp_path, *build, is_linked=is_linked)
     assert is_right_or_refused(path) is True
-    told = {}
+    output = {}
     for name in RELOCATED:
         run("objcopy", "--remove-section", f".rela{name}", path, tmp_path / "without.o")
-        told[name] = is_right_or_refused(tmp_path / "without.o")
-    assert told[".debug_info"] is not True
-    assert {told[name] for name in (".debug_abbrev", ".debug_aranges", ".text", ".eh_frame")} == {True}
+        output[name] = is_right_or_refused(tmp_path / "without.o")
+    assert output[".debug_info"] is not True
+    assert {output[name] for name in (".debug_abbrev", ".debug_aranges", ".text", ".eh_frame")} == {True}
     if "-gdwarf-4" not in build:
-        assert ".debug_line" in str(told[".debug_line"])
+        assert ".debug_line" in str(output[".debug_line"])
 
 
 @pytest.mark.parametrize("build", BUILDS[:2], ids=" ".join)

@@ -147,8 +147,8 @@ class TestDebugFile:
                   f"no /d{tmp_path}/bin/gone.debug")  # fmt: skip
         with pytest.raises(ReadError) as raised:
             read(str(one), Wanted(everything=True), ReadOptions(debug_dirs=("/d",)))
-        told = f"(there is no {places}; `--debug-dir` names other folders)"
-        assert raised.value.reason.endswith(f"; build it with `-g`, or give its vmlinux or debug file {told}")
+        output = f"(there is no {places}; `--debug-dir` names other folders)"
+        assert raised.value.reason.endswith(f"; build it with `-g`, or give its vmlinux or debug file {output}")
 
     def test_own_btf_comes_before_the_dwarf_of_another_file(self, tmp_path):
         one, _ = programs(tmp_path / "bin")

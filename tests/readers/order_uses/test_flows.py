@@ -167,6 +167,6 @@ def test_what_cannot_be_parsed_is_named(tmp_path, struct):
     path.write_text(HEAD + "long f(struct s *p) { return p->missing; }\n")
     own, names, _ = sources_that_name(struct, [str(tmp_path)])
     search = find_order_uses(struct, own, flows=flows.read(own, names, ReadOptions(cache=False)))
-    (said,) = [each for each in search.not_looked_at if "void *" in each]
-    assert "broken.c" in said
-    assert "no member named 'missing'" in said
+    (message,) = [each for each in search.not_looked_at if "void *" in each]
+    assert "broken.c" in message
+    assert "no member named 'missing'" in message

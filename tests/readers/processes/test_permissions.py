@@ -65,16 +65,16 @@ def run_in_child(work: Callable[[], object]) -> str:
     process = os.fork()
     if process == 0:
         try:
-            said = str(work())
+            message = str(work())
         except OSError as error:
-            said = errno.errorcode.get(error.errno or 0, "?")
-        os.write(sink, said.encode())
+            message = errno.errorcode.get(error.errno or 0, "?")
+        os.write(sink, message.encode())
         os._exit(0)
     os.close(sink)
-    with os.fdopen(source) as told:
-        said = told.read()
+    with os.fdopen(source) as output:
+        message = output.read()
     os.waitpid(process, 0)
-    return said
+    return message
 
 
 @pytest.fixture

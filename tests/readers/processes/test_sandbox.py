@@ -159,11 +159,11 @@ except KeyboardInterrupt:
 
 
 def test_an_interrupt_ends_the_processes():
-    said = subprocess.run(
+    message = subprocess.run(
         [sys.executable, "-c", INTERRUPTED], capture_output=True, text=True, timeout=30
     ).stdout.split()
-    assert said[0] == "interrupted"
-    for process in said[1:]:
+    assert message[0] == "interrupted"
+    for process in message[1:]:
         with pytest.raises(ProcessLookupError):
             os.kill(int(process), 0)
 

@@ -165,9 +165,9 @@ NAMED = [
 @pytest.mark.parametrize(("verdict", "of_struct", "is_told"), NAMED)
 def test_a_rule_that_names_what_is_not_there_has_its_place(verdict, of_struct, is_told):
     found = make_finding(APART, of_struct, verdict)
-    told = text.render(replace(REPORT, findings=(found,), kept_findings=()))
-    assert (f"  stated by: rule file at {APART.source}\n" in told) == is_told
-    assert f"  --> {found.place}" in told
+    output = text.render(replace(REPORT, findings=(found,), kept_findings=()))
+    assert (f"  stated by: rule file at {APART.source}\n" in output) == is_told
+    assert f"  --> {found.place}" in output
 
 
 def test_a_letter_is_drawn_where_the_list_explains_it():
