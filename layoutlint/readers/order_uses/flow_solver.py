@@ -27,6 +27,10 @@ class Known(NamedTuple):
     """Whether it went through a parameter."""
 
 
+Addresses = dict[Known, None]
+"""Each address once, in the order in which they are found: that of a set would be another one in each run."""
+
+
 class Solver:
     """The addresses in all slots."""
 
@@ -34,21 +38,21 @@ class Solver:
         self.subject, self.flows = subject, flows
         self.layouts = {each.struct: each for each in flows.layouts}
         self._own = Term("struct", subject.names[0] if subject.names else "")
-        self._values: dict[Slot, set[Known]] = {}
-        self._results: dict[Slot, set[Known]] = {}
+        self._values: dict[Slot, Addresses] = {}
+        self._results: dict[Slot, Addresses] = {}
         """The memory that functions allocate and return, which is another one for each call."""
         self._calls = {each.term: each.result for each in flows.made}
         moves = (move for move in flows.moves if move.slot == move.address.term)
         self._steps = {move.slot: move.address.offset for move in moves}
         """The bytes by which slots are moved."""
-        self._once: dict[Slot, set[int | None]] = {}
+        self._once: dict[Slot, dict[int | None, None]] = {}
         """The bytes that statements in no loop add to slots: sums of some of them."""
-        self._moved: dict[Slot, set[Known]] = {}
+        self._moved: dict[Slot, Addresses] = {}
         """The values that such statements make."""
         for move in flows.moves:
             if move.is_once and move.slot == move.address.term:
-                sums = self._once.setdefault(move.slot, {0})
-                sums |= {_sum(each, move.address.offset) for each in sums}
+                sums = self._once.setdefault(move.slot, {0: None})
+                sums |= {_sum(each, move.address.offset): None for each in sums}
         for _ in range(_MOST_ROUNDS):
             before = self._count_values()
             self._add_all()
@@ -70,8 +74,8 @@ class Solver:
         for slot in self._once:
             self._add_sums(slot)
         for store in self.flows.stores:
-            slots = {each.term.slot for each in self.resolve(store.target)}
-            for stored in slots - {None}:
+            slots = dict.fromkeys(each.term.slot for each in self.resolve(store.target))
+            for stored in filter(None, slots):
                 self._add(stored, store.address)
         for copy in self.flows.copies:
             self._copy_pointer(copy)
@@ -93,20 +97,21 @@ class Solver:
 
     def _add(self, slot: Slot | None, address: Address) -> None:
         """Add the addresses that a slot gets."""
-        own = set[Known]() if slot is None else self._values.setdefault(slot, set())
+        own = Addresses() if slot is None else self._values.setdefault(slot, {})
         if slot is not None and len(own) < _MOST_ADDRESSES:
             is_passed = slot.kind == "parameter"
             found = [each._replace(is_passed=each.is_passed or is_passed) for each in self.resolve(address)]
-            fresh = {each for each in found if slot.kind == "result" and self._is_fresh(each.term)}
-            self._results.setdefault(slot, set()).update(fresh)
-            own |= set(found) - fresh
+            fresh = {each: None for each in found if slot.kind == "result" and self._is_fresh(each.term)}
+            self._results.setdefault(slot, {}).update(fresh)
+            own.update((each, None) for each in found if each not in fresh)
 
     def _add_sums(self, slot: Slot) -> None:
         """Add what statements in no loop make of the addresses in a slot."""
-        own = self._values.setdefault(slot, set())
-        moved = self._moved.setdefault(slot, set())
-        for each in tuple(own - moved):
-            fresh = {each._replace(offset=_sum(each.offset, step)) for step in self._once[slot]} - own
+        own = self._values.setdefault(slot, {})
+        moved = self._moved.setdefault(slot, {})
+        for each in [each for each in own if each not in moved]:
+            sums = (each._replace(offset=_sum(each.offset, step)) for step in self._once[slot])
+            fresh = {one: None for one in sums if one not in own}
             moved |= fresh
             own |= fresh
 
@@ -136,6 +141,10 @@ class Solver:
             for inner, offset in self.origins(each.term, depth - 1):
                 is_known = offset is not None and each.offset is not None
                 yield inner, (offset or 0) + (each.offset or 0) if is_known else None
+
+    def addresses(self, address: Address) -> Addresses:
+        """Return the addresses that an address can be, each once."""
+        return dict.fromkeys(self.resolve(address))
 
     def resolve(self, address: Address) -> Iterator[Known]:
         """Yield the addresses that an address can be."""

@@ -41,7 +41,7 @@ def _copy_uses(solver: Solver) -> Iterator[tuple[str, OrderUse]]:
 
 def _members(solver: Solver, address: Address) -> Iterator[tuple[Known, Field]]:
     """Yield the members at an address, with their fields."""
-    for each in set(solver.resolve(address)):
+    for each in solver.addresses(address):
         place = solver.subject.member_at.get(each.term.name) if each.term.kind == "member" else None
         if place is not None:
             yield each, solver.subject.struct.fields[place]
@@ -63,7 +63,7 @@ def _text_uses(solver: Solver) -> Iterator[tuple[str, OrderUse]]:
 
 
 def _read_uses(solver: Solver, text: Text, opened: set[str]) -> Iterator[OrderUse]:
-    for each in set(solver.resolve(text.address)):
+    for each in solver.addresses(text.address):
         if solver.is_own(each.term) and each.offset is not None:
             reason = "a function reads the bytes of an object as a text"
             yield OrderUse("scalar-cast", text.file, text.line, reason)

@@ -23,7 +23,7 @@ from layoutlint.model.flows import (
 from layoutlint.readers.order_uses import flow_texts
 from layoutlint.readers.order_uses.casts import Cast
 from layoutlint.readers.order_uses.facts import OrderUse
-from layoutlint.readers.order_uses.flow_solver import Known, Solver
+from layoutlint.readers.order_uses.flow_solver import Addresses, Known, Solver
 from layoutlint.readers.order_uses.subject import Subject
 
 _HARMLESS = frozenset((
@@ -163,7 +163,7 @@ class _Uses(Solver):
 
     def conversion_uses(self, one: Convert) -> Iterator[OrderUse | Cast]:
         """Yield what a pointer to another struct means: a cast, or a place in the struct."""
-        known = set(self.resolve(one.address))
+        known = self.addresses(one.address)
         structs = {each.term.name for each in known if each.term.kind == "struct"}
         if one.struct.endswith(" *") and one.struct not in structs and len(structs) == 1:
             yield from self._pointer_uses(one, next(iter(structs)))
@@ -181,7 +181,7 @@ class _Uses(Solver):
         if one.struct not in self.subject.names:
             yield from self._uses_of_larger(one, known)
 
-    def _uses_of_larger(self, one: Convert, known: set[Known]) -> Iterator[OrderUse]:
+    def _uses_of_larger(self, one: Convert, known: Addresses) -> Iterator[OrderUse]:
         """Yield what it means that a member's address becomes a pointer to a struct with more bytes."""
         layout = self.layouts.get(one.struct)
         is_member = all(each.term.kind in ("member", "slot") for each in known)
@@ -191,7 +191,7 @@ class _Uses(Solver):
                 access = Access(one.address, layout.size if layout else 0, one.file, one.line)
                 yield from self._use_beside(access, each.term.name, each.offset)
 
-    def _uses_of_other(self, one: Convert, known: set[Known]) -> Iterator[OrderUse | Cast]:
+    def _uses_of_other(self, one: Convert, known: Addresses) -> Iterator[OrderUse | Cast]:
         """Yield what it means that the address of another struct becomes a pointer to the searched one."""
         for each in known:
             layout = self.layouts.get(each.term.name) if each.term.kind == "struct" else None
@@ -223,7 +223,7 @@ class _Uses(Solver):
 
     def store_uses(self, one: Store) -> Iterator[OrderUse | Cast]:
         """Yield what an address means that is stored behind a pointer to a pointer to a struct."""
-        for each in set(self.resolve(one.target)):
+        for each in self.addresses(one.target):
             if each.term.kind == "struct" and each.term.name.endswith(" *"):
                 struct = each.term.name.removesuffix(" *")
                 yield from self.conversion_uses(Convert(one.address, struct, one.file, one.line))
@@ -233,8 +233,9 @@ class _Uses(Solver):
         if one.kind == "sum":
             yield from self._uses_of_sum(one)
             return
-        unknown = {Known(Term("number", "", 0), None, False)} if one.kind in ("order", "bound") else set()
-        sides = [set(self.resolve(each)) or unknown for each in (one.left, one.right)]
+        number = Known(Term("number", "", 0), None, False)
+        unknown: Addresses = {number: None} if one.kind in ("order", "bound") else {}
+        sides = [self.addresses(each) or unknown for each in (one.left, one.right)]
         pairs = [(a, b) for a in sides[0] for b in sides[1]]
         for pair in pairs:
             terms = [each.term for each in pair]
@@ -286,7 +287,7 @@ class _Uses(Solver):
 
     def assembly_uses(self, one: Assembly) -> Iterator[OrderUse]:
         """Yield the assembly that gets the address of an object."""
-        known = set(self.resolve(one.address))
+        known = self.addresses(one.address)
         if any(self.is_own(each.term) for each in known):
             text = "assembly gets the address of an object"
             yield OrderUse("asm-offset", one.file, one.line, text)
@@ -351,7 +352,7 @@ class _Uses(Solver):
         for one in self.flows.conversions if starts else ():
             if one.struct in self.subject.names or one.struct.endswith("*"):
                 continue
-            known = set(self.resolve(one.address))
+            known = self.addresses(one.address)
             words = {each.term for each in known if each.term.kind != "slot"}
             if len(words) == 1 and any(each.offset in starts.get(each.term, ()) for each in known):
                 yield one.file, Cast(one.struct, one.line, False)
@@ -397,7 +398,7 @@ class _Uses(Solver):
                 functions.setdefault(call.function, flow_texts.place_of_call(call))
         return list(dict.fromkeys((*functions.values(), *flow_texts.offset_calls(self))))
 
-    def _uses_from_members(self, one: Convert, known: set[Known]) -> Iterator[OrderUse]:
+    def _uses_from_members(self, one: Convert, known: Addresses) -> Iterator[OrderUse]:
         """Yield how a member's address becomes that of the struct."""
         slot = one.address.term
         steps = {one.address.offset, self._steps.get(slot) if isinstance(slot, Slot) else None}
@@ -424,7 +425,7 @@ class _Uses(Solver):
 
     def access_uses(self, one: Access) -> Iterator[OrderUse]:
         """Yield the reads and writes of a struct's bytes or words, and of what is beside a member."""
-        known = set(self.resolve(one.address))
+        known = self.addresses(one.address)
         if one.size and len({each.term.name for each in known if each.term.kind == "struct"}) > 1:
             return
         for each in known:
@@ -465,7 +466,7 @@ class _Uses(Solver):
 
     def transfer_uses(self, one: Call) -> Iterator[OrderUse]:
         """Yield the calls that pass objects, or what embeds them, to other programs and files."""
-        for each in set(self.resolve(one.address)) if one.function in _TRANSFERS else ():
+        for each in self.addresses(one.address) if one.function in _TRANSFERS else ():
             if self.is_container(each.term) or (self.is_own(each.term) and not each.offset):
                 text = f"{one.function}() passes the bytes of objects to other programs, files or users"
                 yield OrderUse("raw-transfer", one.file, one.line, text)
@@ -496,7 +497,7 @@ class _Uses(Solver):
 
     def pass_uses(self, one: Pass) -> Iterator[OrderUse]:
         """Yield the calls that get a member's address and a size that is larger than the member."""
-        for each in set(self.resolve(one.address)):
+        for each in self.addresses(one.address):
             if each.offset is None or each.offset < 0:
                 continue
             whole = (self.subject.struct.bit_size or 0) // 8
