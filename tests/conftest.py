@@ -37,6 +37,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--exhaustive", action="store_true", help="run the tests marked exhaustive, and no others")
 
 
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """Half as many processes again as processors: many tests wait, for a limit of time, a disk or a process of theirs."""
+    processors = len(os.sched_getaffinity(0))
+    return processors + processors // 2
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Compile the package to bytecode, as installing it does: Python may be forbidden to, and each command that a
     test starts would then do it again."""

@@ -165,6 +165,7 @@ def test_a_unit_of_a_database_is_a_pipe(project: Path) -> None:
     assert "p.c: is a pipe or a device" in text_of(output)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("option", ["--rules", "--matrix"])
 def test_what_a_user_pipes_is_read(option: str, project: Path) -> None:
     """As in `--rules <(...)`; the writer may come later, and pause."""

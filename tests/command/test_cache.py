@@ -223,6 +223,7 @@ def test_a_change_of_a_binary_or_its_companions_is_seen(change, project, cache):
     assert after.stdout != kept.stdout or after.stderr != kept.stderr
 
 
+@pytest.mark.exhaustive
 def test_several_inputs_and_a_folder_of_them(project, cache):
     share(project)
     for words in (("ring.so", "ring.h"), (".",), ("ring.so", "ring.h", "--jobs", "2")):

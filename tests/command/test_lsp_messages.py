@@ -252,6 +252,7 @@ ORDERS = [
 ]  # fmt: skip
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(("messages", "answers", "status"), ORDERS)
 def test_the_begin_and_the_end_of_a_session(folder: Path, messages: list[tuple[str, Any]], answers: list[Any], status: int):
     pipe = Pipe(folder)

@@ -275,6 +275,7 @@ LINES = [
 ]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(("before", "end"), LINES)
 def test_fixes_are_at_their_lines(tmp_path, before, end):
     text = f"{before}struct ring {{ long head; int tail; char name[60]; }};{end}"
@@ -361,6 +362,7 @@ def test_a_rule_adds_no_diff_to_the_patch(tmp_path):
     assert not (tmp_path / "evil").exists()
 
 
+@pytest.mark.exhaustive
 def test_standard_input_has_no_patch(tmp_path):
     (tmp_path / "rules.toml").write_text(RULES)
     words = ("suggest", "-", "ring", "--rules", "rules.toml", "--no-packs")

@@ -344,6 +344,7 @@ def without_debug_information(folder: Path) -> dict[str, bytes]:
     }
 
 
+@pytest.mark.exhaustive
 def test_inputs_without_debug_information_are_neither_complete_nor_failed(folder):
     whole = compile_object(folder, 2)
     bare = without_debug_information(folder)
@@ -367,6 +368,7 @@ def test_inputs_without_debug_information_are_neither_complete_nor_failed(folder
     assert (survey(folder, *bare, rules=("--struct", "shared"))[1]["new"], survey(folder, *bare, rules=("--struct", "shared", "--allow-unknown"))[0]) == (0, 0)
 
 
+@pytest.mark.exhaustive
 def test_a_member_is_not_read_again_while_its_archive_stays_the_same(folder):
     members = [(f"usr/lib/{number}.o", compile_object(folder, number)) for number in (1, 2)]
     (folder / "a.deb").write_bytes(made.deb(members))

@@ -24,6 +24,7 @@ CASES = [
 ]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("members", "rule", "aim", "status", "moves", "size"), CASES)
 def test_members_that_are_alike(tmp_path, members, rule, aim, status, moves, size):
     from layoutlint.lint.reordering import Request, run, suggest  # imports the solver
