@@ -1,0 +1,40 @@
+"""All that the text of some sources shows about the order of a struct's members: on either side of each bound.
+
+The texts in `golden/` are for review: `pytest --rewrite-goldens` writes them.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from layoutlint import api
+from layoutlint.model.record import replace
+from layoutlint.model.structs import Source
+from layoutlint.readers.order_uses import find_order_uses, scan
+from layoutlint.readers.order_uses.scan import Expansions
+from layoutlint.readers.order_uses.subject import Subject
+from tests.harness.command import ROOT
+from tests.harness.whole import whole_lines
+
+FOLDER = "fixtures/order_uses"
+TEXTS = ("bytes.c", "definitions.h", "offsets.c", "types.c", "values.c")
+
+
+@pytest.fixture(scope="module")
+def subject() -> Subject:
+    """The struct whose uses are searched, with a typedef, and as if one of the texts defined it."""
+    (layout,) = (each for each in api.read(str(ROOT / "fixtures/bodies/subject.h")) if each.struct.name == "s")
+    return Subject(replace(layout.struct, source=Source(f"{FOLDER}/definitions.h", 1)), ("s_t",))
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_a_text(name, subject, golden, monkeypatch):
+    monkeypatch.chdir(ROOT)
+    found = scan.search_file(f"{FOLDER}/{name}", subject, Expansions({}, frozenset()))
+    golden(f"{name}.txt", "".join(f"{line}\n" for line in whole_lines(found)))
+
+
+def test_all_texts_together(subject, golden, monkeypatch):
+    monkeypatch.chdir(ROOT)
+    found = find_order_uses(subject.struct, [FOLDER, "fixtures/bodies/subject.h"], jobs=1)
+    golden("search.txt", "".join(f"{line}\n" for line in whole_lines(found)))
