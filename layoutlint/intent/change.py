@@ -8,34 +8,47 @@ from fnmatch import fnmatchcase
 
 from layoutlint import files
 from layoutlint.errors import RuleFileError, UsageError
-from layoutlint.intent import git
+from layoutlint.intent import git, submodules
+from layoutlint.intent.git import Blob, Commit
 from layoutlint.intent.toml import rule_file
 from layoutlint.judgement.context import Access
 from layoutlint.judgement.rule import Pack, Rule, StructIntent
-from layoutlint.model.record import Record, replace
+from layoutlint.model.reading import Unread
+from layoutlint.model.record import Record, field, replace
 from layoutlint.model.structs import Source
 
 _FROM, _TO = "PRE_COMMIT_FROM_REF", "PRE_COMMIT_TO_REF"
 """pre-commit's names for the commits of `--from-ref` and `--to-ref`, also in a push."""
 _NOWHERE = Source("")
+_LARGEST = 1 << 24
+"""The most bytes of an earlier file of a submodule."""
 
 
 class Difference(Record, frozen=True):
     """The changes of a commit, compared with one of its parents."""
 
-    parent: git.Commit | None
+    parent: Commit | None
     """None for the first commit of a repository."""
     paths: frozenset[str]
     """Absolute paths of the files that are added, changed or deleted."""
     named: frozenset[str] = frozenset()
     """Those that count as changed only because the command line names them."""
+    olds: dict[str, Blob] = field(default_factory=dict)
+    """The parent's files of submodules whose commit differs, by their path below the top."""
+    inner: frozenset[str] = frozenset()
+    """Absolute paths of those that are in such submodules: file names on a command line never choose them."""
+    unread: tuple[Unread, ...] = ()
+    """The submodules of which a commit is missing."""
 
     def old_content(self, path: str) -> bytes | None:
         """Return a file of the parent by its absolute path; None if it is missing there, or no plain file."""
         inside = None if self.parent is None else self.parent.path_in_tree(path)
         if self.parent is None or inside is None:
             return None
+        old = self.olds.get(inside)
         try:
+            if old is not None:
+                return next(submodules.contents(self.parent, {inside: old}, _LARGEST))[1]
             return self.parent.content(inside)
         except UsageError:  # a link, a submodule, or too large for C
             return None
@@ -82,11 +95,23 @@ class Change(Record, frozen=True):
     """One for each parent: a merge can only break what differs from both."""
     tracked: frozenset[str]
     """Absolute paths of the files after the change, and of others that the command line names."""
+    repositories: tuple[str, ...] = ()
+    """The submodules that are read from their repository, with their commits."""
 
     @property
     def paths(self) -> frozenset[str]:
         """Absolute paths of the files that differ from some parent."""
         return frozenset[str]().union(*(difference.paths for difference in self.differences))
+
+    @property
+    def inner_paths(self) -> frozenset[str]:
+        """Absolute paths of the files that differ and are in submodules."""
+        return frozenset[str]().union(*(difference.inner for difference in self.differences))
+
+    @property
+    def unread(self) -> tuple[Unread, ...]:
+        """What the change does to submodules, as far as it cannot be known."""
+        return tuple(dict.fromkeys(unread for difference in self.differences for unread in difference.unread))
 
     @property
     def missing_paths(self) -> frozenset[str]:
@@ -99,7 +124,7 @@ class Change(Record, frozen=True):
         return any(difference.named for difference in self.differences)
 
     @property
-    def parents(self) -> tuple[git.Commit, ...]:
+    def parents(self) -> tuple[Commit, ...]:
         """The commits with which it is compared; none for the first commit of a repository."""
         parents = (difference.parent for difference in self.differences)
         return tuple(parent for parent in parents if parent is not None)
@@ -115,14 +140,11 @@ class Change(Record, frozen=True):
 def staged_change() -> Change:
     """Return the staged change, or that between the commits that pre-commit compares. Raises UsageError."""
     top = git.top_folder("--staged")
-    tracked = _absolute(top, git.tracked_paths(top))
     compared = git.fork_point(top, os.environ.get(_FROM, ""), os.environ.get(_TO, ""))
     if compared is not None:
         old, new = compared
-        return Change(top, (Difference(old, _absolute(top, git.changed_paths(old, new))),), tracked)
-    parents = git.parents(top)
-    differences = tuple(Difference(parent, _absolute(top, git.staged_paths(parent))) for parent in parents)
-    return Change(top, differences or (Difference(None, tracked),), tracked)
+        return _change(top, (_difference(old, git.commit_differences(old, new)),))
+    return _change(top, tuple(_difference(each, git.staged_differences(each)) for each in git.parents(top)))
 
 
 def change_since(revision: str) -> Change:
@@ -133,8 +155,23 @@ def change_since(revision: str) -> Change:
     base = git.commit(revision, "--since")
     forked = git.fork_point(base.top, base.id, "HEAD")
     parent = replace(base if forked is None else forked[0], name=revision)
-    tracked = _absolute(base.top, git.tracked_paths(base.top))
-    return Change(base.top, (Difference(parent, _absolute(base.top, git.staged_paths(parent))),), tracked)
+    return _change(base.top, (_difference(parent, git.staged_differences(parent)),))
+
+
+def _change(top: str, differences: tuple[Difference, ...]) -> Change:
+    """Return a change to the index; without differences, it is the first commit. Raises UsageError."""
+    blobs = git.indexed_blobs(top)
+    whole = submodules.expand(top, blobs)
+    tracked = _absolute(top, (path for path, blob in whole.items() if not blob.is_submodule))
+    first = (Difference(None, tracked),)
+    read = (f"{path} {blob.id}" for path, blob in blobs.items() if blob.is_submodule and path not in whole)
+    return Change(top, differences or first, tracked, tuple(read))
+
+
+def _difference(parent: Commit, rows: Iterable[tuple[str, Blob | None, Blob | None]]) -> Difference:
+    edits = submodules.edits(parent.top, rows)
+    paths, inner = (_absolute(parent.top, each) for each in (edits.paths, edits.inner))
+    return Difference(parent, paths, frozenset(), edits.olds, inner, edits.unread)
 
 
 def is_under_pre_commit() -> bool:

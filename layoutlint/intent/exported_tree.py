@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 from layoutlint import files
 from layoutlint.errors import ReadError, UsageError
-from layoutlint.intent import git
+from layoutlint.intent import submodules
 from layoutlint.intent.git import Blob, Commit
 from layoutlint.intent.git_index import Index
 from layoutlint.judgement.rule import Pack
@@ -70,7 +70,7 @@ class ExportedTree(Record, frozen=True):
     files: dict[str, Blob]
     """The files by their path in the tree."""
     left_out: tuple[str, ...] = ()
-    """Paths that were not written: submodules, links that lead out of the tree, huge files."""
+    """Paths that were not written: submodules without their commit, links out of the tree, huge files."""
 
     def has(self, path: str) -> bool:
         """Return whether the commit has a file at a path, or files below it; `.` is all of it."""
@@ -92,7 +92,7 @@ def export(
     it, or with more than 300,000 wanted files or 2 GB, and if git fails; ReadError if the files cannot be
     written, as in a tree with a file and a folder of one name.
     """
-    blobs = {path: blob for path, blob in commit.blobs().items() if is_wanted(path)}
+    blobs = {path: blob for path, blob in submodules.files_of(commit).items() if is_wanted(path)}
     return export_blobs(commit, blobs, folder, earlier, _unchanged_files(blobs, index))
 
 
@@ -168,7 +168,7 @@ def _link(path: str, blob: Blob, folder: str, earlier: ExportedTree | None) -> b
 def _write(commit: Commit, folder: str, paths: list[str], blobs: dict[str, Blob]) -> Iterator[str]:
     """Write the contents of files; yield those that are too large. Raises UsageError for too much."""
     total = 0
-    for path, content in git.contents(commit, [(path, blobs[path].id) for path in paths], _LARGEST_FILE):
+    for path, content in submodules.contents(commit, {path: blobs[path] for path in paths}, _LARGEST_FILE):
         if content is None:
             yield path
             continue
@@ -183,11 +183,13 @@ def _write(commit: Commit, folder: str, paths: list[str], blobs: dict[str, Blob]
 
 
 def _write_links(commit: Commit, folder: str, blobs: dict[str, Blob]) -> Iterator[str]:
-    """Write the symbolic links that stay inside the tree; yield the others, and the submodules."""
-    links = [(path, blob.id) for path, blob in blobs.items() if blob.is_link]
+    """Write the symbolic links that stay inside the tree; yield the others, and submodules whose commit is
+    not there.
+    """
+    links = {path: blob for path, blob in blobs.items() if blob.is_link}
     yield from (path for path, blob in blobs.items() if not blob.is_link)
     written = []
-    for path, content in git.contents(commit, links, os.pathconf("/", "PC_PATH_MAX")):
+    for path, content in submodules.contents(commit, links, os.pathconf("/", "PC_PATH_MAX")):
         target = os.fsdecode(content or b"/")
         if target.startswith("/") or "\0" in target:
             yield path

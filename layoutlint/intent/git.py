@@ -52,7 +52,8 @@ _ENVIRONMENT: Final = {
 _INHERITED: Final = ("HOME", "XDG_CONFIG_HOME", "GIT_CEILING_DIRECTORIES")
 """The user's own configuration decides whose repositories are trusted (`safe.directory`)."""
 _INDEX: Final = "GIT_INDEX_FILE"
-_NAMES_ONLY: Final = ("--name-only", "--no-renames", "--ignore-submodules=all", "-z")
+_RAW: Final = ("--raw", "--no-abbrev", "--no-renames", "--ignore-submodules=dirty", "-z")
+"""Options that list differences with modes and ids. Working trees of submodules are left alone."""
 _NO_REPOSITORY = "not a git repository (or any"
 """What git says in a folder without a repository around it; other messages name a broken one."""
 _NO_CHECKOUT: Final = ("bare repository", "must be run in a work tree")
@@ -63,7 +64,9 @@ UNKNOWN_EDITS: Final = "?"
 """The letter of a commit whose edits cannot be listed."""
 _SHORTEST_ID: Final = 40
 """The letters of an id; a merge has a letter of status for each parent, far fewer."""
-_FILE, _PROGRAM, _LINK = "100644", "100755", "120000"
+_FILE, _PROGRAM, _LINK, _SUBMODULE = "100644", "100755", "120000", "160000"
+_NO_MODE = "000000"
+"""The mode that git shows for a file which one side of a difference lacks."""
 
 
 class Blob(Record, frozen=True):
@@ -71,6 +74,8 @@ class Blob(Record, frozen=True):
 
     mode: str
     id: str
+    repository: str = ""
+    """The top of the submodule that has it; empty for the repository itself."""
 
     @property
     def is_plain(self) -> bool:
@@ -81,6 +86,11 @@ class Blob(Record, frozen=True):
     def is_link(self) -> bool:
         """Whether it is a symbolic link."""
         return self.mode == _LINK
+
+    @property
+    def is_submodule(self) -> bool:
+        """Whether it is the commit of a submodule."""
+        return self.mode == _SUBMODULE
 
 
 class Commit(Record, frozen=True):
@@ -190,7 +200,7 @@ def edited_paths(top: str, commits: Sequence[str]) -> Iterator[tuple[str, str, s
     a commit, as in a partial clone, its letter is UNKNOWN_EDITS. Raises UsageError.
     """
     words = "".join(f"{commit}\n" for commit in commits).encode()
-    options = ("--stdin", "-c", "-r", "--root", "--name-status", *_NAMES_ONLY[1:], "--always")
+    options = ("--stdin", "-c", "-r", "--root", "--name-status", *_RAW[2:], "--always")
     with _stream(("diff-tree", *options), top, words) as output:
         commit = letters = ""
         left = dict.fromkeys(commits)
@@ -282,9 +292,13 @@ def _own_bare_folder(folder: str, option: str) -> str:
 
     git does not check this for a repository that is named, as a bare one is here.
     """
-    if hasattr(os, "geteuid") and files.status_of(folder).st_uid != os.geteuid():
+    if not _is_own(folder):
         raise UsageError(f"the repository {folder} belongs to another user; clone it first", option)
     return os.path.realpath(folder)
+
+
+def _is_own(folder: str) -> bool:
+    return not hasattr(os, "geteuid") or files.status_of(folder).st_uid == os.geteuid()
 
 
 def top_folder(option: str, allows_bare: bool = False) -> str:
@@ -397,14 +411,36 @@ def _apply(folder: str, patch: str, shown: str, *words: str) -> bytes:
     return result.output
 
 
-def staged_paths(commit: Commit) -> frozenset[str]:
-    """Return the paths whose content in the index differs from a commit: added, changed and deleted ones."""
-    return _paths(commit.top, "diff-index", "--cached", *_NAMES_ONLY, commit.id, "--")
+def staged_differences(commit: Commit) -> Iterator[tuple[str, Blob | None, Blob | None]]:
+    """Yield the paths whose content in the index differs from a commit, with both; None if one lacks it."""
+    yield from _differences(commit.top, "diff-index", "--cached", *_RAW, commit.id, "--")
 
 
-def changed_paths(old: Commit, new: Commit) -> frozenset[str]:
-    """Return the paths whose content differs between two commits: added, changed and deleted ones."""
-    return _paths(new.top, "diff-tree", "-r", *_NAMES_ONLY, old.id, new.id, "--")
+def commit_differences(old: Commit, new: Commit) -> Iterator[tuple[str, Blob | None, Blob | None]]:
+    """Yield the paths whose content differs between two commits, with the two; None if one lacks it."""
+    yield from _differences(new.top, "diff-tree", "-r", *_RAW, old.id, new.id, "--")
+
+
+def _differences(top: str, *words: str) -> Iterator[tuple[str, Blob | None, Blob | None]]:
+    """Yield the rows that git prints for `--raw`: `:MODE MODE ID ID LETTER`, and the path."""
+    output = _run(top, *words, limits=replace(_LIMITS, output=_LARGEST_LIST), with_index=True)
+    parts = output.split(b"\0")[:-1]
+    for head, path in zip(parts[::2], parts[1::2], strict=True):
+        modes_and_ids = head.decode().lstrip(":").split()[:4]
+        old, new = map(_blob, modes_and_ids[:2], modes_and_ids[2:])
+        yield os.fsdecode(path), old, new
+
+
+def _blob(mode: str, blob_id: str) -> Blob | None:
+    return None if mode == _NO_MODE else Blob(mode, blob_id)
+
+
+def indexed_blobs(top: str) -> dict[str, Blob]:
+    """Return the files in the index; one with conflicts has its last stage. Raises UsageError."""
+    words = ("ls-files", "--cached", "--stage", "-z", "--full-name")
+    output = _run(top, *words, limits=replace(_LIMITS, output=_LARGEST_LIST), with_index=True)
+    entries = (entry.partition(b"\t") for entry in output.split(b"\0") if entry)
+    return {os.fsdecode(name): Blob(*head.decode().split()[:2]) for head, _, name in entries}
 
 
 def tracked_paths(top: str) -> frozenset[str]:
@@ -413,8 +449,7 @@ def tracked_paths(top: str) -> frozenset[str]:
 
 
 def index_listing(top: str) -> tuple[bytes, str]:
-    """Return the entries of the index with what it knows of their files, and where it is. Raises UsageError.
-    """
+    """Return the entries of the index with what it knows of their files, and its place. Raises UsageError."""
     words = ("ls-files", "--cached", "--stage", "--debug", "-z", "--full-name")
     listing = _run(top, *words, limits=replace(_LIMITS, output=_LARGEST_INDEX), with_index=True)
     path = os.fsdecode(_run(top, "rev-parse", "--git-path", "index", with_index=True)).removesuffix("\n")
@@ -434,6 +469,22 @@ def untracked_files(top: str) -> frozenset[str]:
 def _paths(top: str, *words: str) -> frozenset[str]:
     output = _run(top, *words, limits=replace(_LIMITS, output=_LARGEST_LIST), with_index=True)
     return frozenset(os.fsdecode(name) for name in output.split(b"\0") if name)
+
+
+def commit_in(top: str, commit_id: str) -> Commit | None:
+    """Return the commit with an id in a repository; None if that lacks it, or is not to be trusted."""
+    if is_bare(top) and not _is_own(top):
+        return None
+    return _commit(top, commit_id) if _COMMIT.fullmatch(commit_id) else None
+
+
+def kept_submodule(top: str, path: str) -> str | None:
+    """Return the repository that git keeps of a submodule which is not checked out; None without one."""
+    if is_bare(top):
+        return None
+    kept = os.fsdecode(_run(top, "rev-parse", "--git-path", f"modules/{path}")).removesuffix("\n")
+    folder = os.path.realpath(os.path.join(top, kept))
+    return folder if is_bare(folder) else None
 
 
 def _commit(top: str, revision: str) -> Commit | None:
@@ -480,7 +531,8 @@ def _run(folder: str, *words: str, limits: program.Limits | None = None, with_in
 
 def _command(folder: str) -> tuple[str, ...]:
     """Return the words that run git in a folder; it finds a bare repository only if that is named."""
-    named = (f"--git-dir={folder}",) if is_bare(folder) else ()
+    # Its configuration can name a working tree, as that of a submodule does, which need not be there.
+    named = (f"--git-dir={folder}", f"--work-tree={folder}") if is_bare(folder) else ()
     return (_git(), *_HARDENING, *named)
 
 

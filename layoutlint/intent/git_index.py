@@ -14,9 +14,9 @@ from stat import S_ISLNK, S_ISREG
 from typing import Final
 
 from layoutlint import files
-from layoutlint.intent import git
+from layoutlint.intent import git, submodules
 from layoutlint.intent.git import Blob
-from layoutlint.model.record import Record
+from layoutlint.model.record import Record, replace
 
 _ENTRY: Final = re.compile(
     rb"([0-7]{6}) ([0-9a-f]{40,64}) ([0-3])\t([^\0]*)\0  ctime: (\d+):(\d+)\n  mtime: (\d+):(\d+)\n"
@@ -28,6 +28,7 @@ _IS_INTENDED: Final = 0x20000000
 _IS_KEPT_OUT: Final = 0x40000000
 """The flag of entries that a sparse checkout leaves out of the working tree (CE_SKIP_WORKTREE)."""
 _LARGEST: Final = 1 << 24
+_NO_TIMES: Final = (0, 0)
 
 
 class IndexEntry(Record, frozen=True):
@@ -35,11 +36,16 @@ class IndexEntry(Record, frozen=True):
 
     blob: Blob
     times: tuple[int, int]
-    """The last changes of the inode and of the content in nanoseconds, when git compared the file."""
+    """The last changes of the inode and of the content in nanoseconds, when git compared the file; zeros if
+    that says nothing of the file now.
+    """
     size: int
     """Bytes; of the last 32 bits alone."""
     is_kept_out: bool
     """Whether a sparse checkout leaves it out of the working tree."""
+
+
+_UNKNOWN: Final = IndexEntry(Blob("", ""), _NO_TIMES, 0, False)
 
 
 class Index(Record, frozen=True):
@@ -47,11 +53,14 @@ class Index(Record, frozen=True):
 
     top: str
     entries: dict[str, IndexEntry]
-    """By the path below the top."""
+    """By the path below the top. Those of submodules are the files of their commit, if that is there."""
     others: frozenset[str]
     """Paths of which the index has no content, or several: files to be added later, and with conflicts."""
-    written: int
-    """When the index was written, in nanoseconds."""
+
+    @property
+    def blobs(self) -> dict[str, Blob]:
+        """The files as blobs."""
+        return {path: entry.blob for path, entry in self.entries.items()}
 
     def differing_paths(self, is_wanted: Callable[[str], bool]) -> frozenset[str]:
         """Return the wanted files that the working tree lacks, or has with another content."""
@@ -84,7 +93,7 @@ class Index(Record, frozen=True):
         if not S_ISREG(status.st_mode):
             return False
         times = status.st_ctime_ns, status.st_mtime_ns
-        if times == entry.times and status.st_size & 0xFFFFFFFF == entry.size and times[1] < self.written:
+        if times == entry.times and status.st_size & 0xFFFFFFFF == entry.size:
             return True
         return status.st_size <= _LARGEST and _has_content(at, entry.blob.id)
 
@@ -104,13 +113,30 @@ def read(top: str) -> Index:
             others.add(os.fsdecode(name))
             continue
         changed, changed_part, modified, modified_part = map(int, times)
+        known = changed * 10**9 + changed_part, modified * 10**9 + modified_part
         entries[os.fsdecode(name)] = IndexEntry(
             Blob(mode.decode(), blob.decode()),
-            (changed * 10**9 + changed_part, modified * 10**9 + modified_part),
+            known if known[1] < written else _NO_TIMES,  # else it can have changed in the same instant
             int(size),
             bool(bits & _IS_KEPT_OUT),
         )
-    return Index(top, entries, frozenset(others), written)
+    return Index(top, _with_submodules(top, entries), frozenset(others))
+
+
+def _with_submodules(top: str, entries: dict[str, IndexEntry]) -> dict[str, IndexEntry]:
+    """Return entries with the files of submodules, as their commits have them. Raises UsageError."""
+    whole = {path: entry for path, entry in entries.items() if not entry.blob.is_submodule}
+    for path, entry in entries.items():
+        commit = submodules.find(top, path, entry.blob.id) if entry.blob.is_submodule else None
+        if commit is None:
+            whole[path] = entry
+            continue
+        known = {} if git.is_bare(commit.top) else read(commit.top).entries
+        for below, blob in submodules.expand(top, {path: entry.blob}).items():
+            inner = known.get(below[len(path) + 1 :], _UNKNOWN)
+            is_same = (inner.blob.mode, inner.blob.id) == (blob.mode, blob.id)
+            whole[below] = replace(inner if is_same else _UNKNOWN, blob=blob)
+    return whole
 
 
 def _has_content(path: str, blob: str) -> bool:

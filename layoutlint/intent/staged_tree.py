@@ -10,10 +10,11 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 
 from layoutlint import files
 from layoutlint.errors import ReadError
-from layoutlint.intent import exported_tree, git, git_index
+from layoutlint.intent import exported_tree, git, git_index, submodules
 from layoutlint.intent.change import Change, Difference, is_under_pre_commit
 from layoutlint.intent.git import Commit
 from layoutlint.intent.git_index import Index
@@ -59,9 +60,11 @@ def enter(change: Change) -> Iterator[StagedTree]:
 
     Raises UsageError, and ReadError if the files cannot be written.
     """
-    index = None if is_under_pre_commit() else git_index.read(change.top)
+    index = git_index.read(change.top) if change.repositories or not is_under_pre_commit() else None
     wanted = exported_tree.WantedFiles(_is_kernel(index), ".", ())
-    differing = frozenset[str]() if index is None else index.differing_paths(wanted)
+    differing = (
+        frozenset[str]() if index is None else index.differing_paths(partial(_can_differ, index, wanted))
+    )
     if index is None or not differing:
         yield StagedTree(change, change.top, change.top)
         return
@@ -76,6 +79,14 @@ def enter(change: Change) -> Iterator[StagedTree]:
             yield StagedTree(_rebase(change, root), change.top, root, differing)
         finally:
             os.chdir(before)
+
+
+def _can_differ(index: Index, wanted: exported_tree.WantedFiles, path: str) -> bool:
+    """Return whether a file is read that the working tree may have otherwise.
+
+    pre-commit puts the changes of the working tree aside, but none of submodules.
+    """
+    return wanted(path) and (bool(index.entries[path].blob.repository) or not is_under_pre_commit())
 
 
 def _is_kernel(index: Index | None) -> bool:
@@ -98,7 +109,8 @@ def _write(root: str, index: Index, wanted: exported_tree.WantedFiles, own: froz
     os.mkdir(os.path.join(root, ".git"))  # searches for rules and flags end here
     rest = (path for path in index.entries if path not in tree.files and not path.endswith(".c"))
     try:
-        for path in (*rest, *index.others, *git.untracked_paths(index.top)):
+        untracked = submodules.paths_in_all(index.top, index.blobs, git.untracked_paths)
+        for path in (*rest, *index.others, *untracked):
             _link(os.path.join(index.top, path.rstrip("/")), os.path.join(root, path.rstrip("/")))
     except OSError as error:
         raise ReadError(_NAME, f"its files cannot be written: {files.error_reason(error)}") from error
@@ -117,13 +129,10 @@ def _rebase(change: Change, root: str) -> Change:
     def move_below_root(paths: frozenset[str]) -> frozenset[str]:
         return frozenset(root + path[len(change.top) :] for path in paths)
 
-    return Change(
-        root,
-        tuple(_rebase_difference(each, root, move_below_root(each.paths)) for each in change.differences),
-        move_below_root(change.tracked),
-    )
+    def rebase(difference: Difference) -> Difference:
+        parent = difference.parent and replace(difference.parent, tree_folder=root)
+        paths, inner = map(move_below_root, (difference.paths, difference.inner))
+        return replace(difference, parent=parent, paths=paths, inner=inner)
 
-
-def _rebase_difference(difference: Difference, root: str, paths: frozenset[str]) -> Difference:
-    parent = difference.parent
-    return replace(difference, parent=parent and replace(parent, tree_folder=root), paths=paths)
+    differences = tuple(map(rebase, change.differences))
+    return replace(change, top=root, differences=differences, tracked=move_below_root(change.tracked))

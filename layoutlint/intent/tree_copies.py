@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from layoutlint import files
 from layoutlint.errors import ReadError
-from layoutlint.intent import git
+from layoutlint.intent import git, submodules
 from layoutlint.intent.exported_tree import WantedFiles
 from layoutlint.intent.git import Commit
 from layoutlint.model.reading import TreeCopy
@@ -43,7 +43,8 @@ def working_tree(commit: Commit, root: str, wanted: WantedFiles) -> WorkingTree 
     if wanted.is_kernel or git.is_bare(commit.top):
         return None
     folder = os.path.join(root, "generated")
-    untracked = sorted(filter(wanted, git.untracked_files(commit.top)))
+    tracked = submodules.expand(commit.top, git.indexed_blobs(commit.top))
+    untracked = sorted(filter(wanted, submodules.paths_in_all(commit.top, tracked, git.untracked_files)))
     try:
         os.mkdir(folder)
         for path in untracked[:_MOST_GENERATED]:
@@ -53,8 +54,8 @@ def working_tree(commit: Commit, root: str, wanted: WantedFiles) -> WorkingTree 
     except OSError as error:
         reason = f"generated files cannot be linked: {files.error_reason(error)}"
         raise ReadError(commit.name, reason) from error
-    tracked = _folders(git.tracked_paths(commit.top))
-    return WorkingTree(commit.top, files.real_path(os.curdir), tracked, files.real_path(folder))
+    folders = _folders(tracked)
+    return WorkingTree(commit.top, files.real_path(os.curdir), folders, files.real_path(folder))
 
 
 def _folders(paths: Iterable[str]) -> frozenset[str]:

@@ -156,15 +156,25 @@ class _Search(Record, dict=True):
         hints = tuple(intent for hit in hits for intent in hit.hints)
         packs = _keep_rules(self.packs, rules, structs)
         kernel_packs = _keep_rules(self.kernel_packs, rules, structs)
-        unread = (*self._missing_names(bool(parts)), *(unread for part in parts for unread in part.unread))
+        unread = (*self.change.unread, *self._missing_names(bool(parts)))
+        unread += tuple(unread for part in parts for unread in part.unread)
         if self.names.whole and parts:
             inputs = (*self.names.whole, *filter(files.is_file, map(_from_working_folder, self._own_files())))
-            scope = ChangeScope(None, required, unread, self.changed_rule_ids, self.changed_files)
+            scope = self._scope(None, required, unread)
             return Affected(inputs, self.packs, self.kernel_packs, scope)
         inputs = tuple(dict.fromkeys(_from_working_folder(file) for hit in hits for file in hit.inputs))
         added = (Pack(_HINTS, _HINTS, (), hints),) if hints else ()
-        scope = ChangeScope(structs, required, unread, self.changed_rule_ids, self.changed_files)
+        scope = self._scope(structs, required, unread)
         return Affected(inputs, packs + added, kernel_packs, scope)
+
+    def _scope(
+        self,
+        structs: frozenset[str] | None,
+        required: tuple[tuple[Rule, str], ...],
+        unread: tuple[Unread, ...],
+    ) -> ChangeScope:
+        ids, changed = self.changed_rule_ids, self.changed_files
+        return ChangeScope(structs, required, unread, ids, changed, self.change.repositories)
 
     def _missing_names(self, is_read: bool) -> Iterator[Unread]:
         """Yield the names of no file, neither before nor after the change, that no run reads."""
@@ -178,8 +188,10 @@ class _Search(Record, dict=True):
     def is_own(self, file: str) -> bool:
         """Return whether a file is judged for itself, or is not changed.
 
-        In a merge, pre-commit passes only the files with conflicts.
+        In a merge, pre-commit passes only the files with conflicts, and never a file of a submodule.
         """
+        if file in self.change.inner_paths:
+            return True
         is_filtered = self.names.is_selection and len(self.change.differences) == 1
         return not is_filtered or file not in self.change.paths or file in self.names.changed
 

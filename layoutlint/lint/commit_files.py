@@ -25,6 +25,10 @@ class Questions(Record, frozen=True):
     is_complete: bool = True
     """Whether the result depends on nothing else that can change."""
 
+    def lie_below(self, path: str) -> bool:
+        """Return whether a file below a path was read: the path of an edit is then that of a submodule."""
+        return any(each.startswith(f"{path}/") for each in self.paths)
+
     def concern(self, path: str, letters: str) -> bool:
         """Return whether an edit of a file can change an answer; `letters` are its status in git."""
         if path in self.paths:

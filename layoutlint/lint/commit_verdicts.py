@@ -8,7 +8,7 @@ from collections.abc import Callable
 from layoutlint import accesses
 from layoutlint.comparison.standings import NO_FAILURE, Badness, Standing, standing
 from layoutlint.errors import LayoutlintError, ReadError
-from layoutlint.intent import exported_tree
+from layoutlint.intent import exported_tree, submodules
 from layoutlint.intent.exported_tree import ExportedTree
 from layoutlint.intent.git import Commit
 from layoutlint.intent.tree_copies import WorkingTree
@@ -78,6 +78,8 @@ class CommitVerdicts(Record):
 
     def is_read(self, path: str, letters: str) -> bool:
         """Return whether an edit of a file can change a verdict; `letters` are its status in git."""
+        if any(each.questions.lie_below(path) for each in self.judged):
+            return True
         if not self.is_wanted(path):
             return False
         tree = self.working_tree
@@ -86,7 +88,7 @@ class CommitVerdicts(Record):
         return any(each.questions.concern(path, letters) for each in self.judged)
 
     def _files(self, commit: Commit) -> CommitFiles:
-        blobs = commit.blobs()
+        blobs = submodules.files_of(commit)
         return CommitFiles({path: blob for path, blob in blobs.items() if self.is_wanted(path)})
 
     def _known_verdict(self, files: CommitFiles) -> Verdict | None:

@@ -68,6 +68,8 @@ class ChangeScope(Record, frozen=True):
     """For each parent, the ids of the rules that the change adds, or makes judge otherwise than there."""
     changed_files: tuple[str, ...] = ()
     """The C files before and after the change that differ, from the working folder, sorted."""
+    repositories: tuple[str, ...] = ()
+    """The submodules that are read from their repository, with their commits."""
 
 
 class Held(Record, frozen=True):
