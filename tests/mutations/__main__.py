@@ -23,7 +23,7 @@ from tests.mutations.sites import Mutation, mutations
 from tests.mutations.trials import Copy
 
 
-def draw(seed: int) -> Iterator[tuple[str, Mutation]]:
+def draw(seed: int, packages: Sequence[str] = PACKAGES) -> Iterator[tuple[str, Mutation]]:
     """Yield modules with mutations: from each package in turn, every place of it as likely as any other."""
     chance = random.Random(seed)
     places = {
@@ -32,10 +32,10 @@ def draw(seed: int) -> Iterator[tuple[str, Mutation]]:
             for path in sorted((ROOT / "layoutlint" / package).rglob("*.py"))
             for change in mutations(path.read_text())
         ]
-        for package in PACKAGES
+        for package in packages
     }
     while True:
-        for package in PACKAGES:
+        for package in packages:
             yield chance.choice(places[package])
 
 
@@ -45,6 +45,7 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=1, metavar="N")
     parser.add_argument("--count", type=int, default=30, metavar="N")
     parser.add_argument("--first", type=int, default=0, metavar="N", help="the number of the first mutation to try")
+    parser.add_argument("--packages", nargs="+", default=PACKAGES, metavar="NAME", help="change these packages only")
     parser.add_argument("--list", action="store_true", help="print the mutations without trying them")
     parser.add_argument("--nearest", action="store_true", help="try the tests of the package only")
     parser.add_argument(
@@ -53,7 +54,7 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument("--most", type=int, metavar="N", help="at most so many files of these, those nearest to the change first")
     parser.add_argument("--exhaustive", action="store_true", help="try survivors with the exhaustive tests as well")
     given = parser.parse_args(words)
-    chosen = [each for each, _ in zip(draw(given.seed), range(given.count), strict=False)]
+    chosen = [each for each, _ in zip(draw(given.seed, given.packages), range(given.count), strict=False)]
     suites = ["nearest", *([] if given.nearest else ["quick"]), *(["exhaustive"] if given.exhaustive else [])]
     fates: Counter[str] = Counter()
     with tempfile.TemporaryDirectory() as folder:
