@@ -6,14 +6,16 @@ for review: `pytest --rewrite-goldens` writes them.
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from layoutlint import api
 from layoutlint.model.reading import ReadOptions
 from layoutlint.model.structs import Struct
-from layoutlint.readers.bodies import flows, unit
+from layoutlint.readers.bodies import flow_calls, flows, text_calls, unit
 from layoutlint.readers.clang.parse import Unit
-from layoutlint.readers.order_uses import find_order_uses
+from layoutlint.readers.order_uses import find_order_uses, flow_texts, flow_uses
 from tests.harness.command import ROOT
 from tests.harness.whole import inline, whole_lines
 
@@ -44,3 +46,43 @@ def test_functions(name, golden, monkeypatch):
     monkeypatch.chdir(ROOT)
     read = unit.read(Unit(f"{BODIES}/{name}", ("-xc", "-w"), str(ROOT), (str(ROOT),), name))
     golden(f"{name}.functions.txt", "".join(f"{line}\n" for line in whole_lines(read)))
+
+
+KNOWN = sorted({
+    *flow_calls._SIZES, *flow_calls._FILLS, *flow_calls._MAKES, *flow_calls._MAPS, *flow_calls._FIRST, *text_calls._READS, *text_calls._PRINTS,
+    *text_calls._SCANS, *flow_uses._HARMLESS, *flow_uses._TRANSFERS, *flow_texts._NO_SINKS, *flow_texts._WRITERS,
+} - {"__builtin_alloca"})  # fmt: skip
+CALLS = """\
+long *NAME(); void NAME_1(struct s *p) { NAME(p->t, p->u, 8, 0, -1); }
+void NAME_2(struct s *p) { NAME(&p->b, 24, &p->d, 3, 0); }
+void NAME_3(struct s *p) { NAME(p, "%s %7s", p->t, 16, &p->d); }
+void NAME_4(struct s *p) { NAME(1, p, 152, p->u, p->t); }
+void NAME_5(struct s *p) { NAME(1, 2, "%.9s%s", p->u, p->t); }
+long NAME_6(struct s *p, struct h *h) { long *w = (long *)NAME(h, p, offsetof(struct s, d), 1); return w[1]; }
+"""
+
+
+PLACED = ("stores", "copies", "accesses", "passes", "comparisons", "fills", "texts", "placed")
+
+
+def test_known_functions(subject, tmp_path, golden, monkeypatch, same_process):
+    """What calls of functions of the C library do with addresses; functions that do the same are named together."""
+    text = (ROOT / BODIES / "subject.h").read_text()
+    (tmp_path / "subject.h").write_text("#define offsetof(t, m) __builtin_offsetof(t, m)\n" + text[text.index("struct in {") :])
+    (tmp_path / "known.c").write_text('#include "subject.h"\n' + "".join(CALLS.replace("NAME", name) for name in KNOWN))
+    monkeypatch.chdir(tmp_path)
+    found = flows.read(("known.c",), ("s",), ReadOptions(flags=("-w", "-std=gnu89"), cache=False, jobs=1))
+    assert found.notes == []
+    lines: dict[str, list[str]] = {name: [] for name in KNOWN}
+    for kind in PLACED:
+        for each in getattr(found, kind):
+            call, name = 1 + (each.line - 2) % 6, KNOWN[(each.line - 2) // 6]
+            shown = re.sub(r" known\.c', \d+|known\.c(:\d+:\d+)?", "", inline(each._replace(line=call)).replace(name, "NAME"))
+            lines[name].append(f"  {kind} {shown}\n")
+    for use in find_order_uses(subject, ["known.c"], jobs=1, flows=found).uses:
+        call, name = 1 + ((use.line or 2) - 2) % 6, KNOWN[((use.line or 2) - 2) // 6]
+        lines[name].append(f"  {use.kind} {call} {use.text.replace(name, 'NAME')} {' '.join(use.members)}\n")
+    same: dict[str, list[str]] = {}
+    for name, own in lines.items():
+        same.setdefault("".join(own), []).append(name)
+    golden("known-functions.txt", "".join(f"{' '.join(names)}\n{text}" for text, names in same.items()))
