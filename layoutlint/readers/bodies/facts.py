@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from layoutlint.model.uses import GLOBAL_POINTER, THREAD_VARIABLE, Spot, struct_key
 from layoutlint.readers.bodies import syntax
-from layoutlint.readers.bodies.trees import Node
+from layoutlint.readers.bodies.trees import Node, skip_layers
 from layoutlint.readers.clang import libclang
 from layoutlint.readers.clang.libclang import Cursor, Type
 
@@ -332,8 +332,7 @@ class Facts:
 
         A member that is declared volatile is mostly a flag of a signal handler.
         """
-        while node.kind in (syntax.PAREN, syntax.UNEXPOSED) and len(node.children) == 1:
-            node = node.children[0]
+        node = skip_layers(node, syntax.VALUE_LAYERS)
         if not self.is_dereference(node):
             return False
         return bool(self._lib.clang_isVolatileQualifiedType(self._canonical(node)))
@@ -348,8 +347,7 @@ class Facts:
 
     def is_member_array(self, node: Node) -> bool:
         """Return whether an expression is an array that is a member, or decays from one."""
-        while node.kind in (syntax.PAREN, syntax.UNEXPOSED) and len(node.children) == 1:
-            node = node.children[0]
+        node = skip_layers(node, syntax.VALUE_LAYERS)
         return node.kind == syntax.MEMBER and self.is_array(node)
 
     def is_dereference(self, node: Node) -> bool:

@@ -25,9 +25,9 @@ from layoutlint.model.flows import (
     Term,
 )
 from layoutlint.readers.bodies import assembler, syntax
-from layoutlint.readers.bodies.flow_types import INTEGERS, LAYERS, SCALARS
+from layoutlint.readers.bodies.flow_types import INTEGERS, SCALARS
 from layoutlint.readers.bodies.text_calls import TextCalls
-from layoutlint.readers.bodies.trees import Node
+from layoutlint.readers.bodies.trees import Node, skip_layers
 from layoutlint.readers.clang import libclang
 from layoutlint.readers.clang.libclang import Cursor, Type
 
@@ -231,8 +231,7 @@ class CallWalker(TextCalls):
 
     def _spelling(self, node: Node) -> str:
         """Return the type of an expression as the text has it."""
-        while node.kind in LAYERS and len(node.children) == 1:
-            node = node.children[0]
+        node = skip_layers(node)
         type_ = self._lib.clang_getCursorType(node.cursor)
         return libclang.text(self._lib, self._lib.clang_getTypeSpelling(type_))
 
@@ -338,8 +337,7 @@ class CallWalker(TextCalls):
         addresses = self._array_address(first)
         self._access(node, addresses, self._pointee(self._type(first)))
         target = first
-        while target.kind in LAYERS and len(target.children) == 1:
-            target = target.children[0]
+        target = skip_layers(target)
         is_named = target.kind == syntax.UNARY and bool(target.children)
         slot = self._slot(target.children[0]) if is_named else None
         for child in rest:
@@ -349,8 +347,7 @@ class CallWalker(TextCalls):
     def _is_argument(self, node: Node) -> bool:
         """Return whether a node is `va_arg(list, type)`."""
         inner = node.children[0]
-        while inner.kind in LAYERS and len(inner.children) == 1:
-            inner = inner.children[0]
+        inner = skip_layers(inner)
         spelled, own = (
             libclang.text(self._lib, self._lib.clang_getTypeSpelling(self._lib.clang_getCursorType(each)))
             for each in (inner.cursor, node.cursor)
@@ -359,7 +356,7 @@ class CallWalker(TextCalls):
 
     def _takes_argument(self, node: Node) -> bool:
         """Return whether an expression is `va_arg(list, type)`, maybe converted."""
-        while node.kind in LAYERS and len(node.children) == 1:
+        while node.kind in syntax.LAYERS and len(node.children) == 1:
             if node.kind == syntax.UNEXPOSED and self._is_argument(node):
                 return True
             node = node.children[0]
@@ -442,8 +439,7 @@ class CallWalker(TextCalls):
 
     def _note_truth(self, node: Node) -> None:
         """Note that of an expression only whether it is 0 counts."""
-        while node.kind in LAYERS and len(node.children) == 1:
-            node = node.children[0]
+        node = skip_layers(node)
         if node.kind == syntax.CALL:
             self._truths.add(id(node))
         elif (member := self._member_of_sum(node)) is not None:
@@ -454,8 +450,7 @@ class CallWalker(TextCalls):
         """Return the member in `&p->head`, or in an address from which its offset is subtracted."""
         while node.kind == syntax.STATEMENT_EXPRESSION and node.children and node.children[0].children:
             node = node.children[0].children[-1]
-            while node.kind in LAYERS and len(node.children) == 1:
-                node = node.children[0]
+            node = skip_layers(node)
         if node.kind == syntax.BINARY and node.binary_operator == syntax.SUBTRACT:
             return self._member_of_offset(node.children[1])
         is_address = node.kind == syntax.UNARY and node.unary_operator == syntax.ADDRESS_OF

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from layoutlint.model.flows import Address, Slot, Term
 from layoutlint.readers.bodies import syntax
-from layoutlint.readers.bodies.flow_types import INTEGERS, LAYERS, FlowTypes
+from layoutlint.readers.bodies.flow_types import INTEGERS, FlowTypes
 from layoutlint.readers.bodies.numbers import Numbers
-from layoutlint.readers.bodies.trees import Node
+from layoutlint.readers.bodies.trees import Node, skip_layers
 
 _LITERAL = (syntax.PAREN, syntax.UNEXPOSED, syntax.UNARY, syntax.BINARY, syntax.INTEGER, syntax.CAST)
 _CONSTANT = 7
@@ -48,7 +48,7 @@ class FlowNumbers(FlowTypes):
         A number in a table is one.
         """
         number = inner = self._numbers.resolve(number)
-        while inner.kind in LAYERS and inner.children:
+        while inner.kind in syntax.LAYERS and inner.children:
             inner = inner.children[-1]
         if inner.kind == syntax.CONDITIONAL:
             return all(map(self._is_by_name, inner.children[1:]))
@@ -57,8 +57,7 @@ class FlowNumbers(FlowTypes):
 
     def _number_slot(self, node: Node) -> Slot | None:
         """Return the variable, parameter, field, array or result that a number is in; None for others."""
-        while node.kind in LAYERS and len(node.children) == 1:
-            node = node.children[0]
+        node = skip_layers(node)
         if node.kind == syntax.SUBSCRIPT and len(node.children) == 2:
             return self._number_slot(self._base_and_index(node)[0])
         if node.kind == syntax.MEMBER:
@@ -98,7 +97,7 @@ class FlowNumbers(FlowTypes):
     def _steps_of_offset(self, number: Node) -> list[Node]:
         """Return the members that an offset is made of, the outermost first; none for other numbers."""
         inner = self._numbers.resolve(number)
-        while inner.kind in LAYERS and len(inner.children) == 1:
+        while inner.kind in syntax.LAYERS and len(inner.children) == 1:
             if inner.children[0].kind == syntax.MEMBER_NAME:
                 break
             inner = inner.children[0]
@@ -112,7 +111,7 @@ class FlowNumbers(FlowTypes):
         """Return whether an expression is `*(long *)((char *)p + n)`: what `n` gets decides on it."""
         node = dereference.children[0]
         is_cast = False
-        while node.kind in LAYERS and len(node.children) == 1:
+        while node.kind in syntax.LAYERS and len(node.children) == 1:
             is_cast = is_cast or node.kind == syntax.CAST
             node = node.children[0]
         is_sum = node.kind == syntax.BINARY and len(node.children) == 2
@@ -134,7 +133,7 @@ class FlowNumbers(FlowTypes):
             if node.kind == syntax.MEMBER:
                 steps.insert(0, node)
             node = node.children[0]
-        while node.kind in LAYERS and node.children:
+        while node.kind in syntax.LAYERS and node.children:
             node = node.children[-1]
         return steps if node.kind == syntax.INTEGER and self._facts.is_zero(node) else []
 
@@ -152,8 +151,7 @@ class FlowNumbers(FlowTypes):
     def _is_behind_pointer(self, *nodes: Node) -> bool:
         """Return whether all expressions are scalars behind pointers."""
         for node in nodes:
-            while node.kind in LAYERS and len(node.children) == 1:
-                node = node.children[0]
+            node = skip_layers(node)
             if node.kind != syntax.SUBSCRIPT and not self._facts.is_dereference(node):
                 return False
         return True

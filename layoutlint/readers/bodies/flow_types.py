@@ -8,14 +8,13 @@ from typing import Any
 from layoutlint.model.flows import STATIC, Flows, Layout, Slot, Term
 from layoutlint.readers.bodies import syntax
 from layoutlint.readers.bodies.facts import Facts, Names
-from layoutlint.readers.bodies.trees import Node
+from layoutlint.readers.bodies.trees import Node, skip_layers
 from layoutlint.readers.clang import libclang
 from layoutlint.readers.clang.libclang import Cursor, Type
 
 INTEGERS = syntax.INTEGER_TYPES
 SCALARS = (*range(3, 24), 100, 106, 113, syntax.ATOMIC)
 """CXType_Bool to CXType_LongDouble, CXType_Complex, CXType_Enum, CXType_Vector."""
-LAYERS = (syntax.PAREN, syntax.UNEXPOSED, syntax.CAST)
 TEXT = 109
 """CXCursor_StringLiteral."""
 _DEEPEST_STRUCT = 6
@@ -184,8 +183,7 @@ class FlowTypes:
 
     def _text_size(self, node: Node) -> int:
         """Return the bytes of a text with its end; 0 for other expressions."""
-        while node.kind in LAYERS and len(node.children) == 1:
-            node = node.children[0]
+        node = skip_layers(node)
         return self._lib.clang_Type_getSizeOf(self._type(node)) if node.kind == TEXT else 0
 
     def _is_bytes(self, node: Node) -> bool:

@@ -28,10 +28,10 @@ from layoutlint.model.flows import (
 from layoutlint.readers.bodies import syntax, trees
 from layoutlint.readers.bodies.facts import Names
 from layoutlint.readers.bodies.flow_declarations import DeclarationWalker
-from layoutlint.readers.bodies.flow_types import INTEGERS, LAYERS, SCALARS, TEXT
+from layoutlint.readers.bodies.flow_types import INTEGERS, SCALARS, TEXT
 from layoutlint.readers.bodies.initial_values import InitialValues
 from layoutlint.readers.bodies.numbers import Numbers
-from layoutlint.readers.bodies.trees import Node
+from layoutlint.readers.bodies.trees import Node, skip_layers
 from layoutlint.readers.bodies.union_uses import UnionUses
 from layoutlint.readers.clang import libclang
 from layoutlint.readers.clang.libclang import Cursor, Type
@@ -207,8 +207,7 @@ class FlowWalker(DeclarationWalker):
 
     def _note_end_of_loop(self, condition: Node) -> None:
         """Note that a loop goes on until a byte behind a pointer has some value: the end of a text."""
-        while condition.kind in LAYERS and len(condition.children) == 1:
-            condition = condition.children[0]
+        condition = skip_layers(condition)
         if condition.kind == syntax.BINARY:
             is_logical = condition.binary_operator in _LOGICAL
             numbers = [self._number(child) for child in condition.children]
@@ -367,8 +366,7 @@ class FlowWalker(DeclarationWalker):
     def _access_in_loop(self, node: Node) -> None:
         """Note the last scalar that `*p++` takes in a loop that counts down."""
         moved = node.children[0]
-        while moved.kind in LAYERS and len(moved.children) == 1:
-            moved = moved.children[0]
+        moved = skip_layers(moved)
         turns, limit = self._numbers.turns()
         if moved.kind != syntax.UNARY or moved.unary_operator not in syntax.INCREMENTS:
             return
@@ -490,14 +488,12 @@ class FlowWalker(DeclarationWalker):
 
     def _note_end(self, element: Node) -> None:
         """Note that a text gets its end in an element of an array, or behind a pointer."""
-        while element.kind in LAYERS and len(element.children) == 1:
-            element = element.children[0]
+        element = skip_layers(element)
         self._note_text(element, [self._base_address(element)], "closed", 0)
 
     def _note_element(self, left: Node) -> None:
         """Note that an element of a text gets a value that is not its end."""
-        while left.kind in LAYERS and len(left.children) == 1:
-            left = left.children[0]
+        left = skip_layers(left)
         if left.kind != syntax.SUBSCRIPT or not self._is_byte(left):
             return
         index = self._base_and_index(left)[1]

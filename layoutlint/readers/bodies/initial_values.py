@@ -7,13 +7,12 @@ from typing import Any, NamedTuple
 
 from layoutlint.readers.bodies import syntax
 from layoutlint.readers.bodies.facts import Facts
-from layoutlint.readers.bodies.trees import Node
+from layoutlint.readers.bodies.trees import Node, skip_layers
 from layoutlint.readers.clang import libclang
 from layoutlint.readers.clang.libclang import Cursor, Type
 
 _STRING = 109
 """CXCursor_StringLiteral."""
-_LAYERS = (syntax.PAREN, syntax.UNEXPOSED)
 _ENDLESS = 1 << 40
 """The length of an array that its values decide."""
 _MOST_LEVELS = 64
@@ -234,8 +233,7 @@ class InitialValues:
         """Return whether a value is an object of a type, or a text for an array."""
         target = self._lib.clang_getCanonicalType(target)
         inner = value
-        while inner.kind in _LAYERS and len(inner.children) == 1:
-            inner = inner.children[0]
+        inner = skip_layers(inner, syntax.VALUE_LAYERS)
         if target.kind in syntax.ARRAYS:
             return inner.kind == _STRING and not self._is_aggregate(self._lib.clang_getElementType(target))
         own = self._type(value)

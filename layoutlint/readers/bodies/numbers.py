@@ -7,7 +7,7 @@ from typing import Any
 
 from layoutlint.readers.bodies import syntax
 from layoutlint.readers.bodies.facts import Facts
-from layoutlint.readers.bodies.trees import Node
+from layoutlint.readers.bodies.trees import Node, skip_layers
 
 # enum CX_BinaryOperatorKind
 _ADD = 6
@@ -16,7 +16,6 @@ _TURNED = {_LESS: _GREATER, _GREATER: _LESS, _LESS_EQUAL: _GREATER_EQUAL, _GREAT
 _DECREMENTS = (2, 4)
 """CXUnaryOperator_PostDec and CXUnaryOperator_PreDec."""
 _LOOPS = (syntax.FOR, syntax.WHILE, syntax.DO)
-_LAYERS = (syntax.PAREN, syntax.UNEXPOSED, syntax.CAST)
 _MOST = 1 << 31
 
 
@@ -73,8 +72,7 @@ class Numbers:
 
     def _variable(self, node: Node) -> int | None:
         """Return the identity of the variable that an expression is; None for others."""
-        while node.kind in _LAYERS and len(node.children) == 1:
-            node = node.children[0]
+        node = skip_layers(node)
         if node.kind != syntax.DECL_REF:
             return None
         declaration = node.reference
@@ -99,8 +97,7 @@ class Numbers:
         variable = self._variable(node)
         if variable is not None:
             return self._largest.get(variable)
-        while node.kind in _LAYERS and len(node.children) == 1:
-            node = node.children[0]
+        node = skip_layers(node)
         if node.kind != syntax.BINARY or self._operator(node) not in (_ADD, syntax.SUBTRACT):
             return None
         left, right = (self.largest(child) for child in node.children)
@@ -115,8 +112,7 @@ class Numbers:
 
     def parameter(self, node: Node) -> Node | None:
         """Return the parameter that an expression is, if it keeps its value; None for others."""
-        while node.kind in _LAYERS and len(node.children) == 1:
-            node = node.children[0]
+        node = skip_layers(node)
         is_parameter = node.kind == syntax.DECL_REF and node.referenced_kind == syntax.PARAMETER
         return node if is_parameter and self._variable(node) not in self._changed else None
 
@@ -128,14 +124,12 @@ class Numbers:
 
     def _count(self, condition: Node, first: dict[int, int]) -> tuple[int | None, Node | None]:
         """Return how often a loop turns while `n--`, `n` or `n > 0` holds, or the parameter that `n` is."""
-        while condition.kind in _LAYERS and len(condition.children) == 1:
-            condition = condition.children[0]
+        condition = skip_layers(condition)
         if condition.kind == syntax.BINARY and self._operator(condition) in (_GREATER, _NOT_EQUAL):
             condition = condition.children[0] if self.constant(condition.children[1]) == 0 else condition
         if self._is_decrement(condition):
             condition = condition.children[0]
-        while condition.kind in _LAYERS and len(condition.children) == 1:
-            condition = condition.children[0]
+        condition = skip_layers(condition)
         variable = self._variable(condition)
         if variable is None or condition.type_kind not in syntax.INTEGER_TYPES:
             return None, None
@@ -165,8 +159,7 @@ class Numbers:
 
     def _note_limit(self, condition: Node, is_loop: bool) -> None:
         """Note the parameter below which a condition keeps a variable; any other one ends what is known."""
-        while condition.kind in _LAYERS and len(condition.children) == 1:
-            condition = condition.children[0]
+        condition = skip_layers(condition)
         if condition.kind != syntax.BINARY or len(condition.children) != 2:
             return
         left, right = condition.children
@@ -174,8 +167,7 @@ class Numbers:
         if variable is not None and not is_loop:
             self._limits.pop(variable, None)
         elif variable is not None and limit is not None and limit not in self._changed:
-            while right.kind in _LAYERS and len(right.children) == 1:
-                right = right.children[0]
+            right = skip_layers(right)
             if right.referenced_kind == syntax.PARAMETER and self._operator(condition) == _LESS:
                 self._limits[variable] = right
 
@@ -198,8 +190,7 @@ class Numbers:
 
     def _bounds(self, condition: Node, first: dict[int, int]) -> Iterator[tuple[int, int]]:
         """Yield the variables that a condition bounds, and their largest values where it holds."""
-        while condition.kind in _LAYERS and len(condition.children) == 1:
-            condition = condition.children[0]
+        condition = skip_layers(condition)
         if condition.kind != syntax.BINARY or len(condition.children) != 2:
             return
         operator = self._operator(condition)
@@ -226,5 +217,4 @@ class Numbers:
             yield variable, first[variable] - is_decrement
 
     def _is_decrement(self, node: Node) -> bool:
-        is_unary = node.kind == syntax.UNARY and bool(node.children)
-        return is_unary and node.unary_operator in _DECREMENTS
+        return node.unary_operator in _DECREMENTS

@@ -18,6 +18,9 @@ FIRST_LITERAL, LAST_LITERAL = 106, 110
 FIRST_REFERENCE, LAST_REFERENCE = 40, 50
 FIRST_EXPRESSION = 100
 FIRST_ATTRIBUTE = 400
+VALUE_LAYERS = (PAREN, UNEXPOSED)
+LAYERS = (*VALUE_LAYERS, CAST)
+"""The kinds of what can be around an expression: parentheses, conversions and casts."""
 # enum CX_BinaryOperatorKind and CXUnaryOperatorKind
 SUBTRACT, EQUAL, NOT_EQUAL, AND, OR, ASSIGN, COMMA = 7, 15, 16, 20, 21, 22, 33
 ADDRESS_OF, DEREFERENCE, NOT = 5, 6, 10

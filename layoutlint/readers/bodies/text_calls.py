@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 from layoutlint.model.flows import Address, Pass, Text
 from layoutlint.readers.bodies.flow_numbers import FlowNumbers
-from layoutlint.readers.bodies.flow_types import LAYERS, TEXT
-from layoutlint.readers.bodies.trees import Node
+from layoutlint.readers.bodies.flow_types import TEXT
+from layoutlint.readers.bodies.trees import Node, skip_layers
 from layoutlint.readers.clang import libclang
 
 _READS: dict[str, tuple[int, ...]] = {
@@ -111,8 +111,7 @@ class TextCalls(FlowNumbers):
 
     def _literal_text(self, node: Node) -> str | None:
         """Return a text as the source has it, each escape as one character; None for other expressions."""
-        while node.kind in LAYERS and len(node.children) == 1:
-            node = node.children[0]
+        node = skip_layers(node)
         if node.kind != TEXT:
             return None
         return _ESCAPE.sub(".", libclang.spelling(self._lib, node.cursor)[1:-1])

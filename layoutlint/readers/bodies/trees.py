@@ -7,7 +7,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from layoutlint.errors import ReadError
-from layoutlint.readers.bodies import ctypes_nodes
+from layoutlint.readers.bodies import ctypes_nodes, syntax
 from layoutlint.readers.clang import libclang
 from layoutlint.readers.clang.libclang import Cursor, Definition, Type
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING or libclang.native is None:
 else:
     Node, definitions, tree = libclang.native.Node, libclang.native.definitions, libclang.native.tree
 
-__all__ = ["Definition", "Node", "definitions", "library", "tree"]
+__all__ = ["Definition", "Node", "definitions", "library", "skip_layers", "tree"]
 
 _LEAST_VERSION = 17
 """The first libclang that states the operators of expressions (clang_getCursorBinaryOperatorKind)."""
@@ -49,3 +49,10 @@ def library() -> Any:
         raise ReadError("libclang", reason) from None
     ctypes_nodes.bind(lib)
     return lib
+
+
+def skip_layers(node: Node, layers: tuple[int, ...] = syntax.LAYERS) -> Node:
+    """Return the expression inside of parentheses, conversions and casts, or of some of these kinds."""
+    while node.kind in layers and len(node.children) == 1:
+        node = node.children[0]
+    return node

@@ -13,7 +13,6 @@ from layoutlint.readers.clang.libclang import Cursor
 
 Mode = Literal["read", "write", "address"]
 _DEEPEST = 6
-_LAYERS = (syntax.PAREN, syntax.UNEXPOSED, syntax.CAST)
 
 
 class UnionUses:
@@ -50,7 +49,7 @@ class UnionUses:
         if node.kind == syntax.INIT_LIST:
             self._note_first(node)
             return [(each, "write" if self._is_designated(each) else "read") for each in children]
-        if node.kind in _LAYERS and len(children) == 1:
+        if node.kind in syntax.LAYERS and len(children) == 1:
             self._note_conversion(node, children[0])
             is_decay = self._is_array(children[0]) and not self._is_array(node)
             return [(children[0], "address" if is_decay and mode == "read" else mode)]
@@ -79,7 +78,7 @@ class UnionUses:
 
     def _mode_of_base(self, base: Node, mode: Mode) -> Mode:
         """Return what is done to the object whose member or element is used; a pointer to it is read."""
-        while base.kind in _LAYERS and len(base.children) == 1:
+        while base.kind in syntax.LAYERS and len(base.children) == 1:
             if self._is_array(base.children[0]):
                 return mode
             base = base.children[0]

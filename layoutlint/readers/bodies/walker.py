@@ -27,7 +27,7 @@ from layoutlint.readers.bodies.facts import Facts, Names
 from layoutlint.readers.bodies.lock_names import operation
 from layoutlint.readers.bodies.places import MOST_SPOTS, NOWHERE, Place, element, join, union
 from layoutlint.readers.bodies.statements import Statements, is_statement
-from layoutlint.readers.bodies.trees import Node, tree
+from layoutlint.readers.bodies.trees import Node, skip_layers, tree
 from layoutlint.readers.clang.libclang import Cursor
 
 _DEEPEST = 200
@@ -336,8 +336,7 @@ class Walker(Statements):
     def _initial_value(self, value: Node, weight: float, spot: Spot | None) -> None:
         target = self._facts.function_in(value)
         inner = value
-        while inner.kind in (syntax.PAREN, syntax.UNEXPOSED) and len(inner.children) == 1:
-            inner = inner.children[0]
+        inner = skip_layers(inner, syntax.VALUE_LAYERS)
         if target is not None:
             self._refer(target, spot)
         elif inner.kind == syntax.INIT_LIST:
