@@ -71,6 +71,22 @@ CASES: dict[str, tuple[dict[str, str | None], dict[str, str | None], int, str]] 
     "adds a packed container": (
         {**BASE, "base.h": PAD.replace("64", "56"), "layoutlint.toml": RULES + '[struct.q]\nplacement = "embedded"\n'}, IN_PARENT, 1, "q-apart"),
     "changes the text that is included": ({**BASE, "base.h": '#include "bytes.inc"\n', "bytes.inc": PAD}, {"bytes.inc": SMALL}, 1, "q-apart"),
+    "changes the text that a macro includes": (
+        {**BASE, "base.h": '#define BYTES "bytes.inc"\n#include BYTES\n', "bytes.inc": PAD}, {"bytes.inc": SMALL}, 1, "q-apart"),
+    "changes the text that a macro of the includer includes": (
+        {**BASE, "q.h": '#define BYTES <bytes.inc>\n' + QH, "base.h": "#include BYTES\n", "bytes.inc": PAD,
+         "compile_commands.json": '[{"directory": ".", "file": "a.c", "command": "cc -I. a.c"}]', "a.c": '#include "q.h"\n'},
+        {"bytes.inc": SMALL}, 1, "q-apart"),
+    "changes the text that a macro writes in parts": (
+        {**BASE, "base.h": '#define TEXT(x) #x\n#define NAME(x) TEXT(x)\n#define F bytes\n#include NAME(sub/bytes.inc)\n', "sub/bytes.inc": PAD},
+        {"sub/bytes.inc": SMALL}, 1, "q-apart"),
+    "changes the text that a macro of the flags includes": (
+        {**BASE, "base.h": "#ifdef BYTES\n#include BYTES\n#endif\n", "bytes.inc": PAD, "a.c": '#include "q.h"\n',
+         "compile_commands.json": r'[{"directory": ".", "file": "a.c", "arguments": ["cc", "-DBYTES=\"bytes.inc\"", "a.c"]}]'},
+        {"bytes.inc": SMALL}, 1, "q-apart"),
+    "changes what lines with comments include": ({**BASE, "q.h": '/* a */ # /* b */ include /* c */ "base.h" /* d */\n' + Q}, {"base.h": SMALL}, 1, "q-apart"),
+    "changes what a line in two parts includes": ({**BASE, "q.h": '#\\\ninclude \\\n  "base.h"\n' + Q}, {"base.h": SMALL}, 1, "q-apart"),
+    "changes what is imported": ({**BASE, "q.h": '#import "base.h"\n' + Q}, {"base.h": SMALL}, 1, "q-apart"),
     "changes what a link leads to": ({**BASE, "q.h": '#include "link.h"\n' + Q}, {"base.h": SMALL}, 1, "q-apart"),
     "shrinks a type in a struct that is off": ({**BASE, "q.h": f'#include "base.h"\n#ifdef NEVER\n{Q}#endif\n'}, {"base.h": SMALL}, 3, "`#if` leaves out"),
     "shrinks the type of an array of locks": (

@@ -10,8 +10,14 @@ from layoutlint import files
 from layoutlint.model.record import Record, field
 from layoutlint.readers.clang import flags, text_search
 
-_INCLUDE = re.compile(rb'#[ \t]*include(?:_next)?[ \t]*([<"])([^>"\n]+)[>"]')
+_GAP = rb"(?:[ \t]|\\\r?\n|/\*[^\n]{0,200}?\*/)*"
+"""What can be between the words of a directive: a line that goes on in the next, and comments."""
+_DIRECTIVE = rb"#" + _GAP + rb"(?:include(?:_next)?|import)" + _GAP
 """It begins with a literal, which `re` searches for quickly."""
+_INCLUDE = re.compile(_DIRECTIVE + rb'([<"])([^>"\n]+)[>"]')
+_COMPUTED_INCLUDE = re.compile(_DIRECTIVE + rb"([A-Za-z_]\w*)([^\n]*)")
+_DEFINITION = re.compile(rb"#" + _GAP + rb"define" + _GAP + rb"(\w+)((?:\\\r?\n|[^\n])*)")
+_FILE_NAME = re.compile(rb"[\w./+-]*\w\.[A-Za-z]\w*")
 
 
 def included_names(text: bytes) -> tuple[tuple[bool, str], ...]:
@@ -20,8 +26,26 @@ def included_names(text: bytes) -> tuple[tuple[bool, str], ...]:
     return tuple((match[1] == b'"', os.fsdecode(match[2])) for match in lines)
 
 
+def computed_includes(text: bytes) -> tuple[tuple[bytes, tuple[str, ...]], ...]:
+    """Return the `#include` lines whose name a macro writes: the macro, and the file names behind it."""
+    lines = (match for match in _COMPUTED_INCLUDE.finditer(text) if _begins_line(text, match.start()))
+    return tuple((match[1], _file_names(match[2])) for match in lines)
+
+
+def names_in_macros(text: bytes) -> Iterator[tuple[bytes, tuple[str, ...]]]:
+    """Yield the macros that a text defines, with the file names that each contains."""
+    for match in _DEFINITION.finditer(text):
+        yield match[1], _file_names(match[2])
+
+
+def _file_names(text: bytes) -> tuple[str, ...]:
+    return tuple(map(os.fsdecode, _FILE_NAME.findall(text)))
+
+
 def _begins_line(text: bytes, offset: int) -> bool:
-    return not text[text.rfind(b"\n", 0, offset) + 1 : offset].strip(b" \t")
+    """Return whether only spaces and comments are before an offset in its line."""
+    before = text[text.rfind(b"\n", 0, offset) + 1 : offset].strip(b" \t")
+    return not before or before.endswith(b"*/")
 
 
 class IncludeGraph(Record):

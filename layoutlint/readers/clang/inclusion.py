@@ -1,19 +1,23 @@
 """The files that C files of a repository seem to include, by their `#include` lines, without a preprocessor.
 
 Too many rather than too few: conditions are ignored, and a name that no known folder has can refer to every
-file that ends with it. Names that macros write are not followed.
+file that ends with it. Where a macro writes the name, it can be any that a macro contains. If no macro with
+its name is defined there, it can be any file of the repository that C includes.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Collection, Iterable, Iterator
 from functools import cached_property
 
 from layoutlint import files
 from layoutlint.model.record import Record, field
 from layoutlint.readers.clang import text_search
-from layoutlint.readers.clang.include_graph import included_names
+from layoutlint.readers.clang.include_graph import computed_includes, included_names, names_in_macros
+
+_INCLUDED = re.compile(r"\.(?:h|hh|hpp|hxx|H|inc|inl|def|tbl|x)$")
 
 
 class Inclusion(Record, dict=True):
@@ -27,6 +31,7 @@ class Inclusion(Record, dict=True):
     """Headers that every unit reads first (`-include`)."""
     searches_disk: bool = False
     """Whether the folders also have files that are not of the repository, such as generated headers."""
+    _computed: dict[str, tuple[tuple[bytes, tuple[str, ...]], ...]] = field(default_factory=dict)
     _included: dict[str, tuple[str, ...]] = field(default_factory=dict)
     _resolved: dict[tuple[str, str], tuple[str, ...]] = field(default_factory=dict)
     _closures: dict[str, frozenset[str]] = field(default_factory=dict)
@@ -38,21 +43,44 @@ class Inclusion(Record, dict=True):
             visited = {file, *self.forced}
             pending = list(visited)
             while pending:
-                for included in self.includes(pending.pop()):
-                    if included in self._closures:
-                        visited |= self._closures[included]
-                    elif included not in visited:
-                        visited.add(included)
-                        pending.append(included)
+                while pending:
+                    for included in self.includes(pending.pop()):
+                        if included in self._closures:
+                            visited |= self._closures[included]
+                        elif included not in visited:
+                            visited.add(included)
+                            pending.append(included)
+                pending = [path for path in self._written_by_macros(visited) if path not in visited]
+                visited.update(pending)
             self._closures[file] = frozenset(visited)
         return self._closures[file]
+
+    def _written_by_macros(self, visited: Collection[str]) -> Iterator[str]:
+        """Yield the files that some files can include by names that macros write."""
+        computed = {path: self._computed[path] for path in visited if self._computed.get(path)}
+        if not computed:
+            return
+        macros: dict[bytes, tuple[str, ...]] = {}
+        for path in visited:
+            for macro, names in names_in_macros(text_search.content(path)):
+                macros[macro] = macros.get(macro, ()) + names
+        written = tuple(name for names in macros.values() for name in names)
+        for path, lines in computed.items():
+            for macro, own in lines:
+                for name in dict.fromkeys((*own, *written)):
+                    yield from self._resolve(path, True, name)
+                # The flags or the file that includes this one define it; of a tree, they are too many.
+                if macro not in macros and not self.searches_disk:
+                    yield from (each for each in self.known if _INCLUDED.search(each))
 
     def includes(self, file: str) -> tuple[str, ...]:
         """Return the files that a file seems to include itself; for a link, also the file it leads to."""
         if file not in self._included:
             targets: list[str] = []
-            for is_quoted, name in included_names(text_search.content(file)):
+            text = text_search.content(file)
+            for is_quoted, name in included_names(text):
                 targets += self._resolve(file, is_quoted, name)
+            self._computed[file] = computed_includes(text)
             real = self._real_path(file)
             targets += [real] if real != file else []
             self._included[file] = tuple(dict.fromkeys(targets))
