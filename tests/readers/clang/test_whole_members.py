@@ -1,0 +1,87 @@
+"""All that the text of structs shows about its members: parts, restrictions, and the texts of several orders and additions.
+
+The texts in `golden/` are for review: `pytest --rewrite-goldens` writes them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from layoutlint.model.structs import Struct
+from layoutlint.readers.clang.members import (
+    CannotMove,
+    add_attribute,
+    add_member,
+    conditional_lines,
+    reorder_members,
+    restrictions,
+    split_members,
+    unified_diff,
+)
+from layoutlint.readers.clang.members.reorder import parse_body
+from tests.harness.whole import whole_lines
+from tests.readers.clang.test_members import LINE, MOVES, NOTES, ON_BRACES, REFUSED, WHOLE, read
+
+pytestmark = pytest.mark.usefixtures("same_process")
+
+MORE = [
+    # bodies beyond those of the tables
+    "\tint a;\n#if 1\n\tint b;\n#elif 2\n\tint c;\n#else\n\tint d;\n#endif\n\tint e;\n\tint f;\n",
+    "\tint a;\n#if 1\n#if 1\n\tint b;\n#endif\n\tint c;\n#endif\n\tint d;\n",
+    "\tstruct {\n\t\tint a;\n\t\tint b;\t/* b */\n\n\t\tunion {\n\t\t\tint c;\n\t\t\tlong d;\n\t\t};\n\t};\n\tint e;\n",
+    "\tstruct { int a; int b; };\n\tstruct { int c; };\n\tint d;\n",
+    "\t__cacheline_group_begin(x);\n\t__cacheline_group_begin(y);\n\tint a;\n\t__cacheline_group_end(y);\n\tint b;\n\t__cacheline_group_end(x);\n\tint c;\n",
+    "\tenum small { ONE, TWO = 2, THREE } a;\n\tint b[TWO];\n\tenum small c;\n\tint d[THREE], e;\n",
+    "\tunion u { int x; } a;\n\tstruct __attribute__((packed)) t { int y; } *b;\n\tunion u c;\n\tstruct t d;\n",
+    "\t/* first */\n\n\t/* second */\n\tint a;\n\n\n\t/* third */\n\n\tint b;\t// b\n\t// more\n\n\tint c; /* c */ /* again */\n\t/* last */\n",
+    "\tint a;\n\t\t/* deeper */\n\t\t/* still deeper */\n\tint b;\n\t\t/**< backward */\n\tint c;\n\t//!< backward too\n\tint d;\n",
+    "\tint a,\n\t    b,\n\t    *c;\n\tint (*d)(int), e[2];\n\tlong f : 3, g : 4;\n",
+    "\tint a __attribute__((aligned(8))) ____cacheline_aligned;\n\tchar b;\n\tCACHELINE_PADDING(c);\n\tint d;\n",
+    "\tint a; int b; char c; /* three */\n\tint d; /* one */ int e;\n",
+    "\tint a;\n\tint b:3;\n\tint :2;\n\tint c:4;\n\tint :0;\n\tint d;\n\tint e[];\n",
+    "\t_Static_assert(1, \"x\");\n\tint a;\n\tstatic_assert(sizeof(int) == 4, \"y\");\n\tint b;\n",
+    "int a;\n  int b;\n\n\n\n    int c;\nint d;\n\n",
+]
+
+
+def outcome(work: Callable[[], str], old: str) -> Iterator[str]:
+    """Yield the lines that a change of the text changes, or why it is refused."""
+    try:
+        yield from (line for line in unified_diff(old, work(), "s.h").split("\n")[2:] if line[:1] in ("-", "+", "@"))
+    except CannotMove as refusal:
+        yield f"! {None if refusal.line is None else refusal.line - LINE}: {refusal.reason}"
+
+
+def describe(text: str, struct: Struct) -> Iterator[str]:
+    try:
+        parsed = parse_body(text, struct)
+    except CannotMove as refusal:
+        yield f"! {None if refusal.line is None else refusal.line - LINE}: {refusal.reason}"
+        return
+    yield from (line for line in whole_lines(parsed.items) if not line.lstrip().startswith(("Token ", "tokens:")))
+    yield from (f"{each.names} {each.first_line - LINE}-{each.last_line - LINE} {each.notes}" for each in split_members(text, struct))
+    yield from (f"{each.kind} {each.fields} {each.after} {each.line - LINE} {each.reason}" for each in restrictions(text, struct))
+    yield f"conditions {[line - LINE for line in conditional_lines(text, struct)]}"
+    numbers = list(range(len(struct.fields)))
+    for order in dict.fromkeys(((*numbers[1:], *numbers[:1]), tuple(numbers[::-1]), (*numbers[-1:], *numbers[:-1]))):
+        yield f"order {order}"
+        yield from outcome(lambda order=order: reorder_members(text, struct, order), text)
+    for number in numbers[:3]:
+        yield f"additions at {number}"
+        yield from outcome(lambda number=number: add_attribute(text, struct, [number], "ADDED"), text)
+        yield from outcome(lambda number=number: add_member(text, struct, number, "char added;"), text)
+    yield from outcome(lambda: add_attribute(text, struct, [], "ADDED"), text)
+
+
+def test_members(tmp_path: Path, golden):
+    bodies = [*((row[1], "struct s {\n", "};\n") for row in MOVES), *((row[0], "struct s {\n", "};\n") for row in (*REFUSED, *NOTES))]
+    bodies += [(row[0], "", "") for row in ON_BRACES] + [(row[1], row[0], row[2]) for row in WHOLE if len(row[1]) < 200]
+    bodies += [(body, "struct s {\n", "};\n") for body in MORE]
+    shown = []
+    for body, head, tail in bodies:
+        _, text, struct = read(tmp_path, body, head, tail)
+        shown += [f"== {(head + body + tail)!r}", *(line.replace("\r", "\\r") for line in describe(text, struct))]
+    golden("members.txt", "".join(f"{line}\n" for line in shown))
