@@ -83,5 +83,5 @@ def test_members(tmp_path: Path, golden):
     shown = []
     for body, head, tail in bodies:
         _, text, struct = read(tmp_path, body, head, tail)
-        shown += [f"== {(head + body + tail)!r}", *(line.replace("\r", "\\r") for line in describe(text, struct))]
+        shown += [f"== {(head + body + tail)!r}", *(line.replace("\r", "\\r").replace(str(tmp_path), "FOLDER") for line in describe(text, struct))]
     golden("members.txt", "".join(f"{line}\n" for line in shown))
