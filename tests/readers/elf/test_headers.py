@@ -14,6 +14,7 @@ from elftools.elf.elffile import ELFFile
 from elftools.elf.enums import ENUM_E_MACHINE, ENUM_SH_TYPE_BASE
 
 from layoutlint.readers.elf import headers
+from layoutlint.readers.elf.elf_file import _NAMES, _WIDE_BYTES
 from layoutlint.readers.elf.headers import Headers
 from tests.harness.pace import limit_time
 from tests.readers.dwarf.dwarf_file import elf as elf_file
@@ -119,3 +120,15 @@ def test_names_without_end_do_not_take_long(tmp_path):
     (tmp_path / "file").write_bytes(bytes(content) + b"n" * names + section * count)
     with limit_time(2):
         assert {len(s.name) for s in parse(tmp_path / "file").sections} == {256}
+
+
+LATER = {"EM_LANAI": 244, "EM_VE": 251, "EM_NDS32": 167, "EM_LOONGARCH": 258}
+"""Machines that pyelftools may not have, from the registry of the gABI."""
+
+
+def test_numbers_of_machines():
+    """As pyelftools has them; for Alpha, linkers write another number than that of the registry."""
+    numbers = {**LATER, **ENUM_E_MACHINE, "EM_ALPHA": 41}
+    names = {number: name for number, name in _NAMES.items() if number != 0x9026}
+    assert names == {numbers[name]: name for name in names.values()}
+    assert {numbers[name]: name for name in _WIDE_BYTES.values()} == _WIDE_BYTES
