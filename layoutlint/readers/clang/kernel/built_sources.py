@@ -17,7 +17,6 @@ _ASSIGNMENT = re.compile(
 )
 _PREFIXED = re.compile(r"\$\(addprefix\s+([^,\s]+)\s*,([^)]*)\)")
 _COMMENT = re.compile(r"(?:^|\s)#.*")
-_DEEPEST = 20
 
 
 def sources(tree: Tree, folder: str) -> list[str]:
@@ -25,29 +24,35 @@ def sources(tree: Tree, folder: str) -> list[str]:
 
     Conditional parts of a Makefile count as if they were taken: the result can have a file too many.
     """
-    return sorted(set(_sources(tree, os.path.normpath(os.path.join(tree.source, folder)), 0)))
+    return sorted(set(_sources(tree, os.path.normpath(os.path.join(tree.source, folder)))))
 
 
-def _sources(tree: Tree, folder: str, depth: int) -> Iterator[str]:
-    objects = _objects(tree, folder)
-    if depth > _DEEPEST:
-        return
-    for word in (*objects.get("obj", ()), *objects.get("lib", ())):
-        if word.endswith("/"):
-            yield from _sources(tree, os.path.normpath(os.path.join(folder, word)), depth + 1)
-        else:
-            yield from _parts(objects, folder, word.removesuffix(".o"), 0)
+def _sources(tree: Tree, folder: str) -> Iterator[str]:
+    """Yield the sources of a folder and of those that it leads to; each folder is read once."""
+    waiting, seen = [folder], set[str]()
+    while waiting:
+        folder = waiting.pop()
+        place = files.real_path(folder)
+        objects = {} if place in seen else _objects(tree, folder)
+        seen.add(place)
+        for word in (*objects.get("obj", ()), *objects.get("lib", ())):
+            if word.endswith("/"):
+                waiting.append(os.path.normpath(os.path.join(folder, word)))
+            else:
+                yield from _parts(objects, folder, word.removesuffix(".o"))
 
 
-def _parts(objects: dict[str, list[str]], folder: str, name: str, depth: int) -> Iterator[str]:
+def _parts(objects: dict[str, list[str]], folder: str, name: str) -> Iterator[str]:
     """Yield the source of an object, or those of the objects that it consists of."""
-    parts = objects.get(name, ()) if depth < _DEEPEST else ()
-    for part in parts:
-        if part.endswith(".o") and part != f"{name}.o":
-            yield from _parts(objects, folder, part.removesuffix(".o"), depth + 1)
-    file = os.path.normpath(os.path.join(folder, f"{name}.c"))
-    if (not parts or f"{name}.o" in parts) and files.is_file(file):
-        yield file
+    waiting, seen = [name], set[str]()
+    while waiting:
+        name = waiting.pop()
+        parts = objects.get(name, ())
+        waiting += (part.removesuffix(".o") for part in parts if part.endswith(".o") and name not in seen)
+        file = os.path.normpath(os.path.join(folder, f"{name}.c"))
+        if name not in seen and (not parts or f"{name}.o" in parts) and files.is_file(file):
+            yield file
+        seen.add(name)
 
 
 def _objects(tree: Tree, folder: str) -> dict[str, list[str]]:
