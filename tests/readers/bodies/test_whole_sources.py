@@ -41,7 +41,7 @@ def test_flows_and_uses(name, subject, golden, monkeypatch, same_process):
     golden(f"{name}.uses.txt", "".join(f"{line}\n" for line in whole_lines(search)))
 
 
-@pytest.mark.parametrize("name", [*ADDRESSES, "statements.c"])
+@pytest.mark.parametrize("name", [*ADDRESSES, "locks.c", "statements.c"])
 def test_functions(name, golden, monkeypatch):
     monkeypatch.chdir(ROOT)
     read = unit.read(Unit(f"{BODIES}/{name}", ("-xc", "-w"), str(ROOT), (str(ROOT),), name))
