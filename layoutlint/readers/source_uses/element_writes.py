@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator
 from enum import Enum
+from operator import attrgetter
 from typing import NamedTuple
 
 from layoutlint.readers.source_uses.functions import Function, SourceFunctions, closing, split_arguments
@@ -276,6 +278,9 @@ def _call_around(text: str, at: int) -> tuple[str, int] | None:
     return None
 
 
+_START = attrgetter("start")
+
+
 class Held(NamedTuple):
     """A lock of an array that a function takes."""
 
@@ -286,13 +291,12 @@ class Held(NamedTuple):
 def locks(function: Function) -> Iterator[Held]:
     """Yield the elements of arrays that a function takes as locks, or whose lock it takes."""
     text = function.text
-    for call in _CALL.finditer(text):
-        if _LOCK.search(call[1]) and not _NO_LOCK.search(call[1]):
-            end = closing(text, call.end() - 1)
-            for element in elements(function):
-                if call.end() <= element.start < end:
-                    yield Held(element, call.start())
-                    break
+    takers = [each for each in _CALL.finditer(text) if _LOCK.search(each[1]) and not _NO_LOCK.search(each[1])]
+    some = sorted(elements(function), key=_START) if takers else []
+    for call in takers:
+        first = bisect_left(some, call.end(), key=_START)
+        if first < len(some) and some[first].start < closing(text, call.end() - 1):
+            yield Held(some[first], call.start())
 
 
 def calls(function: Function) -> Iterator[tuple[str, tuple[str, ...], int]]:

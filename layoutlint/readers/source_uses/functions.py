@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from layoutlint import files
 from layoutlint.model.record import Record
@@ -18,6 +18,12 @@ _MOST_BYTES = 1 << 28
 _MOST_FILES = 300
 """The most files with a word; a word in more tells nothing."""
 _FEW_STATEMENTS = 2
+_LONGEST = 1 << 18
+"""The most characters of a function; the longest of SQLite and Linux have about 200,000."""
+_MANY = 2000
+"""The number of functions in a file from which on they are searched by an index."""
+_MOST_NAMESAKES = 20
+"""The most functions of one name in a file; a name of more tells nothing."""
 _BRACE = re.compile(r"[{};]|^\}", re.MULTILINE)
 _WORD = re.compile(r"[A-Za-z_]\w*+")
 _FUNCTION_POINTER = re.compile(r"\(\s*\*\s*(\w+)\s*\)")
@@ -69,9 +75,13 @@ class SourceFunctions:
         self._code: dict[str, str] = {}
         self._mentions: dict[str, tuple[Function, ...]] = {}
         self._values: dict[str, bool] = {}
+        self._by_word: dict[str, dict[str, list[Function]]] = {}
+        self._namesakes: dict[str, Counter[str]] = {}
 
     def callers(self, function: Function) -> set[Function]:
         """Return the functions that call a function, without itself."""
+        if self._count_namesakes(function.file)[function.name] > _MOST_NAMESAKES:
+            return set()
         call = re.compile(rf"\b{function.name}\s*\(")
         return {
             each
@@ -81,9 +91,13 @@ class SourceFunctions:
 
     def _may_mean(self, file: str, function: Function) -> bool:
         """Return whether the name of a function can mean it in a file, which may define another."""
-        return file == function.file or all(
-            each.name != function.name for each in self.defined_functions(file)
-        )
+        return file == function.file or function.name not in self._count_namesakes(file)
+
+    def _count_namesakes(self, file: str) -> Counter[str]:
+        """Return the names that a file defines, with how often."""
+        if file not in self._namesakes:
+            self._namesakes[file] = Counter(each.name for each in self.defined_functions(file))
+        return self._namesakes[file]
 
     def is_value(self, name: str) -> bool:
         """Return whether a name is used without a call: as a callback, or in a table."""
@@ -98,9 +112,21 @@ class SourceFunctions:
         """Return the functions with a word in their text; none if the word is in too many files."""
         if word not in self._mentions:
             some = self._files_by_word.get(word, ())
-            defined = (f for file in some if len(some) <= _MOST_FILES for f in self.defined_functions(file))
-            self._mentions[word] = tuple(function for function in defined if word in function.text)
+            files_with_word = some if len(some) <= _MOST_FILES else ()
+            self._mentions[word] = tuple(f for file in files_with_word for f in self._mentioning(file, word))
         return self._mentions[word]
+
+    def _mentioning(self, file: str, word: str) -> Sequence[Function]:
+        """Return the functions of a file with a word in their text, of a file with many by an index."""
+        defined = self.defined_functions(file)
+        if len(defined) <= _MANY:
+            return [function for function in defined if word in function.text]
+        if file not in self._by_word:
+            by_word = self._by_word[file] = defaultdict(list)
+            for function in defined:
+                for each in set(_WORD.findall(function.text)):
+                    by_word[each].append(function)
+        return self._by_word[file].get(word, ())
 
     @cached_property
     def _files_by_word(self) -> Mapping[str, Sequence[str]]:
@@ -147,7 +173,7 @@ class SourceFunctions:
 
 
 def functions(code: str, file: str) -> Iterator[Function]:
-    """Yield the functions that a text without comments and directives defines.
+    """Yield the functions that a text without comments and directives defines, but for very long ones.
 
     A closing brace at the start of a line ends a function, also where branches of `#if` open more than they
     close.
@@ -163,7 +189,7 @@ def functions(code: str, file: str) -> Iterator[Function]:
             depth = 0 if at == 0 or code[at - 1] == "\n" else max(0, depth - 1)
             if depth == 0:
                 name = _defined_name(code[head:start]) if start >= head else ""
-                if name:
+                if name and at - head <= _LONGEST:
                     line, counted = line + code.count("\n", counted, head), head
                     yield Function(name, file, code[head:at], line=line)
                 head = start = at + 1
@@ -198,22 +224,31 @@ def closing(text: str, at: int, most: int = 2000) -> int:
 
     If there is none within so many characters, return the end of what was searched.
     """
-    depth = 0
-    for bracket in _BRACKET.finditer(text, at, at + most):
-        depth += 1 if bracket[0] in "([{" else -1
-        if depth == 0:
-            return bracket.start()
-    return min(len(text), at + most)
+    if len(text) > _LONGEST:
+        return at + closing(text[at : at + most], 0, most)
+    end = _brackets(text).get(at, len(text))
+    return min(end, at + most)
+
+
+@lru_cache(8)
+def _brackets(text: str) -> dict[int, int]:
+    """Return the offset of each bracket that is closed, with that of the one that closes it."""
+    ends, opened = dict[int, int](), list[int]()
+    for bracket in _BRACKET.finditer(text):
+        if bracket[0] in "([{":
+            opened.append(bracket.start())
+        elif opened:
+            ends[opened.pop()] = bracket.start()
+    return ends
 
 
 def split_arguments(text: str, at: int) -> tuple[str, ...]:
     """Return the arguments between the parenthesis at an offset and the one that closes it."""
-    end, start, depth, some = closing(text, at), at + 1, 0, list[str]()
-    for sign in _BRACKET_OR_COMMA.finditer(text, at + 1, end):
+    end, start, some = closing(text, at), at + 1, list[str]()
+    place = start
+    while sign := _BRACKET_OR_COMMA.search(text, place, end):
+        place = sign.end() if sign[0] == "," else closing(text, sign.start()) + 1
         if sign[0] == ",":
-            if depth == 0:
-                some.append(text[start : sign.start()].strip())
-                start = sign.end()
-        else:
-            depth += 1 if sign[0] in "([{" else -1
+            some.append(text[start : sign.start()].strip())
+            start = place
     return (*some, text[start:end].strip())

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from fnmatch import translate
 from functools import cached_property
+from itertools import islice
 from typing import NamedTuple
 
 from layoutlint.model.uses import THREAD_OBJECTS, THREAD_STARTERS
@@ -15,6 +16,10 @@ from layoutlint.readers.source_uses.functions import Function, SourceFunctions, 
 _DEEPEST = 8
 """The most assignments and calls through which a value is followed."""
 _MOST_CALLERS = 40
+_MOST_CALLS = 100
+"""The most calls of a function in one other, and the most values that it returns, that are looked at."""
+_LONGEST_VALUE = 2000
+"""The most characters of a value that is returned."""
 _WHO = "thread|thr|lcore|core|cpu|worker|processor|backend"
 _NUMBER = "id|idx|index|num|no|nr|number|slot"
 _IDENTIFIES = re.compile(
@@ -212,8 +217,9 @@ class ThreadValues:
         ]:
             if caller.is_macro:
                 continue
-            for name, arguments, at in calls(caller):
-                if name == function.name and position < len(arguments):
+            given = (each for each in calls(caller) if each[0] == function.name)
+            for _, arguments, at in islice(given, _MOST_CALLS):
+                if position < len(arguments):
                     yield caller, arguments[position], at
 
     # -- what all files show
@@ -345,7 +351,8 @@ def _returned_values(function: Function) -> Iterator[tuple[str, int]]:
         if head is not None:
             yield function.text[head.end() :].replace("\\\n", " ").strip(), head.end()
         return
-    for match in re.finditer(r"\breturn\b([^;]*);", function.text):
+    values = re.finditer(rf"\breturn\b([^;]{{0,{_LONGEST_VALUE}}}+);", function.text)
+    for match in islice(values, _MOST_CALLS):
         yield match[1].strip(), match.start()
 
 
