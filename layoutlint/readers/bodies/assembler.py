@@ -7,12 +7,11 @@ function, macros expanded.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from layoutlint.model.uses import Effect
 from layoutlint.readers.bodies import syntax
-from layoutlint.readers.bodies.trees import Node
+from layoutlint.readers.bodies.trees import Node, find
 from layoutlint.readers.clang import libclang
 from layoutlint.readers.clang.libclang import Cursor
 
@@ -20,6 +19,13 @@ _TOKEN = re.compile(
     r""""(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|(?P<asm>\basm (?:volatile )?(?P<goto>goto )?\()|[()\[\]:]""",
     re.DOTALL,
 )
+_OUTSIDE = re.compile(
+    r""""(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|asm(?<!\wasm) (?P<asm>)(?:volatile )?(?:goto )?\(""", re.DOTALL
+)
+"""What begins an `asm` statement, and the texts in which that means nothing.
+
+Each begins with a character that few others do, for which `re` searches fast.
+"""
 _ESCAPE = re.compile(r"\\[nrtvf]")
 _MEMORY = frozenset("moVgQATZ")
 """The letters of constraints that allow memory: GCC's, `Q` of arm64 and s390, `A` of RISC-V, `Z` of POWER."""
@@ -80,23 +86,13 @@ def match(lib: Any, function: Cursor, body: Node) -> dict[int, Assembly]:
     printed = parse(libclang.pretty_print(lib, function, is_terse=False))
     matches: dict[int, Assembly] = {}
     place = 0
-    for node in _statements(body):
+    for node in find(body, syntax.ASM):
         fitting = (at for at in range(place, len(printed)) if printed[at].fits(node))
         at = next(fitting, None)
         if at is not None:
             matches[id(node)] = printed[at]
             place = at + 1
     return matches
-
-
-def _statements(node: Node) -> Iterator[Node]:
-    """Yield the `asm` statements below a node in the order of the text."""
-    waiting = [node]
-    while waiting:
-        each = waiting.pop()
-        if each.kind == syntax.ASM:
-            yield each
-        waiting += reversed(each.children)
 
 
 class _Open:
@@ -114,9 +110,17 @@ class _Open:
 def parse(text: str) -> list[Assembly]:
     """Return the `asm` statements in the text of a function, an outer one before those in its operands."""
     every: list[_Open] = []
+    end = 0
+    while found := _OUTSIDE.search(text, end):
+        end = found.end() if found["asm"] is None else _parse_statement(text, found.start(), every)
+    return [each.close() for each in every]
+
+
+def _parse_statement(text: str, start: int, every: list[_Open]) -> int:
+    """Add the `asm` statement that begins at a place, and those in its operands; return where it ends."""
     stack: list[_Open] = []
     depth = 0
-    for token in _TOKEN.finditer(text):
+    for token in _TOKEN.finditer(text, start):
         first = token[0][0]
         inner = stack[-1] if stack and stack[-1].depth == depth else None
         if token["asm"] or first in "([":
@@ -128,8 +132,10 @@ def parse(text: str) -> list[Assembly]:
             depth -= 1
             if inner is not None:
                 stack.pop()
+                if not stack:
+                    return token.end()
         elif inner is not None and first == ":":
             inner.sections.append([])
         elif inner is not None and first == '"':
             inner.sections[-1].append(token[0][1:-1])
-    return [each.close() for each in every]
+    return len(text)

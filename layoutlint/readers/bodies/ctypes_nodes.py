@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from layoutlint.readers.bodies import syntax
@@ -97,6 +98,25 @@ def tree(cursor: Cursor) -> Node:
     return root
 
 
+def find(node: Node, kind: int) -> list[Node]:
+    """Return the nodes of a kind below a node, and itself if it is one, in the order of the text."""
+    every: list[Node] = []
+    waiting = [node]
+    while waiting:
+        each = waiting.pop()
+        if each.kind == kind:
+            every.append(each)
+        waiting += reversed(each.children)
+    return every
+
+
+def skip_layers(node: Node, layers: tuple[int, ...] = syntax.LAYERS) -> Node:
+    """Return the expression inside of parentheses, conversions and casts, or of some of these kinds."""
+    while node.kind in layers and len(node.children) == 1:
+        node = node.children[0]
+    return node
+
+
 def _identity(cursor: Cursor) -> tuple[int, int | None]:
     """Return what tells two cursors of one body apart: declarations and expressions are objects of clang."""
     kind = cursor.kind
@@ -105,13 +125,16 @@ def _identity(cursor: Cursor) -> tuple[int, int | None]:
     return kind, cursor.data[1]
 
 
-def definitions(unit: Cursor) -> list[Definition]:
-    """Return the functions that a unit defines, and the variables outside of functions."""
+def definitions(unit: Cursor, is_own: Callable[[int | None], bool]) -> list[Definition]:
+    """Return the functions that a unit defines, and the variables outside of functions.
+
+    Variables of files that are not its own, which headers have thousands of, are left out.
+    """
     every: list[Definition] = []
 
     def take(child: Cursor, _: Cursor) -> int:
         is_function = child.kind == syntax.FUNCTION and _lib.clang_isCursorDefinition(child)
-        if is_function or child.kind == syntax.VARIABLE:
+        if is_function or (child.kind == syntax.VARIABLE and is_own(_spot(child)[0])):
             every.append(Definition(child, libclang.spelling(_lib, child), *_spot(child)))
         return libclang.CONTINUE
 
@@ -120,5 +143,4 @@ def definitions(unit: Cursor) -> list[Definition]:
 
 
 def _spot(cursor: Cursor) -> tuple[int | None, int]:
-    spot = libclang.Spot(_lib, _lib.clang_getCursorLocation(cursor))
-    return spot.file, spot.line
+    return libclang.spot(_lib, cursor)

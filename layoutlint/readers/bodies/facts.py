@@ -33,9 +33,18 @@ class Names(NamedTuple):
     fields: dict[int, tuple[str, str]]
     functions: dict[int, tuple[str, bool]]
     variables: dict[int, str]
+    own_variables: dict[int, bool]
+    """Whether they are variables of functions, and not static."""
+    arguments: dict[int, int]
+    """How many arguments functions have as parameters."""
     returned: dict[int, tuple[Spot, ...]]
     """The fields whose addresses functions return."""
     file: Callable[[Cursor], tuple[str, int]]
+
+    @classmethod
+    def of_unit(cls, file: Callable[[Cursor], tuple[str, int]]) -> Names:
+        """Return the names of a unit of which nothing is known; `file` returns the place of a declaration."""
+        return cls({}, {}, {}, {}, {}, {}, file)
 
 
 class Facts:
@@ -135,12 +144,28 @@ class Facts:
 
     def array_sizes(self, variable: Node, initial: Node | None) -> list[Node]:
         """Return the expressions that a declaration evaluates for the size of an array."""
+        if variable.type_kind != syntax.VARIABLE_ARRAY:
+            return []
         if self._lib.clang_getCursorType(variable.cursor).kind != syntax.VARIABLE_ARRAY:
             return []
         return [each for each in variable.children if each is not initial and each.kind >= syntax.UNEXPOSED]
 
+    def variable_struct(self, variable: Node) -> str:
+        """Return the key of the struct that a variable is, or has elements of; empty for others."""
+        is_struct = variable.type_kind == syntax.RECORD or variable.type_kind in syntax.ARRAYS
+        return self.struct(self._lib.clang_getCursorType(variable.cursor)) if is_struct else ""
+
     def named_arguments(self, callee: Node) -> int:
         """Return how many arguments a called function has as parameters; others are behind its `...`."""
+        target = self.function_in(callee)
+        if target is None:
+            return self._parameters(callee)
+        identity = target.referenced_identity
+        if identity not in self._names.arguments:
+            self._names.arguments[identity] = self._parameters(callee)
+        return self._names.arguments[identity]
+
+    def _parameters(self, callee: Node) -> int:
         type_ = self._lib.clang_getCursorType(callee.cursor)
         pointee = self._lib.clang_getPointeeType(type_)
         type_ = self._lib.clang_getCanonicalType(pointee if pointee.kind else type_)
@@ -227,9 +252,11 @@ class Facts:
         # libclang calls one without a name `struct (unnamed at ...)`.
         return struct_key(name, self._names.file(record)[0]) if name and " " not in name else ""
 
-    def is_other_struct(self, pointer: Cursor, operand: Cursor) -> bool:
+    def is_other_struct(self, pointer: Node, operand: Node) -> bool:
         """Return whether a cast of a pointer makes another struct of what it points to."""
-        struct, other = (self.struct(self._pointee(each)) for each in (pointer, operand))
+        if not (self.is_pointer(pointer) and self.is_pointer(operand)):
+            return False
+        struct, other = (self.struct(self._pointee(each.cursor)) for each in (pointer, operand))
         return bool(struct and other) and struct != other
 
     def _pointee(self, cursor: Cursor) -> Type:
@@ -253,10 +280,17 @@ class Facts:
             return node.referenced_identity
         if kind != syntax.VARIABLE:
             return None
-        declaration = node.reference
-        parent = self._lib.clang_getCursorSemanticParent(declaration)
-        is_static = self._lib.clang_Cursor_getStorageClass(declaration) == syntax.STATIC
-        return int(declaration.data[0]) if parent.kind == syntax.FUNCTION and not is_static else None
+        identity = node.referenced_identity
+        is_own = self._names.own_variables.get(identity)
+        if is_own is None:
+            is_own = self._names.own_variables[identity] = self._is_own(node.reference)
+        return identity if is_own else None
+
+    def _is_own(self, variable: Cursor) -> bool:
+        """Return whether a variable is one of a function, and not static."""
+        parent = self._lib.clang_getCursorSemanticParent(variable)
+        is_static = self._lib.clang_Cursor_getStorageClass(variable) == syntax.STATIC
+        return bool(parent.kind == syntax.FUNCTION and not is_static)
 
     def shared_variable(self, node: Node) -> str:
         """Return the name of a variable outside of functions, or a static one, that an expression is.
@@ -318,6 +352,12 @@ class Facts:
         key = self._names.functions[identity][0]
         self.callees.setdefault(identity, declaration)
         return key
+
+    def named_key(self, node: Node) -> str:
+        """Return the key of the function that an expression names, and record that it is named."""
+        identity = node.referenced_identity
+        known = self._names.functions.get(identity)
+        return self.key(node.reference) if known is None or identity not in self.callees else known[0]
 
     def is_pointer(self, node: Node) -> bool:
         """Return whether an expression is a pointer."""

@@ -164,11 +164,11 @@ class _Reader:
     def _walk(self, handle: int, offset_slots: set[Slot]) -> FlowWalker:
         """Walk the functions and variables; some slots are known to have offsets of members."""
         lib = self._lib
-        names = Names({}, {}, {}, {}, self._places.place)
+        names = Names.of_unit(self._places.place)
         walker = FlowWalker(lib, names, self._names[0], self._word(handle))
         walker.offset_slots |= offset_slots
         walker.first_offset_slots = frozenset(offset_slots)
-        for each in trees.definitions(lib.clang_getTranslationUnitCursor(handle)):
+        for each in trees.definitions(lib.clang_getTranslationUnitCursor(handle), self._is_own):
             if self._is_own(each.file):
                 is_function = each.cursor.kind == syntax.FUNCTION
                 (walker.function if is_function else walker.variable)(each.cursor)

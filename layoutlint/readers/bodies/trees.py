@@ -7,16 +7,17 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from layoutlint.errors import ReadError
-from layoutlint.readers.bodies import ctypes_nodes, syntax
+from layoutlint.readers.bodies import ctypes_nodes
 from layoutlint.readers.clang import libclang
 from layoutlint.readers.clang.libclang import Cursor, Definition, Type
 
 if TYPE_CHECKING or libclang.native is None:
-    from layoutlint.readers.bodies.ctypes_nodes import Node, definitions, tree
+    from layoutlint.readers.bodies.ctypes_nodes import Node, definitions, find, skip_layers, tree
 else:
-    Node, definitions, tree = libclang.native.Node, libclang.native.definitions, libclang.native.tree
+    Node, find, tree = libclang.native.Node, libclang.native.find, libclang.native.tree
+    definitions, skip_layers = libclang.native.definitions, libclang.native.skip_layers
 
-__all__ = ["Definition", "Node", "definitions", "library", "skip_layers", "tree"]
+__all__ = ["Definition", "Node", "definitions", "find", "library", "skip_layers", "tree"]
 
 _LEAST_VERSION = 17
 """The first libclang that states the operators of expressions (clang_getCursorBinaryOperatorKind)."""
@@ -49,10 +50,3 @@ def library() -> Any:
         raise ReadError("libclang", reason) from None
     ctypes_nodes.bind(lib)
     return lib
-
-
-def skip_layers(node: Node, layers: tuple[int, ...] = syntax.LAYERS) -> Node:
-    """Return the expression inside of parentheses, conversions and casts, or of some of these kinds."""
-    while node.kind in layers and len(node.children) == 1:
-        node = node.children[0]
-    return node

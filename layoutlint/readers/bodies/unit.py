@@ -9,9 +9,8 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from layoutlint.model.record import Record, field, replace
-from layoutlint.model.structs import Struct
+from layoutlint.model.structs import Struct, has_annotation_marks
 from layoutlint.model.uses import Function, Spot, plain_name, struct_key
-from layoutlint.model.wanted import Wanted
 from layoutlint.readers.bodies import syntax, trees
 from layoutlint.readers.bodies.facts import Facts, Names
 from layoutlint.readers.bodies.trees import Definition
@@ -31,12 +30,20 @@ _PER_CPU = re.compile(
     rb"\b(?:struct|union)\s+(\w+)\s+__percpu\s*\*"
 )
 """An object for each processor, not a pointer: a variable, an allocation, or what `__percpu *` points to."""
-_PER_CPU_WORDS = (b"PER_CPU", b"percpu", b"hread")
+_PER_CPU_WORDS = (b"PER_CPU", b"percpu", b"__thread", b"hread_local")
 """One of them is in each match; to search bytes is faster than to match an expression."""
 _INCLUDE = re.compile(rb"^[ \t]*#[ \t]*include\b", re.MULTILINE)
 _DEFINE = re.compile(rb"^[ \t]*#[ \t]*define[ \t]+(\w+).*", re.MULTILINE)
 _PREFIXES = (b"pr_fmt", b"dev_fmt")
 """Macros of Linux that many sources define before headers; they are part of messages only."""
+
+
+class Scan(Record, frozen=True):
+    """What a file has in its text."""
+
+    per_cpu: tuple[str, ...]
+    """The names of structs of which each processor or thread has its own object."""
+    has_annotations: bool
 
 
 class UnitFunctions(Record, frozen=True):
@@ -61,8 +68,8 @@ class UnitFunctions(Record, frozen=True):
     """The layouts of structs that its functions use, except those that another unit has given before."""
     unreliable: tuple[str, ...] = ()
     """The keys of such structs of which it has no reliable layout."""
-    scanned: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    """For each file that no other unit has included before, the names in it that are also in `per_cpu`."""
+    scanned: dict[str, Scan] = field(default_factory=dict)
+    """What was searched in each file that no other unit has included before."""
 
     def shared_variables(self) -> Iterator[str]:
         """Yield the keys of the structs of variables that exist once: outside of functions, or static."""
@@ -92,10 +99,12 @@ def read(unit: Unit, printed: Messages | None = None) -> UnitFunctions:
     with parse.parse_unit(lib, unit, printed, _OPTIONS) as handle:
         if printed is not None:
             lookups.log_unit(lib, handle, unit, printed)
-        result = _Reader(lib, handle, unit).read()
+        reader = _Reader(lib, handle, unit)
+        result = reader.read()
         wanted = result.used_structs - _known_structs
         names = frozenset(map(plain_name, wanted))
-        structs = parse.structs_in(lib, handle, unit, Wanted(names)) if names else ()
+        is_annotated = reader.is_annotated
+        structs = parse.structs_in(lib, handle, unit, names, is_annotated) if names else ()
         layouts = {key_of(struct): struct for struct in structs if key_of(struct) in wanted}
         unreliable = tuple(sorted(wanted - layouts.keys()))
         return replace(result, structs=tuple(layouts.values()), unreliable=unreliable)
@@ -106,7 +115,7 @@ def remember(result: UnitFunctions) -> UnitFunctions:
 
     Returns the result with functions that were kept before in place of equal ones, which saves memory.
     """
-    _known_per_cpu.update(result.scanned)
+    _known_scans.update(result.scanned)
     functions = []
     for function, names in zip(result.functions, result.called, strict=True):
         kept = function
@@ -123,8 +132,12 @@ _known: dict[tuple[str, int, int], tuple[Function, tuple[str, ...]]] = {}
 """The functions of headers, with the names of what they call."""
 _known_structs: set[str] = set()
 """The keys of structs of headers whose layout another unit has given."""
-_known_per_cpu: dict[str, tuple[str, ...]] = {}
-"""The names of structs that each processor or thread has its own of, by the file that says so."""
+_known_scans: dict[str, Scan] = {}
+"""What is known of the texts of headers, by their paths."""
+
+
+def _scan(text: bytes) -> Scan:
+    return Scan(_per_cpu_in(text), has_annotation_marks(text))
 
 
 def _per_cpu_in(text: bytes) -> tuple[str, ...]:
@@ -142,14 +155,17 @@ class _Reader:
         self._lib, self._handle, self._unit = lib, handle, unit
         self._places = Places(lib, unit.directory, unit.roots, {})
         self._main = lib.clang_getFile(handle, os.fsencode(unit.main))
-        self._names = Names({}, {}, {}, {}, self._places.place)
+        self._names = Names.of_unit(self._places.place)
         self._macros = self._read_macros()
         self._functions: dict[str, Function] = {}
         self._called: list[tuple[str, ...]] = []
         self._inline: dict[str, Definition] = {}
         """Functions that headers define, by name."""
         self._stored: dict[tuple[str, Spot | None], None] = {}
-        self._scanned: dict[str, tuple[str, ...]] = {}
+        self._scanned: dict[str, Scan] = {}
+        self._own_files: dict[int | None, bool] = {}
+        self.is_annotated = False
+        """Whether a file of the unit has annotations; known after it was read."""
 
     def read(self) -> UnitFunctions:
         """Return what the functions of the unit do, and those of headers that they lead to."""
@@ -184,20 +200,21 @@ class _Reader:
         """Return the definitions of functions, and the variables, that the unit has of its own."""
         functions: list[Definition] = []
         variables: list[Definition] = []
-        for each in trees.definitions(self._lib.clang_getTranslationUnitCursor(self._handle)):
-            is_own = self._is_own(each)
+        for each in trees.definitions(self._lib.clang_getTranslationUnitCursor(self._handle), self._is_own):
             if each.cursor.kind == syntax.VARIABLE:
-                variables += [each] if is_own else []
-            elif is_own:
+                variables.append(each)
+            elif self._is_own(each.file):
                 functions.append(each)
             else:
                 self._inline[each.name] = each
         return functions, variables
 
-    def _is_own(self, definition: Definition) -> bool:
-        """Return whether the main file has it, or a source that it includes: no other unit has those."""
-        file = definition.file
-        return file == self._main or self._places.reported_name(file).endswith(".c")
+    def _is_own(self, file: int | None) -> bool:
+        """Return whether a file is the main one, or a source that it includes: no other unit has those."""
+        if file not in self._own_files:
+            is_source = file == self._main or self._places.reported_name(file).endswith(".c")
+            self._own_files[file] = is_source
+        return self._own_files[file]
 
     def _read_function(self, definition: Definition) -> tuple[str, ...]:
         """Read a function, unless that was done; return the names of functions that it names."""
@@ -231,16 +248,17 @@ class _Reader:
 
     def _per_cpu_names(self) -> dict[str, None]:
         """Return the structs of which the text says that each processor or thread has its own."""
-        names = dict.fromkeys(_per_cpu_in(self._text(self._main)))
-        for file in dict.fromkeys(file for file, _ in libclang.inclusions(self._lib, self._handle)):
+        scans = [_scan(self._text(self._main))]
+        for file in dict.fromkeys(libclang.included_files(self._lib, self._handle)):
             if file == self._main:
                 continue
             path = libclang.file_name(self._lib, file)
-            known = _known_per_cpu.get(path)
+            known = _known_scans.get(path)
             if known is None:
-                known = self._scanned[path] = _per_cpu_in(self._text(file))
-            names |= dict.fromkeys(known)
-        return names
+                known = self._scanned[path] = _scan(self._text(file))
+            scans.append(known)
+        self.is_annotated = any(scan.has_annotations for scan in scans)
+        return dict.fromkeys(name for scan in scans for name in scan.per_cpu)
 
     def _read_macros(self) -> int:
         """Return a number for the macros that flags, and lines before the last `#include`, define."""

@@ -38,6 +38,7 @@ _MEMORY = re.compile(r"__builtin_(?:__)?(?:mem|str|[us]?(?:add|sub|mul)(?:l|ll)?
 """The builtins that do something to objects, apart from atomics, which are no calls."""
 _DECISIVE = {syntax.AND: False, syntax.OR: True}
 """The value of the left operand with which the right one is not evaluated."""
+_LITERALS = range(syntax.FIRST_LITERAL, syntax.LAST_LITERAL + 1)
 _UNEVALUATED = re.compile(r"__builtin_(?:constant_p|(?:dynamic_)?object_size|classify_type)")
 
 
@@ -116,7 +117,7 @@ class Walker(Statements):
             self._makers[place.maker] = None
 
     def _declare(self, variable: Node, weight: float) -> None:
-        struct = self._facts.struct(self._lib.clang_getCursorType(variable.cursor))
+        struct = self._facts.variable_struct(variable)
         if struct:
             if self._lib.clang_Cursor_getStorageClass(variable.cursor) != syntax.STATIC:
                 self._locals[struct] = None
@@ -149,6 +150,9 @@ class Walker(Statements):
 
     def _value(self, node: Node, weight: float) -> None:
         """Walk an expression whose value is used, or dropped."""
+        node = skip_layers(node)
+        if node.kind in _LITERALS:
+            return
         self._depth += 1
         if self._depth <= _DEEPEST:
             walk = _VALUES.get(node.kind)
@@ -196,13 +200,10 @@ class Walker(Statements):
             self._value(child, weight)
 
     def _choose(self, node: Node, weight: float) -> None:
-        self._conditional(node, weight, self._value)
+        self._branch(node, weight, self._value)
 
     def _name(self, node: Node, weight: float) -> None:
         self._refer(node, None)
-
-    def _conditional(self, node: Node, weight: float, walk: Callable[[Node, float], object]) -> None:
-        self._branch(node, weight, walk)
 
     def _binary(self, node: Node, weight: float) -> None:
         if len(node.children) != 2:
@@ -335,8 +336,7 @@ class Walker(Statements):
 
     def _initial_value(self, value: Node, weight: float, spot: Spot | None) -> None:
         target = self._facts.function_in(value)
-        inner = value
-        inner = skip_layers(inner, syntax.VALUE_LAYERS)
+        inner = skip_layers(value, syntax.VALUE_LAYERS)
         if target is not None:
             self._refer(target, spot)
         elif inner.kind == syntax.INIT_LIST:
@@ -436,7 +436,7 @@ class Walker(Statements):
             inner = node.children[-1]
             is_array = self._facts.is_array(inner) and not self._facts.is_parameter(inner)
             place = self._lvalue(inner, weight) if is_array else self._pointer(inner, weight)
-            is_other = kind == syntax.CAST and self._facts.is_other_struct(node.cursor, inner.cursor)
+            is_other = kind == syntax.CAST and self._facts.is_other_struct(node, inner)
             return Place((), place.maker) if is_other else place
         if kind == syntax.DECL_REF:
             return self._pointee(node)
@@ -488,7 +488,8 @@ class Walker(Statements):
             return NOWHERE
         callee, *arguments = node.children
         name, through = self._callee(callee, weight)
-        if _UNEVALUATED.fullmatch(name):
+        is_builtin = name.startswith("__builtin_")
+        if is_builtin and _UNEVALUATED.fullmatch(name):
             return NOWHERE
         what = operation(plain_name(name)) if name else None
         places: list[tuple[int, Spot, str]] = []
@@ -509,7 +510,7 @@ class Walker(Statements):
                     first = self._lock_place(argument, place)
             else:
                 self._value(argument, weight)
-        if not name.startswith("__builtin_") or _MEMORY.match(name):
+        if not is_builtin or _MEMORY.match(name):
             locks = self._regions.held or ()
             self._calls.append(Call(name, through, weight, tuple(places), locks, tuple(makers)))
         if what is not None:
@@ -554,7 +555,7 @@ class Walker(Statements):
     def _callee(self, node: Node, weight: float) -> tuple[str, Spot | None]:
         target = self._facts.function_in(node)
         if target is not None:
-            return self._facts.key(target.reference), None
+            return self._facts.named_key(target), None
         inner = node
         while inner.children and inner.kind in (syntax.PAREN, syntax.UNEXPOSED, syntax.UNARY):
             inner = inner.children[-1]
@@ -567,7 +568,7 @@ class Walker(Statements):
 
     def _refer(self, node: Node, stored_in: Spot | None) -> None:
         if node.referenced_kind == syntax.FUNCTION:
-            self._targets[self._facts.key(node.reference), stored_in] = None
+            self._targets[self._facts.named_key(node), stored_in] = None
 
     # -- records
 

@@ -45,8 +45,8 @@ class Places(Record):
 
     def place(self, cursor: libclang.Cursor) -> tuple[str, int]:
         """Return the reported file and the line of a cursor."""
-        spot = libclang.Spot(self.lib, self.lib.clang_getCursorLocation(cursor))
-        return self.reported_name(spot.file), spot.line
+        file, line = libclang.spot(self.lib, cursor)
+        return self.reported_name(file), line
 
     def source(self, cursor: libclang.Cursor) -> Source:
         """Return the location of a declaration's name."""

@@ -289,6 +289,9 @@ def version(lib: Any) -> int:
 
 def spelling(lib: Any, cursor: Cursor) -> str:
     """Return the declared name of a cursor; empty if it has none."""
+    if native is not None:
+        name: str = native.spelling(cursor)
+        return name
     return text(lib, lib.clang_getCursorSpelling(cursor))
 
 
@@ -352,6 +355,15 @@ class Spot:
         file, line, column, offset = c_void_p(), c_uint(), c_uint(), c_uint()
         lib.clang_getFileLocation(location, byref(file), byref(line), byref(column), byref(offset))
         self.file, self.line, self.column, self.offset = file.value, line.value, column.value, offset.value
+
+
+def spot(lib: Any, cursor: Cursor) -> tuple[int | None, int]:
+    """Return the file of a cursor, as libclang's handle, and the line."""
+    if native is not None:
+        place: tuple[int | None, int] = native.spot(cursor)
+        return place
+    at = Spot(lib, lib.clang_getCursorLocation(cursor))
+    return at.file, at.line
 
 
 _contents: dict[tuple[int, int], bytes] = {}
@@ -424,6 +436,18 @@ def forget(unit: int) -> None:
     """Forget the files of a unit by their handles, which mean others when it was parsed again."""
     for key in [key for key in _contents if key[0] == unit]:
         del _contents[key]
+
+
+def included_files(lib: Any, unit: int) -> list[int]:
+    """Return the file of each inclusion of a unit, some of them several times."""
+    result: list[int] = []
+
+    def visitor(file: int, stack: Any, depth: int, _: object) -> None:
+        if depth:
+            result.append(file)
+
+    lib.clang_getInclusions(unit, InclusionVisitor(visitor), None)
+    return result
 
 
 def inclusions(lib: Any, unit: int) -> list[tuple[int, Spot]]:

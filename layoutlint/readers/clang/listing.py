@@ -66,6 +66,17 @@ class Listing:
         else:
             libclang.visit(self.lib, unit, self._take)
 
+    def visit_named(self, unit: Cursor) -> None:
+        """Record no more declarations of a unit than the requested structs by their names need."""
+        if self.annotations is not None or libclang.native is None:
+            self.visit(unit)
+            return
+        names = self.wanted.names
+        self.records, self.typedefs, self.variables = libclang.native.named_declarations(unit, names, ())
+        identities = self.requested_typedefs().keys()
+        if identities:
+            self.records, _, _ = libclang.native.named_declarations(unit, names, identities)
+
     def _take(self, child: Cursor, parent: Cursor) -> int:
         """Record a declaration; descend into structs, since C gives nested tags file scope."""
         kind = child.kind

@@ -33,6 +33,7 @@ ctypedef CXCursor (*CursorOfCursor)(CXCursor) noexcept
 ctypedef int (*NumberOfCursor)(CXCursor) noexcept
 ctypedef CXType (*TypeOfCursor)(CXCursor) noexcept
 ctypedef CXType (*TypeOfType)(CXType) noexcept
+ctypedef CXCursor (*CursorOfType)(CXType) noexcept
 ctypedef CXSourceLocation (*LocationOfCursor)(CXCursor) noexcept
 ctypedef void (*SpotOfLocation)(CXSourceLocation, void **, unsigned int *, unsigned int *, unsigned int *) noexcept
 
@@ -41,16 +42,21 @@ cdef CursorOfCursor get_referenced
 cdef NumberOfCursor get_binary_operator, get_unary_operator, is_definition
 cdef TypeOfCursor get_type
 cdef TypeOfType get_canonical_type
+cdef CursorOfType get_type_declaration
 cdef LocationOfCursor get_location
 cdef SpotOfLocation get_spot
 cdef TextOfCursor get_spelling
 cdef CharactersOfText get_characters
 cdef DisposeOfText dispose_text
 
+# enum CXTypeKind
+cdef int RECORD = 105
 # enum CXCursorKind
 cdef int STRUCT = 2, UNION = 3, FUNCTION = 8, VARIABLE = 9, TYPEDEF = 20
 cdef int FIRST_REFERENCE = 40, LAST_REFERENCE = 50, MEMBER_NAME = 47
 cdef int FIRST_EXPRESSION = 100, FIRST_LITERAL = 106, LAST_LITERAL = 110, SIZEOF = 136, FIRST_ATTRIBUTE = 400
+LAYERS = (111, 100, 117)
+"""CXCursor_ParenExpr, UnexposedExpr and CStyleCastExpr."""
 cdef int BREAK = 0, CONTINUE = 1, RECURSE = 2
 
 cdef object Cursor = None
@@ -60,12 +66,13 @@ cdef object Definition = None
 def bind(lib, cursor_class, definition_class):
     """Call the functions of a libclang that ctypes has loaded; raises AttributeError if it has not all."""
     global visit_children, get_referenced, get_binary_operator, get_unary_operator, is_definition
-    global get_type, get_canonical_type, get_location, get_spot, get_spelling, get_characters, dispose_text
+    global get_type, get_canonical_type, get_type_declaration, get_location, get_spot, get_spelling, get_characters, dispose_text
     global Cursor, Definition
     get_referenced = <CursorOfCursor><size_t>_address(lib.clang_getCursorReferenced)
     is_definition = <NumberOfCursor><size_t>_address(lib.clang_isCursorDefinition)
     get_type = <TypeOfCursor><size_t>_address(lib.clang_getCursorType)
     get_canonical_type = <TypeOfType><size_t>_address(lib.clang_getCanonicalType)
+    get_type_declaration = <CursorOfType><size_t>_address(lib.clang_getTypeDeclaration)
     get_location = <LocationOfCursor><size_t>_address(lib.clang_getCursorLocation)
     get_spot = <SpotOfLocation><size_t>_address(lib.clang_getFileLocation)
     get_spelling = <TextOfCursor><size_t>_address(lib.clang_getCursorSpelling)
@@ -222,21 +229,59 @@ def tree(cursor):
     return root
 
 
+def find(Node node, int kind):
+    """Return the nodes of a kind below a node, and itself if it is one, in the order of the text."""
+    cdef list every = [], waiting = [node]
+    cdef Node each
+    while waiting:
+        each = waiting.pop()
+        if each.kind == kind:
+            every.append(each)
+        waiting.extend(reversed(each.children))
+    return every
+
+
+def skip_layers(Node node, tuple layers=LAYERS):
+    """Return the expression inside of parentheses, conversions and casts, or of some of these kinds."""
+    while len(node.children) == 1 and node.kind in layers:
+        node = node.children[0]
+    return node
+
+
 cdef class _Definitions(_Visit):
     cdef list every
+    cdef object is_own
+    cdef dict own_files
+
+    cdef bint is_in_own_file(self, object file) except -1:
+        if file not in self.own_files:
+            self.own_files[file] = self.is_own(file)
+        return self.own_files[file]
 
     cdef int take(self, CXCursor child, CXCursor parent) except -1:
         if child.kind == VARIABLE or (child.kind == FUNCTION and is_definition(child)):
-            self.every.append(Definition(_cursor(child), _spelling(child), *_spot(child)))
+            spot = _spot(child)
+            if child.kind == FUNCTION or self.is_in_own_file(spot[0]):
+                self.every.append(Definition(_cursor(child), _spelling(child), *spot))
         return CONTINUE
 
 
-def definitions(unit):
-    """Return the functions that a unit defines, and the variables outside of functions."""
+def definitions(unit, is_own):
+    """Return the functions that a unit defines, and the variables outside of functions, as ctypes_nodes does."""
     cdef _Definitions visit = _Definitions.__new__(_Definitions)
-    visit.every = []
+    visit.every, visit.is_own, visit.own_files = [], is_own, {}
     visit.run(_raw(unit))
     return visit.every
+
+
+def spelling(cursor):
+    """Return the declared name of a cursor; empty if it has none."""
+    return _spelling(_raw(cursor))
+
+
+def spot(cursor):
+    """Return the file of a cursor, as libclang's handle, and the line."""
+    return _spot(_raw(cursor))
 
 
 cdef class _Declarations(_Visit):
@@ -262,3 +307,38 @@ def declarations(unit):
     visit.records, visit.typedefs, visit.variables, visit.functions = [], [], [], []
     visit.run(_raw(unit))
     return visit.records, visit.typedefs, visit.variables, visit.functions
+
+
+cdef class _NamedDeclarations(_Visit):
+    cdef list records, typedefs, variables
+    cdef object names, identities
+
+    cdef int take(self, CXCursor child, CXCursor parent) except -1:
+        cdef int kind = child.kind
+        if kind == STRUCT or kind == UNION:
+            if self.is_requested(child):
+                self.records.append(_cursor(child))
+            return RECURSE
+        if kind == TYPEDEF:
+            if _spelling(child) in self.names:
+                self.typedefs.append(_cursor(child))
+        elif kind == VARIABLE and get_canonical_type(get_type(child)).kind == RECORD:
+            self.variables.append(_cursor(child))
+        return CONTINUE
+
+    cdef bint is_requested(self, CXCursor record) except -1:
+        if self.identities and <size_t>get_type_declaration(get_type(record)).data[0] in self.identities:
+            return True
+        return _spelling(record) in self.names
+
+
+def named_declarations(unit, names, identities):
+    """Return the structs and typedefs of some names, and the variables that are structs.
+
+    Structs with some identities are among them, whatever their names are.
+    """
+    cdef _NamedDeclarations visit = _NamedDeclarations.__new__(_NamedDeclarations)
+    visit.records, visit.typedefs, visit.variables = [], [], []
+    visit.names, visit.identities = names, identities
+    visit.run(_raw(unit))
+    return visit.records, visit.typedefs, visit.variables

@@ -213,21 +213,32 @@ def read_handle(
     )  # fmt: skip
 
 
-def structs_in(lib: Any, handle: int, unit: Unit, wanted: Wanted) -> tuple[Struct, ...]:
-    """Return the requested structs of a parsed unit that have a reliable layout."""
-    structs = definitions_in(lib, handle, unit, wanted).structs()
+def structs_in(
+    lib: Any, handle: int, unit: Unit, names: frozenset[str], is_annotated: bool
+) -> tuple[Struct, ...]:
+    """Return the structs of a parsed unit by their names, if they have a reliable layout."""
+    places, errors = _places_and_errors(lib, handle, unit)
+    scope = Scope(lib, handle, unit, places)
+    annotations = Annotations(lib, handle, places) if is_annotated else None
+    listing = Listing(lib, Wanted(names), annotations, scope)
+    listing.visit_named(lib.clang_getTranslationUnitCursor(handle))
+    structs = _definitions_of(lib, handle, unit, listing, places, errors).structs()
     return tuple(struct for struct in structs if struct.bit_size is not None and not struct.problem)
 
 
 def definitions_in(lib: Any, handle: int, unit: Unit, wanted: Wanted) -> Definitions:
     """Return what makes the requested structs of a parsed unit."""
-    renamed = {unit.main: unit.reported_main} if unit.reported_main is not None else {}
-    places = Places(lib, unit.directory, unit.roots, renamed)
-    errors = diagnostics.read_diagnostics(lib, handle, places, None)
+    places, errors = _places_and_errors(lib, handle, unit)
     scope = Scope(lib, handle, unit, places)
     is_annotated = mentions_annotations(lib, handle, scope.main)
     annotations = Annotations(lib, handle, places) if is_annotated else None
     return _list_definitions(lib, handle, unit, Listing(lib, wanted, annotations, scope), places, errors)
+
+
+def _places_and_errors(lib: Any, handle: int, unit: Unit) -> tuple[Places, tuple[Diagnostic, ...]]:
+    renamed = {unit.main: unit.reported_main} if unit.reported_main is not None else {}
+    places = Places(lib, unit.directory, unit.roots, renamed)
+    return places, diagnostics.read_diagnostics(lib, handle, places, None)
 
 
 def _list_definitions(
@@ -235,6 +246,13 @@ def _list_definitions(
 ) -> Definitions:
     """Return what makes the structs of a unit, with its declarations listed."""
     listing.visit(lib.clang_getTranslationUnitCursor(handle))
+    return _definitions_of(lib, handle, unit, listing, places, errors)
+
+
+def _definitions_of(
+    lib: Any, handle: int, unit: Unit, listing: Listing, places: Places, errors: tuple[Diagnostic, ...]
+) -> Definitions:
+    """Return what makes the structs of listed declarations."""
     types = Types(lib, handle, places, unit.with_marks, bool(errors))
     problems = Problems(lib, handle, places, types, errors, tuple(listing.variables), unit.shuffling_option)
     return Definitions(listing, types, problems, unit, _target(lib, handle, unit))

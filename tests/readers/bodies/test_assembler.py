@@ -40,3 +40,14 @@ def test_effects(statement, effects):
     (found,) = parse(f'int f(void) __attribute__((section(".text"))) {{ {statement} }}')
     operands = range(len(found.outputs) + len(found.inputs))
     assert [" ".join(effect.value for effect in found.effects(at)) for at in operands] == effects
+
+
+@pytest.mark.parametrize(("text", "templates"), [
+    ("", []),
+    (r"""s = "asm (\"x\")"; c = '"'; asm ("a");""", ["a"]),
+    ('xasm ("b"); asm volatile goto ("c" : : "r" (({ asm ("d" : : ); 1; })) : : l); ) asm ("e")', ["c", "d", "e"]),
+    ('f(x[1], asm ("f" : "=r" (a[g(1)]', ["f"]),
+    ('register long r asm("rdi"); asm ("")', [""]),
+])  # fmt: skip
+def test_statements_in_a_text(text, templates):
+    assert [each.template for each in parse(text)] == templates

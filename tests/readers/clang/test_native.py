@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from layoutlint.model.wanted import Wanted
-from layoutlint.readers.bodies import ctypes_nodes, trees, unit, walker
+from layoutlint.readers.bodies import assembler, ctypes_nodes, syntax, trees, unit, walker
+from layoutlint.readers.bodies import facts as facts_of_bodies
 from layoutlint.readers.clang import libclang, parse
 from layoutlint.readers.clang.parse import Unit
 from tests.readers.bodies.test_walker import HEAD
@@ -39,6 +40,7 @@ out: __atomic_store_n(&x->next, &y, 5); return;
 }
 struct gone *late(struct gone *g) { return g + undeclared; }
 """
+BOTH = ((trees.find, trees), (ctypes_nodes.find, ctypes_nodes))
 DEEP = "int deep(int a) { return " + "(" * 200 + "a" + ")" * 200 + "; }\n"
 
 
@@ -50,6 +52,10 @@ def parse_root(path: Path) -> Iterator[tuple[Any, Any]]:
         yield lib, lib.clang_getTranslationUnitCursor(handle)
 
 
+def is_own(file: int | None) -> bool:
+    return True
+
+
 def facts(node: Any) -> list[Any]:
     return [*(getattr(node, name) for name in FACTS), bytes(node.cursor), bytes(node.reference), list(map(facts, node.children))]
 
@@ -59,23 +65,45 @@ def test_trees_and_declarations_are_those_of_ctypes(text: str, tmp_path: Path):
     path = tmp_path / "t.c"
     path.write_text(text, encoding="latin-1")
     with parse_root(path) as (_, root):
-        compiled, interpreted = trees.definitions(root), ctypes_nodes.definitions(root)
+        compiled, interpreted = trees.definitions(root, is_own), ctypes_nodes.definitions(root, is_own)
         assert [(bytes(cursor), *rest) for cursor, *rest in compiled] == [(bytes(cursor), *rest) for cursor, *rest in interpreted]
+        assert [each.name for each in trees.definitions(root, lambda _: False)] == [
+            each.name for each in compiled if each.cursor.kind == syntax.FUNCTION
+        ]
         for each in compiled:
             assert facts(trees.tree(each.cursor)) == facts(ctypes_nodes.tree(each.cursor))
+            assert libclang.native.LAYERS == syntax.LAYERS
+            in_order = [[facts(node) for node in find(trees_of.tree(each.cursor), syntax.MEMBER)] for find, trees_of in BOTH]
+            assert in_order[0] == in_order[1]
 
 
-@pytest.mark.parametrize("words", ["", "struct s;", BODIES])
-def test_listings_are_those_of_ctypes(words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    path = tmp_path / "t.c"
+NAMED = """
+typedef struct { int x; } nameless; typedef struct tagged { int y; } other; struct outer { struct inner { long z; } in; };
+typedef _Atomic(struct held { int a; }) atomic_held; struct s { int b; }; typedef struct s renamed; struct gone;
+"""
+
+
+@pytest.mark.parametrize(
+    ("words", "names"),
+    [
+        ("", "s"), ("struct s;", "s"), (BODIES, "s in nested outer nameless color absent"),
+        (NAMED, "nameless"), (NAMED, "other"), (NAMED, "tagged inner"), (NAMED, "atomic_held"), (NAMED, "renamed s gone"),
+    ],
+)  # fmt: skip
+def test_listings_are_those_of_ctypes(words: str, names: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    path, wanted = tmp_path / "t.c", frozenset(names.split())
     path.write_text(words)
     lib = trees.library()
     each = Unit(str(path), ("-xc", "-w"), str(tmp_path), (str(tmp_path),), "t.c")
     with parse.parse_unit(lib, each, None, libclang.PREFERRED_OPTIONS) as handle:
-        compiled = parse.structs_in(lib, handle, each, Wanted(everything=True))
+        compiled = parse.structs_in(lib, handle, each, wanted, is_annotated=False)
+        every = parse.definitions_in(lib, handle, each, Wanted(wanted)).structs()
+        assert compiled == tuple(struct for struct in every if struct.bit_size is not None and not struct.problem)
+        all_compiled = parse.definitions_in(lib, handle, each, Wanted(everything=True)).structs()
         monkeypatch.setattr(libclang, "native", None)
-        assert parse.structs_in(lib, handle, each, Wanted(everything=True)) == compiled
-        assert (len(compiled) > 0) == (words == BODIES)
+        assert parse.structs_in(lib, handle, each, wanted, is_annotated=False) == compiled
+        assert parse.definitions_in(lib, handle, each, Wanted(everything=True)).structs() == all_compiled
+        assert (len(compiled) > 0) == (words in (BODIES, NAMED))
 
 
 def test_an_error_while_a_tree_is_made_comes_through(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -85,10 +113,10 @@ def test_an_error_while_a_tree_is_made_comes_through(tmp_path: Path, monkeypatch
         libclang.native.bind(libclang.library(), None, None)
         try:
             with pytest.raises(TypeError):
-                trees.definitions(root)
+                trees.definitions(root, is_own)
         finally:
             libclang.native.bind(libclang.library(), libclang.Cursor, libclang.Definition)
-        assert len(trees.definitions(root)) == 1
+        assert len(trees.definitions(root, is_own)) == 1
 
 
 def test_functions_are_read_alike(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -99,4 +127,7 @@ def test_functions_are_read_alike(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(libclang, "native", None)
     monkeypatch.setattr(trees, "definitions", ctypes_nodes.definitions)
     monkeypatch.setattr(walker, "tree", ctypes_nodes.tree)
+    monkeypatch.setattr(assembler, "find", ctypes_nodes.find)
+    for module in (walker, facts_of_bodies):
+        monkeypatch.setattr(module, "skip_layers", ctypes_nodes.skip_layers)
     assert unit.read(each) == compiled
