@@ -10,6 +10,7 @@ from typing import Any
 
 from layoutlint.model.record import Record
 from layoutlint.readers.clang import libclang
+from layoutlint.readers.clang.alignments import Alignments
 from layoutlint.readers.clang.libclang import Cursor
 
 _MARK = re.compile(r"\b(no_)?randomize_layout\b")
@@ -37,8 +38,8 @@ class Attributes(Record, frozen=True):
     """The requested bytes; 0 for none, None if they cannot be computed. Members only."""
 
 
-def read_attributes(lib: Any, declaration: Cursor) -> Attributes:
-    """Return the attributes of a declaration."""
+def read_attributes(lib: Any, declaration: Cursor, alignments: Alignments | None = None) -> Attributes:
+    """Return the attributes of a declaration; `alignments` has values of arguments that are no numbers."""
     kinds = _child_kinds(lib, declaration)
     is_packed, is_member = libclang.PACKED in kinds, declaration.kind == libclang.FIELD
     if not is_member and libclang.UNEXPOSED_ATTRIBUTE in kinds:
@@ -47,10 +48,19 @@ def read_attributes(lib: Any, declaration: Cursor) -> Attributes:
         ]
         return Attributes(is_packed, None in marks, any(marks))
     if is_member and libclang.ALIGNED in kinds:
-        stated = [_value(text) for text in _aligned_arguments(libclang.pretty_print(lib, declaration))]
+        arguments = _aligned_arguments(libclang.pretty_print(lib, declaration))
+        stated = [_alignment(text, alignments) for text in arguments]
         values = [value for value in stated if value is not None]
         return Attributes(is_packed, aligned=max(values) if values and len(values) == len(stated) else None)
     return Attributes(is_packed)
+
+
+def _alignment(argument: str, alignments: Alignments | None) -> int | None:
+    """Return the alignment that an argument states; None if it is not known."""
+    value = _value(argument)
+    if value is None and alignments is not None:
+        return alignments.value(argument)
+    return value
 
 
 def _child_kinds(lib: Any, cursor: Cursor) -> set[int]:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import ctypes
 import os
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 from layoutlint import files
 from layoutlint.errors import ReadError
 from layoutlint.model.declared import StructDeclaration
 from layoutlint.model.reading import InputText
-from layoutlint.model.record import Record
+from layoutlint.model.record import Record, replace
 from layoutlint.model.structs import Field, Source, Struct
 from layoutlint.model.target import Target, target_named
 from layoutlint.model.wanted import Wanted
@@ -26,6 +26,7 @@ from layoutlint.readers.clang import (
     lookups,
     macro_variants,
 )
+from layoutlint.readers.clang.alignments import Alignments
 from layoutlint.readers.clang.annotation_tags import Annotations, mentions_annotations
 from layoutlint.readers.clang.definitions import Definitions
 from layoutlint.readers.clang.diagnostics import Diagnostic, ErrorOrigin
@@ -253,7 +254,8 @@ def _definitions_of(
     lib: Any, handle: int, unit: Unit, listing: Listing, places: Places, errors: tuple[Diagnostic, ...]
 ) -> Definitions:
     """Return what makes the structs of listed declarations."""
-    types = Types(lib, handle, places, unit.with_marks, bool(errors))
+    alignments = Alignments(lib, lambda text: _parse_extended(lib, unit, text))
+    types = Types(lib, handle, places, unit.with_marks, bool(errors), alignments)
     problems = Problems(lib, handle, places, types, errors, tuple(listing.variables), unit.shuffling_option)
     return Definitions(listing, types, problems, unit, _target(lib, handle, unit))
 
@@ -307,6 +309,15 @@ def parse_unit(lib: Any, unit: Unit, printed: Messages | None, parse_options: in
         if handle.value is not None:
             libclang.dispose(lib, handle.value)
         lib.clang_disposeIndex(index)
+
+
+def _parse_extended(lib: Any, unit: Unit, text: str) -> AbstractContextManager[int]:
+    """Parse a unit with a text behind it. Raises ReadError."""
+    own = unit.text
+    if own is None:
+        given = next((each.text for each in unit.replaced if each.path == unit.main), None)
+        own = files.read_all(unit.main, _LARGEST).decode(errors="surrogateescape") if given is None else given
+    return parse_unit(lib, replace(unit, text=own + text), None, libclang.PREFERRED_OPTIONS)
 
 
 def reparse(lib: Any, handle: int, unit: Unit) -> None:

@@ -10,6 +10,7 @@ from layoutlint.model.declared import Member, StructDeclaration
 from layoutlint.model.record import Record, field
 from layoutlint.model.structs import Aggregate, Field
 from layoutlint.readers.clang import attributes, libclang
+from layoutlint.readers.clang.alignments import Alignments
 from layoutlint.readers.clang.file_names import Places
 from layoutlint.readers.clang.libclang import Cursor, Spot, Type
 
@@ -71,6 +72,8 @@ class Types(Record):
     """Whether to fill `declared`, which takes time."""
     has_errors: bool = False
     """Whether the unit has errors: libclang takes members of unknown types for `int`."""
+    alignments: Alignments | None = None
+    """The values of alignments that members state by types."""
     has_atomics: bool = False
     """Whether an atomic type was converted."""
     declared: dict[int, tuple[Cursor, StructDeclaration]] = field(default_factory=dict)
@@ -290,7 +293,7 @@ class Types(Record):
 
     def _member(self, cursor: Cursor, is_packed: bool) -> Member:
         lib = self.lib
-        own_attributes = attributes.read_attributes(lib, cursor)
+        own_attributes = attributes.read_attributes(lib, cursor, self.alignments)
         shape = self.shape(lib.clang_getCursorType(cursor))
         size, unit = shape.bit_size, 0
         if lib.clang_Cursor_isBitField(cursor):
@@ -351,7 +354,7 @@ class Types(Record):
         """Return the alignment of a member other than a bit-field: its type's, or its own by `aligned`."""
         if not self.lib.clang_Cursor_hasAttrs(member):
             return of_type
-        own_attributes = attributes.read_attributes(self.lib, member)
+        own_attributes = attributes.read_attributes(self.lib, member, self.alignments)
         if own_attributes.aligned is None or (own_attributes.aligned and own_attributes.is_packed):
             return own_attributes.aligned
         return of_type and max(of_type, own_attributes.aligned)

@@ -83,10 +83,16 @@ def test_sizes_and_offsets_are_the_compilers(tmp_path, compiler, attributes):
 
 
 ALIGNED = """#define LINE (1 << 6)
+enum { WIDE = 16 };
+struct pair { long x, y; };
 typedef long often __attribute__((aligned(16)));
 struct s { char a; int b __attribute__((aligned(LINE))); long c __attribute__((aligned(4))); const char *d;
 struct { int i; } e __attribute__((aligned(32))); long f __attribute__((packed, aligned(4)));
-often g; often h __attribute__((aligned(8))); char i[3] __attribute__((aligned(8))); _Alignas(32) char j; };
+often g; often h __attribute__((aligned(8))); char i[3] __attribute__((aligned(8))); _Alignas(32) char j;
+char k __attribute__((aligned(__alignof__(long long)))); _Alignas(double) char l; _Alignas(WIDE) char m;
+char n __attribute__((aligned(sizeof(struct pair)))); char o __attribute__((aligned(WIDE > 8 ? 4 * WIDE : 8)));
+_Alignas(struct pair) _Alignas(4) char p; char q __attribute__((aligned(sizeof(struct pair *) << 2)));
+char r __attribute__((aligned(1UL << __builtin_ctz(WIDE)))); char s __attribute__((aligned)); };
 """
 
 
