@@ -175,10 +175,11 @@ class Text(NamedTuple):
     """A function reads the bytes at an address up to a 0, or something writes bytes there."""
 
     address: Address
-    kind: Literal["read", "open", "closed"]
-    """`open` if the bytes that are written can have no 0 in them, `closed` if a 0 is written."""
+    kind: Literal["read", "open", "closed", "copied", "added"]
+    """`open` if the bytes that are written can have no 0 in them, `closed` if a 0 is written; `copied` and
+    `added` for a text of the source that becomes the text there, or is put behind it."""
     size: int
-    """The bytes that are written; 0 for others."""
+    """The bytes that are written, without the end of a text of the source; 0 for others."""
     file: str
     line: int
 
@@ -187,8 +188,9 @@ class Placed(NamedTuple):
     """A number is made of where an address is."""
 
     address: Address
-    kind: Literal["rest", "bits", "null"]
-    """The bytes up to the end of the object, the low bits of the address, or whether it is 0."""
+    kind: Literal["rest", "bits", "null", "size"]
+    """The bytes up to the end of the object, the low bits of the address, whether it is 0, or whether the
+    size of the object is a number."""
     number: int
     """The number of different values of the low bits; 0 for others."""
     file: str

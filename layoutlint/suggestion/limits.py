@@ -14,9 +14,10 @@ from layoutlint.suggestion.arrangement import Arrangement
 class Limit(Record, frozen=True):
     """A condition on the order of units."""
 
-    kind: Literal["before", "together", "order", "first", "offset", "distance"]
+    kind: Literal["before", "together", "order", "first", "offset", "distance", "size"]
     """All `units` stand before all of `after`; nothing else stands between them; they stand in the given
-    order; one of them is the first; each keeps its offset, or its distance from the first of them."""
+    order; one of them is the first; each keeps its offset, or its distance from the first of them; the struct
+    keeps its size."""
     units: tuple[int, ...]
     after: tuple[int, ...] = ()
 
@@ -67,8 +68,8 @@ def use_limits(arrangement: Arrangement, uses: Iterable[OrderUse]) -> Iterator[L
         if use.scope == "first":
             free = [names.index(name) for name in (names[0], *use.may_be_first) if name in names]
             yield Limit("first", _units(arrangement, free))
-        elif use.scope == "offset":
-            yield Limit("offset", units)
+        elif use.scope in ("offset", "size"):
+            yield Limit(use.scope, units if use.scope == "offset" else ())
         elif use.scope == "order":
             yield Limit("order", units)
             if use.place == "start":

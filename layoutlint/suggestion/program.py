@@ -377,6 +377,8 @@ class Program:
         elif limit.kind == "first":
             every = range(len(self.blocks))
             model.add_bool_or(self._is_first(number, every) for number in units)
+        elif limit.kind == "size":
+            model.add(self.size == (self.arrangement.struct.bit_size or 0) // _BYTE)
         else:
             self._keep_distances(units, limit.kind == "offset")
 

@@ -127,7 +127,8 @@ def is_allowed(found: Search, members: Sequence[str], order: Sequence[int], name
         {name: field.bit_offset for name, field in zip(names, struct.fields, strict=True)}
         for names, struct in zip((old, new), structs, strict=True)
     ]
-    return not any(forbids(use, old, new, *offsets) for use in found.uses)
+    sizes = structs[0].bit_size, structs[1].bit_size
+    return not any(forbids(use, old, new, *offsets, sizes) for use in found.uses)
 
 
 class Runs:

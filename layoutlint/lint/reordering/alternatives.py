@@ -177,7 +177,8 @@ class _Trial(Record, frozen=True):
         new = {name: field.bit_offset for name, field in zip(one.order, one.new.fields, strict=True)}
         new.pop(one.padding or "", None)
         uses = [use for use in self.each.around.search.uses if not use.is_note]
-        if any(order_uses.forbids(use, names, order, old, new) for use in uses):
+        sizes = self.each.arrangement.struct.bit_size, one.new.bit_size
+        if any(order_uses.forbids(use, names, order, old, new, sizes) for use in uses):
             return True
         if one.padding is None:
             return False
@@ -194,7 +195,7 @@ def _without_move_of(padding: str | None, task: Task) -> Task:
 
 def _is_parted(use: order_uses.OrderUse, names: Sequence[str], before: frozenset[str]) -> bool:
     """Return whether a new member behind some others changes what a use of consecutive members means."""
-    if use.scope == "offset":
+    if use.scope in ("offset", "size"):
         return False
     if use.scope == "first":
         return not before

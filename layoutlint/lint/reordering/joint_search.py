@@ -195,7 +195,7 @@ def _refusals(each: ArrangedSubject, positions: list[int], new: Struct) -> Itera
     old = {name: field.bit_offset for name, field in zip(names, struct.fields, strict=True)}
     moved = {name: field.bit_offset for name, field in zip(order, new.fields, strict=True)}
     for use in each.around.search.uses:
-        if order_uses.forbids(use, names, order, old, moved):
+        if order_uses.forbids(use, names, order, old, moved, (struct.bit_size, new.bit_size)):
             yield Refusal(use.kind, use.text, use.file, use.line, use.members)
 
 

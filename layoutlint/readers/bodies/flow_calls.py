@@ -26,7 +26,7 @@ from layoutlint.model.flows import (
 )
 from layoutlint.readers.bodies import assembler, syntax
 from layoutlint.readers.bodies.flow_types import INTEGERS, SCALARS
-from layoutlint.readers.bodies.text_calls import TextCalls
+from layoutlint.readers.bodies.library_calls import LibraryCalls
 from layoutlint.readers.bodies.trees import Node, skip_layers
 from layoutlint.readers.clang import libclang
 from layoutlint.readers.clang.libclang import Cursor, Type
@@ -35,6 +35,8 @@ _FUNCTION_TYPES = (110, 111)
 """CXType_FunctionNoProto and CXType_FunctionProto."""
 REST = -1
 """The position of the arguments without parameters."""
+REST_VALUES = -2
+"""The position of objects among them."""
 _SIZES = {
     "memset": 2, "memcpy": 2, "memmove": 2, "memcmp": 2, "memchr": 2, "mempcpy": 2, "bcmp": 2, "bcopy": 2,
     "strncpy": 2, "strlcpy": 2, "strncat": 2, "snprintf": 1, "vsnprintf": 1, "fgets": 1,
@@ -54,6 +56,8 @@ _FIRST = frozenset((
     "strchr", "strrchr", "strstr", "realloc",
 ))  # fmt: skip
 """The functions that return what their first argument points to, or a place in it."""
+_CONTEXTS = frozenset(("qsort_r", "qsort_s", "bsearch_s"))
+"""The functions whose last argument is for the last parameter of the function that they call."""
 _MOST_TAG = 3
 """The largest number in the low bits of a pointer."""
 _DISPLACEMENT = re.compile(
@@ -64,7 +68,7 @@ MOST_PAIRS = 16
 """The most pairs of addresses of a comparison."""
 
 
-class CallWalker(TextCalls):
+class CallWalker(LibraryCalls):
     """Notes what calls do with addresses."""
 
     _truths: set[int]
@@ -88,10 +92,6 @@ class CallWalker(TextCalls):
         """Return the address of an lvalue."""
 
     @abstractmethod
-    def _slot(self, node: Node) -> Slot | None:
-        """Return the slot that an lvalue is; None for others."""
-
-    @abstractmethod
     def _access(self, node: Node, addresses: list[Address], type_: Type) -> None:
         """Note a read or a write."""
 
@@ -111,6 +111,8 @@ class CallWalker(TextCalls):
         name = self._name_of_callee(callee, target)
         types = list(self._parameter_types(callee if target is None else target))
         values = [self._array_address(argument) for argument in arguments]
+        if name == self._function:
+            self._count_recursion(name, arguments, values)
         for position, addresses in enumerate(values):
             self._pass(node, Slot("parameter", name, position), addresses, types, target)
         if target is not None and self._has_body(target):
@@ -118,6 +120,8 @@ class CallWalker(TextCalls):
         self._pass_to_functions(name, arguments, values, types)
         self._known_call(node, name, arguments, values)
         plain = name.removeprefix("__builtin_")
+        if kept := self._kept_addresses(node, plain, arguments, values):
+            return kept
         if plain in _FIRST and values and values[0]:
             step = self._number(arguments[2]) if plain == "mempcpy" and len(arguments) > 2 else 0
             return [each.shift(step) for each in values[0]]
@@ -203,6 +207,7 @@ class CallWalker(TextCalls):
             slot = slot._replace(number=REST) if is_rest else slot
             if not self._keeps_address(type_) and (own := self._record(type_)):
                 addresses.append(Address(Term("struct", own, 0), 0))
+                self.flows.moves.append(Move(slot._replace(number=REST_VALUES), addresses[-1]))
         is_array = type_.kind in syntax.ARRAYS and self._element(type_).kind in SCALARS
         if name and (is_rest or is_elsewhere or is_array or self._keeps_address(type_)):
             self.flows.moves += [Move(slot, each) for each in addresses]
@@ -210,11 +215,19 @@ class CallWalker(TextCalls):
             array = self._slot(self._callee(argument))
             if array is not None:
                 self.flows.moves += [Move(slot, Address(array, 0)), Move(array, Address(slot, 0))]
-        if is_elsewhere:
+        if target is not None and is_elsewhere:
             self.flows.calls += [Call(name, each, *self._place(node)) for each in addresses]
+            self._access_elsewhere(node, target, position, addresses)
         is_untyped = self._keeps_address(type_) and self._pointee(type_).kind == syntax.VOID
         if is_untyped or name.removeprefix("__builtin_") in _SIZES:
             self._note_size(node, name, addresses, types, position)
+
+    def _elements_address(self, argument: Node) -> list[Address]:
+        """Return the address of the elements of an array of pointers; none for other expressions."""
+        if not self._is_array_of_pointers(argument):
+            return []
+        array = self._slot(self._callee(argument))
+        return [] if array is None else [Address(array.address, 0)]
 
     def _is_array_of_pointers(self, argument: Node) -> bool:
         """Return whether an argument is an array whose elements keep addresses."""
@@ -251,7 +264,7 @@ class CallWalker(TextCalls):
         if plain == "pthread_join" and len(values) > 1:
             result = Address(Slot("result", "*pthread_create", 0), 0)
             self.flows.stores += [Store(each, result, *place) for each in values[1]]
-        if plain in ("memchr", "fmemopen"):
+        if plain in ("memchr", "memrchr", "rawmemchr", "memmem", "fmemopen"):
             self.flows.accesses += [Access(each.shift(None), 1, *place) for each in values[0]]
         if name.startswith(("__sync_", "__atomic_")) and arguments:
             self._access(node, values[0], self._pointee(self._type(arguments[0])))
@@ -264,6 +277,8 @@ class CallWalker(TextCalls):
         if plain in ("strcpy", "stpcpy", "strcat") and len(arguments) > 1:
             size = self._text_size(arguments[1])
             self.flows.passes += [Pass(each, size, True, *place) for each in values[0] if size]
+            kind = "added" if plain == "strcat" else "copied"
+            self._note_text(node, values[:1] if size else [], kind, size - 1)
 
     def _note_size(
         self, node: Node, name: str, addresses: list[Address], types: list[Type], position: int
@@ -288,6 +303,8 @@ class CallWalker(TextCalls):
             self.flows.passes += [
                 Pass(each, number, is_known, *self._place(node), origin) for each in addresses
             ]
+        elif not is_count:
+            self._count_bytes(sizes[0], addresses)
 
     def _is_size(self, types: list[Type], place: int) -> bool:
         """Return whether a parameter is declared as `size_t`."""
@@ -311,10 +328,11 @@ class CallWalker(TextCalls):
             return
         kinds = [self._canonical(type_) for type_ in types]
         given = [
-            addresses
-            for addresses, type_ in zip(values, kinds, strict=False)
+            [*addresses, *self._elements_address(argument)]
+            for argument, addresses, type_ in zip(arguments, values, kinds, strict=False)
             if type_.kind == syntax.POINTER and self._pointee(type_).kind == syntax.VOID
         ]
+        rest = [given.pop()] if name in _CONTEXTS and len(given) > 1 else []
         for pointer in filter(None, pointers):
             own = [self._canonical(type_) for type_ in self._parameter_types(pointer)]
             places = [place for place, type_ in enumerate(own) if type_.kind == syntax.POINTER]
@@ -323,6 +341,7 @@ class CallWalker(TextCalls):
             self.flows.moves.append(Move(result, Address(Slot("result", key, 0), 0)))
             for number, place in enumerate(places):
                 some = given[number : number + 1] if len(given) == len(places) else given
+                some = rest if rest and place == places[-1] else some
                 for each in [address for addresses in some for address in addresses]:
                     self._give(key, place, own[place], each, pointer)
 
@@ -370,6 +389,8 @@ class CallWalker(TextCalls):
         if struct := self._struct_behind(type_) or self._record(type_):
             self.flows.conversions.append(Convert(address, struct, *self._place(node)))
             return [Address(Term("struct", struct, 0), 0)]
+        values = Address(Slot("parameter", self._function, REST_VALUES), None)
+        self._access(node, [values], type_)
         return [address] if self._keeps_address(type_) or type_.kind in INTEGERS else []
 
     def _note_copy(self, node: Node, values: list[list[Address]]) -> None:

@@ -75,6 +75,24 @@ class DeclarationWalker(CallWalker):
             text = f"`{slot.name.partition(' ')[0]}` has constant bytes"
             self.flows.fills.append(Fill(Address(self._words(slot), 0), text, *self._place(variable)))
 
+    def _words_address(self, node: Node, type_: Type) -> list[Address]:
+        """Return the address of a variable, a parameter or a literal that is an array of scalars."""
+        if type_.kind not in syntax.ARRAYS or self._element(type_).kind not in SCALARS:
+            return []
+        if node.kind == syntax.COMPOUND_LITERAL:
+            return [self._literal_words(node)]
+        declaration = node.reference
+        if node.kind == syntax.DECL_REF and declaration.kind == syntax.VARIABLE:
+            return [Address(self._words(self._variable_slot(declaration)), 0)]
+        return [Address(self._variable_slot(declaration), 0)] if declaration.kind == syntax.PARAMETER else []
+
+    def _literal_words(self, literal: Node) -> Address:
+        """Return the address of a literal that is an array of scalars; notes its constant bytes."""
+        words = Address(Term("words", f"literal in {self._exact_place(literal)}", 0), 0)
+        if not all(map(self._is_zero_list, literal.children)):
+            self.flows.fills.append(Fill(words, "a literal has constant bytes", *self._place(literal)))
+        return words
+
     def _note_cleanup(self, variable: Node, type_: Type) -> None:
         """Note the function that gets the address of a variable at the end of its scope."""
         struct = self._record(type_) or f"{self._struct_behind(type_)} *"

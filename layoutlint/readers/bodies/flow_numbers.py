@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from layoutlint.model.flows import Address, Slot, Term
+from layoutlint.model.flows import Address, Placed, Slot, Term
 from layoutlint.readers.bodies import syntax
 from layoutlint.readers.bodies.flow_types import INTEGERS, FlowTypes
 from layoutlint.readers.bodies.numbers import Numbers
 from layoutlint.readers.bodies.trees import Node, skip_layers
+from layoutlint.readers.clang import libclang
+from layoutlint.readers.clang.libclang import Cursor, Type
 
 _LITERAL = (syntax.PAREN, syntax.UNEXPOSED, syntax.UNARY, syntax.BINARY, syntax.INTEGER, syntax.CAST)
 _CONSTANT = 7
@@ -31,6 +33,27 @@ class FlowNumbers(FlowTypes):
         """Return a number that the text states, as what an offset can be compared with."""
         value = self._number(node)
         return [Address(Term("number", "", 0), value)] if value and self._is_literal(node) else []
+
+    def _note_size_compared(self, comparison: Node) -> None:
+        """Note that the size of the searched struct is compared with a number that the text states."""
+        for one, other in (comparison.children, comparison.children[::-1]):
+            if self._is_own_size(one) and not self._has_size(other) and self._literal(other):
+                subject = Address(Term("struct", self._subject, 0), 0)
+                self.flows.placed.append(Placed(subject, "size", 0, *self._place(comparison)))
+
+    def _is_own_size(self, node: Node) -> bool:
+        """Return whether an expression is the `sizeof` of the searched struct, or of an object of it."""
+        node = skip_layers(node)
+        operands: list[Type] = []
+
+        def take(child: Cursor, _: Cursor) -> int:
+            operands.append(self._canonical(self._lib.clang_getCursorType(child)))
+            return libclang.CONTINUE
+
+        if node.kind == syntax.SIZEOF:
+            libclang.visit(self._lib, node.cursor, take)
+        own = [each for each in operands if self._facts.struct(each).partition("@")[0] == self._subject]
+        return len(operands) == len(own) == 1 and self._number(node) == self._lib.clang_Type_getSizeOf(own[0])
 
     def _is_literal(self, node: Node) -> bool:
         """Return whether a number is made of numbers, constants of enumerations, and sizes."""

@@ -288,12 +288,7 @@ class FlowWalker(DeclarationWalker):
             return [*terms, *(each for each in self._value(node.children[0]) if each.term.kind != "struct")]
         else:
             self._value(node)
-            declaration = node.reference
-            is_words = type_.kind in syntax.ARRAYS and self._element(type_).kind in SCALARS
-            if is_words and node.kind == syntax.DECL_REF and declaration.kind == syntax.VARIABLE:
-                terms.append(Address(self._words(self._variable_slot(declaration)), 0))
-            elif is_words and declaration.kind == syntax.PARAMETER:
-                terms.append(Address(self._variable_slot(declaration), 0))
+            terms += self._words_address(node, type_)
         return terms
 
     def _make(self, node: Node, addresses: list[Address]) -> None:
@@ -398,6 +393,8 @@ class FlowWalker(DeclarationWalker):
         if operator == syntax.COMMA:
             self._value(left)
             return self._value(right)
+        if operator in _EQUALITIES:
+            self._note_size_compared(node)
         if operator in _LOGICAL or (operator in _EQUALITIES and self._facts.is_zero(right)):
             self._note_truth(left)
             self._note_truth(right)
@@ -506,6 +503,8 @@ class FlowWalker(DeclarationWalker):
         terms = self._value(right)
         slot = self._slot(left)
         operator = node.binary_operator
+        if slot is not None and self._is_bytes(left):
+            self._count_bytes(right, [Address(slot, 0)], True)
         if slot is not None and self._type(left).kind in INTEGERS:
             self._keep_offsets(slot, terms)
         if not self._keeps_address(self._type(left)) or self._is_by_name(right):

@@ -26,7 +26,7 @@ _PRINTS = {
 """The functions that print, and which argument is the format; the others follow it."""
 _SCANS = {"scanf": 0, "fscanf": 1, "sscanf": 1}
 _CONVERSION = re.compile(
-    r"%[-+ #0']*(?P<width>\*|\d*)(?:\.(?P<precision>\*|\d*))?[hlLqjzt]*(?P<kind>[a-zA-Z%\[])"
+    r"%[-+ #0']*(?P<width>\*|\d*)(?:\.(?P<precision>\*|\d*))?(?P<length>[hlLqjzt]*)(?P<kind>[a-zA-Z%\[])"
 )
 _ESCAPE = re.compile(r"\\(?:x[0-9a-fA-F]+|[0-7]{1,3}|.)", re.DOTALL)
 
@@ -107,7 +107,18 @@ class TextCalls(FlowNumbers):
             addresses = next(given, [])
             if match["kind"] in "s[c" and match["width"]:
                 size = int(match["width"]) + (match["kind"] != "c")
+            else:
+                size = self._scanned_size(match["length"], match["kind"])
+            if size:
                 self.flows.passes += [Pass(each, size, True, *self._place(node)) for each in addresses]
+
+    def _scanned_size(self, length: str, kind: str) -> int:
+        """Return the bytes of a number that sscanf() writes; 0 for a text without a width."""
+        if kind in "diouxXn":
+            return {"hh": 1, "h": 2, "": 4}.get(length, 8 if length in ("ll", "j", "q") else self._word)
+        if kind in "aAeEfFgG":
+            return {"": 4, "L": 16}.get(length, 8)
+        return self._word if kind == "p" else 0
 
     def _literal_text(self, node: Node) -> str | None:
         """Return a text as the source has it, each escape as one character; None for other expressions."""

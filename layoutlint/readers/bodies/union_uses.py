@@ -53,7 +53,9 @@ class UnionUses:
             self._note_conversion(node, children[0])
             is_decay = self._is_array(children[0]) and not self._is_array(node)
             return [(children[0], "address" if is_decay and mode == "read" else mode)]
-        return [(each, "read") for each in children]
+        # A value with a designator writes what this names: `.raw = { 1, 2 }`.
+        own = mode if mode == "write" else "read"
+        return [(each, own if each.kind == syntax.MEMBER_NAME else "read") for each in children]
 
     def _note_conversion(self, node: Node, inner: Node) -> None:
         """Note that the address of a union becomes another pointer or a number, or the other way round."""

@@ -173,6 +173,7 @@ _SIGNATURES: dict[str, tuple[Any, ...]] = {
     "clang_getFileUniqueID": (c_int, c_void_p, POINTER(FileId)),
     "clang_getFileContents": (c_void_p, c_void_p, c_void_p, POINTER(c_size_t)),
     "clang_Cursor_isAnonymous": (c_uint, Cursor),
+    "clang_Cursor_getArgument": (Cursor, Cursor, c_uint),
     "clang_Cursor_getStorageClass": (c_int, Cursor),
     "clang_Cursor_hasAttrs": (c_uint, Cursor),
     "clang_Cursor_isBitField": (c_uint, Cursor),

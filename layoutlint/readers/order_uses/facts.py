@@ -9,7 +9,8 @@ from layoutlint.model.record import Record
 from layoutlint.model.structs import Struct, fields_in_braces
 
 Kind = Literal[
-    "positional-initialiser", "zero-initialiser", "asm-offset", "offset-assertion", "offset-constant",
+    "positional-initialiser", "zero-initialiser", "asm-offset", "offset-assertion", "size-assertion",
+    "offset-constant",
     "member-range", "member-index", "first-member-cast", "first-member-free", "struct-cast", "scalar-cast",
     "union-overlay", "raw-transfer", "struct-group", "group-marker", "group-assertion",
     "zero-length-marker", "uapi", "ioctl",
@@ -17,7 +18,7 @@ Kind = Literal[
     "bpf-co-re",
     "public-header", "unclear",
 ]  # fmt: skip
-Scope = Literal["order", "first", "range", "offset", "all"]
+Scope = Literal["order", "first", "range", "offset", "size", "all"]
 Offsets = Mapping[str, int | None]
 """The offset of each member, in one unit; None if it is unknown."""
 
@@ -34,7 +35,7 @@ class OrderUse(Record, frozen=True):
     """The top-level members concerned, by `member_names`, in declared order; empty for all."""
     scope: Scope = "all"
     """What must not change: the relative order of the members, which member is first, which members a range
-    has, the offsets of the members, or anything."""
+    has, the offsets of the members, the size of the struct, or anything."""
     place: Literal["anywhere", "start", "end"] = "anywhere"
     """Where in the struct the members of an `order` or a `range` must be."""
     any_order: bool = False
@@ -95,14 +96,22 @@ def member_names(struct: Struct) -> tuple[str, ...]:
 
 
 def forbids(
-    use: OrderUse, old: Sequence[str], new: Sequence[str], old_offsets: Offsets, new_offsets: Offsets
+    use: OrderUse,
+    old: Sequence[str],
+    new: Sequence[str],
+    old_offsets: Offsets,
+    new_offsets: Offsets,
+    sizes: tuple[int | None, int | None],
 ) -> bool:
     """Return whether a use forbids a change of the order of members, with their offsets before and after.
 
     The names are those of `member_names`. A use of a member that is not among them forbids every change.
+    `sizes` are those of the struct before and after, in any unit.
     """
     if use.is_note:
         return False
+    if use.scope == "size":
+        return None in sizes or sizes[0] != sizes[1]
     has_moved = list(old) != list(new)
     offsets_changed = any(old_offsets.get(name) != new_offsets.get(name) for name in old)
     if not has_moved and not offsets_changed:

@@ -52,14 +52,36 @@ def _text_uses(solver: Solver) -> Iterator[tuple[str, OrderUse]]:
     closed: set[str] = set()
     opened: set[str] = set()
     for text in solver.flows.texts:
-        for each, field in _members(solver, text.address) if text.kind != "read" else ():
+        is_end = text.kind in ("open", "closed")
+        for each, field in _members(solver, text.address) if is_end else ():
             if text.kind == "closed":
                 closed.add(each.term.name)
             elif text.size and text.size >= (field.bit_size or 0) // 8 - (each.offset or 0):
                 opened.add(each.term.name)
+    yield from _sum_uses(solver)
     for text in solver.flows.texts:
         if text.kind == "read":
             yield from ((text.file, use) for use in _read_uses(solver, text, opened - closed))
+
+
+def _sum_uses(solver: Solver) -> Iterator[tuple[str, OrderUse]]:
+    """Yield the texts of the source that one function puts behind one another, and are too long together."""
+    copied: dict[tuple[str, str, int], int] = {}
+    added: dict[tuple[str, str, int], int] = {}
+    for text in solver.flows.texts:
+        if text.kind not in ("copied", "added"):
+            continue
+        functions = (own.line for own in solver.flows.defined if own.file == text.file)
+        function = max((line for line in functions if line <= text.line), default=0)
+        for each, field in _members(solver, text.address):
+            key = each.term.name, text.file, function
+            if text.kind == "copied":
+                copied[key] = max(copied.get(key, 0), text.size)
+                continue
+            added[key] = added.get(key, 0) + text.size
+            if copied.get(key, 0) + added[key] >= (field.bit_size or 0) // 8:
+                reason = f"texts that are put behind one another are too long for `{each.term.name}`"
+                yield text.file, OrderUse("member-range", text.file, text.line, reason)
 
 
 def _read_uses(solver: Solver, text: Text, opened: set[str]) -> Iterator[OrderUse]:
@@ -75,6 +97,9 @@ def _read_uses(solver: Solver, text: Text, opened: set[str]) -> Iterator[OrderUs
 
 def _placed_uses(solver: Solver) -> Iterator[tuple[str, OrderUse]]:
     for one in solver.flows.placed:
+        if one.kind == "size":
+            text = "the size of the struct is compared with a number"
+            yield one.file, OrderUse("size-assertion", one.file, one.line, text, (), "size")
         for each, field in _members(solver, one.address):
             if (use := _placed_use(solver, one, each, field)) is not None:
                 yield one.file, use

@@ -165,6 +165,9 @@ class _Uses(Solver):
         """Yield what a pointer to another struct means: a cast, or a place in the struct."""
         known = self.addresses(one.address)
         structs = {each.term.name for each in known if each.term.kind == "struct"}
+        for slot in {each.term.slot for each in known} - {None} if one.struct.endswith(" *") else ():
+            inner = Convert(Address(slot, 0), one.struct.removesuffix(" *"), one.file, one.line)  # type: ignore[arg-type]
+            yield from self.conversion_uses(inner)
         if one.struct.endswith(" *") and one.struct not in structs and len(structs) == 1:
             yield from self._pointer_uses(one, next(iter(structs)))
         elif one.struct in self.subject.names:
@@ -265,7 +268,9 @@ class _Uses(Solver):
                 yield OrderUse("member-range", one.file, one.line, text, names, "offset")
             elif own:
                 yield self._first_use(one.file, one.line, "the address of the struct is that of")
-            elif any(each.term in self._steps for each in (one.left, one.right)):
+            elif any(each.term in self._steps for each in (one.left, one.right)) or any(
+                each.offset for each in pair
+            ):
                 text = "a pointer moves from one member to another"
                 yield OrderUse("member-range", one.file, one.line, text, (), "order")
 
@@ -480,6 +485,9 @@ class _Uses(Solver):
                 for each in members if is_index else ():
                     yield from self._use_around(access, each.term.name)
                 continue
+            whole = (self.subject.struct.bit_size or 0) // 8
+            if is_index and whole and one.number * size % whole == 0:
+                continue  # the same member of another object
             access = Access(one.address, (one.number + is_index) * size, one.file, one.line)
             for each in members if access.size > 0 else ():
                 if each.offset is not None:

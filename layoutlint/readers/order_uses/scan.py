@@ -20,6 +20,7 @@ from layoutlint.readers.order_uses import (
     objects,
     offsets,
     overlays,
+    sizes,
     typedefs,
 )
 from layoutlint.readers.order_uses.casts import Cast
@@ -220,6 +221,7 @@ def _search_text(path: str, raw: str, subject: Subject, expansions: Expansions) 
         parts += sized
         parts += (use for use in taken if not isinstance(use, Unresolved))
         parts += overlays.find(each, subject)
+        parts += sizes.find(each, subject)
     for each in codes:
         parts += _initialiser_uses(each, subject)
         uses.containers += tuple(containers.find(each, subject.type_pattern, ""))

@@ -502,7 +502,10 @@ class _Run:
         calls = flow_uses.unseen_calls(self._flows, self._subject)
         if calls:
             yield f"what functions do with the struct whose code was not given: {first_few(calls)}"
-        yield "texts too long for their member, indices that come from data, and numbers made of `sizeof`"
+        yield (
+            "texts too long for their member, indices that come from data, numbers made of `sizeof`, and "
+            "addresses that are taken apart or leave the program"
+        )
         if self._flows.notes:
             yield f"conversions through `void *` without a cast in {first_few(self._flows.notes)}"
 

@@ -505,7 +505,7 @@ def test_zero(tmp_path: Path, value: str, name: str, first: str, forbidden: bool
     found = search(tmp_path, name, f"struct {name} x = {value};\n")
     old = list(member_names(structs()[name]))
     new = [first, *(member for member in old if member != first)]
-    assert any(forbids(use, old, new, {}, {}) for use in found.uses) == forbidden
+    assert any(forbids(use, old, new, {}, {}, (0, 0)) for use in found.uses) == forbidden
 
 
 OLD = "abcde"
@@ -542,7 +542,7 @@ CHANGES = [
 def test_forbids(use: OrderUse, new: str, forbidden: bool) -> None:
     old_offsets = {name: 32 * index for index, name in enumerate(OLD)}
     new_offsets = {name: 32 * index for index, name in enumerate(new)}
-    assert forbids(use, OLD, new, old_offsets, new_offsets) == forbidden
+    assert forbids(use, OLD, new, old_offsets, new_offsets, (0, 0)) == forbidden
 
 
 NOT_LOOKED_AT = [
