@@ -222,7 +222,15 @@ USES = [
     ("BUILD_BUG_ON(offsetof(struct ring, head) > offsetof(struct ring, tail));", "offset-assertion 1 order: head tail"),
     ("static_assert(offsetof(struct ring, head) + sizeof(int) == offsetof(struct ring, tail));", "offset-assertion 1 range: head tail"),
     ("ASSERT_STRUCT_OFFSET(struct ring, tail, 20);", "offset-assertion 1 offset: tail"),
-    ("_Static_assert(sizeof(struct ring) == 64, \"\");", None),
+    ("_Static_assert(sizeof(struct ring) == 64, \"\");", "size-assertion 1 size:"),
+    ("BUILD_BUG_ON(sizeof(struct ring) != RING_SIZE);", "size-assertion 1 size:"),
+    ("BUILD_BUG_ON(0x40 != sizeof(struct ring));", "size-assertion 1 size:"),
+    ("ASSERT_STRUCT_SIZE(struct ring, 64);", "size-assertion 1 size:"),
+    ("#define SIZED(t, n) static_assert(sizeof(t) == (n))\nSIZED(struct ring, 64);", "size-assertion 2 size:"),
+    ("int f(int n) { switch (n) { case sizeof(struct ring): return 1; } return 0; }", "size-assertion 1 size:"),
+    ("int f(int n) { return n == sizeof(struct ring); }", None),
+    ("int f(void) { return SIZES(sizeof(struct ring)) == 64; }", None),
+    ("int f(void) { return sizeof(struct ring *) == 8; }", None),
     ("BUILD_BUG_ON(sizeof(struct ring) > 4096);", None),
     ("_Static_assert(&((struct ring *)0)->head == 16, \"\");", "offset-assertion 1 offset: head"),
     ("#define SAME(m, o) static_assert(offsetof(struct ring, m) == offsetof(struct list, o))\nSAME(tail, n);", "offset-assertion 1 offset: tail"),
@@ -535,7 +543,14 @@ CHANGES = [
     (OrderUse("comment", "", 1, "", ("e",), "offset"), "bacde", False),
     (OrderUse("comment", "", 1, "", ("a",), "offset"), "bacde", True),
     (OrderUse("comment", "", 1, "", ("z",), "offset"), "bacde", True),
+    (OrderUse("comment", "", 1, "", (), "size"), "bacde", False),
 ]  # fmt: skip
+
+
+@pytest.mark.parametrize(("sizes", "forbidden"), [((40, 40), False), ((40, 48), True), ((40, None), True)])
+def test_sizes_that_are_numbers(sizes: tuple[int | None, int | None], forbidden: bool) -> None:
+    use = OrderUse("size-assertion", "", 1, "", (), "size")
+    assert forbids(use, OLD, OLD, {}, {}, sizes) == forbidden
 
 
 @pytest.mark.parametrize(("use", "new", "forbidden"), CHANGES)
