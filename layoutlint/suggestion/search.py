@@ -194,6 +194,11 @@ class Search:
         compromise = self._most_rules()
         return Solution("infeasible", compromise.order, compromise.reached, compromise.kept, core, is_minimal)
 
+    def any_order(self, rules: Sequence[int]) -> Solution:
+        """Return some order that keeps some rules, whatever it moves."""
+        possible = self._possible_order(rules)
+        return Solution(possible.state, possible.order, (), tuple(rules))
+
     def _best(self, rules: Sequence[int]) -> Solution:
         """Return the best order that keeps some rules."""
         aim, possible = self.task.aims[0], _Possible("unknown")

@@ -38,22 +38,51 @@ def solve(
         search = Search(task, effort)
         solution = search.run() if explains else search.strict()
         if solution.state == "infeasible" and contradiction is None:
-            # Which rules are needed was told by demands, and not by the rules themselves.
-            contradiction = replace(solution, is_minimal=solution.is_minimal and not task.excluded)
+            contradiction = _needed_rules(task, judges, solution, effort) if task.excluded else solution
         if not solution.order and solution.state == "unknown":
             solution = _start_as_solution(task, judges)
         if not solution.order:
             return _with_contradiction(solution, contradiction), []
-        after = [
-            [_verdicts(each, task.order.translate(build, solution.order)) for each in own]
-            for build, own in enumerate(judges)
-        ]
+        after = _verdicts_of_all(task, judges, solution.order)
         failing = list(_failing_builds(task, solution, judges, after))
         if not failing:
             return _with_contradiction(solution, contradiction), after
         for build, rules in failing:
             task = task.exclude(build, solution.order, rules)
     return _with_contradiction(Solution("unknown"), contradiction), []
+
+
+def _needed_rules(task: Task, judges: Judges, contradiction: Solution, effort: float) -> Solution:
+    """Return a contradiction without rules that it does not need, as the rules themselves judge orders.
+
+    The search told by demands which rules are needed, and demands are not all that rules can ask.
+    """
+    core, is_minimal = contradiction.core, True
+    for rule in contradiction.core:
+        rest = tuple(each for each in core if each != rule)
+        for _ in range(_MOST_TRIES):
+            solution = Search(task, effort).any_order(rest)
+            if not solution.order:
+                core = rest if solution.state == "infeasible" else core
+                is_minimal = is_minimal and solution.state == "infeasible"
+                break
+            after = _verdicts_of_all(task, judges, solution.order)
+            failing = list(_failing_builds(task, solution, judges, after))
+            if not failing:
+                break
+            for build, rules in failing:
+                task = task.exclude(build, solution.order, rules)
+        else:
+            is_minimal = False
+    return replace(contradiction, core=core, is_minimal=is_minimal)
+
+
+def _verdicts_of_all(task: Task, judges: Judges, order: tuple[int, ...]) -> list[list[list[Verdict]]]:
+    """Return the verdicts of all judges on an order."""
+    return [
+        [_verdicts(each, task.order.translate(build, order)) for each in own]
+        for build, own in enumerate(judges)
+    ]
 
 
 def _with_contradiction(solution: Solution, contradiction: Solution | None) -> Solution:
