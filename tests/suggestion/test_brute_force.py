@@ -70,8 +70,9 @@ def _assertions(given: Answer) -> Iterable[str]:
     assert new is not None
     yield f'_Static_assert(sizeof(struct {name}) == {(new.bit_size or 0) // 8}, "size of {name}");'
     for field in new.fields:
-        member = field.name or field.members[0].name
-        if not field.is_bitfield:
+        first = field if field.name else field.members[0]
+        member = first.name
+        if not first.is_bitfield:
             offset = f"__builtin_offsetof(struct {name}, {member})"
             yield f'_Static_assert({offset} == {field.bit_offset // 8}, "{name}.{member}");'
 

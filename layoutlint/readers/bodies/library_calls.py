@@ -87,6 +87,8 @@ class LibraryCalls(TextCalls):
         canonical = self._canonical(type_)
         if canonical.kind == syntax.POINTER:
             type_ = canonical = self._pointee(canonical)
+        elif canonical.kind not in syntax.ARRAYS:
+            return
         element = self._element(canonical) if canonical.kind in syntax.ARRAYS else canonical
         if element.kind not in SCALARS and element.kind != syntax.POINTER:
             return
