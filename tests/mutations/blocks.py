@@ -40,6 +40,10 @@ class Reach:
                 return sorted(files, key=lambda name: -(len(own.keys() & self.files[name]) ** 2) / len(self.files[name]))
         return []
 
+    def is_outside(self, module: str, line: int) -> bool:
+        """Return whether a line is in no function: in what the module does when it is imported."""
+        return not any(block[0] == module and block[1] <= line <= block[2] for block in self.blocks)
+
     def find_unreached(self) -> Iterator[str]:
         """Yield the blocks that no test reaches."""
         reached = {number for numbers in self.files.values() for number in numbers}

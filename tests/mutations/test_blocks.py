@@ -8,6 +8,7 @@ from types import ModuleType
 import pytest
 
 from tests.mutations.blocks import Reach, put_marks
+from tests.mutations.trials import Copy
 
 TEXT = '''"""A module."""
 
@@ -67,3 +68,25 @@ def test_files_that_reach_a_line(module, line, files):
 
 def test_unreached():
     assert list(REACH.find_unreached()) == ["m.py:18-20", "m.py:12-13"]
+
+
+@pytest.mark.parametrize(("module", "line", "is_outside"), [("m.py", 5, True), ("m.py", 8, False), ("m.py", 14, False), ("m.py", 15, True), ("n.py", 10, True)])
+def test_lines_outside_of_functions(module, line, is_outside):
+    assert REACH.is_outside(module, line) is is_outside
+
+
+IMPORTS = [
+    # the text of a test, whether it imports layoutlint/kinds/x.py
+    ("from layoutlint.kinds import x\n", True), ("from layoutlint.kinds import a, x\n", True), ("from layoutlint.kinds.x import f\n", True),
+    ("from layoutlint.kinds import (\n    a,\n    x,\n)\n", True), ("from layoutlint.kinds import (\n    a,\n)\nx = 1\n", False),
+    ("from layoutlint.kinds import xy\n", False), ("from layoutlint.kinds.xy import x\n", False), ("from layoutlint import kinds\n", False),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "imports"), IMPORTS)
+def test_tests_that_import_a_module(tmp_path, text, imports):
+    (tmp_path / "test_a.py").write_text(text)
+    reach = Reach([], {"test_a.py": []})
+    copy = object.__new__(Copy)
+    copy.folder = tmp_path
+    assert list(copy._importing_tests("layoutlint/kinds/x.py", reach)) == ["test_a.py"] * imports

@@ -97,10 +97,17 @@ class Copy:
             if reach is None:
                 yield ["-n", "2", "--dist", "loadfile", str(package)]
         elif suite == "quick" and reach is not None:
-            if files := reach.tests(module, line)[: self.most]:
+            importing = self._importing_tests(module, reach) if reach.is_outside(module, line) else ()
+            if files := list(dict.fromkeys((*importing, *reach.tests(module, line))))[: self.most]:
                 yield files
         else:
             yield ["-n", "auto", "--dist", "loadfile", *(["--exhaustive"] if suite == "exhaustive" else [])]
+
+    def _importing_tests(self, module: str, reach: Reach) -> Iterator[str]:
+        """Yield the tests that import a module: they can hold its constants against others without reaching a block."""
+        *folders, name = Path(module).with_suffix("").parts
+        imports = re.compile(rf"from {r'[.]'.join(folders)} import (?:\([^)]*|[^(\n]*)\b{name}\b|from {r'[.]'.join((*folders, name))} import")
+        return (each for each in reach.files if imports.search((self.folder / each).read_text()))
 
     def _first_failure(self, words: Sequence[str]) -> str | None:
         command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *words]
