@@ -90,6 +90,10 @@ class _Draft:
             edge = self.chance.choice(("begin", "begin", "end"))
             self.put(f"__cacheline_group_{edge}__{self.chance.choice('rw')}", CType("__u8", "[0]"), 0, 1, dims=(0,))
 
+    def unknown(self) -> None:
+        """Add a variable that DWARF does not describe."""
+        self.put(self.name(), CType("??"), self.chance.choice((8, 40, 200)) * 8, 8)
+
 
 def draft(chance: Random, is_union: bool, depth: int, first: int) -> _Draft:
     """Return the members of a struct or union."""
@@ -115,3 +119,23 @@ def struct_of_seed(seed: int) -> Struct:
     unstated = chance.choice(UNSTATED) if align is None or chance.random() < 0.3 else Unstated.NOTHING
     return Struct(f"varied{seed}", "union" if made.is_union else "struct", padded, align, tuple(fields), target, Source("varied.h", 1),
                   "varied.c", unstated=unstated)  # fmt: skip
+
+
+def data_of_seed(seed: int) -> Struct:
+    """Return the variables of some data as a struct of sections: of a file at addresses, or of an object file."""
+    chance = Random(seed)
+    sections: list[Field] = []
+    position = names = 0
+    for section in (".data", ".data..read_mostly", ".bss")[: chance.randint(1, 3)]:
+        made = _Draft(chance, depth=1, first=names)
+        made.scalar()
+        for _ in range(chance.randint(0, 6)):
+            chance.choice((made.scalar, made.array, made.nest, made.unknown))()
+        names += len(made.fields)
+        size = -(-made.size // 8) * 8
+        named = tuple(each for each in made.fields if each.name is not None)
+        sections.append(Field(None, CType(section), position, size, aggregate="struct", members=named, align=64))
+        position += -(-size // 512) * 512
+    address = chance.choice((None, 4096))
+    return Struct("data", "struct", position, chance.choice((8, 64)), tuple(sections), target_named("x86_64"), Source("varied.c", 1),
+                  "varied.o", address=address)  # fmt: skip
