@@ -15,7 +15,7 @@ from layoutlint.judgement.c_assertion import (
     start_unit,
 )
 from layoutlint.judgement.context import Context
-from layoutlint.judgement.line_sharing import is_same_or_part, refuse_many
+from layoutlint.judgement.line_sharing import refuse_many
 from layoutlint.judgement.rule import Kind
 from layoutlint.kinds.distance import Distance
 from layoutlint.kinds.line_start import LineStart
@@ -123,8 +123,6 @@ def _separate(kind: Separate, context: Context, names: CNames) -> Iterator[str]:
     for ours, theirs in combinations(groups, 2):
         refuse_many(len(ours) * len(theirs))
         for a, b in product(ours, theirs):
-            if is_same_or_part(a, b):
-                raise CannotAssert(f"`{a.path}` and `{b.path}` are parts of each other")
             yield condition_for_different_lines(names, a, b, unit)
 
 

@@ -12,6 +12,7 @@ from layoutlint.geometry import placement
 from layoutlint.geometry.layout import Layout
 from layoutlint.judgement.context import CannotTell, Context
 from layoutlint.judgement.verdict import Outcome
+from layoutlint.kinds import stride
 from layoutlint.kinds.stride import Stride
 from layoutlint.model.ctype import CType
 from layoutlint.model.record import replace
@@ -88,8 +89,11 @@ REFUSALS = [
     Refusal("twice", {"fields": ("a", "a")}, "`fields` names `a` twice"),
     Refusal("twice against", {"against": ("a", "a")}, "`against` names `a` twice"),
     Refusal("arrays and fields", {"arrays": ("a",), "fields": ("b",)}, "`arrays` excludes `array`, `fields` and `against`"),
+    Refusal("arrays and an array", {"arrays": ("a",), "array": "b"}, "`arrays` excludes `array`, `fields` and `against`"),
+    Refusal("arrays against", {"arrays": ("a",), "against": ("b",)}, "`arrays` excludes `array`, `fields` and `against`"),
     Refusal("a pattern", {"array": "slot*"}, "`array` needs exactly one field, and no pattern"),
-]
+    Refusal("threads of what", {"per_thread": True}, "`per_thread` needs `arrays` or `variables`"),
+]  # fmt: skip
 UNTOLD = [
     Untold("misspelt", WORDS, {"fields": ("aa",)}, "struct words has no field `aa` (did you mean `a`?)"),
     Untold("misspelt in an element", RING, {"array": "slot", "fields": ("heda",)},
@@ -244,3 +248,15 @@ def test_flexible_arrays_inside_do_not_count_as_elements():
     held = struct("s", 16, member("a", 0, 8), flexible("more", 16))
     with pytest.raises(CannotTell):
         Stride().check(context(held))
+
+
+@pytest.mark.parametrize(("most", "is_refused"), [(16, False), (15, True)])
+def test_at_most_so_many_pairs_are_compared(most, is_refused, monkeypatch):
+    """Each of four fields is within a line of each of the next object."""
+    monkeypatch.setattr(stride, "_MOST_PAIRS", most)
+    if not is_refused:
+        assert Stride().check(context(WORDS)).outcome is AT_RISK
+        return
+    with pytest.raises(CannotTell) as caught:
+        Stride().check(context(WORDS))
+    assert str(caught.value) == "more than 15 pairs of fields are within a line: name some as `fields`"

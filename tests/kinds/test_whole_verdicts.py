@@ -22,6 +22,7 @@ from layoutlint.kinds import KINDS, find_kind
 from layoutlint.kinds.c_conditions import conditions
 from layoutlint.model.record import replace
 from tests.kinds.cases import Case
+from tests.kinds.structs import NESTED
 
 PLACES = {"": None, "in pairs of lines, by alignas": 128, "lines of 16 bytes": 16}
 """The size of the line for each way to place a struct."""
@@ -97,3 +98,24 @@ def test_other_kinds_cannot_be_stated_in_c(kind):
     case = rows(kind)[0]
     with pytest.raises(CannotAssert, match=f"^no expression in C is equivalent to the kind {kind}$"):
         conditions(kind_of(case, kind), context(case, ""))
+
+
+REFUSED_IN_C = [
+    # kind, keys, reason
+    ("separate", {"fields": (("a",), ("b",)), "neighbours": True}, "it depends on the objects before and behind, too"),
+    ("separate", {"fields": (("a",), ("lock", "lock.count"))}, None),
+    ("separate", {"fields": (("lock.*",), ("a",))}, "a field that is added later can match `lock.*`"),
+    ("size", {"max": 56, "max_lines": 1}, "the lines of a whole object depend on where it starts"),
+    ("size", {"max": 56}, None),
+]
+
+
+@pytest.mark.parametrize(("kind", "keys", "reason"), REFUSED_IN_C, ids=range(len(REFUSED_IN_C)))
+def test_conditions_that_c_cannot_state(kind, keys, reason):
+    case = Case("", NESTED, keys, Outcome.KEPT, (), "")
+    if reason is None:
+        assert conditions(kind_of(case, kind), context(case, ""))
+        return
+    with pytest.raises(CannotAssert) as caught:
+        conditions(kind_of(case, kind), context(case, ""))
+    assert str(caught.value) == reason

@@ -31,8 +31,8 @@ class Mutation:
 def mutations(text: str) -> list[Mutation]:
     """Return the mutations of a module, in the order of its text.
 
-    Annotations, docstrings, messages (f-strings, and what `raise` makes), what only prints, and what a class statement declares
-    (`frozen=True`, which forbids what type checkers refuse) are left as they are.
+    Annotations, docstrings, messages (f-strings, and what `raise` makes), what only prints, and what is for type checkers
+    (`if TYPE_CHECKING`; what a class statement declares, such as `frozen=True`) are left as they are.
     """
     lines = text.encode().splitlines(keepends=True)
     found = [
@@ -50,7 +50,7 @@ def _statements_and_expressions(tree: ast.AST) -> Iterator[ast.expr | ast.stmt]:
         if name in ("annotation", "returns", "decorator_list", "type_params"):
             continue
         for node in value if isinstance(value, list) else [value]:
-            if isinstance(node, ast.JoinedStr | ast.Raise | ast.Import | ast.ImportFrom):
+            if isinstance(node, ast.JoinedStr | ast.Raise | ast.Import | ast.ImportFrom) or _is_for_type_checkers(node):
                 continue
             if isinstance(tree, ast.ClassDef) and isinstance(node, ast.keyword):
                 continue
@@ -60,6 +60,10 @@ def _statements_and_expressions(tree: ast.AST) -> Iterator[ast.expr | ast.stmt]:
                 yield node
             if isinstance(node, ast.AST):
                 yield from _statements_and_expressions(node)
+
+
+def _is_for_type_checkers(node: object) -> bool:
+    return isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
 
 
 def _mutants(node: ast.expr | ast.stmt) -> Iterator[ast.expr | ast.stmt]:

@@ -38,6 +38,7 @@ STATEMENTS = [
     ("if a:\n    f()", ["if not a:\n    f()", "if a:\n    pass"]),
     ("x += y", ["pass"]),
     ("raise E(a + 1)", []),
+    ("if TYPE_CHECKING:\n    f()", []),
     ("class A(B, frozen=True):\n    a = 1", ["class A(B, frozen=True):\n    a = 0", "class A(B, frozen=True):\n    a = 2"]),
     ("def f(a: int = b) -> 'A':\n    return a", []),
     ("for a in b:\n    continue", ["for a in b:\n    pass"]),
