@@ -295,9 +295,12 @@ class _Variables:
 
     def __init__(self, context: Context) -> None:
         self._layout, self._line_size = context.layout, context.placements.line_size
-        sections = context.layout.struct.fields
-        self._section_names = [section.type.left for section in sections]
-        self._sections = _Spans([(s.bit_offset, s.bit_offset + (s.bit_size or 0)) for s in sections])
+        sections = [
+            Place(section.type.left, section.bit_offset, section.bit_size, section)
+            for section in context.layout.struct.fields
+        ]
+        self._section_names = [section.path for section in sections]
+        self._sections = _Spans([(section.offset, section.end) for section in sections])
         self._by_name: dict[str, list[int]] = {}
         for number, place in enumerate(context.layout.places):
             self._by_name.setdefault(place.path, []).append(number)
@@ -438,8 +441,7 @@ class _Variables:
                     if not next_element.is_empty
                 )
             return
-        count = prod(length or 0 for length in whole.field.dims) if whole.field.dims else 0
-        size = (whole.bit_size or 0) // count if count else 0
+        count, size = prod(length or 0 for length in whole.field.dims), whole.element_bits
         if whole.field.aggregate is None or not size:
             return
         elements = [
@@ -460,10 +462,8 @@ class _Variables:
         return Layout(replace(self._layout.struct, fields=(field,)))
 
     def _section_of(self, place: Place) -> str:
-        at = place.bit_offset
-        return next(
-            (self._section_names[number] for number in self._sections.overlapping_indices(at, at + 1)), ""
-        )
+        numbers = self._sections.overlapping_indices(place.offset, place.offset + 1)
+        return next((self._section_names[number] for number in numbers), "")
 
     @cached_property
     def _variables_by_place(self) -> dict[tuple[str, int, int | None], _Variable]:
@@ -520,9 +520,8 @@ def _kept_message(number: int, unit: str) -> str:
 
 
 def _advice(written: Place, placements: Placements) -> str:
-    array, bracket, _ = written.path.rpartition("[")
-    if bracket and written.path.endswith("]"):
-        line, unit = placements.line_size, placements.unit
+    if written.path.endswith("]"):
+        array, line, unit = written.path.rpartition("[")[0], placements.line_size, placements.unit
         return f"align the elements of `{array}` to {line} bytes, so that each begins on a {unit} of its own"
     if placements.attribute != LINUX_ATTRIBUTE:
         how = f"{placements.aligner} at it and at what follows it"

@@ -136,6 +136,11 @@ def test_what_is_taken_away_or_left_is_the_boundary(words, order, least):
 REFUSALS = [
     Refusal("nothing", {}, "needs `max_class`, `max_order` or `min_per_slab`"),
     Refusal("no class", {"max_class": 100}, "`max_class` 100 is not a class of kmalloc; the next is 128"),
+    Refusal("below the least class", {"max_class": 5}, "`max_class` 5 is not a class of kmalloc; the next is 8"),
+    Refusal("no bytes", {"max_class": 0}, "`max_class` 0 is not a class of kmalloc; the next is 8"),
+    Refusal("a small page", {"min_per_slab": 1, "page": 512}, "`page` 512 is not a page size"),
+    Refusal("a large page", {"min_per_slab": 1, "page": 1 << 21}, "`page` 2097152 is not a page size"),
+    Refusal("a negative order", {"min_per_slab": 1, "order": -1}, "`order` is -1, and must be at least 0"),
     Refusal("negative", {"max_order": -1}, "`max_order` is -1, and must be at least 0"),
     Refusal("none in a slab", {"min_per_slab": 0}, "`min_per_slab` is 0, and must be at least 1"),
     Refusal("no CPU", {"min_per_slab": 1, "cpus": 0}, "`cpus` is 0, and must be at least 1"),
@@ -177,3 +182,15 @@ def test_sizes_that_are_not_known():
         with pytest.raises(CannotTell) as caught:
             Allocation(max_class=64).check(Context(layout, placement.placements(layout)))
         assert str(caught.value) == reason
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [{"max_class": 8}, {"max_class": 96}, {"max_order": 0}, {"min_per_slab": 1}, {"max_order": 1, "cpus": 1}, {"max_order": 1, "cpus": 8192}]
+    + [{"min_per_slab": 1, "order": order} for order in (0, 10)]
+    + [{"max_order": 1, "page": page} for page in (1 << 10, 1 << 20)],
+    ids=str,
+)
+def test_the_least_and_the_most_of_each_key(keys):
+    """These are next to numbers that are refused."""
+    assert Allocation(**keys).page == keys.get("page", PAGE)

@@ -97,7 +97,8 @@ def context(chance: Random, struct: Struct) -> Context:
     where = placements(layout, chance.choice((None, None, 32, 128)), chance.choice((None, None, 16)), placed)
     if chance.random() < 0.2:
         where = replace(where, in_pairs=True, attribute=STANDARD_ATTRIBUTE)
-    paths = [*paths_of(struct)[0], "@type:int", "*", "m1*"]
+    names, arrays = paths_of(struct)
+    paths = [*names, *(f"{path}[{chance.randint(0, 2)}]" for path in arrays), "@type:int", "*", "m1*"]
     accesses = tuple(
         Access(chance.choice(paths), chance.choice(WORD), chance.random() < 0.3, Source("r.toml", 2), chance.choice(("", "", "tx", "rx")))
         for _ in range(chance.randint(0, 6))
@@ -145,6 +146,9 @@ def judge(name: str) -> Iterator[str]:
         chance = Random(f"{name} {seed}")
         struct = chance.choice(structs(name))
         given = parameters(chance, kind, struct)
+        if "variables" in given:
+            struct = chance.choice(structs("neighbours"))
+            given["variables"] = chosen_paths(chance, struct, 1, 3)
         try:
             rule, place = kind(**given), context(chance, struct)
             lines = [*describe(rule.check(place)), *in_c(rule, place)]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from importlib import import_module
+from itertools import product
 from textwrap import fill
 
 import pytest
@@ -21,6 +22,8 @@ from layoutlint.judgement.verdict import Outcome, Verdict
 from layoutlint.kinds import KINDS, find_kind
 from layoutlint.kinds.c_conditions import conditions
 from layoutlint.model.record import replace
+from layoutlint.model.storage import Storage
+from layoutlint.model.structs import Source
 from tests.kinds.cases import Case
 from tests.kinds.structs import NESTED
 
@@ -119,3 +122,25 @@ def test_conditions_that_c_cannot_state(kind, keys, reason):
     with pytest.raises(CannotAssert) as caught:
         conditions(kind_of(case, kind), context(case, ""))
     assert str(caught.value) == reason
+
+
+STORED = ("", "aligned", "malloc", "kmalloc", "slab", "percpu", "static", "line")
+"""The `placement` of a rule file; with conditions on lines, C then needs others as well."""
+ON_LINES = {
+    "line-start": {"fields": ("a",)}, "no-straddle": {"fields": ("lock",)}, "offset": {"fields": ("z",), "line": 0},
+    "separate": {"fields": (("a",), ("z",))}, "together": {"fields": ("a", "z")},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", ON_LINES)
+def test_conditions_on_lines_hold_for_a_placement(kind, golden):
+    layout, made = Layout(NESTED), []
+    for word, least in product(STORED, (None, 1, 16)):
+        storage = Storage(word, Source("r.toml", 1), 64 if word == "aligned" else None) if word else None
+        placed = Context(layout, placements(layout, None, least, storage), storage=storage, min_align=least)
+        try:
+            found = "\n  ".join(conditions(kind_of(Case("", NESTED, ON_LINES[kind], Outcome.KEPT, (), ""), kind), placed))
+        except CannotAssert as error:
+            found = str(error)
+        made.append(f"{word or 'any'}, at least {least}:\n  {found}\n")
+    golden(f"{kind}-placed-in-c.txt", "".join(made))
