@@ -168,18 +168,16 @@ def golden_row(request: pytest.FixtureRequest) -> Callable[[str], None]:
 
 @pytest.fixture
 def whole_runs(
-    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, golden_row: Callable[[str], None]
-) -> Generator[None, None, None]:
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory,
+    golden_row: Callable[[str], None],
+) -> Generator[None, None, None]:  # fmt: skip
     """Holds all that the commands of a quick test print against the golden row of the test."""
     texts: list[str] = []
+    names = {str(ROOT): "ROOT", str(tmp_path): "FOLDER", str(tmp_path_factory.getbasetemp()): "TEMPORARY"}
 
     def run_and_keep(*arguments: object, **options: object) -> subprocess.CompletedProcess[str]:
         done = run(*arguments, **options)
-        text = f"{done.args[0]}: {done.returncode}\n{done.stdout}{done.stderr}"
-        if str(ROOT) in text:  # its length decides where lines are wrapped
-            text = textwrap.fill(text.replace(str(ROOT), "ROOT"), 130, break_on_hyphens=False, break_long_words=False)
-        text = text.replace(str(tmp_path), "FOLDER")
-        texts.append(re.sub(r"\([0-9a-f]{12}\)", "(COMMIT)", text))
+        texts.append(f"{done.args[0]}: {done.returncode}\n{_printed_text(done.stdout, names)}{_printed_text(done.stderr, names)}")
         return done
 
     run = request.module.run
@@ -187,6 +185,18 @@ def whole_runs(
     yield
     if not request.config.getoption("--exhaustive"):
         golden_row("\n".join(texts))
+
+
+def _printed_text(text: str, names: dict[str, str]) -> str:
+    """Return what a command printed, the same wherever the folders are, and without the identity of commits and builds."""
+    is_json = text.startswith("{") and text.endswith("}\n")
+    if is_json:
+        text = json.dumps(json.loads(text), ensure_ascii=False)
+    if is_json or any(folder in text for folder in names):  # their lengths decide where lines are wrapped
+        for folder, name in names.items():
+            text = text.replace(folder, name)
+        text = textwrap.fill(" ".join(text.split()), 130, break_on_hyphens=False, break_long_words=False)
+    return re.sub(r"\b(?:[0-9a-f]{40}|[0-9a-f]{12})\b", "COMMIT", text)
 
 
 @cache

@@ -9,6 +9,8 @@ import pytest
 from tests.harness.command import run
 from tests.harness.json_schemas import mistakes
 
+pytestmark = pytest.mark.usefixtures("whole_runs")
+
 SOURCE = """
 #include <pthread.h>
 struct a_operations { int (*f)(void); };

@@ -14,6 +14,8 @@ from layoutlint.readers.processes import program
 from tests.harness.command import run
 from tests.harness.repository import git, write
 
+pytestmark = pytest.mark.usefixtures("whole_runs")
+
 RULE = """[[rule]]
 id = "{id}"
 struct = "{struct}"

@@ -8,6 +8,8 @@ import pytest
 
 from tests.harness.command import run
 
+pytestmark = pytest.mark.usefixtures("whole_runs")
+
 MY = "typedef struct { int a; long b; } my_t;\n"
 Q = '#include "my.h"\nstruct q { my_t m; int c; };\n'
 BARE = "struct w { my_t m; int c; };\n"

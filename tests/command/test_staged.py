@@ -11,6 +11,8 @@ import pytest
 from tests.command.test_policy import CONFIGURATION, commit_files, configure_to_run, git, project, write  # noqa: F401
 from tests.harness.command import run
 
+pytestmark = pytest.mark.usefixtures("whole_runs")
+
 RULE = """[[rule]]
 id = "{id}"
 struct = "{struct}"

@@ -11,7 +11,7 @@ import pytest
 from tests.harness.command import run
 from tests.harness.tools import NEEDS_SOLVER, need
 
-pytestmark = NEEDS_SOLVER
+pytestmark = [NEEDS_SOLVER, pytest.mark.usefixtures("whole_runs")]
 
 RULES = """
 [[rule]]

@@ -12,7 +12,7 @@ import pytest
 from tests.harness.command import run
 from tests.harness.tools import NEEDS_SOLVER, need
 
-pytestmark = NEEDS_SOLVER
+pytestmark = [NEEDS_SOLVER, pytest.mark.usefixtures("whole_runs")]
 
 suggest_command = importlib.import_module("layoutlint.commands.suggest")
 FILES = {

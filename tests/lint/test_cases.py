@@ -9,6 +9,8 @@ import pytest
 
 from tests.harness.command import run
 
+pytestmark = pytest.mark.usefixtures("whole_runs")
+
 RULES = """
 [struct.s]
 placement = "line"

@@ -14,6 +14,8 @@ from layoutlint.model.reading import ReadOptions
 from tests.harness.command import run
 from tests.oracles.c_probe import need
 
+pytestmark = pytest.mark.usefixtures("whole_runs")
+
 POOL = """
 typedef struct { int counter; } atomic_t;
 struct lock { atomic_t count; int owner; };

@@ -21,6 +21,8 @@ from tests.harness.tools import fault
 from tests.oracles.c_probe import compile_c
 from tests.readers.clang.test_inputs import CONFIGURED, KERNEL, lay
 
+pytestmark = pytest.mark.usefixtures("whole_runs")
+
 FOLDER = ROOT / "fixtures/matrix"
 MATRIX, RULES = FOLDER / "matrix.toml", FOLDER / "rules.toml"
 

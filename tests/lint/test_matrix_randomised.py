@@ -10,6 +10,8 @@ from layoutlint.errors import RuleFileError
 from layoutlint.intent.toml import matrix_file
 from tests.harness.command import ROOT, run
 
+pytestmark = pytest.mark.usefixtures("whole_runs")
+
 SEEDS = ("0123456789abcdef" * 4, "f" * 63 + "0")
 RULES = """
 [[rule]]

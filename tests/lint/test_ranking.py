@@ -14,6 +14,8 @@ from tests.harness.command import run
 from tests.intent.annotations.test_vehicles import make
 from tests.oracles.c_probe import need
 
+pytestmark = pytest.mark.usefixtures("whole_runs")
+
 TYPES = """
 typedef struct spinlock { int val; } spinlock_t;
 typedef struct { long counter; } atomic64_t;

@@ -16,6 +16,8 @@ from tests.harness.pace import limit_time
 from tests.oracles import address_oracle, around_oracle
 from tests.oracles.c_probe import need
 
+pytestmark = pytest.mark.usefixtures("whole_runs")
+
 RULES = """
 [[rule]]
 id = "read"

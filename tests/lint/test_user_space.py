@@ -13,6 +13,8 @@ import pytest
 from tests.harness.command import run
 from tests.oracles.c_probe import need
 
+pytestmark = pytest.mark.usefixtures("whole_runs")
+
 LINE = 64
 SOURCE = """
 #include <pthread.h>
