@@ -14,6 +14,8 @@ from contextlib import suppress
 from stat import S_IMODE, S_ISDIR, S_ISREG
 from typing import NamedTuple
 
+from layoutlint import files
+
 _NAME = "layoutlint"
 _CHECKOUTS = (".git", ".hg", ".svn", ".jj", ".bzr")
 _MAGIC = b"layoutlint cache 1\n"
@@ -136,8 +138,10 @@ def refusal(path: str) -> str | None:
         status = os.lstat(path)
     except FileNotFoundError:
         return None
-    except (OSError, ValueError) as error:
-        return str(error)
+    except OSError as error:
+        return f"cannot be used: {files.error_reason(error)}"
+    except ValueError:
+        return "is no path"
     if not S_ISDIR(status.st_mode):
         return "is no folder"
     if not _is_own(status):

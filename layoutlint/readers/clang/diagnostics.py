@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from layoutlint.model.record import Record
-from layoutlint.readers.clang import cplusplus, libclang, missing_headers
+from layoutlint.readers.clang import cplusplus, libclang, missing_headers, standard_names
 from layoutlint.readers.clang.file_names import Places
 from layoutlint.readers.clang.missing_headers import Remedies
 
@@ -18,8 +18,6 @@ _SPOILS = re.compile(
     r"|declaration does not declare anything"
 )
 """Warnings that an attribute, a pragma or a whole member had no effect on a layout."""
-_BOOL = "unknown type name 'bool'"
-_BOOL_REMEDY = "C has it since C23 (-std=gnu23), and before that in <stdbool.h>"
 _UNKNOWN_TYPE = "unknown type name "
 _NO_SEMICOLON = "expected ';' at end of declaration list"
 _MACRO_AT = re.compile(rb"\s*+([A-Za-z_]\w*+)\s*+(?:\(|[;,])")
@@ -113,8 +111,8 @@ def _read(lib: Any, unit: int, raw: int, places: Places, remedies: Remedies | No
         libclang.contents(lib, unit, spot.file) if spot.file else b""
     ):
         message = f"{message}; {missing_headers.CONFIGURATION_REMEDY}"
-    elif message == _BOOL:
-        message = f"{message}; {_BOOL_REMEDY}"
+    elif (header := standard_names.remedy(message)) is not None:
+        message = f"{message}; {header}"
     is_stop = category == _PREPROCESSOR[1] and severity >= libclang.ERROR
     is_cause = construct is not None or missing is not None or is_stop
     text = f"{location}{word}: {message}"
