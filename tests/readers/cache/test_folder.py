@@ -98,6 +98,12 @@ def test_the_place_is_by_the_specification(variables, place, monkeypatch):
     assert folder.location() == place
 
 
+def test_a_place_below_a_file_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(folder, "_checkout_around", lambda path: None)
+    (tmp_path / "file").touch()
+    assert folder.refusal(str(tmp_path / "file" / "layoutlint")) == "cannot be used: not a directory"
+
+
 def test_a_folder_of_another_user_is_refused(cache, monkeypatch):
     monkeypatch.setattr(os, "geteuid", lambda: os.getuid() + 1)
     monkeypatch.setattr(folder, "_checkout_around", lambda path: None)
