@@ -11,8 +11,8 @@ import pytest
 
 from layoutlint.model.reading import ReadOptions
 from layoutlint.model.wanted import Wanted
-from layoutlint.readers import dispatch, variable_tables, variables
-from layoutlint.readers.elf import elf_file
+from layoutlint.readers import dispatch, frames, variable_tables, variables
+from layoutlint.readers.elf import elf_file, source_files
 from layoutlint.readers.elf.symbols import holds_data, read_symbols
 from layoutlint.readers.snapshot.decode import decode
 from layoutlint.readers.snapshot.encode import encode
@@ -49,6 +49,8 @@ def test_symbols(files, golden):
                                       for each in read_symbols(image) or ())]  # fmt: skip
             lines += [f"{each.name} {holds_data(each)}" for each in image.headers]
             lines.append(f"adjacent {variables._adjacent_sections(image)}")
+            lines += [f"{each.name}() {each.address:#x}+{each.size}" for each in source_files.functions(image)]
+            lines.append(f"frames {frames.starts(image)} {frames.sizes(image)}")
     golden("symbols.txt", "".join(f"{line}\n" for line in lines))
 
 

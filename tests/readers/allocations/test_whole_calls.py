@@ -35,6 +35,7 @@ SIZES = [
     "array_size(n, 2 * sizeof(*p))", "array_size(n, sizeof(*p), 1)", "size_add(8, sizeof(*p))", "max(sizeof(*p), 64)", "ALIGN(sizeof(*p), 8)",
     "-sizeof(*p)", "!sizeof(*p)", "n & sizeof(*p)", "sizeof(struct ring[4])", "sizeof(struct ring) * 0x10", "sizeof(struct ring) * 010",
     "sizeof(struct ring) * 4UL", "sizeof(struct ring) * (4)", "sizeof(struct ring) * (n + 1)", "((sizeof(*p)) * (2))", "size", "64", "",
+    "array_size(n *, sizeof(*p))", "array_size(, sizeof(*p))", "struct_size(p, , n)", "struct_size(p->, e, n)", "* sizeof(*p)", "n * * sizeof(*p)",
 ]  # fmt: skip
 CACHES = [
     # the arguments behind the name and the size
@@ -44,7 +45,7 @@ CACHES = [
     "0, SLAB_DESTROY_BY_RCU | SLAB_ACCOUNT, init", "0, SLAB_POISON, NULL", "0, SLAB_PANIC | n, NULL", "0, SLAB_PANIC | 1, NULL", "0, 0 | 0, NULL",
     "0, 0", "NULL, SLAB_PANIC", "&args, 0", "&args, SLAB_TYPESAFE_BY_RCU", "&other, 0", "&changed, 0", "&twice, 0", "&later, 0", "&(struct kmem_cache_args){ .align = 16 }, 0",
     "&(struct kmem_cache_args){ .align = 16, .ctor = init, .use_freeptr_offset = true }, 0", "&(struct kmem_cache_args){ .use_freeptr_offset = 1, .ctor = NULL }, 0",
-    "&(struct kmem_cache_args){ 16 }, 0", "&(struct kmem_cache_args){ }, 0", "args, 0", "&a.b, 0", "0", "0, 0, 0, 0, init", "0, 0, 8, 16, NULL", "0, 0, 0, 0", "16, 8, SLAB_PANIC",
+    "&(struct kmem_cache_args){ 16 }, 0", "&(struct kmem_cache_args){ .align = 16,, .ctor = init }, 0", "0, SLAB_PANIC | | SLAB_ACCOUNT, NULL", "0, | SLAB_PANIC, NULL", "&(struct kmem_cache_args){ }, 0", "args, 0", "&a.b, 0", "0", "0, 0, 0, 0, init", "0, 0, 8, 16, NULL", "0, 0, 0, 0", "16, 8, SLAB_PANIC",
 ]  # fmt: skip
 HEAD = """\
 static struct top *top;

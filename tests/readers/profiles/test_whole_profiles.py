@@ -54,7 +54,7 @@ def test_reports_with_another_word(name, tmp_path, monkeypatch, golden_row):
     first = lines_of(path)
     places = [match.span() for match in re.finditer(r"\S+", text)]
     shown = []
-    for _ in range(12):
+    for _ in range(20):
         (start, end), (what, edit) = chance.choice(places), chance.choice(list(EDITS.items()))
         path.write_text(text[:start] + edit(text[start:end]) + text[end:])
         shown += [f"== {text[start:end]!r} {what}", changes(first, lines_of(path))[:600]]
