@@ -267,7 +267,7 @@ def _field_in_elements(
         path = member.path + "".join(f"[{index}]" for index in indices)
         yield Place(path, at, place.bit_size, place.field, place.is_marker)
         return
-    number = prod(count or 0 for count in dims_left) or (None if dims_left else 1)
+    number = prod(count or 0 for count in dims_left) or None
     first *= number or 1
     begin = member.bit_offset + first * stride
     inside = member.field.members, member.field.aggregate == "union"

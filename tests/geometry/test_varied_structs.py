@@ -37,7 +37,8 @@ from layoutlint.geometry.siblings import (
     spots_in,
 )
 from layoutlint.model.record import replace
-from layoutlint.model.structs import Struct
+from layoutlint.model.structs import Source, Struct
+from tests.harness.build import member, struct
 from tests.harness.varied_structs import struct_of_seed
 from tests.harness.whole import inline
 
@@ -190,3 +191,16 @@ def test_a_layout_of_another_alignment():
     least = layout.with_alignment(1)
     assert least is layout.with_alignment(1)
     assert (least.align.value, least.alignments, least.align.basis) == (1, (1,), "stated by the input")
+
+
+SOURCES = [(None, "1.c"), (Source("a.h"), "1.c"), (Source("a.h", 2), "1.c"), (Source("a.h", 10), "1.c"), (Source("b.h", 1), "1.c"), (Source("b.h", 1), "2.c")]
+
+
+def test_definitions_of_one_name_are_in_the_order_of_their_sources():
+    given = [replace(struct("x", 8 * size, member("m", 0, 8)), source=source, origin=origin) for size, (source, origin) in enumerate(SOURCES, 1)]
+    for order in (given, given[::-1], given[2:] + given[:2]):
+        index = Index(order)
+        assert index.definitions("x") == tuple(given)
+        assert [index.merged_definition(each) for each in given] == given
+    with pytest.raises(KeyError):
+        index.merged_definition(struct("x", 72, member("m", 0, 8)))

@@ -15,7 +15,7 @@ from layoutlint.geometry.layout import Layout, Place
 from layoutlint.geometry.placement import pair_size, placements
 from layoutlint.model.record import replace
 from layoutlint.model.storage import ANY, EMBEDDED, TAKE_ALIGNMENT, WORDS, Storage
-from layoutlint.model.structs import Source, Struct, Unstated
+from layoutlint.model.structs import Field, Source, Struct, Unstated
 from layoutlint.model.target import TARGETS, target_named
 from tests.harness.build import flexible, member, struct
 from tests.harness.whole import inline
@@ -69,11 +69,11 @@ MORE = ({}, {"align": 64}, {"array": 3}, {"array": ANY}, {"stride": 256}, {"has_
 ONLY_SLABS = {"stride", "has_constructor", "has_red_zone"}
 
 
-def places(size: int, word: str, more: dict, target: str) -> str:
+def places(size: int, word: str, more: dict, target: str, least: int | None = None, *tail: Field) -> str:
     storage = Storage(word, Source("r.toml", 1), **more)
-    layout = Layout(struct("s", size, member("a", 0, 8), target=target_named(target)))
+    layout = Layout(struct("s", size, member("a", 0, 8), *tail, target=target_named(target)))
     try:
-        found = placements(layout, None, None, storage)
+        found = placements(layout, None, least, storage)
     except ValueError as error:
         return str(error)
     rows = "; ".join(f"{row.item} {row.step} {len(row.bases)}" for row in found.rows)
@@ -91,6 +91,18 @@ def test_placements(golden):
             for word, more, target in product(WORDS, MORE, ("x86_64", "aarch64"))
             if word != EMBEDDED and ("align" not in more or word in TAKE_ALIGNMENT) and (word == "slab" or not ONLY_SLABS & {*more})
             for size in (SIZES if word in ("slab", "kmalloc") and target == "x86_64" else SIZES[:4:3])
+        ),
+    )
+
+
+def test_placements_of_unknown_sizes(golden):
+    """Objects that end with a flexible array, and arrays of any length, are in any class that is large enough."""
+    golden(
+        "open-placements.txt",
+        "".join(
+            f"{word} {size}, at least {least}: {places(size, word, {}, 'x86_64', least, flexible('rest', size))}\n"
+            f"{word} {size}, at least {least}, an array: {places(size, word, {'array': ANY}, 'x86_64', least)}\n"
+            for word, size, least in product(("kmalloc", "slab", "line", "percpu", "malloc"), (24, 96, 97, 192, 200), (None, 8, 16, 32, 64, 128))
         ),
     )
 

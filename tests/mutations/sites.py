@@ -31,8 +31,8 @@ class Mutation:
 def mutations(text: str) -> list[Mutation]:
     """Return the mutations of a module, in the order of its text.
 
-    Annotations, docstrings, messages (f-strings, and what `raise` makes), what only prints, and what is for type checkers
-    (`if TYPE_CHECKING`; what a class statement declares, such as `frozen=True`) are left as they are.
+    Annotations, docstrings, messages (f-strings, and what `raise` makes), what only prints, assertions (`strict=True` of zip) and what
+    is for type checkers (`if TYPE_CHECKING`; what a class statement declares, such as `frozen=True`) are left as they are.
     """
     lines = text.encode().splitlines(keepends=True)
     found = [
@@ -52,7 +52,7 @@ def _statements_and_expressions(tree: ast.AST) -> Iterator[ast.expr | ast.stmt]:
         for node in value if isinstance(value, list) else [value]:
             if isinstance(node, ast.JoinedStr | ast.Raise | ast.Import | ast.ImportFrom) or _is_for_type_checkers(node):
                 continue
-            if isinstance(tree, ast.ClassDef) and isinstance(node, ast.keyword):
+            if isinstance(node, ast.keyword) and (isinstance(tree, ast.ClassDef) or _is_assertion(node)):
                 continue
             if isinstance(node, ast.FunctionDef) and node.name in ("__repr__", "__str__"):
                 continue
@@ -60,6 +60,11 @@ def _statements_and_expressions(tree: ast.AST) -> Iterator[ast.expr | ast.stmt]:
                 yield node
             if isinstance(node, ast.AST):
                 yield from _statements_and_expressions(node)
+
+
+def _is_assertion(argument: ast.keyword) -> bool:
+    """Return whether an argument is `strict=True` of zip, which only raises, and only if the code is wrong."""
+    return argument.arg == "strict" and isinstance(argument.value, ast.Constant) and argument.value.value is True
 
 
 def _is_for_type_checkers(node: object) -> bool:

@@ -22,6 +22,8 @@ TABLE = [
     ("4", ["5", "3"]),
     ("True", ["False"]),
     ("'text' + a", []),
+    ("zip(a, b, strict=True)", []),
+    ("zip(a, b, strict=False)", ["zip(a, b, strict=True)"]),
     ("f'{a + 1}'", []),
     ("'a word'", []),
 ]
