@@ -297,6 +297,21 @@ def test_build_ids_and_the_recording_are_read(tmp_path):
     assert (header.captured, header.release, header.tool) == ("Mon Jan  6 10:00:00 2025", "6.12.0", "6.12.1")
 
 
+@pytest.mark.parametrize(("total", "bad", "unknown"), [(0, 0, None), (1, 1, 100.0), (8, 2, 25.0)])
+def test_statistics_state_the_share_of_unknown_types(total, bad, unknown, tmp_path):
+    path = tmp_path / "report.txt"
+    text = (PROFILES / "annotate-6.12.txt").read_text()
+    path.write_text(f" total {total}, ok {total - bad} (0.0%), bad {bad} (0.0%)\n{text}")
+    assert {event.unknown for event in read(str(path)).events} == {unknown}
+
+
+@pytest.mark.parametrize("start", ["", "\ufeff", "\x1b[m", "x\b", "> "])
+def test_marks_before_the_first_word_are_left_out(start, tmp_path):
+    path = tmp_path / "report.txt"
+    path.write_text(f"{start}9d4623ba817f1fb964546e0395e69c2c062d0478 /usr/bin/box\n" + HITM.read_text())
+    assert read(str(path)).header.build_ids == (("9d4623ba817f1fb964546e0395e69c2c062d0478", "/usr/bin/box", 1),)
+
+
 def test_damaged_reports_are_read_or_refused(tmp_path):
     generator = random.Random(1)
     reports = [path.read_bytes()[:5000] for path in sorted(PROFILES.glob("*.txt"))]
