@@ -21,7 +21,7 @@ from tests.harness.whole import inline, whole_lines
 
 BODIES = "fixtures/bodies"
 OPTIONS = ReadOptions(cache=False, jobs=1)
-ADDRESSES = ("flows.c", "numbers.c")
+ADDRESSES = ("bounds.c", "flows.c", "numbers.c")
 
 
 @pytest.fixture(scope="module")
