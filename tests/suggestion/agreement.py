@@ -71,7 +71,8 @@ class Comparison:
         result = self.result
         if any("likeliest" in note for note in result.notes):  # a pragma that C text leaves open
             return
-        if any("move as one" in note for note in result.notes):  # with an aligned bit-field in it, for example
+        is_open = self.specimen.opened is not None
+        if is_open and any("move as one" in note for note in result.notes):  # with an aligned bit-field in it, for example
             return
         if result.status == "refused" and "lay out its declaration differently" in result.reason:
             return
