@@ -43,6 +43,8 @@ _SIZES = {
     "memccpy": 3, "fmemopen": 1, "strncmp": 2, "strncasecmp": 2, "strnlen": 1, "strndup": 1,
 }  # fmt: skip
 """The functions whose size is not the argument behind each pointer, and which argument it is."""
+_COUNTED = frozenset(("fread", "fwrite"))
+"""The functions that take a size and a count, of which libclang knows the types, and not `size_t`."""
 _FILLS = {
     "fread": 0, "read": 1, "pread": 1, "pread64": 1, "recv": 1, "recvfrom": 1, "fgets": 0,
     "strcpy": 0, "strncpy": 0, "stpcpy": 0, "strcat": 0, "sprintf": 0, "snprintf": 0,
@@ -291,7 +293,7 @@ class CallWalker(LibraryCalls):
             return
         if not is_sized and self._canonical(types[place]).kind not in INTEGERS:
             return
-        is_size, is_count = (self._is_size(types, at) for at in (place, place + 1))
+        is_size, is_count = (name in _COUNTED or self._is_size(types, at) for at in (place, place + 1))
         sizes = [self._numbers.resolve(each) for each in arguments[place : place + 1 + is_count]]
         numbers = [self._number(each) for each in sizes]  # two for fread() and qsort()
         if (number := numbers[0]) is not None:
@@ -344,6 +346,7 @@ class CallWalker(LibraryCalls):
                 some = rest if rest and place == places[-1] else some
                 for each in [address for addresses in some for address in addresses]:
                     self._give(key, place, own[place], each, pointer)
+                self._note_given_texts(pointer, key, place, some)
 
     def _is_atomic(self, node: Node) -> bool:
         """Return whether a node is a call of an atomic builtin, which libclang does not show as a call."""

@@ -54,6 +54,13 @@ class TextCalls(FlowNumbers):
         elif plain in ("read", "recv") and len(arguments) > 2:
             self._note_text(node, values[1:2], "open", self._number(arguments[2]) or 0)
 
+    def _note_given_texts(
+        self, node: Node, function: str, position: int, values: list[list[Address]]
+    ) -> None:
+        """Note the texts that a function reads to which another one passes addresses, as qsort() does."""
+        if position in _READS.get(function, ()):
+            self._note_text(node, values, "read", 0)
+
     def _note_text(self, node: Node, values: list[list[Address]], kind: str, size: int) -> None:
         self.flows.texts += [
             Text(each, kind, size, *self._place(node))  # type: ignore[arg-type]

@@ -159,6 +159,8 @@ def _offsets(solver: Solver, known: Known) -> Iterator[str]:
     if own and own in solver.subject.member_at:
         yield solver.subject.members[solver.subject.member_at[own]]
     slot: Slot | None = known.term.slot
+    if known.term.kind == "words":  # an array: its elements are in one slot
+        slot = Slot("variable", known.term.name, known.term.number)
     for each in solver.resolve(Address(slot, 0)) if slot is not None else ():
         if isinstance(each.term, Term) and each.term.kind == "offset":
             yield from _offsets(solver, each)

@@ -378,9 +378,9 @@ class _Uses(Solver):
                 text = "constant bytes are copied to what is read as the struct"
                 yield copy.file, OrderUse("raw-transfer", copy.file, copy.line, text)
         for copy in self.flows.copies:
-            for each in self.resolve(copy.target):
+            for each in (*self.resolve(copy.target), *self.resolve(copy.source)):
                 if any(0 < (each.offset or 0) - start < size for start in starts.get(each.term, ())):
-                    text = "bytes are copied to a place by its number in what is read as the struct"
+                    text = "bytes are copied to or from a place by its number in what is read as the struct"
                     yield copy.file, OrderUse("scalar-cast", copy.file, copy.line, text)
         for access in self.flows.accesses:
             for each in self.resolve(access.address) if access.size else ():

@@ -38,6 +38,8 @@ _COPIES = re.compile(
     r"_*mem\w*|k\w*memdup\w*|bcmp|bcopy|bzero|_*copy_(?:to|from|struct|in|out)\w*|copy(?:in|out)|\w*hash\w*|crc\w*|csum\w*"
     r"|\w*(?:read|write)"
 )
+_LAST_IS_SIZE = re.compile(r"_*mem(?:cpy|move|cmp|pcpy|set)|bcmp|bcopy|strncpy|strncmp")
+"""The functions whose size is their last argument."""
 _POINTER = re.compile(r"\s*+(?:\(\s*+)*+(?:(?<=\()\w++(?:\s++\w++)*+\s*+\*\s*+(?:const\s*+)?\)|&\s*+\w)")
 """The beginning of an address: `(char *)p + `."""
 _SUBTRACTS = re.compile(r"-(?!>)")
@@ -224,6 +226,9 @@ def _judge(code: Code, subject: Subject, offsets: list[Offset], start: int, end:
         return difference
     is_first = code.text[start - 1 : start] == "("  # such calls get addresses before sizes
     is_address = is_first or _POINTER.match(text) is not None
+    is_inner = code.text[end : end + 1] == ","
+    is_sized = bool(callers) and _LAST_IS_SIZE.fullmatch(callers[0]) is not None
+    is_address = is_address or (is_inner and is_sized)
     if (any(_COPIES.fullmatch(name) for name in callers) and not is_address) or offsets[0].is_end:
         last = subject.members[places[-1]]
         return OrderUse(
