@@ -27,11 +27,12 @@ from layoutlint.model.uses import (
     THREAD_OBJECTS,
     THREAD_VARIABLE,
     VARIABLE,
+    Call,
     Effect,
     Spot,
     plain_name,
 )
-from layoutlint.readers.bodies.lock_names import Operation, operation
+from layoutlint.readers.bodies.lock_names import Operation, is_primitive, operation
 
 _DEEPEST = 4
 """The most calls between a function and those that only it calls, and those that an argument goes through."""
@@ -158,9 +159,14 @@ class Meetings:
     @cached_property
     def locks(self) -> frozenset[Spot]:
         """All fields that functions take as locks."""
+        return frozenset(spot for _, spot in self._lock_calls)
+
+    @cached_property
+    def _lock_calls(self) -> tuple[tuple[Call, Spot], ...]:
+        """The calls that take a lock, or try to, with each field that it can be."""
         calls = (call for each in self._program.functions.values() for call in each.calls)
-        return frozenset(
-            spot
+        return tuple(
+            (call, spot)
             for call in calls
             if operation(plain_name(call.callee)) in _TAKES and self._held.takes(call.callee)
             for _, spot, _ in call.arguments[:_MOST_SPOTS]
@@ -173,7 +179,18 @@ class Meetings:
         functions = self._program.functions.values()
         taken = (use.locks for each in functions for use in each.uses)
         called = (call.locks for each in functions for call in each.calls)
-        return frozenset(lock.spot for locks in (*taken, *called) for lock in locks)
+        held = frozenset(lock.spot for locks in (*taken, *called) for lock in locks)
+        return held.union(spot for spot, weight in self._tried_locks.items() if weight >= 1.0)
+
+    @cached_property
+    def _tried_locks(self) -> dict[Spot, float]:
+        """Those for which no function waits, with how often a call of a function tries to take them."""
+        tried: dict[Spot, float] = {}
+        for call, spot in self._lock_calls:
+            name = plain_name(call.callee)
+            weight = 0.0 if operation(name) is Operation.TAKE or is_primitive(name) else call.weight
+            tried[spot] = max(weight, tried.get(spot, weight)) if weight and tried.get(spot) != 0.0 else 0.0
+        return {spot: weight for spot, weight in tried.items() if weight}
 
     def share(self, write: Access, read: Access, writers: Collection[str], lock: Spot | None) -> float:
         """Return how often a write disturbs a read, from 0 to 1.
@@ -187,9 +204,10 @@ class Meetings:
         if write.is_plain and read.locks:
             return 0.0
         apart = self.threads.separation(write.function, read.function)
-        if lock is not None:  # who takes it next waits for it anyway
-            usual = 1.0 if lock in self.certain_locks else _CONDITIONAL
-            return apart * usual * (1.0 - self._tie(read.function, read.weight, writers, _NEAR))
+        if lock in self.locks and lock not in self.certain_locks:
+            apart *= _CONDITIONAL
+        if lock is not None and lock not in self._tried_locks:  # who takes it next waits for it anyway
+            return apart * (1.0 - self._tie(read.function, read.weight, writers, _NEAR))
         return apart * (_OWN_SHARE if self._is_within(read.function, writers, _DEEPEST) else 1.0)
 
     def _is_within(self, function: str, some: Collection[str], calls: int) -> bool:

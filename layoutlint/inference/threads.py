@@ -7,12 +7,13 @@ thread runs a function with such a store, others do not, and calls from there do
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 
 from layoutlint.inference.heat import EntryPoints, edges_of, entry_weights, spread
 from layoutlint.inference.program import Program
-from layoutlint.model.uses import THREAD_STARTERS, plain_name
+from layoutlint.model.uses import THREAD_GROUPS, THREAD_STARTERS, Call, plain_name
 
 _MOST_THREADS = 12
 _LOOP = 1.5
@@ -20,6 +21,9 @@ _LOOP = 1.5
 _SURENESS = 2
 """The heat of threads is an estimate: what few of them do counts less."""
 _MAIN = ""
+_MAPS = re.compile(r"mmap(?:64)?|shm_open|shmget|shmat|memfd_create")
+"""The functions that make memory which processes can share."""
+_EXECUTES = re.compile(r"f?exec(?:l|v|ve|le|vp|lp|vpe)").fullmatch
 
 
 class Threads:
@@ -74,7 +78,7 @@ class Threads:
             calls = [call for call in called if THREAD_STARTERS.fullmatch(plain_name(call.callee))]
             if not calls:
                 continue
-            is_single = all(call.weight < _LOOP for call in calls)
+            is_single = all(call.weight < _LOOP and not _starts_several(call) for call in calls)
             yield from self._recipients(key, is_single)
             if any(isinstance(spot.root, int) for call in calls for _, spot, _ in call.arguments):
                 for caller in self._callers.get(key, ()):
@@ -89,7 +93,7 @@ class Threads:
     @cached_property
     def _are_single(self) -> tuple[bool, ...]:
         """Whether each group of threads, the main one first, is one thread."""
-        return True, *(self.begins[key] for key in self._heats if key != _MAIN)
+        return not self._are_processes, *(self.begins[key] for key in self._heats if key != _MAIN)
 
     @cached_property
     def _heats(self) -> dict[str, dict[str, float]]:
@@ -114,6 +118,26 @@ class Threads:
             heats[key] = spread({key: 1.0}, others)
         return heats
 
+    @cached_property
+    def _are_processes(self) -> bool:
+        """Whether the main thread is one of several processes that share memory.
+
+        They are forked in a loop, and run no other program. One that is forked alone is a daemon, or saves
+        what it has.
+        """
+        functions = self._program.functions
+        names = {key: {plain_name(call.callee) for call in each.calls} for key, each in functions.items()}
+        if not any(map(_MAPS.fullmatch, set().union(*names.values()))):
+            return False
+        forking = {
+            key for key, called in names.items() if "fork" in called and not any(map(_EXECUTES, called))
+        }
+        return any(
+            call.weight >= _LOOP and (call.callee in forking or (key in forking and call.callee == "fork"))
+            for key, function in functions.items()
+            for call in function.calls
+        )
+
     def _calls(self, key: str, target: str) -> bool:
         """Return whether a function calls another one itself, rather than giving its address away."""
         return any(target in self._program.targets(call) for call in self._program.functions[key].calls)
@@ -124,3 +148,7 @@ class Threads:
             total = sum(amounts)
             self._shares[function] = tuple(amount / total if total else 0.0 for amount in amounts)
         return self._shares[function]
+
+
+def _starts_several(call: Call) -> bool:
+    return THREAD_GROUPS.fullmatch(plain_name(call.callee)) is not None

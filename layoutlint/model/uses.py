@@ -46,9 +46,11 @@ _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
 THREAD_STARTERS = re.compile(
     r"pthread_create|thrd_create|g_thread_(?:try_)?new|g_thread_create|uv_thread_create\w*|"
-    r"rte_eal_(?:mp_)?remote_launch|rte_ctrl_thread_create|rte_thread_create\w*"
+    r"rte_eal_(?:mp_)?remote_launch|rte_ctrl_thread_create|rte_thread_create\w*|g_thread_pool_new\w*"
 )
 """The functions that start a thread, with the address of what it runs."""
+THREAD_GROUPS = re.compile(r"rte_eal_mp_remote_launch|g_thread_pool_new\w*")
+"""Those that start several."""
 THREAD_OBJECTS = frozenset(("pthread_getspecific", "tss_get", "g_private_get", "uv_key_get"))
 """The functions that return an object of the thread."""
 

@@ -202,6 +202,7 @@ def test_signs_that_threads_share_a_field(tmp_path, text, work, writers):
 
 REGIONS = """
 int pthread_mutex_lock(void *); int pthread_mutex_unlock(void *); int pthread_mutex_trylock(void *); int check(struct s *);
+int sem_wait(void *); int sem_post(void *);
 typedef struct { int word; } mutex_t; void take(mutex_t *m); mutex_t all; mutex_t other;
 struct own { long flag; mutex_t lock; long pad[3]; long data; }; struct own *self; struct own every[9];
 long get(struct s *x) { return x->c; } static void put_inner(struct s *x) { x->a = 1; }
@@ -241,6 +242,15 @@ ADD = "__atomic_fetch_add(&x->a, 1, 5);"
      "long both(struct s *x) { if (__builtin_expect(x->c, 0)) put(x); return x->c; }", "both(&one);", ["lock"]),
     # one that is taken under a condition only is for another mode
     ("int mode; void put(struct s *x) { if (mode) pthread_mutex_lock(&x->lock); check(x); if (mode) pthread_mutex_unlock(&x->lock); }", GET, []),
+    # one that is only tried, also where the result is not followed; nobody waits for it, so its users are victims
+    ("void put(struct s *x) { if (pthread_mutex_trylock(&x->lock) == 0) { check(x); pthread_mutex_unlock(&x->lock); } }", GET, ["lock"]),
+    ("int begin(struct s *x) { return !pthread_mutex_trylock(&x->lock); } void put(struct s *x) { if (begin(x)) check(x); }", GET, ["lock"]),
+    ("void put(struct s *x) { if (!pthread_mutex_trylock(&x->lock)) pthread_mutex_unlock(&x->lock); } "
+     "long both(struct s *x) { put(x); return x->c; }", "both(&one);", ["lock"]),
+    ("void put(struct s *x) { pthread_mutex_lock(&x->lock); check(x); pthread_mutex_unlock(&x->lock); } "
+     "long both(struct s *x) { if (!pthread_mutex_trylock(&x->lock)) pthread_mutex_unlock(&x->lock); return x->c; }", "both(&one);", []),
+    # a semaphore
+    ("void put(struct s *x) { sem_wait(&x->lock); check(x); sem_post(&x->lock); }", GET, ["lock"]),
     # who frees the object has it alone, also if that has a condition; one that only may free it does not
     ("void put(struct s *x) { pthread_mutex_lock(&x->lock); check(x); pthread_mutex_unlock(&x->lock); } void free(void *); "
      "long end(struct s *x) { if (!x) return 0; long r = x->c + x->c; free(x); return r; }", "end(&one);", []),
@@ -307,7 +317,8 @@ def test_fields_of_different_threads(tmp_path, work, notes):
 
 
 WORKERS = """
-int pthread_create(void *, void *, void *(*)(void *), void *); int wait(void);
+int pthread_create(void *, void *, void *(*)(void *), void *); int wait(void); int fork(void); void *mmap(int); int execv(void *, void *);
+int rte_eal_mp_remote_launch(void *(*)(void *), void *, int);
 struct server { long hits; long pad; long seen; long conf; long state; } server;
 static void handle(void) { server.state++; %s }
 static void receive(void) { __atomic_fetch_add(&server.hits, 1, 5); handle(); }
@@ -316,6 +327,7 @@ static void turn(void) { %s }
 int main(void) { int t; %s while (wait()) turn(); return 0; }
 """
 START = "pthread_create(&t, 0, work, 0);"
+FORK = "for (int n = 0; n < 4; n++) if (!fork()) turn();"
 MANY = "for (int n = 0; n < 4; n++) pthread_create(&t, 0, work, 0);"
 
 
@@ -338,6 +350,10 @@ def test_which_thread_runs_a_function(tmp_path, handle, turn, start, victims):
     (START, "turn", "turn", 0.0), (START, "receive", "turn", 1.0), (START, "receive", "receive", 0.0), (MANY, "receive", "receive", 1.0),
     (START, "handle", "turn", 0.0),  # only main runs it, as it stores to `server.state`
     ("", "receive", "receive", 1.0),  # no threads are known: processes, perhaps
+    ("rte_eal_mp_remote_launch(work, 0, 0);", "receive", "receive", 1.0),  # one call starts several
+    # processes that share memory, beside threads; none that share nothing, are one, or run other programs
+    (f"{START} mmap(9); {FORK}", "turn", "turn", 1.0), (f"{START} {FORK}", "turn", "turn", 0.0),
+    (f"{START} mmap(9); if (!fork()) turn();", "turn", "turn", 0.0), (f"{START} mmap(9); {FORK} execv(0, 0);", "turn", "turn", 0.0),
 ])  # fmt: skip
 def test_how_often_functions_run_in_different_threads(tmp_path, start, function, other, expected):
     found, _ = analysis(tmp_path, WORKERS % ("", "handle();", start))

@@ -52,6 +52,7 @@ _WORDS = (
     "lock", "mutex", "mtx", "lck", "critical", "monitor", "spin", "down", "up", "tas", "test_and_set",
 )  # fmt: skip
 """One of them is in each name of a function that takes or releases a lock: searching for them is faster."""
+_PRIMITIVE = re.compile(r"(?:^|_)tas(?:_|$)|test_and_set")
 _VERBS = re.compile(r"(?:un|try|timed|rd|wr)?lock|acquire|release|enter|leave|exit|take|drop|put|get|give|_")
 
 
@@ -68,6 +69,11 @@ def operation(name: str) -> Operation | None:
     if not _TRY.search(words):
         return Operation.TAKE
     return Operation.TRY_ZERO if _ZERO.search(words) else Operation.TRY
+
+
+def is_primitive(name: str) -> bool:
+    """Return whether a function is an atomic operation of which locks are made."""
+    return _PRIMITIVE.search(words_of(name)) is not None
 
 
 @lru_cache(1 << 14)
