@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
+from layoutlint import files
 from layoutlint.intent import git
 from layoutlint.intent.git import Blob, Commit
 from layoutlint.model.reading import Unread
@@ -36,7 +37,7 @@ def find(top: str, path: str, commit_id: str) -> Commit | None:
     out. Its top is real: through a link, it could be any other.
     """
     folder = os.path.join(top, path)
-    if os.path.realpath(folder) == folder and os.path.lexists(os.path.join(folder, ".git")):
+    if files.real_path(folder) == folder and files.exists(os.path.join(folder, ".git")):
         return git.commit_in(folder, commit_id)
     kept = git.kept_submodule(top, path)
     return None if kept is None else git.commit_in(kept, commit_id)
@@ -52,15 +53,15 @@ def files_of(commit: Commit) -> dict[str, Blob]:
 
 def expand(top: str, blobs: Mapping[str, Blob]) -> dict[str, Blob]:
     """Return files of a tree with the files of submodules in their place. Raises UsageError."""
-    files: dict[str, Blob] = {}
+    whole: dict[str, Blob] = {}
     for path, blob in blobs.items():
         inner = find(top, path, blob.id) if blob.is_submodule else None
         if inner is None:
-            files[path] = blob
+            whole[path] = blob
             continue
         for below, each in files_of(inner).items():
-            files[f"{path}/{below}"] = replace(each, repository=each.repository or inner.top)
-    return files
+            whole[f"{path}/{below}"] = replace(each, repository=each.repository or inner.top)
+    return whole
 
 
 def contents(commit: Commit, blobs: Mapping[str, Blob], most: int) -> Iterator[tuple[str, bytes | None]]:
