@@ -5,6 +5,7 @@ What the command line reports as an error message is raised as LayoutlintError, 
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 
 from layoutlint.errors import LayoutlintError, ReadError, RuleFileError, UsageError
@@ -63,13 +64,13 @@ def read(
     """
     from layoutlint.lint.struct_listing import list_structs
 
-    names = _strings(structs, "structs")
-    listing = list_structs(str(path), names, ReadOptions(flags=_strings(flags, "flags"), reader=reader))
+    names, path = _strings(structs, "structs"), _text(path, "path")
+    listing = list_structs(path, names, ReadOptions(flags=_strings(flags, "flags"), reader=reader))
     if listing.troubles and not allow_unknown:
         texts = (
-            each.text_for(str(path)) if isinstance(each, Unread) else each for each in listing.troubles
+            each.text_for(path) if isinstance(each, Unread) else each for each in listing.troubles
         )
-        raise ReadError(str(path), "; ".join(texts))
+        raise ReadError(path, "; ".join(texts))
     return tuple(
         Layout(struct) for struct in listing.structs if struct.bit_size is not None and struct.problem is None
     )
@@ -146,7 +147,18 @@ def _packs(rules: tuple[str, ...], names: tuple[str, ...]) -> tuple[Pack, ...]:
 
 
 def _strings(values: Iterable[str], name: str) -> tuple[str, ...]:
-    """Return paths or names as strings; raise UsageError for one string, whose letters would be taken."""
+    """Return paths or names as strings.
+
+    Raises UsageError for one string, whose letters would be taken, and for what is neither.
+    """
     if isinstance(values, str | bytes):
         raise UsageError(f"`{name}` must be a list, not one string: [{values!r}]")
-    return tuple(map(str, values))
+    return tuple(_text(value, name) for value in values)
+
+
+def _text(value: object, name: str) -> str:
+    """Return a path or name as a string; raise UsageError for something else."""
+    try:
+        return os.fsdecode(value)  # type: ignore[arg-type]
+    except TypeError:
+        raise UsageError(f"`{name}`: {value!r} is neither a string nor a path") from None

@@ -69,7 +69,8 @@ _COMPILER_FLAG = re.compile(
     r"|--(?:std|include|imacros|(?:un)?define-macro|include-directory|language)\b"
 )
 _TURN_OFF = 'A rule file turns a rule off: [override."ID"] with `enabled = false` and a `why`.'
-_MACHINE_OPTION = re.compile(r"--(?:arch|cpu|machine|target|triple)\b")
+_LINKER_FLAG = re.compile(r"-[lL]")
+_MACHINE_OPTION = re.compile(r"--?(?:arch|cpu|machine|target|triple)\b")
 _OTHER_WORDS = {
     "--config": "Rules and settings are in a rule file: `--rules FILE`.",
     "--disable": _TURN_OFF,
@@ -287,6 +288,8 @@ def _unknown_option_hint(error: click.ClickException, arguments: list[str]) -> s
         return "Inputs state their machine; C text takes a compiler flag: `-- --target=aarch64-linux-gnu`."
     if _COMPILER_FLAG.match(word):
         return f"Compiler flags follow `--`, after all other arguments: `-- {word}`."
+    if _LINKER_FLAG.match(word):
+        return f"{word} is for the linker, and no layout depends on it: leave it out."
     if other := _OTHER_WORDS.get(error.option_name):
         return other
     longer = [] if error.ctx is None else _options_like(error.option_name, error.ctx.command)

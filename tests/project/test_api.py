@@ -71,6 +71,9 @@ def test_the_report_is_that_of_the_command(monkeypatch):
         (lambda: layoutlint.read("ring.h", ["rnig"]), layoutlint.ReadError, "^ring.h: no struct rnig"),
         (lambda: layoutlint.read("ring.h", "ring"), layoutlint.UsageError, "must be a list"),
         (lambda: layoutlint.check("ring.h"), layoutlint.UsageError, "must be a list"),
+        (lambda: layoutlint.read(["ring.h"]), layoutlint.UsageError, r"`path`: \['ring.h'\] is neither a string nor a path"),  # type: ignore[arg-type]
+        (lambda: layoutlint.read("ring.h", [None]), layoutlint.UsageError, "`structs`: None is neither"),  # type: ignore[list-item]
+        (lambda: layoutlint.check([3]), layoutlint.UsageError, "`paths`: 3 is neither"),  # type: ignore[list-item]
         (lambda: layoutlint.check(["ring.h"]), layoutlint.UsageError, "no rules apply"),
         (lambda: layoutlint.check(["ring.h"], packs=["generics"]), layoutlint.UsageError, "did you mean `generic`"),
         (lambda: layoutlint.check(["ring.h"], ["none.toml"]), layoutlint.RuleFileError, "none.toml"),
