@@ -25,7 +25,7 @@ _MOST_BYTES = 1 << 28
 _MOST_ENTRIES = 4096
 _LARGEST = 1 << 26
 """The most bytes of an entry."""
-_TOUCHED = 3600
+_TOUCHED = 60
 """Seconds after which the time of an entry's last use is written again."""
 _ABANDONED = 3600
 """Seconds after which a file that was not finished is removed."""

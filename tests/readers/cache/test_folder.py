@@ -39,7 +39,7 @@ def test_the_least_recently_used_entries_go(cache, monkeypatch):
     monkeypatch.setattr(folder, "_MOST_BYTES", 5 * 151)
     for number in range(5):
         cache.write(key(number), b"x" * 100)
-        age(cache, key(number), 10_000 - number)
+        age(cache, key(number), 200 - number)
     assert cache.read(key(0)) is not None  # used just now
     cache.write(key(5), b"x" * 100)
     assert [number for number in range(6) if cache.read(key(number)) is not None] == [0, 2, 3, 4, 5]
