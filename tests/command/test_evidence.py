@@ -10,6 +10,8 @@ import pytest
 from tests.harness.command import ROOT, run
 from tests.harness.tools import need
 
+pytestmark = pytest.mark.usefixtures("whole_runs")
+
 P = "fixtures/profiles"
 BEFORE, AFTER = f"{P}/c2c-address-space-before.txt", f"{P}/c2c-address-space-after.txt"
 HEADER, RULES = ("--in", f"{P}/address-space.h"), ("--rules", f"{P}/address-space.toml")

@@ -11,6 +11,8 @@ import pytest
 from tests.harness import tools
 from tests.harness.command import run
 
+pytestmark = pytest.mark.usefixtures("whole_runs")
+
 SOURCE = """
 #include "ring.h"
 struct ring shared;

@@ -53,6 +53,8 @@ CASES = [
          advice="take away at least 64 bytes, to get to 64"),
     Case("bytes broken, lines kept", WORDS, {"max": 24, "max_lines": 2}, BROKEN, EVERY8,
          "struct words has 32 bytes, 8 more than 24 on 1 to 2 lines"),
+    Case("too large without the flexible array, too", TAIL, {"max": 8, "max_lines": 2}, BROKEN, EVERY8,
+         "struct message has 16 bytes, 8 more than 8, without the flexible array `body` on 1 to 2 lines"),
     Case("sizeof without the flexible array", TAIL, {"max": 16}, KEPT, (),
          "struct message has 16 bytes, without the flexible array `body`"),
     Case("sizeof without a nested flexible array", DEEP, {"max": 16}, BROKEN, (),
