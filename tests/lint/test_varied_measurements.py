@@ -30,7 +30,7 @@ KINDS = (Separate((("a",), ("b",))), Separate((("a",), ("d",))), Together(("a", 
 LABELS = (None, "before", "after")
 
 
-def accessed(chance: Random) -> Accessed:
+def access(chance: Random) -> Accessed:
     path = chance.choice("aabbd")
     at = 8 * "abcd".index(path) + (chance.random() < 0.03) * 8
     return Accessed(path=path, offset=at, size=8, core=int(path != "a") ^ (chance.random() < 0.1), distance=chance.choice((0, 0, 0, 0, 32)))
@@ -38,7 +38,7 @@ def accessed(chance: Random) -> Accessed:
 
 def layout_of(chance: Random) -> MeasuredLayout:
     placements = tuple(MeasuredPlacement(base, chance.random() < 0.5) for base in range(0, 64, 8))
-    accesses = tuple(accessed(chance) for _ in range(chance.randint(2, 6)))
+    accesses = tuple(access(chance) for _ in range(chance.randint(2, 6)))
     return MeasuredLayout(chance.choice(LABELS), chance.choice((32, 32, 32, 32, 32, 40)), accesses, placements)
 
 
@@ -48,7 +48,7 @@ def ratio(chance: Random) -> Ratio:
     return Ratio(chance.choice(LABELS), of, to, chance.choice((0, 1, 1000)), Spread(median), chance.random() < 0.8)
 
 
-def measured(chance: Random) -> Measured:
+def measurement(chance: Random) -> Measured:
     machine = Machine(chance.choice((None, "a processor")), chance.choice((64, 64, 64, 128)))
     run = MeasureRun(chance.choice((None, "2026-01-02")))
     layouts = tuple(layout_of(chance) for _ in range(chance.choice((0, 1, 1, 2))))
@@ -64,7 +64,7 @@ def test_measurements_of_seeds(golden):
         chance = Random(seed)
         kind = chance.choice(KINDS)
         finding = Finding(Rule("r", "words", kind, Severity.ERROR, "w", Source("r.toml", 1)), WORDS, kind.check(context(WORDS)), "a.h")
-        content = measured(chance)
+        content = measurement(chance)
         found = [*_measurement_origins(finding, Layout(WORDS), content, "m.json")]
         if found:
             lines.append(f"{seed}, {kind.name}, {content.mode}: {inline(found)}\n")
