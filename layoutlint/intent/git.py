@@ -448,26 +448,29 @@ def tracked_paths(top: str) -> frozenset[str]:
     return _paths(top, "ls-files", "--cached", "-z", "--full-name")
 
 
-def index_listing(top: str) -> tuple[bytes, str]:
-    """Return the entries of the index with what it knows of their files, and its place. Raises UsageError."""
+def index_listing(top: str, is_own: bool = True) -> tuple[bytes, str]:
+    """Return the entries of the index with what it knows of their files, and its place. Raises UsageError.
+
+    Of a submodule (`is_own` false), the commit that git is making has no index.
+    """
     words = ("ls-files", "--cached", "--stage", "--debug", "-z", "--full-name")
-    listing = _run(top, *words, limits=replace(_LIMITS, output=_LARGEST_INDEX), with_index=True)
-    path = os.fsdecode(_run(top, "rev-parse", "--git-path", "index", with_index=True)).removesuffix("\n")
+    listing = _run(top, *words, limits=replace(_LIMITS, output=_LARGEST_INDEX), with_index=is_own)
+    path = os.fsdecode(_run(top, "rev-parse", "--git-path", "index", with_index=is_own)).removesuffix("\n")
     return listing, os.path.join(top, path)
 
 
-def untracked_paths(top: str) -> frozenset[str]:
+def untracked_paths(top: str, is_own: bool = True) -> frozenset[str]:
     """Return the paths of files that are not in the index, and of folders without any that is, with a `/`."""
-    return _paths(top, "ls-files", "--others", "--directory", "-z", "--full-name")
+    return _paths(top, "ls-files", "--others", "--directory", "-z", "--full-name", is_own=is_own)
 
 
-def untracked_files(top: str) -> frozenset[str]:
+def untracked_files(top: str, is_own: bool = True) -> frozenset[str]:
     """Return the paths of all files that are not in the index, ignored ones too."""
-    return _paths(top, "ls-files", "--others", "-z", "--full-name")
+    return _paths(top, "ls-files", "--others", "-z", "--full-name", is_own=is_own)
 
 
-def _paths(top: str, *words: str) -> frozenset[str]:
-    output = _run(top, *words, limits=replace(_LIMITS, output=_LARGEST_LIST), with_index=True)
+def _paths(top: str, *words: str, is_own: bool = True) -> frozenset[str]:
+    output = _run(top, *words, limits=replace(_LIMITS, output=_LARGEST_LIST), with_index=is_own)
     return frozenset(os.fsdecode(name) for name in output.split(b"\0") if name)
 
 

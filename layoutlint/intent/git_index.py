@@ -98,9 +98,12 @@ class Index(Record, frozen=True):
         return status.st_size <= _LARGEST and _has_content(at, entry.blob.id)
 
 
-def read(top: str) -> Index:
-    """Return the index of a repository, or that of the commit which git is making. Raises UsageError."""
-    listing, path = git.index_listing(top)
+def read(top: str, is_own: bool = True) -> Index:
+    """Return the index of a repository, or that of the commit which git is making. Raises UsageError.
+
+    `is_own` is false for a submodule of the repository that gets the commit.
+    """
+    listing, path = git.index_listing(top, is_own)
     try:
         written = os.stat(path).st_mtime_ns
     except OSError:
@@ -131,7 +134,7 @@ def _with_submodules(top: str, entries: dict[str, IndexEntry]) -> dict[str, Inde
         if commit is None:
             whole[path] = entry
             continue
-        known = {} if git.is_bare(commit.top) else read(commit.top).entries
+        known = {} if git.is_bare(commit.top) else read(commit.top, is_own=False).entries
         for below, blob in submodules.expand(top, {path: entry.blob}).items():
             inner = known.get(below[len(path) + 1 :], _UNKNOWN)
             is_same = (inner.blob.mode, inner.blob.id) == (blob.mode, blob.id)

@@ -8,6 +8,7 @@ submodule's configuration names is run, as in `intent.git`.
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from layoutlint import files
@@ -103,22 +104,24 @@ def _content(blob: Blob | None) -> tuple[str, str] | None:
 
 
 def _missing_reason(path: str, blob: Blob) -> str:
-    commit = blob.id[:12]
+    commit, word = blob.id[:12], shlex.quote(path)
     return (
         f"this submodule's commit {commit} is not in its repository, so what the change does to it was not "
-        f"judged; fetch it: `git submodule update --init {path}`, or `git -C {path} fetch origin {blob.id}`"
+        f"judged; fetch it: `git submodule update --init {word}`, or `git -C {word} fetch origin {blob.id}`"
     )
 
 
 def paths_in_all(
-    top: str, blobs: Mapping[str, Blob], list_paths: Callable[[str], Iterable[str]]
+    top: str, blobs: Mapping[str, Blob], list_paths: Callable[[str, bool], Iterable[str]]
 ) -> Iterator[str]:
     """Yield the paths that a function lists in a repository and in its submodules, all below the top.
 
+    The function also gets whether it is the repository itself.
+
     `blobs` are the files of the repository, those of submodules among them. Raises UsageError.
     """
-    yield from list_paths(top)
+    yield from list_paths(top, True)
     for repository in sorted({blob.repository for blob in blobs.values()} - {""}):
         if repository.startswith(f"{top}{os.sep}") and not git.is_bare(repository):
             place = os.path.relpath(repository, top)
-            yield from (os.path.join(place, path) for path in list_paths(repository))
+            yield from (os.path.join(place, path) for path in list_paths(repository, False))
