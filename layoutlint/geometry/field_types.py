@@ -68,7 +68,7 @@ class Finder(Record, frozen=True):
             member = place.field
             if _has_neighbours(place, layout) and self._holds(place, patterns):
                 yield place
-            if member.members and (is_unnamed(member) or not only_own):
+            if is_unnamed(member) or not only_own:
                 waiting = [*_inner_places(place), *waiting]
 
     def _holds(self, place: Place, patterns: _Patterns) -> bool:
