@@ -10,7 +10,7 @@ from layoutlint.readers.order_uses.subject import Subject
 
 _MOST_ADDRESSES = 40
 """The most addresses that are followed through a slot."""
-_MOST_ROUNDS = 12
+_MOST_ROUNDS = 60
 """The most slots that an address is followed through."""
 _DEEPEST = 4
 """The most pointers to pointers."""
@@ -49,6 +49,9 @@ class Solver:
         """The bytes that statements in no loop add to slots: sums of some of them."""
         self._moved: dict[Slot, Addresses] = {}
         """The values that such statements make."""
+        self._has_more_addresses = False
+        """Whether a slot gets more addresses than are followed."""
+        self._is_too_deep = False
         for move in flows.moves:
             if move.is_once and move.slot == move.address.term:
                 sums = self._once.setdefault(move.slot, {0: None})
@@ -56,7 +59,8 @@ class Solver:
         for _ in range(_MOST_ROUNDS):
             before = self._count_values()
             self._add_all()
-            if self._count_values() == before:
+            self._is_complete = self._count_values() == before
+            if self._is_complete:
                 break
         self._counts: dict[tuple[Slot, Slot], set[tuple[int, bool]]] = {}
         for count in flows.counts:
@@ -65,6 +69,15 @@ class Solver:
                 self._counts.setdefault(key, set()).add((count.size, count.is_index))
         self._by_copies = list(self._conversions_by_copies())
         self.conversions = [*flows.conversions, *self._by_copies]
+
+    def limits(self) -> Iterator[str]:
+        """Yield sentences on addresses that were not followed to their end."""
+        if self._has_more_addresses:
+            yield f"where addresses go if a variable, parameter or member gets over {_MOST_ADDRESSES}"
+        if not self._is_complete:
+            yield f"where an address goes after {_MOST_ROUNDS} variables, parameters and members"
+        if self._is_too_deep:
+            yield f"addresses behind more than {_DEEPEST} pointers to pointers"
 
     def _add_all(self) -> None:
         """Add once what all slots get."""
@@ -98,12 +111,16 @@ class Solver:
     def _add(self, slot: Slot | None, address: Address) -> None:
         """Add the addresses that a slot gets."""
         own = Addresses() if slot is None else self._values.setdefault(slot, {})
-        if slot is not None and len(own) < _MOST_ADDRESSES:
-            is_passed = slot.kind == "parameter"
-            found = [each._replace(is_passed=each.is_passed or is_passed) for each in self.resolve(address)]
-            fresh = {each: None for each in found if slot.kind == "result" and self._is_fresh(each.term)}
-            self._results.setdefault(slot, {}).update(fresh)
-            own.update((each, None) for each in found if each not in fresh)
+        if slot is None or (len(own) >= _MOST_ADDRESSES and self._has_more_addresses):
+            return
+        is_passed = slot.kind == "parameter"
+        found = [each._replace(is_passed=each.is_passed or is_passed) for each in self.resolve(address)]
+        if len(own) >= _MOST_ADDRESSES:
+            self._has_more_addresses = any(each not in own for each in found)
+            return
+        fresh = {each: None for each in found if slot.kind == "result" and self._is_fresh(each.term)}
+        self._results.setdefault(slot, {}).update(fresh)
+        own.update((each, None) for each in found if each not in fresh)
 
     def _add_sums(self, slot: Slot) -> None:
         """Add what statements in no loop make of the addresses in a slot."""
@@ -161,6 +178,7 @@ class Solver:
         """Yield the addresses in a slot, also in one that a pointer leads to."""
         yield from self._values.get(slot, ())
         pointer = slot.pointer if depth else None
+        self._is_too_deep |= pointer is None and slot.pointer is not None
         for each in tuple(self._slot_addresses(pointer, depth - 1)) if pointer is not None else ():
             if each.term.slot is not None and each.offset == 0:
                 yield from self._slot_addresses(each.term.slot, depth - 1)

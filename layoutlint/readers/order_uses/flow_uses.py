@@ -20,6 +20,7 @@ from layoutlint.model.flows import (
     Term,
     UnionUse,
 )
+from layoutlint.phrases import first_few
 from layoutlint.readers.order_uses import flow_texts
 from layoutlint.readers.order_uses.casts import Cast
 from layoutlint.readers.order_uses.facts import OrderUse
@@ -78,9 +79,12 @@ def _each(
             yield fact.file, use
 
 
-def unseen_calls(flows: Flows, subject: Subject) -> list[str]:
-    """Return the calls that pass the struct, without its type, to functions whose bodies were not read."""
-    return _Uses(flows, subject).unseen_calls()
+def limits(flows: Flows, subject: Subject) -> Iterator[str]:
+    """Yield sentences on calls of functions whose bodies were not read, and on addresses that go too far."""
+    solver = _Uses(flows, subject)
+    if calls := solver.unseen_calls():
+        yield f"what functions do with the struct whose code was not given: {first_few(calls)}"
+    yield from solver.limits()
 
 
 def names_with_objects(flows: Flows, subject: Subject) -> tuple[list[str], list[str]]:

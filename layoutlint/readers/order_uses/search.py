@@ -499,9 +499,7 @@ class _Run:
             return
         elsewhere = f"headers that no source includes which names {names}"
         yield f"what functions reach from an address in {elsewhere}, or that a library calls"
-        calls = flow_uses.unseen_calls(self._flows, self._subject)
-        if calls:
-            yield f"what functions do with the struct whose code was not given: {first_few(calls)}"
+        yield from flow_uses.limits(self._flows, self._subject)
         yield (
             "texts too long for their member, indices that come from data, numbers made of `sizeof`, and "
             "addresses that are taken apart or leave the program"
