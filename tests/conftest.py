@@ -173,7 +173,9 @@ def whole_runs(
 ) -> Generator[None, None, None]:  # fmt: skip
     """Holds all that the commands of a quick test print against the golden row of the test."""
     texts: list[str] = []
-    names = {str(ROOT): "ROOT", str(tmp_path): "FOLDER", str(tmp_path_factory.getbasetemp()): "TEMPORARY"}
+    folders = {ROOT: "ROOT", tmp_path: "FOLDER", tmp_path_factory.getbasetemp(): "TEMPORARY"}
+    relative = {os.path.relpath(folder, ROOT): name for folder, name in folders.items() if folder != ROOT}
+    names = {**{str(folder): name for folder, name in folders.items()}, **relative}  # reports show the shorter one
 
     def run_and_keep(*arguments: object, **options: object) -> subprocess.CompletedProcess[str]:
         done = run(*arguments, **options)

@@ -126,6 +126,10 @@ CASES: dict[str, tuple[dict[str, str | None], dict[str, str | None], int, str]] 
     "adds a comment to the rules": ({**BASE, "base.h": SMALL}, {"layoutlint.toml": "# more\n\n" + RULES}, 0, ""),
     "changes no C": ({**BASE, "base.h": SMALL}, {"notes.md": "more\n"}, 0, ""),
     "changes C without a rule": ({**BASE, "base.h": SMALL}, {"other.c": "int x;\n"}, 0, ""),
+    # the layout before is unreliable
+    "shrinks a type in a struct that lacks a header": ({**BASE, "q.h": '#include "gone.h"\n' + QH}, {"base.h": SMALL}, 3, "'gone.h' file not found"),
+    "adds a header that a struct lacked": ({**BASE, "q.h": '#include "gone.h"\n' + QH}, {"gone.h": "\n", "base.h": SMALL}, 1, "q-apart"),
+    "changes nothing of a struct that lacks a header": ({**BASE, "q.h": '#include "gone.h"\n' + QH}, {"other.h": PAD}, 0, ""),
 }  # fmt: skip
 
 

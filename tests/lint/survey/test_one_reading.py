@@ -42,6 +42,12 @@ def compile_program(folder: Path, source: str) -> Path:
     return path
 
 
+@pytest.fixture(autouse=True)
+def working_folder(tmp_path, monkeypatch):
+    """Tasks go to the folder of their inputs."""
+    monkeypatch.chdir(tmp_path)
+
+
 @pytest.fixture(scope="module")
 def program(tmp_path_factory) -> Path:
     return compile_program(tmp_path_factory.mktemp("program"), SOURCE)
