@@ -216,6 +216,7 @@ def test_a_file_that_is_no_text_is_refused(tmp_path, content):
     assert (done.returncode, done.stderr.startswith(f"{BASE}:1:")) == (2, True), done.stderr
 
 
+@pytest.mark.exhaustive
 def test_the_first_of_many_mistakes_are_reported(tmp_path):
     project(tmp_path)
     rows = ",\n".join(["{ rule = 1 }"] * 100_000)

@@ -79,7 +79,7 @@ def test_all_changes(tmp_path, states, status, changes):
     assert all((each["commit"] is None) == (len(each["suspects"]) > 1) for each in found[1]["changes"])
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(("flips", "words", "status", "expected"), [
     # the commits of 40 at which `risk` begins and ends; the status, and the changes or a message
     ((10, 30), (), 0, ["10", "30"]), ((11, 12), (), 3, "20 commits between can have changed it there and back"),

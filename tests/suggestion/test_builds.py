@@ -35,6 +35,7 @@ def faults(some: list[Variants], folder: Path) -> list[str]:
     return [f"{fault}\n{each.text}\n{each.base.rules}" for each, found in results for fault in found or ()]
 
 
+@pytest.mark.exhaustive
 def test_common_orders_are_the_best_of_all_orders(tmp_path):
     made = (variants(seed, 3, 4) for seed in itertools.count(300))
     assert faults(list(itertools.islice(filter(None, made), 6)), tmp_path) == []

@@ -76,7 +76,7 @@ ORDERS = {each: programs.ORDERS[: draws(usual, len(programs.ORDERS))] for each, 
 EACH = pytest.mark.parametrize("construct", TABLE, ids=[each.name for each in TABLE])
 
 
-@pytest.mark.one_in(16)
+@pytest.mark.one_in(32)
 @EACH
 def test_orders_that_change_a_program_are_forbidden(tmp_path, construct):
     verdicts = []

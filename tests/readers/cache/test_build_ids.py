@@ -90,7 +90,7 @@ AGAIN = {beside_another_file: [(2, 0), (4, 0)]}
 """The hits of the next look, if not one: two readings of the archive, or of both files while it is too young for its state."""
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.one_in(2)
 @pytest.mark.parametrize("place", PLACES, ids=lambda place: place.__name__)
 def test_the_same_file_elsewhere(folder, place):

@@ -247,6 +247,7 @@ def test_different(difference, little, tmp_path):
     assert count_definitions(units, tmp_path) == 2
 
 
+@pytest.mark.exhaustive
 def test_compiled_and_interpreted_alike(tmp_path):
     units = Units()
     for pair in DIFFERENT.values():
