@@ -113,7 +113,6 @@ def _read_base(commit: Commit, base: BaseRun, root: str) -> BaseFindings:
     place = commit.path_in_tree(os.curdir) or os.curdir
     wanted = exported_tree.wanted_files(commit, place, base.packs + base.kernel_packs)
     tree = os.path.join(root, "tree")
-    os.mkdir(tree)
     exported = exported_tree.export(commit, tree, wanted, index=git_index.read(commit.top))
     working_tree = tree_copies.working_tree(commit, root, wanted)
     copy = None if working_tree is None else working_tree.copy(tree, exported.files)

@@ -264,6 +264,16 @@ def report_on(folder, *words):
     return json.loads(run("check", *words, "--rules", "rules.toml", "--format", "json", cwd=folder).stdout)
 
 
+@pytest.mark.parametrize(("files", "message"), [
+    (["a.cc"], "names no C source that can be read"), (["a.cc", "a.c"], ""),
+])  # fmt: skip
+def test_a_database_beside_cplusplus(tmp_path, files, message):
+    tree(tmp_path, dict.fromkeys(("a.cc", "a.c"), SOURCE) | {"q.h": "struct q { int c; };\n"})
+    (tmp_path / "compile_commands.json").write_text(json.dumps([entry(file, directory=".") for file in files]))
+    done = run("show", "compile_commands.json", "q", cwd=tmp_path)
+    assert (done.returncode, message in done.stderr) == (3 if message else 0, True), done.stderr
+
+
 def test_a_folder(tmp_path):
     """The search is made once: sources have their own entries, headers that no source reads those of a unit."""
     files = {**PROJECT, "rules.toml": RULE, "src/q.c": "struct q;\n", "main.c": '#include "src/q.h"\n',

@@ -113,6 +113,20 @@ def test_spots_that_reach_into_bytes(name, low, high, paths, ways):
     assert [spot.path for spot in spots_in(found[name], lock, low * 8, high * 8)] == paths
 
 
+def test_elements_of_one_container_have_a_limit(tmp_path):
+    path = tmp_path / "s.h"
+    path.write_text(
+        "struct lock { char held; }; struct cell { char id; struct lock locks[64]; };\n"
+        "struct small { struct cell cells[64]; }; struct large { struct small smalls[2]; char last; };\n"
+    )
+    index = Index(read(str(path), Wanted(patterns=("*",)), ReadOptions()).structs)
+    (lock,) = index.definitions("lock")
+    found = {way.struct.name: way for way in index.containers("lock", lock)}
+    assert next(spots(found["small"], lock, 64)).path == "cells[0].locks[0]"
+    with pytest.raises(TooManySpots, match="is in 8,192 elements of arrays of large that differ, more than the limit of 4,096"):
+        spots(found["large"], lock, 64)
+
+
 @pytest.mark.parametrize(("most", "fails"), [(20, False), (19, True)])
 def test_too_many_spots(most, fails, ways, structs, monkeypatch):
     monkeypatch.setattr(siblings, "MOST_SPOTS", most)

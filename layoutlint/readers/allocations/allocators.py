@@ -209,7 +209,7 @@ def _cache_args(text: str) -> dict[str, list[tuple[str, int]]]:
 
 def _fields(body: Tokens) -> dict[str, Tokens] | None:
     parts = [part for part in split(body, ",") if part]
-    if any(part[0] != "." or part[2:3] != ("=",) for part in parts):
+    if any(part[2:3] != ("=",) for part in parts):  # not `.name =`
         return None
     return {part[1]: part[3:] for part in parts}
 

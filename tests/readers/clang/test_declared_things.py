@@ -54,6 +54,11 @@ def test_damaged_text_is_no_error(text: str):
     assert what_is("nothing", text) is None
 
 
+@pytest.mark.parametrize("text", ["struct ring { long head", "struct ring { long head,", "enum e { head", "int head", "typedef int head"])
+def test_what_does_not_end_declares_nothing(text: str):
+    assert what_is("head", text) is None
+
+
 def test_a_long_text_takes_linear_time():
     start = time.perf_counter()
     what_is("missing", "enum e { A, B };\n" * 20_000 + "int f(int x) { return x; }\n" * 20_000 + "{" * 50_000)

@@ -227,6 +227,19 @@ def test_types_and_offsets_of_each_event(name):
     ] == TYPES[name]
 
 
+@pytest.mark.parametrize(("share", "is_possible"), [("100.00", True), ("100.50", True), ("100.51", False)])
+def test_the_largest_share(tmp_path, share, is_possible):
+    """perf rounds, so that shares can add up to a little more than the whole."""
+    rows = (PROFILES / "report-6.12.txt").read_text().split("\n\n\n", 1)[0].splitlines()
+    head = [row for row in rows if row.startswith("#") or not row]
+    (tmp_path / "report.txt").write_text("\n".join([*head, f"   {share}%  258  struct box  struct box +0x80 (cold)\n"]))
+    if is_possible:
+        assert [row.share for row in read(str(tmp_path / "report.txt")).events[0].rows] == [float(share)]
+    else:
+        with pytest.raises(ReadError, match=f"the share {share}% is not possible"):
+            read(str(tmp_path / "report.txt"))
+
+
 ROLES = [
     ("cpu/mem-loads,ldlat=30/P", "load"),
     ("cpu/mem-stores/P", "store"),
