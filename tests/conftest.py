@@ -38,9 +38,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
-    """Half as many processes again as processors: many tests wait, for a limit of time, a disk or a process of theirs."""
+    """Half as many processes again as processors: many quick tests wait, for a limit of time, a disk or a process of theirs."""
     processors = len(os.sched_getaffinity(0))
-    return processors + processors // 2
+    return processors if config.getoption("--exhaustive") else processors + processors // 2
 
 
 def pytest_configure(config: pytest.Config) -> None:
