@@ -98,4 +98,10 @@ LIBRARY = [Construct(*each) for each in [
     ("a member as an array of one", "void put(long v[], int n) { for (int i = 0; i < n; i++) v[i] = 9; }\n@@ put(&x.b, 2); SHOW(x);", "void put(long v[], int n) { for (int i = 0; i < n; i++) v[i] = 9; }\n@@ put(&x.b, 1); SHOW(x);", "words"),
     ("a difference of integers", "@@ out((long)&x.d - (long)&x.b);", "@@ out((long)&x.e[1] - (long)&x.e[0]);", "words"),
     ("a chain of places", "long at(const void *p, const unsigned char *q) { while (*q) p = (const char *)p + *q++; return *(const long *)p; }\n@@ out(at(&x, (const unsigned char *)\"\\4\\4\"));", "long at(const void *p, const unsigned char *q) { while (*q) q++; return ((const struct thing *)p)->b; }\n@@ out(at(&x, (const unsigned char *)\"\\4\\4\"));"),
+    ("a parameter that moves on", "static void put(long *p) { *p++ = 5; *p++ = 6; }\n@@ put(&x.a); SHOW(x);", "static void put(long *p) { *p++ = 5; *p = 6; }\n@@ put(x.e); SHOW(x);", "words"),
+    ("a parameter that moves on and is read", "static long get(long *p) { long k = *p; p++; return 3 * k + *p; }\n@@ out(get(&x.a));", "static long get(long *p) { long k = *p; p++; return 3 * k + *p; }\n@@ out(get(x.e));", "words"),
+    ("a parameter that moves back", "static long get(long *p) { long k = *p--; return 3 * k + *p; }\n@@ out(get(&x.c));", "static long get(long *p) { long k = *p--; return 3 * k + *p; }\n@@ out(get(&x.e[1]));", "words"),
+    ("cases that fall through", "static void put(long *p, int n) { switch (n) { case 2: *p++ = 5; case 1: *p = 6; } }\n@@ put(&x.a, 2); SHOW(x);", "static void put(long *p, int n) { switch (n) { case 2: *p++ = 5; case 1: *p = 6; } }\n@@ put(x.e, 2); SHOW(x);", "words"),
+    ("a parameter that moves behind a condition", "static long get(long *p, int n) { if (n) ++p; return *p; }\n@@ out(get(&x.a, 1));", "static long get(long *p, int n) { if (n) ++p; return *p; }\n@@ out(get(x.e, 1));", "words"),
+    ("objects that a parameter moves over", "static long sum(long *p) { p++; return *p; }\n@@ out(sum((long *)&x));", "static long sum(struct thing *p) { p++; return p->b; }\n@@ struct thing v[2] = { x, y }; out(sum(v));", "words"),
 ]]  # fmt: skip

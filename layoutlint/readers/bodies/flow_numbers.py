@@ -102,11 +102,20 @@ class FlowNumbers(FlowTypes):
     def _step(self, node: Node, number: Node, is_negative: bool) -> int | None:
         """Return by how many bytes an addition moves an address; None if it is not known."""
         value = self._number(number)
+        return None if value is None else value * self._size_behind(node) * (-1 if is_negative else 1)
+
+    def _increment(self, node: Node) -> int:
+        """Return by how many bytes `++` or `--` moves an address."""
+        size = self._size_behind(node)
+        return -size if node.unary_operator in syntax.DECREMENTS else size
+
+    def _size_behind(self, node: Node) -> int:
+        """Return the bytes that adding 1 to a pointer means, or to a number."""
         type_ = self._type(node)
-        size = 1
-        if type_.kind == syntax.POINTER:
-            size = max(1, self._lib.clang_Type_getSizeOf(self._lib.clang_getPointeeType(type_)))
-        return None if value is None else value * size * (-1 if is_negative else 1)
+        if type_.kind != syntax.POINTER:
+            return 1
+        size: int = self._lib.clang_Type_getSizeOf(self._lib.clang_getPointeeType(type_))
+        return max(1, size)
 
     def _member_of_offset(self, number: Node) -> str | None:
         """Return the member of the searched struct whose offset a number is, by its name; None for others."""

@@ -353,9 +353,10 @@ class FlowWalker(DeclarationWalker):
             return self._dereference(inner, self._type(node))
         if operator in syntax.INCREMENTS:
             slot = self._slot(node.children[0])
+            step = None if slot is None or self._loops else self._increment(node)
             if slot is not None and self._keeps_address(self._type(node)):
-                self.flows.moves.append(Move(slot, Address(slot, None)))
-            return [each.shift(None) for each in inner]
+                self.flows.moves.append(Move(slot, Address(slot, step), not self._loops))
+            return [each.shift(None) for each in inner] if step is None else inner  # before and after it
         return [each.shift(None) for each in self._offsets_in(inner)] if operator == _MINUS else []
 
     def _access_in_loop(self, node: Node) -> None:
