@@ -10,14 +10,17 @@ from layoutlint import files
 from layoutlint.model.record import Record, field
 from layoutlint.readers.clang import flags, text_search
 
-_GAP = rb"(?:[ \t]|\\\r?\n|/\*[^\n]{0,200}?\*/)*"
-"""What can be between the words of a directive: a line that goes on in the next, and comments."""
+_GAP = rb"(?:[ \t]|\\\r?\n|(?>/\*[^\n]{0,200}?\*/))*+"
+"""What can be between the words of a directive: a line that goes on in the next, and comments.
+
+It matches in one way only: many comments took exponential time.
+"""
 _DIRECTIVE = rb"#" + _GAP + rb"(?:include(?:_next)?|import)" + _GAP
 """It begins with a literal, which `re` searches for quickly."""
 _INCLUDE = re.compile(_DIRECTIVE + rb'([<"])([^>"\n]+)[>"]')
 _COMPUTED_INCLUDE = re.compile(_DIRECTIVE + rb"([A-Za-z_]\w*)([^\n]*)")
 _DEFINITION = re.compile(rb"#" + _GAP + rb"define" + _GAP + rb"(\w+)((?:\\\r?\n|[^\n])*)")
-_FILE_NAME = re.compile(rb"[\w./+-]*\w\.[A-Za-z]\w*")
+_FILE_NAME = re.compile(rb"(?<![\w./+-])[\w./+-]*\w\.[A-Za-z]\w*")
 
 
 def included_names(text: bytes) -> tuple[tuple[bool, str], ...]:

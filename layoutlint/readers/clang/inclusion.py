@@ -60,18 +60,19 @@ class Inclusion(Record, dict=True):
         computed = {path: self._computed[path] for path in visited if self._computed.get(path)}
         if not computed:
             return
-        macros: dict[bytes, tuple[str, ...]] = {}
+        macros: set[bytes] = set()
+        written: dict[str, None] = {}
         for path in visited:
             for macro, names in names_in_macros(text_search.content(path)):
-                macros[macro] = macros.get(macro, ()) + names
-        written = tuple(name for names in macros.values() for name in names)
+                macros.add(macro)
+                written.update(dict.fromkeys(names))
         for path, lines in computed.items():
-            for macro, own in lines:
-                for name in dict.fromkeys((*own, *written)):
-                    yield from self._resolve(path, True, name)
-                # The flags or the file that includes this one define it; of a tree, they are too many.
-                if macro not in macros and not self.searches_disk:
-                    yield from (each for each in self.known if _INCLUDED.search(each))
+            own = dict.fromkeys(name for _, names in lines for name in names)
+            for name in {**own, **written}:
+                yield from self._resolve(path, True, name)
+            # The flags or the file that includes this one define it; of a tree, they are too many.
+            if not self.searches_disk and any(macro not in macros for macro, _ in lines):
+                yield from (each for each in self.known if _INCLUDED.search(each))
 
     def includes(self, file: str) -> tuple[str, ...]:
         """Return the files that a file seems to include itself; for a link, also the file it leads to."""

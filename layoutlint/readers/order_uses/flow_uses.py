@@ -169,8 +169,9 @@ class _Uses(Solver):
         """Yield what a pointer to another struct means: a cast, or a place in the struct."""
         known = self.addresses(one.address)
         structs = {each.term.name for each in known if each.term.kind == "struct"}
-        for slot in {each.term.slot for each in known} - {None} if one.struct.endswith(" *") else ():
-            inner = Convert(Address(slot, 0), one.struct.removesuffix(" *"), one.file, one.line)  # type: ignore[arg-type]
+        slots = dict.fromkeys(each.term.slot for each in known) if one.struct.endswith(" *") else ()
+        for slot in filter(None, slots):
+            inner = Convert(Address(slot, 0), one.struct.removesuffix(" *"), one.file, one.line)
             yield from self.conversion_uses(inner)
         if one.struct.endswith(" *") and one.struct not in structs and len(structs) == 1:
             yield from self._pointer_uses(one, next(iter(structs)))

@@ -8,6 +8,7 @@ from layoutlint.model.reading import ReadOptions
 from layoutlint.model.wanted import Wanted
 from layoutlint.readers import clang
 from layoutlint.readers.clang import text_search
+from layoutlint.readers.clang.include_graph import computed_includes, included_names, names_in_macros
 from tests.harness.pace import limit_time
 from tests.readers.clang.test_inputs import lay, plain_headers
 
@@ -62,6 +63,17 @@ def test_odd_text_is_searched_in_linear_time(piece):
     text = (piece * (200_000 // len(piece))).encode()
     with limit_time(5):
         text_search.names_defined(text)
+
+
+@pytest.mark.parametrize(("head", "piece"), [
+    ("#", "/**/"), ("#define", "/* a */"), ("#define A ", "a"), ("#include A ", "a."), ("#include A ", "a/"), ("#define A ", "\\\n"),
+    ("", "#/*"), ("", "# include "), ("", "#define A b.c\n"), ("", "#include A\n"), ("#include", " \\\n"),
+])  # fmt: skip
+def test_odd_directives_are_searched_in_linear_time(head, piece):
+    """Many comments in one took exponential time, and long words the square of their length."""
+    text = (head + piece * (200_000 // len(piece)) + "\n").encode()
+    with limit_time(2):
+        included_names(text), computed_includes(text), list(names_in_macros(text))
 
 
 def test_builds_of_one_tree_search_each_file_once_for_a_name(tmp_path, monkeypatch):
