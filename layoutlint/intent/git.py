@@ -14,7 +14,7 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from functools import cache
+from functools import cache, lru_cache
 from typing import IO, Final
 
 from layoutlint import files
@@ -485,9 +485,16 @@ def kept_submodule(top: str, path: str) -> str | None:
     """Return the repository that git keeps of a submodule which is not checked out; None without one."""
     if is_bare(top):
         return None
-    kept = os.fsdecode(_run(top, "rev-parse", "--git-path", f"modules/{path}")).removesuffix("\n")
-    folder = os.path.realpath(os.path.join(top, kept))
-    return folder if is_bare(folder) else None
+    modules = _modules_folder(top)
+    folder = os.path.realpath(os.path.join(modules, path))
+    return folder if folder.startswith(f"{modules}{os.sep}") and is_bare(folder) else None
+
+
+@lru_cache(maxsize=64)
+def _modules_folder(top: str) -> str:
+    """Return the real path of the repositories that git keeps; asked once for thousands of submodules."""
+    kept = os.fsdecode(_run(top, "rev-parse", "--git-path", "modules")).removesuffix("\n")
+    return os.path.realpath(os.path.join(top, kept))
 
 
 def _commit(top: str, revision: str) -> Commit | None:

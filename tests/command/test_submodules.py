@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from layoutlint.intent import git as intent_git
 from tests.command.test_staged_index import FAR, NEAR, PAD, RULES, Q, check_staged
 from tests.harness.command import run
 from tests.harness.repository import commit, git, write
@@ -134,3 +135,18 @@ def test_revisions_and_bisect(tmp_path):
     assert "the culprit" in found.stdout, found.stdout + found.stderr
     since = run("check", "--since", "HEAD~3", cwd=top)
     assert (since.returncode, "q-apart" in since.stdout) == (1, True), since.stdout
+
+
+def test_git_is_asked_once_for_submodules_that_are_not_there(tmp_path, monkeypatch):
+    """An index can have thousands of them, and paths that lead elsewhere."""
+    commit(tmp_path, "first", {"a.h": ""})
+    git(tmp_path, "init", "-q", "--bare", ".git/elsewhere")
+    (tmp_path / ".git/modules").mkdir()
+    git(tmp_path, "init", "-q", "--bare", ".git/modules/kept")
+    runs = []
+    run_git = intent_git._run
+    monkeypatch.setattr(intent_git, "_run", lambda *words, **options: runs.append(words) or run_git(*words, **options))
+    paths = ["kept", "../elsewhere", "gone", "", *map(str, range(50))]
+    found = [intent_git.kept_submodule(str(tmp_path), path) for path in paths]
+    assert found == [str(tmp_path / ".git/modules/kept"), *[None] * 53]
+    assert len(runs) == 1
