@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator
 from functools import partial
 
 from layoutlint import accesses, files
-from layoutlint.comparison.baseline_match import Entry, can_be_accepted
-from layoutlint.comparison.standings import finding_key
+from layoutlint.comparison.baseline_match import can_be_accepted
+from layoutlint.comparison.standings import finding_key, standing
 from layoutlint.errors import ReadError, UsageError
 from layoutlint.intent import exported_tree, git_index, tree_copies
 from layoutlint.intent.git import Commit
@@ -57,7 +57,7 @@ def compare(report: Report, parents: Iterable[Commit], base: BaseRun, command: s
         find_in_base(parent, base, number) if names else BaseFindings()
         for number, parent in enumerate(parents)
     ]
-    compared = [baseline.apply(report, _comparable(each.entries), label, base.options) for each in bases]
+    compared = [baseline.apply(report, each.entries, label, base.options) for each in bases]
     findings = tuple(_mildest(same) for same in zip(*(each.findings for each in compared), strict=True))
     unread = list(report.unread)
     if any(finding.state is State.NEW for finding in findings):
@@ -73,15 +73,16 @@ def compare(report: Report, parents: Iterable[Commit], base: BaseRun, command: s
     )
 
 
-def _comparable(entries: Iterable[Entry]) -> tuple[Entry, ...]:
-    """Return the entries without those of unreliable layouts: what a change does to them is not seen."""
-    return tuple(each for each in entries if each.standing.cause != "unreliable-layout")
-
-
 def _mildest(findings: tuple[Finding, ...]) -> Finding:
-    """Return a finding as it compares with the parent that has it most."""
+    """Return a finding as it compares with the parent that has it most.
+
+    An unreliable layout is not compared: what a change does to it is not seen.
+    """
     states = {finding.state for finding in findings}
-    return replace(findings[0], state=next((state for state in _MILDEST_FIRST if state in states), None))
+    state = next((state for state in _MILDEST_FIRST if state in states), None)
+    if state is State.KNOWN and standing(findings[0]).cause == "unreliable-layout":
+        state = State.NOT_COMPARED
+    return replace(findings[0], state=state)
 
 
 def find_in_base(commit: Commit, base: BaseRun, number: int = 0) -> BaseFindings:
@@ -166,8 +167,7 @@ def _base_path(path: str, copy: TreeCopy | None) -> str | None:
 def _unknown_in_base(findings: Iterable[Finding], base: BaseFindings, label: str) -> tuple[Unread, ...]:
     """Return the findings that are new only as far as is known: the base could not be judged."""
     unknown = {entry.key for entry in base.entries if entry.standing.outcome is Outcome.UNKNOWN}
-    failures = (finding for finding in findings if finding.verdict.outcome is not Outcome.UNKNOWN)
-    new = (finding for finding in failures if finding.state is State.NEW)
+    new = (finding for finding in findings if finding.state is State.NEW)
     return tuple(
         Unread(f"{label}:{finding.place.file}", f"{finding.rule.id} on {key[1]} could not be judged there")
         for finding in new

@@ -152,6 +152,13 @@ def test_a_base_that_cannot_be_judged_is_named(tmp_path):
     assert [(each["origin"], each["reason"]) for each in report["unread"]] == [("HEAD~1:q.h", "q-apart on q could not be judged there")]
 
 
+def test_an_unreliable_layout_is_not_compared(tmp_path):
+    commit(tmp_path, "before", {**BASE, "q.h": '#include "gone.h"\n' + Q})
+    commit(tmp_path, "change", {"pad.h": NEAR})
+    code, report, _ = check_since(tmp_path, "HEAD~1")
+    assert (code, [each["state"] for each in report["findings"]]) == (3, ["not-compared"])
+
+
 @pytest.mark.one_in(2)
 @pytest.mark.parametrize(("words", "message"), [
     (("gone",), "this repository has no such commit"), (("HEAD", "--staged"), "--staged cannot be given with it"),

@@ -48,7 +48,7 @@ _STATES = {
 _CHANGES = {
     State.NEW: "new",
     State.WORSE: "worse than there",
-    State.NOT_COMPARED: "could be judged there, and cannot be now",
+    State.NOT_COMPARED: "not kept there, and cannot be judged now",
     State.KNOWN: "was there",
 }
 """The states of findings that are compared with a revision."""
