@@ -10,6 +10,8 @@ from layoutlint.readers.order_uses.subject import Subject
 
 _MOST_ADDRESSES = 40
 """The most addresses that are followed through a slot."""
+_MOST_SUMS = 50
+"""The most different sums of what statements add to a slot: each can double their number."""
 _MOST_ROUNDS = 60
 """The most slots that an address is followed through."""
 _DEEPEST = 4
@@ -54,8 +56,7 @@ class Solver:
         self._is_too_deep = False
         for move in flows.moves:
             if move.is_once and move.slot == move.address.term:
-                sums = self._once.setdefault(move.slot, {0: None})
-                sums |= {_sum(each, move.address.offset): None for each in sums}
+                self._add_step(move.slot, move.address.offset)
         for _ in range(_MOST_ROUNDS):
             before = self._count_values()
             self._add_all()
@@ -78,6 +79,14 @@ class Solver:
             yield f"where an address goes after {_MOST_ROUNDS} variables, parameters and members"
         if self._is_too_deep:
             yield f"addresses behind more than {_DEEPEST} pointers to pointers"
+
+    def _add_step(self, slot: Slot, step: int | None) -> None:
+        """Add the sums with one more step to those of a slot; of many, the smallest are followed."""
+        sums = self._once.setdefault(slot, {0: None})
+        sums |= {_sum(each, step): None for each in sums}
+        if len(sums) > _MOST_SUMS:
+            self._has_more_addresses = True
+            self._once[slot] = dict.fromkeys(sorted(sums, key=_distance)[:_MOST_SUMS])
 
     def _add_all(self) -> None:
         """Add once what all slots get."""
@@ -219,3 +228,7 @@ class Solver:
 
 def _sum(offset: int | None, step: int | None) -> int | None:
     return None if offset is None or step is None else offset + step
+
+
+def _distance(offset: int | None) -> int:
+    return 0 if offset is None else abs(offset)

@@ -16,6 +16,7 @@ from layoutlint.model.record import replace
 from layoutlint.model.structs import Struct
 from layoutlint.readers.bodies import flows
 from layoutlint.readers.order_uses import OrderUse, find_order_uses, sources_that_name
+from tests.harness.pace import limit_time
 from tests.harness.whole import whole_lines
 
 HEAD = """\
@@ -160,6 +161,24 @@ def test_what_is_nested_too_deeply_is_named(tmp_path, struct, text, is_found):
     uses, skipped = find_uses(struct, tmp_path, {"d.c": HEAD + "long deep(struct s *p, int k) " + WORDS.format(text)})
     assert bool(uses) == is_found
     assert any("nested too deeply" in each for each in skipped) != is_found
+
+
+MORE = "where addresses go if a variable, parameter or member gets over 40"
+FAR = "where an address goes after 60 variables, parameters and members"
+
+
+@pytest.mark.parametrize(("text", "sentences"), [
+    ("int f(char *c) { " + "".join(f"c += {1 << n}; " for n in range(24)) + "return *c; }\nint g(struct s *p) { return f(&p->c); }", {MORE}),
+    ("int f(char *c) { " + "c++; " * 30 + "return *c; }\nint g(struct s *p) { return f(&p->c); }", set()),
+    ("void *v0, *v1;\nvoid f(struct s *p) { v1 = v0; v0 = p; }", set()),
+    ("".join(f"void *v{n};\n" for n in range(70)) + "void f(struct s *p) { "
+     + "".join(f"v{n} = v{n - 1}; " for n in range(69, 0, -1)) + "v0 = p; }", {FAR}),
+], ids=["sums that double", "sums in a row", "two variables", "many variables"])  # fmt: skip
+def test_addresses_that_are_not_followed_are_named(tmp_path, struct, text, sentences):
+    """The sums of steps of all sizes would take exponential time."""
+    with limit_time(3):
+        _, skipped = find_uses(struct, tmp_path, {"d.c": HEAD + text + "\n"})
+    assert {MORE, FAR} & set(skipped) == sentences
 
 
 def test_what_cannot_be_parsed_is_named(tmp_path, struct):
