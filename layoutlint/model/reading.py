@@ -289,7 +289,9 @@ class ReadOptions(Record, frozen=True):
     servers: DebugServers | None = None
     """The servers that are asked for debug information; None for none."""
     with_marks: bool = False
-    """Whether to look for declarations that decide randomised layouts."""
+    """Whether to look for what decides on layouts with other orders of members: declarations of randomised
+    ones, and alignments that members state by types.
+    """
     finds_flags: bool = True
     """Whether the flags of C files come from the compilation database around them."""
     compile_commands: str | None = None

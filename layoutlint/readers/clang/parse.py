@@ -254,7 +254,8 @@ def _definitions_of(
     lib: Any, handle: int, unit: Unit, listing: Listing, places: Places, errors: tuple[Diagnostic, ...]
 ) -> Definitions:
     """Return what makes the structs of listed declarations."""
-    alignments = Alignments(lib, lambda text: _parse_extended(lib, unit, text))
+    # It parses the unit again, which only those need who lay it out anew.
+    alignments = Alignments(lib, lambda text: _parse_extended(lib, unit, text)) if unit.with_marks else None
     types = Types(lib, handle, places, unit.with_marks, bool(errors), alignments)
     problems = Problems(lib, handle, places, types, errors, tuple(listing.variables), unit.shuffling_option)
     return Definitions(listing, types, problems, unit, _target(lib, handle, unit))

@@ -13,6 +13,7 @@ from layoutlint.model.structs import Source, Struct
 from layoutlint.model.target import target_named
 from layoutlint.model.wanted import Wanted
 from layoutlint.readers import clang
+from layoutlint.readers.clang import parse
 from tests.oracles.c_probe import compile_c, need
 
 pytestmark = pytest.mark.usefixtures("same_process")
@@ -20,10 +21,12 @@ pytestmark = pytest.mark.usefixtures("same_process")
 ALL = Wanted(everything=True)
 
 
-def read(folder, text: str, *flags: str, wanted: Wanted = ALL, name: str = "text.h") -> dict[str, Struct]:
+def read(
+    folder, text: str, *flags: str, wanted: Wanted = ALL, name: str = "text.h", with_marks: bool = False
+) -> dict[str, Struct]:
     path = folder / name
     path.write_text(text)
-    reading = clang.read(str(path), wanted, ReadOptions(flags=flags))
+    reading = clang.read(str(path), wanted, ReadOptions(flags=flags, with_marks=with_marks))
     assert reading.unread == ()
     return {struct.name: struct for struct in reading.structs}
 
@@ -98,11 +101,23 @@ char r __attribute__((aligned(1UL << __builtin_ctz(WIDE)))); char s __attribute_
 
 @pytest.mark.parametrize("compiler", ["gcc", "clang"])
 def test_alignments_of_members_are_the_compilers(tmp_path, compiler):
-    ours = {field.name: field.align for field in read(tmp_path, ALIGNED)["s"].fields}
+    ours = {field.name: field.align for field in read(tmp_path, ALIGNED, with_marks=True)["s"].fields}
     prints = "".join(f'printf("%zu ", __alignof__(((struct s *)0)->{name}));' for name in ours)
     program = compile_c(compiler, f"#include <stdio.h>\n{ALIGNED}int main(void) {{ {prints} }}\n", tmp_path / "ask")
     message = subprocess.run([program], capture_output=True, text=True, check=True).stdout.split()
     assert list(ours.values()) == [int(number) for number in message]
+
+
+@pytest.mark.parametrize(("with_marks", "parses", "align"), [(False, 1, None), (True, 3, 16)])
+def test_alignments_by_types_are_evaluated_for_other_orders_only(tmp_path, monkeypatch, with_marks, parses, align):
+    """They take the time of parsing the unit, each once."""
+    units = []
+    parse_unit = parse.parse_unit
+    monkeypatch.setattr(parse, "parse_unit", lambda lib, unit, *rest: units.append(unit) or parse_unit(lib, unit, *rest))
+    attribute = "__attribute__((aligned(__alignof__(long double))))"
+    fields = f"char a; char b {attribute}; char c {attribute}; _Alignas(long) char d;"
+    struct = read(tmp_path, f"struct s {{ {fields} }};\n", with_marks=with_marks)["s"]
+    assert (len(units), struct.fields[1].align) == (parses, align)
 
 
 BITS = "struct bits { unsigned a : 3; int : 5; signed b : 9; unsigned : 0; long c : 40; _Bool d : 1; char e; }"
