@@ -267,7 +267,8 @@ class CallWalker(LibraryCalls):
             result = Address(Slot("result", "*pthread_create", 0), 0)
             self.flows.stores += [Store(each, result, *place) for each in values[1]]
         if plain in ("memchr", "memrchr", "rawmemchr", "memmem", "fmemopen"):
-            self.flows.accesses += [Access(each.shift(None), 1, *place) for each in values[0]]
+            searched = values[0] if values else []
+            self.flows.accesses += [Access(each.shift(None), 1, *place) for each in searched]
         if name.startswith(("__sync_", "__atomic_")) and arguments:
             self._access(node, values[0], self._pointee(self._type(arguments[0])))
         if plain in _FILLS and len(values) > _FILLS[plain]:
