@@ -14,6 +14,7 @@ import os
 import re
 import subprocess
 import textwrap
+import time
 from collections import Counter
 from collections.abc import Callable, Generator
 from functools import cache
@@ -190,7 +191,7 @@ def whole_runs(
 
 
 def _printed_text(text: str, names: dict[str, str]) -> str:
-    """Return what a command printed, the same wherever the folders are, and without the identity of commits and builds."""
+    """Return what a command printed, the same wherever the folders are and on every day, without the identity of commits and builds."""
     is_json = text.startswith("{") and text.endswith("}\n")
     if is_json:
         text = json.dumps(json.loads(text), ensure_ascii=False)
@@ -198,6 +199,7 @@ def _printed_text(text: str, names: dict[str, str]) -> str:
         for folder, name in names.items():
             text = text.replace(folder, name)
         text = textwrap.fill(" ".join(text.split()), 130, break_on_hyphens=False, break_long_words=False)
+    text = text.replace(time.strftime("%Y-%m-%d"), "TODAY")
     return re.sub(r"\b(?:[0-9a-f]{40}|[0-9a-f]{12})\b", "COMMIT", text)
 
 
