@@ -2,40 +2,47 @@
 
     python -m tests.mutations --seed 1 --count 30
 
-Each change is tried by the tests of its module and package, then by the quick suite, then, with --exhaustive, by the exhaustive one.
-Run it in a checkout with nothing to commit. It takes minutes to hours, on all cores.
+Each change is tried by the quick tests that reach it, those of its module and the fastest first, until one fails that passes without it. It
+is tried in copies of the tracked files.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import random
+import re
 import sys
 import tempfile
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from pathlib import Path
+from queue import SimpleQueue
 
 from tests.harness.command import ROOT
 from tests.mutations import PACKAGES
 from tests.mutations.blocks import Reach
+from tests.mutations.reach import record
 from tests.mutations.sites import Mutation, mutations
-from tests.mutations.trials import Copy
+from tests.mutations.trials import Copy, Trial
 
 
-def draw(seed: int, packages: Sequence[str] = PACKAGES) -> Iterator[tuple[str, Mutation]]:
+def draw(seed: int, packages: Sequence[str] = PACKAGES, modules: str = "") -> Iterator[tuple[str, Mutation]]:
     """Yield modules with mutations: from each package in turn, every place of it as likely as any other."""
     chance = random.Random(seed)
     places = {
         package: [
             (str(path.relative_to(ROOT)), change)
             for path in sorted((ROOT / "layoutlint" / package).rglob("*.py"))
+            if re.search(modules, str(path.relative_to(ROOT)))
             for change in mutations(path.read_text())
         ]
         for package in packages
     }
-    while True:
-        for package in packages:
+    while any(places.values()):
+        for package in filter(places.get, packages):
             yield chance.choice(places[package])
 
 
@@ -44,30 +51,46 @@ def main(words: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.mutations", description=__doc__)
     parser.add_argument("--seed", type=int, default=1, metavar="N")
     parser.add_argument("--count", type=int, default=30, metavar="N")
-    parser.add_argument("--first", type=int, default=0, metavar="N", help="the number of the first mutation to try")
+    parser.add_argument("--numbers", nargs="+", type=int, metavar="N", help="try these of the mutations only")
     parser.add_argument("--packages", nargs="+", default=PACKAGES, metavar="NAME", help="change these packages only")
+    parser.add_argument("--modules", default="", metavar="PATTERN", help="change modules whose path has this regular expression only")
     parser.add_argument("--list", action="store_true", help="print the mutations without trying them")
-    parser.add_argument("--nearest", action="store_true", help="try the tests of the package only")
-    parser.add_argument(
-        "--reach", type=Path, metavar="FILE", help="of the quick tests, try those that reach the change (see tests.mutations.reach)"
-    )
-    parser.add_argument("--most", type=int, metavar="N", help="at most so many files of these, those nearest to the change first")
-    parser.add_argument("--exhaustive", action="store_true", help="try survivors with the exhaustive tests as well")
+    parser.add_argument("--reach", type=Path, metavar="FILE", help="what tests.mutations.reach has written; without, it is found first")
+    parser.add_argument("--seconds", type=float, default=60, metavar="N", help="how long the tests of one mutation may take")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count(), metavar="N")
     given = parser.parse_args(words)
-    chosen = [each for each, _ in zip(draw(given.seed, given.packages), range(given.count), strict=False)]
-    suites = ["nearest", *([] if given.nearest else ["quick"]), *(["exhaustive"] if given.exhaustive else [])]
+    drawn = draw(given.seed, given.packages, given.modules)
+    chosen = {n: each for n, each in zip(range(given.count), drawn, strict=False) if not given.numbers or n in given.numbers}
+    if given.list:
+        for number, (module, mutation) in chosen.items():
+            print(f"{number:3} {module}:{mutation.line}: {mutation.before} -> {mutation.after}")
+        return 0
+    reach = Reach.read(given.reach) if given.reach else record([])
     fates: Counter[str] = Counter()
-    with tempfile.TemporaryDirectory() as folder:
-        place = None if given.list else Copy(Path(folder), given.reach and Reach.read(given.reach), given.most)
-        for number, (module, mutation) in list(enumerate(chosen))[given.first :]:
-            if place is None:
-                print(f"{number:3} {module}:{mutation.line}: {mutation.before} -> {mutation.after}")
-                continue
-            trial = place.run(module, mutation, suites)
-            fates[trial.suite or "survived"] += 1
-            print(f"{number:3} {trial}", flush=True)
+    for number, trial in zip(chosen, _trials(list(chosen.values()), reach, given.seconds, given.jobs), strict=True):
+        fates["killed" if trial.test else "survived"] += 1
+        print(f"{number:3} {trial}", flush=True)
     print(", ".join(f"{count} {fate}" for fate, count in fates.items()))
     return 1 if fates["survived"] else 0
+
+
+def _trials(chosen: Sequence[tuple[str, Mutation]], reach: Reach, seconds: float, jobs: int) -> Iterator[Trial]:
+    """Yield a trial of each mutation, tried in several copies side by side."""
+    copies: SimpleQueue[Copy] = SimpleQueue()
+
+    def run(place: tuple[str, Mutation]) -> Trial:
+        copy = copies.get()
+        try:
+            return copy.run(*place)
+        finally:
+            copies.put(copy)
+
+    with ExitStack() as stack:
+        for _ in range(jobs):
+            copy = Copy(Path(stack.enter_context(tempfile.TemporaryDirectory(ignore_cleanup_errors=True))), reach, seconds)
+            stack.callback(copy.close)
+            copies.put(copy)
+        yield from stack.enter_context(ThreadPoolExecutor(jobs)).map(run, chosen)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The blocks of the code, and which test files reach them."""
+"""The blocks of the code, and which tests reach them."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import ast
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 _IMPORT = """
@@ -17,28 +18,56 @@ except ImportError:  # a process without the path of its parent
 
 
 @dataclass(frozen=True, slots=True)
+class TimedTest:
+    """A test that passed, how long it took, and the blocks that it reaches: bit n stands for block n."""
+
+    name: str
+    seconds: float
+    blocks: int
+
+    @property
+    def file(self) -> str:
+        return self.name.partition("::")[0]
+
+
+@dataclass(frozen=True)
 class Reach:
-    """The blocks by number: module, first line, last line; for each test file the numbers it reaches."""
+    """The blocks by number (module, first line, last line), the tests, and the options with which pytest ran them."""
 
     blocks: list[tuple[str, int, int]]
-    files: dict[str, list[int]]
+    tests: list[TimedTest]
+    options: tuple[str, ...] = ()
 
     @classmethod
     def read(cls, path: Path) -> Reach:
-        return cls(**json.loads(path.read_text()))
+        content = json.loads(path.read_text())
+        return cls(
+            [(module, first, last) for module, first, last in content["blocks"]],
+            [TimedTest(name, seconds, int(blocks, 16)) for name, seconds, blocks in content["tests"]],
+            tuple(content["options"]),
+        )
 
-    def tests(self, module: str, line: int) -> list[str]:
-        """Return the test files that reach a line, those that reach most of its module and least else first.
+    def write(self, path: Path) -> None:
+        tests = [(test.name, test.seconds, f"{test.blocks:x}") for test in self.tests]
+        path.write_text(json.dumps({"blocks": self.blocks, "tests": tests, "options": self.options}))
 
-        Outside functions, these are the files that reach any block of its module. If none reaches the block, these are those of
-        the block around it: a function without its only `yield` is another one.
+    def find_tests(self, module: str, line: int) -> list[TimedTest]:
+        """Return the tests that reach a line. If none does, return those that reach the block around it: a function without its
+        only `yield` is another one. Outside of functions, return those that reach any block of the module.
         """
-        own = {number: block for number, block in enumerate(self.blocks) if block[0] == module}
-        around = sorted((last - first, number) for number, (_, first, last) in own.items() if first <= line <= last)
-        for wanted in ({number} for _, number in around) if around else (own.keys(),):
-            if files := [name for name, reached in self.files.items() if not wanted.isdisjoint(reached)]:
-                return sorted(files, key=lambda name: -(len(own.keys() & self.files[name]) ** 2) / len(self.files[name]))
+        own = self._modules.get(module, 0)
+        around = sorted((last - first, n) for n, (name, first, last) in enumerate(self.blocks) if name == module and first <= line <= last)
+        for wanted in [1 << number for _, number in around] or [own]:
+            if tests := [test for test in self.tests if test.blocks & wanted]:
+                return tests
         return []
+
+    @cached_property
+    def _modules(self) -> dict[str, int]:
+        modules: dict[str, int] = {}
+        for number, (module, _, _) in enumerate(self.blocks):
+            modules[module] = modules.get(module, 0) | 1 << number
+        return modules
 
     def is_outside(self, module: str, line: int) -> bool:
         """Return whether a line is in no function: in what the module does when it is imported."""
@@ -46,9 +75,11 @@ class Reach:
 
     def find_unreached(self) -> Iterator[str]:
         """Yield the blocks that no test reaches."""
-        reached = {number for numbers in self.files.values() for number in numbers}
+        reached = 0
+        for test in self.tests:
+            reached |= test.blocks
         for number, (module, first, last) in enumerate(self.blocks):
-            if number not in reached:
+            if not reached >> number & 1:
                 yield f"{module}:{first}-{last}"
 
 

@@ -1,9 +1,9 @@
-"""Which test files reach which blocks of the code.
+"""Which tests reach which blocks of the code.
 
-    python -m tests.mutations.reach FILE [TESTS...]
+    python -m tests.mutations.reach FILE [ARGUMENTS...]
 
-runs the quick tests, or some, in a copy of the checkout whose blocks mark a table when they begin, writes what they reach to FILE as JSON, and
-prints the blocks that none reaches.
+runs the quick tests, or those that pytest runs with ARGUMENTS (such as --exhaustive tests/lint), in a copy of the checkout whose blocks mark a table when they begin,
+writes what each test reaches to FILE, and prints the blocks that none reaches.
 """
 
 from __future__ import annotations
@@ -11,9 +11,11 @@ from __future__ import annotations
 import json
 import mmap
 import os
+import re
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -21,8 +23,8 @@ import pytest
 
 from tests.harness.command import ROOT
 from tests.mutations import PACKAGES
-from tests.mutations.blocks import Reach, put_marks
-from tests.mutations.trials import Copy, is_compiled
+from tests.mutations.blocks import Reach, TimedTest, put_marks
+from tests.mutations.trials import copy_checkout
 
 _SIZE = 1 << 16
 """Blocks that a table has room for."""
@@ -48,46 +50,52 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
 
 
 class _Recorder:
-    """Notes after each test file what it reached."""
+    """Notes after each test that passed what it reached."""
 
     def __init__(self, folder: Path) -> None:
         self.output = folder / "reached"
+        self.passed: set[str] = set()
         with (folder / "layoutlint_marks.table").open("r+b") as file:
             self.table = mmap.mmap(file.fileno(), _SIZE)
 
     @pytest.hookimpl(wrapper=True)
-    def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> Iterator[None]:
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
+        self.table[:] = bytes(_SIZE)
+        begin = time.monotonic()
         result = yield
-        if nextitem is None or nextitem.path != item.path:
-            reached = [number for number, mark in enumerate(self.table[:]) if mark]
+        seconds = round(time.monotonic() - begin, 3)
+        blocks = sum(1 << mark.start() for mark in re.finditer(b"\1", self.table[:]))
+        if item.nodeid in self.passed:
             with self.output.open("a") as file:
-                print(json.dumps([str(item.path.relative_to(ROOT)), reached]), file=file)
-            self.table[:] = bytes(_SIZE)
+                print(json.dumps([item.nodeid, seconds, f"{blocks:x}"]), file=file)
         return result
 
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.when == "call" and report.passed:
+            self.passed.add(report.nodeid)
+        elif not report.passed:
+            self.passed.discard(report.nodeid)
 
-def record(tests: Sequence[str]) -> Reach:
+
+def record(arguments: Sequence[str]) -> Reach:
     """Run the quick tests, and return what they reach."""
     blocks: list[tuple[str, int, int]] = []
     with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as tables:
-        place = Copy(Path(folder))
+        copy_checkout(Path(folder))
         for package in PACKAGES:
-            for path in sorted((place.folder / "layoutlint" / package).rglob("*.py")):
-                if not is_compiled(path):
-                    path.write_text(put_marks(path.read_text(), str(path.relative_to(folder)), blocks))
-        command = [sys.executable, "-m", "pytest", "-q", "-p", "tests.mutations.reach", "-n", "2", "--dist", "loadfile", *tests]
+            for path in sorted((Path(folder) / "layoutlint" / package).rglob("*.py")):
+                path.write_text(put_marks(path.read_text(), str(path.relative_to(folder)), blocks))
+        command = [sys.executable, "-m", "pytest", "-q", "-p", "tests.mutations.reach", "-n", "auto", "--dist", "loadfile", *arguments]
         environment = {**os.environ, "PYTHONPATH": folder, _FOLDER: tables}
         subprocess.run(command, cwd=folder, env=environment, check=False)
         lines = [line for path in Path(tables).rglob("reached") for line in path.read_text().splitlines()]
-    files: dict[str, list[int]] = {}
-    for name, reached in map(json.loads, lines):
-        files[name] = sorted({*files.get(name, ()), *reached})
-    return Reach(blocks, files)
+    tests = [TimedTest(name, seconds, int(reached, 16)) for name, seconds, reached in map(json.loads, lines)]
+    return Reach(blocks, tests, tuple(word for word in arguments if word.startswith("-")))
 
 
 def main(words: Sequence[str]) -> None:
     reach = record(words[1:])
-    Path(words[0]).write_text(json.dumps({"blocks": reach.blocks, "files": reach.files}))
+    reach.write(Path(words[0]))
     print(*reach.find_unreached(), sep="\n")
 
 

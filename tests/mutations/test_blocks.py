@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from types import ModuleType
 
 import pytest
 
-from tests.mutations.blocks import Reach, put_marks
+from tests.mutations.blocks import Reach, TimedTest, put_marks
 from tests.mutations.trials import Copy
 
 TEXT = '''"""A module."""
@@ -52,18 +53,23 @@ def test_marks(argument, word, reached, monkeypatch):
 
 REACH = Reach(
     [("m.py", 11, 11), ("m.py", 8, 14), ("m.py", 18, 20), ("n.py", 1, 9), ("m.py", 12, 13)],
-    {"test_a.py": [0, 1, 3], "test_b.py": [1], "test_c.py": [3]},
+    [TimedTest("test_a.py::a", 0.1, 0b1011), TimedTest("test_b.py::b", 0.2, 0b10), TimedTest("test_c.py::c", 0.3, 0b1000)],
 )
 
 
 @pytest.mark.parametrize(("module", "line", "files"), [
-    ("m.py", 11, ["test_a.py"]), ("m.py", 10, ["test_a.py", "test_b.py"]), ("m.py", 19, []), ("n.py", 3, ["test_c.py", "test_a.py"]),
+    ("m.py", 11, ["test_a.py"]), ("m.py", 10, ["test_a.py", "test_b.py"]), ("m.py", 19, []), ("n.py", 3, ["test_a.py", "test_c.py"]),
     ("m.py", 12, ["test_a.py", "test_b.py"]), ("m.py", 5, ["test_a.py", "test_b.py"]), ("o.py", 1, []),
 ])  # fmt: skip
-def test_files_that_reach_a_line(module, line, files):
-    """Those that reach most of the module and least else come first; outside functions and in blocks that
-    none reaches, more tests count."""
-    assert REACH.tests(module, line) == files
+def test_tests_that_reach_a_line(module, line, files):
+    """Outside functions and in blocks that none reaches, more tests count."""
+    assert [test.file for test in REACH.find_tests(module, line)] == files
+
+
+def test_what_is_written_can_be_read(tmp_path):
+    reach = replace(REACH, options=("--exhaustive",))
+    reach.write(tmp_path / "reach.json")
+    assert Reach.read(tmp_path / "reach.json") == reach
 
 
 def test_unreached():
@@ -86,7 +92,8 @@ IMPORTS = [
 @pytest.mark.parametrize(("text", "imports"), IMPORTS)
 def test_tests_that_import_a_module(tmp_path, text, imports):
     (tmp_path / "test_a.py").write_text(text)
-    reach = Reach([], {"test_a.py": []})
+    reach = Reach([], [TimedTest("test_a.py::a", 0.1, 0)])
     copy = object.__new__(Copy)
     copy.folder = tmp_path
-    assert list(copy._importing_tests("layoutlint/kinds/x.py", reach)) == ["test_a.py"] * imports
+    copy.reach = reach
+    assert list(copy._importing_files("layoutlint/kinds/x.py")) == ["test_a.py"] * imports
