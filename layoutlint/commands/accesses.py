@@ -18,7 +18,7 @@ from layoutlint.commands.options import (
 from layoutlint.errors import EXIT_KEPT, EXIT_UNKNOWN
 
 if TYPE_CHECKING:
-    from layoutlint.inference.analysis import Analysis
+    from layoutlint.evidence.inference.analysis import Analysis
     from layoutlint.readers.bodies import Bodies
 
 
@@ -50,8 +50,8 @@ def accesses(
     (`-- O=BUILD` names its build folder). What functions in headers do counts for their callers.
     """
     from layoutlint.commands import packs, terminal
-    from layoutlint.inference.analysis import analyse
-    from layoutlint.inference.fields import fields_of
+    from layoutlint.evidence.inference.analysis import analyse
+    from layoutlint.evidence.inference.fields import fields_of
     from layoutlint.readers import bodies
 
     rule_paths = rule_paths or packs.discover_rule_file()

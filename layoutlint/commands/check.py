@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 import click
 
-from layoutlint import accesses, reports
+from layoutlint import reports
 from layoutlint.commands import judging, replay, standard_input
 from layoutlint.commands.executor_options import ExecutorOptions, executor_options, make_executor
 from layoutlint.commands.judging import Arguments, JudgingOptions, Scope, judging_options
@@ -33,6 +33,7 @@ from layoutlint.commands.options import (
     uses_option,
 )
 from layoutlint.errors import missing_library
+from layoutlint.files import accesses
 
 if TYPE_CHECKING:
     from layoutlint.commands.fix import Fixer

@@ -75,8 +75,8 @@ def infer(
     declared accesses that the source contradicts.
     """
     from layoutlint.commands import terminal
-    from layoutlint.inference.analysis import analyse
-    from layoutlint.inference.infer import infer as infer_notes
+    from layoutlint.evidence.inference.analysis import analyse
+    from layoutlint.evidence.inference.infer import infer as infer_notes
     from layoutlint.lint.declared_accesses import with_annotations
     from layoutlint.model.uses import plain_name
     from layoutlint.readers import bodies, dispatch

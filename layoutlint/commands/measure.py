@@ -28,10 +28,10 @@ from layoutlint.commands.struct_names import refuse_swapped, without_keyword
 from layoutlint.errors import EXIT_UNKNOWN, ReadError
 
 if TYPE_CHECKING:
+    from layoutlint.evidence.measurement.machine import Machine
+    from layoutlint.evidence.measurement.plan import Plan
+    from layoutlint.evidence.measurement.result import Measurement
     from layoutlint.lint.subject import Request, Source, Subjects
-    from layoutlint.measurement.machine import Machine
-    from layoutlint.measurement.plan import Plan
-    from layoutlint.measurement.result import Measurement
 
 _SECONDS, _MOST_SECONDS = 10.0, 600.0
 _ROUNDS, _MOST_ROUNDS = 7, 100
@@ -73,7 +73,7 @@ def _numbers(ctx: click.Context, param: click.Parameter, text: str | None) -> tu
 
 
 def _intervals(ctx: click.Context, param: click.Parameter, text: str | None) -> tuple[int, ...]:
-    from layoutlint.measurement.experiment import INTERVALS
+    from layoutlint.evidence.measurement.experiment import INTERVALS
 
     numbers = _numbers(ctx, param, text) or INTERVALS
     if max(numbers) > _MOST_INTERVAL or len(numbers) > 8:
@@ -157,7 +157,7 @@ def measure(
 
     Exit status: 0 measured, whatever the result is; 3 this machine cannot measure it.
     """
-    from layoutlint.measurement.machine import CannotMeasure
+    from layoutlint.evidence.measurement.machine import CannotMeasure
 
     try:
         _measure(flags, words, own, placement, reading)
@@ -185,7 +185,7 @@ def _measure(
         output_files.refuse_source(path)
     selection, plan, machine = _make_plan(flags, sources, name, own, placement, reading)
     if own.dry_run:
-        from layoutlint.measurement import runner
+        from layoutlint.evidence.measurement import runner
 
         terminal.write(runner.program_text(plan))
         sys.exit(0)
@@ -258,12 +258,12 @@ def _make_plan(
 
     Raises ReadError, UsageError and CannotMeasure.
     """
+    from layoutlint.evidence.measurement import machine as this_machine
+    from layoutlint.evidence.measurement import runner
     from layoutlint.intent.overrides import apply_overrides
     from layoutlint.intent.toml import rule_file
     from layoutlint.lint import subject
     from layoutlint.lint.options import Options
-    from layoutlint.measurement import machine as this_machine
-    from layoutlint.measurement import runner
 
     line_size, second = this_machine.cache_sizes(min(own.cores, default=0))
     if line_size is None:
@@ -291,8 +291,8 @@ def _make_plan(
 
 
 def _request(name: str, own: MeasureOptions, line_size: int) -> Request:
+    from layoutlint.evidence.measurement.arrange import Uses
     from layoutlint.lint.subject import Request
-    from layoutlint.measurement.arrange import Uses
 
     named = (*own.reads, *own.writes, *own.locks)
     _refuse_ambiguous(named)
@@ -320,8 +320,8 @@ def _refuse_ambiguous(named: tuple[str, ...]) -> None:
 
 def _plan(selection: Subjects, request: Request, own: MeasureOptions, second: int | None) -> Plan:
     """Return the experiment with cores and times. Raises ReadError, UsageError and CannotMeasure."""
-    from layoutlint.measurement import arrange, machine
-    from layoutlint.measurement.plan import Plan, Timing
+    from layoutlint.evidence.measurement import arrange, machine
+    from layoutlint.evidence.measurement.plan import Plan, Timing
     from layoutlint.model.record import replace
 
     is_sweep = own.sweep or selection.arranges == "together"
@@ -350,8 +350,8 @@ def _plan(selection: Subjects, request: Request, own: MeasureOptions, second: in
 
 def _result(name: str, selection: Subjects, plan: Plan, machine: Machine) -> Measurement:
     """Run the program, and return what it measured."""
-    from layoutlint.measurement import arrange, result, runner
-    from layoutlint.measurement import machine as this_machine
+    from layoutlint.evidence.measurement import arrange, result, runner
+    from layoutlint.evidence.measurement import machine as this_machine
 
     load, stolen, begun = this_machine.load(), this_machine.stolen_ticks(), time.monotonic()
     samples = runner.run(plan, machine.compiler)

@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from layoutlint.accesses import Log
+    from layoutlint.files.accesses import Log
     from layoutlint.readers.cache.memory import Memory
 
 OFF = "LAYOUTLINT_NO_CACHE"

@@ -9,8 +9,9 @@ from typing import Any
 
 import msgspec
 
-from layoutlint import accesses, files
+from layoutlint import files
 from layoutlint.comparison.baseline_match import Entry
+from layoutlint.files import accesses
 from layoutlint.model.reading import Unread
 from layoutlint.model.record import Record
 from layoutlint.readers.cache import keys

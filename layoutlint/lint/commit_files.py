@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from functools import cached_property
 
 from layoutlint import files
-from layoutlint.accesses import Log
+from layoutlint.files.accesses import Log
 from layoutlint.intent.exported_tree import ExportedTree
 from layoutlint.intent.git import Blob
 from layoutlint.model.record import Record

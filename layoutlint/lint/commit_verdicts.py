@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 
-from layoutlint import accesses
 from layoutlint.comparison.standings import NO_FAILURE, Badness, Standing, standing
 from layoutlint.errors import LayoutlintError, ReadError
+from layoutlint.files import accesses
 from layoutlint.intent import exported_tree, submodules
 from layoutlint.intent.exported_tree import ExportedTree
 from layoutlint.intent.git import Commit

@@ -6,10 +6,10 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from heapq import nlargest
 
-from layoutlint import accesses
-from layoutlint.inference import ranking
-from layoutlint.inference.analysis import Analysis, StructTraffic, analyse
-from layoutlint.inference.ranking import Traffic
+from layoutlint.evidence.inference import ranking
+from layoutlint.evidence.inference.analysis import Analysis, StructTraffic, analyse
+from layoutlint.evidence.inference.ranking import Traffic
+from layoutlint.files import accesses
 from layoutlint.judgement.finding import Finding, UseRank
 from layoutlint.judgement.rule import VARIABLES, Pack
 from layoutlint.judgement.verdict import Verdict

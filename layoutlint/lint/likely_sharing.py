@@ -10,13 +10,13 @@ from layoutlint.comparison.edits import Edit, EditKind
 from layoutlint.comparison.layouts import LayoutChange, NotCompared, Presence
 from layoutlint.comparison.likely_sharing import LikelyPair, LikelySharing
 from layoutlint.comparison.verdicts import PairChange
+from layoutlint.evidence.inference import ranking
+from layoutlint.evidence.inference.analysis import Analysis, StructTraffic, analyse
+from layoutlint.evidence.inference.infer import MOST_NOTES, SMALLEST
+from layoutlint.evidence.inference.ranking import Part
 from layoutlint.geometry.allocators import contradiction
 from layoutlint.geometry.layout import Layout
 from layoutlint.geometry.placement import Placements, allocation_request, placements
-from layoutlint.inference import ranking
-from layoutlint.inference.analysis import Analysis, StructTraffic, analyse
-from layoutlint.inference.infer import MOST_NOTES, SMALLEST
-from layoutlint.inference.ranking import Part
 from layoutlint.judgement.rule import Pack
 from layoutlint.lint.allocator_listing import stated_storages
 from layoutlint.lint.options import Options

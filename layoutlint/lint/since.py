@@ -6,10 +6,11 @@ import os
 from collections.abc import Iterable, Iterator
 from functools import partial
 
-from layoutlint import accesses, files
+from layoutlint import files
 from layoutlint.comparison.baseline_match import can_be_accepted
 from layoutlint.comparison.standings import finding_key, standing
 from layoutlint.errors import ReadError, UsageError
+from layoutlint.files import accesses
 from layoutlint.intent import exported_tree, git_index, tree_copies
 from layoutlint.intent.git import Commit
 from layoutlint.judgement.finding import BaselineUse, Finding, Report, State

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable
 from functools import cache
 
-from layoutlint.inference.phases import Phase, phase_of
+from layoutlint.evidence.inference.phases import Phase, phase_of
 from layoutlint.judgement.rule import Pack
 from layoutlint.lint.pointed_arrays import is_pointer, pointed_arrays
 from layoutlint.model.reading import AllocatedArray, Reading

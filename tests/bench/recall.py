@@ -21,9 +21,9 @@ from pathlib import Path
 from typing import Any
 
 from layoutlint.comparison.layouts import compare_layouts
-from layoutlint.inference.analysis import Analysis, analyse
-from layoutlint.inference.infer import infer
-from layoutlint.inference.ranking import parts
+from layoutlint.evidence.inference.analysis import Analysis, analyse
+from layoutlint.evidence.inference.infer import infer
+from layoutlint.evidence.inference.ranking import parts
 from layoutlint.lint.likely_sharing import likely_pairs
 from layoutlint.lint.options import Options
 from layoutlint.model.reading import ReadOptions

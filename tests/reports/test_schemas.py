@@ -25,10 +25,10 @@ from layoutlint.model.target import TARGETS
 from layoutlint.randstruct.kernel_tree import MODES
 from layoutlint.reports import FORMATS, MEASURE_FORMATS, SURVEY_REPORT_FORMATS
 from tests.command import test_diff_uses, test_generic_uses
+from tests.evidence.measurement.sample import COMPARED, REFUSED, SWEPT
 from tests.harness import json_schemas, repository
 from tests.harness.command import ROOT, run
 from tests.harness.tools import fault, need
-from tests.measurement.sample import COMPARED, REFUSED, SWEPT
 from tests.readers.btf.btf_blob import ARRAY, FWD, INT, STRUCT, Strings, blob, record
 from tests.reports import sample, survey_sample
 

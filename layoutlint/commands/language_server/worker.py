@@ -13,7 +13,7 @@ import signal
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, BinaryIO
 
-from layoutlint import accesses, files
+from layoutlint import files
 from layoutlint.commands.language_server.requests import (
     Accept,
     Accepted,
@@ -29,6 +29,7 @@ from layoutlint.commands.language_server.requests import (
     Suggested,
 )
 from layoutlint.errors import LayoutlintError, Mistake, ReadError, RuleFileError, missing_library
+from layoutlint.files import accesses
 from layoutlint.geometry import layout
 
 if TYPE_CHECKING:

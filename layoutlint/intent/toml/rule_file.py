@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from importlib import import_module
 from typing import cast
 
-from layoutlint import accesses, files
+from layoutlint import files
 from layoutlint.errors import Mistake, RuleFileError, UsageError, did_you_mean
+from layoutlint.files import accesses
 from layoutlint.geometry.field_types import TYPE
 from layoutlint.intent.toml import converters, document
 from layoutlint.intent.toml.conditions import read_when

@@ -13,8 +13,8 @@ import time
 from collections.abc import Iterator
 
 from layoutlint import files
-from layoutlint.accesses import State, state_of
 from layoutlint.comparison.survey_tables import DIGESTS
+from layoutlint.files.accesses import State, state_of
 from layoutlint.lint.survey.row_log import RowLog
 from layoutlint.lint.survey.store import Store
 from layoutlint.readers.cache.answers import is_proof

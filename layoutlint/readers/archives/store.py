@@ -7,9 +7,11 @@ import tempfile
 from functools import partial
 from typing import IO
 
-from layoutlint import accesses, files, stored_files
-from layoutlint.accesses import State
+from layoutlint import files
 from layoutlint.errors import ReadError
+from layoutlint.files import accesses, stored_files
+from layoutlint.files.accesses import State
+from layoutlint.files.stored_files import StoredFile
 from layoutlint.model.record import Record
 from layoutlint.readers.archives import limits, unpack
 from layoutlint.readers.archives.library import Missing
@@ -17,7 +19,6 @@ from layoutlint.readers.archives.locate import Location
 from layoutlint.readers.archives.unpack import Request, Unpacked
 from layoutlint.readers.processes import sandbox
 from layoutlint.readers.processes.sandbox import Failure
-from layoutlint.stored_files import StoredFile
 
 _MOST_KEPT = 4 << 30
 """Bytes of contents that stay unpacked when another archive is."""

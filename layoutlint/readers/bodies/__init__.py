@@ -9,8 +9,8 @@ from typing import Any
 
 import msgspec
 
-from layoutlint import accesses
 from layoutlint.errors import ReadError
+from layoutlint.files import accesses
 from layoutlint.model.reading import ReadOptions, Unread
 from layoutlint.model.record import Record, replace
 from layoutlint.model.structs import Struct

@@ -6,8 +6,9 @@ import os
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from layoutlint import accesses, files
+from layoutlint import files
 from layoutlint.errors import ReadError
+from layoutlint.files import accesses
 from layoutlint.model.reading import Reading, ReadOptions
 from layoutlint.model.target import Target
 from layoutlint.model.wanted import Wanted

@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from layoutlint import files
-from layoutlint.accesses import ABSENT, Log, State, kind_of, state_of
+from layoutlint.files.accesses import ABSENT, Log, State, kind_of, state_of
 
 Answers = dict[str, Any]
 """Plain values, as `settle` describes them."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from layoutlint import accesses
+from layoutlint.files import accesses
 from layoutlint.model.reading import Reading, ReadOptions
 from layoutlint.model.record import replace
 from layoutlint.model.structs import Struct

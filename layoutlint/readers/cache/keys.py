@@ -15,7 +15,7 @@ from functools import cache, partial
 from types import FunctionType
 
 from layoutlint import __version__
-from layoutlint.accesses import state_of
+from layoutlint.files.accesses import state_of
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 _CODE = (".py", ".so", ".pyd", ".txt", ".h", ".json")

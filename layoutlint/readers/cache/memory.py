@@ -6,7 +6,7 @@ import json
 import zlib
 from contextlib import closing
 
-from layoutlint import accesses
+from layoutlint.files import accesses
 from layoutlint.readers.cache import answers, folder
 
 _LENGTH = 4

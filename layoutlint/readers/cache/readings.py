@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from layoutlint import accesses
+from layoutlint.files import accesses
 from layoutlint.model.reading import Reading, ReadOptions, Unread
 from layoutlint.model.wanted import Wanted
 from layoutlint.readers.cache import keys, record

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import re
 
-from layoutlint import accesses, files
+from layoutlint import files
+from layoutlint.files import accesses
 from layoutlint.readers.clang import libclang
 
 _PLACES = (

@@ -13,8 +13,8 @@ from operator import eq
 from typing import Any
 
 from layoutlint import files
-from layoutlint.accesses import SharedLog
 from layoutlint.errors import ReadError
+from layoutlint.files.accesses import SharedLog
 from layoutlint.model.reading import ReadOptions, TreeCopy
 from layoutlint.model.record import Record, field
 from layoutlint.readers.clang import c_units, compdb, copied_flags, flags_file, project

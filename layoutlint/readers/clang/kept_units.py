@@ -14,8 +14,9 @@ from contextlib import suppress
 from functools import partial
 from typing import Any
 
-from layoutlint import accesses, files
+from layoutlint import files
 from layoutlint.errors import ReadError
+from layoutlint.files import accesses
 from layoutlint.model.record import Record, field, replace
 from layoutlint.model.structs import has_annotation_marks
 from layoutlint.model.wanted import Wanted

@@ -32,8 +32,8 @@ from importlib import import_module
 from stat import S_ISREG
 from typing import Any, NamedTuple
 
-from layoutlint import accesses
 from layoutlint.errors import ReadError
+from layoutlint.files import accesses
 
 try:
     native: Any = import_module("layoutlint.readers.clang.native")

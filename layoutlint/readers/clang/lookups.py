@@ -14,8 +14,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from layoutlint import accesses, files
-from layoutlint.accesses import Log
+from layoutlint import files
+from layoutlint.files import accesses
+from layoutlint.files.accesses import Log
 from layoutlint.readers.clang import flags, libclang
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property, partial
 
-from layoutlint import accesses
 from layoutlint.errors import ReadError
+from layoutlint.files import accesses
 from layoutlint.model.declared import StructDeclaration
 from layoutlint.model.reading import Reading, ReadOptions, Unread
 from layoutlint.model.record import Record, replace

@@ -13,7 +13,7 @@ from functools import lru_cache
 from itertools import islice
 
 from layoutlint import files
-from layoutlint.accesses import State
+from layoutlint.files.accesses import State
 from layoutlint.model.structs import has_annotation_marks
 from layoutlint.model.wanted import Wanted
 

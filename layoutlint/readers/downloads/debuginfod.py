@@ -6,14 +6,14 @@ import os
 import re
 from typing import IO
 
-from layoutlint import accesses, stored_files
-from layoutlint.accesses import state_of
 from layoutlint.errors import ReadError
+from layoutlint.files import accesses, stored_files
+from layoutlint.files.accesses import state_of
+from layoutlint.files.stored_files import StoredFile
 from layoutlint.model.reading import DebugServers, ReadOptions
 from layoutlint.readers.downloads import download_store, transfer
 from layoutlint.readers.downloads.transfer import Bounds, Missing, TransferError
 from layoutlint.readers.elf import elf_file
-from layoutlint.stored_files import StoredFile
 
 PREFIX = "build-id:"
 """Begins an input that is named by its build id."""

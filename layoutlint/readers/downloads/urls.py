@@ -6,13 +6,14 @@ import os
 import re
 from typing import IO
 
-from layoutlint import files, stored_files
-from layoutlint.accesses import state_of
+from layoutlint import files
 from layoutlint.errors import ReadError
+from layoutlint.files import stored_files
+from layoutlint.files.accesses import state_of
+from layoutlint.files.stored_files import StoredFile
 from layoutlint.model.reading import DebugServers, ReadOptions
 from layoutlint.readers.downloads import download_store, transfer
 from layoutlint.readers.downloads.transfer import Bounds, Missing, TransferError
-from layoutlint.stored_files import StoredFile
 
 _URL = re.compile(r"[a-z][a-z0-9+.-]*://")
 _MEMBER = re.compile(r"([a-z][a-z0-9+.-]*://[^/]*/[^:]*):.")

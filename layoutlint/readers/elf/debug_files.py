@@ -11,8 +11,9 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Literal
 
-from layoutlint import files, stored_files
+from layoutlint import files
 from layoutlint.errors import NoDebugInformation, ReadError
+from layoutlint.files import stored_files
 from layoutlint.model.reading import ReadOptions
 from layoutlint.model.record import Record
 from layoutlint.readers.elf import elf_file

@@ -21,8 +21,8 @@ from layoutlint.readers.elf.span import Span
 from layoutlint.readers.processes.guard import CHANGED, guard
 
 if TYPE_CHECKING:
+    from layoutlint.files.stored_files import StoredFile
     from layoutlint.readers.elf.relocation import RelocationTables
-    from layoutlint.stored_files import StoredFile
 
 Data = bytes | bytearray | memoryview
 

@@ -9,8 +9,8 @@ from contextlib import AbstractContextManager
 from functools import partial
 from typing import Any, BinaryIO
 
-from layoutlint import accesses
 from layoutlint.errors import ReadError
+from layoutlint.files import accesses
 from layoutlint.readers.elf import kernel_image, lz4
 
 STARTS = _GZIP, _XZ, _ZSTD = b"\x1f\x8b", b"\xfd7zXZ\0", b"\x28\xb5\x2f\xfd"

@@ -6,8 +6,8 @@ import os
 from collections.abc import Callable, Generator, Sequence
 from typing import Any, TypeVar
 
-from layoutlint import accesses
 from layoutlint.errors import LayoutlintError
+from layoutlint.files import accesses
 from layoutlint.model.reading import Unread
 from layoutlint.model.record import Record
 from layoutlint.model.task import Executor, Failure, Limits, Task

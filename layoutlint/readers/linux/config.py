@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from layoutlint import accesses, files
+from layoutlint import files
+from layoutlint.files import accesses
 from layoutlint.model.reading import Reading
 from layoutlint.model.record import Record, replace
 from layoutlint.readers.linux.version import Release, release_version

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import BinaryIO, ClassVar, NoReturn
 
-from layoutlint import accesses
+from layoutlint.files import accesses
 
 HAS_PROCESSES = hasattr(os, "fork")
 """Whether this system can fork; if not, work is done in this process."""

@@ -18,7 +18,7 @@ from contextlib import suppress
 from functools import partial
 from typing import Any, BinaryIO, TypeVar
 
-from layoutlint import accesses
+from layoutlint.files import accesses
 from layoutlint.readers.processes.child import HAS_PROCESSES, Child, Lost, cause_of_death
 
 _T = TypeVar("_T")

@@ -17,7 +17,7 @@ from functools import partial
 from time import monotonic
 from typing import Any, BinaryIO, Generic, TypeVar
 
-from layoutlint import accesses
+from layoutlint.files import accesses
 from layoutlint.model.record import Record
 from layoutlint.readers.processes import permissions
 from layoutlint.readers.processes.child import HAS_PROCESSES, Child, cause_of_death

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from layoutlint import escapes
-from layoutlint.inference.analysis import Analysis
-from layoutlint.inference.fields import FieldUses
-from layoutlint.inference.phases import phase_of
+from layoutlint.evidence.inference.analysis import Analysis
+from layoutlint.evidence.inference.fields import FieldUses
+from layoutlint.evidence.inference.phases import phase_of
 from layoutlint.model.uses import plain_name
 
 

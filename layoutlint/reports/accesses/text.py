@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from layoutlint import escapes
-from layoutlint.inference.analysis import Analysis
-from layoutlint.inference.fields import FieldUses, hottest
+from layoutlint.evidence.inference.analysis import Analysis
+from layoutlint.evidence.inference.fields import FieldUses, hottest
 from layoutlint.model.uses import Effect, plain_name
 from layoutlint.phrases import quantity
 

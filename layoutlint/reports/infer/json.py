@@ -6,10 +6,10 @@ import json
 from typing import Any
 
 from layoutlint import escapes
-from layoutlint.inference.contradictions import Contradiction
-from layoutlint.inference.fields import FieldUses
-from layoutlint.inference.infer import Inferred
-from layoutlint.inference.ranking import Note
+from layoutlint.evidence.inference.contradictions import Contradiction
+from layoutlint.evidence.inference.fields import FieldUses
+from layoutlint.evidence.inference.infer import Inferred
+from layoutlint.evidence.inference.ranking import Note
 from layoutlint.model.uses import Effect, plain_name
 from layoutlint.reports.infer.reasons import reasons
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from layoutlint.inference.ranking import Note, Pair, Traffic
+from layoutlint.evidence.inference.ranking import Note, Pair, Traffic
 from layoutlint.model.uses import Effect, plain_name
 from layoutlint.phrases import quantity
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from layoutlint import escapes
-from layoutlint.inference.analysis import Analysis
-from layoutlint.inference.contradictions import Contradiction
-from layoutlint.inference.infer import Inferred
-from layoutlint.inference.ranking import Note
+from layoutlint.evidence.inference.analysis import Analysis
+from layoutlint.evidence.inference.contradictions import Contradiction
+from layoutlint.evidence.inference.infer import Inferred
+from layoutlint.evidence.inference.ranking import Note
 from layoutlint.model.uses import plain_name
 from layoutlint.phrases import quantity
 from layoutlint.reports.infer.reasons import placement_count, reasons

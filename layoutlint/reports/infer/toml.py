@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 
 from layoutlint import escapes
-from layoutlint.inference.infer import Inferred
-from layoutlint.inference.ranking import Note
+from layoutlint.evidence.inference.infer import Inferred
+from layoutlint.evidence.inference.ranking import Note
 from layoutlint.reports.infer.reasons import reasons
 
 _NO_ID = re.compile(r"[^a-z0-9]+")

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from layoutlint.errors import EXIT_KEPT, EXIT_UNKNOWN
-from layoutlint.measurement.experiment import Arrangement, Role
-from layoutlint.measurement.plan import SEED
-from layoutlint.measurement.result import LEAST_FACTOR, Measurement, Ratio, Series
+from layoutlint.evidence.measurement.experiment import Arrangement, Role
+from layoutlint.evidence.measurement.plan import SEED
+from layoutlint.evidence.measurement.result import LEAST_FACTOR, Measurement, Ratio, Series
 from layoutlint.reports.json_values import document_text, file_and_line
 
 MEASURE_SCHEMA = "layoutlint/measure/1"

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from layoutlint.measurement.experiment import FieldAccess, Role
-from layoutlint.measurement.result import Measurement, Ratio, Series
+from layoutlint.evidence.measurement.experiment import FieldAccess, Role
+from layoutlint.evidence.measurement.result import Measurement, Ratio, Series
 
 _VERBS = {"load": "reads", "store": "stores to", "add": "adds to", "lock": "tries the lock"}
 _NAMES = {

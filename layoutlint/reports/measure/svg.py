@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import ceil, floor, log10
 
-from layoutlint.measurement.experiment import Arrangement, Cell
-from layoutlint.measurement.result import Measurement, Series
+from layoutlint.evidence.measurement.experiment import Arrangement, Cell
+from layoutlint.evidence.measurement.result import Measurement, Series
 from layoutlint.model.record import Record
 from layoutlint.reports.measure import phrases
 from layoutlint.reports.xml_text import attributes, escape

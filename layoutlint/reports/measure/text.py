@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from layoutlint.measurement.experiment import Arrangement, Cell
-from layoutlint.measurement.result import Measurement
+from layoutlint.evidence.measurement.experiment import Arrangement, Cell
+from layoutlint.evidence.measurement.result import Measurement
 from layoutlint.phrases import quantity
 from layoutlint.reports import styled
 from layoutlint.reports.measure import phrases

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from layoutlint import accesses, files
+from layoutlint import files
+from layoutlint.files import accesses
 from layoutlint.readers.cache.memory import Memory
 
 

@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Iterator
 
-from layoutlint import accesses
+from layoutlint.files import accesses
 from layoutlint.readers.clang import text_search
 
 _CONTINUED = re.compile(rb"\\\n\s*")

@@ -5,12 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import combinations, product
 
+from layoutlint.evidence.measurement.experiment import (
+    Arrangement,
+    Experiment,
+    FieldAccess,
+    Mode,
+    Operation,
+    Role,
+)
+from layoutlint.evidence.measurement.words import MOST_REACH, MOST_WORDS, field_access
 from layoutlint.geometry.layout import Place
 from layoutlint.judgement.context import CannotTell, Context
 from layoutlint.judgement.sides import Side
 from layoutlint.judgement.verdict import Outcome, Verdict
-from layoutlint.measurement.experiment import Arrangement, Experiment, FieldAccess, Mode, Operation, Role
-from layoutlint.measurement.words import MOST_REACH, MOST_WORDS, field_access
 from layoutlint.model.paths import overlap
 from layoutlint.model.record import Record, replace
 from layoutlint.model.structs import Struct

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 
-from layoutlint.inference.program import FieldUse
+from layoutlint.evidence.inference.program import FieldUse
 from layoutlint.model.record import Record
 from layoutlint.model.uses import Effect, plain_name
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from layoutlint.inference import rare_work
-from layoutlint.inference.analysis import analyse
-from layoutlint.inference.heat import EntryPoints, heat_of_functions
-from layoutlint.inference.infer import infer
-from layoutlint.inference.known_functions import KnownFunctions
-from layoutlint.inference.phases import Phase, phase_of
-from layoutlint.inference.program import Program
+from layoutlint.evidence.inference import rare_work
+from layoutlint.evidence.inference.analysis import analyse
+from layoutlint.evidence.inference.heat import EntryPoints, heat_of_functions
+from layoutlint.evidence.inference.infer import infer
+from layoutlint.evidence.inference.known_functions import KnownFunctions
+from layoutlint.evidence.inference.phases import Phase, phase_of
+from layoutlint.evidence.inference.program import Program
 from layoutlint.intent.toml import rule_file
 from layoutlint.model.reading import ReadOptions
 from layoutlint.model.record import replace

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from layoutlint.evidence.inference.phases import Phase, phase_of
+from layoutlint.evidence.inference.program import FieldUse
 from layoutlint.geometry.groups import Group
-from layoutlint.inference.phases import Phase, phase_of
-from layoutlint.inference.program import FieldUse
 from layoutlint.judgement.rule import Pack
 from layoutlint.model.paths import is_within
 from layoutlint.model.record import Record

@@ -6,8 +6,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from functools import cached_property
 
-from layoutlint.inference.known_functions import KnownFunctions
-from layoutlint.inference.program import Program
+from layoutlint.evidence.inference.known_functions import KnownFunctions
+from layoutlint.evidence.inference.program import Program
 from layoutlint.model.uses import Call, Effect, Lock, Spot, plain_name
 from layoutlint.readers.bodies.lock_names import operation, stem
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from math import gcd
 
+from layoutlint.evidence.measurement.experiment import FieldAccess, Operation, Word
 from layoutlint.geometry.layout import Place
-from layoutlint.measurement.experiment import FieldAccess, Operation, Word
 
 _WIDEST = 8
 """Bytes of the widest access."""

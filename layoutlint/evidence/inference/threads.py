@@ -11,8 +11,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 
-from layoutlint.inference.heat import EntryPoints, edges_of, entry_weights, spread
-from layoutlint.inference.program import Program
+from layoutlint.evidence.inference.heat import EntryPoints, edges_of, entry_weights, spread
+from layoutlint.evidence.inference.program import Program
 from layoutlint.model.uses import THREAD_GROUPS, THREAD_STARTERS, Call, plain_name
 
 _MOST_THREADS = 12

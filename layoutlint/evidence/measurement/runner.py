@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 
-from layoutlint.measurement.machine import CannotMeasure, search_path
-from layoutlint.measurement.plan import Plan
+from layoutlint.evidence.measurement.machine import CannotMeasure, search_path
+from layoutlint.evidence.measurement.plan import Plan
 from layoutlint.model.record import Record
 from layoutlint.readers.processes import program
 from layoutlint.readers.processes.program import LimitExceeded, Limits

@@ -13,13 +13,13 @@ from enum import Enum
 from functools import cached_property
 from typing import NamedTuple
 
-from layoutlint.inference import rare_work
-from layoutlint.inference.heat import EntryPoints
-from layoutlint.inference.held_locks import HeldLocks, Locks
-from layoutlint.inference.known_functions import KnownFunctions
-from layoutlint.inference.phases import Phase, phase_of
-from layoutlint.inference.program import FieldUse, Program, argument_maker
-from layoutlint.inference.threads import Threads
+from layoutlint.evidence.inference import rare_work
+from layoutlint.evidence.inference.heat import EntryPoints
+from layoutlint.evidence.inference.held_locks import HeldLocks, Locks
+from layoutlint.evidence.inference.known_functions import KnownFunctions
+from layoutlint.evidence.inference.phases import Phase, phase_of
+from layoutlint.evidence.inference.program import FieldUse, Program, argument_maker
+from layoutlint.evidence.inference.threads import Threads
 from layoutlint.model.uses import (
     ELEMENT,
     GLOBAL_POINTER,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 
-from layoutlint.measurement.experiment import (
+from layoutlint.evidence.measurement.experiment import (
     CONTROL,
     OPERATIONS,
     PAGE,

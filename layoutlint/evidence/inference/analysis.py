@@ -7,12 +7,12 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 
-from layoutlint.inference import ranking
-from layoutlint.inference.heat import EntryPoints, heat_of_functions
-from layoutlint.inference.known_functions import KnownFunctions
-from layoutlint.inference.meetings import Meetings
-from layoutlint.inference.program import FieldUse, Program
-from layoutlint.inference.ranking import Pair, Traffic
+from layoutlint.evidence.inference import ranking
+from layoutlint.evidence.inference.heat import EntryPoints, heat_of_functions
+from layoutlint.evidence.inference.known_functions import KnownFunctions
+from layoutlint.evidence.inference.meetings import Meetings
+from layoutlint.evidence.inference.program import FieldUse, Program
+from layoutlint.evidence.inference.ranking import Pair, Traffic
 from layoutlint.judgement.rule import Pack
 from layoutlint.model.record import Record
 from layoutlint.model.structs import Field, Source, Struct

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from layoutlint.measurement.experiment import CONTROL
-from layoutlint.measurement.result import series_of_samples
-from tests.measurement import sample
-from tests.measurement.sample import COMPARED, SWEPT, arrangement, measurement, plan, samples, usual
+from layoutlint.evidence.measurement.experiment import CONTROL
+from layoutlint.evidence.measurement.result import series_of_samples
+from tests.evidence.measurement import sample
+from tests.evidence.measurement.sample import COMPARED, SWEPT, arrangement, measurement, plan, samples, usual
 
 
 def ratios(result):

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from layoutlint.inference.known_functions import KnownFunctions
+from layoutlint.evidence.inference.known_functions import KnownFunctions
 from layoutlint.model.uses import PARAMETER, Call, Effect, Function, Lock, Spot, is_variable, plain_name
 
 _DEEPEST = 12

@@ -13,10 +13,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from math import sqrt
 from typing import NamedTuple
 
+from layoutlint.evidence.inference.meetings import Access, Meetings, Owner
+from layoutlint.evidence.inference.phases import Phase, phase_of
+from layoutlint.evidence.inference.program import FieldUse
 from layoutlint.geometry.placement import Placements
-from layoutlint.inference.meetings import Access, Meetings, Owner
-from layoutlint.inference.phases import Phase, phase_of
-from layoutlint.inference.program import FieldUse
 from layoutlint.model.record import Record, field
 from layoutlint.model.structs import Field, Struct
 from layoutlint.model.uses import Effect, Spot, plain_name

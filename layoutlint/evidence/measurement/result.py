@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from statistics import fmean, median
 
-from layoutlint.measurement.experiment import Arrangement, Cell
-from layoutlint.measurement.machine import Machine
-from layoutlint.measurement.plan import Plan, control_cells
-from layoutlint.measurement.runner import Sample
+from layoutlint.evidence.measurement.experiment import Arrangement, Cell
+from layoutlint.evidence.measurement.machine import Machine
+from layoutlint.evidence.measurement.plan import Plan, control_cells
+from layoutlint.evidence.measurement.runner import Sample
 from layoutlint.model.record import Record
 from layoutlint.model.structs import Source
 

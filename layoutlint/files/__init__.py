@@ -14,13 +14,13 @@ from stat import S_ISDIR, S_ISFIFO, S_ISREG
 from time import monotonic
 from typing import TYPE_CHECKING, BinaryIO
 
-from layoutlint import accesses, stored_files
-from layoutlint.accesses import ABSENT, FILE, FOLDER, SHARED
+from layoutlint.files import accesses, stored_files
+from layoutlint.files.accesses import ABSENT, FILE, FOLDER, SHARED
 
 if TYPE_CHECKING:
     from mmap import mmap
 
-    from layoutlint.stored_files import StoredFile
+    from layoutlint.files.stored_files import StoredFile
 
 _WRITER_SECONDS = 1.0
 """The time in which a pipe must get a writer."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from layoutlint.measurement.experiment import (
+from layoutlint.evidence.measurement.experiment import (
     Arrangement,
     Cell,
     Experiment,
@@ -13,10 +13,10 @@ from layoutlint.measurement.experiment import (
     Role,
     Word,
 )
-from layoutlint.measurement.machine import Machine
-from layoutlint.measurement.plan import Plan, Timing
-from layoutlint.measurement.result import Conditions, Measurement, series_of_samples
-from layoutlint.measurement.runner import Sample
+from layoutlint.evidence.measurement.machine import Machine
+from layoutlint.evidence.measurement.plan import Plan, Timing
+from layoutlint.evidence.measurement.result import Conditions, Measurement, series_of_samples
+from layoutlint.evidence.measurement.runner import Sample
 from layoutlint.model.structs import Source
 
 WINDOW = 2_000_000

@@ -12,7 +12,7 @@ import io
 import os
 from typing import IO, TYPE_CHECKING, NamedTuple
 
-from layoutlint.accesses import State
+from layoutlint.files.accesses import State
 
 if TYPE_CHECKING:
     from mmap import mmap

@@ -7,9 +7,9 @@ from collections import defaultdict
 from collections.abc import Mapping
 from fnmatch import fnmatchcase
 
-from layoutlint.inference import rare_work
-from layoutlint.inference.phases import Phase, phase_of
-from layoutlint.inference.program import Program
+from layoutlint.evidence.inference import rare_work
+from layoutlint.evidence.inference.phases import Phase, phase_of
+from layoutlint.evidence.inference.program import Program
 from layoutlint.model.record import Record, field
 from layoutlint.model.uses import plain_name
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
 
+from layoutlint.evidence.inference import ranking
+from layoutlint.evidence.inference.analysis import Analysis
+from layoutlint.evidence.inference.contradictions import Contradiction, find_contradictions
+from layoutlint.evidence.inference.fields import FieldUses, fields_of
+from layoutlint.evidence.inference.ranking import Note, Pair
 from layoutlint.geometry.groups import find_groups
 from layoutlint.geometry.layout import Layout
 from layoutlint.geometry.placement import placements
-from layoutlint.inference import ranking
-from layoutlint.inference.analysis import Analysis
-from layoutlint.inference.contradictions import Contradiction, find_contradictions
-from layoutlint.inference.fields import FieldUses, fields_of
-from layoutlint.inference.ranking import Note, Pair
 from layoutlint.judgement.rule import Pack
 from layoutlint.model.record import Record
 from layoutlint.model.structs import Struct
