@@ -272,7 +272,8 @@ class _Uses(Solver):
                 text = "the addresses of members are compared or subtracted"
                 yield OrderUse("member-range", one.file, one.line, text, names, "offset")
             elif own:
-                yield self._first_use(one.file, one.line, "the address of the struct is that of")
+                text = "a member's address is compared with that of the struct, which is that of the first"
+                yield self._first_use(one.file, one.line, text)
             elif any(each.term in self._steps for each in (one.left, one.right)) or any(
                 each.offset for each in pair
             ):
