@@ -1,5 +1,5 @@
 """Reading C in the process that wants it, as on systems that cannot fork: a fork for each unit copies some 1,800 pages, which
-takes longer than most units.
+takes longer than most units. Python programs run in forks: starting Python and importing take longer than most tasks.
 
 Tests with the fixture `own_processes` (tests/conftest.py) do not: those of limits, of crashes, and of what one process hands
 to another.
@@ -7,10 +7,14 @@ to another.
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 from layoutlint.readers.clang import limits
+from layoutlint.readers.executors import server_process
 from layoutlint.readers.processes import sandbox
 
 _run_each = sandbox.run_each
@@ -19,6 +23,7 @@ _run_each = sandbox.run_each
 def install() -> None:
     """Do this in this process, for as long as it lives."""
     sandbox.run_each = run_each_here
+    server_process.start_interpreter = fork_interpreter
 
 
 def run_each_here(
@@ -35,3 +40,19 @@ def run_each_here(
         finally:
             limits.HAS_PROCESSES = True
         yield number, result
+
+
+def fork_interpreter(program: str) -> subprocess.Popen[bytes]:
+    """Start a Python program in a fork of this process, with its streams like those of a new one."""
+
+    def become_program() -> NoReturn:
+        os.closerange(3, os.sysconf("SC_OPEN_MAX"))  # among them what Popen waits for until another program begins
+        try:
+            exec(program, {})
+        finally:
+            os._exit(1)
+
+    return subprocess.Popen(
+        [sys.executable], preexec_fn=become_program, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+        bufsize=0, start_new_session=True,
+    )  # fmt: skip
