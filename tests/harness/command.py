@@ -11,7 +11,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from tests.harness import json_schemas
-from tests.harness.forks import LARGE, Forks
+from tests.harness.forks import Forks, libraries_of
 
 ROOT = Path(__file__).resolve().parents[2]
 SECONDS = 120
@@ -45,8 +45,7 @@ def run(
     is_own = any(name.startswith(("PYTHON", "LC_", "LANG")) for name in environment)  # what Python itself obeys when it starts
     if is_own or given is not None:
         return _valid(_start(words, cwd, {**kept, **environment}, seconds, given))
-    libraries = LARGE.get(words[0], ()) if words else ()
-    ended = _forks(os.getpid(), libraries).run(words, str(cwd), {**kept, **environment}, seconds, own_processes)
+    ended = _forks(os.getpid(), libraries_of(words)).run(words, str(cwd), {**kept, **environment}, seconds, own_processes)
     return _valid(subprocess.CompletedProcess(words, ended.status, ended.stdout.decode(), ended.stderr.decode()))
 
 

@@ -25,14 +25,20 @@ from typing import NoReturn
 
 _LARGEST = 1 << 20
 """Bytes of a request, whose arguments are names and options."""
-_OF_STORES = ("distributed", "duckdb", "pyarrow")
-LARGE = {
-    "suggest": ("ortools",),
+_OF_STORES = ("duckdb", "pyarrow.parquet")
+_LARGE = {
+    "suggest": ("ortools.sat.python.cp_model",),
+    "--suggest": ("ortools.sat.python.cp_model",),
     "survey": _OF_STORES,
     "history": _OF_STORES,
-    "lsp": ("lsprotocol", "pygls"),
 }
-"""The large libraries, by the command that needs them; other commands import them when they do."""
+"""The large libraries, by the command or option that needs them; other runs import them when they do."""
+_NOT_BEFORE = {name.partition(".")[0] for names in _LARGE.values() for name in names} | {"distributed", "lsprotocol", "pygls"}
+
+
+def libraries_of(arguments: list[str]) -> tuple[str, ...]:
+    """Return the large libraries of a run."""
+    return next((_LARGE[word] for word in arguments if word in _LARGE), ())
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,17 +125,20 @@ def _prepare(libraries: list[str]) -> None:
     from layoutlint.readers.clang import libclang
 
     importlib.import_module("tests.harness.same_process")
-    others = {name for names in LARGE.values() for name in names}.difference(libraries)
+    others = _NOT_BEFORE.difference(name.partition(".")[0] for name in libraries)
     for name in others:
         sys.modules[name] = None  # type: ignore[assignment]  # importing it fails
     for module in pkgutil.walk_packages(layoutlint.__path__, "layoutlint."):
         try:
             importlib.import_module(module.name)
         except ModuleNotFoundError as error:
-            if (error.name or "").partition(".")[0] not in {*others, *libraries}:
+            if (error.name or "").partition(".")[0] not in _NOT_BEFORE:
                 raise
     for name in others:
         del sys.modules[name]
+    for name in libraries:
+        with contextlib.suppress(ModuleNotFoundError):  # optional
+            importlib.import_module(name)
     with contextlib.suppress(ReadError, RuleFileError):  # the run says it
         libclang.library()
         rule_file.shipped_packs()
