@@ -51,6 +51,7 @@ def test_that_fails(): assert double(1) == 3
 NAME = "tests/geometry/test_doubles.py::test_"
 MUTATIONS = [
     # tests that reach the module, what is changed, what kills it
+    (["that_fails", "double"], ("FACTOR = 2", "FACTOR = 4"), "double"),
     (["nothing", "double"], ("*", "+"), "double"),
     (["nothing", "double"], ("FACTOR = 2", "FACTOR = 3"), "double"),
     (["nothing"], ("*", "+"), ""),

@@ -81,12 +81,15 @@ class Copy:
         tests = self._tests(module, mutation.line)
         tried = 0
         for batch in _batches(tests, self.seconds):
-            self._write(module, mutation.text)
-            failure = self._first_failure(batch)
-            self._write(module, original)
-            if failure is not None and self._is_new(failure, batch):
-                return Trial(module, mutation, failure, tried + len(batch), len(tests))
-            tried += len(batch)
+            while left := [test for test in batch if test.name not in self._broken]:
+                self._write(module, mutation.text)
+                failure = self._first_failure(left)
+                self._write(module, original)
+                if failure is not None and self._is_new(failure, left):
+                    return Trial(module, mutation, failure, tried + len(left), len(tests))
+                if failure not in self._broken:
+                    break
+            tried += len(left)
         return Trial(module, mutation, "", tried, len(tests))
 
     def _is_new(self, failure: str, batch: Sequence[TimedTest]) -> bool:
