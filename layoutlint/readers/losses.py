@@ -131,8 +131,3 @@ LOSSES: tuple[Loss, ...] = (
         "`check` reports those that a rule could apply to as not covered, with exit status 3",
     ),
 )  # fmt: skip
-
-
-def loses(reader: str, key: str) -> bool:
-    """Return whether a reader lacks a fact."""
-    return any((loss.reader, loss.key) == (reader, key) for loss in LOSSES)

@@ -23,11 +23,6 @@ DEBUG, SECTION = "debuginfo", "section/.BTF"
 """What a server is asked for."""
 
 
-def is_named(path: str) -> bool:
-    """Return whether an input is named by a build id."""
-    return path.startswith(PREFIX)
-
-
 def input_file(path: str, options: ReadOptions) -> str:
     """Return the name of the file that an input `build-id:HEX` stands for, after its download.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from typing import Final, Literal
+from typing import Final
 
 from layoutlint.model.record import Record
 from layoutlint.readers.dwarf.format import forms, type_recipe
@@ -50,11 +50,6 @@ class Format(Record, frozen=True):
     offset_size: int
     address_size: int
     little_endian: bool
-
-    @property
-    def order(self) -> Literal["little", "big"]:
-        """The byte order, as for int.from_bytes."""
-        return "little" if self.little_endian else "big"
 
 
 class Plan:

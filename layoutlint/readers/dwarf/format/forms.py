@@ -141,11 +141,6 @@ def read_sleb(data: Data, position: int) -> tuple[int, int]:
 
 def string_end(data: Data, position: int) -> int:
     """Return the position of the NUL that ends an inline string."""
-    if isinstance(data, bytes | bytearray):
-        end = data.find(0, position)
-        if end >= 0:
-            return end
-        raise DwarfError("a string does not end", position)
     size = 64
     while True:
         end = bytes(data[position : position + size]).find(0)
