@@ -189,7 +189,7 @@ def test_tables_that_overlap_are_refused(tmp_path):
 
 
 NAMES = {
-    # a machine, the prefix of its relocations in elf.h, those that write a value, those that are ignored
+    # a machine, the prefix of its relocations in elf.h, those that write a value (+: add it to the section's), those that are ignored
     "EM_X86_64": ("R_X86_64_", "64 32 32S 16 8", "DTPOFF32 DTPOFF64"),
     "EM_386": ("R_386_", "32 16 8", "TLS_LDO_32"),
     "EM_ARM": ("R_ARM_", "ABS32 ABS16 ABS8 ABS32_NOI", "TLS_LDO32"),
@@ -223,14 +223,26 @@ NAMES = {
         "R_RISCV_", "32 64 ADD8 ADD16 ADD32 ADD64 SUB8 SUB16 SUB32 SUB64 SET8 SET16 SET32",
         "TLS_DTPREL32 TLS_DTPREL64 ALIGN RELAX SUB6 SET6 SET_ULEB128 SUB_ULEB128",
     ),
+    "EM_BPF": ("R_BPF_64_", "64 ABS64 ABS32 NODYLD32 32", ""),
+    "EM_SH": ("R_SH_", "+DIR32", "TLS_LDO_32 TLS_DTPOFF32"),
+    "EM_XTENSA": ("R_XTENSA_", "+32", ""),
+    "EM_QDSP6": ("R_HEX_", "32 16 8", ""),
+    "EM_AVR": ("R_AVR_", "32 16 8", ""),
+    "EM_MSP430": ("R_MSP430_", "32 16_BYTE", ""),
+    "EM_AMDGPU": ("R_AMDGPU_", "ABS64 ABS32", ""),
+    "EM_LANAI": ("R_LANAI_", "32", ""),
+    "EM_VE": ("R_VE_", "REFLONG=32 REFQUAD=64", ""),
 }  # fmt: skip
 
 
 LATER = {
     "R_RISCV_SET_ULEB128": 60, "R_RISCV_SUB_ULEB128": 61, "R_AARCH64_P32_ABS16": 2, "R_LARCH_RELAX": 100, "R_LARCH_ALIGN": 102,
     "R_LARCH_ADD6": 105, "R_LARCH_SUB6": 106, "R_LARCH_ADD_ULEB128": 107, "R_LARCH_SUB_ULEB128": 108,
+    "R_BPF_64_ABS64": 2, "R_BPF_64_ABS32": 3, "R_BPF_64_NODYLD32": 4, "R_XTENSA_32": 1, "R_HEX_32": 6, "R_HEX_16": 7, "R_HEX_8": 8,
+    "R_AVR_32": 1, "R_AVR_16": 4, "R_AVR_8": 26, "R_MSP430_32": 1, "R_MSP430_16_BYTE": 5, "R_AMDGPU_ABS64": 3, "R_AMDGPU_ABS32": 6,
+    "R_LANAI_32": 4, "R_VE_REFLONG": 1, "R_VE_REFQUAD": 2,
 }  # fmt: skip
-"""Those that the header of Debian 12 does not have, from the psABI of the architecture."""
+"""Those that the header of Debian 12 does not have, from the psABI of the architecture, or from ELFRelocs of LLVM."""
 
 
 @pytest.mark.parametrize("machine", NAMES)
@@ -241,13 +253,19 @@ def test_numbers_are_those_of_the_c_library(module, machine):
     if not header.exists():
         pytest.skip("no elf.h here")
     numbers: dict[str, int] = {}
-    for name, value in re.findall(r"^#define (R_\w+)\s+(\w+)", header.read_text(), re.MULTILINE):
+    for name, value in re.findall(r"^#define\s+(R_\w+)\s+(\w+)", header.read_text(), re.MULTILINE):
         numbers[name] = numbers[value] if value in numbers else int(value, 0)
     numbers = LATER | numbers
     prefix, written, ignored = NAMES[machine]
     expected = {numbers[prefix + name]: ignore for name in ignored.split()}
     for word in written.split():
-        name, _, bits = word.partition("=")
-        operation = {"ADD": add, "SUB": subtract}.get(name[:3], put) if not name.startswith("ADDR") else put
+        name, _, bits = word.removeprefix("+").partition("=")
+        operation = add if word[0] == "+" else {"ADD": add, "SUB": subtract}.get(name[:3], put) if not name.startswith("ADDR") else put
         expected[numbers[prefix + name]] = (operation, int(bits or re.findall(r"\d+", name)[-1]) // 8)
     assert module._RECIPES[machine] == expected
+
+
+def test_machines_that_are_another_or_in_the_table(module):
+    assert {*module._RECIPES} == {*NAMES, "EM_SPARCV9", "EM_SPARC32PLUS", "EM_ARC_COMPACT2"}
+    assert all(module._RECIPES[other] == module._RECIPES["EM_SPARC"] for other in ("EM_SPARCV9", "EM_SPARC32PLUS"))
+    assert module._RECIPES["EM_ARC_COMPACT2"] == module._RECIPES["EM_ARC_COMPACT"]
