@@ -2,8 +2,8 @@
 
 Each breaking case of a shipped pack is put into the order that keeps the rules of its pack, and compared with the
 change of upstream: the case of the same struct that keeps the same rules, where its name begins with `after`. NAME
-prints the rows of some structs. Without NAME, docs/upstream.md is written, with the structs that the first rules
-are about, as real kernels and the fixtures have them.
+prints the rows of some structs. Without NAME, docs/upstream.md is written: the rows that have such a change, the counts
+of all, and the structs that the first rules are about, as real kernels and the fixtures have them.
 
 Declarations that upstream moved are those outside a longest common subsequence. A case leaves members out, and
 states how many bytes they have (`OTHERS`): they count as members of 8 bytes each, in large structs more in the middle.
@@ -73,10 +73,10 @@ class Change:
 
     def __str__(self) -> str:
         parts = [f"{self.moved} moved"] if self.moved else []
-        for word, names in (
-            ("aligned", self.aligned), ("unaligned", self.unaligned), ("added", self.added), ("removed", self.removed),
-        ):  # fmt: skip
+        for word, names in (("aligned", self.aligned), ("unaligned", self.unaligned)):
             parts += [f"{word} {', '.join(f'`{name}`' for name in names)}"] if names else []
+        for word, names in (("added", self.added), ("removed", self.removed)):
+            parts += [f"{word} {len(names)}"] if names else []
         rest = f"; breaks {', '.join(f'`{name}`' for name in self.broken)}" if self.broken else ""
         return f"{', '.join(parts) or 'other'}; {self.before} -> {self.after}{rest}"
 
@@ -371,7 +371,7 @@ def summary(every: Sequence[Row]) -> str:
             compared["fewer" if difference < 0 else "more" if difference else "as many"] += 1
     counts = ", ".join(f"{compared[word]} {word}" for word in ("fewer", "as many", "more"))
     return (
-        f"Of {len(every)} structs, an order keeps the rules of {states['order']}; for {proved}, it is proved that none "
+        f"Of {len(every)} structs in all cases, an order keeps the rules of {states['order']}; for {proved}, it is proved that none "
         f"moves fewer declarations. For {states['addition']}, alignment or padding does. For {states['impossible']}, it is "
         f"proved that no order does. {states['only judged']} break rules that cannot be searched for, and for "
         f"{states['unknown']} nothing was found in time. Moves beside upstream's, where that keeps all rules: {counts}."
@@ -380,23 +380,23 @@ def summary(every: Sequence[Row]) -> str:
 
 HEAD = """# Suggestions beside upstream's changes
 
-`python -m tests.bench.suggestions` writes this page. `suggest` puts structs of Linux before a change into an order that keeps the shipped
-rules; the last column is what upstream did. Sizes are in bytes. *Added* and *removed* members are other parts of upstream's change.
+`python -m tests.bench.suggestions` writes this page. It compares the orders of [`suggest`](suggest.md) with the changes that upstream made
+to the same structs of Linux. Sizes are in bytes, before and after. *Added* and *removed* count members of other parts of upstream's change.
 
 ## The first rules
 
-The structs that the first rules come from, before and after the patch in the mail:
+The structs of the patches that the first rules come from:
 
 """
 REAL = """
-The same structs in kernels before the change, with all members:
+Three of them in kernels before the change, with all members:
 
 """
 CASES = """
-## All breaking cases
+## Cases of the shipped packs
 
-The shipped packs have cases that break their rules. A case has the members that a rule names; the others count as members of 8 bytes, in
-large structs also of up to 64. *Upstream* is the case of the pack after the change, if there is one.
+The shipped packs have [cases](rules.md#cases-rules-that-are-tested) that break their rules. A case has the members that a rule names; the
+others count as members of 8 bytes, in large structs also of up to 64. The table has the cases of which upstream changed the struct:
 
 """
 COLUMNS = "| struct | rules not kept | suggest | upstream |\n|---|---|---|---|\n"
@@ -412,7 +412,8 @@ def page() -> Iterator[str]:
     with tempfile.TemporaryDirectory() as folder:
         for row in rows(Path(folder)):
             every.append(row)
-            yield f"{row}\n"
+            if row.upstream is not None:
+                yield f"{row}\n"
     yield f"\n{textwrap.fill(summary(every), 140)}\n"
 
 
