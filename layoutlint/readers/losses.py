@@ -27,8 +27,7 @@ LOSSES: tuple[Loss, ...] = (
     Loss(
         "btf", "stated-alignment",
         "`aligned` and `packed`",
-        "a struct has every alignment that its members, gaps and size allow; if the verdict depends "
-        "on it, it is unknown",
+        "a rule is unknown if its verdict depends on them",
     ),
     Loss(
         "btf", "atomic",
@@ -59,8 +58,7 @@ LOSSES: tuple[Loss, ...] = (
     Loss(
         "btf", "complex",
         "complex numbers, and before pahole 1.22 floating point",
-        "an integer or a type of the same size, whose natural alignment can be larger than the true "
-        "one",
+        "an integer or a type of the same size, perhaps of a larger alignment",
     ),
     Loss(
         "btf", "local",
@@ -90,8 +88,7 @@ LOSSES: tuple[Loss, ...] = (
     Loss(
         "dwarf", "stated-alignment",
         "`packed`, and `aligned` and `#pragma pack` of some compilers",
-        "a struct has every alignment that its members, gaps and size allow; if the verdict depends on "
-        "it, it is unknown",
+        "a rule is unknown if its verdict depends on them",
     ),
     Loss(
         "dwarf", "bit-field-of-clang",
