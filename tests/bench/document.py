@@ -157,8 +157,8 @@ _HEAD = """\
 """
 
 _COMMANDS = """\
-Every figure includes interpreter start-up and child processes. *cpu* is the time of all processors. *Private* memory is the
-peak of what no file backs. *Resident* memory also counts mapped files."""
+Every figure includes start-up and child processes. *cpu* is the time of all processors. *Private* memory is the peak without
+mapped files, *resident* with them."""
 
 _LARGER = """\
 The same vmlinux, with its units repeated; 8 x is a file of 2 GB. Medians of {rounds} rounds. Blank cells were not run.
@@ -168,9 +168,7 @@ The same vmlinux, with its units repeated; 8 x is a file of 2 GB. Medians of {ro
 _METHOD = """\
 ## How it is measured
 
-- Every command is a process of its own and runs once in each round, without caches. Every second round is in reverse order.
-  A share compares two commands of one round, so other work on the machine affects both.
-- Before the first round, each command runs untimed, and its output is checked for the struct that was asked for.
-- Memory is read from `/proc` a thousand times a second, to less than a megabyte.
+- Every command runs once in each round, without caches. Every second round is in reverse order. A share compares two commands
+  of one round, so other work on the machine affects both.
 - `layout-audit` gets the name of one struct, which is less than `check` reads. `drgn` runs a three-line script.
 - libclang's own parse is a process that only parses the same text with the same flags through `clang.cindex`."""
