@@ -23,9 +23,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests.harness import command, huge_pages, tools
+from tests.harness import command, huge_pages, same_process, tools
 from tests.harness.command import ROOT, WITHOUT_CACHE
-from tests.harness.same_process import run_each_here
 
 SAME = settings(deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("same", SAME)
@@ -49,6 +48,8 @@ def pytest_configure(config: pytest.Config) -> None:
     test starts would then do it again."""
     os.environ |= WITHOUT_CACHE
     command.own_processes = config.getoption("--exhaustive")
+    if not command.own_processes:
+        same_process.read_here()
     if not hasattr(config, "workerinput"):
         compileall.compile_dir(str(ROOT / "layoutlint"), quiet=2)
 
@@ -122,15 +123,9 @@ def _skip_missing_tools() -> Generator[None, None, None]:
 
 @pytest.fixture
 def own_processes(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Lets commands read C in processes of their own, as those of users do."""
+    """Lets tests and their commands read C in processes of their own, as users do."""
     monkeypatch.setattr(command, "own_processes", True)
-
-
-@pytest.fixture
-def same_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Reads C in the process of the test, for tables of well-formed sources, except where exhaustive tests run."""
-    if not command.own_processes:
-        monkeypatch.setattr("layoutlint.readers.processes.sandbox.run_each", run_each_here)
+    monkeypatch.setattr("layoutlint.readers.processes.sandbox.run_each", same_process.run_each)
 
 
 @pytest.fixture

@@ -19,6 +19,7 @@ PROJECT = {
     "layoutlint.toml": RULES.format(id="ring"),
 }
 FLAGS = ("--", "-Ifirst", "-Iinclude")
+pytestmark = pytest.mark.usefixtures("own_processes")
 
 
 @pytest.fixture
@@ -53,13 +54,14 @@ def assert_same(first: Run, second: Run) -> None:
 
 
 def check(project: Path, cache: Path, *words: str | Path, flags: tuple[str, ...] = FLAGS, **how: bool) -> Run:
-    return run(project, cache, "check", *words, *flags, **how)
+    return run(project, cache, "check", *words, "--no-packs", *flags, **how)  # parsing the packs takes half of a run
 
 
 def test_a_second_run_reads_nothing_and_prints_the_same(project, cache):
-    first = check(project, cache, "ring.h")
+    words = ("check", "ring.h", *FLAGS)
+    first = run(project, cache, *words)
     assert (first.status, first.read, first.recalled) == (1, 1, False)
-    second = check(project, cache, "ring.h")
+    second = run(project, cache, *words)
     assert (second.read, second.recalled) == (0, True)
     assert_same(first, second)
     assert_same(first, check(project, cache, "ring.h", "--no-cache"))
@@ -367,6 +369,7 @@ def test_a_full_disk_keeps_nothing_and_fails_nothing(project, cache):
     assert entries(cache) == []
 
 
+@pytest.mark.exhaustive
 def test_several_processes_at_once(project, cache):
     first = check(project, cache, "ring.h", "--no-cache")
     children = []

@@ -17,8 +17,6 @@ from layoutlint.readers.dispatch import read
 from tests.intent.annotations.test_vehicles import make
 from tests.oracles.c_probe import need
 
-pytestmark = pytest.mark.usefixtures("same_process")
-
 SOURCE = """
 typedef struct lock { int word; } lock_t;
 typedef lock_t my_lock_t;

@@ -7,21 +7,19 @@ the time that the kernel takes from one tick of its clock to the next.
 from __future__ import annotations
 
 import contextlib
-import importlib
-import io
 import json
 import os
 import sys
 import time
-import traceback
-from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
-from tests.harness.forks import _whole
+from tests.harness import command
+from tests.harness.command import WITHOUT_CACHE
 
 TRUSTED_AFTER = 0.03
+_TRUSTS = "TESTS_TRUST_TIMES"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,50 +36,29 @@ class Run:
 
 
 def run(folder: Path, cache: Path, *arguments: str | Path, trusts: bool = True) -> Run:
-    """`layoutlint ARGUMENTS...` in a folder, in a fork of this process.
+    """`layoutlint ARGUMENTS...` in a folder.
 
     `trusts` is for runs that may trust the times of files that are older than TRUSTED_AFTER.
     """
-    outputs = [os.memfd_create(name) for name in ("stdout", "stderr", "counts")]
-    child = os.fork()
-    if child == 0:
-        status = 70
-        try:
-            status = _become(folder, cache, [os.fspath(word) for word in arguments], outputs, trusts)
-        except BaseException:
-            os.write(outputs[1], traceback.format_exc().encode())
-        finally:
-            os._exit(status)
-    _, ended = os.waitpid(child, 0)
-    stdout, stderr, counts = map(_whole, outputs)
-    for output in outputs:
-        os.close(output)
-    counted = json.loads(counts or "{}")
-    _import_as_well(counted.get("modules", ()))
-    return Run(
-        os.waitstatus_to_exitcode(ended), stdout.decode(), stderr.decode(), counted.get("recalled", False), counted.get("read", 0)
+    environment = {name: value for name, value in os.environ.items() if name not in WITHOUT_CACHE}
+    environment |= {"XDG_CACHE_HOME": str(cache)} | ({_TRUSTS: "1"} if trusts else {})
+    words = [os.fspath(word) for word in arguments]
+    ended = command.forks_of(words).run(
+        words, str(folder), environment, command.SECONDS, command.own_processes, "tests.harness.caches:count"
     )
+    counted = json.loads(ended.more or "{}")
+    return Run(ended.status, ended.stdout.decode(), ended.stderr.decode(), counted.get("recalled", False), counted.get("read", 0))
 
 
-def _import_as_well(modules: Iterable[str]) -> None:
-    """Import what a fork imported, so that the next one has it: that takes most of a run."""
-    for name in modules:
-        with contextlib.suppress(ImportError):  # parts of other modules
-            importlib.import_module(name)
-
-
-def _become(folder: Path, cache: Path, words: list[str], outputs: list[int], trusts: bool) -> int:
-    before = set(sys.modules)
+def count(counts: int) -> NoReturn:
+    """The command, and to that descriptor what it took from the cache."""
     from layoutlint import cli
     from layoutlint.commands import replay
     from layoutlint.readers import dispatch
     from layoutlint.readers.cache import answers, keys
 
-    os.chdir(folder)
-    os.environ.pop("LAYOUTLINT_NO_CACHE", None)
-    os.environ["XDG_CACHE_HOME"] = str(cache)
     keys._YOUNG = 0
-    if trusts:
+    if os.environ.pop(_TRUSTS, None):
         answers._YOUNG = int(TRUSTED_AFTER * 1e9)
         time.sleep(2 * TRUSTED_AFTER)
     counted: dict[str, Any] = {"recalled": False, "read": 0}
@@ -97,11 +74,6 @@ def _become(folder: Path, cache: Path, words: list[str], outputs: list[int], tru
         return attempt(*arguments, **options)
 
     replay.recall, dispatch.attempt = counting_recall, counting_attempt
-    for standard, output in enumerate(outputs[:2], start=1):
-        os.dup2(output, standard)
-    sys.stdout = io.TextIOWrapper(io.BufferedWriter(io.FileIO(1, "w", closefd=False)), encoding="utf-8")
-    sys.stderr = io.TextIOWrapper(io.FileIO(2, "w", closefd=False), "utf-8", "backslashreplace", write_through=True)
-    sys.argv = ["layoutlint", *words]
     status = 0
     try:
         cli.main()
@@ -109,6 +81,5 @@ def _become(folder: Path, cache: Path, words: list[str], outputs: list[int], tru
         status = end.code if isinstance(end.code, int) else 4
     with contextlib.suppress(OSError, ValueError):
         sys.stdout.flush()
-    counted["modules"] = sorted(set(sys.modules) - before)
-    os.write(outputs[2], json.dumps(counted).encode())
-    return status
+    os.write(counts, json.dumps(counted).encode())
+    os._exit(status)

@@ -45,7 +45,7 @@ def run(
     is_own = any(name.startswith(("PYTHON", "LC_", "LANG")) for name in environment)  # what Python itself obeys when it starts
     if is_own or given is not None:
         return _valid(_start(words, cwd, {**kept, **environment}, seconds, given))
-    ended = _forks(os.getpid(), libraries_of(words)).run(words, str(cwd), {**kept, **environment}, seconds, own_processes)
+    ended = forks_of(words).run(words, str(cwd), {**kept, **environment}, seconds, own_processes)
     return _valid(subprocess.CompletedProcess(words, ended.status, ended.stdout.decode(), ended.stderr.decode()))
 
 
@@ -57,6 +57,11 @@ def _valid(ended: subprocess.CompletedProcess[str]) -> subprocess.CompletedProce
         mistakes = json_schemas.mistakes(ended.stdout)
         assert not mistakes, f"not valid by its schema: {mistakes}"
     return ended
+
+
+def forks_of(words: list[str]) -> Forks:
+    """Where the runs of a command are forked."""
+    return _forks(os.getpid(), libraries_of(words))
 
 
 @cache

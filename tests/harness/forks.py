@@ -3,7 +3,8 @@
     python -m tests.harness.forks FD [LIBRARY...]    serves a Unix socket
 
 Arguments, folder and environment come in, the status goes out. It imports those LIBRARIES and no other
-large ones: they multiply the memory that every fork copies.
+large ones: they multiply the memory that every fork copies. A run may be of a program that says more about
+the command (caches.py).
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
 
+COMMAND = "layoutlint.__main__:main"
 _LARGEST = 1 << 20
 """Bytes of a request, whose arguments are names and options."""
 _OF_STORES = ("duckdb", "pyarrow.parquet")
@@ -48,6 +50,8 @@ class Ended:
     status: int
     stdout: bytes
     stderr: bytes
+    more: bytes
+    """What a program other than the command says of the run."""
 
 
 class Forks:
@@ -62,13 +66,13 @@ class Forks:
             )  # fmt: skip
 
     def run(
-        self, arguments: list[str], cwd: str, environment: dict[str, str], seconds: float, own_processes: bool
+        self, arguments: list[str], cwd: str, environment: dict[str, str], seconds: float, own_processes: bool, program: str = COMMAND
     ) -> Ended:
         """Raises TimeoutExpired, as subprocess.run does. Without `own_processes`, the run reads C by itself (same_process)."""
-        outputs = [os.memfd_create(name) for name in ("stdout", "stderr")]
+        outputs = [os.memfd_create(name) for name in ("stdout", "stderr", "more")]
         try:
             request = json.dumps(
-                {"arguments": arguments, "cwd": cwd, "environment": environment, "own_processes": own_processes}
+                {"arguments": arguments, "cwd": cwd, "environment": environment, "own_processes": own_processes, "program": program}
             )
             self._socket.settimeout(seconds)
             socket.send_fds(self._socket, [os.fsencode(request)], outputs)
@@ -100,7 +104,7 @@ def serve(number: int, libraries: list[str]) -> None:
     gc.freeze()
     with socket.socket(fileno=number) as requests:
         while True:
-            request, outputs, _, _ = socket.recv_fds(requests, _LARGEST, 2)
+            request, outputs, _, _ = socket.recv_fds(requests, _LARGEST, 3)
             if not request:
                 return
             child = os.fork()
@@ -149,7 +153,8 @@ def _become(request: dict, outputs: list[int]) -> NoReturn:
     os.chdir(request["cwd"])
     os.environ.clear()
     os.environ.update(request["environment"])
-    for standard, output in enumerate(outputs, start=1):
+    *streams, more = outputs
+    for standard, output in enumerate(streams, start=1):
         os.dup2(output, standard)
         os.close(output)
     sys.stdout = io.TextIOWrapper(io.BufferedWriter(io.FileIO(1, "w", closefd=False)), encoding="utf-8")
@@ -159,10 +164,10 @@ def _become(request: dict, outputs: list[int]) -> NoReturn:
         from tests.harness import same_process
 
         same_process.install()
-    from layoutlint.__main__ import main
-
+    module, _, name = request["program"].partition(":")
+    main = getattr(importlib.import_module(module), name)
     try:
-        main()
+        main(*() if request["program"] == COMMAND else (more,))
     finally:
         os._exit(70)  # not reached: main ends the process
 

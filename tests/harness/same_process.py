@@ -17,13 +17,19 @@ from layoutlint.readers.clang import limits
 from layoutlint.readers.executors import server_process
 from layoutlint.readers.processes import sandbox
 
-_run_each = sandbox.run_each
+run_each = sandbox.run_each
+"""What users have."""
 
 
 def install() -> None:
-    """Do this in this process, for as long as it lives."""
-    sandbox.run_each = run_each_here
+    """Do both in this process, for as long as it lives."""
+    read_here()
     server_process.start_interpreter = fork_interpreter
+
+
+def read_here() -> None:
+    """Read C in this process from now on."""
+    sandbox.run_each = run_each_here
 
 
 def run_each_here(
@@ -31,7 +37,7 @@ def run_each_here(
 ) -> Iterator[tuple[int, Any]]:
     """Work within the limits of libclang here, and all other work in processes."""
     if its is not limits.LIMITS or jobs > 1:
-        yield from _run_each(work, items, jobs, its, patience)
+        yield from run_each(work, items, jobs, its, patience)
         return
     for number, item in enumerate(items):
         limits.HAS_PROCESSES = False  # it would confine this process

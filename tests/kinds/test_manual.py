@@ -14,8 +14,6 @@ from layoutlint.lint.run import check
 from layoutlint.model.reading import ReadOptions
 from tests.harness.command import ROOT
 
-pytestmark = pytest.mark.usefixtures("same_process")
-
 KINDS = all_kinds()
 EXAMPLES = [(kind, which) for kind in KINDS for which in ("breaks", "keeps")]
 ACCESSES = '[struct.stats.fields]\npackets = { access = "hot-write" }\nlimit = { access = "hot-read" }\n'

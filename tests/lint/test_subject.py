@@ -14,7 +14,6 @@ from layoutlint.lint.options import Options
 from layoutlint.lint.subject import Request, Source, Subjects, find_subjects
 from layoutlint.model.reading import ReadOptions
 
-pytestmark = pytest.mark.usefixtures("same_process")
 RULES = """
 [struct.s.fields]
 hits = { access = "hot-write" }

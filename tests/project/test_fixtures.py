@@ -21,8 +21,6 @@ from layoutlint.model.reading import ReadOptions
 from tests.harness.command import ROOT
 from tests.oracles.c_probe import need
 
-pytestmark = pytest.mark.usefixtures("same_process")
-
 SOURCES = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "fixtures").rglob("*.c"))
 FIXTURES = [path for path in SOURCES if "check-findings-start" in (ROOT / path).read_text()]
 

@@ -35,7 +35,7 @@ def test_compiled_forms(golden, monkeypatch):
     golden("forms-compiled.txt", "".join(f"== {name}\n{text}" for name, text in texts.items()))
 
 
-def test_forms_in_c(golden, monkeypatch, same_process):
+def test_forms_in_c(golden, monkeypatch):
     monkeypatch.chdir(FOLDER)
     first = reading(SOURCE)
     golden("forms-c.txt", "".join(f"{line}\n" for line in first))
@@ -44,7 +44,7 @@ def test_forms_in_c(golden, monkeypatch, same_process):
 
 
 @pytest.mark.parametrize("name", [FIRST, "gcc.btf", SOURCE])
-def test_some_structs_are_read_alike(name, monkeypatch, same_process):
+def test_some_structs_are_read_alike(name, monkeypatch):
     """A reading of some structs has them as a reading of all structs has them."""
     monkeypatch.chdir(FOLDER)
     read = {wanted: inputs.read((name,), wanted, ReadOptions(cache=False, jobs=1)) for wanted in (EVERYTHING, SOME)}

@@ -19,8 +19,6 @@ from layoutlint.model.record import replace
 from tests.harness.command import ROOT
 from tests.harness.tools import need
 
-pytestmark = pytest.mark.usefixtures("same_process")
-
 PACKS = rule_file.shipped_packs()
 RULES = {rule.id: rule for pack in PACKS for rule in pack.rules}
 CASES = [(pack, case) for pack in PACKS for case in case_file.load(pack, rule_file.file_of(pack))]

@@ -27,8 +27,6 @@ from tests.harness.command import ROOT
 from tests.harness.tools import need
 from tests.oracles import pahole
 
-pytestmark = pytest.mark.usefixtures("same_process")
-
 FIXES = ROOT / "fixtures" / "upstream_fixes"
 FS, LOCKING, PERCPU, TP_FUTEX = "kernel/fs", "kernel/locking", "kernel/percpu", "kernel/tp-futex"
 

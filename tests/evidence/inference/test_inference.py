@@ -17,8 +17,6 @@ from layoutlint.model.record import replace
 from layoutlint.model.uses import Effect, FunctionEffect, plain_name
 from layoutlint.readers import bodies
 
-pytestmark = pytest.mark.usefixtures("same_process")
-
 HEAD = """
 typedef struct { int v; } lock_t; void spin_lock(lock_t *); void spin_unlock(lock_t *); void *malloc(unsigned long);
 void unknown(int *); void my_take(int *);

@@ -16,8 +16,6 @@ from tests.harness.command import ROOT, run
 from tests.harness.tools import need
 from tests.randstruct.golden import newest_clang
 
-pytestmark = pytest.mark.usefixtures("same_process")
-
 FIXTURES = ROOT / "fixtures" / "annotations"
 HEADER = f"-I{ROOT / 'layoutlint' / 'include'}"
 

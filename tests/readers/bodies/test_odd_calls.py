@@ -32,7 +32,7 @@ NAMES = sorted({*known_names(), *"memmem pthread_join memcpy memcmp strcat read 
 
 
 @pytest.mark.parametrize("arguments", ARGUMENTS)
-def test_any_arguments(tmp_path, same_process, arguments):
+def test_any_arguments(tmp_path, arguments):
     declared = "".join(f"void *{name}();\n" for name in NAMES)
     calls = "".join(f"void f_{name}(void) {{ {name}({arguments}); }}\n" for name in NAMES)
     (tmp_path / "a.c").write_text(HEAD + declared + calls)

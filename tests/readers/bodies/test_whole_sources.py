@@ -32,7 +32,7 @@ def subject() -> Struct:
 
 
 @pytest.mark.parametrize("name", ADDRESSES)
-def test_flows_and_uses(name, subject, golden, monkeypatch, same_process):
+def test_flows_and_uses(name, subject, golden, monkeypatch):
     monkeypatch.chdir(ROOT)
     found = flows.read((f"{BODIES}/{name}",), ("s",), OPTIONS)
     facts = {kind: getattr(found, kind) for kind in (*flows._FACTS, "notes")}
@@ -65,7 +65,7 @@ long NAME_6(struct s *p, struct h *h) { long *w = (long *)NAME(h, p, offsetof(st
 PLACED = ("stores", "copies", "accesses", "passes", "comparisons", "fills", "texts", "placed")
 
 
-def test_known_functions(subject, tmp_path, golden, monkeypatch, same_process):
+def test_known_functions(subject, tmp_path, golden, monkeypatch):
     """What calls of functions of the C library do with addresses; functions that do the same are named together."""
     text = (ROOT / BODIES / "subject.h").read_text()
     (tmp_path / "subject.h").write_text("#define offsetof(t, m) __builtin_offsetof(t, m)\n" + text[text.index("struct in {") :])

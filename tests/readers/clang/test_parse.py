@@ -16,8 +16,6 @@ from layoutlint.readers import clang
 from layoutlint.readers.clang import parse
 from tests.oracles.c_probe import compile_c, need
 
-pytestmark = pytest.mark.usefixtures("same_process")
-
 ALL = Wanted(everything=True)
 
 

@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import pytest
-
 from layoutlint.model.structs import Struct
 from layoutlint.readers.clang.members import (
     CannotMove,
@@ -24,8 +22,6 @@ from layoutlint.readers.clang.members import (
 from layoutlint.readers.clang.members.reorder import parse_body
 from tests.harness.whole import whole_lines
 from tests.readers.clang.test_members import LINE, MOVES, NOTES, ON_BRACES, REFUSED, WHOLE, read
-
-pytestmark = pytest.mark.usefixtures("same_process")
 
 MORE = [
     # bodies beyond those of the tables
