@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -117,11 +118,17 @@ WRITERS: dict[str, tuple[tuple[str, ...], dict[str, str]]] = {
 }  # fmt: skip
 
 
-def write_until_killed(folder: Path, name: str, changes: int) -> tuple[int, dict[str, bytes], dict[str, bytes]]:
-    """Run a command that is killed behind some changes of files; return its status, and all files before and after."""
-    words, files = WRITERS[name]
+def make_written(folder: Path, name: str) -> Path:
+    """A repository with what a command writes anew."""
     folder.mkdir()
-    commit(folder, "m", {**WRITTEN, **files, "layoutlint.toml": RULES.replace('"s"', '"s?"')})
+    commit(folder, "m", {**WRITTEN, **WRITERS[name][1], "layoutlint.toml": RULES.replace('"s"', '"s?"')})
+    return folder
+
+
+def write_until_killed(repository: Path, name: str, changes: int) -> tuple[int, dict[str, bytes], dict[str, bytes]]:
+    """Run a command, in a copy, that is killed behind some changes of files; return its status, and all files before and after."""
+    words, folder = WRITERS[name][0], repository.parent / str(changes)
+    shutil.copytree(repository, folder)
     for path in folder.iterdir():
         os.utime(path, (1_700_000_000, 1_700_000_000))
     before = {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
@@ -136,10 +143,11 @@ def write_until_killed(folder: Path, name: str, changes: int) -> tuple[int, dict
 def test_each_file_is_old_or_new(tmp_path, name):
     (tmp_path / "killer").mkdir()
     (tmp_path / "killer/sitecustomize.py").write_text(KILLER)
-    status, before, new = write_until_killed(tmp_path / "whole", name, 1_000_000)
+    repository = make_written(tmp_path / "repository", name)
+    status, before, new = write_until_killed(repository, name, 1_000_000)
     assert (status in (0, 1), new != before) == (True, True)
     for changes in range(100):
-        status, before, after = write_until_killed(tmp_path / str(changes), name, changes)
+        status, before, after = write_until_killed(repository, name, changes)
         assert after.keys() >= before.keys()
         assert [file for file, content in after.items() if content not in (before.get(file), new[file])] == []
         if status != -signal.SIGKILL:

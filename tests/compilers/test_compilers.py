@@ -20,7 +20,7 @@ from tests.oracles import agreement, pahole
 from tests.oracles.c_probe import Facts, ask, ask_object, compile_c, need
 from tests.oracles.c_structs import INT128, CStruct, leaves, programs, settle, source
 
-EXAMPLES = int(os.environ.get("LAYOUTLINT_EXAMPLES", "10"))
+EXAMPLES = int(os.environ.get("LAYOUTLINT_EXAMPLES", "6"))
 """Programs per test, of about six structs each; more find more."""
 NOT_IN_PAHOLE = frozenset({"_Complex float", "_Atomic int"})
 """What pahole 1.24 neither lists nor writes as BTF."""

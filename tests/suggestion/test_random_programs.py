@@ -26,7 +26,7 @@ def judge(seed: int, folder) -> tuple[list[tuple[int, ...]], bool, bool]:
     return wrong, any(changes), not all(allowed)
 
 
-@pytest.mark.parametrize("seeds", [range(4), pytest.param(range(1000, 1000 + draws(100, 200)), marks=pytest.mark.exhaustive)], ids=["few", "many"])
+@pytest.mark.parametrize("seeds", [range(2), pytest.param(range(1000, 1000 + draws(100, 200)), marks=pytest.mark.exhaustive)], ids=["few", "many"])
 def test_random_programs(tmp_path, seeds):
     need("gcc", "-c")
     results = {seed: judge(seed, tmp_path) for seed in seeds}
