@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -38,8 +39,9 @@ SHRINK = "os.truncate(path, 4096)"
 TOUCH = "os.utime(path, ns=(1, 1))"
 
 
-@pytest.fixture
-def tree(tmp_path) -> Path:
+@pytest.fixture(scope="module")
+def compiled(tmp_path_factory) -> Path:
+    tmp_path = tmp_path_factory.mktemp("compiled")
     (tmp_path / "r.toml").write_text(RULES)
     for name, pad in (("small", 1), ("large", 3 << 20), ("other", 3 << 20)):
         text = f"struct q {{ int a, b; }} {name}_v; const char {name}_pad[{pad}] = {{ 1 }};\n"
@@ -49,6 +51,12 @@ def tree(tmp_path) -> Path:
     for name in ("large", "other"):
         (tmp_path / f"modules/{name}.ko").write_bytes((tmp_path / f"{name}.o").read_bytes())
     return tmp_path
+
+
+@pytest.fixture
+def tree(compiled, tmp_path) -> Path:
+    """Files that the test may change."""
+    return shutil.copytree(compiled, tmp_path / "tree")
 
 
 def run(tree: Path, act: str, *words: str) -> subprocess.CompletedProcess[str]:

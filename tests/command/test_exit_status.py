@@ -62,7 +62,7 @@ def starts(limit) -> bool:
     return not subprocess.run([sys.executable, "-I", "-S", "-c", "import os, sys"], capture_output=True, preexec_fn=limit).returncode
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("command", COMMANDS)
 @pytest.mark.parametrize(
     "number", [5, 8, *(pytest.param(number, marks=pytest.mark.exhaustive) for number in (4, 6, 7, 10, 12, 16, 20))]
@@ -76,7 +76,7 @@ def test_descriptors(tree, command, number):
     never_a_finding(python(tree, *COMMANDS[command], limit=limit))
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("command", ["version", "rules", "header", "object", "show"])
 @pytest.mark.parametrize(
     "megabytes", [16, 40, 100, *(pytest.param(each, marks=pytest.mark.exhaustive) for each in (14, 18, 20, 24, 28, 32, 60))]
