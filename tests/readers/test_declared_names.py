@@ -31,7 +31,7 @@ WAYS = {
 THINGS = {
     "color": "an enum", "RED": "an enumerator", "word_t": "a typedef of `long unsigned int`", "compute": "a function",
     "rings": "a variable", "head": "a field of ring", "tail": "a field of ring", "one": "a field of both", "deep": "a field",
-    "handler_t": "a typedef of `int (*)(word_t, int)`", "local": None, "parameter": None, "missing": None, "": None, "*": None,
+    "handler_t": "a typedef of `int (*)(word_t, int)`", "int": "a number type", "char": "a number type", "ring": None, "inner": "a field of ring", "local": None, "parameter": None, "missing": None, "": None, "*": None,
 }  # fmt: skip
 
 

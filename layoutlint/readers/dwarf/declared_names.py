@@ -108,7 +108,7 @@ def _meanings(unit: Unit, name: str) -> Iterator[tuple[str, bool]]:
             parents.pop()
             continue
         parent = parents[-1] if parents else (0, None)
-        is_top = not parents and plan.tag in _THINGS
+        is_top = plan.tag in _THINGS
         described = _PARTS.get((parent[0], plan.tag))
         own_name: str | None = None
         end = unit.skip_attributes(plan, position)
