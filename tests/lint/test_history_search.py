@@ -63,7 +63,7 @@ def find(monkeypatch):
     return search
 
 
-def shown(search: HistorySearch) -> str:
+def describe(search: HistorySearch) -> str:
     """All of the result."""
     try:
         found = search.result()
@@ -84,7 +84,7 @@ LINES = [
 
 @pytest.mark.parametrize("states", LINES, ids=lambda states: states if len(states) < 20 else f"{len(states)} {states[0]}{states[-1]}")
 def test_a_line(states, find, golden_row):
-    golden_row(shown(find(states)))
+    golden_row(describe(find(states)))
 
 
 @pytest.mark.parametrize("states", [each for each in LINES if len(set(each) - {"?", "="}) > 1 and "?" not in each[0] + each[-1]])
@@ -124,4 +124,4 @@ GRAPHS = [
 
 @pytest.mark.parametrize(("states", "parents", "ends"), GRAPHS)
 def test_another_history(states, parents, ends, find, golden_row):
-    golden_row(shown(find(states, False, parents, ends)))
+    golden_row(describe(find(states, False, parents, ends)))
