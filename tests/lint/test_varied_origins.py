@@ -70,7 +70,7 @@ def touch(chance: Random) -> Touch:
 
 def line(chance: Random) -> Line:
     return Line(
-        "c2c.txt", chance.randint(1, 90), hex(4096 + 8 * chance.choice((0, 1, 2))), chance.choice((64, 64, 64, 128)), samples(chance),
+        "c2c.txt", chance.randint(1, 90), hex(4096 + 8 * chance.choice((0, 1, 2))), chance.choice((64,) * 12 + (128,)), samples(chance),
         chance.choice((0, 0, 8)), chance.choice((0, 8)), "unique", chance.choice(("base", "code", "struct")),
         tuple(touch(chance) for _ in range(chance.randint(2, 6))), chance.choice(((), (), ("lookup",))),
     )  # fmt: skip
@@ -83,8 +83,8 @@ def profile(chance: Random) -> Profile:
         for own in (place(chance) for _ in range(chance.choice((0, 4, 8))))
     )
     lines = tuple(line(chance) for _ in range(chance.choice((0, 1, 2))))
-    own = ProfiledStruct(chance.choice(("box", "box", "box", "other")), chance.choice(("struct", "struct", "struct", "union")),
-                         chance.choice((64, 64, 64, 72)), lines, typed)  # fmt: skip
+    own = ProfiledStruct(chance.choice(("box",) * 9 + ("other",)), chance.choice(("struct",) * 9 + ("union",)),
+                         chance.choice((64,) * 12 + (72,)), lines, typed)  # fmt: skip
     reports = (ProfileReport("c2c.txt", ("perf c2c",), chance.choice((None, "May 1"))), ProfileReport("types.txt", ("perf report", "perf annotate"), None))
     return Profile((ProfiledInput("box.o", chance.choice((None, None, "ab12", "cd34"))),), reports[: chance.randint(0, 2)], events, (own,))
 
@@ -95,10 +95,10 @@ def layout(chance: Random, label: str | None) -> MeasuredLayout:
         for _ in range(chance.randint(2, 6))
     )
     placements = tuple(MeasuredPlacement(base, chance.random() < 0.7) for base in (0, 8, 16))
-    return MeasuredLayout(label, chance.choice((64, 64, 64, 72)), accesses, placements)  # type: ignore[arg-type]
+    return MeasuredLayout(label, chance.choice((64,) * 12 + (72,)), accesses, placements)  # type: ignore[arg-type]
 
 
-def measured(chance: Random) -> Measured:
+def measurement(chance: Random) -> Measured:
     labels = chance.choice(((None,), ("before", "after")))
     ratios = tuple(
         Ratio(label, chance.choice(("affected", "affected", "unaffected")), chance.choice(("unaffected", "reference")), chance.choice((0, 100, 2000)),
@@ -106,8 +106,8 @@ def measured(chance: Random) -> Measured:
         for label in labels for _ in range(chance.randint(0, 4))
     )  # fmt: skip
     return Measured(
-        chance.choice(("box", "box", "box", "other")), chance.choice((None, "apart", "else")), chance.choice(("contention", "sweep")),
-        Machine(chance.choice((None, "a processor")), chance.choice((64, 64, 64, 128))), MeasureRun(chance.choice((None, "2026-05-01"))),
+        chance.choice(("box",) * 9 + ("other",)), chance.choice((None, "apart", "apart", "apart", "else")), chance.choice(("contention", "sweep")),
+        Machine(chance.choice((None, "a processor")), chance.choice((64,) * 12 + (128,))), MeasureRun(chance.choice((None, "2026-05-01"))),
         chance.choice((None,) * 6 + ("too noisy",)), tuple(layout(chance, label) for label in labels), ratios,
     )  # fmt: skip
 
@@ -128,7 +128,7 @@ def finding(chance: Random) -> Finding:
 
 
 def files(chance: Random, names: tuple[str, ...]) -> tuple[Saved, ...]:
-    return tuple(Saved(name, chance.choice((profile, measured))(chance)) for name in names)
+    return tuple(Saved(name, chance.choice((profile, measurement))(chance)) for name in names)
 
 
 def lines(seed: int, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
@@ -137,7 +137,7 @@ def lines(seed: int, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     if chance.random() < 0.2:
         findings = [replace(findings[0], builds=tuple((f"build{number}", each) for number, each in enumerate(findings)))]
     readings = tuple(Reading(path, "dwarf", X86_64, (), build_id=chance.choice((None, "ab12", "ff00"))) for path in ("box.o", "other.o"))
-    given = files(chance, ("one.json", "two.json", "own.json")[: chance.randint(0, 3)])
+    given = files(chance, ("one.json", "two.json", "own.json")[: chance.randint(1, 3)])
     of_rules = {each.path: each for each in files(chance, ("own.json", "more.json"))}
     if chance.random() < 0.05:
         of_rules.pop("more.json")
