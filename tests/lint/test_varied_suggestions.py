@@ -73,7 +73,7 @@ def rules(chance: Random, struct: Struct) -> Iterator[Rule]:
         yield Rule(f"{name}{number}", chance.choice(("box", "box", "b*", "other")), own, Severity.ERROR, "w", HERE, when=when, tolerate=tolerate, around=name == "around")
 
 
-def around(struct: Struct) -> Struct:
+def holder(struct: Struct) -> Struct:
     """A struct that embeds another one, at 40."""
     held = Field("held", CType("struct box"), 320, struct.bit_size, aggregate="struct", members=struct.fields, align=struct.align)
     return Struct("around", "struct", (struct.bit_size or 0) + 512, 64, (held,), X86_64, HERE, "s.o")
@@ -81,7 +81,7 @@ def around(struct: Struct) -> Struct:
 
 def subject(chance: Random, struct: Struct, build: str, own: tuple[Rule, ...], intent: StructIntent) -> Subject:
     reading = Reading("s.o", "dwarf", X86_64, (struct,))
-    judged = JudgedInput(reading, (Pack("p", "r.toml", own, (intent,)),), Surroundings({X86_64: Index((struct, around(struct)))}))
+    judged = JudgedInput(reading, (Pack("p", "r.toml", own, (intent,)),), Surroundings({X86_64: Index((struct, holder(struct)))}))
     options = Options(line_size=chance.choice((None, None, 32)))
     return Subject(Build(build, HERE, ("s.o",)) if build else None, "s.o", InputStruct(InputSource("", "s.o"), judged, struct, ()), options)
 
