@@ -43,9 +43,9 @@ def run(
     kept["XDG_STATE_HOME"] = "/dev/null/state"
     words = [os.fsdecode(argument) for argument in arguments]
     is_own = any(name.startswith(("PYTHON", "LC_", "LANG")) for name in environment)  # what Python itself obeys when it starts
-    if is_own or given is not None:
+    if is_own:
         return _valid(_start(words, cwd, {**kept, **environment}, seconds, given))
-    ended = forks_of(words).run(words, str(cwd), {**kept, **environment}, seconds, own_processes)
+    ended = forks_of(words).run(words, str(cwd), {**kept, **environment}, seconds, own_processes, given=given)
     return _valid(subprocess.CompletedProcess(words, ended.status, ended.stdout.decode(), ended.stderr.decode()))
 
 

@@ -1,6 +1,6 @@
 """A process that has imported the command, and forks for every run: starting Python and importing take most of a short run.
 
-    python -m tests.harness.forks FD [LIBRARY...]    serves a Unix socket
+    python -m tests.harness.forks FD LISTENER [LIBRARY...]    serves a Unix socket, and each that connects
 
 Arguments, folder and environment come in, the status goes out. It imports those LIBRARIES and no other
 large ones: they multiply the memory that every fork copies. A run may be of a program that says more about
@@ -16,12 +16,14 @@ import io
 import json
 import os
 import pkgutil
+import select
 import signal
 import socket
 import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Thread
 from typing import NoReturn
 
 COMMAND = "layoutlint.__main__:main"
@@ -35,7 +37,9 @@ _LARGE = {
     "history": _OF_STORES,
 }
 """The large libraries, by the command or option that needs them; other runs import them when they do."""
-_NOT_BEFORE = {name.partition(".")[0] for names in _LARGE.values() for name in names} | {"distributed", "lsprotocol", "pygls"}
+_NOT_BEFORE = {name.partition(".")[0] for names in _LARGE.values() for name in names} | {
+    "dask", "distributed", "lsprotocol", "pygls",
+}  # fmt: skip
 
 
 def libraries_of(arguments: list[str]) -> tuple[str, ...]:
@@ -55,27 +59,38 @@ class Ended:
 
 
 class Forks:
-    """The client's side; one run at a time."""
+    """The client's side; one run at a time, and any number by programs (`write_program`)."""
 
     def __init__(self, root: Path, libraries: tuple[str, ...] = ()) -> None:
         self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        with theirs:
+        self._name = f"layoutlint-tests-{os.getpid()}-{theirs.fileno()}"
+        with theirs, socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listener:
+            listener.bind(f"\0{self._name}")
+            listener.listen()
+            numbers = [theirs.fileno(), listener.fileno()]
             subprocess.run(
-                [sys.executable, "-m", "tests.harness.forks", str(theirs.fileno()), *libraries],
-                cwd=root, pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL, check=True,
+                [sys.executable, "-m", "tests.harness.forks", *map(str, numbers), *libraries],
+                cwd=root, pass_fds=numbers, stdin=subprocess.DEVNULL, check=True,
             )  # fmt: skip
 
+    def write_program(self, path: Path) -> None:
+        """Write a program that is the command, in a fork: for shells, whose runs would each start Python and import."""
+        path.write_text(f"#!{sys.executable} -IS\n{_PROGRAM.format(name=self._name, program=COMMAND)}")
+        path.chmod(0o755)
+
     def run(
-        self, arguments: list[str], cwd: str, environment: dict[str, str], seconds: float, own_processes: bool, program: str = COMMAND
-    ) -> Ended:
+        self, arguments: list[str], cwd: str, environment: dict[str, str], seconds: float, own_processes: bool,
+        program: str = COMMAND, given: bytes | None = None,
+    ) -> Ended:  # fmt: skip
         """Raises TimeoutExpired, as subprocess.run does. Without `own_processes`, the run reads C by itself (same_process)."""
         outputs = [os.memfd_create(name) for name in ("stdout", "stderr", "more")]
+        source = os.open(os.devnull, os.O_RDONLY) if given is None else _pipe(given)
         try:
             request = json.dumps(
                 {"arguments": arguments, "cwd": cwd, "environment": environment, "own_processes": own_processes, "program": program}
             )
             self._socket.settimeout(seconds)
-            socket.send_fds(self._socket, [os.fsencode(request)], outputs)
+            socket.send_fds(self._socket, [os.fsencode(request)], [source, *outputs])
             child = int(self._socket.recv(64))
             try:
                 status = int(self._socket.recv(64))
@@ -86,8 +101,20 @@ class Forks:
                 raise subprocess.TimeoutExpired(arguments, seconds) from None
             return Ended(status, *map(_whole, outputs))
         finally:
-            for output in outputs:
-                os.close(output)
+            for descriptor in (source, *outputs):
+                os.close(descriptor)
+
+
+def _pipe(content: bytes) -> int:
+    """Return the end of a pipe from which a process reads the content."""
+    source, target = os.pipe()
+    Thread(target=_fill, args=(target, content), daemon=True).start()
+    return source
+
+
+def _fill(target: int, content: bytes) -> None:
+    with contextlib.suppress(BrokenPipeError), open(target, "wb") as pipe:
+        pipe.write(content)
 
 
 def _whole(descriptor: int) -> bytes:
@@ -96,26 +123,62 @@ def _whole(descriptor: int) -> bytes:
         return file.read()
 
 
-def serve(number: int, libraries: list[str]) -> None:
+_PROGRAM = """\
+import json, os, socket, sys
+with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as server, open(os.devnull) as nowhere:
+    server.connect("\\0{name}")
+    request = dict(arguments=sys.argv[1:], cwd=os.getcwd(), environment=dict(os.environ), own_processes=True, program="{program}")
+    socket.send_fds(server, [os.fsencode(json.dumps(request))], [0, 1, 2, nowhere.fileno()])
+    child, status = server.recv(64), int(server.recv(64))
+os._exit(status) if status >= 0 else os.kill(os.getpid(), -status)
+"""
+
+
+def serve(number: int, listener_number: int, libraries: list[str]) -> None:
     """Answers every request with the child's number, then with its status, until the client is gone."""
     if os.fork():
         os._exit(0)  # the server is no child of the client, which may look whether it has any
+    gc.disable()
     _prepare(libraries)
     gc.freeze()
-    with socket.socket(fileno=number) as requests:
+    gc.enable()
+    with socket.socket(fileno=number) as requests, socket.socket(fileno=listener_number) as listener:
         while True:
-            request, outputs, _, _ = socket.recv_fds(requests, _LARGEST, 3)
-            if not request:
+            ready, _, _ = select.select([requests, listener], [], [])
+            if requests in ready and not _answer(requests, listener):
                 return
-            child = os.fork()
-            if child == 0:
-                requests.close()
-                _become(json.loads(os.fsdecode(request)), outputs)
-            for output in outputs:
-                os.close(output)
-            requests.send(b"%d" % child)
-            _, status = os.waitpid(child, 0)
-            requests.send(b"%d" % os.waitstatus_to_exitcode(status))
+            if listener in ready:
+                _answer_apart(listener, requests)
+
+
+def _answer(requests: socket.socket, other: socket.socket) -> bool:
+    """Answer a request; return whether there was one."""
+    request, descriptors, _, _ = socket.recv_fds(requests, _LARGEST, 4)
+    if not request:
+        return False
+    child = os.fork()
+    if child == 0:
+        requests.close()
+        other.close()
+        _become(json.loads(os.fsdecode(request)), descriptors)
+    for descriptor in descriptors:
+        os.close(descriptor)
+    requests.send(b"%d" % child)
+    _, status = os.waitpid(child, 0)
+    requests.send(b"%d" % os.waitstatus_to_exitcode(status))
+    return True
+
+
+def _answer_apart(listener: socket.socket, requests: socket.socket) -> None:
+    """Answer a program that connects, beside other runs: it may wait for the output of one of them."""
+    connection, _ = listener.accept()
+    with connection:
+        if os.fork() == 0:
+            requests.close()
+            if os.fork() == 0:
+                _answer(connection, listener)
+            os._exit(0)
+        os.wait()
 
 
 def _prepare(libraries: list[str]) -> None:
@@ -148,15 +211,16 @@ def _prepare(libraries: list[str]) -> None:
         rule_file.shipped_packs()
 
 
-def _become(request: dict, outputs: list[int]) -> NoReturn:
+def _become(request: dict, descriptors: list[int]) -> NoReturn:
     """The command, in a process that looks as if it had just begun."""
     os.chdir(request["cwd"])
     os.environ.clear()
     os.environ.update(request["environment"])
-    *streams, more = outputs
-    for standard, output in enumerate(streams, start=1):
-        os.dup2(output, standard)
-        os.close(output)
+    *streams, more = descriptors
+    for standard, descriptor in enumerate(streams):
+        os.dup2(descriptor, standard)
+        os.close(descriptor)
+    sys.stdin = io.TextIOWrapper(io.BufferedReader(io.FileIO(0, closefd=False)), encoding="utf-8")
     sys.stdout = io.TextIOWrapper(io.BufferedWriter(io.FileIO(1, "w", closefd=False)), encoding="utf-8")
     sys.stderr = io.TextIOWrapper(io.FileIO(2, "w", closefd=False), "utf-8", "backslashreplace", write_through=True)
     sys.argv = ["layoutlint", *request["arguments"]]
@@ -173,4 +237,4 @@ def _become(request: dict, outputs: list[int]) -> NoReturn:
 
 
 if __name__ == "__main__":
-    serve(int(sys.argv[1]), sys.argv[2:])
+    serve(int(sys.argv[1]), int(sys.argv[2]), sys.argv[3:])

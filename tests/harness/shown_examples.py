@@ -18,14 +18,13 @@ import platform
 import re
 import shlex
 import subprocess
-import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from tests.harness.command import ROOT, WITHOUT_CACHE
+from tests.harness.command import ROOT, WITHOUT_CACHE, forks_of
 from tests.harness.tools import need
 
 _BLOCK = re.compile(
@@ -35,6 +34,8 @@ _BLOCK = re.compile(
     re.MULTILINE | re.DOTALL,
 )
 _SHOWN = re.compile(r"^\$ ((?:.*\\\n)*.*)\n((?:(?!\$ ).*\n)*)", re.MULTILINE)
+_LARGE = {"suggest": "ortools", "survey": "pyarrow"}
+"""Commands that use large libraries, which their examples name."""
 _MARK = "-- the next command --"
 IDENTITY = {f"GIT_{who}_{key}": value for who in ("AUTHOR", "COMMITTER") for key, value in (("NAME", "t"), ("EMAIL", "t@example.org"))}
 WITHOUT_OUTPUT = frozenset({"c", "elisp", "json", "lua", "python", "sh", "sql", "toml", "yaml"})
@@ -135,8 +136,7 @@ def follow(example: Example, home: Path, kernels: dict[str, Path]) -> None:
 def provide(needs: Iterable[str], home: Path) -> None:
     """Put the command and all that examples need into a folder, but for kernels."""
     (home / "bin").mkdir()
-    (home / "bin/layoutlint").write_text(f'#!/bin/sh\nexec {sys.executable} -m layoutlint "$@"\n')
-    (home / "bin/layoutlint").chmod(0o755)
+    forks_of([word for word, name in _LARGE.items() if name in needs]).write_program(home / "bin/layoutlint")
     for each in needs:
         name, _, source = each.partition("=")
         if not source and name in ("ortools", "pyarrow"):
