@@ -271,7 +271,7 @@ class Judge:
 
     def _zero(self, brace: int, text: str) -> OrderUse:
         depth = text.count("{")
-        is_pointer = "NULL" in text
+        is_pointer = "NULL" in text or "*" in text
         allowed = tuple(
             name
             for name, chain in zip(self._subject.members, self._chains, strict=True)

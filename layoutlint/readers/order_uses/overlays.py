@@ -22,6 +22,7 @@ _DEEPEST_UNION = 3
 _NEAR = 200
 _DECLARED = re.compile(r"\s*(?:(?:const|volatile)\s+)*$")
 _DECLARED_END = re.compile(r"[^;{}()=,]*")
+_POINTED = re.compile(r"\(\s*\*[^()]*\)\s*(\()?")
 _STRUCT = re.compile(r"\s*+(?:(?:const|volatile)\s++)*+(?:(struct|union)\b\s*+)?+(\w++)?\s*+(\{)?")
 _TOKEN = re.compile(r"\w+|\*")
 _QUALIFIERS = frozenset(("const", "volatile", "signed"))
@@ -116,12 +117,12 @@ def _own_parts(
     """Return the parts of a body that have a type: itself, a pointer to it, or inside; by their beginning."""
     own: dict[int, str] = {}
     for start, end in types:
-        place = bisect_right(parts, (start, len(code.text))) - 1
-        if place < 0 or start >= parts[place][1]:
-            continue
-        low, high = parts[place]
+        low, high = parts[bisect_right(parts, (start, len(code.text))) - 1]
         behind = _DECLARED_END.match(code.text, end, high)
-        is_pointer = behind is not None and "*" in behind[0]
+        pointed = None if behind is None else _POINTED.match(code.text, behind.end(), high)
+        if pointed is not None and pointed[1]:
+            continue  # a pointer to a function
+        is_pointer = pointed is not None or (behind is not None and "*" in behind[0])
         is_alone = _DECLARED.match(code.text, low, start) is not None
         if not is_alone and code.text.find("{", low, start) < 0:
             continue  # a part of another declaration, as in `int raw[sizeof(struct ring)]`
@@ -299,18 +300,24 @@ def _fields_inside(field: Field) -> Iterator[Field]:
         yield field
 
 
+def _is_alike(subject: Subject, field: Field, member: Leading) -> bool:
+    """Return whether a field has the type of a member of another struct, or both are scalars of one size."""
+    own = _sorted_words(_TOKEN.findall(str(field.type))), len(field.dims)
+    bits = _word_bits(member.words, subject.struct.target.pointer_size)
+    is_scalar = field.aggregate is None and not field.dims and not member.dims
+    return own == member[:2] or (is_scalar and bits == field.bit_size)
+
+
 def uses(
     subject: Subject, members: Sequence[Leading], path: str, line: int, other: str
 ) -> Iterator[OrderUse]:
     """Yield the use of a struct in a union with members at the beginning like those of the searched one."""
-    same = 0
-    for (position, field), member in zip(_leading_fields(subject), members, strict=False):
-        own = _sorted_words(_TOKEN.findall(str(field.type))), len(field.dims)
-        bits = _word_bits(member.words, subject.struct.target.pointer_size)
-        is_scalar = field.aggregate is None and not field.dims and not member.dims
-        if own != member[:2] and not (is_scalar and bits == field.bit_size):
+    same, matched = 0, 0
+    for position, field in _leading_fields(subject):
+        if matched < len(members) and _is_alike(subject, field, members[matched]):
+            same, matched = position + 1, matched + 1
+        elif field.bit_size != 0:  # a mark has no bytes that the other struct could have
             break
-        same = position + 1
     if same:
         shown = ", ".join(f"`{name}`" for name in subject.members[:same])
         text = f"{other} in a union with the struct begins with the same members: {shown}"

@@ -27,6 +27,17 @@ def subject() -> Subject:
     return Subject(replace(layout.struct, source=Source(f"{FOLDER}/definitions.h", 1)), ("s_t",))
 
 
+@pytest.mark.parametrize("name", ["ring.c", "ring_macros.c"])
+def test_a_struct_that_begins_with_others(name, golden, monkeypatch):
+    """The same for a struct with structs at its beginning, others without a name, groups and an array without a length."""
+    (layout,) = (each for each in api.read(str(ROOT / FOLDER / "ring.h")) if each.struct.name == "ring")
+    ring = Subject(replace(layout.struct, source=None), ("ring_t",))
+    monkeypatch.chdir(ROOT)
+    found = scan.search_file(f"{FOLDER}/{name}", ring, Expansions({}, frozenset()))
+    search = find_order_uses(ring.struct, [f"{FOLDER}/{name}", f"{FOLDER}/ring.h"], jobs=1)
+    golden(f"{name}.txt", "".join(f"{line}\n" for line in dict.fromkeys((*whole_lines(found), *whole_lines(search)))))
+
+
 @pytest.mark.parametrize("name", TEXTS)
 def test_a_text(name, subject, golden, monkeypatch):
     monkeypatch.chdir(ROOT)
