@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import runpy
 
 import pytest
 
@@ -23,6 +24,12 @@ def test_the_document_is_what_the_kinds_say():
     assert (ROOT / "docs/kinds.md").read_text() == manual.document(KINDS), (
         "run `python -m layoutlint.kinds.manual > docs/kinds.md`"
     )
+
+
+@pytest.mark.filterwarnings("ignore:.*found in sys.modules")
+def test_the_module_prints_the_document(capsys):
+    runpy.run_module("layoutlint.kinds.manual", run_name="__main__")
+    assert capsys.readouterr().out == (ROOT / "docs/kinds.md").read_text()
 
 
 @pytest.mark.one_in(2)

@@ -6,6 +6,7 @@ import pytest
 
 from layoutlint.judgement.context import NoSuchField
 from layoutlint.judgement.verdict import Outcome
+from layoutlint.kinds import separate
 from layoutlint.kinds.separate import Separate
 from layoutlint.model.ctype import CType
 from layoutlint.model.record import replace
@@ -102,3 +103,15 @@ def test_parameters_that_make_no_sense(groups, reason):
     with pytest.raises(ValueError) as caught:  # noqa: PT011 - the whole text is compared
         Separate(tuple(map(tuple, groups)))
     assert str(caught.value) == reason
+
+
+@pytest.mark.parametrize(("groups", "is_refused"), [
+    ([["a", "b"], ["c", "d"]], False), ([["a", "b"], ["c", "d", "e"]], True), ([["a"], ["b"], ["c", "d", "e", "f"]], False), ([["a"], ["b", "c"], ["d", "e", "f"]], True),
+])  # fmt: skip
+def test_a_rule_names_a_limited_number_of_pairs(groups, is_refused, monkeypatch):
+    monkeypatch.setattr(separate, "MOST_PAIRS", 4)
+    if is_refused:
+        with pytest.raises(ValueError, match=r"^`fields` names more than 4 pairs of fields$"):
+            Separate(tuple(map(tuple, groups)))
+    else:
+        assert Separate(tuple(map(tuple, groups))).fields == tuple(map(tuple, groups))

@@ -140,7 +140,7 @@ class ElementOwners:
         is_local = re.search(_DECLARES + rf"{array.name}\s*[][=;,]", function.text) is not None
         if is_local or array.name in function.parameters:
             return False
-        if not array.file or _is_same_file(function.file, array.file):
+        if not array.file or os.path.basename(function.file) == os.path.basename(array.file):
             return True
         own = re.compile(
             rf"^(?!extern\b)\w[\w\s*]{{0,200}}\b{array.name}\s*(?:\[[^;{{}}]{{0,200}})?[;=]", re.MULTILINE
@@ -249,10 +249,3 @@ def _is_in_loop(text: str, at: int) -> bool:
         if at < last:
             return True
     return False
-
-
-def _is_same_file(path: str, other: str) -> bool:
-    if not other:
-        return False
-    one, two = os.path.normpath(path), os.path.normpath(other)
-    return one.endswith(two) or two.endswith(one) or os.path.basename(one) == os.path.basename(two)
