@@ -11,6 +11,7 @@ states how many bytes they have (`OTHERS`): they count as members of 8 bytes eac
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 import sys
@@ -229,8 +230,9 @@ def options(flags: tuple[str, ...] = ()) -> Options:
     return Options(read=ReadOptions(flags=(TARGET, *flags), with_marks=True))
 
 
-def rows(folder: Path, names: Sequence[str] = ()) -> Iterator[Row]:
-    """Yield a row for each struct in a breaking case of the shipped packs; `names` limits the structs."""
+def rows(folder: Path, names: Sequence[str] = (), step: int = 1) -> Iterator[Row]:
+    """Yield a row for each struct in a breaking case of the shipped packs; `names` limits the structs, `step` the cases."""
+    numbers = itertools.count()
     for pack, cases in case_file.load_all(rule_file.shipped_packs()):
         strict = replace(pack, guesses=False, rules=tuple(replace(rule, guess=False) for rule in pack.rules))
         for number, case in enumerate(cases):
@@ -240,7 +242,7 @@ def rows(folder: Path, names: Sequence[str] = ()) -> Iterator[Row]:
                 for each in failing
                 if is_pattern(each.rule.struct) or not names or each.rule.struct in names
             ]
-            if wanted:
+            if wanted and next(numbers) % step == 0:
                 path = _write(folder, f"{pack.name.replace('/', '-')}-{number}.c", case)
                 yield from _case_rows(path, case, cases, strict, names)
 

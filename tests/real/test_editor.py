@@ -57,9 +57,9 @@ def test_memory_is_bounded_over_edits_of_a_large_header(kernel):
     editor = Editor("--", f"O={build.build}", cwd=Path(build.build), options={"delay": 0})
     name = editor.open(header, text)
     memory = []
-    for number in range(40):
+    for number in range(20):
         editor.rejudge(name, text.replace("struct address_space {", f"struct address_space {{\n\tlong x{number};"))
-        if number % 20 == 19:
+        if number % 10 == 9:
             memory.append([kilobytes(process) for process in (editor.pid(), *workers(editor.pid()))])
     assert all(last < first + 5_000 for first, last in zip(*memory, strict=True)), memory
     assert editor.end() == (0, "")

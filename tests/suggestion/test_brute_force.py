@@ -108,7 +108,7 @@ def test_gaps_inside_a_run_of_bit_fields(tmp_path, text, fields, keys, status):
 
 @pytest.mark.exhaustive
 @pytest.mark.long
-@pytest.mark.parametrize(("first", "count", "fewest", "most"), [(1000, draws(160, 480), 2, 7), (5000, draws(8, 20), 8, 9)])
+@pytest.mark.parametrize(("first", "count", "fewest", "most"), [(1000, draws(80, 480), 2, 7), (5000, draws(4, 20), 8, 9)])
 def test_suggestions_are_the_best_of_all_orders_of_more_structs(tmp_path, first, count, fewest, most):
     every = (make_specimen(seed, fewest, most) for seed in itertools.count(first))
     few = (one for one in every if len(one.units) - one.is_open <= 7)  # of 7 units there are 5,040 orders

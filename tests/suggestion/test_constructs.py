@@ -74,7 +74,7 @@ ORDERS = {each: programs.ORDERS[: draws(usual, len(programs.ORDERS))] for each, 
 """In which orders harmless programs run, which says something about the table, not about `suggest`."""
 
 EACH = pytest.mark.parametrize("construct", TABLE, ids=[each.name for each in TABLE])
-SOME = TABLE[:: draws(3, 1)]
+SOME = TABLE[:: draws(8, 1)]
 COMPILED = pytest.mark.parametrize("construct", SOME, ids=[each.name for each in SOME])
 """Those that compilers try in each run. For all, golden rows have the orders that are allowed: try all if one changes."""
 
