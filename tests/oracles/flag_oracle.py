@@ -111,11 +111,15 @@ def _run(words: list[str], text: str = "", folder: str | None = None) -> subproc
         return subprocess.CompletedProcess(words, 124, "", "does not end")
 
 
-def options(compiler: str, target_only: bool = False) -> list[str]:
-    """The options that a compiler lists, joined to one of the values that it lists for them."""
-    return list(
-        dict.fromkeys(_gcc_flags(compiler, target_only) if "gcc" in compiler else _clang_flags(compiler))
-    )
+def options(compiler: str, target_only: bool = False, share: int = 1) -> list[str]:
+    """The options that a compiler lists, joined to one of the values that it lists for them; of `share` one, always the same."""
+    if "gcc" in compiler:
+        return [word for word in dict.fromkeys(_gcc_flags(compiler, target_only)) if _is_chosen(word, share)]
+    return list(dict.fromkeys(_clang_flags(compiler, share)))
+
+
+def _is_chosen(word: str, share: int) -> bool:
+    return crc32(word.encode()) % share == 0
 
 
 def _gcc_flags(compiler: str, target_only: bool) -> Iterator[str]:
@@ -124,9 +128,12 @@ def _gcc_flags(compiler: str, target_only: bool) -> Iterator[str]:
             yield from _option_values(word)
 
 
-def _clang_flags(compiler: str) -> Iterator[str]:
+def _clang_flags(compiler: str, share: int) -> Iterator[str]:
+    """Yield the chosen ones: clang is run for the values of each, which takes long for hundreds of them."""
     for line in _run([compiler, "--autocomplete=-"]).stdout.splitlines():
         word = line.split("\t")[0]
+        if not _is_chosen(word, share):
+            continue
         yield from _option_values(word)
         if word.endswith("="):
             yield from (word + value for value in _run([compiler, f"--autocomplete={word},"]).stdout.split())
@@ -189,8 +196,7 @@ def effect(compiler: str, *words: str) -> Effect:
 
 def effects(compiler: str, target_only: bool = False, jobs: int = 2, share: int = 1) -> dict[str, Effect]:
     """What every option does that a compiler lists and takes by itself; of `share` options one, always the same."""
-    words = [word for word in options(compiler, target_only) if not RUNS_OR_WRITES.match(word)]
-    words = [word for word in words if crc32(word.encode()) % share == 0]
+    words = [word for word in options(compiler, target_only, share) if not RUNS_OR_WRITES.match(word)]
     macros(compiler), _values(compiler)
     with ThreadPoolExecutor(jobs) as pool:
         return dict(zip(words, pool.map(lambda word: effect(compiler, word), words), strict=True))
