@@ -86,6 +86,7 @@ def test_tab_completes(shell, lines, tmp_path):
     (home / ".config/fish/completions").mkdir(parents=True)
     for name, content in FILES.items():
         (folder / name).write_text(content)
+    (home / ".config/fish/config.fish").write_text("function fish_prompt; echo 'ready> '; end\n")  # root's has another end
     if file is not None:
         (home / file).write_text(f'PS1="ready> "\neval "$(layoutlint completion {shell})"\n')
     else:

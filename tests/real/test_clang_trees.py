@@ -11,6 +11,7 @@ from layoutlint.model.reading import ReadOptions
 from layoutlint.model.wanted import Wanted
 from layoutlint.readers.dispatch import read
 from tests.harness.command import run
+from tests.harness.effort import row
 
 pytestmark = pytest.mark.real
 
@@ -55,8 +56,10 @@ def test_a_struct_of_several_headers_is_that_of_the_configuration(kernel, tree, 
             assert len(own & built[struct.name]) >= 0.8 * max(len(own), len(built[struct.name])), struct.name
 
 
-def test_everything_has_the_definitions_of_the_configuration(headers):
-    (found,) = (s for s in read(str(headers), Wanted(everything=True), ReadOptions()).structs if s.name == "kmem_cache")
+@pytest.mark.parametrize("tree", [row("headers")])
+def test_everything_has_the_definitions_of_the_configuration(kernel, tree):
+    """tests/readers/clang/test_includes.py has small trees with both."""
+    (found,) = (s for s in read(str(kernel(tree)), Wanted(everything=True), ReadOptions()).structs if s.name == "kmem_cache")
     assert found.source is not None
     assert found.source.file == "include/linux/slub_def.h"
 

@@ -20,10 +20,10 @@ def judge(seed: int, folder) -> tuple[list[tuple[int, ...]], bool, bool]:
     first = runs.output(range(len(members)))
     assert first.startswith("0 "), (seed, first)
     found = programs.search(folder / f"{seed}s", programs.program_files(text, "random", members))
-    allowed = [programs.is_allowed(found, members, order) for order in programs.ORDERS]
-    changes = [runs.changes(order) for order in programs.ORDERS]
-    wrong = [order for order, *each in zip(programs.ORDERS, allowed, changes, strict=True) if all(each)]
-    return wrong, any(changes), not all(allowed)
+    allowed = [order for order in programs.ORDERS if programs.is_allowed(found, members, order)]
+    wrong = [order for order in allowed if runs.changes(order)]
+    forbidden = [order for order in programs.ORDERS if order not in allowed]
+    return wrong, bool(wrong) or any(map(runs.changes, forbidden)), bool(forbidden)
 
 
 @pytest.mark.parametrize("seeds", [range(2), pytest.param(range(1000, 1000 + draws(100, 200)), marks=pytest.mark.exhaustive)], ids=["few", "many"])
