@@ -10,7 +10,7 @@ from tests.harness.command import run
 
 pytestmark = pytest.mark.real
 
-NAMES = ("cloud", "next", "next-arm64", "newest", "next-headers")
+NAMES = ("cloud", "next-arm64", "next-headers")
 
 
 @pytest.fixture(scope="module")
