@@ -74,11 +74,12 @@ def pytest_collection(session: pytest.Session) -> Generator[None, object, object
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     wanted = config.getoption("--exhaustive")
     _sample(items)
-    chosen = [item for item in items if _is_exhaustive(item) == wanted]
-    left = [item for item in items if _is_exhaustive(item) != wanted]
-    if left:
-        config.hook.pytest_deselected(items=left)
-        items[:] = chosen
+    by_mark: dict[bool, list[pytest.Item]] = {True: [], False: []}
+    for item in items:
+        by_mark[_is_exhaustive(item)].append(item)
+    if by_mark[not wanted]:
+        config.hook.pytest_deselected(items=by_mark[not wanted])
+        items[:] = by_mark[wanted]
     if wanted:
         items.sort(key=lambda item: [item.get_closest_marker(name) is None for name in ("long", "real")])
 

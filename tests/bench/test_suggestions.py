@@ -16,7 +16,7 @@ pytestmark = NEEDS_SOLVER
 CASES = [
     # struct, what keeps its rules, moves, size after; upstream's moves, what it aligned, its size
     ("rw_semaphore", "order", 1, 40, 3, (), 40),
-    ("optimistic_spin_node", "addition", 0, 128, 0, ("cpu",), 128),
+    pytest.param("optimistic_spin_node", "addition", 0, 128, 0, ("cpu",), 128, marks=pytest.mark.exhaustive),
 ]
 
 

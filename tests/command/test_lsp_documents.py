@@ -50,7 +50,7 @@ def many(count: int) -> str:
 
 def test_a_document_that_is_closed_while_it_is_read(editor: Editor, folder: Path):
     """Nothing is published after the empty list of its end, and other documents do not wait for it."""
-    name = editor.open(folder / "closed.h", many(1_500))
+    name = editor.open(folder / "closed.h", many(700))
     editor.quiet(0.05)
     editor.close(name)
     other = editor.open(folder / "ring.h", RING)
@@ -62,7 +62,7 @@ def test_a_document_that_is_closed_while_it_is_read(editor: Editor, folder: Path
 
 def test_a_document_that_is_closed_and_opened_while_it_is_read(editor: Editor, folder: Path):
     """The layouts of the first text are not those of the second."""
-    name = editor.open(folder / "again.h", many(1_500))
+    name = editor.open(folder / "again.h", many(700))
     editor.quiet(0.05)
     editor.close(name)
     editor.open(folder / "again.h", f"\n{RING}")
@@ -73,7 +73,7 @@ def test_a_document_that_is_closed_and_opened_while_it_is_read(editor: Editor, f
 
 def test_a_document_that_is_edited_while_it_is_read(editor: Editor, folder: Path):
     """The newest text counts, and is judged once more, whatever came in between."""
-    name = editor.open(folder / "edited.h", many(1_000))
+    name = editor.open(folder / "edited.h", many(500))
     for number in range(20):
         editor.change(name, "\n" * number + RING)
         editor.quiet(0.02)

@@ -87,7 +87,7 @@ def sharing_bases(struct: dict[str, Any], first: str, second: str) -> list[int]:
 @pytest.mark.parametrize("seed", range(3))
 def test_diff_says_what_two_runs_say(tmp_path, seed):
     chance = random.Random(seed)
-    compare(tmp_path, {f"s{n}": {f"f{k}": shape for k, shape in enumerate(shapes(chance))} for n in range(100)}, chance)
+    compare(tmp_path, {f"s{n}": {f"f{k}": shape for k, shape in enumerate(shapes(chance))} for n in range(40)}, chance)
 
 
 def compare(tmp_path: Path, old: dict[str, dict[str, Shape]], chance: random.Random) -> None:

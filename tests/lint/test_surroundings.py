@@ -64,7 +64,7 @@ def test_verdicts_are_what_real_addresses_say(tmp_path, seed):
 def test_the_addresses_say_something(tmp_path):
     """Some ways share at no base, some at a few, some at all."""
     need("gcc")
-    output = [bases for seed in range(3) for pair in address_oracle.sharing_bases(address_oracle.records(seed), tmp_path).values()
+    output = [bases for seed in range(1) for pair in address_oracle.sharing_bases(address_oracle.records(seed), tmp_path).values()
             for bases in pair]  # fmt: skip
     assert {0, 8} < {len(bases) for bases in output}
 

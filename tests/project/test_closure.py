@@ -73,8 +73,8 @@ class TestSize:
         drawers = {"utils", "util", "common", "helpers", "helper", "base", "misc"}
         assert [
             path
-            for path in ROOT.rglob("*.py")
-            if drawers & set(path.relative_to(ROOT).with_suffix("").parts) and ".venv" not in path.parts
+            for path in (*MODULES, *(ROOT / "tests").rglob("*.py"))
+            if drawers & set(path.relative_to(ROOT).with_suffix("").parts)
         ] == []
 
 

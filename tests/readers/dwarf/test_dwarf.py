@@ -297,13 +297,12 @@ def test_paths_are_relative_to_the_compilation_directory(tmp_path):
         ("out", str(tmp_path / "src/main.c"), (), str(tmp_path / "src/ring.h"), str(tmp_path / "src/main.c")),
     ]
     for folder, file, flags, header, origin in cases:
-        for compiler in ("gcc", "clang"):
-            for version in (3, 4, 5):
-                out = str(tmp_path / "main.o")
-                subprocess.run([tool(compiler), f"-gdwarf-{version}", "-c", *flags, file, "-o", out],
-                               cwd=tmp_path / folder, check=True)  # fmt: skip
-                struct = one(read(out, "ring"))
-                assert (struct.source.file, struct.origin) == (header, origin), (compiler, version, folder, file)
+        for compiler, version in (("gcc", 3), ("gcc", 5), ("clang", 4), ("clang", 5)):
+            out = str(tmp_path / "main.o")
+            subprocess.run([tool(compiler), f"-gdwarf-{version}", "-c", *flags, file, "-o", out],
+                           cwd=tmp_path / folder, check=True)  # fmt: skip
+            struct = one(read(out, "ring"))
+            assert (struct.source.file, struct.origin) == (header, origin), (compiler, version, folder, file)
 
 
 def test_a_struct_of_the_compiler_stands_in_no_line(tmp_path):
