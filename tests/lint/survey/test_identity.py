@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 from layoutlint.lint.survey.file_digests import content_digest
-from layoutlint.lint.survey.identity import identify
+from layoutlint.lint.survey.identity import identify, state_of
 from layoutlint.lint.survey.store import create_store, open_store
 from tests.harness.tools import need
+from tests.lint.survey.test_whole_surveys import ELF
 
 
 @pytest.fixture(scope="module")
@@ -56,3 +57,30 @@ def test_a_store_keeps_the_choice(tmp_path):
     store = str(tmp_path / "store")
     assert [create_store(store, choice).by_build_id for choice in (False, True, False)] == [False, True, True]
     assert open_store(store).by_build_id
+
+
+def count_bytes(path: str) -> str:
+    """A digest of a file by its size: two of one size are alike."""
+    return f"{len(Path(path).read_bytes())} bytes"
+
+
+def test_what_each_sort_of_input_is(tmp_path, monkeypatch):
+    """Its size, whether a file has its content, and whether that is all that decides what is read."""
+    monkeypatch.chdir(tmp_path)
+    for name, size in {"near": 8, "mods/a.ko": 16, "mods/b.ko": 24, "same/x.ko": 16, "same/y.ko": 24, "moved/a.ko": 24, "moved/b.ko": 16}.items():
+        Path(name).parent.mkdir(exist_ok=True)
+        Path(name).write_bytes(ELF + bytes(size))
+    Path("source").mkdir()
+    for name in ("s.c", "source/s.c"):
+        Path(name).write_text("struct s { int a; };\n")
+    found = {name: identify(name, count_bytes) for name in ("near", "s.c", "gone", "source", "mods", "same", "moved", "build-id:AB12cd34", "build-id:12")}
+    assert {name: (each.size, each.is_whole, each.file, each.state and each.state[0]) for name, each in found.items()} == {
+        "near": (72, True, "near", 72), "s.c": (21, False, "s.c", 21), "gone": (None, False, None, None), "source": (None, False, None, None),
+        "mods": (168, True, None, None), "same": (168, True, None, None), "moved": (168, True, None, None),
+        "build-id:AB12cd34": (None, True, None, None), "build-id:12": (None, False, None, None),
+    }  # fmt: skip
+    assert (found["near"].digest, found["s.c"].digest) == ("72 bytes", "21 bytes")
+    assert len({each.digest for each in found.values()}) == len(found)
+    assert identify("build-id:ab12CD34", count_bytes) == found["build-id:AB12cd34"]
+    assert identify("./mods/../mods", count_bytes) == found["mods"]
+    assert state_of("gone") is None
