@@ -173,3 +173,23 @@ def test_any_graphs(shape, tmp_path, monkeypatch, golden_row):
     monkeypatch.chdir(tmp_path)
     texts = [line for seed in range(20) for kind in FORMATS for line in outcome(shape(random.Random(seed)), kind)]
     golden_row("\n".join(texts))
+
+
+CALLS = {
+    # the type of a member, from the outside to the inside; whether it calls a function
+    "pointer function": True, "pointer typedef function": True, "pointer typedef typedef function": True, "typedef pointer function": True,
+    "const pointer function": True, "volatile typedef pointer function": True, "typedef const pointer typedef function": True, "array pointer function": True,
+    "pointer const typedef function": True, "pointer pointer function": False, "pointer typedef pointer function": False, "pointer base": False,
+    "pointer array pointer function": False, "pointer struct": False, "pointer const base": False, "typedef base": False, "pointer": False, "const pointer": False,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("words", CALLS)
+@pytest.mark.parametrize("kind", FORMATS)
+def test_pointers_to_functions(kind, words, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    kinds = words.split()
+    types = [Node(each, "t" if each in ("typedef", "base", "struct") else "", at + 2 if at + 1 < len(kinds) else -1, 8, 1) for at, each in enumerate(kinds)]
+    Path("input").write_bytes(FORMATS[kind]([Node("struct", "ring", size=8, members=[Member("m", 1, 0)]), *types]))
+    (reading,), _ = inputs.read(("input",), RING, OPTIONS)
+    assert [field.is_function_pointer for field in reading.structs[0].fields] == [CALLS[words]]
