@@ -63,7 +63,8 @@ def _files(path: str, options: ReadOptions) -> list[tuple[str, str]]:
         from layoutlint.readers.archives import read
 
         paths = read.files_of(location)
-    return [(file, _SUFFIX.sub("", os.path.basename(file))) for file in paths]
+    names = (file if location is None else file.rpartition(":")[2] for file in paths)
+    return [(file, _SUFFIX.sub("", os.path.basename(name))) for file, name in zip(paths, names, strict=True)]
 
 
 def _read_file(path: str, options: ReadOptions) -> VariableTable:
