@@ -116,7 +116,7 @@ class Copy:
         ranks: Counter[str] = Counter()
         order = {}
         for test in sorted(found.values(), key=lambda test: test.seconds + test.blocks.bit_count() / 5000):
-            order[test.name] = ranks[test.file] // (20 if test.file == own or test.file in importing else 1)
+            order[test.name] = ranks[test.file] // 20 - 1 if test.file == own or test.file in importing else ranks[test.file]
             ranks[test.file] += 1
         return sorted(found.values(), key=lambda test: order[test.name])
 
