@@ -6,7 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from layoutlint.errors import ReadError
+from layoutlint.model.reading import ReadOptions
+from layoutlint.model.wanted import Wanted
 from layoutlint.readers import dispatch
+from tests.readers.btf.btf_blob import BASE
 
 PLAIN = [
     ("ring.h", b"struct ring { long head; };\n", False),
@@ -35,3 +39,14 @@ def test_a_folder_a_missing_file_and_a_header_of_a_kernel_tree_may_be_one(tmp_pa
     (tmp_path / "linux" / "Makefile").write_text("VERSION = 6\nPATCHLEVEL = 12\n")
     for path in (header, tmp_path, tmp_path / "none.h"):
         assert dispatch.may_be_kernel(str(path))
+
+
+def test_a_file_that_is_named_like_a_build_id(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(tmp_path)
+    name, every, options = "build-id:abcd", Wanted(everything=True), ReadOptions(cache=False)
+    with pytest.raises(ReadError, match="DEBUGINFOD_URLS"):
+        dispatch.read(name, every, options)
+    Path(name).write_bytes(BASE)
+    named = dispatch.read(name, every, options)
+    Path("base").write_bytes(BASE)
+    assert [struct.name for struct in named.structs] == [struct.name for struct in dispatch.read("base", every, options).structs]
