@@ -1,0 +1,82 @@
+"""Which units functions are read from, with their flags, for each kind of input; and that the cache gives the same as reading."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from layoutlint.errors import ReadError
+from layoutlint.model.reading import ReadOptions
+from layoutlint.model.record import replace
+from layoutlint.readers import bodies
+from layoutlint.readers.bodies import sources
+from tests.harness.whole import whole_lines
+from tests.readers.clang.test_inputs import CONFIGURED, KERNEL, lay
+
+TREE = {
+    **KERNEL, **CONFIGURED, "fs/Makefile": "obj-$(CONFIG_SMP) += a.o deep/\nobj-n += off.o\n", "fs/a.c": "", "fs/off.c": "",
+    "fs/deep/Makefile": "obj-y += b.o\nccflags-y += -DDEEP\n", "fs/deep/b.c": "", "drivers/Makefile": "obj-y += d.o\n", "drivers/d.c": "",
+    "mm/Makefile": "obj-y := m.o\n", "mm/m.c": "", "kernel/Makefile": "obj-y := user.o\n",
+}  # fmt: skip
+PROJECT = {"a.c": "", "b.c": "", "deep/c.c": "", "entry.S": "", "uses.cc": "", "text.h": ""}
+COMMANDS = [
+    {"directory": ".", "file": "a.c", "arguments": ["cc", "-DA", "-c", "a.c"]}, {"directory": "deep", "file": "c.c", "command": "gcc -I.. -c c.c"},
+    {"directory": ".", "file": "entry.S", "arguments": ["cc", "-c", "entry.S"]}, {"directory": ".", "file": "uses.cc", "arguments": ["c++", "-c", "uses.cc"]},
+    {"directory": ".", "file": "b.c", "arguments": ["cc", "-I-", "-c", "b.c"]}, {"directory": ".", "file": "a.c", "arguments": ["cc", "-DA", "-c", "a.c"]},
+]  # fmt: skip
+DATABASE = {**PROJECT, "compile_commands.json": json.dumps(COMMANDS)}
+
+
+@pytest.mark.parametrize(("files", "paths", "options"), [
+    (TREE, ("fs/a.c",), {}),
+    (TREE, ("fs",), {}),
+    (TREE, ("fs/deep", "drivers/d.c"), {}),
+    (TREE, (".",), {}),
+    (TREE, ("arch",), {}),
+    (TREE, ("fs/a.c",), {"flags": ("-DX",)}),
+    (TREE, ("fs",), {"flags": ("-DX",)}),
+    (PROJECT, (".",), {}),
+    (PROJECT, ("a.c", "./deep/c.c", "a.c"), {"flags": ("-DX",)}),
+    (PROJECT, ("a.c", "missing.c"), {}),
+    (PROJECT, ("entry.S",), {}),
+    (DATABASE, (".",), {}),
+    (DATABASE, (".",), {"finds_flags": False}),
+    (DATABASE, ("compile_commands.json", "b.c"), {"finds_flags": False}),
+    (DATABASE, ("deep/c.c", "a.c"), {}),
+])  # fmt: skip
+def test_units(tmp_path: Path, monkeypatch, golden_row, files, paths, options):
+    lay(tmp_path, files)
+    monkeypatch.chdir(tmp_path)
+    try:
+        found = sources.find(paths, ReadOptions(cache=False, **options))
+    except ReadError as error:
+        found = sources.Sources(notes=[f"refused: {error}"])
+    units = [re.sub(r"-resource-dir \S+ ", "", f"{unit.main} {' '.join(unit.flags)}") for unit in found.units]
+    lines = [*units, *whole_lines(found.unread), *found.notes, f"kernel: {found.is_kernel}"]
+    golden_row("\n".join(lines).replace(str(tmp_path), "TOP"))
+
+
+TWO = {
+    "both.h": "struct s { int a; long b; int c; };\nstatic inline void set(struct s *p) { p->b = 1; }\n",
+    "one.c": '#include "both.h"\nvoid one(struct s *p) { p->a = 1; set(p); }\nstruct own { int n; } mine;\nint get(void) { return mine.n; }\n',
+    "two.c": '#include "both.h"\nint two(struct s *p) { return p->c + p->a; }\nint (*pointer)(struct s *) = two;\n',
+}
+
+
+def test_what_the_cache_has_is_not_read_again(tmp_path: Path, monkeypatch, same_process, golden_row):
+    lay(tmp_path, TWO)
+    monkeypatch.chdir(tmp_path)
+    plain = bodies.read(("one.c", "two.c"), ReadOptions(cache=False, jobs=1))
+    counts = []
+    for change in ({}, {"two.c": f"{TWO['two.c']}/* longer */\n"}, {"two.c": "int broken(void) { return missing; }\n"}):
+        lay(tmp_path, change)
+        for _ in range(2):
+            found = bodies.read(("one.c", "two.c"), ReadOptions(cache=True, jobs=1))
+            counts.append(found.recalled)
+            if "broken" not in str(change):
+                assert replace(found, recalled=0) == plain
+    assert counts == [0, 2, 1, 2, 1, 2]
+    golden_row("\n".join([*whole_lines(plain), *whole_lines(found.unread)]))
