@@ -60,15 +60,13 @@ class Facts:
         """Return how often a condition holds, from __builtin_expect around it."""
         node = condition
         for _ in range(_MOST_LAYERS):
-            if node.kind == syntax.CALL and len(node.children) == 3:
-                name = libclang.spelling(self._lib, node.cursor)
-                if name == "__builtin_expect":
-                    return 1 - _UNLIKELY if self.integer(node.children[2]) else _UNLIKELY
-            if node.kind == syntax.STATEMENT_EXPRESSION and node.children and node.children[0].children:
+            if node.kind == syntax.CALL and libclang.spelling(self._lib, node.cursor) == "__builtin_expect":
+                return 1 - _UNLIKELY if self.integer(node.children[2]) else _UNLIKELY
+            if node.kind == syntax.STATEMENT_EXPRESSION:
                 node = node.children[0].children[-1]
-            elif node.children and node.kind in (syntax.UNEXPOSED, syntax.PAREN):
+            elif node.kind in syntax.VALUE_LAYERS and node.children:
                 node = node.children[-1]
-            elif node.kind == syntax.UNARY and node.children:
+            elif node.kind == syntax.UNARY:
                 is_not = node.unary_operator == _NOT
                 inner = self.likelihood(node.children[0])
                 return 1 - inner if is_not else inner
@@ -76,18 +74,11 @@ class Facts:
                 break
         return BRANCH
 
-    def integer(self, node: Node) -> int:
-        """Return the value of an integer literal in an expression; 0 for others."""
-        while node.children and node.kind != syntax.INTEGER:
+    def integer(self, node: Node) -> int | None:
+        """Return the value of an integer literal in an expression; None for others."""
+        while node.children:
             node = node.children[-1]
-        if node.kind != syntax.INTEGER:
-            return 0
-        result = self._lib.clang_Cursor_Evaluate(node.cursor)
-        if not result:
-            return 0
-        value: int = self._lib.clang_EvalResult_getAsLongLong(result)
-        self._lib.clang_EvalResult_dispose(result)
-        return value
+        return self.constant(node) if node.kind == syntax.INTEGER else None
 
     def constant(self, node: Node) -> int | None:
         """Return the value of a constant expression, also with `sizeof`; None for others."""
@@ -103,20 +94,25 @@ class Facts:
         """Return whether an expression is the literal 0."""
         while len(node.children) == 1:
             node = node.children[0]
-        return node.kind == syntax.INTEGER and self.integer(node) == 0
+        return node.kind == syntax.INTEGER and self.constant(node) == 0
+
+    def short_conditional(self, node: Node) -> tuple[Node, Node] | None:
+        """Return the operands of `a ?: b`, whose first one libclang shows three times; None for other expressions."""
+        children = node.children
+        is_one = len(children) == 4 and children[0].cursor.data[1] == children[1].cursor.data[1]
+        return (children[0], children[3]) if is_one else None
 
     def truth(self, condition: Node) -> bool | None:
         """Return whether a condition holds that only literals decide, as of `IS_ENABLED`; None for others."""
         node = condition
         while len(node.children) == 1 and node.kind in (syntax.PAREN, syntax.UNEXPOSED, syntax.CAST):
             node = node.children[0]
-        kind = node.kind
-        if kind == syntax.INTEGER:
+        if node.kind == syntax.INTEGER:
             return self.integer(node) != 0
-        if kind == syntax.UNARY and node.unary_operator == syntax.NOT:
+        if node.unary_operator == syntax.NOT:
             inner = self.truth(node.children[0])
             return None if inner is None else not inner
-        if kind != syntax.BINARY or node.binary_operator not in (syntax.AND, syntax.OR):
+        if node.binary_operator not in (syntax.AND, syntax.OR):
             return None
         if id(node) not in self._truths:
             self._truths[id(node)] = self._truth_of_both(node)
@@ -132,7 +128,7 @@ class Facts:
         """Return whether an expression is a literal other than 0."""
         while len(node.children) == 1:
             node = node.children[0]
-        return node.kind == syntax.INTEGER and self.integer(node) != 0
+        return node.kind == syntax.INTEGER and self.constant(node) != 0
 
     def initial_value(self, variable: Node) -> Node | None:
         """Return the initialiser; the expressions before it are in the declared type (`typeof`)."""
@@ -167,8 +163,7 @@ class Facts:
 
     def _parameters(self, callee: Node) -> int:
         type_ = self._lib.clang_getCursorType(callee.cursor)
-        pointee = self._lib.clang_getPointeeType(type_)
-        type_ = self._lib.clang_getCanonicalType(pointee if pointee.kind else type_)
+        type_ = self._lib.clang_getCanonicalType(self._lib.clang_getPointeeType(type_))
         is_variadic = self._lib.clang_isFunctionTypeVariadic(type_)
         return int(self._lib.clang_getNumArgTypes(type_)) if is_variadic else _MOST_ARGUMENTS
 
@@ -271,7 +266,7 @@ class Facts:
 
     def variable(self, node: Node) -> int | None:
         """Return the identity of a variable of the function that an expression is; None for others."""
-        while node.kind == syntax.PAREN and node.children:
+        while node.kind == syntax.PAREN:
             node = node.children[0]
         if node.kind != syntax.DECL_REF:
             return None
@@ -392,4 +387,4 @@ class Facts:
 
     def is_dereference(self, node: Node) -> bool:
         """Return whether an expression is `*pointer`."""
-        return node.kind == syntax.UNARY and node.unary_operator == syntax.DEREFERENCE
+        return node.unary_operator == syntax.DEREFERENCE

@@ -154,7 +154,7 @@ class FlowWalker(DeclarationWalker):
         return walk(self, node) if len(node.children) >= least else []
 
     def _others(self, node: Node) -> list[Address]:
-        while node.kind == syntax.IF and node.children and node.children[-1].kind == syntax.IF:
+        while node.kind == syntax.IF and node.children[-1].kind == syntax.IF:
             self._branch(node, node.children[:-1])
             node = node.children[-1]  # `else if` is no deeper than `if`
         if node.kind == syntax.ASM:
@@ -194,6 +194,8 @@ class FlowWalker(DeclarationWalker):
                 if self._type(node).kind not in INTEGERS and self._type(node).kind in SCALARS:
                     self._note_computed(node, offset)
                 return offset
+            if (operands := self._facts.short_conditional(node)) is not None:
+                return [each for operand in operands for each in self._value(operand)]
             if len(node.children) > 1 and self._is_atomic(node):
                 return self._atomic(node)
             if len(node.children) == 1 and self._is_argument(node):
@@ -255,7 +257,7 @@ class FlowWalker(DeclarationWalker):
 
     def _address_of(self, node: Node) -> list[Address]:
         """Return the address of an lvalue: of an object, and of the member of the struct that it is in."""
-        while node.kind == syntax.PAREN and node.children:
+        while node.kind == syntax.PAREN:
             node = node.children[0]
         type_ = self._type(node)
         own = self._record(type_)
@@ -267,7 +269,7 @@ class FlowWalker(DeclarationWalker):
         if node.kind in (syntax.DECL_REF, syntax.MEMBER) and self._keeps_address(type_):
             slot = self._slot(node)
             terms += [] if slot is None else [Address(slot.address, 0)]
-        if node.kind == syntax.SUBSCRIPT and len(node.children) == 2:
+        if node.kind == syntax.SUBSCRIPT:
             base, index = self._base_and_index(node)
             number = self._number(index)
             size = self._lib.clang_Type_getSizeOf(type_)
@@ -277,7 +279,7 @@ class FlowWalker(DeclarationWalker):
             self._make(node, shifted)
             return [*terms, *(each for each in shifted if each.term.kind != "struct" or not own)]
         if node.kind == syntax.MEMBER:
-            self._value(node.children[0]) if node.children else None
+            self._value(node.children[0])
             field = self._facts.field(node)
             is_words = type_.kind in syntax.ARRAYS and self._element(type_).kind in SCALARS
             if field is not None and field[0].partition("@")[0] == self._subject and field[1]:
@@ -364,7 +366,7 @@ class FlowWalker(DeclarationWalker):
         moved = node.children[0]
         moved = skip_layers(moved)
         turns, limit = self._numbers.turns()
-        if moved.kind != syntax.UNARY or moved.unary_operator not in syntax.INCREMENTS:
+        if moved.unary_operator not in syntax.INCREMENTS:
             return
         slot = self._slot(moved.children[0]) if turns is not None or limit is not None else None
         if slot is None:
@@ -472,7 +474,7 @@ class FlowWalker(DeclarationWalker):
         else:
             self._move(slot, right, self._type(left))
         self._is_copied = True
-        if terms and left.kind == syntax.UNARY and left.children:
+        if terms and left.kind == syntax.UNARY:
             targets, place = self._value(left.children[0]), self._place(left)
             self.flows.stores += [Store(target, each, *place) for target in targets for each in terms]
         self._is_computed = not terms and self._number(right) != 0 and not self._is_behind_pointer(right)
@@ -523,14 +525,14 @@ class FlowWalker(DeclarationWalker):
 
     def _slot(self, node: Node) -> Slot | None:
         """Return the slot that an lvalue is; None for others."""
-        while node.kind == syntax.PAREN and node.children:
+        while node.kind == syntax.PAREN:
             node = node.children[0]
         declaration = node.reference
         if node.kind == syntax.DECL_REF and declaration.kind in (syntax.VARIABLE, syntax.PARAMETER):
             return self._variable_slot(declaration)
         if node.kind == syntax.MEMBER:
             return self._field_slot(declaration)
-        if node.kind == syntax.SUBSCRIPT and len(node.children) == 2:
+        if node.kind == syntax.SUBSCRIPT:
             self._value(node)
             return self._element_slot(self._base_and_index(node)[0])
         self._value(node)

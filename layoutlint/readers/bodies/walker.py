@@ -168,8 +168,13 @@ class Walker(Statements):
         if not self._facts.is_array(node):
             self._record(place, Effect.READ, weight)
 
-    def _builtin_or_value(self, node: Node, weight: float) -> None:
-        self._builtin(node, weight) if len(node.children) > 1 else self._cast(node, weight)
+    def _short_conditional_or_builtin(self, node: Node, weight: float) -> None:
+        operands = self._facts.short_conditional(node)
+        if operands is None:
+            self._builtin(node, weight)
+            return
+        self._value(operands[0], weight)
+        self._value(operands[1], weight * (1 - self._facts.likelihood(operands[0])))
 
     def _compound_assignment(self, node: Node, weight: float) -> None:
         self._change(node.children[0], weight)
@@ -206,8 +211,6 @@ class Walker(Statements):
         self._refer(node, None)
 
     def _binary(self, node: Node, weight: float) -> None:
-        if len(node.children) != 2:
-            return
         left, right = node.children
         if node.binary_operator != syntax.ASSIGN:
             self._value(left, weight)
@@ -290,7 +293,7 @@ class Walker(Statements):
     def _operand(self, node: Node, weight: float, effects: tuple[Effect, ...]) -> None:
         """Walk an operand of `asm`: an object that it can write, or a value."""
         inner = node
-        while inner.kind == syntax.PAREN and inner.children:
+        while inner.kind == syntax.PAREN:
             inner = inner.children[0]
         if inner.kind in (syntax.MEMBER, syntax.SUBSCRIPT) or self._facts.is_dereference(inner):
             place = self._lvalue(inner, weight)
@@ -360,7 +363,7 @@ class Walker(Statements):
         kind = node.kind
         if kind == syntax.MEMBER:
             return self._member(node, weight)
-        if kind == syntax.SUBSCRIPT and len(node.children) == 2:
+        if kind == syntax.SUBSCRIPT:
             self._value(node.children[1], weight)
             base = node.children[0]
             place = self._pointer(base, weight)
@@ -377,7 +380,7 @@ class Walker(Statements):
                 return Place((), "", True)
             name = self._facts.shared_variable(node)
             return Place((), name if name[:1] == THREAD_VARIABLE else name.replace(GLOBAL_POINTER, VARIABLE))
-        if kind == syntax.CONDITIONAL and len(node.children) == 3:
+        if kind == syntax.CONDITIONAL:
             self._value(node.children[0], weight)
             return union(self._lvalue(node.children[1], weight), self._lvalue(node.children[2], weight))
         if kind == syntax.STATEMENT_EXPRESSION:
@@ -387,14 +390,12 @@ class Walker(Statements):
 
     def _last(self, node: Node, weight: float, walk: Callable[[Node, float], Place]) -> Place:
         """Walk a statement expression; its value is that of its last statement."""
-        statements = node.children[0].children if node.children else []
+        statements = node.children[0].children
         for child in statements[:-1]:
             self._statement(child, weight)
         return walk(statements[-1], weight) if statements else NOWHERE
 
     def _member(self, node: Node, weight: float) -> Place:
-        if not node.children:
-            return NOWHERE
         base = node.children[0]
         field = self._facts.field(node)
         is_arrow = self._facts.is_pointer(base)
@@ -430,6 +431,8 @@ class Walker(Statements):
                 variable = self._facts.variable(node.children[0])
                 return self._pointees.get(variable, NOWHERE) if variable is not None else NOWHERE
         if kind in (syntax.PAREN, syntax.UNEXPOSED, syntax.CAST) and node.children:
+            if (operands := self._facts.short_conditional(node)) is not None:
+                return union(*(self._pointer(each, weight) for each in operands))
             if kind == syntax.UNEXPOSED and len(node.children) > 1:
                 self._builtin(node, weight)
                 return NOWHERE
@@ -443,12 +446,12 @@ class Walker(Statements):
         selected = self._facts.selection(node) if kind == syntax.GENERIC else None
         if selected is not None:
             return self._pointer(selected, weight)
-        if kind == syntax.CONDITIONAL and len(node.children) == 3:
+        if kind == syntax.CONDITIONAL:
             self._value(node.children[0], weight)
             return union(self._pointer(node.children[1], weight), self._pointer(node.children[2], weight))
         if kind == syntax.STATEMENT_EXPRESSION:
             return self._last(node, weight, self._pointer)
-        if kind == syntax.BINARY and len(node.children) == 2:
+        if kind == syntax.BINARY:
             return self._arithmetic(node, weight)
         if kind == syntax.CALL:
             return self._call(node, weight)
@@ -484,8 +487,6 @@ class Walker(Statements):
 
     def _call(self, node: Node, weight: float) -> Place:
         """Walk a call; return what its result points to, with the key of the function as the maker."""
-        if not node.children:
-            return NOWHERE
         callee, *arguments = node.children
         name, through = self._callee(callee, weight)
         is_builtin = name.startswith("__builtin_")
@@ -585,7 +586,7 @@ _Walk = Callable[[Walker, Node, float], object]
 _VALUES: dict[int, _Walk] = {
     syntax.MEMBER: Walker._object,
     syntax.SUBSCRIPT: Walker._object,
-    syntax.UNEXPOSED: Walker._builtin_or_value,
+    syntax.UNEXPOSED: Walker._short_conditional_or_builtin,
     syntax.BINARY: Walker._binary,
     syntax.COMPOUND_ASSIGNMENT: Walker._compound_assignment,
     syntax.UNARY: Walker._unary,

@@ -80,6 +80,8 @@ CASES = [
     ("a member and a larger size", "void f(struct s *p) { clear(&p->b, 24); }", "member-range", "void f(struct s *p) { clear(&p->b, 8); }"),
     ("a member and a sum of sizes", "void f(struct s *p) { clear(&p->b, sizeof(p->b) + sizeof(long) + sizeof(p->d)); }", "member-range",
      "void f(struct s *p) { lock(&p->b, 24); }"),
+    ("the first operand of a short conditional", "long f(struct s *p, void *o) { void *v = p; struct h *q = v ?: o; return q->b; }", "struct-cast",
+     "long f(struct s *p, void *o) { void *v = p; struct s *q = v ?: o; return q->b; }"),
     ("an array without a type", "void *g[4];\nvoid f(struct s *p) { g[1] = p; } long h(void) { struct h *q = g[1]; return q->b; }", "struct-cast",
      "void *g[4];\nvoid f(struct s *p) { g[1] = p; } long h(void) { struct s *q = g[1]; return q->b; }"),
     ("an initial value", "struct s o; struct k k = { .priv = &o };\nlong f(void) { struct h *q = k.priv; return q->b; }", "struct-cast",
