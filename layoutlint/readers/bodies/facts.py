@@ -97,7 +97,7 @@ class Facts:
         return node.kind == syntax.INTEGER and self.constant(node) == 0
 
     def short_conditional(self, node: Node) -> tuple[Node, Node] | None:
-        """Return the operands of `a ?: b`, whose first one libclang shows three times; None for other expressions."""
+        """Return the operands of `a ?: b`; None for others. libclang shows the first one three times."""
         children = node.children
         is_one = len(children) == 4 and children[0].cursor.data[1] == children[1].cursor.data[1]
         return (children[0], children[3]) if is_one else None

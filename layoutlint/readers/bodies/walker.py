@@ -172,14 +172,13 @@ class Walker(Statements):
         operands = self._facts.short_conditional(node)
         if operands is None:
             self._builtin(node, weight)
-            return
-        self._value(operands[0], weight)
-        self._value(operands[1], weight * (1 - self._facts.likelihood(operands[0])))
+        else:
+            self._value(operands[0], weight)
+            self._value(operands[1], weight * (1 - self._facts.likelihood(operands[0])))
 
     def _compound_assignment(self, node: Node, weight: float) -> None:
         self._change(node.children[0], weight)
-        for child in node.children[1:]:
-            self._value(child, weight)
+        self._value(node.children[1], weight)
 
     def _change(self, node: Node, weight: float) -> None:
         """Walk an object that is read and written, as by `+=`."""
@@ -201,8 +200,7 @@ class Walker(Statements):
             self._value(child, weight)
 
     def _cast(self, node: Node, weight: float) -> None:
-        for child in node.children[-1:]:
-            self._value(child, weight)
+        self._value(node.children[-1], weight)  # others are in its type: of `typeof`, or sizes
 
     def _choose(self, node: Node, weight: float) -> None:
         self._branch(node, weight, self._value)
@@ -249,8 +247,7 @@ class Walker(Statements):
         elif operator == syntax.DEREFERENCE:
             self._object(node, weight)
         else:
-            for child in node.children:
-                self._value(child, weight)
+            self._value(node.children[0], weight)
 
     def _move(self, pointer: Node) -> None:
         """Make a pointer point to another element of what it pointed into."""
@@ -292,9 +289,7 @@ class Walker(Statements):
 
     def _operand(self, node: Node, weight: float, effects: tuple[Effect, ...]) -> None:
         """Walk an operand of `asm`: an object that it can write, or a value."""
-        inner = node
-        while inner.kind == syntax.PAREN:
-            inner = inner.children[0]
+        inner = skip_layers(node, (syntax.PAREN,))
         if inner.kind in (syntax.MEMBER, syntax.SUBSCRIPT) or self._facts.is_dereference(inner):
             place = self._lvalue(inner, weight)
             for effect in effects:
@@ -430,17 +425,8 @@ class Walker(Statements):
                 self._unary(node, weight)
                 variable = self._facts.variable(node.children[0])
                 return self._pointees.get(variable, NOWHERE) if variable is not None else NOWHERE
-        if kind in (syntax.PAREN, syntax.UNEXPOSED, syntax.CAST) and node.children:
-            if (operands := self._facts.short_conditional(node)) is not None:
-                return union(*(self._pointer(each, weight) for each in operands))
-            if kind == syntax.UNEXPOSED and len(node.children) > 1:
-                self._builtin(node, weight)
-                return NOWHERE
-            inner = node.children[-1]
-            is_array = self._facts.is_array(inner) and not self._facts.is_parameter(inner)
-            place = self._lvalue(inner, weight) if is_array else self._pointer(inner, weight)
-            is_other = kind == syntax.CAST and self._facts.is_other_struct(node, inner)
-            return Place((), place.maker) if is_other else place
+        if kind in syntax.LAYERS and node.children:
+            return self._layers(node, weight)
         if kind == syntax.DECL_REF:
             return self._pointee(node)
         selected = self._facts.selection(node) if kind == syntax.GENERIC else None
@@ -457,6 +443,19 @@ class Walker(Statements):
             return self._call(node, weight)
         self._value(node, weight)
         return NOWHERE
+
+    def _layers(self, node: Node, weight: float) -> Place:
+        """Walk a pointer in parentheses, a conversion or a cast, `a ?: b`, or an atomic operation."""
+        if (operands := self._facts.short_conditional(node)) is not None:
+            return union(*(self._pointer(each, weight) for each in operands))
+        if node.kind == syntax.UNEXPOSED and len(node.children) > 1:
+            self._builtin(node, weight)
+            return NOWHERE
+        inner = node.children[-1]
+        is_array = self._facts.is_array(inner) and not self._facts.is_parameter(inner)
+        place = self._lvalue(inner, weight) if is_array else self._pointer(inner, weight)
+        is_other = node.kind == syntax.CAST and self._facts.is_other_struct(node, inner)
+        return Place((), place.maker) if is_other else place
 
     def _arithmetic(self, node: Node, weight: float) -> Place:
         operator = node.binary_operator
@@ -582,8 +581,7 @@ class Walker(Statements):
             entry[1] += self._loops > 0
 
 
-_Walk = Callable[[Walker, Node, float], object]
-_VALUES: dict[int, _Walk] = {
+_VALUES: dict[int, Callable[[Walker, Node, float], object]] = {
     syntax.MEMBER: Walker._object,
     syntax.SUBSCRIPT: Walker._object,
     syntax.UNEXPOSED: Walker._short_conditional_or_builtin,

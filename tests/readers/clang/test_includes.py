@@ -25,7 +25,7 @@ CONDITIONS = [
     # what stands around an #include: whether it holds; None for what the configuration does not decide
     ("#ifdef CONFIG_SMP\n@\n#endif", True), ("#ifndef CONFIG_SMP\n@\n#endif", False), ("#ifdef CONFIG_UP\n@\n#endif", False),
     ("#ifndef CONFIG_UP\n@\n#endif", True), ("#ifdef CONFIG_UP\n#else\n@\n#endif", True), ("#ifdef CONFIG_SMP\n#else\n@\n#endif", False),
-    ("#ifdef CONFIG_EXT4_FS\n@\n#endif", False), ("#ifdef CONFIG_EXT4_FS_MODULE\n@\n#endif", None),
+    ("#ifdef CONFIG_EXT4_FS\n@\n#endif", False), ("#ifdef CONFIG_EXT4_FS_MODULE\n@\n#endif", True),
     ("#if IS_ENABLED(CONFIG_EXT4_FS)\n@\n#endif", True), ("#if IS_ENABLED(CONFIG_UP)\n@\n#endif", False),
     ("#if IS_MODULE(CONFIG_UP)\n@\n#endif", False), ("#if defined(CONFIG_UP) || defined(CONFIG_SMP)\n@\n#endif", True),
     ("#if defined(CONFIG_UP) && !defined(CONFIG_SMP)\n@\n#endif", False), ("#if !(defined CONFIG_SMP)\n@\n#endif", False),
@@ -34,6 +34,17 @@ CONDITIONS = [
     ("#ifdef CONFIG_UP\n#elif defined(CONFIG_SMP)\n@\n#endif", True), ("#ifdef CONFIG_SMP\n#elif 1\n@\n#endif", False),
     ("#ifdef OTHER\n@\n#else\n#endif", None), ("#ifdef OTHER\n#else\n@\n#endif", None), ("@\n#endif\n#else", True),
     ("#ifdef CONFIG_SMP\n#ifdef CONFIG_UP\n@\n#endif\n#endif", False), ("#ifdef CONFIG_UP\n#ifdef OTHER\n#endif\n@\n#endif", False),
+    ("#ifdef CONFIG_NR_CPUS\n@\n#endif", True), ("#ifndef CONFIG_NR_CPUS\n@\n#endif", False), ("#ifdef CONFIG_NR_CPUS_MODULE\n@\n#endif", False),
+    ("#ifdef CONFIG_SMP_MODULE\n@\n#endif", False), ("#ifdef CONFIG_SMP /* x */\n@\n#endif", True), ("#ifdef OTHER /* x */\n@\n#endif", None),
+    ("#if IS_BUILTIN(CONFIG_SMP)\n@\n#endif", None), ("#if IS_BUILTIN(CONFIG_UP)\n@\n#endif", False), ("#if IS_REACHABLE(CONFIG_EXT4_FS)\n@\n#endif", None),
+    ("#if IS_REACHABLE(CONFIG_UP)\n@\n#endif", False), ("#if IS_MODULE(CONFIG_EXT4_FS)\n@\n#endif", None), ("#if IS_ENABLED(OTHER)\n@\n#endif", None),
+    ("#if OTHER(CONFIG_SMP)\n@\n#endif", None), ("#if CONFIG_SMP\n@\n#endif", None), ("#if __KERNEL__\n@\n#endif", True), ("#if\n@\n#endif", None),
+    ("#if ((defined(CONFIG_UP)) || (!defined(CONFIG_UP)))\n@\n#endif", True), ("#if (defined(CONFIG_SMP)\n@\n#endif", None),
+    ("#if defined(CONFIG_SMP))\n@\n#endif", None), ("#if (defined(CONFIG_SMP) && IS_ENABLED(CONFIG_EXT4_FS)) && 1\n@\n#endif", True),
+    ("#if !!defined(CONFIG_SMP)\n@\n#endif", True), ("#if defined(CONFIG_SMP) defined(CONFIG_SMP)\n@\n#endif", None), ("#if defined(CONFIG_SMP) &&\n@\n#endif", None),
+    ("#if !OTHER\n@\n#endif", None), ("#if defined(CONFIG_SMP) || OTHER\n@\n#endif", True), ("#if OTHER && defined(CONFIG_UP)\n@\n#endif", False),
+    ("#if defined(CONFIG_UP) || OTHER || defined(CONFIG_SMP)\n@\n#endif", True), ("#if defined(CONFIG_SMP) && OTHER\n@\n#endif", None),
+    ("#if defined(__KERNEL__) && !defined(__ASSEMBLY__)\n@\n#endif", True), ("#if defined __ASSEMBLY__\n@\n#endif", False),
     ("#ifdef __KERNEL__\n@\n#endif", True), ("#ifdef __ASSEMBLY__\n@\n#endif", False), ("#ifdef CONFIG_UP\n#endif\n@", True),
 ]  # fmt: skip
 

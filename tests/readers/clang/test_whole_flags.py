@@ -39,7 +39,11 @@ SOME = [
     "-includex.h", "-imacrosx.h", "-Bx", "-Ax=y", "-Ansi", "-Bstatic", "-Bdynamic", "-Bsymbolic", "-include-pch", "-Xclang",
     "-Xpreprocessor", "-maltivec", "-mno-altivec", "-mthumb", "-mbig-endian", "-mEL", "-mgeneral-regs-only", "-msoft-float",
     "-mno-red-zone", "-mno-80387", "-mfentry", "-mindirect-branch=thunk", "-mrecord-mcount", "-mskip-rax-setup", "-mharden-sls=all",
-    "-mfunction-return=x",
+    "-mfunction-return=x", "--ansi=x", "--no-fast-math", "--no-unknown", "--include", "--include=x", "--std", "--param", "--sysroot", "--machine-x=1", "--warn-x=1",
+    "--fno-common", "--O2", "--Wall", "--target-help", "--target", "-mno-avx512f", "-mno-unknown", "-munknown=1", "-fno-unknown=1", "-Wno-unknown=1", "-fabi-version", "-march",
+    "-mtune", "-std", "-std=c++11", "-std=x", "-std=iso9899:1999", "-xassembler-with-cpp", "-xobjective-c", "-Wp,-I,x", "-Wp,-include,x.h", "-Wp,-D,X", "-Wp,@x", "-Wl,", "-Wa,-I,x",
+    "-fplugin=randomize_layout_plugin.so", "-fplugin=/x/latent_entropy_plugin.so", "-fplugin-arg-randomize_layout_plugin-performance-mode", "-fpack-struct=0", "-fpack-struct=16",
+    "-fpack-struct=3", "-mregparm=0", "-mlong-double-128", "-O1 ", "-O0", "-Og", "-O-1", "-", "--help", "--version", "-I ", "-isystem", "-iquotex", "-idirafterx", "-FX", "-include=x",
 ]  # fmt: skip
 ORDERS = [
     # several flags whose order or number counts

@@ -121,8 +121,8 @@ class Includes:
         return excluded
 
     @cached_property
-    def _modular(self) -> frozenset[str]:
-        return self._tree.modular
+    def _macros(self) -> frozenset[str]:
+        return self._tree.macros
 
     @cached_property
     def _sites(self) -> dict[str, list[tuple[str, Truth]]]:
@@ -173,13 +173,7 @@ class Includes:
             return _MACRO_VALUES[word]
         if not word.startswith("CONFIG_"):
             return None
-        option = word.removeprefix("CONFIG_")
-        if option.endswith("_MODULE") and option not in self._tree.config:
-            option = option.removesuffix("_MODULE")
-            return None if option in self._tree.config else False
-        if option not in self._tree.config:
-            return False
-        return option not in self._modular
+        return word.removeprefix("CONFIG_") in self._macros
 
     def _holds(self, rest: bytes) -> Truth:
         text = _COMMENT.sub(" ", rest.decode(errors="replace").replace("\\\n", " "))

@@ -23,8 +23,8 @@ _LARGEST = 1 << 22
 """The most bytes of a configuration or Makefile; those of Linux v7.2 have up to 300 thousand."""
 _INCLUDE = re.compile(r"^include\s+(\S+)/Makefile\s*$", re.MULTILINE)
 _CONFIGS = ("include/config/auto.conf", ".config")
-_MODULAR = re.compile(r"^CONFIG_(\w+)=m$", re.MULTILINE)
-_DEFINED_MODULAR = re.compile(r"^#define CONFIG_(\w+)_MODULE 1$", re.MULTILINE)
+_OPTION = re.compile(r"^CONFIG_(\w+)=(.*)$", re.MULTILINE)
+_MACRO = re.compile(r"^#define CONFIG_(\w+)", re.MULTILINE)
 _DEFINED = re.compile(r"^#define CONFIG_(\w+?)(?:_MODULE)? 1$", re.MULTILINE)
 _VERSION = re.compile(r"^(VERSION|PATCHLEVEL|SUBLEVEL)\s*=\s*(\d+)", re.MULTILINE)
 
@@ -98,13 +98,13 @@ class Tree(Record, frozen=True):
         return tuple(dict.fromkeys(os.path.join(root, below) for root, below in inside))
 
     @property
-    def modular(self) -> frozenset[str]:
-        """Options that are built as modules, without CONFIG_: `#ifdef CONFIG_X` does not hold for these."""
-        for name, option in (*((name, _MODULAR) for name in _CONFIGS), (_AUTOCONF, _DEFINED_MODULAR)):
-            text = _text(self.build, name)
-            if text:
-                return frozenset(option.findall(text))
-        return frozenset()
+    def macros(self) -> frozenset[str]:
+        """The macros that the configuration defines, without CONFIG_; those of modules end in _MODULE."""
+        for name in _CONFIGS:
+            if text := _text(self.build, name):
+                options = _OPTION.findall(text)
+                return frozenset(f"{option}_MODULE" if value == "m" else option for option, value in options)
+        return frozenset(_MACRO.findall(_text(self.build, _AUTOCONF)))
 
     @property
     def version(self) -> Version:
