@@ -74,6 +74,7 @@ class FlowWalker(DeclarationWalker):
     def function(self, cursor: Cursor) -> None:
         """Walk the body of a function definition."""
         self._cursor, self._asm = cursor, None
+        self._truths.clear()  # other nodes can have the identities of those that are gone
         self._function = self._facts.key(cursor)
         self._parameters = {}
         extent = self._lib.clang_getCursorExtent(cursor)
