@@ -171,7 +171,7 @@ class FlowNumbers(FlowTypes):
     def _is_hardware(self, node: Node) -> bool:
         """Return whether a number is an address, and not a mark as `(void *)-1`."""
         value = self._number(node) if self._type(node).kind in INTEGERS else None
-        return value is not None and _PAGE <= value < 1 << 63
+        return value is not None and value >= _PAGE
 
     def _is_zero_list(self, node: Node) -> bool:
         """Return whether a list gives nothing but 0."""

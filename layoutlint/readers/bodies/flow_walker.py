@@ -445,9 +445,9 @@ class FlowWalker(DeclarationWalker):
             self._compare(node, addresses, others, "order")
             return []
         offsets = self._offsets_in(addresses)
-        if member is not None and operator == _ADD and len(offsets) == len(addresses):
+        if member is not None and len(offsets) == len(addresses):
             return [*(each.shift(None) for each in offsets), Address(Term("offset", member, 0), None)]
-        if member is not None and operator == _ADD:
+        if member is not None:
             reached = Address(Term("member", member, 0), 0)
             sums = [Comparison(each, reached, "sum", *self._place(node)) for each in addresses]
             self.flows.comparisons += [] if self._is_in_container(right) else sums
