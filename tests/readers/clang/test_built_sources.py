@@ -22,6 +22,7 @@ CASES = [
     ("obj-y += missing.o a.o\n", {}, "a.c"),
     ("obj-y += main.o\nmain-y := a.o b.o\nmain-objs := c.o\nmain-$(CONFIG_OFF) += d.o\n", {}, "a.c b.c c.c"),
     ("obj-y += main.o\nmain-y := main.o a.o\n", {}, "a.c main.c"),
+    ("obj-y += main.o\nmain-y := a.c x.txt gone.h b.o deep/\n", {}, "b.c"),
     ("obj-y += main.o\nmain-y := part.o\npart-y := a.o main.o\n", {}, "a.c"),
     ("obj-y += main.o\nmain-y := $(addprefix deep/, e.o f.o) b.o\n", {}, "b.c deep/e.c deep/f.c"),
     ("obj-y += deep/ a.o\n", {"deep": "obj-y += e.o more/\n", "deep/more": "obj-$(CONFIG_ON) += g.o\n"}, "a.c deep/e.c deep/more/g.c"),

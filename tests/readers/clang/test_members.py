@@ -5,6 +5,7 @@ What libclang reads from the changed text is the judge of each order.
 
 from __future__ import annotations
 
+import os
 import subprocess
 import time
 from contextlib import suppress
@@ -19,6 +20,7 @@ from layoutlint.model.wanted import Wanted
 from layoutlint.readers import clang
 from layoutlint.readers.clang.members import (
     CannotMove,
+    patch,
     reorder_members,
     restrictions,
     source_path,
@@ -26,6 +28,8 @@ from layoutlint.readers.clang.members import (
     unified_diff,
     verify,
 )
+
+pytestmark = pytest.mark.usefixtures("same_process")
 
 PREAMBLE = """\
 #define BITMAP(x, n) unsigned long x[(n) / 64]
@@ -305,3 +309,13 @@ def test_restrictions_say_what_orders_are_refused(tmp_path):
         ("group", (2, 3), (), 2),
         ("before", (0, 1, 2, 3), (4,), 6),
     ]
+
+
+def test_paths_in_a_patch_are_quoted_as_git_does(tmp_path):
+    names = [bytes((byte, 97)) for byte in range(1, 256) if byte != ord("/")]
+    subprocess.run(["git", "init", "-q"], cwd=tmp_path, check=True)
+    for name in names:
+        Path(os.fsdecode(os.path.join(os.fsencode(tmp_path), name))).touch()
+    listed = subprocess.run(["git", "ls-files", "--others"], cwd=tmp_path, check=True, capture_output=True).stdout
+    quoted = {os.fsdecode(line) for line in listed.split(b"\n") if line}
+    assert {patch._quote_path(os.fsdecode(name)) for name in names} == quoted
