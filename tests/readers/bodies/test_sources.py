@@ -66,7 +66,7 @@ TWO = {
 }
 
 
-def test_what_the_cache_has_is_not_read_again(tmp_path: Path, monkeypatch, same_process, golden_row):
+def test_what_the_cache_has_is_not_read_again(tmp_path: Path, monkeypatch, golden_row):
     lay(tmp_path, TWO)
     monkeypatch.chdir(tmp_path)
     plain = bodies.read(("one.c", "two.c"), ReadOptions(cache=False, jobs=1))

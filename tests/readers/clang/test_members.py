@@ -29,8 +29,6 @@ from layoutlint.readers.clang.members import (
     verify,
 )
 
-pytestmark = pytest.mark.usefixtures("same_process")
-
 PREAMBLE = """\
 #define BITMAP(x, n) unsigned long x[(n) / 64]
 #define PAIR(x) int x##_first; int x##_second
