@@ -155,7 +155,7 @@ class MarkedGroup(Record, frozen=True):
                 where = f"in group {other_group}" if other_group else "in no group"
                 yield f"{format_place(place)} is {where}, not in {group}"
         for place in inside:
-            if place not in members and not any(is_within(member.path, place.path) for member in members):
+            if not any(is_within(member.path, place.path) for member in members):
                 yield f"{format_place(place)} is in group {group} and is not among its members"
 
     def _find_too_large(self, group: Group) -> Iterator[str]:

@@ -36,6 +36,9 @@ CASES = [
          "28 bytes are in 7 holes, 20 allowed: 4..7 before `f1`, 12..15 before `f2`, 20..23 before `f3`, "
          "28..31 before `f4`, 36..39 before `f5`, 44..47 before `f6` and 1 more",
          advice="move or narrow fields so that 8 of these bytes are used"),
+    Case("six", struct("six", 56, *(member(f"f{at}", at * 8, 4) for at in range(7))), {"max": 23}, BROKEN, (),
+         "24 bytes are in 6 holes, 23 allowed: 4..7 before `f1`, 12..15 before `f2`, 20..23 before `f3`, "
+         "28..31 before `f4`, 36..39 before `f5`, 44..47 before `f6`", advice="move or narrow fields so that 1 of these bytes are used"),
     Case("beside bits, whole bytes only", BITS, {}, BROKEN, (), "1 bytes are in 1 hole, 0 allowed: 3..3 before `id`"),
     Case("before a flexible array", TAIL, {}, BROKEN, (), "4 bytes are in 1 hole, 0 allowed: 12..15 before `body`"),
     Case("union", UNION, {}, KEPT, (), "0 bytes are in 0 holes"),

@@ -25,6 +25,7 @@ from tests.kinds.structs import (
 )  # fmt: skip
 
 CASES = [
+    Case("behind a flexible array", TAIL, {"fields": ("body", "kind")}, BROKEN, (), "`body` at 16 and beyond is not before `kind` at 8..11"),
     Case("in order", WORDS, {"fields": ("a", "c", "d")}, KEPT, (),
          "`a` at 0..7, `c` at 16..23, `d` at 24..31 are in this order"),
     Case("not in order", WORDS, {"fields": ("a", "d", "c")}, BROKEN, (),

@@ -42,6 +42,8 @@ CASES = [
     Case("multiple", LINES, {"multiple_of": 64}, KEPT, (), "struct lines has 128 bytes"),
     Case("no multiple", NESTED, {"multiple_of": 64}, BROKEN, (), "struct guarded has 56 bytes, 56 more than a multiple of 64",
          advice="take away 56 bytes, or add 8"),
+    Case("a multiple on too many lines", WORDS, {"multiple_of": 8, "max_lines": 1}, AT_RISK, (40, 48, 56),
+         "struct words has 32 bytes on 1 to 2 lines, more than 1 in 3 of 8 placements", advice="align the struct to 64 bytes: it then touches 1 line"),
     Case("two faults", WORDS, {"max": 24, "multiple_of": 64}, BROKEN, (),
          "struct words has 32 bytes, 8 more than 24, 32 more than a multiple of 64"),
     Case("a line in one placement", LINE, {"max_lines": 1}, AT_RISK, EVERY8[1:],
