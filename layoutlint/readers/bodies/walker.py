@@ -373,8 +373,8 @@ class Walker(Statements):
         if kind == syntax.DECL_REF:
             if self._facts.variable(node) is not None:
                 return Place((), "", True)
-            name = self._facts.shared_variable(node)
-            return Place((), name if name[:1] == THREAD_VARIABLE else name.replace(GLOBAL_POINTER, VARIABLE))
+            name = self._facts.shared_variable(node)  # of a thread's own it has no such mark
+            return Place((), name.replace(GLOBAL_POINTER, VARIABLE))
         if kind == syntax.CONDITIONAL:
             self._value(node.children[0], weight)
             return union(self._lvalue(node.children[1], weight), self._lvalue(node.children[2], weight))

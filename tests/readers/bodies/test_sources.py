@@ -12,8 +12,8 @@ from layoutlint.errors import ReadError
 from layoutlint.model.reading import ReadOptions
 from layoutlint.model.record import replace
 from layoutlint.readers import bodies
-from layoutlint.readers.bodies import sources
-from tests.harness.whole import whole_lines
+from layoutlint.readers.bodies import flows, sources
+from tests.harness.whole import inline, whole_lines
 from tests.readers.clang.test_inputs import CONFIGURED, KERNEL, lay
 
 TREE = {
@@ -80,3 +80,27 @@ def test_what_the_cache_has_is_not_read_again(tmp_path: Path, monkeypatch, golde
                 assert replace(found, recalled=0) == plain
     assert counts == [0, 2, 1, 2, 1, 2]
     golden_row("\n".join([*whole_lines(plain), *whole_lines(found.unread)]))
+
+
+RING = {
+    "ring.h": "struct ring { int head; long tail; };\nstruct box { int n; struct ring ring; };\nvoid far(void *), near(struct ring *);\n",
+    "other.h": "static inline long second(void *v) { return ((long *)v)[1]; }\nstatic inline int unused(void *v) { return *(int *)v; }\n",
+    "a.c": '#include "ring.h"\n#include "other.h"\nlong a(struct ring *p) { far(p); near(p); return second(p); }\nextern struct ring object;\n',
+    "far.c": "struct words { long w[2]; };\nvoid far(void *v) { ((struct words *)v)->w[1] = 1; }\n", "near.c": '#include "ring.h"\nvoid near(struct ring *p) { p->head = 1; }\n',
+    "object.c": "struct words { long w[2]; };\nextern struct words object;\nlong *get(void) { return object.w; }\n",
+    "box.c": '#include "ring.h"\nstruct box b = { 1, { 2, 3 } };\n', "none.c": "int none(void) { return 0; }\n", "text.h": "void far(void *v) { }\n",
+    "broken.c": "struct ring { int head; };\nint b(struct ring *p) { return p->head + missing; }\n",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("paths", "others"), [
+    (("a.c",), ()),
+    (("a.c",), ("far.c", "near.c", "object.c", "box.c", "none.c", "text.h", "gone.c")),
+    (("near.c", "near.c", "broken.c", "gone.c", "text.h"), ("none.c",)),
+    (("box.c",), ("far.c", "box.c")),
+])  # fmt: skip
+def test_where_addresses_are_followed(tmp_path: Path, monkeypatch, golden_row, paths, others):
+    lay(tmp_path, RING)
+    monkeypatch.chdir(tmp_path)
+    found = flows.read(paths, ("ring",), ReadOptions(cache=False, jobs=1), others)
+    golden_row("\n".join(inline(each) for each in (*found.defined, *found.accesses, *found.values, *found.symbols, *found.notes)))
