@@ -34,6 +34,11 @@ def test_batches(seconds, batches, monkeypatch):
     assert [[int(test.name.rpartition(":")[2]) for test in batch] for batch in trials._batches(tests, seconds)] == batches
 
 
+def test_a_test_that_is_longer_than_the_first_batch_is_tried():
+    test = TimedTest("test_a.py::0", 30, 1)
+    assert list(trials._batches([test], 60)) == [[test]]
+
+
 MODULE = "layoutlint/geometry/doubles.py"
 TEXT = """
 from functools import cache

@@ -139,9 +139,10 @@ def _batches(tests: Sequence[TimedTest], seconds: float) -> Iterator[list[TimedT
     left = list(tests)
     for limit in chain(_BATCHES, repeat(_BATCHES[-1])):
         batch = _batch(left, min(limit, seconds), _FILES if limit == _BATCHES[0] else len(left))
-        if not batch:
+        if not batch and limit == _BATCHES[-1]:
             return
-        yield sorted(batch, key=lambda test: test.file)
+        if batch:
+            yield sorted(batch, key=lambda test: test.file)
         seconds -= sum(test.seconds for test in batch)
         names = {test.name for test in batch}
         left = [test for test in left if test.name not in names]
