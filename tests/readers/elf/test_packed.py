@@ -26,7 +26,7 @@ EVERYTHING = Wanted(everything=True)
 def module(tmp_path_factory) -> Path:
     path = tmp_path_factory.mktemp("packed") / "ring.ko"
     source = "struct ring { long head; char *tail; } ring;"
-    subprocess.run([need("gcc"), "-g", "-c", "-x", "c", "-o", path, "-"], input=source, text=True, check=True)
+    subprocess.run([need("gcc"), "-g", "-c", "-x", "c", "-o", path, "-"], cwd="/", input=source, text=True, check=True)
     return path
 
 
