@@ -379,7 +379,16 @@ def _padding(row: Row, pairs: list[tuple[Place, Place]], line: int) -> int | Non
     unit = gcd(row.step, *row.bases, line)
     for more in range(unit, -row.step % line, unit):
         step = row.step + more
-        apart = replace(row, step=step, bases=tuple(range(0, line, gcd(unit, step))))
-        if not any(bases_shared_with_next(a, b, apart, line) for a, b in pairs):
+        apart = gcd(unit, step)
+        rows = {a: replace(row, step=step, bases=(_earliest(a, apart, line),)) for a, _ in pairs}
+        if any(bases_shared_with_next(a, b, rows[a], line) for a, b in pairs):
+            continue  # most steps: not all bases need to be tried
+        every = replace(row, step=step, bases=tuple(range(0, line, apart)))
+        if not any(bases_shared_with_next(a, b, every, line) for a, b in pairs):
             return more
     return None
+
+
+def _earliest(place: Place, apart: int, line: int) -> int:
+    """Return the base, of those that are `apart`, at which a field ends nearest to the begin of a line."""
+    return -((place.end - 1) // apart * apart) % line

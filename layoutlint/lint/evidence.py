@@ -39,6 +39,7 @@ from layoutlint.lint.run import judged_inputs
 from layoutlint.model.reading import Reading, Unread
 from layoutlint.model.record import Record, replace
 from layoutlint.model.structs import Source, Struct
+from layoutlint.phrases import quantity
 from layoutlint.readers.linux import version
 from layoutlint.readers.profiles.read import read
 from layoutlint.readers.profiles.records import Profile
@@ -321,7 +322,7 @@ def _notes(profiles: Sequence[Profile], types: TypeResult) -> Iterator[str]:
             what = "peer snoop" if profile.is_peer else "HITM"
             yield f"{profile.path}: no line has a {what}, which is inconclusive: a recording can lack them"
         if profile.omitted:
-            yield f"{profile.path}: {profile.omitted:,} more cache lines were read, and not searched"
+            yield f"{profile.path}: {quantity(profile.omitted, 'more cache line')} not searched"
     for event in types.events:
         if event.role == "any" and event.placed:
             name = f"`{event.name}`" if event.name else "the event"

@@ -14,6 +14,7 @@ from layoutlint.judgement.finding import Finding, SuppressionUse
 from layoutlint.judgement.rule import (
     SNAPSHOT,
     UNUSED,
+    VARIABLES,
     Example,
     Key,
     Manual,
@@ -133,7 +134,8 @@ def reason_for_no_verdict(rule: Rule, inputs: list[JudgedInput], hints: Mapping[
     )
     if matches:
         return f"none of the {matches:,} structs that match `{rule.struct}` has what the rule is about"
-    return f"{rule.subject} is in none of the inputs{hints.get(rule.struct, '')}"
+    verb = "are" if rule.struct == VARIABLES else "is"
+    return f"{rule.subject} {verb} in none of the inputs{hints.get(rule.struct, '')}"
 
 
 def find_unused_intent(

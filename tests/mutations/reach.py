@@ -90,7 +90,7 @@ def record(arguments: Sequence[str]) -> Reach:
         subprocess.run(command, cwd=folder, env=environment, check=False)
         lines = [line for path in Path(tables).rglob("reached") for line in path.read_text().splitlines()]
     tests = [TimedTest(name, seconds, int(reached, 16)) for name, seconds, reached in map(json.loads, lines)]
-    return Reach(blocks, tests, tuple(word for word in arguments if word.startswith("-")))
+    return Reach(blocks, tests, tuple({"--exhaustive"}.intersection(arguments)))
 
 
 def main(words: Sequence[str]) -> None:
