@@ -62,7 +62,7 @@ class Facts:
         for _ in range(_MOST_LAYERS):
             if node.kind == syntax.CALL and libclang.spelling(self._lib, node.cursor) == "__builtin_expect":
                 return 1 - _UNLIKELY if self.integer(node.children[2]) else _UNLIKELY
-            if node.kind == syntax.STATEMENT_EXPRESSION:
+            if node.kind == syntax.STATEMENT_EXPRESSION and node.children[0].children:
                 node = node.children[0].children[-1]
             elif node.kind in syntax.VALUE_LAYERS and node.children:
                 node = node.children[-1]
