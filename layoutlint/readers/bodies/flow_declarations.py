@@ -106,17 +106,18 @@ class DeclarationWalker(CallWalker):
 
     def _fill(self, node: Node, slot: Slot | None = None) -> list[Address]:
         """Walk a list of initial values; its elements are in a slot if it is for an array."""
-        addresses: list[Address] = []
-        sizes: list[int] = []
+        lists: dict[int, tuple[Node, list[Address], list[int]]] = {}  # the nodes keep their identities
         for placed in self._values.placements(node):
+            _, addresses, sizes = lists.setdefault(id(placed.braces), (placed.braces, [], []))
             own = slot if placed.field is None else self._field_slot(placed.field)
             addresses += self._move(own, placed.value, self._canonical(placed.type))
             self._note_full_text(placed)
             if self._is_size_type(placed.type) and (number := self._number(placed.value)):
                 sizes.append(number)
-        if len(sizes) == 1:  # as `struct iovec` has it
-            members = [each for each in addresses if each.term[0] == "member"]
-            self.flows.passes += [Pass(each, sizes[0], True, *self._place(node)) for each in members]
+        for braces, addresses, sizes in lists.values():
+            if len(sizes) == 1:  # as `struct iovec` has it
+                members = [each for each in addresses if each.term[0] == "member"]
+                self.flows.passes += [Pass(each, sizes[0], True, *self._place(braces)) for each in members]
         for run in self._values.take_runs():
             self.flows.values.append(Values(run.first, run.last, *self._place(run.node)))
         return []

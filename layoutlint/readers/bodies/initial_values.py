@@ -25,6 +25,8 @@ class Placement(NamedTuple):
     type: Type
     field: Cursor | None
     """The innermost member that it is for, or for a part of; None for the elements of an array."""
+    braces: Node
+    """The innermost list that it is in."""
 
 
 class Run(NamedTuple):
@@ -79,7 +81,7 @@ class InitialValues:
         top = self._level(type_, is_own)
         if top is None:
             for child in braces.children:
-                yield Placement(child, type_, field)
+                yield Placement(child, type_, field, braces)
             return
         levels = [top]
         for child in braces.children:
@@ -87,7 +89,7 @@ class InitialValues:
             fresh = self._designate(levels, child) if is_designated else self._advance(levels)
             value = child.children[-1] if is_designated else child
             if fresh is None:
-                yield from self._excess(value)
+                yield from self._excess(value, braces)
                 continue
             self._enter(levels, value, fresh)
             target, own = self._target(levels[-1])
@@ -98,13 +100,13 @@ class InitialValues:
             if value.kind == syntax.INIT_LIST:
                 yield from self._list(value, target, inner, levels[-1].is_own and self._is_nameless(own))
             else:
-                yield Placement(value, target, inner)
+                yield Placement(value, target, inner, braces)
         self._close(levels)
 
-    def _excess(self, value: Node) -> Iterator[Placement]:
+    def _excess(self, value: Node, braces: Node) -> Iterator[Placement]:
         """Yield a value for which the object has no place."""
         if value.kind != syntax.INIT_LIST:
-            yield Placement(value, self._type(value), None)
+            yield Placement(value, self._type(value), None, braces)
 
     # -- levels
 
