@@ -60,13 +60,15 @@ class Facts:
         """Return how often a condition holds, from __builtin_expect around it."""
         node = condition
         for _ in range(_MOST_LAYERS):
-            if node.kind == syntax.CALL and libclang.spelling(self._lib, node.cursor) == "__builtin_expect":
-                return 1 - _UNLIKELY if self.integer(node.children[2]) else _UNLIKELY
-            if node.kind == syntax.STATEMENT_EXPRESSION and node.children[0].children:
+            if node.kind == syntax.CALL and len(node.children) == 3:
+                name = libclang.spelling(self._lib, node.cursor)
+                if name == "__builtin_expect":
+                    return 1 - _UNLIKELY if self.integer(node.children[2]) else _UNLIKELY
+            if node.kind == syntax.STATEMENT_EXPRESSION and node.children and node.children[0].children:
                 node = node.children[0].children[-1]
-            elif node.kind in syntax.VALUE_LAYERS and node.children:
+            elif node.children and node.kind in (syntax.UNEXPOSED, syntax.PAREN):
                 node = node.children[-1]
-            elif node.kind == syntax.UNARY:
+            elif node.kind == syntax.UNARY and node.children:
                 is_not = node.unary_operator == _NOT
                 inner = self.likelihood(node.children[0])
                 return 1 - inner if is_not else inner
@@ -74,11 +76,18 @@ class Facts:
                 break
         return BRANCH
 
-    def integer(self, node: Node) -> int | None:
-        """Return the value of an integer literal in an expression; None for others."""
-        while node.children:
+    def integer(self, node: Node) -> int:
+        """Return the value of an integer literal in an expression; 0 for others."""
+        while node.children and node.kind != syntax.INTEGER:
             node = node.children[-1]
-        return self.constant(node) if node.kind == syntax.INTEGER else None
+        if node.kind != syntax.INTEGER:
+            return 0
+        result = self._lib.clang_Cursor_Evaluate(node.cursor)
+        if not result:
+            return 0
+        value: int = self._lib.clang_EvalResult_getAsLongLong(result)
+        self._lib.clang_EvalResult_dispose(result)
+        return value
 
     def constant(self, node: Node) -> int | None:
         """Return the value of a constant expression, also with `sizeof`; None for others."""
@@ -94,7 +103,7 @@ class Facts:
         """Return whether an expression is the literal 0."""
         while len(node.children) == 1:
             node = node.children[0]
-        return node.kind == syntax.INTEGER and self.constant(node) == 0
+        return node.kind == syntax.INTEGER and self.integer(node) == 0
 
     def short_conditional(self, node: Node) -> tuple[Node, Node] | None:
         """Return the operands of `a ?: b`; None for others. libclang shows the first one three times."""
@@ -107,12 +116,13 @@ class Facts:
         node = condition
         while len(node.children) == 1 and node.kind in (syntax.PAREN, syntax.UNEXPOSED, syntax.CAST):
             node = node.children[0]
-        if node.kind == syntax.INTEGER:
+        kind = node.kind
+        if kind == syntax.INTEGER:
             return self.integer(node) != 0
-        if node.unary_operator == syntax.NOT:
+        if kind == syntax.UNARY and node.unary_operator == syntax.NOT:
             inner = self.truth(node.children[0])
             return None if inner is None else not inner
-        if node.binary_operator not in (syntax.AND, syntax.OR):
+        if kind != syntax.BINARY or node.binary_operator not in (syntax.AND, syntax.OR):
             return None
         if id(node) not in self._truths:
             self._truths[id(node)] = self._truth_of_both(node)
@@ -128,7 +138,7 @@ class Facts:
         """Return whether an expression is a literal other than 0."""
         while len(node.children) == 1:
             node = node.children[0]
-        return node.kind == syntax.INTEGER and self.constant(node) != 0
+        return node.kind == syntax.INTEGER and self.integer(node) != 0
 
     def initial_value(self, variable: Node) -> Node | None:
         """Return the initialiser; the expressions before it are in the declared type (`typeof`)."""
@@ -163,7 +173,8 @@ class Facts:
 
     def _parameters(self, callee: Node) -> int:
         type_ = self._lib.clang_getCursorType(callee.cursor)
-        type_ = self._lib.clang_getCanonicalType(self._lib.clang_getPointeeType(type_))
+        pointee = self._lib.clang_getPointeeType(type_)
+        type_ = self._lib.clang_getCanonicalType(pointee if pointee.kind else type_)
         is_variadic = self._lib.clang_isFunctionTypeVariadic(type_)
         return int(self._lib.clang_getNumArgTypes(type_)) if is_variadic else _MOST_ARGUMENTS
 
@@ -266,7 +277,7 @@ class Facts:
 
     def variable(self, node: Node) -> int | None:
         """Return the identity of a variable of the function that an expression is; None for others."""
-        while node.kind == syntax.PAREN:
+        while node.kind == syntax.PAREN and node.children:
             node = node.children[0]
         if node.kind != syntax.DECL_REF:
             return None
@@ -387,4 +398,4 @@ class Facts:
 
     def is_dereference(self, node: Node) -> bool:
         """Return whether an expression is `*pointer`."""
-        return node.unary_operator == syntax.DEREFERENCE
+        return node.kind == syntax.UNARY and node.unary_operator == syntax.DEREFERENCE

@@ -361,7 +361,7 @@ class CallWalker(LibraryCalls):
         self._access(node, addresses, self._pointee(self._type(first)))
         target = first
         target = skip_layers(target)
-        is_named = target.kind == syntax.UNARY
+        is_named = target.kind == syntax.UNARY and bool(target.children)
         slot = self._slot(target.children[0]) if is_named else None
         for child in rest:
             self._move(slot, child, self._type(child))
@@ -473,14 +473,14 @@ class CallWalker(LibraryCalls):
 
     def _member_of_sum(self, node: Node) -> str | None:
         """Return the member in `&p->head`, or in an address from which its offset is subtracted."""
-        while node.kind == syntax.STATEMENT_EXPRESSION and node.children[0].children:
+        while node.kind == syntax.STATEMENT_EXPRESSION and node.children and node.children[0].children:
             node = node.children[0].children[-1]
             node = skip_layers(node)
-        if node.binary_operator == syntax.SUBTRACT:
+        if node.kind == syntax.BINARY and node.binary_operator == syntax.SUBTRACT:
             return self._member_of_offset(node.children[1])
-        is_address = node.unary_operator == syntax.ADDRESS_OF
+        is_address = node.kind == syntax.UNARY and node.unary_operator == syntax.ADDRESS_OF
         member = node.children[0] if is_address else node
-        is_behind = member.kind == syntax.MEMBER
+        is_behind = member.kind == syntax.MEMBER and len(member.children) == 1
         if is_address and is_behind and self._facts.is_pointer(member.children[0]):
             return self._first_own_name([member])
         return None

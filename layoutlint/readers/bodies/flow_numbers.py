@@ -81,11 +81,11 @@ class FlowNumbers(FlowTypes):
     def _number_slot(self, node: Node) -> Slot | None:
         """Return the variable, parameter, field, array or result that a number is in; None for others."""
         node = skip_layers(node)
-        if node.kind == syntax.SUBSCRIPT:
+        if node.kind == syntax.SUBSCRIPT and len(node.children) == 2:
             return self._number_slot(self._base_and_index(node)[0])
         if node.kind == syntax.MEMBER:
             return self._field_slot(node.reference)
-        if node.kind == syntax.CALL:
+        if node.kind == syntax.CALL and node.children:
             target = self._facts.function_in(node.children[0])
             return None if target is None else Slot("result", self._facts.key(target.reference), 0)
         is_variable = node.referenced_kind in (syntax.VARIABLE, syntax.PARAMETER)
@@ -136,7 +136,8 @@ class FlowNumbers(FlowTypes):
         steps = [each for each in inner.children if each.kind == syntax.MEMBER_NAME]
         if inner.kind == syntax.UNEXPOSED and steps and inner.children[0].kind == syntax.MEMBER_NAME:
             return steps
-        return self._steps_from_null(inner) if inner.unary_operator == syntax.ADDRESS_OF else []
+        is_address = inner.kind == syntax.UNARY and inner.unary_operator == syntax.ADDRESS_OF
+        return self._steps_from_null(inner) if is_address else []
 
     def _is_by_offset(self, dereference: Node) -> bool:
         """Return whether an expression is `*(long *)((char *)p + n)`: what `n` gets decides on it."""
@@ -145,7 +146,7 @@ class FlowNumbers(FlowTypes):
         while node.kind in syntax.LAYERS and len(node.children) == 1:
             is_cast = is_cast or node.kind == syntax.CAST
             node = node.children[0]
-        is_sum = node.kind == syntax.BINARY
+        is_sum = node.kind == syntax.BINARY and len(node.children) == 2
         return is_cast and is_sum and self._is_bytes(node) and not self._is_bytes(dereference.children[0])
 
     def _first_own_name(self, steps: Sequence[Node]) -> str | None:
@@ -159,19 +160,19 @@ class FlowNumbers(FlowTypes):
     def _steps_from_null(self, address: Node) -> list[Node]:
         """Return the members in `&((struct ring *)0)->head`, the outermost first; none in other addresses."""
         steps: list[Node] = []
-        node = address.children[0]
-        while node.kind in (syntax.MEMBER, syntax.SUBSCRIPT, syntax.PAREN):
+        node = address.children[0] if address.children else address
+        while node.children and node.kind in (syntax.MEMBER, syntax.SUBSCRIPT, syntax.PAREN):
             if node.kind == syntax.MEMBER:
                 steps.insert(0, node)
             node = node.children[0]
         while node.kind in syntax.LAYERS and node.children:
             node = node.children[-1]
-        return steps if self._facts.is_zero(node) else []
+        return steps if node.kind == syntax.INTEGER and self._facts.is_zero(node) else []
 
     def _is_hardware(self, node: Node) -> bool:
         """Return whether a number is an address, and not a mark as `(void *)-1`."""
         value = self._number(node) if self._type(node).kind in INTEGERS else None
-        return value is not None and value >= _PAGE
+        return value is not None and _PAGE <= value < 1 << 63
 
     def _is_zero_list(self, node: Node) -> bool:
         """Return whether a list gives nothing but 0."""

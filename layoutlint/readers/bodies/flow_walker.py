@@ -155,7 +155,7 @@ class FlowWalker(DeclarationWalker):
         return walk(self, node) if len(node.children) >= least else []
 
     def _others(self, node: Node) -> list[Address]:
-        while node.kind == syntax.IF and node.children[-1].kind == syntax.IF:
+        while node.kind == syntax.IF and node.children and node.children[-1].kind == syntax.IF:
             self._branch(node, node.children[:-1])
             node = node.children[-1]  # `else if` is no deeper than `if`
         if node.kind == syntax.ASM:
@@ -258,7 +258,7 @@ class FlowWalker(DeclarationWalker):
 
     def _address_of(self, node: Node) -> list[Address]:
         """Return the address of an lvalue: of an object, and of the member of the struct that it is in."""
-        while node.kind == syntax.PAREN:
+        while node.kind == syntax.PAREN and node.children:
             node = node.children[0]
         type_ = self._type(node)
         own = self._record(type_)
@@ -270,7 +270,7 @@ class FlowWalker(DeclarationWalker):
         if node.kind in (syntax.DECL_REF, syntax.MEMBER) and self._keeps_address(type_):
             slot = self._slot(node)
             terms += [] if slot is None else [Address(slot.address, 0)]
-        if node.kind == syntax.SUBSCRIPT:
+        if node.kind == syntax.SUBSCRIPT and len(node.children) == 2:
             base, index = self._base_and_index(node)
             number = self._number(index)
             size = self._lib.clang_Type_getSizeOf(type_)
@@ -280,7 +280,7 @@ class FlowWalker(DeclarationWalker):
             self._make(node, shifted)
             return [*terms, *(each for each in shifted if each.term.kind != "struct" or not own)]
         if node.kind == syntax.MEMBER:
-            self._value(node.children[0])
+            self._value(node.children[0]) if node.children else None
             field = self._facts.field(node)
             is_words = type_.kind in syntax.ARRAYS and self._element(type_).kind in SCALARS
             if field is not None and field[0].partition("@")[0] == self._subject and field[1]:
@@ -367,7 +367,7 @@ class FlowWalker(DeclarationWalker):
         moved = node.children[0]
         moved = skip_layers(moved)
         turns, limit = self._numbers.turns()
-        if moved.unary_operator not in syntax.INCREMENTS:
+        if moved.kind != syntax.UNARY or moved.unary_operator not in syntax.INCREMENTS:
             return
         slot = self._slot(moved.children[0]) if turns is not None or limit is not None else None
         if slot is None:
@@ -445,9 +445,9 @@ class FlowWalker(DeclarationWalker):
             self._compare(node, addresses, others, "order")
             return []
         offsets = self._offsets_in(addresses)
-        if member is not None and len(offsets) == len(addresses):
+        if member is not None and operator == _ADD and len(offsets) == len(addresses):
             return [*(each.shift(None) for each in offsets), Address(Term("offset", member, 0), None)]
-        if member is not None:
+        if member is not None and operator == _ADD:
             reached = Address(Term("member", member, 0), 0)
             sums = [Comparison(each, reached, "sum", *self._place(node)) for each in addresses]
             self.flows.comparisons += [] if self._is_in_container(right) else sums
@@ -475,7 +475,7 @@ class FlowWalker(DeclarationWalker):
         else:
             self._move(slot, right, self._type(left))
         self._is_copied = True
-        if terms and left.kind == syntax.UNARY:
+        if terms and left.kind == syntax.UNARY and left.children:
             targets, place = self._value(left.children[0]), self._place(left)
             self.flows.stores += [Store(target, each, *place) for target in targets for each in terms]
         self._is_computed = not terms and self._number(right) != 0 and not self._is_behind_pointer(right)
@@ -526,14 +526,14 @@ class FlowWalker(DeclarationWalker):
 
     def _slot(self, node: Node) -> Slot | None:
         """Return the slot that an lvalue is; None for others."""
-        while node.kind == syntax.PAREN:
+        while node.kind == syntax.PAREN and node.children:
             node = node.children[0]
         declaration = node.reference
         if node.kind == syntax.DECL_REF and declaration.kind in (syntax.VARIABLE, syntax.PARAMETER):
             return self._variable_slot(declaration)
         if node.kind == syntax.MEMBER:
             return self._field_slot(declaration)
-        if node.kind == syntax.SUBSCRIPT:
+        if node.kind == syntax.SUBSCRIPT and len(node.children) == 2:
             self._value(node)
             return self._element_slot(self._base_and_index(node)[0])
         self._value(node)

@@ -68,7 +68,7 @@ class LibraryCalls(TextCalls):
     def _kept_slot(self, node: Node) -> Slot:
         """Return the slot for what a variable is a key for, or the root of; `&key` is the same one."""
         node = skip_layers(node)
-        if node.kind == syntax.UNARY:
+        if node.kind == syntax.UNARY and node.children:
             node = node.children[0]
         slot = self._slot(node)
         return (Slot("variable", "", 0) if slot is None else slot).behind
@@ -114,7 +114,7 @@ class LibraryCalls(TextCalls):
     def _counted_down(self, argument: Node) -> Slot | None:
         """Return the parameter that an argument is less 1; None for others."""
         argument = skip_layers(argument)
-        if argument.binary_operator != syntax.SUBTRACT:
+        if argument.kind != syntax.BINARY or argument.binary_operator != syntax.SUBTRACT:
             return None
         left, right = argument.children
         parameter = self._numbers.parameter(left) if self._number(right) == 1 else None

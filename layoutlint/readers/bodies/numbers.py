@@ -48,7 +48,8 @@ class Numbers:
             self.has_jumps = self.has_jumps or node.kind == syntax.GOTO
             if node.kind == syntax.VARIABLE:
                 initial = self._facts.initial_value(node)
-                if initial is not None and (value := self._facts.constant(initial)) is not None:
+                value = None if initial is None else self._facts.constant(initial)
+                if value is not None and initial is not None:
                     self._initial.setdefault(int(node.identity), value)
                     self._nodes.setdefault(int(node.identity), initial)
             elif (changed := self._changed_operand(node)) is not None:
@@ -56,9 +57,15 @@ class Numbers:
 
     def _changed_operand(self, node: Node) -> Node | None:
         """Return the operand that an expression changes, or whose address it takes."""
-        is_assigned = node.kind == syntax.COMPOUND_ASSIGNMENT or node.binary_operator == syntax.ASSIGN
-        is_changed = is_assigned or node.unary_operator in (*syntax.INCREMENTS, syntax.ADDRESS_OF)
-        return node.children[0] if is_changed else None
+        if node.kind == syntax.COMPOUND_ASSIGNMENT and node.children:
+            return node.children[0]
+        if node.kind == syntax.BINARY and self._operator(node) == syntax.ASSIGN:
+            return node.children[0] if node.children else None
+        if node.kind == syntax.UNARY and node.children:
+            operator = node.unary_operator
+            is_changed = operator in syntax.INCREMENTS or operator == syntax.ADDRESS_OF
+            return node.children[0] if is_changed else None
+        return None
 
     def _operator(self, node: Node) -> int:
         return int(node.binary_operator)
@@ -91,7 +98,7 @@ class Numbers:
         if variable is not None:
             return self._largest.get(variable)
         node = skip_layers(node)
-        if self._operator(node) not in (_ADD, syntax.SUBTRACT):
+        if node.kind != syntax.BINARY or self._operator(node) not in (_ADD, syntax.SUBTRACT):
             return None
         left, right = (self.largest(child) for child in node.children)
         if left is None or right is None or (self.constant(node.children[1]) is None):
@@ -118,7 +125,7 @@ class Numbers:
     def _count(self, condition: Node, first: dict[int, int]) -> tuple[int | None, Node | None]:
         """Return how often a loop turns while `n--`, `n` or `n > 0` holds, or the parameter that `n` is."""
         condition = skip_layers(condition)
-        if self._operator(condition) in (_GREATER, _NOT_EQUAL):
+        if condition.kind == syntax.BINARY and self._operator(condition) in (_GREATER, _NOT_EQUAL):
             condition = condition.children[0] if self.constant(condition.children[1]) == 0 else condition
         if self._is_decrement(condition):
             condition = condition.children[0]
@@ -153,7 +160,7 @@ class Numbers:
     def _note_limit(self, condition: Node, is_loop: bool) -> None:
         """Note the parameter below which a condition keeps a variable; any other one ends what is known."""
         condition = skip_layers(condition)
-        if condition.kind != syntax.BINARY:
+        if condition.kind != syntax.BINARY or len(condition.children) != 2:
             return
         left, right = condition.children
         variable, limit = self._variable(left), self._variable(right)
@@ -175,7 +182,7 @@ class Numbers:
         """Return the numbers that the head of a loop gives to variables."""
         values: dict[int, int] = {}
         for child in loop.children[:1]:
-            if self._operator(child) == syntax.ASSIGN:
+            if child.kind == syntax.BINARY and self._operator(child) == syntax.ASSIGN:
                 variable, value = self._variable(child.children[0]), self._facts.constant(child.children[1])
                 if variable is not None and value is not None:
                     values[variable] = value
@@ -184,7 +191,7 @@ class Numbers:
     def _bounds(self, condition: Node, first: dict[int, int]) -> Iterator[tuple[int, int]]:
         """Yield the variables that a condition bounds, and their largest values where it holds."""
         condition = skip_layers(condition)
-        if condition.kind != syntax.BINARY:
+        if condition.kind != syntax.BINARY or len(condition.children) != 2:
             return
         operator = self._operator(condition)
         if operator == _LOGICAL_AND:

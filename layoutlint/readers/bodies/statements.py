@@ -88,6 +88,8 @@ class Statements:
         self, node: Node, weight: float, walk: Callable[[Node, float], object] | None = None
     ) -> None:
         """Walk a condition, and what follows where it holds and where it does not."""
+        if not node.children:
+            return
         walk, regions = walk or self._statement, self._regions
         condition, *branches = node.children
         first, second = self._condition(condition, weight)
@@ -127,12 +129,14 @@ class Statements:
             return self._results(last.children[-1], call) if last.children else (None, None)
         if node.kind == syntax.CALL and len(node.children) == 3:  # __builtin_expect
             return self._results(node.children[1], call)
-        if node.unary_operator == syntax.NOT:
+        if node.kind == syntax.UNARY and node.unary_operator == syntax.NOT:
             return self._results(last, call)[::-1]
         return self._binary_results(node, call) if node.kind == syntax.BINARY else (None, None)
 
     def _binary_results(self, node: Node, call: int) -> tuple[bool | None, bool | None]:
         operator = node.binary_operator
+        if len(node.children) != 2:
+            return None, None
         first, second = (self._results(child, call) for child in node.children)
         if operator in (syntax.ASSIGN, syntax.COMMA):
             return second
@@ -149,13 +153,15 @@ class Statements:
         guards = regions.guards
         regions.enter_breakable()
         # `do { } while (0)` is how macros are written, and runs once.
-        if node.kind == syntax.DO and self._facts.is_zero(node.children[1]):
+        if node.kind == syntax.DO and len(node.children) == 2 and self._facts.is_zero(node.children[1]):
             self._statement(node.children[0], weight)
             after = regions.held
-        else:
+        elif node.children:
             self._loops += 1
             after = self._rounds(node, min(weight * _LOOP, _MOST_LOOPS))
             self._loops -= 1
+        else:
+            after = regions.held
         regions.held = join(after, regions.leave_breakable())
         regions.end_guards(guards)
 
@@ -167,7 +173,7 @@ class Statements:
             self._statement(node.children[0], weight)
             return self._condition(body, weight)[1]
         start = after = regions.held
-        if node.kind == syntax.WHILE:
+        if node.kind == syntax.WHILE and heads:
             start, after = self._condition(heads[-1], weight)
             after = None if self._facts.is_true(heads[-1]) else after
         else:

@@ -40,11 +40,11 @@ class UnionUses:
         if node.kind == syntax.MEMBER:
             self._note(node, mode)
             return [(each, self._mode_of_base(each, mode)) for each in children]
-        if node.kind == syntax.SUBSCRIPT:
+        if node.kind == syntax.SUBSCRIPT and len(children) == 2:
             return [(children[0], self._mode_of_base(children[0], mode)), (children[1], "read")]
-        if node.binary_operator == syntax.ASSIGN:
+        if node.kind == syntax.BINARY and len(children) == 2 and node.binary_operator == syntax.ASSIGN:
             return [(children[0], "write"), (children[1], "read")]
-        if node.unary_operator == syntax.ADDRESS_OF:
+        if node.kind == syntax.UNARY and node.unary_operator == syntax.ADDRESS_OF:
             return [(each, "address") for each in children]
         if node.kind == syntax.INIT_LIST:
             self._note_first(node)

@@ -168,17 +168,20 @@ class Walker(Statements):
         if not self._facts.is_array(node):
             self._record(place, Effect.READ, weight)
 
-    def _short_conditional_or_builtin(self, node: Node, weight: float) -> None:
+    def _builtin_or_value(self, node: Node, weight: float) -> None:
         operands = self._facts.short_conditional(node)
-        if operands is None:
-            self._builtin(node, weight)
-        else:
+        if operands is not None:
             self._value(operands[0], weight)
             self._value(operands[1], weight * (1 - self._facts.likelihood(operands[0])))
+        elif len(node.children) > 1:
+            self._builtin(node, weight)
+        else:
+            self._cast(node, weight)
 
     def _compound_assignment(self, node: Node, weight: float) -> None:
         self._change(node.children[0], weight)
-        self._value(node.children[1], weight)
+        for child in node.children[1:]:
+            self._value(child, weight)
 
     def _change(self, node: Node, weight: float) -> None:
         """Walk an object that is read and written, as by `+=`."""
@@ -200,7 +203,8 @@ class Walker(Statements):
             self._value(child, weight)
 
     def _cast(self, node: Node, weight: float) -> None:
-        self._value(node.children[-1], weight)  # others are in its type: of `typeof`, or sizes
+        for child in node.children[-1:]:
+            self._value(child, weight)
 
     def _choose(self, node: Node, weight: float) -> None:
         self._branch(node, weight, self._value)
@@ -209,6 +213,8 @@ class Walker(Statements):
         self._refer(node, None)
 
     def _binary(self, node: Node, weight: float) -> None:
+        if len(node.children) != 2:
+            return
         left, right = node.children
         if node.binary_operator != syntax.ASSIGN:
             self._value(left, weight)
@@ -247,7 +253,8 @@ class Walker(Statements):
         elif operator == syntax.DEREFERENCE:
             self._object(node, weight)
         else:
-            self._value(node.children[0], weight)
+            for child in node.children:
+                self._value(child, weight)
 
     def _move(self, pointer: Node) -> None:
         """Make a pointer point to another element of what it pointed into."""
@@ -289,7 +296,9 @@ class Walker(Statements):
 
     def _operand(self, node: Node, weight: float, effects: tuple[Effect, ...]) -> None:
         """Walk an operand of `asm`: an object that it can write, or a value."""
-        inner = skip_layers(node, (syntax.PAREN,))
+        inner = node
+        while inner.kind == syntax.PAREN and inner.children:
+            inner = inner.children[0]
         if inner.kind in (syntax.MEMBER, syntax.SUBSCRIPT) or self._facts.is_dereference(inner):
             place = self._lvalue(inner, weight)
             for effect in effects:
@@ -358,7 +367,7 @@ class Walker(Statements):
         kind = node.kind
         if kind == syntax.MEMBER:
             return self._member(node, weight)
-        if kind == syntax.SUBSCRIPT:
+        if kind == syntax.SUBSCRIPT and len(node.children) == 2:
             self._value(node.children[1], weight)
             base = node.children[0]
             place = self._pointer(base, weight)
@@ -373,9 +382,9 @@ class Walker(Statements):
         if kind == syntax.DECL_REF:
             if self._facts.variable(node) is not None:
                 return Place((), "", True)
-            name = self._facts.shared_variable(node)  # of a thread's own it has no such mark
-            return Place((), name.replace(GLOBAL_POINTER, VARIABLE))
-        if kind == syntax.CONDITIONAL:
+            name = self._facts.shared_variable(node)
+            return Place((), name if name[:1] == THREAD_VARIABLE else name.replace(GLOBAL_POINTER, VARIABLE))
+        if kind == syntax.CONDITIONAL and len(node.children) == 3:
             self._value(node.children[0], weight)
             return union(self._lvalue(node.children[1], weight), self._lvalue(node.children[2], weight))
         if kind == syntax.STATEMENT_EXPRESSION:
@@ -385,12 +394,14 @@ class Walker(Statements):
 
     def _last(self, node: Node, weight: float, walk: Callable[[Node, float], Place]) -> Place:
         """Walk a statement expression; its value is that of its last statement."""
-        statements = node.children[0].children
+        statements = node.children[0].children if node.children else []
         for child in statements[:-1]:
             self._statement(child, weight)
         return walk(statements[-1], weight) if statements else NOWHERE
 
     def _member(self, node: Node, weight: float) -> Place:
+        if not node.children:
+            return NOWHERE
         base = node.children[0]
         field = self._facts.field(node)
         is_arrow = self._facts.is_pointer(base)
@@ -432,12 +443,12 @@ class Walker(Statements):
         selected = self._facts.selection(node) if kind == syntax.GENERIC else None
         if selected is not None:
             return self._pointer(selected, weight)
-        if kind == syntax.CONDITIONAL:
+        if kind == syntax.CONDITIONAL and len(node.children) == 3:
             self._value(node.children[0], weight)
             return union(self._pointer(node.children[1], weight), self._pointer(node.children[2], weight))
         if kind == syntax.STATEMENT_EXPRESSION:
             return self._last(node, weight, self._pointer)
-        if kind == syntax.BINARY:
+        if kind == syntax.BINARY and len(node.children) == 2:
             return self._arithmetic(node, weight)
         if kind == syntax.CALL:
             return self._call(node, weight)
@@ -486,6 +497,8 @@ class Walker(Statements):
 
     def _call(self, node: Node, weight: float) -> Place:
         """Walk a call; return what its result points to, with the key of the function as the maker."""
+        if not node.children:
+            return NOWHERE
         callee, *arguments = node.children
         name, through = self._callee(callee, weight)
         is_builtin = name.startswith("__builtin_")
@@ -581,10 +594,11 @@ class Walker(Statements):
             entry[1] += self._loops > 0
 
 
-_VALUES: dict[int, Callable[[Walker, Node, float], object]] = {
+_Walk = Callable[[Walker, Node, float], object]
+_VALUES: dict[int, _Walk] = {
     syntax.MEMBER: Walker._object,
     syntax.SUBSCRIPT: Walker._object,
-    syntax.UNEXPOSED: Walker._short_conditional_or_builtin,
+    syntax.UNEXPOSED: Walker._builtin_or_value,
     syntax.BINARY: Walker._binary,
     syntax.COMPOUND_ASSIGNMENT: Walker._compound_assignment,
     syntax.UNARY: Walker._unary,

@@ -1,4 +1,4 @@
-"""Statements around operands that are incomplete, wrong or empty: libclang leaves out what it does not understand."""
+"""Statements around operands that are incomplete, wrong or empty: libclang leaves out what it does not understand, and shows\nsome parts of designators twice."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from layoutlint.readers.bodies import flows, unit
 from layoutlint.readers.clang.parse import Unit
 
 HEAD = "struct s { long a, b; char t[8]; }; int f(struct s *p, int i, int *q, void *v); static struct s g;\n"
+HEAD += "static struct s ranges[(4)] = { [0 ... (4) - 1] = (struct s){ .a = (1), .t = { 1 } } };\n"
 TAIL = "long last(struct s *p) { return p->b; }\n"
 STATEMENTS = [
     "X;", "if (X) n;", "if (X) ; else n;", "while (X) n;", "for (X; X; X) n;", "for (int k = X; k < X; k += X) n;", "do n; while (X);",
-    "switch (X) { case 1: n; default: ; }", "return X;", "n = X;", "X = n;", "X += n;", "int k[2] = { X };", "q = &(X);", "*(X) = n;", "(X)++;", "-(X);",
+    "switch (X) { case 1: n; default: ; }", "return X;", "n = X;", "X = n;", "X += n;", "int k[2] = { X };", "int k[9] = { [0 ... (X) - 1] = 1 };", "int k[9] = { [X ... 3] = n };", "q = &(X);", "*(X) = n;", "(X)++;", "-(X);",
     "!(X);", "(X) + n;", "n - (X);", "(X)[i] = 1;", "q[X]++;", "f(X);", "f(p, X);", "(X)(p);", 'asm("" : "+m"(X));', 'asm volatile("%0" :: "r"(X) : "memory");',
     "(X) ? n : i;", "n ? (X) : i;", "(X) ?: n;", "n ?: (X);", "struct s y = { X };", "struct s *y = &(struct s){ X };", "struct s y = { .b = X, [X] = 1 };",
     "typeof(X) y; y;", "sizeof(X);", "({ X; });", "__builtin_expect(X, 1) ? n : i;", "if (!(X) && n || (X)) n;", "if (!!(X)) n;", "while (n-- && X) q++;",
