@@ -5,9 +5,13 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from layoutlint.model.uses import ELEMENT, VARIABLE, Spot, is_variable
+from layoutlint.readers.bodies import syntax
+from layoutlint.readers.bodies.facts import Facts
+from layoutlint.readers.bodies.trees import Node
 
 MOST_SPOTS = 4
 """The most fields that one expression can denote: in several structs around it, or by its branches."""
+_AROUND_LOCKS = (*syntax.LAYERS, syntax.UNARY, syntax.MEMBER, syntax.SUBSCRIPT)
 
 
 class Place(NamedTuple):
@@ -42,3 +46,17 @@ def element(place: Place) -> Place:
     if not is_variable(place.maker) or place.maker.endswith(ELEMENT):
         return place
     return place._replace(maker=f"{place.maker}{ELEMENT}" if place.maker[0] == VARIABLE else "")
+
+
+def lock_place(argument: Node, place: Place, facts: Facts) -> Place:
+    """Return a lock that is an argument: a field of the outermost struct, an element, or a variable."""
+    node, index = argument, None
+    while node.children and node.kind in _AROUND_LOCKS and index is None:
+        if node.kind == syntax.SUBSCRIPT:
+            index = facts.constant(node.children[-1])
+        node = node.children[0]
+    if not place.spots and place.maker[:1] != VARIABLE:
+        return NOWHERE
+    named = [spot for spot in place.spots if isinstance(spot.root, str)]
+    spot = (named or place.spots)[-1] if place.spots else Spot("", place.maker[1:].removesuffix(ELEMENT))
+    return Place((spot if index is None else spot._replace(path=f"{spot.path}[{index}]"),))

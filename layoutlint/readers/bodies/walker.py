@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import Any
 
 from layoutlint.model.uses import (
-    ELEMENT,
     GLOBAL_POINTER,
     PARAMETER,
     THREAD_VARIABLE,
@@ -25,7 +24,7 @@ from layoutlint.readers.bodies import assembler, atomic_names, syntax
 from layoutlint.readers.bodies.assembler import Assembly
 from layoutlint.readers.bodies.facts import Facts, Names
 from layoutlint.readers.bodies.lock_names import operation
-from layoutlint.readers.bodies.places import MOST_SPOTS, NOWHERE, Place, element, join, union
+from layoutlint.readers.bodies.places import MOST_SPOTS, NOWHERE, Place, element, join, lock_place, union
 from layoutlint.readers.bodies.statements import Statements, is_statement
 from layoutlint.readers.bodies.trees import Node, skip_layers, tree
 from layoutlint.readers.clang.libclang import Cursor
@@ -33,7 +32,6 @@ from layoutlint.readers.clang.libclang import Cursor
 _DEEPEST = 200
 """The most nested expressions that are followed; the stack of Python ends at about a thousand calls."""
 _LONGEST_PATH = 6
-_AROUND_LOCKS = (syntax.PAREN, syntax.UNEXPOSED, syntax.CAST, syntax.UNARY, syntax.MEMBER, syntax.SUBSCRIPT)
 _MEMORY = re.compile(r"__builtin_(?:__)?(?:mem|str|[us]?(?:add|sub|mul)(?:l|ll)?_overflow$)")
 """The builtins that do something to objects, apart from atomics, which are no calls."""
 _DECISIVE = {syntax.AND: False, syntax.OR: True}
@@ -520,7 +518,7 @@ class Walker(Statements):
                 if place.maker[:1] in (GLOBAL_POINTER, THREAD_VARIABLE) and place.maker:
                     makers.append((position, place.maker))
                 if what is not None and first is None:
-                    first = self._lock_place(argument, place)
+                    first = lock_place(argument, place, self._facts)
             else:
                 self._value(argument, weight)
         if not is_builtin or _MEMORY.match(name):
@@ -551,19 +549,6 @@ class Walker(Statements):
         walker = Walker(self._lib, self._names)
         walker.function(function, "", "", 0)
         return tuple(walker._returned_places)[:MOST_SPOTS]
-
-    def _lock_place(self, argument: Node, place: Place) -> Place:
-        """Return a lock that is an argument: a field of the outermost struct, an element, or a variable."""
-        node, index = argument, None
-        while node.children and node.kind in _AROUND_LOCKS and index is None:
-            if node.kind == syntax.SUBSCRIPT:
-                index = self._facts.constant(node.children[-1])
-            node = node.children[0]
-        if not place.spots and place.maker[:1] != VARIABLE:
-            return NOWHERE
-        named = [spot for spot in place.spots if isinstance(spot.root, str)]
-        spot = (named or place.spots)[-1] if place.spots else Spot("", place.maker[1:].removesuffix(ELEMENT))
-        return Place((spot if index is None else spot._replace(path=f"{spot.path}[{index}]"),))
 
     def _callee(self, node: Node, weight: float) -> tuple[str, Spot | None]:
         target = self._facts.function_in(node)
