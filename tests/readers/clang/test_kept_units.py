@@ -279,7 +279,7 @@ class Process:
         self.is_ended = True
 
 
-def prepared(units, monkeypatch, *requests):
+def prepare_each(units, monkeypatch, *requests):
     """Note the results of some requests, and prepare each; return the main files of the units that are kept."""
     monkeypatch.setattr(kept_units, "Service", Process)
     for request in requests:
@@ -288,20 +288,20 @@ def prepared(units, monkeypatch, *requests):
     return [unit.request.unit.main for unit in units._units]
 
 
-def named(name, text="int a;\n"):
+def request_of(name, text="int a;\n"):
     return Request(replace(MAIN, main=f"/p/{name}.c", text=text), ALL, False)
 
 
 def test_two_units_are_kept(monkeypatch):
     units = KeptUnits()
-    assert prepared(units, monkeypatch, named("a"), named("b")) == ["/p/a.c", "/p/b.c"]
+    assert prepare_each(units, monkeypatch, request_of("a"), request_of("b")) == ["/p/a.c", "/p/b.c"]
     first = units._units[0].service
-    assert prepared(units, monkeypatch, named("a"), named("a", "int b;\n")) == ["/p/a.c", "/p/b.c"]
+    assert prepare_each(units, monkeypatch, request_of("a"), request_of("a", "int b;\n")) == ["/p/a.c", "/p/b.c"]
     assert not first.is_ended
-    assert prepared(units, monkeypatch, named("c")) == ["/p/b.c", "/p/c.c"]
+    assert prepare_each(units, monkeypatch, request_of("c")) == ["/p/b.c", "/p/c.c"]
     assert first.is_ended
     second = units._units[0].service
-    assert prepared(units, monkeypatch, named("b", "\nint a;\n")) == ["/p/c.c", "/p/b.c"]
+    assert prepare_each(units, monkeypatch, request_of("b", "\nint a;\n")) == ["/p/c.c", "/p/b.c"]
     assert second.is_ended
     processes = [unit.service for unit in units._units]
     units.end()
@@ -312,18 +312,18 @@ def test_two_units_are_kept(monkeypatch):
 def test_what_is_not_noted(monkeypatch):
     units = KeptUnits()
     for request, parsed in (
-        (named("a"), (PARSED,)), (named("b"), ()), (replace(named("c"), looks_for_hidden=True), (replace(PARSED, errors=()),)),
+        (request_of("a"), (PARSED,)), (request_of("b"), ()), (replace(request_of("c"), looks_for_hidden=True), (replace(PARSED, errors=()),)),
     ):  # fmt: skip
         units.note(request, *parsed)
         assert units._noted is None
-    units._hopeless = named("h", "#define A\nint a;\n")
-    assert prepared(units, monkeypatch, named("h", "#define A\nint b;\n")) == []
-    assert prepared(units, monkeypatch, named("h", "#define B\nint b;\n")) == ["/p/h.c"]
-    units.note(named("a"), replace(PARSED, errors=()))  # the text that was noted before, with errors
+    units._hopeless = request_of("h", "#define A\nint a;\n")
+    assert prepare_each(units, monkeypatch, request_of("h", "#define A\nint b;\n")) == []
+    assert prepare_each(units, monkeypatch, request_of("h", "#define B\nint b;\n")) == ["/p/h.c"]
+    units.note(request_of("a"), replace(PARSED, errors=()))  # the text that was noted before, with errors
     assert units._noted is None
-    units.note(named("a", "int b;\n"), replace(PARSED, errors=()))
+    units.note(request_of("a", "int b;\n"), replace(PARSED, errors=()))
     assert units._noted is not None
-    units.note(named("a", "int c;\n"), PARSED)
+    units.note(request_of("a", "int c;\n"), PARSED)
     assert units._noted is None
 
 
@@ -340,21 +340,21 @@ FATES = [
 @pytest.mark.parametrize(("first", "holds", "result", "is_read", "is_kept"), FATES, ids=range(len(FATES)))
 def test_when_a_unit_is_used(first, holds, result, is_read, is_kept, monkeypatch):
     units = KeptUnits()
-    prepared(units, monkeypatch, named("a"), named("b"))
+    prepare_each(units, monkeypatch, request_of("a"), request_of("b"))
     process = units._units[0].service
     process.first, process.result = first, result
     monkeypatch.setattr(kept_units.answers, "Check", lambda answers: type("Check", (), {"holds": lambda self: holds and answers == "answers"})())
-    request = named("a", "int changed;\n")
+    request = request_of("a", "int changed;\n")
     assert units.read(request) == (replace(PARSED, unit=request.unit) if is_read else None)
     assert process.asked == (["int changed;\n"] if isinstance(first, _First) and first == FIRST and holds else [])
     assert [unit.request.unit.main for unit in units._units] == (["/p/b.c", "/p/a.c"] if is_read else ["/p/a.c", "/p/b.c"] if is_kept else ["/p/b.c"])
     assert process.is_ended is not is_kept
     is_hopeless = first is not None and first != FIRST
-    assert units._hopeless == (named("a") if is_hopeless else None)
+    assert units._hopeless == (request_of("a") if is_hopeless else None)
     if is_read:
         units.note(request, replace(PARSED, errors=()))
         assert units._noted is None
-    assert units.read(named("gone")) is None
+    assert units.read(request_of("gone")) is None
     assert units.read(replace(request, looks_for_hidden=True)) is None
 
 
@@ -363,7 +363,7 @@ def test_without_a_process_nothing_is_kept(monkeypatch):
         raise OSError
 
     units = KeptUnits()
-    units.note(named("a"), replace(PARSED, errors=()))
+    units.note(request_of("a"), replace(PARSED, errors=()))
     monkeypatch.setattr(kept_units, "Service", fail)
     units.prepare()
     assert (units._units, units._noted) == ([], None)

@@ -25,7 +25,7 @@ def struct(name, size=64, problem=None, origin="", aliases=(), line=1):
     return Struct(name, "struct", size, 8, (), TARGETS[0], Source("s.h", line), origin, aliases, problem)
 
 
-def parsed(name="a.c", structs=(), errors=(), warnings=(), **more):
+def unit_result(name="a.c", structs=(), errors=(), warnings=(), **more):
     origins = tuple(ErrorOrigin("s.h", n, -1, text) for n, text in enumerate(errors))  # the first is of the command line
     return ParsedUnit(Unit(f"/{name}", (), "/", ("/",), name), TARGETS[0], structs, errors, origins, warnings=frozenset(warnings), **more)
 
@@ -55,7 +55,7 @@ DEFINITIONS = [
 @pytest.mark.parametrize(("structs", "left"), DEFINITIONS, ids=range(len(DEFINITIONS)))
 def test_each_definition_counts_once(structs, left):
     assert names(parallel.distinct_definitions(structs)) == left
-    assert names(Outcome((parsed(structs=tuple(structs)),), ()).structs) == left
+    assert names(Outcome((unit_result(structs=tuple(structs)),), ()).structs) == left
 
 
 WANTED = [
@@ -81,23 +81,23 @@ GONE = Wanted(frozenset(("a", "z")))
 FOUND = Wanted(frozenset("a"))
 ERRORS = [
     # units, structs, what is wanted, why units may lack something
-    ([parsed(errors=("e",))], [struct("a")], FOUND, []),
-    ([parsed(errors=("e",))], [struct("a")], GONE, [("a.c", "struct z not found, with errors: e", None)]),
-    ([parsed(errors=("e", "f"))], [], GONE, [("a.c", "struct a and 1 more not found, with errors: e (and 1 more)", None)]),
-    ([parsed(errors=("e", "f", "g"), warnings=("e",))], [], FOUND, [("a.c", "struct a not found, with errors: f (and 1 more)", 1)]),
-    ([parsed(errors=("e",), warnings=("e",))], [], FOUND, []),
-    ([parsed()], [], FOUND, []),
-    ([parsed(errors=("e",), possible_losses=("l",))], [struct("a")], FOUND, [("a.c", "not all of it could be read, with errors: l", None)]),
-    ([parsed(errors=("e",), possible_losses=("l",))], [struct("a", problem="l")], FOUND, []),
-    ([parsed(errors=("e", "f"), possible_losses=("l", "f"))], [struct("a", problem="l")], FOUND,
+    ([unit_result(errors=("e",))], [struct("a")], FOUND, []),
+    ([unit_result(errors=("e",))], [struct("a")], GONE, [("a.c", "struct z not found, with errors: e", None)]),
+    ([unit_result(errors=("e", "f"))], [], GONE, [("a.c", "struct a and 1 more not found, with errors: e (and 1 more)", None)]),
+    ([unit_result(errors=("e", "f", "g"), warnings=("e",))], [], FOUND, [("a.c", "struct a not found, with errors: f (and 1 more)", 1)]),
+    ([unit_result(errors=("e",), warnings=("e",))], [], FOUND, []),
+    ([unit_result()], [], FOUND, []),
+    ([unit_result(errors=("e",), possible_losses=("l",))], [struct("a")], FOUND, [("a.c", "not all of it could be read, with errors: l", None)]),
+    ([unit_result(errors=("e",), possible_losses=("l",))], [struct("a", problem="l")], FOUND, []),
+    ([unit_result(errors=("e", "f"), possible_losses=("l", "f"))], [struct("a", problem="l")], FOUND,
      [("a.c", "not all of it could be read, with errors: l (and 1 more)", None)]),
-    ([parsed(errors=("e", "f"), possible_losses=("e", "f"), cause="e")], [struct("a", problem="e")], FOUND, []),
-    ([parsed(errors=("e", "f", "g"), possible_losses=("e", "f", "g"), cause="f")], [struct("a", problem="e")], FOUND,
+    ([unit_result(errors=("e", "f"), possible_losses=("e", "f"), cause="e")], [struct("a", problem="e")], FOUND, []),
+    ([unit_result(errors=("e", "f", "g"), possible_losses=("e", "f", "g"), cause="f")], [struct("a", problem="e")], FOUND,
      [("a.c", "not all of it could be read, with errors: e (and 2 more)", None)]),
-    ([parsed(errors=("e",))], [struct("a", problem="e")], Wanted(everything=True), []),
-    ([parsed(errors=("e",))], [struct("a")], Wanted(everything=True), [("a.c", "not all of it could be read, with errors: e", None)]),
-    ([parsed(errors=("e",))], [struct("b", problem="e")], FOUND, [("a.c", "struct a not found, with errors: e", None)]),
-    ([parsed("a.c"), parsed("b.c", errors=("e",)), parsed("c.c", errors=("f",))], [], FOUND,
+    ([unit_result(errors=("e",))], [struct("a", problem="e")], Wanted(everything=True), []),
+    ([unit_result(errors=("e",))], [struct("a")], Wanted(everything=True), [("a.c", "not all of it could be read, with errors: e", None)]),
+    ([unit_result(errors=("e",))], [struct("b", problem="e")], FOUND, [("a.c", "struct a not found, with errors: e", None)]),
+    ([unit_result("a.c"), unit_result("b.c", errors=("e",)), unit_result("c.c", errors=("f",))], [], FOUND,
      [("b.c", "struct a not found, with errors: e", None), ("c.c", "struct a not found, with errors: f", None)]),
 ]  # fmt: skip
 
@@ -118,12 +118,12 @@ def test_the_reading_of_units():
     one, two = (StructDeclaration(name, 8, (), ()) for name in "ab")
     array, other = struct("list", line=3), struct("pool", line=4)
     units = (
-        parsed("a.c", (struct("s"),), declared=frozenset((one,)), names=frozenset("s"), arrays=(array, struct("later", line=7)),
+        unit_result("a.c", (struct("s"),), declared=frozenset((one,)), names=frozenset("s"), arrays=(array, struct("later", line=7)),
                externs=frozenset(("later",)), variables=(variable("v"), variable("w")), ignored_flags=("error: -x", "-y"),
                hidden=(HiddenStruct("h", "s.h:9", True), HiddenStruct("i", "s.h:8", False))),
-        parsed("b.c", (struct("s"), struct("t")), declared=frozenset((one, two)), names=frozenset("t"), arrays=(array, other, struct("later", 128, line=8)),
+        unit_result("b.c", (struct("s"), struct("t")), declared=frozenset((one, two)), names=frozenset("t"), arrays=(array, other, struct("later", 128, line=8)),
                variables=(variable("v"), variable("v", "long")), ignored_flags=("-y", "-z")),
-        parsed("c.c", arrays=(struct("open", line=5),), externs=frozenset(("open",))),
+        unit_result("c.c", arrays=(struct("open", line=5),), externs=frozenset(("open",))),
     )  # fmt: skip
     outcome = Outcome(units, ())
     read = parallel.reading("in", outcome, Wanted(frozenset("st")), ("n", "m", "n"))
@@ -134,16 +134,16 @@ def test_the_reading_of_units():
     assert [(each.name, str(each.type)) for each in read.variables] == [("v", "int"), ("w", "int"), ("v", "long")]
     assert [each.structs for each in read.omissions] == [{"h"}, {"i"}]
     assert [each.structs for each in parallel.reading("in", outcome, Wanted(), is_configured=True).omissions] == [{"h"}]
-    assert parallel.reading("in", Outcome((parsed(),), ()), Wanted()).declared is None
+    assert parallel.reading("in", Outcome((unit_result(),), ()), Wanted()).declared is None
     with pytest.raises(ReadError, match=r"b\.c: second"):
         parallel.reading("in", Outcome((), (Unread("b.c", "second"), Unread("a.c", "first"))), Wanted())
 
 
 def test_outcomes_of_alternatives():
-    failed, some = Unread("b.c", "why"), parsed()
+    failed, some = Unread("b.c", "why"), unit_result()
     assert Outcome((some,), (failed,)).without_failures() == Outcome((some,), ())
     assert Outcome((), (failed,)).without_failures() == Outcome((), (failed,))
-    both = Outcome((some,), (failed,)).plus(Outcome((parsed("c.c"),), (Unread("d.c", "too"),)))
+    both = Outcome((some,), (failed,)).plus(Outcome((unit_result("c.c"),), (Unread("d.c", "too"),)))
     assert ([each.unit.origin for each in both.parsed], [each.origin for each in both.failed]) == (["a.c", "c.c"], ["b.c", "d.c"])
 
 
@@ -186,8 +186,8 @@ def test_many_hidden_structs(count):
 
 def test_units_are_parsed_in_any_order(monkeypatch):
     """Results come as they are ready; the outcome has them in the order of the units, and says what stopped a process."""
-    units = tuple(parsed(name).unit for name in ("a.c", "b.c", "c.c"))
-    results = [(2, parsed("c.c")), (1, Failure("needs too much memory")), (0, parsed("a.c"))]
+    units = tuple(unit_result(name).unit for name in ("a.c", "b.c", "c.c"))
+    results = [(2, unit_result("c.c")), (1, Failure("needs too much memory")), (0, unit_result("a.c"))]
     seen = []
     monkeypatch.setattr(parallel.sandbox, "run_each", lambda work, some, jobs, *limits: seen.append((some, jobs, limits)) or iter(results))
     options = ReadOptions(jobs=7, progress=lambda what, count, most: seen.append((what, count, most)))
@@ -200,6 +200,6 @@ def test_units_are_parsed_in_any_order(monkeypatch):
 def test_texts_in_place_of_files_are_those_of_all_units(monkeypatch):
     given = (InputText("/s.h", "int a;"),)
     some = []
-    monkeypatch.setattr(parallel.sandbox, "run_each", lambda work, units, *_: some.extend(units) or iter([(0, parsed("a.c")), (1, parsed("b.c"))]))
-    parallel.run([parsed("a.c").unit, parsed("b.c").unit], Wanted(), ReadOptions(replaced=given))
+    monkeypatch.setattr(parallel.sandbox, "run_each", lambda work, units, *_: some.extend(units) or iter([(0, unit_result("a.c")), (1, unit_result("b.c"))]))
+    parallel.run([unit_result("a.c").unit, unit_result("b.c").unit], Wanted(), ReadOptions(replaced=given))
     assert [each.replaced for each in some] == [given, given]
