@@ -246,6 +246,7 @@ class Types(Record):
             if self._depth > DEEPEST:
                 place = self.places.source(record)
                 raise ReadError(place.file, f"line {place.line}: structs are nested more than {DEEPEST} deep")
+            self._members[key] = ()  # for a struct that embeds itself, which is an error
             self._depth += 1
             cursors = libclang.fields_of(self.lib, self.lib.clang_getCursorType(record))
             if len(cursors) > _MOST_FIELDS:
