@@ -98,6 +98,7 @@ class Parser(Record):
             if title == TABLE or (title == PARETO and self.section != TABLE):
                 self.is_peer = False
             self.section, self.columns, self.ruler, self.is_used = title, None, (), True
+            self.comments = []
             self.has_tables |= title != _STATISTICS
             return
         place = Source(self.path, number)

@@ -21,6 +21,9 @@ PROFILES = [
     (GRAPH, {"main": 14.47, "worker": 10.64}),
     ("# Samples: 2 of event 'a'\n    4.00%  [k] f\n# Samples: 9 of event 'b'\n    9.00%  [k] f\n    1.00%  [k] g\n", {"f": 9, "g": 1}),
     ("# Samples: 9  of events 'a, b'\n#         Overhead  Symbol\n    4.00%   9.00%  [k] f\n", {"f": 9}),
+    ("# Samples: 9  of events 'a, b'\n#         Overhead  Symbol\n    9.00%   4.00%  [k] f\n", {"f": 9}),
+    ("# Samples: 9  of events 'a, b'\n    9.00%   4.00%  [k] f\n", {"f": 4}),
+    ("    50.50%  [k] f\n    50.50%  [k] f\n", {"f": 101}),
     ("# Overhead;     Samples;Command;Shared Object;Symbol\n 4.00% ; 12 ;box;box;[.] f\n 3.00% ; 9 ;pot;box;[.] f\n", {"f": 7}),
 ]
 
@@ -32,7 +35,7 @@ def test_a_profile_is_read(tmp_path, text, shares):
     assert found == pytest.approx(shares)
 
 
-@pytest.mark.parametrize("text", ["", "no rows\n", "12.00% function\n", "70.00%  [k] f\n 70.00%  [k] f\n"])
+@pytest.mark.parametrize("text", ["", "no rows\n", "12.00% function\n", "70.00%  [k] f\n 70.00%  [k] f\n", "51.00%  [k] f\n 50.01%  [k] f\n"])
 def test_what_is_no_profile(tmp_path, text):
     (tmp_path / "p.txt").write_text(text)
     with pytest.raises(ReadError):

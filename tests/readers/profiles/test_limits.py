@@ -8,6 +8,8 @@ import re
 import pytest
 
 from layoutlint.errors import ReadError
+from layoutlint.readers.profiles import c2c
+from layoutlint.readers.profiles import read as module
 from layoutlint.readers.profiles.read import read
 from tests.harness.command import ROOT
 
@@ -31,3 +33,35 @@ def test_limit(case, monkeypatch):
     monkeypatch.setattr(loaded, name, number - 1)
     with pytest.raises(ReadError, match=re.escape(message.format(number - 1))):
         read(str(PROFILES / report))
+
+
+def counted_lines() -> tuple[int, int]:
+    profile = read(str(PROFILES / "c2c-hitm.txt"))
+    return len(profile.blocks), profile.omitted
+
+
+@pytest.mark.parametrize(("most", "kept"), [(2, (1, 0)), (1, (1, 0)), (0, (0, 1))])
+def test_cache_lines_that_are_kept(most, kept, monkeypatch):
+    monkeypatch.setattr(c2c, "_MOST_BLOCKS", most)
+    assert counted_lines() == kept
+
+
+@pytest.mark.parametrize(("most", "listed"), [(1, 1), (0, 0)])
+def test_cache_lines_that_are_listed(most, listed, monkeypatch):
+    monkeypatch.setattr(c2c, "_MOST_BLOCKS", most)
+    assert read(str(PROFILES / "c2c-hitm.txt")).listed == listed
+
+
+@pytest.mark.parametrize("most", [3, 2, 1])
+def test_places_and_codes_that_are_kept(most, monkeypatch):
+    monkeypatch.setattr(c2c, "_MOST_PLACES", most)
+    monkeypatch.setattr(c2c, "_MOST_CODES", most)
+    touch = read(str(PROFILES / "c2c-hitm.txt")).blocks[0].touches[0]
+    assert (len(touch.lines), len(touch.codes)) == (min(most, 2), min(most, 2))
+
+
+@pytest.mark.parametrize(("most", "kept"), [(2, 2), (1, 1), (0, 0)])
+def test_build_ids_that_are_kept(most, kept, monkeypatch, tmp_path):
+    monkeypatch.setattr(module, "_MOST_BUILD_IDS", most)
+    (tmp_path / "report").write_text("".join(f"{number:016x} x\n" for number in range(2)) + (PROFILES / "c2c-hitm.txt").read_text())
+    assert len(read(str(tmp_path / "report")).header.build_ids) == kept

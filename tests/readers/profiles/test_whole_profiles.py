@@ -18,6 +18,8 @@ from tests.harness.whole import changes, whole_lines
 
 PROFILES = ROOT / "fixtures/profiles"
 REPORTS = sorted(path.name for path in PROFILES.glob("*.txt"))
+EXCERPTS = dict(re.findall(r"^== (.*)\n((?:(?!== ).*\n)*)", Path(__file__).with_name("excerpts.txt").read_text(), re.MULTILINE))
+"""Parts of reports by what is special about each."""
 EDITS = {
     # what becomes of a word of a report
     "one more": lambda word: re.sub(r"\d+", lambda match: str(int(match[0]) + 1).zfill(len(match[0])), word, count=1),
@@ -43,6 +45,13 @@ def test_reports(name, golden_row):
     golden_row("\n".join(lines_of(PROFILES / name)))
 
 
+@pytest.mark.parametrize("name", EXCERPTS)
+def test_excerpts(name, tmp_path, monkeypatch, golden_row):
+    monkeypatch.chdir(tmp_path)
+    Path("report").write_text(EXCERPTS[name])
+    golden_row("\n".join(lines_of(Path("report"))))
+
+
 @pytest.mark.parametrize("name", REPORTS)
 def test_reports_with_another_word(name, tmp_path, monkeypatch, golden_row):
     """Which lines differ, or why the report is refused."""
@@ -66,3 +75,8 @@ def test_kept_lines(tmp_path):
     path = str(PROFILES / "c2c-hitm.txt")
     every, none = read(path), read(path, lambda address: False)
     assert (len(every.blocks), every.omitted, len(none.blocks), none.omitted) == (1, 0, 0, 1)
+
+
+def test_rows_of_other_columns_beside_lines_that_are_not_kept(tmp_path):
+    (tmp_path / "report").write_text(EXCERPTS["lines without local hits, and blocks"])
+    assert read(str(tmp_path / "report"), lambda address: False).omitted == 1
