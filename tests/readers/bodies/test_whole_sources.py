@@ -13,7 +13,7 @@ import pytest
 from layoutlint import api
 from layoutlint.model.reading import ReadOptions
 from layoutlint.model.structs import Struct
-from layoutlint.readers.bodies import flow_calls, flows, text_calls, unit
+from layoutlint.readers.bodies import flow_calls, flows, library_calls, text_calls, unit
 from layoutlint.readers.clang.parse import Unit
 from layoutlint.readers.order_uses import find_order_uses, flow_texts, flow_uses
 from tests.harness.command import ROOT
@@ -21,7 +21,7 @@ from tests.harness.whole import inline, whole_lines
 
 BODIES = "fixtures/bodies"
 OPTIONS = ReadOptions(cache=False, jobs=1)
-ADDRESSES = ("bounds.c", "expressions.c", "flows.c", "initial.c", "numbers.c")
+ADDRESSES = ("bounds.c", "calls.c", "expressions.c", "flows.c", "initial.c", "numbers.c")
 
 
 @pytest.fixture(scope="module")
@@ -55,7 +55,8 @@ def test_functions(name, golden, monkeypatch):
 
 KNOWN = sorted({
     *flow_calls._SIZES, *flow_calls._FILLS, *flow_calls._MAKES, *flow_calls._MAPS, *flow_calls._FIRST, *text_calls._READS, *text_calls._PRINTS,
-    *text_calls._SCANS, *flow_uses._HARMLESS, *flow_uses._TRANSFERS, *flow_texts._NO_SINKS, *flow_texts._WRITERS,
+    *text_calls._SCANS, *library_calls._KEY_MAKERS, *library_calls._KEY_WRITES, *library_calls._KEY_READS, *library_calls._TREES,
+    *library_calls._TREE_WALKS, *library_calls._QUEUES, *flow_uses._HARMLESS, *flow_uses._TRANSFERS, *flow_texts._NO_SINKS, *flow_texts._WRITERS,
 } - {"__builtin_alloca"})  # fmt: skip
 CALLS = """\
 long *NAME(); void NAME_1(struct s *p) { NAME(p->t, p->u, 8, 0, -1); }
