@@ -140,8 +140,6 @@ class _Run:
             self._reconnect()
             return
         reply = self._reply(future)
-        if future.key not in self._sent:  # the connection was lost meanwhile
-            return
         del self._sent[future.key]
         if reply is None and sent.submissions < _MOST_SUBMISSIONS:
             self._submit(sent)
