@@ -149,6 +149,22 @@ def detach(argument: tuple[str, float]) -> str:
     return "detached"
 
 
+def describe_process(_: object) -> dict[str, object]:
+    """What the process of a task has from its server."""
+    import faulthandler
+    import resource
+    import tempfile
+
+    handlers = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)]
+    return {
+        "group": os.getpgid(0) == os.getpid(),
+        "signals": handlers == [signal.SIG_DFL] * 3,
+        "core": resource.getrlimit(resource.RLIMIT_CORE)[0] <= 1,
+        "data": resource.getrlimit(resource.RLIMIT_DATA)[0] >> 20,
+        "out of memory": Path("/proc/self/oom_score_adj").read_text(),
+        "folder": os.environ["TMPDIR"] == tempfile.gettempdir(),
+        "faults": faulthandler.is_enabled(),
+    }
 
 
 def write_temporary_file(size: int) -> str:

@@ -140,6 +140,13 @@ def test_processes_that_left_the_session_end_with_the_task(tmp_path):
     assert not is_running(int((tmp_path / "pid").read_text()))
 
 
+def test_what_the_process_of_a_task_has():
+    described = outcomes([task(task_functions.describe_process, 0)])["describe_process"].value
+    data = described.pop("data")
+    assert 2048 + 2 * 128 < data < 2048 + 2 * 128 + 1500  # beside what Python has
+    assert described == {"group": True, "signals": True, "core": True, "out of memory": "800\n", "folder": True, "faults": False}
+
+
 def test_temporary_files_are_removed():
     ended = outcomes([task(task_functions.write_temporary_file, 100), task(task_functions.temporary_folder, 0)])
     assert ended["write_temporary_file"].failure.kind == "crashed"
