@@ -38,7 +38,7 @@ class Future:
     def add_done_callback(self, callback: Callable[[Future], object]) -> None:
         self.callback = callback
 
-    def done(self, status: str) -> None:
+    def finish(self, status: str) -> None:
         self.status = status
         self.callback(self)
 
@@ -89,7 +89,7 @@ class Scheduler:
             if future.end != "late":
                 self.pending.remove(future)
                 failed = isinstance(future.end, Exception) and not isinstance(future.end, TimeoutError)
-                return future.done("cancelled" if future.end == "cancelled" else "error" if failed else "finished")
+                return future.finish("cancelled" if future.end == "cancelled" else "error" if failed else "finished")
         self.now += seconds
         return None
 
@@ -240,7 +240,7 @@ def test_closing_cancels_what_runs(client, error):
     assert scheduler.log[-2:] == ["cancel [0, 1, 3] True", "close within 10 s"]
 
 
-def chained(*errors: BaseException) -> BaseException:
+def with_causes(*errors: BaseException) -> BaseException:
     for error, cause in itertools.pairwise(errors):
         error.__cause__ = cause
     return errors[0]
@@ -249,9 +249,9 @@ def chained(*errors: BaseException) -> BaseException:
 UNREACHABLE = [
     # what the attempt to connect raises, the reason
     (ConnectionRefusedError(111, "Connection refused"), "connection refused"),
-    (chained(OSError("Timed out"), ValueError(), ConnectionResetError(104, "Connection reset by peer")), "connection reset by peer"),
-    (chained(OSError("Timed out"), KeyboardInterrupt()), "the server is another program, or has another version (OSError)"),
-    (chained(OSError(1, "No"), RuntimeError("version")), "the server is another program, or has another version (RuntimeError)"),
+    (with_causes(OSError("Timed out"), ValueError(), ConnectionResetError(104, "Connection reset by peer")), "connection reset by peer"),
+    (with_causes(OSError("Timed out"), KeyboardInterrupt()), "the server is another program, or has another version (OSError)"),
+    (with_causes(OSError(1, "No"), RuntimeError("version")), "the server is another program, or has another version (RuntimeError)"),
 ]
 
 
