@@ -106,8 +106,10 @@ def _statements(tokens: list[str]) -> Iterator[_Statement]:
 
 def _describe_inner(words: list[str], tokens: list[str], number: int) -> str | None:
     """Return what a word in a body is: an enumerator, or a field; None for anything else."""
-    following = tokens[number + 1] if number + 1 < len(tokens) else ";"
-    if "enum" in words and tokens[number - 1] in "{,":
+    before, following = tokens[number - 1], tokens[number + 1] if number + 1 < len(tokens) else ";"
+    if "=" in words or before == ":":
+        return None  # an initial value, or a width
+    if "enum" in words and before in "{,":
         return "an enumerator"
     tag = next((words[n + 1] for n, word in enumerate(words[:-1]) if word in _AGGREGATES), None)
     if tag is None or "(" in words or following not in _ENDS_DECLARATOR:
@@ -118,7 +120,7 @@ def _describe_inner(words: list[str], tokens: list[str], number: int) -> str | N
 def _declared_as(name: str, words: tuple[str, ...]) -> str | None:
     """Return what a declaration makes of a name; None if it declares another."""
     for number, word in enumerate(words):
-        if word != name:
+        if word != name or _is_in_value(words, number):
             continue
         before = words[number - 1] if number else ""
         after = words[number + 1] if number + 1 < len(words) else ";"
@@ -133,6 +135,12 @@ def _declared_as(name: str, words: tuple[str, ...]) -> str | None:
         elif before not in _AGGREGATES and number and after in _ENDS_DECLARATOR and "(" not in words[:number]:
             return "a variable"
     return None
+
+
+def _is_in_value(words: tuple[str, ...], number: int) -> bool:
+    """Return whether a word is part of the initial value of a variable."""
+    commas = [at for at, word in enumerate(words[:number]) if word == ","]
+    return "=" in words[commas[-1] if commas else 0 : number]
 
 
 def _is_declarator(words: tuple[str, ...], number: int) -> bool:

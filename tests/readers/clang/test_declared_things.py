@@ -29,6 +29,8 @@ extern int counter;
 static const char *names[] = { "strings" };
 struct ring rings[2] = { { .head = 1 } };
 static inline int twice(int x) { int local = x; return local + x; }
+int first = VALUE, second = 1 + VALUE, *third = &VALUE; long fourth = compute_value(VALUE), fifth[LENGTH];
+struct widths { int tail : WIDTH, second_tail; }; struct widths some = { VALUE, .tail = VALUE, 3 }; enum color shade = { VALUE }, other = VALUE;
 int after = 1;
 // int commented;
 """
@@ -40,6 +42,7 @@ THINGS = {
     "ring_t": "a typedef of `struct ring`", "plain_t": None, "LIMIT": "a macro", "CALL": "a macro", "ring": None, "both": None,
     "head": "a field of ring", "tail": "a field of ring", "last": "a field of ring", "one": "a field of both", "a": "a field",
     "compute": "a function", "counter": "a variable", "names": "a variable", "strings": None, "rings": "a variable",
+    "VALUE": None, "WIDTH": None, "LENGTH": None, "second": "a variable", "compute_value": None, "second_tail": "a field of widths",
     "twice": "a function", "local": None, "after": "a variable", "commented": None, "missing": None, "inner": "a field of ring",
 }  # fmt: skip
 
