@@ -98,7 +98,7 @@ def find_folder(name: str, main: str) -> str | None:
             if folder.endswith(os.sep + tail)
         ]
         if matches:
-            return min(matches, key=lambda folder: (_distance(start, folder), folder))
+            return min(matches, key=lambda folder: (project.distance(start, folder), folder))
         if budget[0] <= 0:
             return None
         inner = around
@@ -116,12 +116,6 @@ def _paths_below(top: str, left_out: str, name: str, budget: list[int]) -> Itera
         )
         if name in names:
             yield os.path.join(folder, name)
-
-
-def _distance(start: str, folder: str) -> int:
-    """Return the number of steps from one folder to another."""
-    steps = os.path.relpath(folder, start).split(os.sep)
-    return len(steps)
 
 
 def _include_flag(folder: str, name: str) -> str:

@@ -65,3 +65,9 @@ def is_repository(folder: str) -> bool:
         return b"/modules/" not in files.read_start(at, _LARGEST_LINK)
     except OSError:
         return True
+
+
+def distance(start: str, folder: str) -> int:
+    """Return the number of steps from one folder to another, up and down."""
+    steps = os.path.relpath(folder, start)
+    return 0 if steps == os.curdir else steps.count(os.sep) + 1

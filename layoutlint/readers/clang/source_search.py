@@ -57,8 +57,8 @@ class Includers(Record):
             front = [file for included in front for file in self._includers(included) if file not in visited]
             front = list(dict.fromkeys(front))
             visited.update(front)
-            distances = ((len(os.path.relpath(os.path.dirname(f), folder).split(os.sep)), f) for f in front)
-            sources += [(steps, distance, file) for distance, file in distances if file.endswith(".c")]
+            found = [file for file in front if file.endswith(".c")]
+            sources += [(steps, project.distance(folder, os.path.dirname(file)), file) for file in found]
         return [file for _, _, file in sorted(sources)]
 
     def _includers(self, file: str) -> Iterator[str]:
