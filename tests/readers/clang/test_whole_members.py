@@ -20,6 +20,7 @@ from layoutlint.readers.clang.members import (
     unified_diff,
 )
 from layoutlint.readers.clang.members.reorder import parse_body
+from layoutlint.readers.clang.members.shared_lines import separate_lines
 from tests.harness.whole import whole_lines
 from tests.readers.clang.test_members import LINE, MOVES, NOTES, ON_BRACES, REFUSED, WHOLE, read
 
@@ -57,6 +58,9 @@ MORE = [
     "\tlong first_member_with_a_name_that_is_so_long_that_it_does_not_fit_into_a_line_of_a_message_any_more, second;\n\tchar text[__builtin_offsetof(struct { int x; long y; }, y)];\n\tint c;\n",
     "\tint a;\n\t/* === section === */\n\tint b;\n\n\t/* --- other --- */\n\n\tint c;\n\t/*\n\t * Heading:\n\t */\n\tint d;\n\t/* tail of d */\n\n\tint e;\n",
     "\tu8 a; rcu_head_t *b;\n\tstruct s *next, **prev;\n\ttypeof(int) c;\n\t__typeof__(u8) d;\n\t_Alignas(16) int e;\n\t_Atomic int f;\n\t__extension__ struct { int g; };\n",
+    "\tlong a_long_name_of_a_member;\n\t    /* below its middle */\n\tint b;\n\t/* at its start */\n\tint c;\n",
+    "\tint a; \t int b;\n\tlong c;  long d; char e;\n\tint f;\n\n\tchar g;\tchar h; }; struct other { int z;\n",
+    "\tint a\t\t;   int b; struct { int c; };  union { int d; long e; };\n  int f; int g, h;\n\tint i; /* stays */ int j;\n\tint k; int (*l)(int k);\n",
     "\tint a;\n\tint b\t\t/* wide */\n\t\t: 3;\n\tunsigned c: 5;\n\tint d; }; struct other { int z;\n",
 ]
 
@@ -78,6 +82,12 @@ def describe(text: str, struct: Struct) -> Iterator[str]:
     yield from (line for line in whole_lines(parsed.items) if not line.lstrip().startswith(("Token ", "tokens:")))
     yield from (f"{each.names} {each.first_line - LINE}-{each.last_line - LINE} {each.notes}" for each in split_members(text, struct))
     yield from (f"{each.kind} {each.fields} {each.after} {each.line - LINE} {each.reason}" for each in restrictions(text, struct))
+    apart = separate_lines(parsed.lines, parsed.body, struct)
+    if apart.text != text:
+        yield from (line for line in unified_diff(text, apart.text, "s.h").split("\n")[2:] if line[:1] in ("-", "+"))
+        yield f"lines {[each.source and (each.source.line or 0) - LINE for each in apart.struct.fields]} from {[apart.old_line(each.source.line) - LINE for each in apart.struct.fields if each.source and each.source.line]}"
+        kept = separate_lines(parsed.lines, parsed.body, struct, (0,))
+        yield f"with the first line {kept.text != text} {kept.text != apart.text}"
     yield f"conditions {[line - LINE for line in conditional_lines(text, struct)]}"
     numbers = list(range(len(struct.fields)))
     for order in dict.fromkeys(((*numbers[1:], *numbers[:1]), tuple(numbers[::-1]), (*numbers[-1:], *numbers[:-1]))):

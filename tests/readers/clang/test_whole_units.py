@@ -59,6 +59,8 @@ UNITS = [
     ("struct s { long a; };\n", ALL, ("-fshort-enums", "-m32")),
     ("#ifdef __SSE2__\n#endif\nstruct s { int a; };\n/* __SSE__ */ struct t { char c[__SSE__ + 1]; };\n#if __SSE2__\n#endif\n", ALL, ("-m32",)),
     ("struct s { int a; };\n#if defined __SSE2__ && __SSE3__\n#endif\nstruct t { int a __attribute__((aligned)); };\n", ALL, ("-m32", "-mno-sse3", "-D_X=__SSE__")),
+    ("struct s { char c[__SSE2__ + 1]; };\n", ALL, ("-m32", "-D_X=__SSE2__")),
+    ("struct s { char c[_X]; };\n", ALL, ("-m32", "-D_X=__SSE2__+1")),
     ('struct s { int a; };\n#include "stop.h"\n', ALL, ("-include", "bad.h")),
     ("struct m { int a; };\nstruct s { foo_t a; /* layoutlint: owner=x */ };\nstruct t { int b; /* layoutlint: owner=x */ };\n", ANNOTATED, ()),
     ('foo_t x;\n#include "marked.h"\nstruct s { int a; /* layoutlint: hot */\n', ANNOTATED, ()),
