@@ -11,12 +11,12 @@ from typing import NamedTuple
 
 import pytest
 
-from layoutlint.geometry.alignment_proofs import Evidence, Proofs
+from layoutlint.geometry.alignment_proofs import Evidence, Proofs, open_alignments
 from layoutlint.geometry.layout import Layout
 from layoutlint.model.ctype import CType
 from layoutlint.model.reading import Reading, ReadOptions
 from layoutlint.model.record import replace
-from layoutlint.model.structs import Field, Unstated
+from layoutlint.model.structs import Field, Source, Unstated
 from layoutlint.model.wanted import Wanted
 from layoutlint.readers import dispatch, inputs
 from tests.harness.build import member
@@ -253,3 +253,101 @@ def test_an_address_leaves_the_alignments_that_divide_it(address, alignments):
     variable = Field("v", CType("struct s"), address * 8, 128, aggregate="struct", members=members, possible=15)
     reading = Reading("input", "dwarf", open_struct.target, (open_struct,), misplaced=(variable,))
     assert Layout(Evidence([reading]).narrow_alignments(open_struct)).alignments == alignments
+
+
+BY_16 = (member("a", 0, 8, align=8), member("b", 8, 8, align=8))
+"""The members of a struct that may be packed."""
+OPEN = replace(build_struct("s", 16, *BY_16, align=None), unstated=Unstated.PACKED, possible=15)
+EVERY = (1, 8)
+
+
+def use(offset: int, count: int = 1, members: tuple[Field, ...] = BY_16, size: int = 16, **more: object) -> Field:
+    """A member of that type, or an array of it, on the line behind the one of `char x`."""
+    dims = (count,) if count > 1 else ()
+    place = {"source": Source("c.h", 3), "aggregate": "struct", "members": members, "possible": 15, "dims": dims, "type": CType("struct s", "[2]" if dims else "")}
+    return Field(name="s", bit_offset=offset * 8, bit_size=size * 8 * count, **{**place, **more})  # type: ignore[arg-type]
+
+
+def holder(*behind: Field, unstated: Unstated = Unstated.PACKED, first: int = 1, aggregate: str = "struct", size: int = 64):
+    made = build_struct("c", size, member("x", 0, first, source=Source("c.h", 2)), *behind, align=None)
+    return replace(made, unstated=unstated, aggregate=aggregate)
+
+
+def reading_of(*structs, reader: str = "dwarf", **more: object) -> Reading:
+    return Reading("input", reader, OPEN.target, structs, **more)  # type: ignore[arg-type]
+
+
+OF_GCC = Unstated.PACKED | Unstated.ATOMIC | Unstated.ATOMIC_UNROUNDED
+"""What DWARF 4 of gcc leaves out."""
+THREE = (*BY_16, member("c", 16, 8, align=8))
+"""Members of 24 bytes, which no compiler aligns more because they are atomic."""
+HELD = [
+    # what holds the struct, whether that is a kernel, the alignments that are left
+    (holder(use(8)), False, (8,)), (holder(use(8, 2)), False, (8,)), (holder(use(1)), False, EVERY), (holder(use(8), first=8), False, EVERY),
+    (holder(use(8), first=4), False, (8,)), (holder(use(8), first=7), False, (8,)), (holder(use(8), aggregate="union"), False, EVERY),
+    (holder(use(8, requested_align=8)), False, EVERY), (holder(use(8, possible=0)), False, EVERY),
+    (holder(use(8, type=CType("_Atomic(struct s)"))), False, EVERY), (holder(use(8, underlying_types=(CType("_Atomic(struct s)"),))), False, EVERY),
+    (holder(use(8, source=Source("c.h", 4))), False, EVERY), (holder(use(8), unstated=Unstated.ALIGNED), False, EVERY),
+    (holder(use(8), unstated=Unstated.NOTHING), False, (8,)), (holder(use(8), unstated=OF_GCC), False, EVERY),
+    (holder(use(8), unstated=OF_GCC), True, (8,)), (holder(use(8), unstated=Unstated.PACKED), True, (8,)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("outer", "is_kernel", "alignments"), HELD, ids=range(len(HELD)))
+def test_a_hole_before_a_member_leaves_the_alignments_that_explain_it(outer, is_kernel, alignments):
+    evidence = Evidence([reading_of(OPEN, outer, is_kernel=is_kernel)])
+    assert Layout(evidence.narrow_alignments(OPEN)).alignments == alignments
+
+
+@pytest.mark.parametrize(("members", "alignments"), [(BY_16, EVERY), (THREE, (8,))])
+def test_the_largest_members_that_can_hide_that_they_are_atomic(members, alignments):
+    size = 8 * len(members)
+    made = replace(build_struct("s", size, *members, align=None), unstated=Unstated.PACKED, possible=15)
+    outer = holder(use(8, members=members, size=size), unstated=OF_GCC)
+    assert Layout(Evidence([reading_of(made, outer)]).narrow_alignments(made)).alignments == alignments
+
+
+def test_uses_of_another_struct_of_the_same_size_prove_nothing():
+    other = (member("first", 0, 8, align=8), member("second", 8, 8, align=8))
+    evidence = Evidence([reading_of(OPEN, holder(use(8, members=other)))])
+    assert evidence.narrow_alignments(OPEN) is OPEN
+
+
+def test_uses_in_members_without_a_name_count_at_any_depth():
+    inner = Field(None, CType("struct {...}"), 64, 320, aggregate="struct", members=(replace(member("x", 0, 1), source=Source("c.h", 2)), use(8)))
+    outer = build_struct("c", 64, member("first", 0, 8), replace(inner, members=(member("y", 0, 8), replace(inner, bit_size=256)), bit_size=384))
+    assert Layout(Evidence([reading_of(OPEN, outer)]).narrow_alignments(OPEN)).alignments == (8,)
+    named = replace(outer, fields=(replace(inner, name="n", type=CType("struct n")),))
+    assert Evidence([reading_of(OPEN, named)]).narrow_alignments(OPEN) is OPEN
+
+
+USE = holder(use(8))
+READ_USES = [
+    # readings, whether they have all structs, what is read beside them, names that are asked for, the alignments that are left
+    ((reading_of(OPEN, USE),), True, (), None, (8,)), ((reading_of(OPEN, USE, reader="btf"),), True, (), None, EVERY),
+    ((reading_of(OPEN),), True, (), None, EVERY), ((reading_of(OPEN),), False, (USE,), {"s"}, (8,)),
+    ((reading_of(OPEN, uses=(USE,)),), False, (), None, (8,)), ((reading_of(OPEN, uses=()),), False, (USE,), None, EVERY),
+    ((reading_of(OPEN), reading_of(OPEN, USE)), True, (), None, (8,)), ((reading_of(OPEN, reader="btf"), reading_of(OPEN, USE)), True, (), None, (8,)),
+    ((reading_of(OPEN, build_struct("t", 8, member("m", 0, 8))),), False, (USE,), {"s"}, (8,)),
+    ((reading_of(OPEN, replace(OPEN, name="bad", problem="damaged"), replace(OPEN, name="none", bit_size=0)),), False, (), {"s"}, EVERY),
+    ((reading_of(OPEN, replace(OPEN, name="hides", unstated=Unstated.PACKED | Unstated.ALIGNED)),), False, (), {"s"}, EVERY),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("readings", "has_uses", "beside", "names", "alignments"), READ_USES, ids=range(len(READ_USES)))
+def test_uses_are_read_where_they_are_missing(readings, has_uses, beside, names, alignments):
+    asked: list[Wanted] = []
+
+    def read(paths, wanted):
+        assert paths == ("input",)
+        asked.append(wanted)
+        return [reading_of(*beside)], []
+
+    proofs = Proofs(readings, has_uses, read)
+    found = proofs.narrow_alignments(OPEN)
+    assert Layout(found).alignments == alignments
+    assert proofs.narrow_alignments(OPEN) is found
+    assert [wanted.with_containers for wanted in asked] == ([frozenset(names)] if names else [])
+    for wanted in asked:
+        assert wanted.misplaced is not None
+        assert wanted.misplaced(readings[0]) == open_alignments(readings[0]) == {(16, 8)}

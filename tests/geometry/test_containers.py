@@ -16,7 +16,7 @@ from layoutlint.geometry.containers import MOST_CONTAINERS, Container, Index, To
 from layoutlint.model.ctype import CType
 from layoutlint.model.reading import ReadOptions
 from layoutlint.model.record import replace
-from layoutlint.model.structs import Field, Struct
+from layoutlint.model.structs import Field, Struct, Unstated
 from layoutlint.model.wanted import Wanted
 from layoutlint.readers.dispatch import read
 from tests.harness.build import X86_64, member, struct
@@ -338,6 +338,26 @@ class TestDefinitions:
         holder = struct("c", 24, member("a", 0, 8), Field("x", CType("void"), 64, None), member("b", 16, 8))
         held = replace(struct("s", size or 0), bit_size=size and size * 8)
         assert Index((holder, held)).field_without_type("s", held) == name
+
+    @pytest.mark.parametrize(("name", "unstated", "is_tagged", "found"), [
+        ("lock", Unstated.ATOMIC_NAME, False, True), ("pair", Unstated.ATOMIC_NAME, False, True), ("outer", Unstated.ATOMIC_NAME, False, True),
+        ("alone", Unstated.ATOMIC_NAME, False, False), ("lock", Unstated.NOTHING, False, False), ("lock", Unstated.ATOMIC_NAME, True, False),
+    ])  # fmt: skip
+    def test_an_unnamed_type_can_be_one_that_holds_it_at_any_depth(self, name, unstated, is_tagged, found):
+        """Gcc omits the typedef of a struct in an atomic type."""
+        pair = replace(struct("pair", 16, embed("lock", "struct lock", 0, LOCK), member("b", 8, 8)), is_tagged=is_tagged)
+        outer = replace(struct("outer", 24, embed("pair", "pair", 0, pair), member("c", 16, 8)), is_tagged=is_tagged)
+        hidden = embed("x", "struct {...}", 0, _copy_of(outer))
+        given = (LOCK, pair, outer, struct("alone", 8, member("d", 0, 8)), replace(struct("c", 24, hidden), unstated=unstated))
+        index = Index(given)
+        (asked,) = index.definitions(name)
+        assert index.field_without_type(name, asked) == ("`x` in struct c" if found else None)
+
+    def test_a_typedef_that_fits_several_hides_what_they_hold_at_any_depth(self):
+        one, two = (struct(name, 8, embed("lock", "struct lock", 0, LOCK)) for name in ("one", "two"))
+        holder, other = struct("c", 8, embed("x", "either_t", 0, _copy_of(one))), struct("alone", 8, member("d", 0, 8))
+        index = Index((LOCK, one, two, holder, other))
+        assert [index.ambiguous_typedefs(name) for name in ("lock", "one", "two", "c", "alone")] == [{"either_t"}] * 3 + [set()] * 2
 
     def test_the_names_that_can_be_asked_for(self):
         holder = struct("c", 8, embed("x", "lock_t", 0, LOCK))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from layoutlint.geometry.access_masks import parts_mask
+from layoutlint.geometry.access_masks import access_masks, parts_mask
 from layoutlint.geometry.allocation_room import allocation_room
 from layoutlint.geometry.layout import Layout, remaining_parts
 from layoutlint.model.ctype import CType
@@ -67,3 +67,35 @@ def test_an_array_of_elements_without_bytes_has_no_mask():
     none = Field("none", CType("struct empty", "[16]"), 0, 8, dims=(16,), align=1)
     assert parts_mask(Layout(struct("s", 8, none)), lambda field: (field,)) == 0
     assert allocation_room(Layout(struct("s", 8)), Storage("malloc", Source("r.toml", 1))) is None
+
+
+def bare(name: str, offset: int, size: int, right: str = "", **more: object) -> Field:
+    """A field of an integer type, as a damaged input can state it: sizes and dimensions need not agree."""
+    return Field(name, CType("int", right), offset * 8, size * 8, align=4, **more)  # type: ignore[arg-type]
+
+
+DAMAGED = [
+    # the members of a struct of 16 bytes; where accesses start, what they can touch, and the bytes of all members that are wanted
+    ((bare("a", 0, 4), bare("b", 12, 8)), 0x1001, 0xF00F, 0xFF00F), ((bare("a", 16, 4),), 0, 0, 0xF0000),
+    ((bare("rows", 8, 16, "[4]", dims=(4,)),), 0x1100, 0xFF00, 0xFFFF00), ((bare("none", 0, 0, "[2][0]", dims=(2, 0)), bare("a", 4, 4)), 0x10, 0xF0, 0xF0),
+    ((bare("none", 0, 8, "[2][0]", dims=(2, 0)),), 0, 0, 0), ((bare("none", 0, 8, "[0]", dims=(0,)),), 0, 0, 0), ((bare("open", 4, 8, "[]", dims=(None,)),), 0, 0, 0),
+    ((bare("many", 0, 1, "[2]", dims=(2,)), bare("a", 4, 4)), 0x10, 0xF0, 0xF0), ((bare("one", 4, 4, "[1]", dims=(1,)),), 0x10, 0xF0, 0xF0),
+    ((bare("a", 0, 4), replace(bare("bits", 8, 0), is_bitfield=True)), 0x101, 0x10F, 0xF),
+    ((replace(bare("bits", 9, 0), bit_size=7, is_bitfield=True, align=None),), 0x200, 0x200, 0),
+    ((replace(bare("bits", 9, 0), bit_size=16, is_bitfield=True),), 0x300, 0x700, 0),
+    ((replace(bare("bits", 0, 0), bit_offset=71, bit_size=2, is_bitfield=True),), 0x100, 0x300, 0), ((bare("in", 4, 4, members=(bare("c", 0, 8),)),), 0x10, 0xFF0, 0xF0),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("members", "starts", "inside", "wanted"), DAMAGED, ids=range(len(DAMAGED)))
+def test_masks_of_sizes_that_contradict_one_another(members, starts, inside, wanted):
+    layout = Layout(struct("s", 16, *members))
+    masks = access_masks(layout)
+    assert f"{masks.starts:x} {masks.inside:x}" == f"{starts:x} {inside:x}"
+    assert f"{parts_mask(layout, lambda field: (field,)):x}" == f"{wanted:x}"
+
+
+def test_wanted_members_that_are_larger_than_an_element():
+    rows = bare("rows", 0, 16, "[2]", dims=(2,), members=(bare("a", 0, 4), bare("b", 4, 8)))
+    assert parts_mask(Layout(struct("s", 16, rows)), lambda field: field.members[1:]) == 0xF0F0
+    assert parts_mask(Layout(struct("s", 16, rows)), lambda field: field.members[:1]) == 0x0F0F

@@ -29,6 +29,7 @@ TABLE = [
     # what can be on a line with a, at some offset: what begins less than a line behind it
     (Isolated(("a",)), "apart", [("", "a"), ("", "bc")]),
     (Isolated(("c",), except_=("b", "d")), "apart", [("", "c"), ("", "ae")]),
+    (Isolated(("c",), except_=("b", "@polled")), "apart", [("", "c"), ("", "ade")]),
     (AccessApart(), "apart", [("write", "bc"), ("read", "a")]),
     (AccessApart(writers=("cold",)), "apart", [("write", "d"), ("read", "ac")]),
     (AccessApart(fields=("a", "b")), "apart", [("write", "b"), ("read", "a")]),
