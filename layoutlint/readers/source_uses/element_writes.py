@@ -119,7 +119,10 @@ def _beginning(text: str, at: int) -> tuple[int, str | None]:
             else at - _FAR + len(text[at - _FAR : at].rstrip()) - length
         )
         while (sign := text[place - 1 : place]) and (sign.isspace() or sign in ")]"):
-            place = _opening(text, place - 1) if sign == "]" else place - 1
+            opening = _opening(text, place - 1) if sign == "]" else place - 1
+            if opening is None:
+                return at, "" if receiver is None else receiver
+            place = opening
         word = _WORD_END.search(text, max(0, place - _FAR), place)
         if word is None:
             return at, "" if receiver is None else receiver
@@ -133,14 +136,14 @@ def _arrow_before(text: str, at: int) -> int | None:
     return 2 if before.endswith("->") else 1 if before.endswith(".") else None
 
 
-def _opening(text: str, at: int) -> int:
-    """Return the offset of the bracket that the one at an offset closes."""
+def _opening(text: str, at: int) -> int | None:
+    """Return the offset of the bracket that the one at an offset closes; None if it is far away."""
     depth = 0
     for place in range(at, max(-1, at - _FAR), -1):
         depth += {"]": 1, "[": -1}.get(text[place], 0)
         if depth == 0:
             return place
-    return at
+    return None
 
 
 def _sign_before(text: str, at: int) -> tuple[str, int]:

@@ -256,3 +256,75 @@ def test_many_pointers(tmp_path, monkeypatch):
         monkeypatch.setattr("layoutlint.readers.order_uses.objects._MOST_POINTERS", most)
         found = scan.search_file(str(tmp_path / "s.c"), Subject(structs()["s"]), Expansions({}, frozenset())).by_text
         assert [use.line if use.line != 5 or most == 4 else use.text for use in found] == expected
+
+
+@pytest.mark.parametrize(("count", "shown"), [
+    (1, "t0_t (s.c:1)"), (3, "t0_t (s.c:1), t1_t (s.c:2), t2_t (s.c:3)"), (4, "t0_t (s.c:1), t1_t (s.c:2), t2_t (s.c:3) and 1 more"),
+    (5, "t0_t (s.c:1), t1_t (s.c:2), t2_t (s.c:3) and 2 more"),
+])  # fmt: skip
+def test_casts_of_unknown_types(tmp_path, monkeypatch, count, shown):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "s.c").write_text("".join(f"void f{n}(struct s *p) {{ g((t{n}_t *)p); }}\n" for n in range(count)))
+    found = find_order_uses(structs()["s"], ["s.c"], jobs=1)
+    said = [each for each in found.not_looked_at if each.startswith("casts")]
+    assert said == [f"casts between the struct and types whose definitions were not found: {shown}"]
+
+
+@pytest.mark.parametrize("count", [19, 20, 21, 25])
+def test_many_uses_that_forbid_the_same(tmp_path, count):
+    found = found_in(tmp_path, {"s.c": "".join(f"struct s s{n} = {{ 1, 2 }};\n" for n in range(count))})
+    assert [use.line for use in found.uses] == list(range(1, min(count, 20) + 1))
+
+
+@pytest.mark.parametrize("text", ["_Static_assert(offsetof(struct s, b) == 8, \"\");\n", "struct s x = { 1, 2 };\n"])
+def test_equal_assertions_are_listed_once_a_file(tmp_path, text):
+    found = found_in(tmp_path, {"a.c": text * 3, "b.c": text * 2})
+    lines = [1, 1] if text[0] == "_" else [1, 2, 3, 1, 2]
+    assert [use.line for use in found.uses] == lines
+
+
+BEFORE = "n = sizeof(struct s) -{}offsetof(struct s, b);\n"
+
+
+@pytest.mark.parametrize(("length", "is_read"), [(700, True), (781, True), (782, True), (783, False), (799, False), (800, False)])
+def test_the_text_before_an_offset(tmp_path, length, is_read):
+    """800 characters of the expression before an offset are read."""
+    found = found_in(tmp_path, {"s.c": BEFORE.format(" " * length)})
+    assert [use.text for use in found.uses] == ["a size goes from `b` to the end of the struct"] * is_read
+
+
+@pytest.mark.parametrize(("length", "is_read"), [(700, True), (797, True), (798, False), (800, False)])
+def test_the_text_behind_an_offset(tmp_path, length, is_read):
+    """800 characters of the expression behind an offset are read, with the sign before another one."""
+    found = found_in(tmp_path, {"s.c": f"n = offsetof(struct s, b){' ' * length}- offsetof(struct s, a);\n"})
+    assert [use.text for use in found.uses] == ["a size is the distance of `a` and `b`"] * is_read
+
+
+@pytest.mark.parametrize("operand", ["((struct s *)0)", "((struct s *) 0)", "((struct s *)NULL)", "((const struct s *) 0x0)", "((struct s *)1)"])
+def test_offsets_from_null(tmp_path, operand):
+    found = found_in(tmp_path, {"s.c": f"_Static_assert((long)&{operand}->b == 8);\n"})
+    assert [use.kind for use in found.uses] == ["offset-assertion"] * (operand != "((struct s *)1)")
+
+
+@pytest.mark.parametrize("start", ["", "(", "x = (", ";", "{"])
+def test_an_offset_at_the_beginning_of_a_text(tmp_path, start):
+    found = found_in(tmp_path, {"s.c": f"{start}offsetof(struct s, b) - offsetof(struct s, a); struct t;"})
+    assert [use.text for use in found.uses] == ["a size is the distance of `a` and `b`"]
+
+
+@pytest.mark.parametrize(("nested", "is_read"), [(10, True), (11, True), (12, False), (13, False)])
+def test_calls_around_an_offset(tmp_path, nested, is_read):
+    """Twelve levels of parentheses are read around an offset, of which `offsetof` is none."""
+    text = f"static_assert({'f(' * nested}offsetof(struct s, b){')' * nested} > 1);\n"
+    found = found_in(tmp_path, {"s.c": text})
+    assert [use.kind for use in found.uses] == ["offset-assertion"] * is_read
+
+
+@pytest.mark.parametrize(("text", "kinds"), [
+    ("enum {%s A = offsetof(struct s, b) };\n", ["offset-constant"]), ("enum kind { X,%s A = 2 * offsetof(struct s, b) };\n", ["offset-constant"]),
+    ("enum { X };%s int a = offsetof(struct s, b);\n", []), ("struct { int x; }%s { A = offsetof(struct s, b) };\n", []),
+])  # fmt: skip
+@pytest.mark.parametrize("space", [0, 300])
+def test_enumerators(tmp_path, text, kinds, space):
+    found = found_in(tmp_path, {"s.c": text % (" " * space)})
+    assert [use.kind for use in found.uses] == kinds

@@ -302,3 +302,13 @@ def test_facts(table, subject, golden):
 def test_facts_that_change_others(table, subject, golden):
     cases = list(table())
     golden(f"flows-{table.__name__}.txt", group(cases, [results(flows_of(facts), subject) for facts in cases]))
+
+
+def test_places_in_fields_without_an_alignment(subject, golden):
+    """What follows if an input does not state the alignments of fields: the cases whose result is another one."""
+    fields = tuple(replace(field, align=None) for field in subject.struct.fields)
+    less = Subject(replace(subject.struct, fields=fields), subject.aliases)
+    cases = list(numbers_of_places())
+    known, texts = results_of_lines(cases, subject), results_of_lines(cases, less)
+    others = [(case, text or "nothing\n") for case, text, before in zip(cases, texts, known, strict=True) if text != before]
+    golden("flows-without-alignments.txt", group([case for case, _ in others], [text for _, text in others]))

@@ -17,6 +17,8 @@ from tests.harness.command import ROOT
 from tests.harness.whole import whole_lines
 
 FOLDER = "fixtures/order_uses"
+BOUNDS = "fixtures/order_bounds"
+"""Texts that no test searches together with others, because a search lists only so many equal uses."""
 TEXTS = ("bytes.c", "definitions.h", "offsets.c", "types.c", "values.c")
 
 
@@ -43,6 +45,13 @@ def test_a_text(name, subject, golden, monkeypatch):
     monkeypatch.chdir(ROOT)
     found = scan.search_file(f"{FOLDER}/{name}", subject, Expansions({}, frozenset()))
     golden(f"{name}.txt", "".join(f"{line}\n" for line in whole_lines(found)))
+
+
+@pytest.mark.parametrize("name", ["unions.c", "values.c"])
+def test_a_text_alone(name, subject, golden, monkeypatch):
+    monkeypatch.chdir(ROOT)
+    found = scan.search_file(f"{BOUNDS}/{name}", subject, Expansions({}, frozenset()))
+    golden(f"bounds-{name}.txt", "".join(f"{line}\n" for line in whole_lines(found)))
 
 
 def test_all_texts_together(subject, golden, monkeypatch):
