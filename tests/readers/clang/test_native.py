@@ -40,6 +40,18 @@ out: __atomic_store_n(&x->next, &y, 5); return;
 }
 struct gone *late(struct gone *g) { return g + undeclared; }
 """
+ATTRIBUTES = """
+struct __attribute__((packed, aligned(4), annotate("struct"))) s { int a __attribute__((aligned(8), unused)); void (*call)(int) __attribute__((cold)); };
+typedef struct s s_t __attribute__((may_alias)); enum __attribute__((packed)) e { A __attribute__((deprecated)) = 1, B };
+static int kept __attribute__((section("x"), used)), weak __attribute__((weak, visibility("hidden"))); extern int named __asm__("other");
+static void end(int *p) { } __attribute__((noinline, nonnull(1), cold, pure)) int f(struct s *p __attribute__((unused)), s_t *q) {
+  int v __attribute__((cleanup(end))) = 1, w[] = { 'c', L'd', (int)1.5f, (int)(2.0i), sizeof "text", sizeof(L"wide"), _Alignof(struct s), -1 };
+  if (v) __attribute__((unused)) label: v = __builtin_types_compatible_p(s_t, struct s) + __builtin_offsetof(struct s, call) + sizeof(s_t[v]);
+  switch (v) { case 1: v = 2; __attribute__((fallthrough)); default: goto label; }
+  void *at = &&label; goto *at;
+  return _Generic(*q, s_t: (enum e)A, default: ((s_t){ 1 }).a) + ({ typedef int inner; (inner)q->a; });
+}
+"""
 BOTH = ((trees.find, trees), (ctypes_nodes.find, ctypes_nodes))
 DEEP = "int deep(int a) { return " + "(" * 200 + "a" + ")" * 200 + "; }\n"
 
@@ -60,7 +72,7 @@ def facts(node: Any) -> list[Any]:
     return [*(getattr(node, name) for name in FACTS), bytes(node.cursor), bytes(node.reference), list(map(facts, node.children))]
 
 
-@pytest.mark.parametrize("text", [BODIES, DEEP, "", "int x", "\xff\0int y;"], ids=["bodies", "deep", "empty", "broken", "bytes"])
+@pytest.mark.parametrize("text", [BODIES, ATTRIBUTES, DEEP, "", "int x", "\xff\0int y;"], ids=["bodies", "attributes", "deep", "empty", "broken", "bytes"])
 def test_trees_and_declarations_are_those_of_ctypes(text: str, tmp_path: Path):
     path = tmp_path / "t.c"
     path.write_text(text, encoding="latin-1")
