@@ -374,7 +374,9 @@ class FlowWalker(DeclarationWalker):
             return
         size = self._lib.clang_Type_getSizeOf(self._type(node))
         if turns is not None:
-            self._access(node, [Address(slot, max(0, turns - 1) * size)], self._type(node))
+            last = max(0, turns - 1) + (moved.unary_operator in syntax.PREFIXES)
+            step = -size if moved.unary_operator in syntax.DECREMENTS else size
+            self._access(node, [Address(slot, last * step)], self._type(node))
         elif limit is not None:
             self.flows.counts.append(Count(Address(slot, 0), self._variable_slot(limit.reference), size))
 
