@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import prod
 from textwrap import fill
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import pytest
@@ -58,12 +59,48 @@ OVER = struct(
     member("last", 24, 8),
 )  # fmt: skip
 MIDDLE = struct("middle", 24, member("a", 0, 8), flexible("x", 8), member("z", 16, 8, align=8))
+
+def ints(name: str, offset: int, *dims: int) -> Field:
+    """A field of `int`, or an array of it."""
+    return Field(name, CType("int", "".join(f"[{count}]" for count in dims)), offset * 8, 32 * prod(dims), dims=dims, align=4)
+
+
 PACKED = struct("packed", 65, member("a", 0, 65), align=1)
 TINY = struct("tiny", 16, member("a", 0, 16))
 MARKED = struct(
     "s", 40, *group("s_read_tx", 0, member("a", 0, 8)), *group("s_write_rx", 8, member("b", 8, 8)), *group("s_cold", 16, member("c", 16, 8)), empty("lock", 24),
     *group("s_read", 24, member("d", 24, 8)), member("e", 32, 8),
 )  # fmt: skip
+NUMBERS = struct("numbers", 160, member("first", 0, 8), ints("few", 8, 5), ints("many", 28, 30), ints("none", 148, 2, 0), ints("one", 156), align=4)
+HOSTILE = struct("hostile", 16, Field("none", CType("int", "[16]"), 0, 64, dims=(16,), align=1), member("a", 8, 8))
+UNION_ARRAY = struct("unions", 64, member("a", 0, 8), overlay("of", 8, 32, member("raw", 0, 8), member("text", 0, 4), dims=(4,)), align=64)
+AT_END = struct("at_end", 128, member("a", 0, 8), array("pair", 40, 2, 24, member("x", 0, 8), member("y", 16, 8)), align=64)
+NOTHING = struct("nothing", 16, member("a", 0, 8), replace(array("none", 8, 3, 0), bit_size=0), ints("rows", 8, 2, 0))
+
+
+def slot(size: int, *offsets: int, align: int = 8) -> Struct:
+    """A struct with words at some offsets."""
+    return struct("slot", size, *(member(f"w{at}", at, 8, align=align) for at in offsets), align=align)
+
+
+STRIDES = [
+    *(Row("stride", slot(size, 0, size - 8), keys, storage=where) for size in (40, 72, 104, 120, 136) for where in (None, storage(None, array=ANY), storage("slab"))
+      for keys in ({"fields": ("w0",), "against": (f"w{size - 8}",)}, {})),
+    *(Row("stride", slot(96, 16, 40), {"fields": ("w16",)}, storage=storage(word, array=count)) for word in (None, "slab", "kmalloc", "malloc", "static", "percpu") for count in (1, 2, 3, 5)),
+    *(Row("stride", slot(80, 0, 32, 72, align=align), {"against": ("w32",)}, storage=storage(None, array=3), line=line) for align in (1, 4, 16) for line in (32, 64, 128)),
+    *(Row("stride", AT_END, {"array": path, **keys}) for path in ("pair", "pair[0]", "a", "gone", "p*") for keys in ({}, {"fields": ("x",), "against": ("x",)})),
+    *(Row("stride", UNION_ARRAY, keys) for keys in ({"array": "of"}, {"arrays": ("of",)}, {"arrays": ("@type:long int",)}, {"array": "of", "fields": ("gone",)}, {"array": "of", "fields": ("raw",)})),
+    *(Row("stride", NOTHING, {"array": path}) for path in ("none", "rows")), *(Row("stride", ROWS32, {"array": "row", **keys}) for keys in (
+        {}, {"fields": ("head",), "against": ("tail",)}, {"fields": ("head",), "against": ("head",)}, {"fields": ("tail",)})),
+    *(Row("stride", ROWS32, {"arrays": ("row",), "per_thread": True}, more={"owners": SimpleNamespace(reason=lambda _, name, names=names: f"threads write `{name}`" if name in names else None)})
+      for names in (("row",), ())),
+    *(Row("stride", WORDS, keys) for keys in (
+        {"variables": ("@type:int",), "against": ("a",)}, {"variables": ("@type:int",), "fields": ("a",)}, {"variables": ("@type:int", "x")}, {"variables": ("@hot-read",)},
+        {"variables": ("x",), "array": "y"}, {"variables": ("x",), "arrays": ("y",)}, {"array": "[ab]"}, {"per_thread": True}, {"arrays": ("x",), "against": ("a",)},
+        {"arrays": ("x",), "fields": ("a",)}, {"arrays": ("x",), "array": "a"}, {"fields": ("a", "a")}, {"against": ("a", "a")},
+    )),
+]  # fmt: skip
+"""Elements and objects of several sizes, with the padding that is advised."""
 OTHER_ORDER = Randomisation("gcc-full", None, None, False)
 
 ROWS = [
@@ -100,6 +137,12 @@ ROWS = [
     *(Row("isolated", WORDS, {"fields": ("[ab]",), "except_": (path,)}, says(c="hot_read")) for path in ("[ab]", "@hot-write", "@hot-read", "c", "gone")),
     *(Row("isolated", WORDS, {"fields": ("a",), "neighbours": word}, storage=storage("slab", array=3)) for word in (None, False, True)),
     *(Row("isolated", WORDS, {"fields": ("a",), "neighbours": word}, storage=storage("slab")) for word in (None, False, True)),
+    *(Row("no-straddle", NUMBERS, {"fields": paths}, line=line) for line in (16, 64) for paths in (
+        ("@type:int",), ("@type:int", "many"), ("many",), ("@type:int", "@polled"), ("@type:int", "f*"), ("first", "one"), ("many[9]",), ("@type:none", "first"))),
+    Row("no-straddle", HOSTILE, {"fields": ("@type:int",)}), Row("no-straddle", HOSTILE, {"fields": ("none", "a")}),
+    *(Row("size", struct("s", 128, member("a", 0, 8), align=align), {"exact": exact, "max_lines": most}) for align in (8, 64) for exact in (120, 128, 136) for most in (1, 2, 3)),
+    *(Row("size", WORDS, {"max": most, "multiple_of": 24}) for most in (31, 32, 64)), *(Row("size", WORDS, {"multiple_of": of}) for of in (1, 16, 24, 33, 64)),
+    *(Row("size", PACKED, {"max_lines": most}) for most in (1, 2, 3)), *(Row("size", WORDS, {"exact": 32, "max": most}) for most in (31, 32)),
     *(Row("lines", EMPTY, {"fields": ("lock",), **more}) for more in ({}, {"max": 1}, {"max": 2})), Row("lines", EMPTY, {"fields": ("lock", "a")}),
     *(Row("allocation", struct("s", size, member("a", 0, 8)), {"max_order": 0, "min_per_slab": least, "cpus": 4}) for size in (4096, 4104) for least in (1, 2)),
 ]  # fmt: skip
@@ -181,7 +224,7 @@ def title(row: Row) -> str:
 
 
 def test_every_branch(golden):
-    lines = (line for row in ROWS for line in (f"== {title(row)}", *judge(row)) if line)
+    lines = (line for row in (*ROWS, *STRIDES) for line in (f"== {title(row)}", *judge(row)) if line)
     golden("branches.txt", "".join(f"{fill(line, 150, subsequent_indent='    ', break_on_hyphens=False)}\n" for line in lines))
 
 
