@@ -10,6 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from layoutlint.model.ctype import CType
+from layoutlint.model.record import replace
 from layoutlint.model.structs import Field
 from layoutlint.model.target import TARGETS, Target
 from layoutlint.readers import scalars
@@ -92,3 +93,28 @@ def test_bits_of_elements():
     assert {key: value for key, value in bits.items() if value is not None} == {
         (96, ()): 96, (97, ()): 97, (96, (4,)): 24, (97, (4,)): 24, (96, (2, 3)): 16, (97, (2, 3)): 16, (96, (7,)): 13, (97, (7,)): 13,
     }  # fmt: skip
+
+
+def test_an_option_that_is_not_named():
+    """`-malign-double` is taken to be off."""
+    for target in TARGETS:
+        for size in SIZES:
+            assert scalars.natural(target, size, True) == scalars.natural(target, size, True, False)
+            assert scalars.bit_int(target, size) == scalars.bit_int(target, size, False)
+
+
+def test_sizes_that_are_rounded():
+    """Whole bytes that are no power of two, up to the largest size."""
+    for most in (1, 2, 8, 16):
+        rounded = {bits: scalars.round_up_bits(bits, most) for bits in range(300)}
+        assert {bits for bits, to in rounded.items() if to} == {8 * size for size in range(most + 1) if size & (size - 1)}
+        assert all(to == 8 * min(1 << power for power in range(6) if 8 << power > bits) for bits, to in rounded.items() if to)
+    assert scalars.round_up_bits(None, 8) == 0
+    assert [scalars.atomic_bits(bits) for bits in (0, 8, 24, 96, 120, 128, 136)] == [8, 0, 32, 128, 128, 0, 0]
+
+
+def test_bit_fields_do_not_straddle_unseen():
+    chance = random.Random(29)
+    for _ in range(60):
+        fields, bit_size = random_fields(chance)
+        assert not any(scalars.may_straddle([replace(field, is_bitfield=True) for field in fields], bit_size, False))

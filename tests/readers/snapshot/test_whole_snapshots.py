@@ -15,8 +15,10 @@ import pytest
 from layoutlint.errors import ReadError
 from layoutlint.model.reading import Reading, ReadOptions
 from layoutlint.model.record import replace
+from layoutlint.model.structs import Source
 from layoutlint.model.wanted import Wanted
 from layoutlint.readers import snapshot
+from layoutlint.readers.snapshot import record
 from layoutlint.readers.snapshot.decode import decode
 from layoutlint.readers.snapshot.encode import encode
 from tests.harness.build import X86_64
@@ -92,3 +94,25 @@ def test_another_reader():
     assert [each.name for each in snapshot.select(read, Wanted(everything=True), ReadOptions(reader="dwarf")).structs] == named
     with pytest.raises(ReadError, match="is a snapshot of what was read by dwarf, not by btf"):
         snapshot.select(read, Wanted(everything=True), ReadOptions(reader="btf"))
+
+
+def test_structs_are_sorted(golden_row):
+    """By name, kind, whether the name is a tag, file and size."""
+    plain = replace(struct_of_seed(0), fields=(), source=None, aliases=(), target=X86_64, annotations=(), bit_size=64, name="s", is_tagged=True, aggregate="struct")
+    others = [{"name": "t"}, {"aggregate": "union"}, {"is_tagged": False}, {"source": Source("b.h", 1)}, {"source": Source("a.h", 9)}, {"bit_size": 8}, {"bit_size": 0}]
+    text = encode(Reading("x", "clang", X86_64, tuple(replace(plain, **other) for other in others)), None, lambda name: name)
+    lines = [(each["name"], each["aggregate"], each.get("file"), each.get("size")) for each in json.loads(text)["structs"]]
+    golden_row("\n".join(map(str, lines)))
+
+
+HEADS = [
+    # the beginning of a file, whether it is a snapshot, the other output that it is
+    (b"", False, None), (b"{}", False, None), (b"\x7fELF", False, None), (b'{"schema": "layoutlint/snapshot/1"', True, None), (b'{ "schema" :"layoutlint/snapshot/77"', True, None),
+    (b'\xef\xbb\xbf\n{"schema": "layoutlint/snapshot/1"', True, None), (b'{"schema": "layoutlint/report/1"', False, "report"), (b'{"schema": "layoutlint/snapshots/1"', False, "snapshots"),
+    (b'x{"schema": "layoutlint/snapshot/1"', False, None), (b'{"schema": "layoutlint/snapshot/"', False, None), (b'{"schema": "other/snapshot/1"', False, None),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("head", "is_own", "other"), HEADS)
+def test_heads(head, is_own, other):
+    assert (record.is_snapshot(head), record.other_output(head)) == (is_own, other)
