@@ -14,6 +14,7 @@ from layoutlint.errors import LayoutlintError
 from layoutlint.intent.change import Change, Difference
 from layoutlint.intent.git import Commit
 from layoutlint.intent.toml import rule_file
+from layoutlint.judgement.rule import Pack
 from layoutlint.lint import change_effects
 from layoutlint.lint.change_effects import Names, split_names
 from layoutlint.lint.options import Options
@@ -43,6 +44,15 @@ FILES = {
             '#define LENGTH 2\n#include "alpha.h"\nstruct holder { struct alpha in; };\n'),
     "README.md": ("text\n", "more\n"),
 }  # fmt: skip
+TREE = {"Makefile": "VERSION = 6\nPATCHLEVEL = 12\n", "include/linux/kconfig.h": "\n", "include/generated/autoconf.h": "\n", "include/config/auto.conf": "CONFIG_X86_64=y\n"}
+TREE_FILES = {
+    "include/alpha.h": FILES["alpha.h"],
+    "drivers/beta.h": tuple(text.replace('"../alpha.h"', "<alpha.h>") for text in FILES["inc/beta.h"]),
+    "include/config.h": FILES["config.h"],
+    "drivers/a.c": tuple(text.replace("inc/", "").replace('"alpha.h"', "<alpha.h>").replace('"config.h"', "<config.h>") for text in FILES["a.c"]),
+    "README.md": FILES["README.md"],
+}  # fmt: skip
+HEADER = '[struct.alpha]\nheader = "alpha.h"\n'
 
 
 def rules_of(chance: Random) -> str:
@@ -50,10 +60,34 @@ def rules_of(chance: Random) -> str:
 
 
 def lines(seed: int, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """The effects of a change of FILES."""
     chance = Random(f"change {seed}")
-    new = {name: chance.choice(texts) for name, texts in FILES.items() if chance.random() < 0.9}
-    olds = [{name: text if chance.random() < 0.5 else chance.choice(FILES[name]) for name, text in new.items() if chance.random() < 0.95} for _ in range(chance.choice((1, 1, 1, 2)))]
+    names = (Names((), (), False), Names((), (), False), split_names(("alpha.h",)), split_names(("a.c", "gone.c")), split_names(("a.o",)), Names((), (), True))
+    yield from effects(seed, chance, FILES, names, folder, monkeypatch)
+
+
+def tree_lines(seed: int, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """The effects of a change in a kernel tree, which can stand beside other files, and of shipped rules."""
+    chance = Random(f"tree {seed}")
+    own = chance.choice(("", "", "linux/"))
+    for name, text in TREE.items():
+        (folder / own / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / own / name).write_text(text)
+    (folder / own / "drivers").mkdir()
+    texts = {own + name: each for name, each in TREE_FILES.items()}
+    if own:
+        texts |= {"beside.c": (*FILES["a.c"][3:], "struct beta { char c; };\n")}
+    names = (Names((), (), False),) * 3 + (split_names((own + "include/alpha.h",)), split_names((own + "drivers/a.c", "a.o")), split_names(("r.toml",)))
+    shipped = rule_file.parse("\n".join(RULES[name] for name in ("size", "around")), "shipped.toml", shipped=True)
+    yield from effects(seed, chance, texts, names, folder, monkeypatch, (shipped,), chance.choice(("", HEADER)))
+
+
+def effects(seed: int, chance: Random, texts: dict[str, tuple[str, ...]], command_lines: tuple[Names, ...], folder: Path, monkeypatch: pytest.MonkeyPatch,
+            kernel_packs: tuple[Pack, ...] = (), headers: str = "") -> Iterator[str]:  # fmt: skip
+    new = {name: chance.choice(each) for name, each in texts.items() if chance.random() < 0.9}
+    olds = [{name: text if chance.random() < 0.5 else chance.choice(texts[name]) for name, text in new.items() if chance.random() < 0.95} for _ in range(chance.choice((1, 1, 1, 2)))]
     rules = rules_of(chance)
+    rules += headers if "[struct.alpha]" not in rules else ""
     new["r.toml"] = rules
     for old in olds:
         old["r.toml"] = chance.choice((rules, rules, rules.replace('[["a"], ["b"]]', '[["b"], ["a"]]'), rules_of(chance), "broken ["))
@@ -73,27 +107,29 @@ def lines(seed: int, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[
         for number, old in commits.items()
     )  # fmt: skip
     change = Change(str(folder), differences, frozenset(str(folder / name) for name in new))
-    names = chance.choice((Names((), (), False), Names((), (), False), split_names(("alpha.h",)), split_names(("a.c", "gone.c")), split_names(("a.o",)), Names((), (), True)))
+    names = chance.choice(command_lines)
     options = Options(comments=chance.random() < 0.2, read=ReadOptions(flags=chance.choice(((), (), ("-Iinc",)))))
     packs = (rule_file.parse(rules, "r.toml"),) if rules != "# none\n" else ()
     yield f"== {seed}: {sorted(os.path.relpath(path, folder) for path in change.paths)} {names} {options.comments} {options.read.flags}"
     try:
-        found = change_effects.find(change, names, packs, (), options)
+        found = change_effects.find(change, names, packs, kernel_packs, options)
     except LayoutlintError as error:
         yield f"{type(error).__name__}: {error}"
         return
     scope = found.scope
-    yield f"{sorted(found.inputs)} {[[rule.id for rule in pack.rules] + [each.struct for each in pack.structs if each.annotated] for pack in found.packs]}"
+    yield f"{sorted(found.inputs)} {[[rule.id for rule in pack.rules] + [each.struct for each in pack.structs if each.annotated] for pack in (*found.packs, *found.kernel_packs)]}"
+    yield from (f"{each.struct} of {each.header}" for pack in found.packs for each in pack.structs if pack.path == "(staged change)")
     yield f"{scope.structs and sorted(scope.structs)} {[(rule.id, reason) for rule, reason in scope.required]} {list(map(str, scope.unread))}"
     yield f"{[sorted(ids) for ids in scope.changed_rules]} {scope.changed_files}"
 
 
-@pytest.mark.parametrize("part", range(3))
-def test_changes_of_seeds(part, golden, monkeypatch, tmp_path):
+@pytest.mark.parametrize(("part", "rows", "made"), [(0, 40, lines), (1, 40, lines), (2, 40, lines), ("trees", 40, tree_lines)], ids=(0, 1, 2, "trees"))
+def test_changes_of_seeds(part, rows, made, golden, monkeypatch, tmp_path):
     texts = []
-    for seed in range(part * 40, part * 40 + 40):
+    first = 0 if made is tree_lines else part * rows
+    for seed in range(first, first + rows):
         folder = tmp_path / str(seed)
         (folder / "inc").mkdir(parents=True)
         monkeypatch.chdir(folder)
-        texts += [line.replace(str(folder), "FOLDER") for line in lines(seed, folder, monkeypatch)]
+        texts += [line.replace(str(folder), "FOLDER") for line in made(seed, folder, monkeypatch)]
     golden(f"changes-{part}.txt", "".join(fill(line, 150, subsequent_indent="    ", break_on_hyphens=False) + "\n" for line in texts))
