@@ -28,7 +28,6 @@ from layoutlint.phrases import quantity
 from layoutlint.readers.clang import build_system
 from layoutlint.readers.clang.build_system import BuildSystem
 from tests.harness.build import X86_64
-from tests.harness.varied_structs import data_of_seed
 
 GENERIC = rule_file.shipped_pack("generic")
 SIZES = {"spinlock_t": 4, "struct mutex": 32, "atomic_t": 4, "long": 8, "int": 4, "const struct file_operations *": 8, "struct ring_percpu": 16, "void *": 8}
@@ -61,11 +60,9 @@ def shared_struct(chance: Random, name: str) -> Struct:
 
 def reading(chance: Random, number: int) -> Reading:
     structs = tuple(shared_struct(chance, name) for name in ("file", "sock", "odd name", "ring_percpu")[: chance.randint(1, 4)])
-    data = data_of_seed(chance.randint(0, 40))
-    arrays = tuple(
-        replace(data, fields=(replace(each, bit_offset=0),), bit_size=each.bit_size, label=f"variable {each.name}", source=Source(chance.choice(PLACES), 3), name=each.name or "")
-        for section in data.fields for each in section.members if each.dims and each.bit_size is not None
-    )  # fmt: skip
+    held = replace(field(chance, 3, 0), name=chance.choice(("locks", "table")), bit_offset=0)
+    row = Struct(held.name or "", "struct", held.bit_size, 8, (held,), X86_64, Source(chance.choice(PLACES), 3), "src/own.c", label=f"variable {held.name}")
+    arrays = (row,) if held.dims else ()
     allocated = [
         AllocatedArray(replace(each, label=f"the array of {each.name} {at}", source=Source(chance.choice(PLACES), at)), Storage(chance.choice(("malloc", "kmalloc", "slab")), Source("own.h", at), array=ANY))
         for each in structs if each.bit_size and not each.problem for at in range(chance.choice((0, 0, 1, 2)))

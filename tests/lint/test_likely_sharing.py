@@ -24,7 +24,7 @@ from layoutlint.model.ctype import CType
 from layoutlint.model.reading import Reading, Unread
 from layoutlint.model.record import replace
 from layoutlint.model.storage import Storage
-from layoutlint.model.structs import Field, Source, Struct
+from layoutlint.model.structs import Field, Source, Struct, Unstated
 from layoutlint.model.uses import Effect
 from tests.harness.build import X86_64, flexible, member, struct
 from tests.harness.whole import inline
@@ -94,9 +94,9 @@ def traffic(chance: Random, about: Struct) -> StructTraffic:
     return StructTraffic(fields, chance.choice((1.0, 1.0, 0.25)), chance.choice((1.0, 0.1)))
 
 
-def analysis(chance: Random, changes: list[LayoutChange]) -> SimpleNamespace:
+def analysis(chance: Random, changes: list[LayoutChange], counts: tuple[int, ...] = (1, 1, 1, 1, 0, 2)) -> SimpleNamespace:
     """Functions that use each changed struct, or none of that name, or two."""
-    keys = {each.name: [f"{each.name}@{number}" for number in range(chance.choice((1, 1, 1, 1, 0, 2)))] for each in changes}
+    keys = {each.name: [f"{each.name}@{number}" for number in range(chance.choice(counts))] for each in changes}
     made = {each.name: traffic(chance, each.struct) for each in changes}
     return SimpleNamespace(struct_keys=lambda struct: keys[struct.name], traffic=lambda key, struct: made[key.partition("@")[0]])
 
@@ -122,6 +122,24 @@ def test_pairs_of_seeds(golden):
     golden("likely-sharing.txt", "".join(fill(line, 150, subsequent_indent="    ", break_on_hyphens=False) + "\n" for line in every))
 
 
+AT_64 = Storage("slab", HERE, 64)
+SIDES = [
+    # the alignment, members with alignments that are not stated, the placement, and the bases
+    (8, Unstated.NOTHING, None, tuple(range(0, 64, 8))),
+    (8, Unstated.NOTHING, AT_64, (0,)),
+    (8, Unstated.NOTHING, Storage("embedded", HERE), tuple(range(0, 64, 8))),
+    (64, Unstated.NOTHING, Storage("slab", HERE, 16), (0,)),
+    (None, Unstated.ALIGNED, None, tuple(range(0, 64, 8))),
+    (None, Unstated.ALIGNED, AT_64, (0,)),
+]
+
+
+@pytest.mark.parametrize(("align", "unstated", "storage", "bases"), SIDES)
+def test_placements(align, unstated, storage, bases):
+    about = replace(struct("s", 128, *(member(f"m{at}", 8 * at, 8, align=8) for at in range(16)), align=align), unstated=unstated)
+    assert _Side(about, storage, Options()).placements.bases == bases
+
+
 BOTH, ADDED = LayoutChange(Presence.BOTH, SIDE.struct, SIDE.struct), LayoutChange(Presence.ADDED, None, SIDE.struct)
 
 
@@ -142,7 +160,7 @@ def comparison(*changes: LayoutChange) -> Comparison:
     return Comparison(side, side, replace(layouts, changes=changes), (), (NotCompared("old", "gone"),), ("known",), ())
 
 
-def rank(chance: Random, monkeypatch: pytest.MonkeyPatch, changes: list[LayoutChange], **read: object) -> Iterator[str]:
+def rank(chance: Random, monkeypatch: pytest.MonkeyPatch, changes: list[LayoutChange], counts: tuple[int, ...], **read: object) -> Iterator[str]:
     """What a comparison says of its changes with some functions: the notes, the gaps, and the best pairs."""
     known = {"unread": (), "functions": ("f",), "is_kernel": False}
     monkeypatch.setattr(likely_sharing.bodies, "read", lambda sources, options: SimpleNamespace(**known | read))
@@ -150,7 +168,7 @@ def rank(chance: Random, monkeypatch: pytest.MonkeyPatch, changes: list[LayoutCh
 
     def analyse(read: object, active: object) -> SimpleNamespace:
         packs.append(active)
-        return analysis(chance, changes)
+        return analysis(chance, changes, counts)
 
     monkeypatch.setattr(likely_sharing, "analyse", analyse)
     own, kernel = (Pack(name, name, (), (StructIntent("box", HERE, None, (), Storage(name, HERE, 64)),)) for name in ("slab", "aligned"))
@@ -161,24 +179,28 @@ def rank(chance: Random, monkeypatch: pytest.MonkeyPatch, changes: list[LayoutCh
     yield from describe(got.likely.pairs)
 
 
-RANKED: dict[str, tuple[int, dict[str, object]]] = {
-    # the number of changes, and what the sources have
-    "nothing changed": (0, {}),
-    "one": (1, {}),
-    "a kernel": (1, {"is_kernel": True}),
-    "two": (2, {}),
-    "more than are shown": (8, {}),
-    "no functions": (1, {"functions": ()}),
-    "a source is gone": (1, {"functions": (), "unread": (Unread("b.c", "gone"),)}),
-    "one of two sources is gone": (2, {"unread": (Unread("b.c", "gone"),)}),
+SOME = (1, 1, 1, 1, 0, 2)
+RANKED: dict[str, tuple[int, tuple[int, ...], dict[str, object]]] = {
+    # the number of changes, how many structs of one name the sources use, and what the sources have
+    "nothing changed": (0, SOME, {}),
+    "one": (1, SOME, {}),
+    "a kernel": (1, SOME, {"is_kernel": True}),
+    "two": (2, SOME, {}),
+    "more than are shown": (8, SOME, {}),
+    "no functions": (1, SOME, {"functions": ()}),
+    "a source is gone": (1, SOME, {"functions": (), "unread": (Unread("b.c", "gone"),)}),
+    "one of two sources is gone": (2, SOME, {"unread": (Unread("b.c", "gone"),)}),
+    "no struct is used": (3, (0,), {}),
+    "several structs of six names": (6, (2,), {}),
+    "several structs of seven names": (7, (2,), {}),
 }
 
 
 def test_comparisons_with_sources(golden, monkeypatch):
     monkeypatch.setattr(likely_sharing, "MOST_NOTES", 4)
     every: list[str] = []
-    for number, (name, (count, read)) in enumerate(RANKED.items()):
+    for number, (name, (count, counts, read)) in enumerate(RANKED.items()):
         chance = Random(f"rank {number}")
         changes = [change(chance, each) for each in ("box", "case", *"abcdefgh")[:count]]
-        every += (f"== {name}", *rank(chance, monkeypatch, [*changes, *[ADDED] * (number % 3)], **read))
+        every += (f"== {name}", *rank(chance, monkeypatch, [*changes, *[ADDED] * (number % 3)], counts, **read))
     golden("likely-sharing-of-sources.txt", "".join(fill(line, 150, subsequent_indent="    ", break_on_hyphens=False) + "\n" for line in every))

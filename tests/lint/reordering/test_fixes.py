@@ -31,7 +31,7 @@ GOOD = Suggestion(
 )  # fmt: skip
 
 
-def edited(lines: list[str], fix: Fix | None) -> list[str]:
+def apply(lines: list[str], fix: Fix | None) -> list[str]:
     """Lines with a fix, as an editor puts it in."""
     if fix is None:
         return lines
@@ -46,7 +46,7 @@ def test_every_change_of_a_text_is_the_shortest_run_of_lines():
     for old, new in product(texts("ab", 4), repeat=2):
         fix = fixes._replaced_lines("f", "".join(old), "".join(new), "d")
         assert (fix is None) is (old == new)
-        assert edited(old, fix) == new
+        assert apply(old, fix) == new
         if fix is not None:
             assert (fix.file, fix.description) == ("f", "d")
             same = [at for at in range(len(old) + 1) if old[:at] == new[:at]][-1]
