@@ -13,15 +13,27 @@ import pytest
 
 from layoutlint.errors import LayoutlintError
 from layoutlint.geometry.containers import Index
+from layoutlint.geometry.layout import Layout
+from layoutlint.geometry.placement import ASSUMED, Placements, Row
+from layoutlint.geometry.siblings import Spot
 from layoutlint.judgement.context import Access
 from layoutlint.judgement.rule import Pack, Rule, Severity, StructIntent
+from layoutlint.judgement.verdict import Outcome, Verdict
 from layoutlint.kinds import KINDS, find_kind
 from layoutlint.lint import run
 from layoutlint.lint.embedding import Surroundings
 from layoutlint.lint.options import Options
 from layoutlint.lint.reading import Inputs
+from layoutlint.lint.surroundings import (
+    _merge_elements,
+    _put_outside_first,
+    _subtract,
+    move_into_container,
+    windows_near,
+)
 from layoutlint.model.ctype import CType
 from layoutlint.model.reading import Reading
+from layoutlint.model.record import replace
 from layoutlint.model.storage import Storage
 from layoutlint.model.structs import Field, Source, Struct
 from tests.harness.build import X86_64, member, struct
@@ -93,3 +105,76 @@ def test_surroundings_of_seeds(part, golden, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     every = (line for seed in range(part * 40, part * 40 + 40) for line in lines(seed))
     golden(f"surroundings-{part}.txt", "".join(fill(line, 150, subsequent_indent="    ", break_on_hyphens=False) + "\n" for line in every if line))
+
+
+SPOT = Spot("in", 256 * 8, ())
+LAYOUT = Layout(struct("inner", 24, member("a", 0, 8), member("b", 8, 16)))
+ROWS = [
+    # the rows of objects, and the bytes that can be on a line of 64 with 24 bytes at 256
+    ((), [(192, 344)]),
+    ((Row(ASSUMED, 48, (0,)),), [(192, 344)]),
+    ((Row("element", 48, (0,)),), [(192, 344), (240, 392), (144, 296)]),
+    ((Row("element", 96, (0,)), Row(ASSUMED, 32, (0,)), Row("block", 48, ()), Row("other", 96, (8,))), [(192, 344), (240, 392), (288, 440), (96, 248), (144, 296)]),
+]
+
+
+@pytest.mark.parametrize(("rows", "expected"), ROWS)
+def test_what_can_be_on_a_line_with_an_embedded_struct(rows, expected):
+    windows = windows_near(SPOT, LAYOUT, Placements(64, (0,), "w", rows=rows))
+    assert sorted(windows) == sorted((8 * low, 8 * high) for low, high in expected)
+    assert windows[0] == (192 * 8, 344 * 8)
+    assert [(low, high) for low, high in windows_near(replace(SPOT, bit_offset=259 * 8 + 4), LAYOUT, Placements(32, (0,), "w"))] == [(227 * 8, 315 * 8)]
+
+
+def test_fields_of_an_embedded_struct_as_those_of_its_container():
+    moved = [move_into_container(place, spot) for spot in (SPOT, replace(SPOT, path="")) for place in LAYOUT.places]
+    assert [(place.path, place.offset, place.size) for place in moved] == [("in.a", 256, 8), ("in.b", 264, 16), ("a", 256, 8), ("b", 264, 16)]
+
+
+SUBTRACTED = [
+    # the chosen fields, and what is left of `x`, `x.p`, `x.q` and `y`
+    ((), "x x.p x.q y"),
+    (("x",), "y"),
+    (("x.p",), "x.q x.q y"),
+    (("x.p", "x.q"), "y"),
+    (("y",), "x x.p x.q"),
+    (("other",), "x x.p x.q y"),
+]
+
+
+@pytest.mark.parametrize(("chosen", "left"), SUBTRACTED)
+def test_parts_of_a_field_that_are_not_chosen(chosen, left):
+    layout = Layout(struct("whole", 64, member("x", 0, 16, member("p", 0, 8), member("q", 8, 8)), member("y", 16, 8)))
+    places = [place for path in ("x", "x.p", "x.q", "y") if (place := layout.find(path)) is not None]
+    known = [layout.find(path) or replace(places[0], path=path) for path in chosen]
+    assert " ".join(part.path for place in places for part in _subtract(place, known)) == left
+
+
+def verdict_at(count: int, message: str, *paths: str) -> Verdict:
+    layout = Layout(struct("whole", 64, member("in", 0, 16, member("p", 0, 8), member("q", 8, 8)), member("y", 16, 8)))
+    evidence = tuple(place for path in paths if (place := layout.find(path)) is not None)
+    bases = tuple(range(0, 8 * count, 8))
+    return Verdict(Outcome.AT_RISK if count else Outcome.KEPT, message, evidence, bases, 8)
+
+
+EIGHT = Placements(64, tuple(range(0, 64, 8)), "w")
+MERGED = [
+    # the failing bases of each element, the element whose message it is, how many bases fail, and whether others fail too
+    ((0,), 0, 0, False),
+    ((2,), 0, 2, False),
+    ((0, 3, 0), 1, 3, False),
+    ((2, 3), 1, 3, True),
+    ((3, 3), 0, 3, True),
+    ((0, 0), 0, 0, False),
+]
+
+
+@pytest.mark.parametrize(("counts", "worst", "failing", "in_others"), MERGED)
+def test_the_verdict_on_several_elements_is_that_on_the_worst(counts, worst, failing, in_others):
+    got = _merge_elements([verdict_at(count, f"element {number}", "y") for number, count in enumerate(counts)], EIGHT)
+    assert (got.message, len(got.bases), got.total, got.in_other_elements, [place.path for place in got.evidence]) == (f"element {worst}", failing, 8, in_others, ["y"])
+
+
+def test_fields_outside_are_named_first():
+    spot = replace(SPOT, path="in", bit_offset=0)
+    assert [place.path for place in _put_outside_first(verdict_at(1, "m", "in.p", "y", "in.q"), spot).evidence] == ["y", "in.p", "in.q"]
