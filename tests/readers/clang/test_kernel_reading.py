@@ -337,3 +337,39 @@ def test_the_reading_of_a_kernel(kernel, monkeypatch):
 def test_names_that_a_kernel_makes_unnecessary():
     wanted = Wanted(frozenset(("a", "b")), ("p*", "q*"), unless=(("a", lambda _: True), ("p*", lambda _: True), ("b", lambda _: False), ("q*", lambda _: False)), arrays=lambda _: True)
     assert read._narrow(wanted, None) == replace(wanted, names=frozenset(("b",)), patterns=("q*",), arrays=None)
+
+
+def test_names_with_several_headers_are_those_of_central_headers(kernel, monkeypatch):
+    """So are names that no text defines, because macros write them; but not those that only kernels have."""
+    everything = [struct(name) for name in ("two", "macro", "one", "ours")] + [struct("bad", "e"), struct("open", size=None), struct("r", aliases=("alias",))]
+    wanted = Wanted(frozenset(("two", "bad", "open", "one", "macro", "ours", "alias")), kernel=frozenset(("ours",)))
+    places = {"two": ["x.h", "y.h"], "bad": ["x.h", "y.h"], "open": ["x.h", "y.h"], "one": ["x.h"], "alias": ["x.h", "z.h"]}
+    reader, model = reader_of(kernel, monkeypatch, wanted, Model(structs={"linux/fs.h": everything}))
+    assert reader._settle_unclear(places, wanted) == places
+    assert model.runs == []
+    write(kernel, {"include/linux/fs.h": "", "include/linux/seqlock.h": ""})
+    assert reader._settle_unclear({"one": ["x.h"]}, Wanted(frozenset(("one", "ours")))) == {"one": ["x.h"]}
+    assert model.runs == []
+    assert list(reader._settle_unclear(places, wanted)) == ["bad", "open", "one"]
+    assert model.runs == [(["linux/fs.h", "linux/seqlock.h"], True)]
+    assert [each.name for each in reader.outcome.structs] == ["two", "macro", "r"]
+    assert [each.errors for each in reader.outcome.parsed] == [()]
+
+
+def test_public_headers_that_define_missing_names(kernel, monkeypatch):
+    model = Model(structs={"linux/a.h": [struct("a")], "net/n.h": [struct("n", "e")], "asm/g.h": [struct("g")], "linux/u.h": [struct("u")]})
+    reader, _ = reader_of(kernel, monkeypatch, Wanted(frozenset(("a", "n", "g", "u", "k", "done"))), model)
+    reader.outcome = Outcome((replace(model.parse_each([reader.group([])], Wanted(), None).parsed[0], structs=(struct("done"),)),), ())
+    model.runs.clear()
+    reader.search_public()
+    assert model.runs[0] == (["linux/a.h", "linux/u.h", "net/n.h", "asm/g.h"], True)
+    assert (reader.in_no_text, reader.no_structs, reader.notes) == ({"k"}, set(), [])
+    public = [path.removeprefix(f"{kernel}/") for path in reader._public_files()]
+    assert public == [
+        "include/linux/a.h", "include/net/n.h", "arch/x86/include/asm/g.h", "include/asm-generic/g.h", "include/asm-generic/only.h", "include/uapi/linux/u.h",
+    ]  # fmt: skip
+    reader, _ = reader_of(kernel, monkeypatch, Wanted(frozenset(("done",))), model)
+    reader.outcome = Outcome((replace(model.parse_each([reader.group([])], Wanted(), None).parsed[0], structs=(struct("done"),)),), ())
+    model.runs.clear()
+    reader.search_public()
+    assert model.runs == []
