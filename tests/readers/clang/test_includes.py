@@ -95,3 +95,21 @@ def test_definitions_of_a_name(files, config, fields, tmp_path):
     assert sorted(struct.fields[0].name for struct in found if struct.name == "twice") == fields
     every = clang.read(str(path), Wanted(everything=True), ReadOptions()).structs
     assert next(struct.fields[0].name for struct in every if struct.name == "twice") in fields
+
+
+MACHINES = [
+    # a header that nothing includes, the architectures that leave it out
+    ("xen/arm/page.h", "x86 um sh s390 mips sparc powerpc riscv"), ("kvm/arm_pmu.h", "x86 um sh s390 mips sparc powerpc riscv"), ("asm-arm64/x.h", ""), ("arm64/x.h", "x86 um arm sh s390 mips sparc powerpc riscv"),
+    ("linux/sh_dma.h", "x86 um arm arm64 s390 mips sparc powerpc riscv"), ("s390/x.h", "x86 um arm arm64 sh mips sparc powerpc riscv"), ("mips-x/y.h", "x86 um arm arm64 sh s390 sparc powerpc riscv"),
+    ("sparc/x.h", "x86 um arm arm64 sh s390 mips powerpc riscv"), ("powerpc/x.h", "x86 um arm arm64 sh s390 mips sparc riscv"), ("riscv/x.h", "x86 um arm arm64 sh s390 mips sparc powerpc"),
+    ("platform/x86/x.h", "arm arm64 sh s390 mips sparc powerpc riscv"), ("linux/x86.h", ""), ("linux/armed_x.h", ""), ("linux/plain.h", ""), ("linux/harm/x.h", ""),
+    ("linux/slab_def.h", "x86 um arm arm64 sh s390 mips sparc powerpc riscv"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "others"), MACHINES, ids=[row[0] for row in MACHINES])
+def test_headers_of_other_machines(name, others, tmp_path):
+    for arch in ("x86", "um", "arm", "arm64", "sh", "s390", "mips", "sparc", "powerpc", "riscv"):
+        some = tree.Tree(str(tmp_path), str(tmp_path), frozenset(("SLUB",)), arch, "x", "")
+        assert Includes(some).is_left_out(name) is (arch in others.split()), arch
+    assert not Includes(tree.Tree(str(tmp_path), str(tmp_path), frozenset(("SLAB",)), "x86", "x", "")).is_left_out("linux/slab_def.h")

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import pytest
+
 from layoutlint.model.structs import Struct
 from layoutlint.readers.clang.members import (
     CannotMove,
@@ -109,3 +111,21 @@ def test_members(tmp_path: Path, golden):
         _, text, struct = read(tmp_path, body, head, tail)
         shown += [f"== {(head + body + tail)!r}", *(line.replace("\r", "\\r").replace(str(tmp_path), "FOLDER") for line in describe(text, struct))]
     golden("members.txt", "".join(f"{line}\n" for line in shown))
+
+
+BODY = "\n\tint a;\n\tint b;\n"
+HEADS = [
+    # what comes before and behind the brackets of struct s
+    ("struct s {", "};"), ("struct s\n\n{", "};"), ("typedef struct {", "} s;"), ("typedef struct s_tag {", "} s;"), ("struct o { int y; } o; struct s {", "};"),
+    ("struct o { int q; struct s {", "} in; };"), ("union u { int a; }; struct s {", "};"), ("#define TAG s\nstruct TAG {", "};"), ("struct /* s { */ s {", "};"),
+    ("struct __attribute__((aligned(8))) s {", "};"), ("struct t {", "}; typedef struct t s __attribute__((aligned(64)));"), ("extern struct s *p; struct s {", "} v;"),
+    ("typedef\nstruct\n{", "}\ns;"), ("enum e { E }; typedef struct {", "} s;"), ("int s_; struct s_ { int z; } s_v; struct s {", "};"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("head", "tail"), HEADS, ids=[row[0] for row in HEADS])
+def test_where_a_body_begins(head, tail, tmp_path):
+    _, text, struct = read(tmp_path, BODY, head, f"{tail}\n")
+    body = parse_body(text, struct).body
+    assert text[body.start : body.end] == BODY
+    assert text[: body.start].endswith(head)
