@@ -14,7 +14,7 @@ from layoutlint.readers.order_uses import find_order_uses, scan
 from layoutlint.readers.order_uses.scan import Expansions
 from layoutlint.readers.order_uses.subject import Subject
 from tests.harness.command import ROOT
-from tests.harness.whole import whole_lines
+from tests.harness.whole import changes, whole_lines
 
 FOLDER = "fixtures/order_uses"
 BOUNDS = "fixtures/order_bounds"
@@ -52,6 +52,15 @@ def test_a_text_alone(name, subject, golden, monkeypatch):
     monkeypatch.chdir(ROOT)
     found = scan.search_file(f"{BOUNDS}/{name}", subject, Expansions({}, frozenset()))
     golden(f"bounds-{name}.txt", "".join(f"{line}\n" for line in whole_lines(found)))
+
+
+@pytest.mark.parametrize("groups", [((0, 2),), ((1, 4), (2, 4)), ((16, 18),)], ids=str)
+def test_members_of_structs_without_a_name(groups, subject, golden_row, monkeypatch):
+    """The same values if some members were in structs without a name: what differs."""
+    monkeypatch.chdir(ROOT)
+    path = f"{FOLDER}/values.c"
+    found = [list(whole_lines(scan.search_file(path, each, Expansions({}, frozenset())))) for each in (subject, Subject(subject.struct, subject.aliases, (), groups))]
+    golden_row(changes(*found))
 
 
 def test_all_texts_together(subject, golden, monkeypatch):
