@@ -19,7 +19,7 @@ _TO_MEMBER = re.compile(
     r"\s*+(?:const\s*+)?\*\s*+\)\s*+\(*\s*+&\s*+\(*\w++((?:(?:->|\.)\w++)++)\s*+\)*(?!\s*+(?:->|\.|\[|\())"
 )
 _FROM = re.compile(
-    r"\(\s*+(?:(?:const|volatile)\s+)*+(?:(struct|union)\s+)?+(\w++(?:\s+(?:int|long|char|short))*+)\s*+(?:const\s*+)?(\*(?:\s*\*)*)\s*+"
+    r"\(\s*+(?:(?:const|volatile)\s+)*+(?:(struct|union)\s+)?+(\w++(?:\s+(?:int|long|char|short|unsigned|signed))*+)\s*+(?:const\s*+)?(\*(?:\s*\*)*)\s*+"
     r"(?:__\w++\s*+)?\)(?P<open>[\s(]*+)(&?)\s*+(\w++)"
 )
 _VARIABLE = re.compile(r"\s*+(?:const\s*+|__\w++\s*+)*+(\*?)\s*+(?:const\s+|__\w++\s+)?(\w++)")
@@ -46,10 +46,12 @@ _BYTES = frozenset(
         "gpointer",
     )
 )
-_WIDE = re.compile(
-    r"(?:unsigned|signed|short|int|long|u_?(?:short|int|long)|u?int(?:16|32|64|ptr)_t|(?:__)?[us](?:16|32|64)|__[bl]e(?:16|32|64)|size_t"
-    r"|(?:unsigned|signed|long)(?:\s+(?:int|long|short))+|g?u?int(?:16|32|64))"
+WIDE = (
+    r"(?:(?:unsigned|signed|short|int|long)(?:\s+(?:unsigned|signed|short|int|long))*|float|double|g?u?int(?:16|32|64)|u?int(?:16|32|64|ptr)_t"
+    r"|u_?(?:short|int|long)|(?:__)?[us](?:16|32|64)|__[bl]e(?:16|32|64)|size_t)"
 )
+"""A pattern of the scalar types of more than a byte."""
+_WIDE = re.compile(WIDE)
 _MAPPED = re.compile(
     r"\s*+(?:const\s*+)?\*\s*+(?:__\w++\s*+)?\)\s*+"
     r"(mmap(?:64)?|shmat|ioremap\w*+|memremap|early_memremap|dma_alloc_coherent)\s*+\("

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from layoutlint.readers.allocations import expressions
 from layoutlint.readers.allocations.declarations import Unclear
+from layoutlint.readers.order_uses.casts import WIDE
 from layoutlint.readers.order_uses.code import Code
 from layoutlint.readers.order_uses.facts import OrderUse, Unresolved
 from layoutlint.readers.order_uses.memory import (
@@ -19,11 +20,7 @@ from layoutlint.readers.order_uses.overlays import scalar_bits
 from layoutlint.readers.order_uses.subject import Subject
 
 _BYTE = r"(?:(?:un)?signed\s+char|char|(?:__)?[us]8|u?int8_t|uchar|u_char|byte|bool|_Bool)"
-_WIDE = (
-    r"(?:(?:(?:un)?signed|short|int|long)(?:\s+(?:int|long|short))*|float|double|(?:__)?[us](?:16|32|64)"
-    r"|u?int(?:16|32|64)_t|u?intptr_t|size_t|u(?:short|int|long))"
-)
-_SCALAR = rf"(?:(?:const|volatile)\s+)*(?:{_BYTE}|{_WIDE})"
+_SCALAR = rf"(?:(?:const|volatile)\s+)*(?:{_BYTE}|{WIDE})"
 _CAST = rf"\(\s*{_SCALAR}\s*\*\s*\)\s*\(*\s*(&?)\s*(\w+)\s*\)*"
 _ELEMENT = re.compile(rf"{_CAST}\s*\[([^\]]*)\]")
 _DEREFERENCED = re.compile(rf"\*\s*\(\s*{_CAST}\s*[+-]\s*([^;,]{{1,200}})")
@@ -38,7 +35,7 @@ _MOVES = (
     r"|(?:^|[^\w)\]\s])\s*\*\s*(?:\+\+|--)?{name}\b"
 )
 _CAST_OF = r"\(\s*{scalar}\s*\*+\s*\)\s*\(*\s*{name}\b"
-_WIDE_MEMBER = rf"\(\s*({_WIDE})\s*\*\s*\)\s*\(*&\s*(\w+)\s*(->|\.)\s*({{members}})\b(?!\s*(?:->|\.|\[))"
+_WIDE_MEMBER = rf"\(\s*({WIDE})\s*\*\s*\)\s*\(*&\s*(\w+)\s*(->|\.)\s*({{members}})\b(?!\s*(?:->|\.|\[))"
 _NUMBER_OFFSET = re.compile(
     r"\(\s*(?:u?intptr_t|size_t|unsigned\s+long|long|ulong)\s*\)\s*\(?\s*(&?)\s*([A-Za-z_]\w*)\s*\)?\s*\+\s*(?:[4-9]|[1-9]\d|0[xX])"
 )

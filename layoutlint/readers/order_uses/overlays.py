@@ -27,7 +27,7 @@ _STRUCT = re.compile(r"\s*+(?:(?:const|volatile)\s++)*+(?:(struct|union)\b\s*+)?
 _TOKEN = re.compile(r"\w+|\*")
 _QUALIFIERS = frozenset(("const", "volatile", "signed"))
 _SIZED = frozenset(("unsigned", "long", "short"))
-_STATED_BITS = re.compile(r"(?:__)?(?:u_?int|int|[us]|[bl]e)(8|16|32|64)(?:_t)?")
+_STATED_BITS = re.compile(r"(?:__|g)?(?:u_?int|int|[us]|[bl]e)(8|16|32|64)(?:_t)?")
 _IS_NAMELESS = re.compile(
     r"\s*+(?:(?:const|volatile|__extension__)\s++)*+struct\b(?:\s*+__attribute__\s*+\(\(.*\)\))?+\s*+"
 )
@@ -232,6 +232,7 @@ def _word_bits(words: tuple[str, ...], pointer_size: int) -> int | None:
         ("long",): word, ("size_t",): word, ("uintptr_t",): word, ("intptr_t",): word, ("long", "long"): 64,
         ("short",): 16, ("char",): 8, ("bool",): 8, ("_Bool",): 8, ("byte",): 8,
         ("float",): 32, ("double",): 64, ("int",): 32, ("unsigned",): 32, ("uint",): 32, ("ulong",): word,
+        ("ushort",): 16, ("u_short",): 16, ("u_int",): 32, ("u_long",): word,
     }  # fmt: skip
     return sizes.get(tuple(word for word in words if word != "unsigned") or words)
 
