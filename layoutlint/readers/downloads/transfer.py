@@ -75,17 +75,18 @@ def _transfer(transfer: _Transfer) -> None:
     """Transfer a file, in a child that an alarm ends."""
     bounds = transfer.bounds
     size = mark = 0
-    left = bounds.total_seconds
+    left, allowed = bounds.total_seconds, bounds.seconds
     for piece in _read(transfer.url):
         size += len(piece)
         if size > bounds.most:
             raise TransferError(f"has more than the {bounds.most:,} bytes that are downloaded")
         if size >= mark + _PROGRESS:
             mark = size
-            left -= bounds.seconds - signal.alarm(0)
+            left -= allowed - signal.alarm(0)
             if left <= 0:
                 raise TransferError(f"does not end within {bounds.total_seconds:,} s")
-            signal.alarm(min(bounds.seconds, left))
+            allowed = min(bounds.seconds, left)
+            signal.alarm(allowed)
         with memoryview(piece) as view:
             written = 0
             while written < len(view):
