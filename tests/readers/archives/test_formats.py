@@ -81,3 +81,13 @@ def test_only_the_start_is_decompressed():
     for how, compress in COMPRESSIONS.items():
         start = formats.decompressed_start(compress(b"x" * (formats.START + 1)))
         assert start == (b"" if how == "plain" else b"x" * formats.START)
+
+
+def test_each_byte_of_a_header_is_summed():
+    """Of old tarballs, which only their checksum shows; a mark is enough without one."""
+    for at in range(512):
+        changed = OLD[:at] + bytes([OLD[at] ^ 1]) + OLD[at + 1 :]
+        assert not formats.is_archive(changed), at
+    assert formats.is_archive(b"x" * 257 + b"ustar")
+    for start in (b"x" * 256 + b"ustar", b"x" * 258 + b"ustar", b"x" * 257 + b"usta"):
+        assert not formats.is_archive(start)
