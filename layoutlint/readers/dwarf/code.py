@@ -30,7 +30,7 @@ _NEAR: Final = 256
 """Largest distance in bytes of that function from the address at which a program starts."""
 _LIBRARY: Final = re.compile(
     r"^(?:__|_[A-Z]|_start|_init$|_fini$|_dl_relocate_static_pie$|(?:de)?register_tm_clones$|frame_dummy$"
-    r"|call_(?:weak_fn|gmon_start)$|set_(?:fast_math|precision)$|_mcleanup$|_sub_[ID]_\d|attribute(?:_quick_)?exit$"
+    r"|call_(?:weak_fn|gmon_start)$|set_(?:fast_math|precision)$|_mcleanup$|_sub_[ID]_\d|at(?:_quick_)?exit$"
     r"|pthread_atfork$|[fl]?stat(?:64)?$|fstatat(?:64)?$|mknod(?:at)?$)"
 )
 """Functions of the compiler, and of the parts of the C library that are always linked into programs

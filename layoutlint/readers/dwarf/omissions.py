@@ -101,7 +101,7 @@ class Omissions(Record):
         """
         compiled = dict.fromkeys((*sources.compiled, *self.optimised))
         if compiled:
-            count = len(sources.compiled) or len(compiled)
+            count = len(sources.compiled) + len(self.optimised.keys() - set(sources.compiled))
             names = first_few(list(compiled), _MOST)
             yield Omission(f"{_count_phrase(count, 'C unit')} without debug information: {names}")
         if sources.start_up:
