@@ -127,7 +127,7 @@ TEXT = bytes(range(200)) * 3
 PACKED = zlib.compress(TEXT)
 
 
-def compressed(method: int = 1, size: int = len(TEXT), bits: int = 64, order: str = "<") -> bytes:
+def compress_text(method: int = 1, size: int = len(TEXT), bits: int = 64, order: str = "<") -> bytes:
     return (struct.pack(f"{order}IIQQ", method, 0, size, 1) if bits == 64 else struct.pack(f"{order}III", method, size, 1)) + PACKED
 
 
@@ -135,13 +135,13 @@ PLAIN = elf({".debug_info": b"plain", ".zdebug_line": b"ZLIB" + len(TEXT).to_byt
 CONTENTS: dict[str, tuple[bytes, str]] = {
     # a file and one of its sections
     "plain": (PLAIN, ".debug_info"), "missing": (PLAIN, ".debug_str"), "old compression": (PLAIN, ".debug_line"), "its own name": (PLAIN, ".zdebug_line"),
-    "compressed": (with_header(elf({".debug_info": compressed()}, kind=3), ".debug_info", flags=0x800), ".debug_info"),
-    "compressed, with other flags": (with_header(elf({".debug_info": compressed()}, kind=3), ".debug_info", flags=0x802), ".debug_info"),
+    "compressed": (with_header(elf({".debug_info": compress_text()}, kind=3), ".debug_info", flags=0x800), ".debug_info"),
+    "compressed, with other flags": (with_header(elf({".debug_info": compress_text()}, kind=3), ".debug_info", flags=0x802), ".debug_info"),
     "another flag": (with_header(elf({".debug_info": b"abc"}, kind=3), ".debug_info", flags=0x400), ".debug_info"),
-    "another method": (with_header(elf({".debug_info": compressed(9)}, kind=3), ".debug_info", flags=0x800), ".debug_info"),
-    "a larger size": (with_header(elf({".debug_info": compressed(size=len(TEXT) + 1)}, kind=3), ".debug_info", flags=0x800), ".debug_info"),
-    "an incredible size": (with_header(elf({".debug_info": compressed(size=1 << 40)}, kind=3), ".debug_info", flags=0x800), ".debug_info"),
-    "a header of 23 bytes": (with_header(elf({".debug_info": compressed()[:23]}, kind=3), ".debug_info", flags=0x800), ".debug_info"),
+    "another method": (with_header(elf({".debug_info": compress_text(9)}, kind=3), ".debug_info", flags=0x800), ".debug_info"),
+    "a larger size": (with_header(elf({".debug_info": compress_text(size=len(TEXT) + 1)}, kind=3), ".debug_info", flags=0x800), ".debug_info"),
+    "an incredible size": (with_header(elf({".debug_info": compress_text(size=1 << 40)}, kind=3), ".debug_info", flags=0x800), ".debug_info"),
+    "a header of 23 bytes": (with_header(elf({".debug_info": compress_text()[:23]}, kind=3), ".debug_info", flags=0x800), ".debug_info"),
     "old compression of 11 bytes": (elf({".zdebug_info": b"ZLIB" + bytes(7)}, kind=3), ".debug_info"), "old compression of 12 bytes": (elf({".zdebug_info": b"ZLIB" + bytes(8)}, kind=3), ".debug_info"),
     "old compression without its mark": (elf({".zdebug_info": b"zLIB" + bytes(99)}, kind=3), ".debug_info"),
     "behind the end": (with_header(PLAIN, ".debug_info", offset=len(PLAIN) - 4), ".debug_info"), "up to the end": (with_header(PLAIN, ".debug_info", offset=len(PLAIN) - 5), ".debug_info"),
