@@ -107,6 +107,10 @@ def test_sizes_of_processes(tmp_path, monkeypatch):
     monkeypatch.setattr(descendants, "_kilobytes", lambda path: files.get(path, {}))
     assert descendants._memory(5) == Memory((1 << 20) + (8 << 10), 2000 << 10)
     assert [descendants._proportional(process) for process in (5, 6, 7)] == [(1 << 20) + (8 << 10), 7, 0]
+    files["/proc/8/status"] = {b"RssAnon": 5}
+    assert (descendants._memory(8), descendants._memory(9)) == (Memory(5, 0), Memory(0, 0))
+    files["/proc/8/smaps_rollup"] = {b"Pss_Anon": 3}
+    assert descendants._proportional(8) == 3
     files["/proc/self/status"] = sizes
     assert descendants.private_memory() == 7 << 10
 
