@@ -134,7 +134,7 @@ WHOLE = len(old_table(4, False, "<")) - 4
 BAD = [
     # a table, why it is none
     (with_length(WHOLE + 1), r"the line table at 0x0 is outside .debug_line"), (old_table(1, False, "<"), "the line table at 0x0 has version 1"), (old_table(6, False, "<"), "the line table at 0x0 has version 6"),
-    (bytes(4) + b"\4", "the line table at 0x0 has version 0"), (bytes(4), "the line table at 0x0 has version 0"), (b"", r"the line table at 0x0 is outside .debug_line"), (bytes(3), r"the line table at 0x0 is outside .debug_line"), (b"\xff" * 4 + bytes(7), r"the line table at 0x0 is outside .debug_line"),
+    (bytes(4), "the line table at 0x0 has version 0"), (b"", r"the line table at 0x0 is outside .debug_line"), (bytes(3), r"the line table at 0x0 is outside .debug_line"), (b"\xff" * 4 + bytes(7), r"the line table at 0x0 is outside .debug_line"),
 ]  # fmt: skip
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from pathlib import Path
 
@@ -34,6 +35,13 @@ def test_equal_words_have_equal_numbers(sequences):
     words, numbers = Words(), {}
     for sequence in sequences:
         assert number(words, sequence) == numbers.setdefault(tuple(sequence), len(numbers))
+
+
+def test_few_words_in_every_order():
+    for sequences in itertools.product(((), (0,), (0, 0), (1,)), repeat=4):
+        words, numbers = Words(), {}
+        for sequence in sequences:
+            assert number(words, sequence) == numbers.setdefault(sequence, len(numbers))
 
 
 def test_more_words_than_there_was_room_for():

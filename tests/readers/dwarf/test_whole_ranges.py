@@ -62,7 +62,7 @@ def test_old_lists(width, mark):
 
 
 def new_list(width: int, mark: str) -> bytes:
-    address = (lambda number: struct.pack(f"{mark}{'I' if width == 4 else 'Q'}", number))
+    address = struct.Struct(f"{mark}{'I' if width == 4 else 'Q'}").pack
     return b"".join((
         b"\4", uleb(1), uleb(300),  # offsets
         b"\5", address(0x5000), b"\4", uleb(0), uleb(2),  # another base
@@ -103,8 +103,7 @@ def test_lists_are_read_once():
     assert its.read(unit(ranges=0)) is its.read(unit(ranges=0))
     assert its.read(unit(ranges=0, low_pc=("addr", 5)))[0] == (5, 6)
     with pytest.raises(DwarfError, match="lists of ranges that overlap"):
-        for place in range(3, 120, 3):
-            its.read(unit(ranges=place))
+        list(map(its.read, (unit(ranges=place) for place in range(3, 120, 3))))
     most = Ranges(SimpleNamespace(little_endian=True, section={".debug_rnglists": b"\4\0\1\0"}.get))
     assert [most.read(unit(ranges=0, low_pc=("addr", low))) for low in range(4)] == [[(low, low + 1)] for low in range(4)]
     with pytest.raises(DwarfError, match="lists of ranges that overlap"):
