@@ -322,9 +322,17 @@ def test_calls_around_an_offset(tmp_path, nested, is_read):
 
 @pytest.mark.parametrize(("text", "kinds"), [
     ("enum {%s A = offsetof(struct s, b) };\n", ["offset-constant"]), ("enum kind { X,%s A = 2 * offsetof(struct s, b) };\n", ["offset-constant"]),
-    ("enum { X };%s int a = offsetof(struct s, b);\n", []), ("struct { int x; }%s { A = offsetof(struct s, b) };\n", []),
+    ("enum { X };%s int a = offsetof(struct s, b);\n", []), ("enum kind%s a = offsetof(struct s, b);\n", []), ("struct { int x; }%s { A = offsetof(struct s, b) };\n", []),
 ])  # fmt: skip
 @pytest.mark.parametrize("space", [0, 300])
 def test_enumerators(tmp_path, text, kinds, space):
     found = found_in(tmp_path, {"s.c": text % (" " * space)})
     assert [use.kind for use in found.uses] == kinds
+
+
+@pytest.mark.parametrize(("name", "kinds"), [("b.h", []), ("a.c", []), ("b.c", ["struct-cast"])])
+def test_first_members_are_read_in_headers_and_beside_casts(tmp_path, name, kinds):
+    """A struct that begins with one that begins with the searched one: its cast is as good as that of the searched one."""
+    texts = {"a.c": "void f(struct s *p) { g((struct other *)p); }\n", "m.h": "struct mid { struct s s; int n; };\n"}
+    texts[name] = f"{texts.get(name, '')}struct other {{ struct mid m; int n; }};\n"
+    assert [use.kind for use in found_in(tmp_path, dict(texts)).uses] == kinds

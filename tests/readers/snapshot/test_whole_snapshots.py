@@ -15,7 +15,7 @@ import pytest
 from layoutlint.errors import ReadError
 from layoutlint.model.reading import Reading, ReadOptions
 from layoutlint.model.record import replace
-from layoutlint.model.structs import Source
+from layoutlint.model.structs import Annotation, Source
 from layoutlint.model.wanted import Wanted
 from layoutlint.readers import snapshot
 from layoutlint.readers.snapshot import record
@@ -116,3 +116,21 @@ HEADS = [
 @pytest.mark.parametrize(("head", "is_own", "other"), HEADS)
 def test_heads(head, is_own, other):
     assert (record.is_snapshot(head), record.other_output(head)) == (is_own, other)
+
+
+NOTED = (Annotation("lock", "hot-write", Source("a.h")),)
+SELECTED = [
+    # a request, the structs that are selected, of "plain" in a.h, "noted" with annotations in b.h, and "placeless"
+    (Wanted(everything=True), ["plain", "noted", "placeless"]), (Wanted(annotated=True), ["noted"]), (Wanted(files=frozenset(("a.h",))), ["plain"]), (Wanted(files=frozenset(("b.h",))), ["noted"]),
+    (Wanted(frozenset(("placeless",))), ["placeless"]), (Wanted(frozenset(("plain_t",))), ["plain"]), (Wanted(frozenset(("plain_t",)), annotated=True), ["plain", "noted"]), (Wanted(), []),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("number", range(len(SELECTED)))
+def test_structs_that_are_selected(number):
+    wanted, names = SELECTED[number]
+    plain = replace(struct_of_seed(0), name="plain", aliases=("plain_t",), annotations=(), source=Source("a.h"), target=X86_64)
+    noted = replace(plain, name="noted", aliases=(), annotations=NOTED, source=Source("b.h"))
+    placeless = replace(plain, name="placeless", aliases=(), source=None)
+    found = snapshot.select(Reading("x", "clang", X86_64, (plain, noted, placeless)), wanted, ReadOptions())
+    assert [each.name for each in found.structs] == names
