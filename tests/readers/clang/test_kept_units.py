@@ -22,6 +22,7 @@ from layoutlint.readers.clang.diagnostics import ErrorOrigin
 from layoutlint.readers.clang.flags import Doubt
 from layoutlint.readers.clang.kept_units import KeptUnits, Request, _First
 from layoutlint.readers.clang.parse import ParsedUnit, Unit
+from layoutlint.readers.clang.preamble import Preamble
 from layoutlint.readers.processes.sandbox import Failure
 from layoutlint.readers.processes.service import Ended
 from tests.harness.effort import draws
@@ -384,3 +385,17 @@ def test_units_of_a_process(monkeypatch):
     monkeypatch.setattr(kept_units, "_kept", None)
     kept_units.keep()
     assert kept_units.active() is None
+
+
+def test_requests_that_a_kept_unit_serves(monkeypatch):
+    """Other names are served if its headers have none of them; other requests are not."""
+    unit = kept_units._ServedUnit.__new__(kept_units._ServedUnit)
+    unit._lib, unit._handle, unit._wanted = None, 0, Wanted(frozenset("a"), ("p*",))
+    unit.preamble = Preamble(None, frozenset("ax"), frozenset("a"), (None, None), False)
+    monkeypatch.setattr(kept_units.parse, "reparse", lambda *_: None)
+    monkeypatch.setattr(kept_units.parse, "read_handle", lambda lib, handle, own, wanted, hidden, printed, before: before.is_annotated)
+    requests = (unit._wanted, Wanted(frozenset("ab"), ("p*",)), Wanted(frozenset("ax"), ("p*",)), Wanted(frozenset("a")), Wanted(frozenset("a"), ("p*",), annotated=True))
+    assert [unit.read(Request(MAIN, wanted, False)) for wanted in requests] == [False, False, None, None, None]
+    assert unit.read(Request(replace(MAIN, text="int a; /* layoutlint: hot */\n"), unit._wanted, False)) is True
+    unit.preamble = None
+    assert unit.read(Request(MAIN, unit._wanted, False)) is None
