@@ -7,8 +7,10 @@ Examples are the same in every run, however busy the machine; `pytest --hypothes
 from __future__ import annotations
 
 import compileall
+import contextlib
 import gc
 import hashlib
+import importlib
 import json
 import os
 import re
@@ -25,6 +27,8 @@ from hypothesis import HealthCheck, settings
 
 from tests.harness import command, huge_pages, same_process, tools
 from tests.harness.command import ROOT, WITHOUT_CACHE
+
+pytest.register_assert_rewrite("tests.kinds.cases")  # the assertions of the tables' shape show what differs
 
 SAME = settings(deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("same", SAME)
@@ -61,6 +65,7 @@ def pytest_collection(session: pytest.Session) -> Generator[None, object, object
 
     Afterwards it runs as seldom as in the command: as often as Python runs it, it takes a twentieth of the tests."""
     gc.disable()
+    _import_share(session.config)
     try:
         return (yield)
     finally:
@@ -69,6 +74,19 @@ def pytest_collection(session: pytest.Session) -> Generator[None, object, object
         huge_pages.collapse()
         gc.set_threshold(300_000, 20, 100)
         gc.enable()
+
+
+def _import_share(config: pytest.Config) -> None:
+    """Import every n-th test module in each of n processes, before all of them import all: in a new checkout, an import writes
+    the bytecode of a module, whose assertions pytest rewrites. Each process would do that for all of them at once."""
+    own = getattr(config, "workerinput", None)
+    if own is None:
+        return
+    folders = [Path(argument.partition("::")[0]) for argument in config.args]
+    modules = sorted({path for folder in folders for path in folder.absolute().rglob("test_*.py") if path.is_relative_to(ROOT)})
+    for path in modules[int(own["workerid"].removeprefix("gw")) :: own["workercount"]]:
+        with contextlib.suppress(Exception, pytest.skip.Exception):  # collecting it says what is wrong
+            importlib.import_module(".".join(path.relative_to(ROOT).with_suffix("").parts))
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

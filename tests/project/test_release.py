@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.util
+import importlib.metadata
 import os
 import shutil
 import sys
@@ -262,7 +262,7 @@ EMULATED = pythons.Interpreter(*HERE, ("/usr/bin/env", sys.executable), Path())
 
 
 @pytest.mark.one_in(3)
-@pytest.mark.skipif(importlib.util.find_spec("pip") is None, reason="this Python has no pip")
+@pytest.mark.skipif(not [*importlib.metadata.distributions(name="pip")], reason="this Python has no pip")
 @pytest.mark.skipif(HERE not in release.select_targets(""), reason="there are no wheels for this Python")
 @pytest.mark.parametrize(("state", "fixed", "fault"), TRIED)
 def test_a_wheel_that_does_not_do_what_it_should_is_found(state: str, fixed: str, fault: str | None, tmp_path: Path):
