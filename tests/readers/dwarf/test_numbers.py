@@ -9,11 +9,12 @@ from types import SimpleNamespace
 import pytest
 from elftools.dwarf.enums import ENUM_DW_FORM
 
-from layoutlint.readers.dwarf.format import forms, unit_header
+from layoutlint.readers.dwarf.format import forms, sections, unit_header
 from layoutlint.readers.dwarf.format.abbreviations import Format
 from layoutlint.readers.dwarf.format.cursor import Cursor
 from layoutlint.readers.dwarf.format.forms import DwarfError
 from layoutlint.readers.dwarf.format.package import Package, UnitParts
+from layoutlint.readers.elf.span import Span
 from tests.readers.dwarf.dwarf_file import sleb, uleb
 
 PADDING = b"\xee" * 3
@@ -234,3 +235,16 @@ BAD_INDEXES = [
 def test_indexes_that_contradict_themselves(content, reason):
     with pytest.raises(DwarfError, match=reason):
         package(cu=content)
+
+
+@pytest.mark.parametrize(("length", "is_read"), [(0, True), (4096, True), (4097, False)])
+def test_long_names(length, is_read):
+    text = b"\0" + b"n" * length + b"\0"
+    if is_read:
+        assert sections.string(Span(text, 0, len(text)), 1, ".debug_str") == "n" * length
+    else:
+        with pytest.raises(DwarfError, match=f"a name of {length} bytes"):
+            sections.string(Span(text, 0, len(text)), 1, ".debug_str")
+    for place in (len(text), -1):
+        with pytest.raises(DwarfError, match=r"^\.debug_str: .* is outside the section"):
+            sections.string(Span(text, 0, len(text)), place, ".debug_str")
