@@ -39,11 +39,11 @@ def _sides(rule: Rule, context: Context) -> Sides | None:
 
 
 def _covers(sides: Sides, a: Place, b: Place) -> bool:
-    """Return whether sides hold both fields: one of them each to keep them apart, else the same one."""
+    """Return whether sides hold both fields: two of them if these are kept apart, else any."""
     of_a, of_b = (
         {n for n, side in enumerate(sides.sides) if any(is_same_or_part(field, p) for p in side.places)}
         for field in (a, b)
     )
     if sides.arranges == "together":
-        return bool(of_a & of_b)
+        return bool(of_a and of_b)
     return any(one != other for one in of_a for other in of_b)

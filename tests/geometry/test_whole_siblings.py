@@ -47,6 +47,7 @@ HOLDERS = (
     struct("none", 24, member("a", 0, 8), embed("no", "struct lock", 8, LOCK, 0), member("z", 8, 8), flexible("open", 16)),
     struct("odd", 24, member("a", 0, 3), embed("lock", "struct lock", 3, LOCK), member("b", 11, 5), embed("one", "struct lock", 16, LOCK, 1)),
     struct("flat", 72, member("a", 0, 8), replace(embed("locks", "struct lock", 8, LOCK, 8), is_flattened=True)),
+    replace(struct("twins", 8, embed("named", "struct lock", 0, LOCK), embed(None, "struct lock", 0, LOCK)), aggregate="union"),
     struct("aliased", 16, embed(None, "struct lock", 0, LOCK), member("z", 8, 8)), *(rows_of_twelve(count) for count in (1, 2, 21, 22, 23, 28, 29)),
 )  # fmt: skip
 

@@ -247,6 +247,34 @@ def test_gcc_puts_the_first_member_to_the_start_whatever_stands_before_it(tmp_pa
     assert (held.problem is not None) is problem
 
 
+CHAR, BOTH = record(0, INT, 1, 8), record(0, STRUCT, 16, 6, 1, 0, 6, 2, 64, vlen=2)
+ROOM = [
+    # kind of struct ring and its bytes; type (1 char, 2 long, 3 a struct of both) and first bit of each member; whether gcc's can be moved
+    (STRUCT, 8, ((2, 0),), False),
+    (STRUCT, 16, ((2, 0),), True),
+    (STRUCT, 1, ((1, 0),), False),
+    (STRUCT, 2, ((1, 0),), True),
+    (STRUCT, 16, ((2, 0), (1, 64)), False),
+    (STRUCT, 16, ((1, 0), (2, 64)), True),
+    (STRUCT, 16, ((1, 0), (1, 8), (2, 64)), False),
+    (STRUCT, 24, ((2, 64), (2, 128)), False),
+    (STRUCT, 24, ((2, 0), (2, 128)), True),
+    (STRUCT, 24, ((2, 0), (3, 64)), True),
+    (STRUCT, 0, (), False),
+    (kinds.UNION, 8, ((1, 0), (2, 0)), False),
+    (kinds.UNION, 16, ((2, 0), (3, 0)), True),
+]
+
+
+@pytest.mark.parametrize(("kind", "size", "members", "is_moved"), ROOM)
+def test_room_before_the_first_member(kind, size, members, is_moved):
+    words = [word for type_id, at in members for word in (6, type_id, at)]
+    types = CHAR + LONG + BOTH + record(1, kind, size, *words, vlen=len(members))
+    for by_gcc in (False, True):
+        (ring,) = select.structs(Blob(blob(types)), RING, X86_64, "x.o", by_gcc=by_gcc)
+        assert (ring.problem is not None) == (by_gcc and is_moved)
+
+
 def test_every_kind_is_read(tmp_path):
     (holder,) = read(tmp_path, EVERYTHING, Wanted(names=frozenset({"holder"}))).structs
     assert [field.type.declare(field.name or "") for field in holder.fields] == [
