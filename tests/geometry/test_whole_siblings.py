@@ -30,6 +30,7 @@ TWELVE = struct("twelve", 12, member("a", 0, 4), member("b", 4, 8))
 GRID = struct("grid", 168, member("head", 0, 8), embed("cells", "struct cell", 8, CELL, 2, 3), member("tail", 152, 8), member("last", 160, 8))
 UNTAGGED = Field(None, CType("struct {...}"), 64, 192, aggregate="struct", members=(member("id", 0, 8), embed(None, "struct lock", 8, LOCK), member("z", 16, 8)))
 EITHER = Field(None, CType("union {...}"), 64, 128, aggregate="union", members=(embed("lock", "struct lock", 0, LOCK), member("word", 0, 8), member("text", 0, 16)))
+TAILED = struct("tailed", 8, member("count", 0, 8), embed("locks", "struct lock", 8, LOCK, None))
 NO_STRIDE = Field("x", CType("struct {...}", "[]"), 64, 0, dims=(None,), aggregate="struct", members=(embed("lock", "struct lock", 0, LOCK),))
 
 
@@ -48,6 +49,7 @@ HOLDERS = (
     struct("odd", 24, member("a", 0, 3), embed("lock", "struct lock", 3, LOCK), member("b", 11, 5), embed("one", "struct lock", 16, LOCK, 1)),
     struct("flat", 72, member("a", 0, 8), replace(embed("locks", "struct lock", 8, LOCK, 8), is_flattened=True)),
     replace(struct("twins", 8, embed("named", "struct lock", 0, LOCK), embed(None, "struct lock", 0, LOCK)), aggregate="union"),
+    struct("tails", 40, member("head", 0, 8), embed("each", "struct tailed", 8, TAILED, 3), member("last", 32, 8)),
     struct("aliased", 16, embed(None, "struct lock", 0, LOCK), member("z", 8, 8)), *(rows_of_twelve(count) for count in (1, 2, 21, 22, 23, 28, 29)),
 )  # fmt: skip
 
