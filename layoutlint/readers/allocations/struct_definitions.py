@@ -11,7 +11,7 @@ _NO_WORDS = re.compile(r"\b(?:const|volatile|__\w+)\b|\s+")
 _DECLARED = re.compile(r" *(?:struct|union) +(\w+)((?: |\*)[^()]*)")
 _DECLARATOR = re.compile(r"([ *]*)(\w+) *(?:(\[)[^,]*)?")
 _SHORT_TYPEDEF = re.compile(r"\btypedef\s+(?:const\s+)?(?:struct|union)\s+(\w+)\s+([^;{}]{1,200});")
-_ATTRIBUTE = re.compile(r"__attribute__\s*\(\([^()]*(?:\([^()]*\)[^()]*)*\)\)")
+_ATTRIBUTE = re.compile(r"__attribute__\s*\(\([^()]*+(?:\((?:[^()]|\([^()]*+\))*+\)[^()]*+)*+\)\)")
 _OWN_NAME = re.compile(r"\s*(?:__\w+\s+)*(\w+)\s*")
 _TYPEDEF = re.compile(r"^typedef\s+(?:struct|union)\b([^{};()]{0,200})\{", re.MULTILINE)
 _TAIL = re.compile(r"([^{};]{0,200});")
@@ -26,7 +26,7 @@ Fields = dict[str, set[tuple[str, int]]]
 def fields_by_tag(text: str) -> dict[str, Fields]:
     """Return the fields of every top-level struct that blanked text defines, by its tag."""
     structs: dict[str, Fields] = {}
-    for tag, body in _bodies(text):
+    for tag, body in _bodies(_blank_attributes(text)):
         fields = structs.setdefault(tag, {})
         for name, kind, depth in _fields(body):
             fields.setdefault(name, set()).add((kind, depth))
@@ -71,6 +71,7 @@ def struct_typedefs(text: str) -> dict[str, str]:
     """Return the typedefs of structs in a text, each with the tag of the struct; empty for one without."""
     if "typedef" not in text:
         return {}
+    text = _blank_attributes(text)
     typedefs = {
         name: tag for tag, declarators in _SHORT_TYPEDEF.findall(text) for name in _own_names(declarators)
     }
@@ -82,9 +83,14 @@ def struct_typedefs(text: str) -> dict[str, str]:
     return typedefs
 
 
+def _blank_attributes(text: str) -> str:
+    """Return a text without attributes, which can be between `struct` and the tag or the brace."""
+    return _ATTRIBUTE.sub(" ", text) if "__attribute__" in text else text
+
+
 def _own_names(declarators: str) -> Iterator[str]:
     """Yield the names that a typedef gives to its type itself, and not to pointers or arrays of it."""
-    for part in _ATTRIBUTE.sub(" ", declarators).split(","):
+    for part in declarators.split(","):
         if (name := _OWN_NAME.fullmatch(part)) is not None:
             yield name[1]
 
