@@ -31,7 +31,7 @@ from layoutlint.model.ctype import CType
 from layoutlint.model.paths import is_pattern
 from layoutlint.model.record import Record, replace
 from layoutlint.model.structs import Struct
-from layoutlint.phrases import placements_phrase
+from layoutlint.phrases import placements_phrase, quantity
 
 _BREAKS = """\
 struct slot {
@@ -237,7 +237,7 @@ class Stride(Record, frozen=True):
             for pair in worst
         ]
         if len(sentences) > 1 and not (self.fields or self.against):
-            sentences = [sentences[0], f"and {len(sentences) - 1} more pairs"]
+            sentences = [sentences[0], f"and {quantity(len(sentences) - 1, 'more pair')}"]
         if array is None:
             evidence = tuple(dict.fromkeys(place for a, b, _ in worst for place in (a, b)))
         bases_of_all = placements.bases_in_any(violations.values())
