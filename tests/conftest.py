@@ -140,6 +140,12 @@ def _skip_missing_tools() -> Generator[None, None, None]:
         pytest.skip(reason)
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _projects(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Make the folder around those of tests one that users share, as /tmp is: headers are not searched in other tests' folders."""
+    tmp_path_factory.getbasetemp().chmod(0o1777)
+
+
 @pytest.fixture
 def own_processes(monkeypatch: pytest.MonkeyPatch) -> None:
     """Lets tests and their commands read C in processes of their own, as users do."""
