@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import reduce
 
-_BRACE = re.compile(r"\b(?:struct|union)\s+(\w+)\s*\{|[{}]")
+_BRACE = re.compile(r"\b(?:struct|union)\s+(?:__\w+\s+)?(\w+)\s*\{|[{}]")
 _ANY_BRACE = re.compile(r"[{}]")
 _NO_WORDS = re.compile(r"\b(?:const|volatile|__\w+)\b|\s+")
 _DECLARED = re.compile(r" *(?:struct|union) +(\w+)((?: |\*)[^()]*)")
 _DECLARATOR = re.compile(r"([ *]*)(\w+) *(?:(\[)[^,]*)?")
 _SHORT_TYPEDEF = re.compile(r"\btypedef\s+(?:const\s+)?(?:struct|union)\s+(\w+)\s+([^;{}]{1,200});")
-_ATTRIBUTE = re.compile(r"__attribute__\s*\(\([^()]*+(?:\((?:[^()]|\([^()]*+\))*+\)[^()]*+)*+\)\)")
+_PARENTHESES = reduce(lambda inner, _: rf"\((?:[^()]|{inner})*+\)", range(5), r"\([^()]*+\)")
+"""Parentheses with up to five more inside: expressions in attributes are short."""
+_ATTRIBUTE = re.compile(rf"__(?:attribute(?:__)?|declspec)\s*{_PARENTHESES}|\[\[[^\[\]]*+\]\]")
 _OWN_NAME = re.compile(r"\s*(?:__\w+\s+)*(\w+)\s*")
 _TYPEDEF = re.compile(r"^typedef\s+(?:struct|union)\b([^{};()]{0,200})\{", re.MULTILINE)
 _TAIL = re.compile(r"([^{};]{0,200});")
@@ -26,7 +29,7 @@ Fields = dict[str, set[tuple[str, int]]]
 def fields_by_tag(text: str) -> dict[str, Fields]:
     """Return the fields of every top-level struct that blanked text defines, by its tag."""
     structs: dict[str, Fields] = {}
-    for tag, body in _bodies(_blank_attributes(text)):
+    for tag, body in _bodies(blank_attributes(text)):
         fields = structs.setdefault(tag, {})
         for name, kind, depth in _fields(body):
             fields.setdefault(name, set()).add((kind, depth))
@@ -71,7 +74,7 @@ def struct_typedefs(text: str) -> dict[str, str]:
     """Return the typedefs of structs in a text, each with the tag of the struct; empty for one without."""
     if "typedef" not in text:
         return {}
-    text = _blank_attributes(text)
+    text = blank_attributes(text)
     typedefs = {
         name: tag for tag, declarators in _SHORT_TYPEDEF.findall(text) for name in _own_names(declarators)
     }
@@ -83,9 +86,9 @@ def struct_typedefs(text: str) -> dict[str, str]:
     return typedefs
 
 
-def _blank_attributes(text: str) -> str:
+def blank_attributes(text: str) -> str:
     """Return a text without attributes, which can be between `struct` and the tag or the brace."""
-    return _ATTRIBUTE.sub(" ", text) if "__attribute__" in text else text
+    return _ATTRIBUTE.sub(" ", text)
 
 
 def _own_names(declarators: str) -> Iterator[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from layoutlint.readers.allocations.struct_definitions import blank_attributes
 from layoutlint.readers.order_uses.expansion import MacroText
 from layoutlint.readers.order_uses.subject import Subject
 
@@ -15,6 +16,7 @@ _TYPEOF = re.compile(
 
 def _declarators(text: str, subject: Subject) -> list[tuple[str, str, int]]:
     """Return the stars, the name and the dimensions of each typedef of the type itself."""
+    text = blank_attributes(text)
     types = "|".join((subject.type_pattern, *(rf"\b{name}\b" for name, _ in subject.arrays)))
     pattern = rf"\btypedef\s+(?:const\s+)?({types})(?:\s+const)?([^;{{}}()]{{1,400}});"
     inner = dict(subject.arrays)

@@ -408,6 +408,7 @@ USES = [
     ("int f(int n) { return n == sizeof(struct ring); }", None),
     ("int f(void) { return SIZES(sizeof(struct ring)) == 64; }", None),
     ("int f(void) { return sizeof(struct ring *) == 8; }", None),
+    ("typedef struct ring *ring_p __attribute__((aligned(8)));\nvoid f(ring_p r) { memset(r, 0, 20); }", "member-range 2 range start: link head"),
 ]  # fmt: skip
 
 
