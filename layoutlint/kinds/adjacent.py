@@ -95,8 +95,8 @@ class Adjacent(Record, frozen=True):
         if between:
             yield f"{format_places(between)} {'lies' if len(between) == 1 else 'lie'} between {ends}"
         elif gap.size > (allowed := gap.padding if self.max_gap is None else self.max_gap):
-            bytes_lie = "byte lies" if gap.size == 1 else "bytes lie"
-            yield f"{gap.size} {bytes_lie} between {ends}, {allowed} allowed"
+            verb = "lies" if gap.size == 1 else "lie"
+            yield f"{byte_count(gap.size)} {verb} between {ends}, {allowed} allowed"
 
 
 class _Gap(Record, frozen=True):
