@@ -13,7 +13,6 @@ from layoutlint.model.reading import ReadOptions
 from layoutlint.readers.bodies import flows
 from layoutlint.readers.order_uses import find_order_uses, sources_that_name
 from tests.harness.effort import draws
-from tests.harness.same_process import run_each_here
 from tests.harness.tools import need
 from tests.suggestion import programs
 from tests.suggestion.constructs import CONSTRUCTS, STRUCTS, Construct
@@ -74,14 +73,7 @@ COMPILERS = ("gcc", "clang")
 ORDERS = {each: programs.ORDERS[: draws(usual, len(programs.ORDERS))] for each, usual in (("gcc", 3), ("clang", 1))}
 """In which orders harmless programs run, which says something about the table, not about `suggest`."""
 
-
-
-@pytest.fixture(autouse=True)
-def _reads_here(monkeypatch):
-    """Reads C here in exhaustive tests, too: a fork for each unit takes twice as long as the search."""
-    monkeypatch.setattr("layoutlint.readers.processes.sandbox.run_each", run_each_here)
-
-
+pytestmark = pytest.mark.usefixtures("reads_here")
 EACH = pytest.mark.parametrize("construct", TABLE, ids=[each.name for each in TABLE])
 SOME = TABLE[:: draws(8, 1)]
 COMPILED = pytest.mark.parametrize("construct", SOME, ids=[each.name for each in SOME])
