@@ -11,6 +11,7 @@ import contextlib
 import gc
 import hashlib
 import importlib
+import itertools
 import json
 import os
 import re
@@ -34,6 +35,8 @@ SAME = settings(deadline=None, derandomize=True, suppress_health_check=[HealthCh
 settings.register_profile("same", SAME)
 settings.register_profile("other", SAME, derandomize=False)
 settings.load_profile("same")
+_finished = itertools.count(1)
+"""Numbers the tests of this process."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -117,6 +120,12 @@ def _sample(items: list[pytest.Item]) -> None:
 def _is_exhaustive(item: pytest.Item) -> bool:
     """Whether a test takes long; whole kernels do."""
     return any(item.get_closest_marker(name) is not None for name in ("exhaustive", "real"))
+
+
+def pytest_runtest_logfinish() -> None:
+    """Collapse pages again: writing to a huge page after a fork splits it, until forks take three times as long."""
+    if next(_finished) % 100 == 0:
+        huge_pages.collapse()
 
 
 @pytest.hookimpl(wrapper=True)
