@@ -15,7 +15,7 @@ from layoutlint.model.record import Record
 _ADDED_OR_DELETED = frozenset("AD")
 
 
-class Questions(Record, frozen=True):
+class Questions(Record, frozen=True, dict=True):
     """The questions about files that a run asked, as paths below the top of the tree."""
 
     paths: frozenset[str] = frozenset()
@@ -25,9 +25,14 @@ class Questions(Record, frozen=True):
     is_complete: bool = True
     """Whether the result depends on nothing else that can change."""
 
+    @cached_property
+    def _folders_around(self) -> frozenset[str]:
+        """The folders around the paths."""
+        return frozenset(folder for path in self.paths for folder in _prefixes(os.path.dirname(path)))
+
     def lie_below(self, path: str) -> bool:
         """Return whether a file below a path was read: the path of an edit is then that of a submodule."""
-        return any(each.startswith(f"{path}/") for each in self.paths)
+        return path in self._folders_around
 
     def concern(self, path: str, letters: str) -> bool:
         """Return whether an edit of a file can change an answer; `letters` are its status in git."""
