@@ -15,6 +15,7 @@ import itertools
 import json
 import os
 import re
+import signal
 import subprocess
 import textwrap
 import time
@@ -54,6 +55,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """Compile the package to bytecode, as installing it does: Python may be forbidden to, and each command that a
     test starts would then do it again."""
     os.environ |= WITHOUT_CACHE
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background ignores it, as would what tests start
     command.own_processes = config.getoption("--exhaustive")
     if not command.own_processes:
         same_process.read_here()

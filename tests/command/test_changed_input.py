@@ -33,8 +33,8 @@ from layoutlint.__main__ import main
 sys.argv = ["layoutlint", *{words!r}]
 main()
 """
-HEARD = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); signal.signal(signal.SIGHUP, signal.SIG_DFL)\n"
-"""A job in the background ignores both."""
+HEARD = "import signal; signal.signal(signal.SIGHUP, signal.SIG_DFL)\n"
+"""What `nohup` starts ignores it."""
 SHRINK = "os.truncate(path, 4096)"
 TOUCH = "os.utime(path, ns=(1, 1))"
 

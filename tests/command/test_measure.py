@@ -219,7 +219,6 @@ def test_an_interrupted_run_leaves_nothing(folder, tmp_path, number, status):
     environment = {**{name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}, **WITHOUT_CACHE, "PYTHONPATH": str(ROOT), "TMPDIR": str(tmp_path)}
     with subprocess.Popen(
         [sys.executable, "-m", "layoutlint", *words], cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),  # what runs in the background may ignore it
     ) as process:  # fmt: skip
         deadline = time.monotonic() + 60
         while not child_processes(str(tmp_path)) and process.poll() is None and time.monotonic() < deadline:

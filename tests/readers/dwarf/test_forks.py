@@ -66,7 +66,6 @@ def _fail() -> None:
 
 
 def _interrupt() -> None:
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # which some that run tests ignore
     os.kill(os.getpid(), signal.SIGINT)
 
 

@@ -180,8 +180,7 @@ def test_closing_ends_what_runs(tmp_path):
 
 
 CLIENT = """
-import signal, sys
-signal.signal(signal.SIGINT, signal.default_int_handler)  # which what runs in the background may ignore
+import sys
 sys.path.insert(0, {root!r})
 from layoutlint.readers.executors.local import LocalExecutor
 from layoutlint.model.task import Limits, Task
