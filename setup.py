@@ -8,6 +8,7 @@ Compiled modules know how the others lay out their objects, so that all of them 
 
 import hashlib
 import os
+import shutil
 import threading
 from pathlib import Path
 
@@ -109,6 +110,7 @@ class Build(build_ext):
         """Contents decide what is compiled anew, not the times of files, which setuptools would compare."""
         super().finalize_options()
         self.everything, self.force = self.force, True
+        self.beside_sources = bool(self.inplace)  # `pip install -e` too; off while it builds
         self.parallel = self.parallel or True  # as many as there are processors
 
     def build_extensions(self) -> None:
@@ -129,13 +131,23 @@ class Build(build_ext):
         """Compile one module; raises CompileError, which is but a warning where the module is optional."""
         target = Path(self.get_ext_fullpath(ext.name))
         made_of = mark(*map(Path, ext.sources)) + translator()
-        if not self.everything and target.exists() and made_of.encode() in target.read_bytes():
+        if not self.everything and self.reuse(ext.name, target, made_of):
             return
         target.unlink(missing_ok=True)  # setuptools would put a stale one into place after a failure
         ext.sources = [self.translate(ext, made_of)]
         if self.compiler.compiler_type == "unix":
             ext.extra_compile_args = ["-g0", *optimisation(ext.name)]
         super().build_extension(ext)
+
+    def reuse(self, name: str, target: Path, made_of: str) -> bool:
+        """Whether a module made of the same is there, for builds that leave it there beside the source."""
+        kept = Path(self.get_ext_filename(name)) if self.beside_sources else target
+        if not (kept.exists() and made_of.encode() in kept.read_bytes()):
+            return False
+        if kept != target:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(kept, target)
+        return True
 
     def translate(self, ext: Extension, made_of: str) -> str:
         """The path of the C that Cython makes of a source; raises CompileError."""

@@ -139,16 +139,21 @@ def translated(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("translated")
 
 
-def build(tmp_path: Path, translated: Path, **environment: str) -> Path:
-    """What an installation would consist of, built from the tracked files."""
+def copy_sources(source: Path) -> None:
+    """Copy the tracked files that an installation is built of."""
     pytest.importorskip("Cython", reason="nothing is compiled without Cython")
     if not (ROOT / ".git").exists():
         pytest.skip("git knows which files are tracked, and this is no checkout")
     tracked = subprocess.run(["git", "ls-files", "layoutlint", "rules", "*.cfg", "*.toml", "setup.py", "README.md", "LICENSE"],
                              cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()  # fmt: skip
     for file in tracked:
-        (tmp_path / "source" / file).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(ROOT / file, tmp_path / "source" / file)
+        (source / file).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / file, source / file)
+
+
+def build(tmp_path: Path, translated: Path, **environment: str) -> Path:
+    """What an installation would consist of."""
+    copy_sources(tmp_path / "source")
     words = ["-q", "build", "--build-lib", str(tmp_path / "built")]
     subprocess.run([sys.executable, "-c", TRANSLATING_ONCE, *words, str(translated)],
                    cwd=tmp_path / "source", env=os.environ | environment, check=True, capture_output=True)  # fmt: skip
@@ -193,3 +198,34 @@ def test_failing_to_compile_is_an_error_when_compiling_is_asked_for(translated: 
         pytest.skip("no module has a .pxd")
     with pytest.raises(subprocess.CalledProcessError):
         build(tmp_path, translated, LAYOUTLINT_COMPILE="must", **NO_COMPILER)
+
+
+def compiled_modules(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in (folder / "layoutlint").rglob("*.so")}
+
+
+BESIDE_SOURCES = {
+    "build_ext --inplace": ["build_ext", "--inplace"],
+    "pip install -e": ["editable_wheel", "--dist-dir", "wheels"],
+}
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("words", BESIDE_SOURCES.values(), ids=BESIDE_SOURCES)
+def test_modules_of_the_same_sources_are_not_compiled_again(words: list[str], tmp_path: Path):
+    if version.state() != "compiled" or version.stale_modules(ROOT):
+        pytest.skip("nothing is compiled here, or of other sources")
+    copy_sources(tmp_path)
+    for path in (ROOT / "layoutlint").rglob("*.so"):
+        shutil.copy(path, tmp_path / path.relative_to(ROOT))
+    before = compiled_modules(tmp_path)
+
+    def build_here() -> None:
+        subprocess.run([sys.executable, "setup.py", "-q", *words], cwd=tmp_path, env=os.environ | NO_COMPILER, check=True, capture_output=True)
+
+    build_here()
+    assert compiled_modules(tmp_path) == before != {}
+    with (tmp_path / MODULES[0]).open("a") as file:
+        file.write("# changed\n")
+    build_here()
+    assert compiled_modules(tmp_path) == {}
