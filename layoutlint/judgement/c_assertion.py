@@ -115,19 +115,23 @@ def _alignments(context: Context) -> tuple[int, ...]:
     return tuple(1 << bit for bit in range(largest.bit_length()))
 
 
+_CLASS_STEP = 8
+"""Classes of allocators are multiples of this: the sizes from one multiple to the next are in one class."""
+
+
 def _size_guards(names: CNames, context: Context) -> Iterator[str]:
     """Yield the condition for the sizes of the struct with which its allocator has the same bases."""
     if context.storage is None:
         return
-    size, step = context.layout.size, context.layout.align.value
-    expected = _bases(context, step)
-    sizes = range(step, 2 * max(size, context.placements.line_size) + 1, step)
-    others = [each for each in sizes if _bases(context, step, each) != expected]
-    below, above = ([each for each in others if (each > size) == is_above] for is_above in (False, True))
+    size, align = context.layout.size, context.layout.align.value
+    expected = _bases(context, align)
+    ends = range(_CLASS_STEP, 2 * max(size, context.placements.line_size) + 1, _CLASS_STEP)
+    others = [end for end in ends if _bases(context, align, end) != expected]
+    below, above = ([end for end in others if (end > size) == is_above] for is_above in (False, True))
     if below:
         yield f"{names.size} > {max(below)}"
     if above:
-        yield f"{names.size} < {min(above)}"
+        yield f"{names.size} <= {min(above) - _CLASS_STEP}"
 
 
 def _bases(context: Context, align: int, size: int | None = None) -> tuple[int, ...]:
@@ -135,7 +139,8 @@ def _bases(context: Context, align: int, size: int | None = None) -> tuple[int, 
     line_size, stated = context.placements.line_size, Alignment(align, "the one of a build")
     layout = context.layout
     if size is not None:
-        layout = Layout(replace(layout.struct, bit_size=8 * size, fields=()))
+        fields = () if layout.open_end is None else layout.struct.fields  # a flexible array may need more
+        layout = Layout(replace(layout.struct, bit_size=8 * size, fields=fields))
     return placements(layout, line_size, context.min_align, context.storage, stated).bases
 
 

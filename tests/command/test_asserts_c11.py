@@ -99,6 +99,7 @@ BODIES = {
     "near": "{ long a; char p[56]; long b; char rest[56]; }",
     "far": "{ long a; char gap[120]; char p[8]; long b; char rest[120]; }",
     "packed": "{ char a; char p[64]; short b; }",
+    "open": "{ long a; char p[56]; long b; char rest[]; }",
 }
 """Structs with the fields `a`, `p` and `b`."""
 ALIGNMENTS = ("", "__attribute__((aligned(16)))", "__attribute__((aligned(64)))", "__attribute__((aligned(128)))",

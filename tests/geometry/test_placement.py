@@ -30,9 +30,13 @@ from layoutlint.kinds.separate import Separate
 from layoutlint.kinds.size import Size
 from layoutlint.kinds.together import Together
 from layoutlint.model.record import replace
+from layoutlint.model.storage import Storage
+from layoutlint.model.structs import Source
 from tests.harness.build import context, member, struct
 from tests.oracles import slow_model as slow
 from tests.oracles.random_structs import structs
+
+HERE = Source("r.toml", 1)
 
 
 class TestBases:
@@ -475,3 +479,9 @@ def test_two_bytes_share_a_line_where_some_base_brings_them_together(gap):
 def test_the_first_three_places_are_named(places, violating, basis):
     parts = tuple(placement.Placements(64, (8 * number,), f"w{number}") for number in range(places))
     assert placement.Placements(64, tuple(range(0, 8 * places, 8)), "", parts).basis(violating) == basis
+
+
+@pytest.mark.parametrize("storage", [Storage("slab", HERE, array=3), Storage("slab", HERE), Storage("line", HERE), Storage("kmalloc", HERE, array=2)])
+def test_objects_without_a_size_are_in_no_row(storage):
+    found = placement.placements(Layout(struct("empty", 0)), storage=storage)
+    assert [row for row in found.rows if not row.step] == []

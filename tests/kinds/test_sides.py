@@ -30,6 +30,7 @@ TABLE = [
     (Isolated(("a",)), "apart", [("", "a"), ("", "bc")]),
     (Isolated(("c",), except_=("b", "d")), "apart", [("", "c"), ("", "ae")]),
     (Isolated(("c",), except_=("b", "@polled")), "apart", [("", "c"), ("", "ade")]),
+    (Isolated(("c",), except_=("@polled",)), "apart", [("", "c"), ("", "abde")]),
     (AccessApart(), "apart", [("write", "bc"), ("read", "a")]),
     (AccessApart(writers=("cold",)), "apart", [("write", "d"), ("read", "ac")]),
     (AccessApart(fields=("a", "b")), "apart", [("write", "b"), ("read", "a")]),

@@ -24,6 +24,7 @@ from layoutlint.kinds.c_conditions import conditions
 from layoutlint.model.record import replace
 from layoutlint.model.storage import Storage
 from layoutlint.model.structs import Source
+from tests.harness.build import flexible
 from tests.kinds.cases import Case
 from tests.kinds.structs import NESTED
 
@@ -124,6 +125,7 @@ def test_conditions_that_c_cannot_state(kind, keys, reason):
     assert str(caught.value) == reason
 
 
+OPEN_NESTED = replace(NESTED, fields=(*NESTED.fields, flexible("tail", 56)))
 STORED = ("", "aligned", "malloc", "kmalloc", "slab", "percpu", "static", "line")
 """The `placement` of a rule file; with conditions on lines, C then needs others as well."""
 ON_LINES = {
@@ -134,13 +136,15 @@ ON_LINES = {
 
 @pytest.mark.parametrize("kind", ON_LINES)
 def test_conditions_on_lines_hold_for_a_placement(kind, golden):
-    layout, made = Layout(NESTED), []
-    for word, least in product(STORED, (None, 1, 16)):
+    made = []
+    for struct, word, least in (*product((NESTED,), STORED, (None, 1, 16)), *product((OPEN_NESTED,), STORED, (None,))):
+        layout = Layout(struct)
         storage = Storage(word, Source("r.toml", 1), 64 if word == "aligned" else None) if word else None
         placed = Context(layout, placements(layout, None, least, storage), storage=storage, min_align=least)
         try:
-            found = "\n  ".join(conditions(kind_of(Case("", NESTED, ON_LINES[kind], Outcome.KEPT, (), ""), kind), placed))
+            found = "\n  ".join(conditions(kind_of(Case("", struct, ON_LINES[kind], Outcome.KEPT, (), ""), kind), placed))
         except CannotAssert as error:
             found = str(error)
-        made.append(f"{word or 'any'}, at least {least}:\n  {found}\n")
+        open_end = " with a flexible array" if struct is OPEN_NESTED else ""
+        made.append(f"{word or 'any'}, at least {least}{open_end}:\n  {found}\n")
     golden(f"{kind}-placed-in-c.txt", "".join(made))

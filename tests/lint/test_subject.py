@@ -20,6 +20,8 @@ hits = { access = "hot-write" }
 limit = { access = "hot-read" }
 [struct.el]
 placement = "kmalloc"
+[struct.inner]
+placement = "embedded"
 """ + "".join(
     f'[[rule]]\nid = "{name}"\nstruct = "{struct}"\nwhy = "w"\n{rest}\n'
     for name, struct, rest in (
@@ -30,6 +32,7 @@ placement = "kmalloc"
         ("around", "s", 'kind = "isolated"\nfields = ["hits"]\naround = true'),
         ("newer", "s", 'kind = "together"\nfields = ["hits", "limit"]\nwhen = { arch = ["aarch64"] }'),
         ("only", "el", 'kind = "separate"\nfields = [["tx"], ["rx"]]'),
+        ("cut", "inner", 'kind = "together"\nfields = ["a", "b"]'),
         ("sized", "plain", 'kind = "size"\nmax = 8'),
     )
 )  # fmt: skip
@@ -38,6 +41,9 @@ struct s { long hits, limit, rare; struct { int on, off; } pair; };
 struct el { long tx; char gap[56]; long rx; struct s in; };
 struct plain { long a, b, c; };
 struct none;
+struct inner { long a, b; };
+struct first { struct inner in; long more[6]; } __attribute__((aligned(64)));
+struct second { long more[7]; struct inner in; } __attribute__((aligned(64)));
 """
 WIDE = "struct s { long hits; char gap[64]; long limit, rare; struct { int on, off; } pair; };\n"
 
@@ -108,3 +114,8 @@ REFUSALS = [
 def test_refusals(paths, struct, rule, uses, line_size, error, message, find):
     with pytest.raises(error, match=re.escape(message)):
         find(paths, struct, rule, uses, line_size)
+
+
+def test_the_places_where_a_rule_fails(find):
+    (subject,) = find("s.h", "inner", "cut", Uses()).subjects
+    assert subject.why == "fails in 1 of 2 places: at 56 of second, which is aligned to 64 (stated by the input)"
