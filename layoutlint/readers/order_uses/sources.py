@@ -75,9 +75,7 @@ def find(paths: Sequence[str]) -> Sources:
 
 def _add_folder(sources: Sources, path: str) -> None:
     unlisted: list[str] = []
-    hidden = 0
     for folder, below, names in files.walk(path, onerror=lambda error: unlisted.append(str(error.filename))):
-        hidden += sum(name.startswith(".") for name in below)
         below[:] = sorted(name for name in below if not name.startswith("."))
         sources.files += (os.path.join(folder, name) for name in sorted(names) if name.endswith(_C))
         sources.other_language += (os.path.join(folder, name) for name in names if name.endswith(_OTHERS))
