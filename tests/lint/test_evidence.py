@@ -263,6 +263,7 @@ RUNS: dict[str, tuple[Profile, Reading, dict[str, object]]] = {
     "fails if contradicted": (profile(CONTENDED), VMLINUX, {"fail_on": frozenset({"contradiction"})}),
     "nothing measured": (types(row(80, "late")), VMLINUX, {"fail_on": frozenset({"measured"})}),
     "nothing contradicted": (types(row(64, "lock.count")), VMLINUX, {"fail_on": frozenset({"contradiction"})}),
+    "several rows of a field": (types(row(80, "late"), replace(row(80, "late"), line=7)), VMLINUX, {}),
 }
 
 
