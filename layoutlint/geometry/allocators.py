@@ -110,6 +110,13 @@ def kmalloc_class(size: int, smallest: int) -> int:
     return next((class_ for class_ in odd if power // 2 < size <= class_ < power), power)
 
 
+def class_ends(most: int) -> list[int]:
+    """Return the bytes at which a kmalloc class of any machine ends, ascending, at least up to `most`."""
+    odd = {class_ for class_, _ in _ODD_CLASSES}
+    last = max(most, *odd)
+    return sorted(odd.union(1 << bit for bit in range(3, (last - 1).bit_length() + 1)))
+
+
 def class_name(size: int) -> str:
     """Return the name of a kmalloc class of some bytes in /proc/slabinfo; larger blocks are pages."""
     if size > LARGEST_CLASS:

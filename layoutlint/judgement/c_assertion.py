@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
+from layoutlint.geometry.allocators import class_ends
 from layoutlint.geometry.layout import Alignment, Layout, Place, cached_layout
 from layoutlint.geometry.placement import ASSUMED, placements
 from layoutlint.judgement.context import Context
@@ -115,23 +117,22 @@ def _alignments(context: Context) -> tuple[int, ...]:
     return tuple(1 << bit for bit in range(largest.bit_length()))
 
 
-_CLASS_STEP = 8
-"""Classes of allocators are multiples of this: the sizes from one multiple to the next are in one class."""
-
-
 def _size_guards(names: CNames, context: Context) -> Iterator[str]:
-    """Yield the condition for the sizes of the struct with which its allocator has the same bases."""
+    """Yield the condition for the sizes of the struct with which its allocator has the same bases.
+
+    Where objects in a row do not matter, they depend on the size only in kmalloc, by its class.
+    """
     if context.storage is None:
         return
     size, align = context.layout.size, context.layout.align.value
     expected = _bases(context, align)
-    ends = range(_CLASS_STEP, 2 * max(size, context.placements.line_size) + 1, _CLASS_STEP)
-    others = [end for end in ends if _bases(context, align, end) != expected]
-    below, above = ([end for end in others if (end > size) == is_above] for is_above in (False, True))
+    classes = pairwise((0, *class_ends(2 * max(size, context.placements.line_size))))
+    others = [(before, end) for before, end in classes if _bases(context, align, end) != expected]
+    below, above = ([each for each in others if (each[1] > size) == is_above] for is_above in (False, True))
     if below:
-        yield f"{names.size} > {max(below)}"
+        yield f"{names.size} > {below[-1][1]}"
     if above:
-        yield f"{names.size} <= {min(above) - _CLASS_STEP}"
+        yield f"{names.size} <= {above[0][0]}"
 
 
 def _bases(context: Context, align: int, size: int | None = None) -> tuple[int, ...]:

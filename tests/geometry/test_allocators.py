@@ -6,14 +6,14 @@ import platform
 import subprocess
 from collections.abc import Iterable, Iterator
 from functools import cache
-from itertools import product
+from itertools import pairwise, product
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from layoutlint.geometry import placement
-from layoutlint.geometry.allocators import AllocationRequest, contradiction, kmalloc_class
+from layoutlint.geometry.allocators import AllocationRequest, class_ends, contradiction, kmalloc_class
 from layoutlint.geometry.containers import Array, Container
 from layoutlint.geometry.layout import Layout
 from layoutlint.judgement.context import Context
@@ -250,6 +250,14 @@ class TestConstants:
         classes = [c for c in CLASSES if c >= smallest and smallest <= odd.get(c, smallest)]
         for size in range(1, 8193):
             assert kmalloc_class(size, smallest) == next(c for c in classes if c >= size)
+
+    @pytest.mark.parametrize("smallest", [8, 16, 32, 64, 128])
+    @pytest.mark.parametrize("most", [1, 100, 1000, 20_000])
+    def test_sizes_up_to_an_end_are_in_one_class(self, smallest, most):
+        ends = class_ends(most)
+        assert ends[-1] >= most
+        for before, end in pairwise((0, *ends)):
+            assert len({kmalloc_class(size, smallest) for size in range(before + 1, end + 1)}) == 1
 
     @pytest.mark.parametrize(("size", "pages"), [(8193, 16_384), (16_384, 16_384), (70_000, 131_072)])
     def test_what_no_class_holds_has_pages(self, size, pages):
