@@ -46,7 +46,7 @@ _DEFINE = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)[ \t]+([^\n\\]+)$", re.MUL
 _COMPARES = re.compile(r"[?<>!]=?(?<!<)|==|&&|\|\|")
 _CAST = re.compile(
     r"\(\s*(?:\b(?:const|volatile|unsigned|signed|(?:struct|union|enum)\s+\w{1,60}|long|short|int|char|void|bool|"
-    r"size_t|\w{1,60}_[tT]|[A-Z]\w{0,60})\b\s*){1,6}\**\s*\)\s*(?=[\w(&*])"
+    r"size_t|\w{1,60}_[tT]|[A-Z]\w{0,60})\b\s*+){1,6}\**+\s*+\)\s*+(?=[\w(&*])"
 )
 _CONVERTS = re.compile(r"\w*_TO_\w+|\w*2\w*int\w*|likely|READ_ONCE|abs")
 _WORD = re.compile(r"[A-Za-z_]\w*")

@@ -36,6 +36,7 @@ TEXTS = {
     "results": "int g(void)\n{\n" + "return i;\n" * MANY + "}\nvoid f(void) { sizes[g()]++; }\n",
     "results without an end": "int g(void)\n{\n" + "return " * MANY + "}\nvoid f(void) { sizes[g()]++; }\n",
     "casts": "void f(int i)\n{ sizes[i]++; k = " + "(int" * MANY + ";}\n",
+    "spaces in a cast": "void f(int i)\n{ struct w *p = (int" + " " * 10 * MANY + "x; sizes[p->id]++; }\n",
     "quotes and comments": "void f(int i)\n{ sizes[i]++; " + "'/*" * MANY + '"\n}\n',
     "no text": "void f(int i)\n{ sizes[i]++; " + "\xff\xfe\0\x80" * MANY + " }\n",
     "a line of 5 MB": "void f(int i) {" + "sizes[i] = g(b, i);" * 270_000 + "}",
