@@ -141,13 +141,13 @@ class Build(build_ext):
 
     def reuse(self, name: str, target: Path, made_of: str) -> bool:
         """Whether a module made of the same is there, for builds that leave it there beside the source."""
-        kept = Path(self.get_ext_filename(name)) if self.beside_sources else target
-        if not (kept.exists() and made_of.encode() in kept.read_bytes()):
-            return False
-        if kept != target:
+        places = [target, Path(self.get_ext_filename(name))] if self.beside_sources else [target]
+        same = (each for each in places if each.exists() and made_of.encode() in each.read_bytes())
+        kept = next(same, None)
+        if kept is not None and kept != target:
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(kept, target)
-        return True
+        return kept is not None
 
     def translate(self, ext: Extension, made_of: str) -> str:
         """The path of the C that Cython makes of a source; raises CompileError."""
