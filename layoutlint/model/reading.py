@@ -178,6 +178,8 @@ class Reading(Record, frozen=True):
     kernel: Version | None = None
     """The version of Linux; None for another input, or if not stated. It has two numbers if the third is a
     distribution's own."""
+    compiler: str | None = None
+    """The compiler whose name states the target; None if something else does."""
     data: tuple[Struct, ...] | None = None
     """Data in memory with the requested variables; None if the input states none."""
     arrays: tuple[Struct, ...] = ()

@@ -7,6 +7,7 @@ import os
 from layoutlint.errors import ReadError
 from layoutlint.model.reading import ReadOptions
 from layoutlint.readers.clang import builtin_headers, cplusplus, cross_target, flags
+from layoutlint.readers.clang.build_compiler import Compiler
 from layoutlint.readers.clang.file_names import relative_to
 from layoutlint.readers.clang.parse import Unit
 
@@ -35,10 +36,19 @@ class NotC(ReadError):
 
 
 def unit(
-    path: str, words: tuple[str, ...], directory: str, roots: tuple[str, ...], with_marks: bool = False
+    path: str,
+    words: tuple[str, ...],
+    directory: str,
+    roots: tuple[str, ...],
+    with_marks: bool = False,
+    compiler: Compiler | None = None,
 ) -> Unit:
-    """Return the unit of a C file with some flags; raises ReadError for C++."""
-    parsed_flags = flags.normalise(words)
+    """Return the unit of a C file with some flags; raises ReadError for C++.
+
+    `compiler` is that of the build; None if it is not known.
+    """
+    implied = () if compiler is None else compiler.implied_flags(words)
+    parsed_flags = flags.normalise((*implied, *words))
     name = relative_to(roots, os.path.join(directory, path))
     if path.endswith(ASSEMBLER):
         raise NotC(name, "is assembler, which defines no structs")
@@ -47,6 +57,8 @@ def unit(
         raise NotC(name, f"is {other} by its name; layoutlint reads C")
     if path.endswith(CPLUSPLUS) or (parsed_flags.language or "c").startswith("c++"):
         raise NotC(name, f"is C++; {cplusplus.REASON}")
+    if compiler is not None and compiler.refusal is not None and cross_target.stated_triple(words) is None:
+        raise ReadError(name, compiler.refusal)
     if parsed_flags.refusal is not None or (parsed_flags.language or "c") not in LANGUAGES:
         raise ReadError(
             name, parsed_flags.refusal or f"is compiled as {parsed_flags.language}; layoutlint reads C"
@@ -65,6 +77,7 @@ def unit(
         doubts=parsed_flags.doubts,
         with_marks=with_marks,
         has_given_flags=True,
+        compiler=compiler,
     )
 
 

@@ -15,7 +15,15 @@ from layoutlint.model.reading import Omission, Reading, ReadOptions, Unread
 from layoutlint.model.record import Record, replace
 from layoutlint.model.wanted import Wanted
 from layoutlint.phrases import first_few
-from layoutlint.readers.clang import c_units, copied_flags, flags, parallel, response_files, text_search
+from layoutlint.readers.clang import (
+    build_compiler,
+    c_units,
+    copied_flags,
+    flags,
+    parallel,
+    response_files,
+    text_search,
+)
 from layoutlint.readers.clang.include_graph import IncludeGraph
 from layoutlint.readers.clang.parse import Unit
 
@@ -39,6 +47,7 @@ class Command(Record, frozen=True):
     words: tuple[str, ...]
     """The compiler's arguments without the compiler."""
     compiler: str = "cc"
+    """The compiler as the command names it, without what runs it (ccache)."""
 
 
 def read(path: str, wanted: Wanted, options: ReadOptions) -> Reading:
@@ -161,7 +170,8 @@ def command_of(path: str, base: str, number: int, entry: dict[str, Any]) -> Comm
     if not isinstance(words, list) or not words or not all(isinstance(word, str) for word in words):
         raise ReadError(path, f"{where} ({entry['file']}) has neither `arguments` nor a `command`")
     directory = os.path.join(base, entry.get("directory", ""))
-    return Command(entry["file"], directory, tuple(words[1:]), words[0])
+    _, number = build_compiler.identify(words)
+    return Command(entry["file"], directory, tuple(words[number:]), words[number - 1])
 
 
 def expand(command: Command) -> Command:
@@ -192,10 +202,8 @@ def _expand_commands(commands: tuple[Command, ...]) -> tuple[tuple[Command, ...]
 
 def _refusal(command: Command) -> str | None:
     """Return why the flags of a command are not read: they are Microsoft's; else None."""
-    names = (
-        os.path.basename(word.replace("\\", "/")).lower() for word in (command.compiler, *command.words[:1])
-    )
-    if not any(_OF_MICROSOFT.fullmatch(name) for name in names) and "--driver-mode=cl" not in command.words:
+    name = build_compiler.named(command.compiler).name.lower()
+    if not _OF_MICROSOFT.fullmatch(name) and "--driver-mode=cl" not in command.words:
         return None
     return f"is compiled by {command.compiler}, whose flags (/D, /I) are not read"
 
@@ -203,7 +211,8 @@ def _refusal(command: Command) -> str | None:
 def unit_of(command: Command, options: ReadOptions, roots: tuple[str, ...]) -> Unit:
     """Return the unit of a command; raises ReadError, and NotC for another language."""
     words = command.words + flags.make_absolute(c_units.command_line_flags(options), os.getcwd())
-    return c_units.unit(command.file, words, command.directory, roots, options.with_marks)
+    compiler = build_compiler.named(command.compiler)
+    return c_units.unit(command.file, words, command.directory, roots, options.with_marks, compiler)
 
 
 def _select_commands(commands: tuple[Command, ...], wanted: Wanted) -> Iterator[Command]:

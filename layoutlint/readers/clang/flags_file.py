@@ -26,7 +26,7 @@ class FlagsFile(Record, frozen=True):
     def command(self, file: str) -> Command:
         """Return the command for a C file. Raises ReadError with the option that leaves the flags out."""
         folder = os.path.dirname(os.path.abspath(self.path))
-        command = Command(os.path.abspath(file), folder, self._words(), "clang")
+        command = Command(os.path.abspath(file), folder, self._words())
         try:
             command = compdb.expand(command)
         except ReadError as error:

@@ -9,7 +9,7 @@ from layoutlint import files
 from layoutlint.model.reading import ReadOptions
 from layoutlint.model.record import Record, field, replace
 from layoutlint.model.wanted import Wanted
-from layoutlint.readers.clang import c_units, flags, parallel
+from layoutlint.readers.clang import build_compiler, c_units, flags, parallel
 from layoutlint.readers.clang.flag_search import Match, Search
 from layoutlint.readers.clang.include_graph import IncludeGraph
 from layoutlint.readers.clang.parallel import Outcome
@@ -60,11 +60,12 @@ class GivenFiles(Record):
     def _unit_with(self, path: str, match: Match | None) -> Unit:
         """Return the unit of a file with the flags of a command."""
         folder, words = os.getcwd(), c_units.command_line_flags(self.options)
-        directory = folder
+        directory, compiler = folder, None
         if match is not None:
+            compiler = build_compiler.named(match.command.compiler)
             directory = match.command.directory
             words = (*match.command.words, *flags.make_absolute(words, folder))
-        return c_units.unit(path, words, directory, (folder,), self.options.with_marks)
+        return c_units.unit(path, words, directory, (folder,), self.options.with_marks, compiler)
 
     def _mend(self, parsed: tuple[ParsedUnit, ...]) -> list[ParsedUnit]:
         """Return the results, for headers with errors that through a source with fewer errors."""

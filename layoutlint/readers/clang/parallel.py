@@ -196,6 +196,7 @@ def reading(
         path=path,
         reader="clang",
         target=outcome.parsed[0].target,
+        compiler=outcome.parsed[0].unit.target_compiler,
         structs=structs,
         unread=units_with_errors(outcome, structs, wanted),
         notes=tuple(dict.fromkeys(notes)),

@@ -19,6 +19,7 @@ from layoutlint.model.wanted import Wanted
 from layoutlint.readers.clang import (
     compiler_macros,
     cplusplus,
+    cross_target,
     declarations,
     diagnostics,
     flags,
@@ -28,6 +29,7 @@ from layoutlint.readers.clang import (
 )
 from layoutlint.readers.clang.alignments import Alignments
 from layoutlint.readers.clang.annotation_tags import Annotations, mentions_annotations
+from layoutlint.readers.clang.build_compiler import Compiler
 from layoutlint.readers.clang.definitions import Definitions
 from layoutlint.readers.clang.diagnostics import Diagnostic, ErrorOrigin
 from layoutlint.readers.clang.file_names import Places
@@ -78,6 +80,8 @@ class Unit(Record, frozen=True):
     """The name of `main` in reports; None for its path from one of the `roots`."""
     header: str | None = None
     """The header whose inclusion is all of `text`; None if there is no such header."""
+    compiler: Compiler | None = None
+    """The compiler of the build; None if it is not known."""
     replaced: tuple[InputText, ...] = ()
     """The texts that libclang reads in place of those of files, by their real paths."""
 
@@ -86,6 +90,13 @@ class Unit(Record, frozen=True):
         """The paths and texts of the files that libclang does not read from disk."""
         main = () if self.text is None else ((self.main, self.text),)
         return (*main, *((given.path, given.text) for given in self.replaced))
+
+    @property
+    def target_compiler(self) -> str | None:
+        """The compiler whose name states the target; None if flags or this machine do."""
+        triple = None if self.compiler is None else self.compiler.triple
+        is_stated = triple is not None and cross_target.stated_triple(self.flags) == triple
+        return self.compiler.name if self.compiler is not None and is_stated else None
 
 
 class ParsedUnit(Record, frozen=True):

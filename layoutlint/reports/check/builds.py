@@ -58,7 +58,7 @@ def inputs(report: Report, width: int) -> Iterator[Line]:
     notes: dict[str, list[str]] = {}
     for reading in report.readings:
         build = reading.build or ""
-        read.setdefault(_input_line(reading), []).append(build)
+        read.setdefault(input_line(reading), []).append(build)
         for note in reading.notes:
             notes.setdefault(note, []).append(build)
     for label, texts in (("  ", read), ("  note: ", notes)):
@@ -66,7 +66,9 @@ def inputs(report: Report, width: int) -> Iterator[Line]:
             yield from paragraph(label, f"{text} (in {short_name(names, report.builds)})", width)
 
 
-def _input_line(reading: Reading) -> str:
+def input_line(reading: Reading) -> str:
+    """Return the line on an input: its structs, its reader, the target and what states it."""
     structs = quantity(len(reading.structs), "struct")
     structs += f" in {quantity(reading.files, 'file')}" if reading.files is not None else ""
-    return f"{reading.path}: {structs} by {reading.reader}, {reading.target.name}"
+    source = f", from {reading.compiler}" if reading.compiler is not None else ""
+    return f"{reading.path}: {structs} by {reading.reader}, {reading.target.name}{source}"

@@ -181,11 +181,7 @@ def _inputs(report: Report, width: int, detail: Detail, hidden: list[str]) -> It
         yield from builds.inputs(report, width)
         return
     for reading in _beginning(report.readings, "more input", detail, hidden):
-        structs = quantity(len(reading.structs), "struct")
-        structs += f" in {quantity(reading.files, 'file')}" if reading.files is not None else ""
-        yield from paragraph(
-            "  ", f"{reading.path}: {structs} by {reading.reader}, {reading.target.name}", width
-        )
+        yield from paragraph("  ", builds.input_line(reading), width)
         yield from _wrap_texts("    note: ", reading.notes, width)
 
 

@@ -79,8 +79,8 @@ COMPILERS = [
 
 @pytest.mark.parametrize(("compiler", "words", "is_refused"), COMPILERS, ids=range(len(COMPILERS)))
 def test_compilers_of_microsoft(compiler, words, is_refused):
-    command = Command("a.c", "/p", words, compiler)
-    reason = f"is compiled by {compiler}, whose flags (/D, /I) are not read"
+    command = compdb.command_of("db", "/p", 1, {"file": "a.c", "arguments": [compiler, *words]})
+    reason = f"is compiled by {command.compiler}, whose flags (/D, /I) are not read"
     assert compdb._expand_commands((command,)) == (((), [Unread("a.c", reason)]) if is_refused else ((command,), []))
     if is_refused:
         with pytest.raises(ReadError, match=re.escape(f"a.c: {reason}")):

@@ -1,0 +1,132 @@
+"""The compiler that builds a C file, by its name in a command: its family, version and machine.
+
+Only the name is read. A database can be part of a change that is judged, so nothing that it names is run.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from functools import cache
+from typing import Literal
+
+from layoutlint.model.record import Record
+from layoutlint.readers.clang import cross_target, flags
+
+Family = Literal["gcc", "clang"]
+
+_WRAPPERS = re.compile(
+    r"(?:ccache|sccache|distcc|icecc|icerun|buildcache|gomacc|goma|recc|fastbuild|cachecc1|pump|time|nice"
+    r"|env|ionice|scan-build|compiledb|bear|libtool|ccache-swig|xrun|rsh|kache)(?:\.exe)?"
+)
+"""Programs that run the compiler named after them."""
+_NAME = re.compile(
+    r"(?P<prefix>.+-)?(?P<tool>gcc|g\+\+|clang|clang\+\+|cc|c\+\+|c89|c99|cpp|clang-cpp)"
+    r"(?P<version>-?\d+(?:\.\d+)*)?(?P<threads>-(?:win32|posix))?"
+    r"(?:\.(?:real|br_real|orig|bin))?(?:\.exe)?"
+)
+_NATIVE_PREFIXES = frozenset(("musl", "afl", "c89", "c99", "klibc", "uclibc", "dietlibc", "hardening"))
+"""Words before `-gcc` that are no machine: the compiler is for the machine on which it runs."""
+_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=.*", re.DOTALL)
+_FAMILIES: dict[str, Family] = {
+    "gcc": "gcc", "g++": "gcc", "clang": "clang", "clang++": "clang", "clang-cpp": "clang",
+}  # fmt: skip
+_WINDOWS = re.compile(r"mingw(?:32|64)?\w*|windows|win32")
+_BARE_ARM = re.compile(r"(?:arm|thumb)(?!64)\w*-(?:\w+-)*eabi(?:hf)?$")
+"""GCC's names of ARM without Linux: enums are as small as their values allow (AAPCS, 7.1.3)."""
+
+_BARE_SYSTEMS = ("elf", "eabi", "eabihf")
+_SYSTEM = re.compile(
+    r"linux\d*|elf|eabi(?:hf)?|mingw(?:32|64)?\w*|windows|cygwin|(?:free|net|open)bsd[\d.]*"
+    r"|dragonfly[\d.]*|kfreebsd|gnu|darwin[\d.]*|rtems[\d.]*|haiku|solaris[\d.]*|uefi|fuchsia|hurd"
+)
+"""The first part of a triple behind the vendor, which can be any word: `arm-cortex_a8-linux-gnueabi`."""
+
+
+class Compiler(Record, frozen=True):
+    """The compiler of a unit."""
+
+    name: str
+    """Its name without folder, as the command has it: `arm-none-eabi-gcc-12`."""
+    family: Family | None = None
+    """None for a name such as `cc` that does not state it."""
+    version: tuple[int, ...] = ()
+    """The numbers at the end of its name; empty if there are none."""
+    triple: str | None = None
+    """The machine that its name states, in clang's words; None for the machine that it runs on."""
+    refusal: str | None = None
+    """Why nothing that it builds can be read: its machine is not in TARGETS."""
+
+    @property
+    def is_gcc(self) -> bool:
+        """Whether it is certainly GCC."""
+        return self.family == "gcc"
+
+    def implied_flags(self, words: Iterable[str]) -> tuple[str, ...]:
+        """Return flags for libclang, before the `words`, that state what this compiler does by itself."""
+        stated = cross_target.stated_triple(words)
+        triple = stated or self.triple
+        if triple is None:
+            return ()
+        implied = () if stated is not None else (f"--target={triple}",)
+        if self.is_gcc and _BARE_ARM.match(triple):
+            return (*implied, "-fshort-enums")
+        if self.is_gcc and "windows" in triple:
+            return (*implied, "-mms-bitfields")  # GCC manual, "x86 Windows Options"
+        return implied
+
+
+def identify(words: Sequence[str]) -> tuple[Compiler, int]:
+    """Return the compiler of a command, and the number of its words up to it.
+
+    Programs such as ccache, their options and variables come before it.
+    """
+    for position, word in enumerate(words):
+        is_option = _ASSIGNMENT.fullmatch(word) or (position and word.startswith("-"))
+        if not is_option and not _WRAPPERS.fullmatch(_base_name(word)):
+            return named(word), position + 1
+    return named(words[0]), 1
+
+
+def _base_name(word: str) -> str:
+    return re.split(r"[/\\]", word)[-1]
+
+
+@cache
+def named(word: str) -> Compiler:
+    """Return the compiler that a command names with a word, which can be a path."""
+    name = _base_name(word)
+    match = _NAME.fullmatch(name)
+    if match is None:
+        return Compiler(name)
+    family, version = _FAMILIES.get(match["tool"]), _numbers(match["version"] or "")
+    prefix = (match["prefix"] or "").rstrip("-")
+    if not prefix or prefix in _NATIVE_PREFIXES:
+        return Compiler(name, family, version)
+    triple = _triple(prefix)
+    if triple is None or not flags.is_target(triple):
+        machine = prefix.partition("-")[0]
+        reason = f"is compiled by {name}, whose machine {machine} is not known here (docs/targets.md)"
+        return Compiler(name, family, version, refusal=reason)
+    return Compiler(name, family or "gcc", version, triple)
+
+
+def _numbers(text: str) -> tuple[int, ...]:
+    return tuple(map(int, re.findall(r"\d+", text)))
+
+
+def _triple(prefix: str) -> str | None:
+    """Return the triple of a prefix such as `arm-poky-linux-gnueabi`, as clang spells it; else None."""
+    machine, *rest = prefix.split("-")
+    if not rest:
+        return None
+    if machine == "riscv":
+        machine = "riscv64"  # such tools are for both widths: -march decides, as for clang's riscv64
+    system = next((number for number, part in enumerate(rest) if _SYSTEM.fullmatch(part)), None)
+    if system is None:
+        return None
+    parts = rest[system:]
+    if _WINDOWS.fullmatch(parts[0]):
+        parts = ["windows", "gnu"]
+    vendor = "none" if parts[0] in _BARE_SYSTEMS else "unknown"
+    return "-".join((machine, vendor, *parts))
