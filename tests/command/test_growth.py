@@ -190,7 +190,7 @@ TEXTS: list[tuple[str, Callable[[str], object], str, str]] = [
     ("escaped quotes", Text, "", '\\"'),
     ("quotes and backslashes", Text, "", '"\\'),
     ("open comments", Text, "", "/*"),
-    ("escaped quotes of attributes", attributes._without_members, "", '\\"'),
+    ("escaped quotes of attributes", attributes.without_members, "", '\\"'),
     ("open pragmas", lambda text: attributes.pragmas(text.encode()), "", "#pragma pack("),
     ("a seed and spaces", lambda text: seed._QUOTED.search(text), "randstruct_seed", " "),
     ("a seed's index", lambda text: seed._QUOTED.search(text), "randstruct_seed[", " "),

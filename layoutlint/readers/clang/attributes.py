@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import operator
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from layoutlint.model.record import Record
@@ -19,8 +19,9 @@ _ALIGNED = re.compile(r"\b(?:aligned|__aligned__|_Alignas)(?:(\()|(?=[],)]))")
 _TEXT = re.compile(r'"(?:[^"\\]|\\.)*"|\\"')
 _INNERMOST = re.compile(r"\{[^{}]*\}")
 _SUFFIX = re.compile(r"\b(\d+)[uUlL]+\b")
-_PRAGMA = re.compile(rb"#\s*pragma\s+pack\s*\(([^)]{0,400})\)|\b_Pragma\b")
 _LARGEST = 1 << 28
+_SMALLEST = ("char", "signed char", "unsigned char", "_Bool")
+"""Types that are aligned to 1."""
 _OPERATORS: dict[type[ast.AST], Callable[[int, int], int]] = {
     ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.FloorDiv: operator.floordiv,
     ast.LShift: lambda a, b: a << min(b, 64), ast.RShift: operator.rshift,
@@ -40,30 +41,30 @@ class Attributes(Record, frozen=True):
 
 def read_attributes(lib: Any, declaration: Cursor, alignments: Alignments | None = None) -> Attributes:
     """Return the attributes of a declaration; `alignments` has values of arguments that are no numbers."""
-    kinds = _child_kinds(lib, declaration)
+    kinds = child_kinds(lib, declaration)
     is_packed, is_member = libclang.PACKED in kinds, declaration.kind == libclang.FIELD
     if not is_member and libclang.UNEXPOSED_ATTRIBUTE in kinds:
         marks = [
-            mark[1] for mark in _MARK.finditer(_without_members(libclang.pretty_print(lib, declaration)))
+            mark[1] for mark in _MARK.finditer(without_members(libclang.pretty_print(lib, declaration)))
         ]
         return Attributes(is_packed, None in marks, any(marks))
     if is_member and libclang.ALIGNED in kinds:
-        arguments = _aligned_arguments(libclang.pretty_print(lib, declaration))
-        stated = [_alignment(text, alignments) for text in arguments]
+        arguments = aligned_arguments(libclang.pretty_print(lib, declaration))
+        stated = [alignment(text, alignments) for text in arguments]
         values = [value for value in stated if value is not None]
         return Attributes(is_packed, aligned=max(values) if values and len(values) == len(stated) else None)
     return Attributes(is_packed)
 
 
-def _alignment(argument: str, alignments: Alignments | None) -> int | None:
+def alignment(argument: str, alignments: Alignments | None) -> int | None:
     """Return the alignment that an argument states; None if it is not known."""
-    value = _value(argument)
+    value = 1 if argument in _SMALLEST else _value(argument)
     if value is None and alignments is not None:
         return alignments.value(argument)
     return value
 
 
-def _child_kinds(lib: Any, cursor: Cursor) -> set[int]:
+def child_kinds(lib: Any, cursor: Cursor) -> set[int]:
     """Return the kinds of the direct children of a declaration."""
     kinds: set[int] = set()
 
@@ -75,7 +76,7 @@ def _child_kinds(lib: Any, cursor: Cursor) -> set[int]:
     return kinds
 
 
-def _without_members(declaration: str) -> str:
+def without_members(declaration: str) -> str:
     """Return a struct without the text in its braces, where other structs can have attributes."""
     declaration, count = _TEXT.sub("", declaration), 1
     while count:
@@ -83,7 +84,7 @@ def _without_members(declaration: str) -> str:
     return declaration
 
 
-def _aligned_arguments(declaration: str) -> Iterator[str]:
+def aligned_arguments(declaration: str) -> Iterator[str]:
     """Yield the text in the parentheses of each `aligned`; empty for one without."""
     for attribute in _ALIGNED.finditer(declaration):
         depth, end = 1, attribute.end()
@@ -108,29 +109,3 @@ def _evaluate(node: ast.AST) -> int:
     if isinstance(node, ast.BinOp) and type(node.op) in _OPERATORS:
         return _OPERATORS[type(node.op)](_evaluate(node.left), _evaluate(node.right))
     raise ValueError
-
-
-def pragmas(text: bytes) -> tuple[tuple[int, bytes], ...]:
-    """Return the offset and text of each `#pragma pack` of a file; `?` for a `_Pragma`."""
-    return tuple(
-        (pragma.start(), b"?" if pragma[1] is None else b"".join(pragma[1].split()))
-        for pragma in _PRAGMA.finditer(text)
-    )
-
-
-def may_hold(pragmas_in_file: Iterable[tuple[int, bytes]], offset: int) -> bool:
-    """Return whether a `#pragma pack` may be in force at an offset, if all earlier ones are compiled."""
-    stack: list[bytes] = []
-    current = b""
-    for at, text in pragmas_in_file:
-        if at >= offset:
-            break
-        words = text.split(b",")
-        if words[0] == b"push":
-            stack.append(current)
-            current = words[-1] if len(words) > 1 else current
-        elif words[0] == b"pop":
-            current = stack.pop() if stack else b""
-        else:
-            current = text
-    return bool(current) or bool(stack)

@@ -15,7 +15,8 @@ from layoutlint.readers.clang import libclang
 from layoutlint.readers.clang.libclang import Cursor, Type
 from layoutlint.readers.clang.listing import Listing, TypedefsByStruct, identity_of
 from layoutlint.readers.clang.trust import Problems
-from layoutlint.readers.clang.types import ATOMIC, DEEPEST, RECORD, Types, unwrap
+from layoutlint.readers.clang.type_kinds import ATOMIC, RECORD, unwrap
+from layoutlint.readers.clang.types import DEEPEST, Types
 
 if TYPE_CHECKING:
     from layoutlint.readers.clang.parse import Unit
@@ -117,7 +118,9 @@ class Definitions(Record):
             record = lib.clang_getTypeDeclaration(element)
             problem = problem or self.problems.problem_of(record)
             problem = problem or self._compiler_difference(record, variable.members)
-        if atomic.kind == ATOMIC and self._is_disputed(atomic):
+        if self.types.gcc is not None:
+            problem = problem or self.types.gcc.type_of(lib.clang_getCursorType(cursor)).problem
+        elif atomic.kind == ATOMIC and self._is_disputed(atomic):
             problem = problem or f"gcc and clang lay out `{name}`, of an atomic type, differently"
         part = Field(None, CType(""), 0, variable.bit_size, aggregate="struct", members=(variable,))
         return Struct(
@@ -163,6 +166,8 @@ class Definitions(Record):
         """Return the difference between the layouts of gcc and clang for the same text and flags; None if
         there is none.
         """
+        if self.types.gcc is not None:
+            return self.types.gcc.record(record).problem
         if self.target.name == "i386" and "-malign-double" in self.unit.flags:
             field = _long_double(fields)
             if field is not None:

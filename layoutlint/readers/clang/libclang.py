@@ -48,8 +48,9 @@ TYPE_REF, DECL_REF = 43, 101
 UNEXPOSED_ATTRIBUTE, ANNOTATE, PACKED, ALIGNED = 400, 406, 408, 441
 _TERSE = 24
 """CXPrintingPolicy_TerseOutput: without the bodies of structs."""
-PREFERRED_OPTIONS = 0x40 | 0x200
-"""CXTranslationUnit_SkipFunctionBodies, and KeepGoing, which reports errors after a missing header."""
+PREFERRED_OPTIONS = 0x40 | 0x200 | 0x2000
+"""CXTranslationUnit_SkipFunctionBodies, KeepGoing, which reports errors after a missing header, and
+VisitImplicitAttributes, which shows those of pragmas."""
 PREAMBLE_OPTIONS = 0x4 | 0x100
 """CXTranslationUnit_PrecompiledPreamble, and CreatePreambleOnFirstParse."""
 WARNING, ERROR, FATAL = 2, 3, 4

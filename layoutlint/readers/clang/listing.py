@@ -13,7 +13,7 @@ from layoutlint.readers.clang.annotation_tags import Annotations
 from layoutlint.readers.clang.file_names import Places
 from layoutlint.readers.clang.libclang import Cursor
 from layoutlint.readers.clang.omissions import FUNCTION
-from layoutlint.readers.clang.types import ATOMIC, RECORD
+from layoutlint.readers.clang.type_kinds import ATOMIC, RECORD
 
 if TYPE_CHECKING:
     from layoutlint.readers.clang.parse import Unit

@@ -34,6 +34,7 @@ from layoutlint.readers.clang.definitions import Definitions
 from layoutlint.readers.clang.diagnostics import Diagnostic, ErrorOrigin
 from layoutlint.readers.clang.file_names import Places
 from layoutlint.readers.clang.flags import Doubt
+from layoutlint.readers.clang.gcc_layouts import GccLayouts
 from layoutlint.readers.clang.listing import Listing, Scope
 from layoutlint.readers.clang.lookups import Messages
 from layoutlint.readers.clang.missing_headers import Remedies
@@ -266,10 +267,14 @@ def _definitions_of(
 ) -> Definitions:
     """Return what makes the structs of listed declarations."""
     # It parses the unit again, which only those need who lay it out anew.
-    alignments = Alignments(lib, lambda text: _parse_extended(lib, unit, text)) if unit.with_marks else None
-    types = Types(lib, handle, places, unit.with_marks, bool(errors), alignments)
+    alignments = Alignments(lib, lambda text: _parse_extended(lib, unit, text))
+    target = _target(lib, handle, unit)
+    is_gcc = unit.compiler is not None and unit.compiler.is_gcc
+    gcc = GccLayouts(lib, handle, target, unit.flags, alignments) if is_gcc else None
+    own_alignments = alignments if unit.with_marks else None
+    types = Types(lib, handle, places, unit.with_marks, bool(errors), own_alignments, gcc)
     problems = Problems(lib, handle, places, types, errors, tuple(listing.variables), unit.shuffling_option)
-    return Definitions(listing, types, problems, unit, _target(lib, handle, unit))
+    return Definitions(listing, types, problems, unit, target)
 
 
 def _without_consequences(

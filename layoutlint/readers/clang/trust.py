@@ -11,7 +11,8 @@ from layoutlint.readers.clang import libclang
 from layoutlint.readers.clang.diagnostics import Diagnostic, ErrorOrigin
 from layoutlint.readers.clang.file_names import Places
 from layoutlint.readers.clang.libclang import Cursor, Spot
-from layoutlint.readers.clang.types import RECORD, Types
+from layoutlint.readers.clang.type_kinds import RECORD
+from layoutlint.readers.clang.types import Types
 
 _ATTRIBUTE_LIKE = re.compile(r"__|.*(?:aligned|packed|cache_?line|randomi[sz]e)", re.IGNORECASE)
 """Names that are meant as attributes, and declare a variable if no macro of that name is defined."""

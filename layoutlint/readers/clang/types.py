@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from layoutlint.errors import ReadError
@@ -9,24 +10,32 @@ from layoutlint.model.ctype import UNKNOWN, UNTAGGED, CType, add_qualifier, arra
 from layoutlint.model.declared import Member, StructDeclaration
 from layoutlint.model.record import Record, field
 from layoutlint.model.structs import Aggregate, Field
-from layoutlint.readers.clang import attributes, libclang
+from layoutlint.readers.clang import attributes, libclang, pack_pragmas
 from layoutlint.readers.clang.alignments import Alignments
 from layoutlint.readers.clang.file_names import Places
+from layoutlint.readers.clang.gcc_layouts import GccLayouts
 from layoutlint.readers.clang.libclang import Cursor, Spot, Type
+from layoutlint.readers.clang.type_kinds import (
+    ARRAYS,
+    ATOMIC,
+    ATTRIBUTED,
+    BASE_TYPES,
+    BLOCK_POINTER,
+    COMPLEX,
+    ELABORATED,
+    ENUM,
+    EXT_VECTOR,
+    POINTER,
+    PROTOTYPE,
+    RECORD,
+    TAG_ATTRIBUTED,
+    TYPEDEF,
+    UNPROTOTYPED,
+    VECTOR,
+    count_elements,
+    unwrap,
+)  # fmt: skip
 
-# enum CXTypeKind; base types are spelled as in GCC's debug information.
-BASE_TYPES = {
-    2: "void", 3: "_Bool", 4: "char", 5: "unsigned char", 6: "char16_t", 7: "char32_t",
-    8: "short unsigned int", 9: "unsigned int", 10: "long unsigned int", 11: "long long unsigned int",
-    12: "__int128 unsigned", 13: "char", 14: "signed char", 15: "wchar_t", 16: "short int", 17: "int",
-    18: "long int", 19: "long long int", 20: "__int128", 21: "float", 22: "double", 23: "long double",
-    30: "_Float128", 31: "_Float16", 32: "_Float16", 39: "__bf16", 40: "__ibm128",
-}  # fmt: skip
-COMPLEX, POINTER, BLOCK_POINTER, RECORD, ENUM, TYPEDEF = 100, 101, 102, 105, 106, 107
-UNPROTOTYPED, PROTOTYPE = 110, 111
-CONSTANT_ARRAY, VECTOR, INCOMPLETE_ARRAY, VARIABLE_ARRAY = 112, 113, 114, 115
-ELABORATED, ATTRIBUTED, EXT_VECTOR, ATOMIC, TAG_ATTRIBUTED = 119, 163, 176, 177, 178
-ARRAYS = (CONSTANT_ARRAY, INCOMPLETE_ARRAY, VARIABLE_ARRAY)
 _MOST_TYPEDEFS = 256
 """The longest chain of typedefs; libclang's time for each grows with those after it."""
 _MOST_FIELDS = 10_000
@@ -34,20 +43,6 @@ _MOST_FIELDS = 10_000
 DEEPEST = 64
 """The deepest nesting: deeper types are spelled by libclang, deeper structs refused. No hand-written C comes
 close."""
-
-
-def unwrap(lib: Any, ctype: Type) -> Type | None:
-    """Return the element of an array, or the type behind a typedef, keyword or attribute; None for others."""
-    inner: Type | None = None
-    if ctype.kind in ARRAYS:
-        inner = lib.clang_getElementType(ctype)
-    elif ctype.kind == ELABORATED:
-        inner = lib.clang_Type_getNamedType(ctype)
-    elif ctype.kind in (ATTRIBUTED, TAG_ATTRIBUTED):
-        inner = lib.clang_Type_getModifiedType(ctype)
-    elif ctype.kind == TYPEDEF:
-        inner = lib.clang_getTypedefDeclUnderlyingType(lib.clang_getTypeDeclaration(ctype))
-    return inner
 
 
 class Shape(Record, frozen=True):
@@ -74,6 +69,8 @@ class Types(Record):
     """Whether the unit has errors: libclang takes members of unknown types for `int`."""
     alignments: Alignments | None = None
     """The values of alignments that members state by types."""
+    gcc: GccLayouts | None = None
+    """gcc's layouts, if gcc compiles the unit; None for clang's."""
     has_atomics: bool = False
     """Whether an atomic type was converted."""
     declared: dict[int, tuple[Cursor, StructDeclaration]] = field(default_factory=dict)
@@ -118,7 +115,7 @@ class Types(Record):
             return pointer_to(self.spell(lib.clang_getPointeeType(ctype), depth + 1))
         if kind in (*ARRAYS, VECTOR, EXT_VECTOR):
             element = self.spell(lib.clang_getElementType(ctype), depth + 1)
-            count = _count(lib, ctype)
+            count = count_elements(lib, ctype)
             if kind in ARRAYS:
                 return array_of(element, count)
             return CType(f"__attribute__((__vector_size__({count} * sizeof({element})))) {element}")
@@ -205,6 +202,8 @@ class Types(Record):
     def _shape(self, ctype: Type) -> Shape:
         lib = self.lib
         size, align = lib.clang_Type_getSizeOf(ctype), lib.clang_Type_getAlignOf(ctype)
+        if self.gcc is not None and size >= 0:
+            size, align = self.gcc.type_of(ctype).bit_size // 8, self.gcc.alignment_of(ctype)
         element, dims = self.element(lib, ctype)
         aggregate: Aggregate | None = None
         members: tuple[Field, ...] = ()
@@ -212,7 +211,7 @@ class Types(Record):
             declaration = lib.clang_getCursorDefinition(lib.clang_getTypeDeclaration(element))
             aggregate = "union" if lib.clang_getTypeDeclaration(element).kind == libclang.UNION else "struct"
             members = self.members(declaration)
-        element_size = lib.clang_Type_getSizeOf(element) if dims and not dims[0] else -1
+        element_bits = self.shape(element).bit_size if dims and not dims[0] else None
         if dims and dims[0] is None:
             size = 0
         return Shape(
@@ -221,8 +220,14 @@ class Types(Record):
             aggregate,
             dims,
             members,
-            element_size * 8 if element_size > 0 else None,
+            element_bits or None,
         )
+
+    def _alignment(self, ctype: Type) -> int | None:
+        if self.gcc is not None:
+            return self.gcc.alignment_of(ctype)
+        align = int(self.lib.clang_Type_getAlignOf(ctype))
+        return align if align > 0 else None
 
     @staticmethod
     def element(lib: Any, ctype: Type) -> tuple[Type, tuple[int | None, ...]]:
@@ -233,7 +238,7 @@ class Types(Record):
             if ctype.kind == ATOMIC:
                 ctype = lib.clang_getCanonicalType(lib.clang_Type_getValueType(ctype))
                 continue
-            dims.append(_count(lib, ctype))
+            dims.append(count_elements(lib, ctype))
             ctype = lib.clang_getCanonicalType(lib.clang_getElementType(ctype))
         return ctype, tuple(dims)
 
@@ -254,12 +259,19 @@ class Types(Record):
                 raise ReadError(
                     place.file, f"line {place.line}: a struct has more than {_MOST_FIELDS:,} fields"
                 )
-            fields = [self._field(cursor) for cursor in cursors]
+            offsets = self._offsets(record, cursors)
+            fields = [self._field(cursor, offset) for cursor, offset in zip(cursors, offsets, strict=True)]
             self._depth -= 1
             self._members[key] = tuple(member for member in fields if member is not None)
             if self.with_marks:
                 self.declared[key] = record, self._declaration(record, cursors, fields)
         return self._members[key]
+
+    def _offsets(self, record: Cursor, cursors: list[Cursor]) -> Sequence[int]:
+        """Return the offset of each member, in bits."""
+        if self.gcc is not None:
+            return self.gcc.record(record).layout.bit_offsets
+        return [max(0, self.lib.clang_Cursor_getOffsetOfField(cursor)) for cursor in cursors]
 
     def _declaration(
         self, record: Cursor, cursors: list[Cursor], converted: list[Field | None]
@@ -269,8 +281,7 @@ class Types(Record):
         members = [self._member(cursor, attributes_of_record.is_packed) for cursor in cursors]
         positions = iter(range(len(converted)))
         fields = tuple(None if member_field is None else next(positions) for member_field in converted)
-        align = self.lib.clang_Type_getAlignOf(self.lib.clang_getCursorType(record))
-        stated_align = align if align > 0 else None
+        stated_align = self._alignment(self.lib.clang_getCursorType(record))
         packs = self._packs(record)
         return StructDeclaration(
             "",
@@ -289,8 +300,8 @@ class Types(Record):
         if end.file is None:
             return False
         if end.file not in self._pragmas:
-            self._pragmas[end.file] = attributes.pragmas(libclang.contents(lib, self.unit, end.file))
-        return attributes.may_hold(self._pragmas[end.file], end.offset)
+            self._pragmas[end.file] = pack_pragmas.pragmas(libclang.contents(lib, self.unit, end.file))
+        return pack_pragmas.may_hold(self._pragmas[end.file], end.offset)
 
     def _member(self, cursor: Cursor, is_packed: bool) -> Member:
         lib = self.lib
@@ -304,7 +315,7 @@ class Types(Record):
             name, size, shape.align, own_attributes.aligned, unit, is_packed or own_attributes.is_packed
         )
 
-    def _field(self, cursor: Cursor) -> Field | None:
+    def _field(self, cursor: Cursor, offset: int) -> Field | None:
         lib = self.lib
         name = libclang.spelling(lib, cursor)
         ctype = lib.clang_getCursorType(cursor)
@@ -317,7 +328,7 @@ class Types(Record):
         return Field(
             name=name if is_named else None,
             type=self._member_type(cursor, ctype) if is_named else self._anonymous_type(cursor, ctype),
-            bit_offset=max(0, lib.clang_Cursor_getOffsetOfField(cursor)),
+            bit_offset=offset,
             bit_size=size,
             is_bitfield=is_bits,
             aggregate=shape.aggregate,
@@ -399,9 +410,3 @@ class Types(Record):
             if qualifier.encode() in words:
                 spelling = add_qualifier(spelling, qualifier)
         return spelling
-
-
-def _count(lib: Any, array: Type) -> int | None:
-    if array.kind == INCOMPLETE_ARRAY:
-        return None
-    return max(0, int(lib.clang_getNumElements(array)))

@@ -1,0 +1,429 @@
+"""gcc's layouts of the structs of a parsed unit, where they can differ from libclang's.
+
+libclang states the declarations. It also states the layout of a struct whose members are as large and aligned
+to gcc as to clang, without attributes, bit-fields and `#pragma pack`. Of all others, gcc's is computed
+(gcc_records), and clang's as well (clang_records): if that is libclang's, all that decides it is known.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cached_property
+from itertools import product
+from typing import Any
+
+from layoutlint.model.record import Record, field, replace
+from layoutlint.model.target import Target
+from layoutlint.readers import scalars
+from layoutlint.readers.clang import (
+    attributes,
+    clang_records,
+    gcc_records,
+    libclang,
+    pack_pragmas,
+    type_kinds,
+)
+from layoutlint.readers.clang.alignments import Alignments
+from layoutlint.readers.clang.clang_records import ClangRules
+from layoutlint.readers.clang.gcc_records import GccRules
+from layoutlint.readers.clang.libclang import Cursor, Spot, Type
+from layoutlint.readers.clang.pack_pragmas import Pragma
+from layoutlint.readers.clang.record_facts import MemberFacts, Mode, RecordFacts, RecordLayout, TypeFacts
+
+_PACKS = (0, 1, 2, 4, 8, 16)
+_NAME = re.compile(r"__attribute__\(\((\w+)")
+_INTEGERS = frozenset((3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20))
+"""Kinds of integers (enum CXTypeKind)."""
+_DOUBLE, _LONG_DOUBLE = 22, 23
+_MS_TARGETS = ("x86_64", "x32", "i386", "powerpc", "powerpc64", "powerpc64le")
+"""The targets on which gcc has `ms_struct` and `gcc_struct`."""
+_AAPCS = ("arm", "armeb", "aarch64", "aarch64_be")
+_WORDS = ("arm", "armeb", "mips", "mipsel", "s390x")
+"""The targets whose largest alignment is 8 bytes to gcc (BIGGEST_ALIGNMENT)."""
+
+
+class SettledRecord(Record, frozen=True):
+    """A struct to gcc."""
+
+    layout: RecordLayout
+    problem: str | None = None
+    """Why gcc's layout is not known; None if it is."""
+    is_user_aligned: bool = False
+    has_scalars: bool = False
+    """Whether all its members are scalars."""
+
+
+class GccLayouts(Record, dict=True):
+    """gcc's types and layouts of one unit; each is computed once."""
+
+    lib: Any
+    unit: int
+    target: Target
+    flags: tuple[str, ...]
+    """The flags of the compiler that libclang has, and those that only gcc's layouts depend on."""
+    alignments: Alignments
+    _types: dict[int, TypeFacts] = field(default_factory=dict)
+    _records: dict[int, SettledRecord] = field(default_factory=dict)
+    _pragmas: dict[int, tuple[Pragma, ...]] = field(default_factory=dict)
+
+    def type_of(self, ctype: Type) -> TypeFacts:
+        """Return a type to gcc."""
+        key = ctype.data[0]
+        if key not in self._types:
+            self._types[key] = self._type(ctype)
+        return self._types[key]
+
+    def alignment_of(self, ctype: Type) -> int:
+        """Return the alignment of a type in a struct, in bytes (`_Alignof`)."""
+        return gcc_records.field_alignment(self.type_of(ctype), self._rules)
+
+    def record(self, definition: Cursor) -> SettledRecord:
+        """Return gcc's layout of a struct or union from its definition."""
+        key = definition.data[0]
+        if key not in self._records:
+            # One that embeds itself, which is an error, has no layout.
+            self._records[key] = SettledRecord(RecordLayout(0, 1, ()))
+            self._records[key] = self._settle(definition)
+        return self._records[key]
+
+    # Types
+
+    def _type(self, ctype: Type) -> TypeFacts:
+        facts = self._unqualified(ctype)
+        is_qualified = self.lib.clang_isConstQualifiedType(ctype) or self.lib.clang_isVolatileQualifiedType(ctype)
+        if facts.atomic_align is None or not is_qualified:
+            return facts
+        return replace(facts, align=facts.atomic_align, is_user_aligned=True)
+
+    def _unqualified(self, ctype: Type) -> TypeFacts:
+        kind, lib = ctype.kind, self.lib
+        if kind == type_kinds.TYPEDEF:
+            return self._typedef(lib.clang_getTypeDeclaration(ctype))
+        if kind in type_kinds.ARRAYS:
+            return self._array(
+                self.type_of(lib.clang_getElementType(ctype)), type_kinds.count_elements(lib, ctype) or 0
+            )
+        inner = type_kinds.unwrap(lib, ctype)
+        if inner is not None:
+            return self.type_of(inner)
+        if kind == type_kinds.RECORD:
+            return self._record_type(ctype)
+        if kind == type_kinds.ATOMIC:
+            return self._atomic(self.type_of(lib.clang_Type_getValueType(ctype)))
+        if kind == type_kinds.COMPLEX:
+            return self._complex(lib.clang_getElementType(ctype))
+        canonical = lib.clang_getCanonicalType(ctype)
+        return self._scalar(ctype) if canonical.kind == kind else self.type_of(canonical)
+
+    def _array(self, element: TypeFacts, count: int) -> TypeFacts:
+        """Return an array. gcc 9 to 16 forget the alignment of an atomic type and of its typedefs there."""
+        align = element.align if element.align_in_arrays is None else element.align_in_arrays
+        is_user = element.is_user_aligned and element.align_in_arrays is None
+        size = element.bit_size * count
+        return replace(
+            element, bit_size=size, align=align, is_user_aligned=is_user, is_scalar=False,
+            atomic_align=None, align_in_arrays=None,
+        )  # fmt: skip
+
+    def _typedef(self, declaration: Cursor) -> TypeFacts:
+        """Return the type of a typedef: the last `aligned` counts (common_handle_aligned_attribute)."""
+        facts = self.type_of(self.lib.clang_getTypedefDeclUnderlyingType(declaration))
+        return self._aligned(facts, declaration)
+
+    def _aligned(self, facts: TypeFacts, declaration: Cursor) -> TypeFacts:
+        """Return a type with the last `aligned` of its declaration."""
+        if not self.lib.clang_Cursor_hasAttrs(declaration):
+            return facts
+        values = self._values(_behind_braces(libclang.pretty_print(self.lib, declaration)))
+        if not values:
+            return facts
+        problem = facts.problem if values[-1] else "the value of an `aligned` is not known"
+        return replace(facts, align=values[-1] or 1, is_user_aligned=True, problem=problem)
+
+    def _values(self, text: str) -> list[int | None]:
+        """Return the bytes of each `aligned` in a text; None for one that cannot be computed."""
+        return [
+            attributes.alignment(argument, self.alignments) if argument else self._rules.biggest_align
+            for argument in attributes.aligned_arguments(text)
+        ]
+
+    def _record_type(self, ctype: Type) -> TypeFacts:
+        definition = self.lib.clang_getCursorDefinition(self.lib.clang_getTypeDeclaration(ctype))
+        if definition.data[0] is None:
+            return TypeFacts(0, 1)
+        settled = self.record(definition)
+        layout, problem, mode = settled.layout, settled.problem, Mode.OTHER
+        if self._rules.narrows_fields and layout.bit_size == 64 and layout.align == 8:
+            # Its mode decides (compute_record_mode): an integer's, if no member has none.
+            mode = Mode.INTEGER
+            if not settled.has_scalars and not settled.is_user_aligned:
+                problem = problem or "gcc may align it to 4 in a struct"
+        return TypeFacts(
+            layout.bit_size, layout.align, settled.is_user_aligned, mode, problem=problem, is_scalar=False
+        )
+
+    def _atomic(self, value: TypeFacts) -> TypeFacts:
+        """Return an atomic type, to which i386 gives its whole alignment also in structs."""
+        by_gcc = scalars.atomic(self.target, value.bit_size, value.align, 0, is_rounded=False)
+        is_aligned = value.is_user_aligned or by_gcc.align != value.align
+        problem = "its alignment by gcc is not known" if by_gcc.possible else value.problem
+        return TypeFacts(
+            value.bit_size, by_gcc.align, is_aligned, problem=problem,
+            atomic_align=by_gcc.align, align_in_arrays=value.align,
+        )  # fmt: skip
+
+    def _complex(self, element: Type) -> TypeFacts:
+        part = self.type_of(element)
+        is_narrow = part.mode is not Mode.OTHER
+        return replace(part, bit_size=part.bit_size * 2, mode=Mode.DOUBLE if is_narrow else Mode.OTHER)
+
+    def _scalar(self, ctype: Type) -> TypeFacts:
+        """Return a scalar, an enum, a pointer or a vector."""
+        lib, kind = self.lib, ctype.kind
+        size, align = max(0, lib.clang_Type_getSizeOf(ctype)), max(1, lib.clang_Type_getAlignOf(ctype))
+        if kind in (type_kinds.VECTOR, type_kinds.EXT_VECTOR):
+            return self._vector(size)
+        is_integer = kind in _INTEGERS or kind in (type_kinds.POINTER, type_kinds.BLOCK_POINTER)
+        mode = Mode.INTEGER if is_integer or kind == type_kinds.ENUM else Mode.OTHER
+        if kind == _DOUBLE:
+            mode = Mode.DOUBLE
+        if self.target.name == "i386" and mode is not Mode.OTHER:
+            align = max(align, min(size, 8))
+        if self.target.name == "i386" and kind == _LONG_DOUBLE and size == 12:
+            align = 4
+        if self.target.name == "s390x" and size == 16:
+            align = 8
+        facts = TypeFacts(size * 8, align, mode=mode)
+        if kind == type_kinds.ENUM:
+            return self._aligned(facts, lib.clang_getTypeDeclaration(ctype))
+        return facts
+
+    def _vector(self, size: int) -> TypeFacts:
+        align, possible = scalars.vector(self.target, size)
+        is_open = bool(possible) and possible != align
+        problem = "the alignment of vectors depends on the processor" if is_open else None
+        if problem is not None and self.target.name == "i386" and self._has_mmx:
+            align, problem = 8, None
+        return TypeFacts(size * 8, align, problem=problem)
+
+    @cached_property
+    def _has_mmx(self) -> bool:
+        """Whether vectors of 8 bytes have registers on i386."""
+        own = [word for word in self.flags if re.fullmatch(r"-m(?:no-)?(?:mmx|sse\w*|arch=.*|cpu=.*)", word)]
+        return own == ["-mmmx"]
+
+    # Records
+
+    def _settle(self, definition: Cursor) -> SettledRecord:
+        cursors = libclang.fields_of(self.lib, self.lib.clang_getCursorType(definition))
+        members = tuple(map(self._member, cursors))
+        stated = self._stated(definition, cursors)
+        problem = next((each.type.problem for each in members if each.type.problem), None)
+        problem = problem or self._pragma_problem(definition)
+        if self._is_plain(definition, members):
+            is_aligned = any(each.type.is_user_aligned for each in members)
+            return SettledRecord(stated, problem, is_aligned, all(each.type.is_scalar for each in members))
+        head = ""
+        if self.lib.clang_Cursor_hasAttrs(definition):
+            head = attributes.without_members(libclang.pretty_print(self.lib, definition))
+        values = self._values(head)
+        if None in values:
+            return SettledRecord(stated, "the value of an `aligned` is not known")
+        aligned = tuple(value for value in values if value is not None)
+        facts = self._facts(definition, members, head, aligned)
+        packs = self._packs(definition) if self._has_implicit(definition) else ()
+        settled = self._compute(facts, stated, problem, packs)
+        return replace(settled, has_scalars=all(member.type.is_scalar for member in members))
+
+    def _stated(self, definition: Cursor, cursors: list[Cursor]) -> RecordLayout:
+        """Return libclang's layout."""
+        ctype = self.lib.clang_getCursorType(definition)
+        offsets = tuple(max(0, self.lib.clang_Cursor_getOffsetOfField(cursor)) for cursor in cursors)
+        size, align = self.lib.clang_Type_getSizeOf(ctype), self.lib.clang_Type_getAlignOf(ctype)
+        return RecordLayout(max(0, size) * 8, max(1, align), offsets)
+
+    def _member(self, cursor: Cursor) -> MemberFacts:
+        lib = self.lib
+        ctype = lib.clang_getCursorType(cursor)
+        is_bits = bool(lib.clang_Cursor_isBitField(cursor))
+        facts = self.type_of(ctype)
+        size, align = lib.clang_Type_getSizeOf(ctype), lib.clang_Type_getAlignOf(ctype)
+        kinds = attributes.child_kinds(lib, cursor) if lib.clang_Cursor_hasAttrs(cursor) else ()
+        aligned: list[int | None] = []
+        if libclang.ALIGNED in kinds:
+            aligned = self._values(_behind_braces(libclang.pretty_print(lib, cursor)))
+        if None in aligned:
+            facts = replace(facts, problem="the value of an `aligned` is not known")
+        return MemberFacts(
+            facts, max(0, size) * 8, max(1, align), self._builtin_bits(ctype),
+            lib.clang_getFieldDeclBitWidth(cursor) if is_bits else None, bool(libclang.spelling(lib, cursor)),
+            max((value or 0 for value in aligned), default=0), libclang.PACKED in kinds,
+        )  # fmt: skip
+
+    def _builtin_bits(self, ctype: Type) -> int:
+        ctype = self.lib.clang_getCanonicalType(ctype)
+        while ctype.kind in type_kinds.ARRAYS:
+            ctype = self.lib.clang_getCanonicalType(self.lib.clang_getElementType(ctype))
+        return int(self.lib.clang_Type_getSizeOf(ctype)) * 8 if ctype.kind in type_kinds.BASE_TYPES else 0
+
+    def _is_plain(self, definition: Cursor, members: tuple[MemberFacts, ...]) -> bool:
+        """Return whether gcc's layout is certainly libclang's."""
+        if self._rules.packs_all or self._is_ms_by_default or self.lib.clang_Cursor_hasAttrs(definition):
+            return False
+        return all(
+            member.width is None
+            and not member.aligned
+            and not member.is_packed
+            and member.type.bit_size == member.clang_bit_size
+            and gcc_records.field_alignment(member.type, self._rules) == member.clang_align
+            for member in members
+        )
+
+    def _facts(
+        self, definition: Cursor, members: tuple[MemberFacts, ...], head: str, aligned: tuple[int, ...]
+    ) -> RecordFacts:
+        names = set(_NAME.findall(head))
+        kinds = attributes.child_kinds(self.lib, definition)
+        has_earlier = libclang.ALIGNED in kinds and self._count_aligned(definition) > len(aligned)
+        own = self.lib.clang_Type_getAlignOf(self.lib.clang_getCursorType(definition)) if has_earlier else 0
+        if "" in attributes.aligned_arguments(head):
+            own = max(own, self._bare_align_of_clang)
+        has_ms = "ms_struct" in names
+        return RecordFacts(
+            members,
+            definition.kind == libclang.UNION,
+            "packed" in names,
+            aligned,
+            libclang.PACKED in kinds or "-fpack-struct" in self.flags,
+            max(own, *aligned, 0) if aligned or own else 0,
+            self.target.name in _MS_TARGETS and (self._is_ms_by_default or has_ms),
+            self._is_ms_by_default or has_ms,
+        )
+
+    def _count_aligned(self, definition: Cursor) -> int:
+        found: list[Cursor] = []
+
+        def take(child: Cursor, _: Cursor) -> int:
+            if child.kind == libclang.ALIGNED:
+                found.append(child)
+            return libclang.CONTINUE
+
+        libclang.visit(self.lib, definition, take)
+        return len(found)
+
+    def _has_implicit(self, definition: Cursor) -> bool:
+        """Return whether a pragma gives a struct an attribute, which then has no place."""
+        found: list[bool] = []
+
+        def take(child: Cursor, _: Cursor) -> int:
+            if child.kind == libclang.UNEXPOSED_ATTRIBUTE:
+                start = self.lib.clang_getRangeStart(self.lib.clang_getCursorExtent(child))
+                found.append(Spot(self.lib, start).file is None)
+            return libclang.CONTINUE
+
+        if self.lib.clang_Cursor_hasAttrs(definition):
+            libclang.visit(self.lib, definition, take)
+        return any(found)
+
+    def _packs(self, definition: Cursor) -> tuple[int, ...]:
+        """Return the values that `#pragma pack` can have at a struct, in bytes; the one that its text states
+        comes first.
+        """
+        start = Spot(self.lib, self.lib.clang_getRangeStart(self.lib.clang_getCursorExtent(definition)))
+        if start.file is None:
+            return _PACKS
+        text = libclang.contents(self.lib, self.unit, start.file)
+        stated = pack_pragmas.stated_before(self._pragmas_in(start.file), text, start.offset)
+        return _PACKS if stated is None else (stated, *_PACKS)
+
+    def _pragmas_in(self, file: int) -> tuple[Pragma, ...]:
+        if file not in self._pragmas:
+            self._pragmas[file] = pack_pragmas.pragmas(libclang.contents(self.lib, self.unit, file))
+        return self._pragmas[file]
+
+    def _pragma_problem(self, definition: Cursor) -> str | None:
+        """Return the problem of a struct inside whose braces a `#pragma pack` begins or ends; else None."""
+        whole = self.lib.clang_getCursorExtent(definition)
+        start, end = (
+            Spot(self.lib, self.lib.clang_getRangeStart(whole)),
+            Spot(self.lib, self.lib.clang_getRangeEnd(whole)),
+        )
+        if start.file is None or start.file != end.file:
+            return None
+        inside = [each for each in self._pragmas_in(start.file) if start.offset < each[0] < end.offset]
+        for file, at in self._included.get(start.file, ()):
+            if start.offset < at < end.offset:
+                inside += [(at, text) for _, text in self._pragmas_in(file)]
+        if pack_pragmas.is_balanced(sorted(inside, key=lambda pragma: pragma[0])):
+            return None
+        return "a `#pragma pack` begins or ends inside its braces, which gcc and clang read differently"
+
+    @cached_property
+    def _included(self) -> dict[int | None, list[tuple[int, int]]]:
+        """By file, the files that it includes, with the offsets of the directives."""
+        included: dict[int | None, list[tuple[int, int]]] = {}
+        for file, directive in libclang.inclusions(self.lib, self.unit):
+            included.setdefault(directive.file, []).append((file, directive.offset))
+        return included
+
+    def _compute(
+        self, facts: RecordFacts, stated: RecordLayout, problem: str | None, packs: tuple[int, ...]
+    ) -> SettledRecord:
+        """Return gcc's layout for the values of pragmas under which clang's is the stated one."""
+        found: dict[RecordLayout, bool] = {}
+        for pack, is_ms in product(packs, (False, True)) if packs else ((0, False),):
+            own = replace(facts, clang_is_ms=facts.clang_is_ms or is_ms)
+            packed = pack or self._default_pack
+            if clang_records.layout(own, packed, self._clang_rules) == stated:
+                layout, is_aligned = gcc_records.layout(facts, packed, self._rules)
+                found[layout] = is_aligned
+                if pack and len(packs) > len(_PACKS) and pack == packs[0]:
+                    break
+        if len(found) != 1:
+            unclear = "more than one layout" if found else "another layout"
+            return SettledRecord(stated, problem or f"gcc may give it {unclear} than clang")
+        ((layout, is_aligned),) = found.items()
+        return SettledRecord(layout, problem, is_aligned)
+
+    # The rules of the target and the flags
+
+    @cached_property
+    def _default_pack(self) -> int:
+        """The number of the last `-fpack-struct=`; 0 for none."""
+        numbers = [int(word[14:]) for word in self.flags if re.fullmatch(r"-fpack-struct=\d+", word)]
+        return numbers[-1] if numbers else 0
+
+    @cached_property
+    def _is_ms_by_default(self) -> bool:
+        words = [word for word in self.flags if word in ("-mms-bitfields", "-mno-ms-bitfields")]
+        return bool(words) and words[-1] == "-mms-bitfields"
+
+    @cached_property
+    def _bare_align_of_clang(self) -> int:
+        """The value of `aligned` without a number to clang (DefaultAlignForAttributeAligned), in bytes."""
+        return 8 if self.target.name in ("arm", "armeb", "s390x") else 16
+
+    @cached_property
+    def _clang_rules(self) -> ClangRules:
+        return ClangRules(aligns_unnamed=self.target.name in _AAPCS)
+
+    @cached_property
+    def _rules(self) -> GccRules:
+        name, words = self.target.name, self.flags
+        is_windows = any(word.startswith("--target=") and "windows" in word for word in words)
+        strict = [word for word in words if word.endswith("strict-volatile-bitfields")]
+        is_strict = strict[-1].startswith("-fstrict") if strict else name in ("arm", "armeb")
+        return GccRules(
+            biggest_align=8 if name in _WORDS else 16,
+            most_mode_bits=128 if self.target.pointer_size == 8 else 64,
+            aligns_unnamed=name in _AAPCS,
+            narrows_fields=name == "i386" and "-malign-double" not in words and not is_windows,
+            is_strict_volatile=is_strict,
+            packs_all="-fpack-struct" in words,
+            initial_pack=self._default_pack,
+        )
+
+
+def _behind_braces(declaration: str) -> str:
+    """Return the text of a declaration behind the members of a struct that it defines."""
+    return declaration.rpartition("}")[2]

@@ -1,0 +1,69 @@
+"""`#pragma pack` in the text of a file: libclang states that one is in force, and neither which nor where."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+_PRAGMA = re.compile(rb"#\s*pragma\s+pack\s*\(([^)]{0,400})\)|\b_Pragma\b")
+_DIRECTIVE = re.compile(rb"^[ \t]*#[ \t]*(?:if|el|endif|include|import)", re.MULTILINE)
+
+Pragma = tuple[int, bytes]
+"""The offset of a `#pragma pack`, and what is in its parentheses without blanks; `?` for a `_Pragma`."""
+
+
+def pragmas(text: bytes) -> tuple[Pragma, ...]:
+    """Return the offset and text of each `#pragma pack` of a file; `?` for a `_Pragma`."""
+    return tuple(
+        (pragma.start(), b"?" if pragma[1] is None else b"".join(pragma[1].split()))
+        for pragma in _PRAGMA.finditer(text)
+    )
+
+
+def may_hold(pragmas_in_file: Iterable[Pragma], offset: int) -> bool:
+    """Return whether a `#pragma pack` may be in force at an offset, if all earlier ones are compiled."""
+    stack: list[bytes] = []
+    current = b""
+    for at, text in pragmas_in_file:
+        if at >= offset:
+            break
+        words = text.split(b",")
+        if words[0] == b"push":
+            stack.append(current)
+            current = words[-1] if len(words) > 1 else current
+        elif words[0] == b"pop":
+            current = stack.pop() if stack else b""
+        else:
+            current = text
+    return bool(current) or bool(stack)
+
+
+def is_balanced(inside: Sequence[Pragma]) -> bool:
+    """Return whether pragmas inside the braces of a struct leave in force at their end what was at their start.
+
+    clang packs a struct by what is in force at its opening brace, and gcc at the closing one.
+    """
+    stack: list[bool] = []
+    is_same = True
+    for _, text in inside:
+        words = text.split(b",")
+        if words[0] == b"push":
+            stack.append(is_same)
+            is_same = is_same and len(words) == 1
+        elif words[0] == b"pop" and len(words) == 1 and stack:
+            is_same = stack.pop()
+        else:
+            return False
+    return is_same and not stack
+
+
+def stated_before(pragmas_in_file: Iterable[Pragma], text: bytes, offset: int) -> int | None:
+    """Return the value of the last pragma before an offset in bytes, if the text states it; else None.
+
+    It is compiled if the offset is: no directive that could leave it out lies between.
+    """
+    last = max((each for each in pragmas_in_file if each[0] < offset), default=None)
+    if last is None or _DIRECTIVE.search(text, last[0], offset):
+        return None
+    value = last[1].rpartition(b",")[2]
+    return int(value) if value.isdigit() else None
