@@ -47,6 +47,7 @@ def unit(
 
     `compiler` is that of the build; None if it is not known.
     """
+    is_gcc = compiler is not None and compiler.is_gcc
     implied = () if compiler is None else compiler.implied_flags(words)
     parsed_flags = flags.normalise((*implied, *words))
     name = relative_to(roots, os.path.join(directory, path))
@@ -74,7 +75,7 @@ def unit(
         roots,
         name,
         problem=parsed_flags.problem,
-        doubts=parsed_flags.doubts,
+        doubts=tuple(each for each in parsed_flags.doubts if not is_gcc or "pack-struct" not in each.flag),
         with_marks=with_marks,
         has_given_flags=True,
         compiler=compiler,

@@ -8,6 +8,7 @@ to gcc as to clang, without attributes, bit-fields and `#pragma pack`. Of all ot
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from functools import cached_property
 from itertools import product
 from typing import Any
@@ -89,20 +90,25 @@ class GccLayouts(Record, dict=True):
     # Types
 
     def _type(self, ctype: Type) -> TypeFacts:
-        facts = self._unqualified(ctype)
-        is_qualified = self.lib.clang_isConstQualifiedType(ctype) or self.lib.clang_isVolatileQualifiedType(ctype)
-        if facts.atomic_align is None or not is_qualified:
-            return facts
-        return replace(facts, align=facts.atomic_align, is_user_aligned=True)
+        """Return a type to gcc, which forgets alignments of qualified types (gcc 9 to 16)."""
+        facts, qualifiers = self._unqualified(ctype), self._qualifiers(ctype)
+        if facts.atomic_align is not None and qualifiers:
+            return replace(facts, align=max(facts.align, facts.atomic_align))
+        if facts.is_array and facts.qualifiers and not qualifiers <= facts.qualifiers:
+            return _without_typedefs(facts)
+        return facts
+
+    def _qualifiers(self, ctype: Type) -> frozenset[str]:
+        lib = self.lib
+        names = ("const",) if lib.clang_isConstQualifiedType(ctype) else ()
+        return frozenset((*names, "volatile") if lib.clang_isVolatileQualifiedType(ctype) else names)
 
     def _unqualified(self, ctype: Type) -> TypeFacts:
         kind, lib = ctype.kind, self.lib
         if kind == type_kinds.TYPEDEF:
             return self._typedef(lib.clang_getTypeDeclaration(ctype))
         if kind in type_kinds.ARRAYS:
-            return self._array(
-                self.type_of(lib.clang_getElementType(ctype)), type_kinds.count_elements(lib, ctype) or 0
-            )
+            return self._array(lib.clang_getElementType(ctype), type_kinds.count_elements(lib, ctype) or 0)
         inner = type_kinds.unwrap(lib, ctype)
         if inner is not None:
             return self.type_of(inner)
@@ -115,30 +121,41 @@ class GccLayouts(Record, dict=True):
         canonical = lib.clang_getCanonicalType(ctype)
         return self._scalar(ctype) if canonical.kind == kind else self.type_of(canonical)
 
-    def _array(self, element: TypeFacts, count: int) -> TypeFacts:
-        """Return an array. gcc 9 to 16 forget the alignment of an atomic type and of its typedefs there."""
-        align = element.align if element.align_in_arrays is None else element.align_in_arrays
-        is_user = element.is_user_aligned and element.align_in_arrays is None
-        size = element.bit_size * count
+    def _array(self, ctype: Type, count: int) -> TypeFacts:
+        """Return an array of some elements. Of qualified and atomic ones, gcc forgets alignments."""
+        element = self.type_of(ctype)
+        if element.qualifiers or element.atomic_align is not None:
+            element = _without_typedefs(element)
         return replace(
-            element, bit_size=size, align=align, is_user_aligned=is_user, is_scalar=False,
-            atomic_align=None, align_in_arrays=None,
+            element, bit_size=element.bit_size * count, is_scalar=False, is_array=True, atomic_align=None,
+            qualifiers=element.qualifiers | self._qualifiers(ctype),
         )  # fmt: skip
 
     def _typedef(self, declaration: Cursor) -> TypeFacts:
-        """Return the type of a typedef: the last `aligned` counts (common_handle_aligned_attribute)."""
-        facts = self.type_of(self.lib.clang_getTypedefDeclUnderlyingType(declaration))
+        """Return the type of a typedef."""
+        underlying = self.lib.clang_getTypedefDeclUnderlyingType(declaration)
+        facts = self.type_of(underlying)
+        facts = replace(facts, qualifiers=facts.qualifiers | self._qualifiers(underlying))
         return self._aligned(facts, declaration)
 
+    def _innermost(self, array: Type) -> Type:
+        """Return the type of the elements of an array of arrays."""
+        while array.kind in type_kinds.ARRAYS:
+            array = self.lib.clang_getCanonicalType(self.lib.clang_getElementType(array))
+        return array
+
     def _aligned(self, facts: TypeFacts, declaration: Cursor) -> TypeFacts:
-        """Return a type with the last `aligned` of its declaration."""
+        """Return a type with the last `aligned` of its declaration (common_handle_aligned_attribute)."""
         if not self.lib.clang_Cursor_hasAttrs(declaration):
             return facts
         values = self._values(_behind_braces(libclang.pretty_print(self.lib, declaration)))
         if not values:
             return facts
         problem = facts.problem if values[-1] else "the value of an `aligned` is not known"
-        return replace(facts, align=values[-1] or 1, is_user_aligned=True, problem=problem)
+        plain = facts.align if facts.plain_align is None else facts.plain_align
+        return replace(
+            facts, align=values[-1] or 1, is_user_aligned=True, problem=problem, plain_align=plain
+        )
 
     def _values(self, text: str) -> list[int | None]:
         """Return the bytes of each `aligned` in a text; None for one that cannot be computed."""
@@ -163,13 +180,13 @@ class GccLayouts(Record, dict=True):
         )
 
     def _atomic(self, value: TypeFacts) -> TypeFacts:
-        """Return an atomic type, to which i386 gives its whole alignment also in structs."""
+        """Return an atomic type; i386 aligns it as a whole also in structs."""
         by_gcc = scalars.atomic(self.target, value.bit_size, value.align, 0, is_rounded=False)
         is_aligned = value.is_user_aligned or by_gcc.align != value.align
         problem = "its alignment by gcc is not known" if by_gcc.possible else value.problem
         return TypeFacts(
             value.bit_size, by_gcc.align, is_aligned, problem=problem,
-            atomic_align=by_gcc.align, align_in_arrays=value.align,
+            plain_align=value.align, atomic_align=by_gcc.align,
         )  # fmt: skip
 
     def _complex(self, element: Type) -> TypeFacts:
@@ -219,8 +236,8 @@ class GccLayouts(Record, dict=True):
         members = tuple(map(self._member, cursors))
         stated = self._stated(definition, cursors)
         problem = next((each.type.problem for each in members if each.type.problem), None)
-        problem = problem or self._pragma_problem(definition)
-        if self._is_plain(definition, members):
+        is_cut = self._is_cut_by_pragma(definition)
+        if self._is_plain(definition, members) and not is_cut:
             is_aligned = any(each.type.is_user_aligned for each in members)
             return SettledRecord(stated, problem, is_aligned, all(each.type.is_scalar for each in members))
         head = ""
@@ -231,8 +248,12 @@ class GccLayouts(Record, dict=True):
             return SettledRecord(stated, "the value of an `aligned` is not known")
         aligned = tuple(value for value in values if value is not None)
         facts = self._facts(definition, members, head, aligned)
-        packs = self._packs(definition) if self._has_implicit(definition) else ()
-        settled = self._compute(facts, stated, problem, packs)
+        packs = self._packs(definition) if self._has_implicit(definition) else (0,)
+        pack_at_end = self._pack_stated(definition, self.lib.clang_getRangeEnd) if is_cut else None
+        if is_cut and pack_at_end is None:
+            unclear = "a `#pragma pack` begins or ends inside its braces, where gcc and clang differ"
+            return SettledRecord(stated, unclear)
+        settled = self._compute(facts, stated, problem, packs, pack_at_end)
         return replace(settled, has_scalars=all(member.type.is_scalar for member in members))
 
     def _stated(self, definition: Cursor, cursors: list[Cursor]) -> RecordLayout:
@@ -261,9 +282,7 @@ class GccLayouts(Record, dict=True):
         )  # fmt: skip
 
     def _builtin_bits(self, ctype: Type) -> int:
-        ctype = self.lib.clang_getCanonicalType(ctype)
-        while ctype.kind in type_kinds.ARRAYS:
-            ctype = self.lib.clang_getCanonicalType(self.lib.clang_getElementType(ctype))
+        ctype = self._innermost(self.lib.clang_getCanonicalType(ctype))
         return int(self.lib.clang_Type_getSizeOf(ctype)) * 8 if ctype.kind in type_kinds.BASE_TYPES else 0
 
     def _is_plain(self, definition: Cursor, members: tuple[MemberFacts, ...]) -> bool:
@@ -326,37 +345,37 @@ class GccLayouts(Record, dict=True):
         return any(found)
 
     def _packs(self, definition: Cursor) -> tuple[int, ...]:
-        """Return the values that `#pragma pack` can have at a struct, in bytes; the one that its text states
-        comes first.
+        """Return the values that `#pragma pack` can have at the start of a struct, in bytes; the one that its
+        text states comes first.
         """
-        start = Spot(self.lib, self.lib.clang_getRangeStart(self.lib.clang_getCursorExtent(definition)))
-        if start.file is None:
-            return _PACKS
-        text = libclang.contents(self.lib, self.unit, start.file)
-        stated = pack_pragmas.stated_before(self._pragmas_in(start.file), text, start.offset)
+        stated = self._pack_stated(definition, self.lib.clang_getRangeStart)
         return _PACKS if stated is None else (stated, *_PACKS)
+
+    def _pack_stated(self, definition: Cursor, end_of: Callable[[Any], Any]) -> int | None:
+        """Return the value of `#pragma pack` at an end of a struct, if its text states it; else None."""
+        spot = Spot(self.lib, end_of(self.lib.clang_getCursorExtent(definition)))
+        if spot.file is None:
+            return None
+        text = libclang.contents(self.lib, self.unit, spot.file)
+        return pack_pragmas.stated_before(self._pragmas_in(spot.file), text, spot.offset)
 
     def _pragmas_in(self, file: int) -> tuple[Pragma, ...]:
         if file not in self._pragmas:
             self._pragmas[file] = pack_pragmas.pragmas(libclang.contents(self.lib, self.unit, file))
         return self._pragmas[file]
 
-    def _pragma_problem(self, definition: Cursor) -> str | None:
-        """Return the problem of a struct inside whose braces a `#pragma pack` begins or ends; else None."""
+    def _is_cut_by_pragma(self, definition: Cursor) -> bool:
+        """Return whether a `#pragma pack` begins or ends inside the braces of a struct."""
         whole = self.lib.clang_getCursorExtent(definition)
-        start, end = (
-            Spot(self.lib, self.lib.clang_getRangeStart(whole)),
-            Spot(self.lib, self.lib.clang_getRangeEnd(whole)),
-        )
-        if start.file is None or start.file != end.file:
-            return None
-        inside = [each for each in self._pragmas_in(start.file) if start.offset < each[0] < end.offset]
+        start = Spot(self.lib, self.lib.clang_getRangeStart(whole))
+        if start.file is None:
+            return False
+        end = Spot(self.lib, self.lib.clang_getRangeEnd(whole)).offset
+        inside = [each for each in self._pragmas_in(start.file) if start.offset < each[0] < end]
         for file, at in self._included.get(start.file, ()):
-            if start.offset < at < end.offset:
+            if start.offset < at < end:
                 inside += [(at, text) for _, text in self._pragmas_in(file)]
-        if pack_pragmas.is_balanced(sorted(inside, key=lambda pragma: pragma[0])):
-            return None
-        return "a `#pragma pack` begins or ends inside its braces, which gcc and clang read differently"
+        return not pack_pragmas.is_balanced(sorted(inside, key=lambda pragma: pragma[0]))
 
     @cached_property
     def _included(self) -> dict[int | None, list[tuple[int, int]]]:
@@ -367,17 +386,18 @@ class GccLayouts(Record, dict=True):
         return included
 
     def _compute(
-        self, facts: RecordFacts, stated: RecordLayout, problem: str | None, packs: tuple[int, ...]
-    ) -> SettledRecord:
+        self, facts: RecordFacts, stated: RecordLayout, problem: str | None, packs: tuple[int, ...],
+        pack_at_end: int | None,
+    ) -> SettledRecord:  # fmt: skip
         """Return gcc's layout for the values of pragmas under which clang's is the stated one."""
         found: dict[RecordLayout, bool] = {}
-        for pack, is_ms in product(packs, (False, True)) if packs else ((0, False),):
+        for pack, is_ms in product(packs, (False, True) if len(packs) > 1 else (False,)):
             own = replace(facts, clang_is_ms=facts.clang_is_ms or is_ms)
-            packed = pack or self._default_pack
-            if clang_records.layout(own, packed, self._clang_rules) == stated:
-                layout, is_aligned = gcc_records.layout(facts, packed, self._rules)
+            if clang_records.layout(own, pack or self._default_pack, self._clang_rules) == stated:
+                at_end = pack if pack_at_end is None else pack_at_end
+                layout, is_aligned = gcc_records.layout(facts, at_end or self._default_pack, self._rules)
                 found[layout] = is_aligned
-                if pack and len(packs) > len(_PACKS) and pack == packs[0]:
+                if len(packs) > len(_PACKS) and pack == packs[0]:
                     break
         if len(found) != 1:
             unclear = "more than one layout" if found else "another layout"
@@ -411,17 +431,22 @@ class GccLayouts(Record, dict=True):
     def _rules(self) -> GccRules:
         name, words = self.target.name, self.flags
         is_windows = any(word.startswith("--target=") and "windows" in word for word in words)
-        strict = [word for word in words if word.endswith("strict-volatile-bitfields")]
-        is_strict = strict[-1].startswith("-fstrict") if strict else name in ("arm", "armeb")
         return GccRules(
             biggest_align=8 if name in _WORDS else 16,
             most_mode_bits=128 if self.target.pointer_size == 8 else 64,
             aligns_unnamed=name in _AAPCS,
             narrows_fields=name == "i386" and "-malign-double" not in words and not is_windows,
-            is_strict_volatile=is_strict,
             packs_all="-fpack-struct" in words,
             initial_pack=self._default_pack,
         )
+
+
+def _without_typedefs(facts: TypeFacts) -> TypeFacts:
+    """Return a type without the `aligned` of its typedefs."""
+    if facts.plain_align is None:
+        return facts
+    is_user = facts.is_user_aligned and facts.align == facts.plain_align
+    return replace(facts, align=facts.plain_align, is_user_aligned=is_user, plain_align=None)
 
 
 def _behind_braces(declaration: str) -> str:

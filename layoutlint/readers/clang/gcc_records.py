@@ -26,8 +26,6 @@ class GccRules(Record, frozen=True):
     """Whether unnamed bit-fields align structs (TARGET_ALIGN_ANON_BITFIELD: AAPCS)."""
     narrows_fields: bool = False
     """Whether wide integers and `double` are aligned to 4 bytes in structs (x86_field_alignment)."""
-    is_strict_volatile: bool = False
-    """Whether `-fstrict-volatile-bitfields` is in force."""
     packs_all: bool = False
     """Whether `-fpack-struct` is given without a number."""
     initial_pack: int = 0
@@ -40,7 +38,8 @@ def layout(facts: RecordFacts, pack: int, rules: GccRules) -> tuple[RecordLayout
     `pack` is the value of `#pragma pack` at the closing brace, in bytes; 0 for none.
     """
     own = facts.aligned[-1] * 8 if facts.aligned else _BYTE
-    builder = _Builder(facts, pack * 8, rules, record_align=own, offset_align=max(own, rules.biggest_align * 8))
+    offset_align = max(own, rules.biggest_align * 8)
+    builder = _Builder(facts, pack * 8, rules, record_align=own, offset_align=offset_align)
     last = max((number for number, _ in enumerate(facts.members)), default=-1)
     for number, member in enumerate(facts.members):
         if facts.is_union:
@@ -89,7 +88,8 @@ class _Builder(Record):
         is_packed = self._is_packed(member)
         if is_bits and not self.facts.is_ms and not is_packed and not self.pack and member.width:
             align = self._field_align(member.type, member.type.align * 8)
-            if _excess_unit_span((self.offset + self.position) % align, member.width, align, member.type.bit_size):
+            begin = (self.offset + self.position) % align
+            if _excess_unit_span(begin, member.width, align, member.type.bit_size):
                 self.position = round_up(self.position, align)
         if self.facts.is_ms:
             self._begin_ms(member, desired if known < desired else 0)
@@ -144,7 +144,7 @@ class _Builder(Record):
         return lacking
 
     def _end_run(self, before: MemberFacts, width: int | None) -> MemberFacts | None:
-        """Use up the storage unit before a member of another type; return the bit-field before, if it counts."""
+        """Use up the storage unit before a member of another type; return the bit-field, if it counts."""
         if not width:
             self.previous = None
         if not before.width:
@@ -207,7 +207,7 @@ class _Builder(Record):
     def _becomes_integer(self, member: MemberFacts, known: int) -> bool:
         """Return whether a bit-field becomes an integer: it is as wide as one and stands where one can."""
         width = member.width or 0
-        is_possible = member.type.mode is Mode.INTEGER and not self.rules.is_strict_volatile
+        is_possible = member.type.mode is Mode.INTEGER
         if not is_possible or width not in (8, 16, 32, 64, 128) or width > self.rules.most_mode_bits:
             return False
         align = min(width, self.rules.biggest_align * 8)

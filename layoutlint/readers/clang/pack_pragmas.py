@@ -39,7 +39,7 @@ def may_hold(pragmas_in_file: Iterable[Pragma], offset: int) -> bool:
 
 
 def is_balanced(inside: Sequence[Pragma]) -> bool:
-    """Return whether pragmas inside the braces of a struct leave in force at their end what was at their start.
+    """Return whether pragmas inside the braces of a struct leave in force what was in force before them.
 
     clang packs a struct by what is in force at its opening brace, and gcc at the closing one.
     """
@@ -57,13 +57,23 @@ def is_balanced(inside: Sequence[Pragma]) -> bool:
     return is_same and not stack
 
 
-def stated_before(pragmas_in_file: Iterable[Pragma], text: bytes, offset: int) -> int | None:
-    """Return the value of the last pragma before an offset in bytes, if the text states it; else None.
+def stated_before(pragmas_in_file: Sequence[Pragma], text: bytes, offset: int) -> int | None:
+    """Return the value that is in force at an offset in bytes, if the text states it; else None.
 
-    It is compiled if the offset is: no directive that could leave it out lies between.
+    It counts the pragmas that are compiled if the offset is: no directive between could leave them out.
     """
-    last = max((each for each in pragmas_in_file if each[0] < offset), default=None)
-    if last is None or _DIRECTIVE.search(text, last[0], offset):
-        return None
-    value = last[1].rpartition(b",")[2]
-    return int(value) if value.isdigit() else None
+    stack: list[int | None] = []
+    current: int | None = None
+    start = max((each.end() for each in _DIRECTIVE.finditer(text, 0, offset)), default=0)
+    for _, words in (each for each in pragmas_in_file if start <= each[0] < offset):
+        first, *rest = words.split(b",")
+        if first == b"pop":
+            current = stack.pop() if stack else None
+            first = b""
+        elif first == b"push":
+            stack.append(current)
+        else:
+            current = 0 if not first else None
+        value = rest[-1] if rest else first
+        current = int(value) if value.isdigit() else current
+    return current

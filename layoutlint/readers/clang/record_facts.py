@@ -28,10 +28,13 @@ class TypeFacts(Record, frozen=True):
     """Whether an `aligned` decides it (TYPE_USER_ALIGN)."""
     mode: Mode = Mode.OTHER
     """That of an element, for an array."""
+    qualifiers: frozenset[str] = frozenset()
+    """Those that a typedef, or an array, has by its own declaration."""
+    plain_align: int | None = None
+    """The alignment without the `aligned` of its typedefs, in bytes; None for the same."""
     atomic_align: int | None = None
-    """The alignment of an atomic type with qualifiers, without that of its typedefs; None for other types."""
-    align_in_arrays: int | None = None
-    """The alignment as the element of an array, in bytes; None for the same."""
+    """The alignment of an atomic type without that of its typedefs, in bytes; None for another type."""
+    is_array: bool = False
     is_scalar: bool = True
     problem: str | None = None
     """Why the type to gcc is not known; None if it is."""
