@@ -50,7 +50,7 @@ class _Builder(Record):
         if not own & (own - 1):
             align = max(align, own)
         is_packed = self.facts.clang_is_packed or member.is_packed
-        align = max(8 if is_packed else align, member.aligned * 8)
+        align = max(8 if is_packed else align, member.clang_aligned * 8)
         align = min(align, self.pack) if self.pack else align
         offset = 0 if self.facts.is_union else round_up(self.end, align)
         self.offsets.append(offset)
@@ -71,8 +71,8 @@ class _Builder(Record):
                 offset, self.unfilled = round_up(offset, align), 0
         elif not width or (not self.pack and (offset & (align - 1)) + width > size):
             offset = round_up(offset, align)
-        elif member.aligned and (not self.pack or member.aligned * 8 <= self.pack):
-            offset = round_up(offset, member.aligned * 8)
+        elif member.clang_aligned and (not self.pack or member.clang_aligned * 8 <= self.pack):
+            offset = round_up(offset, member.clang_aligned * 8)
         self.offsets.append(offset)
         if not is_ms and not self.rules.aligns_unnamed and not member.is_named:
             align = 1
@@ -81,8 +81,9 @@ class _Builder(Record):
 
     def _bit_alignment(self, member: MemberFacts, width: int, align: int) -> int:
         is_packed = self.facts.clang_is_packed or member.is_packed
-        unpacked = max(align, member.aligned * 8)
-        align = max(1 if is_packed and width and not self.facts.clang_is_ms else align, member.aligned * 8)
+        unpacked = max(align, member.clang_aligned * 8)
+        is_narrow = is_packed and width and not self.facts.clang_is_ms
+        align = max(1 if is_narrow else align, member.clang_aligned * 8)
         if self.pack and width:
             align = min(unpacked if is_packed else align, self.pack)
         return 1 if self.facts.clang_is_ms and self.facts.is_union else align

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Any
 
 from layoutlint.model.record import Record
@@ -18,6 +19,9 @@ _SPOILS = re.compile(
     r"|declaration does not declare anything"
 )
 """Warnings that an attribute, a pragma or a whole member had no effect on a layout."""
+_ORDER = "scalar_storage_order"
+"""An attribute of gcc that libclang does not have."""
+_UNKNOWN_ATTRIBUTE = re.compile(r"unknown attribute '(\w+)' ignored")
 _UNKNOWN_TYPE = "unknown type name "
 _NO_SEMICOLON = "expected ';' at end of declaration list"
 _MACRO_AT = re.compile(rb"\s*+([A-Za-z_]\w*+)\s*+(?:\(|[;,])")
@@ -66,20 +70,31 @@ class ErrorOrigin(Record, frozen=True):
 
 
 def read_diagnostics(
-    lib: Any, unit: int, places: Places, remedies: Remedies | None = None
+    lib: Any, unit: int, places: Places, remedies: Remedies | None = None, is_gcc: bool = False
 ) -> tuple[Diagnostic, ...]:
     """Return the diagnostics of a translation unit that can concern a layout, in order.
 
-    `remedies` finds the flags that mend missing headers; None for units with flags of their own.
+    `remedies` finds the flags that mend missing headers; None for units with flags of their own. With
+    `is_gcc`, what attributes of gcc mean is known (gcc_layouts).
     """
     diagnostics = []
     for index in range(lib.clang_getNumDiagnostics(unit)):
         raw = lib.clang_getDiagnostic(unit, index)
         diagnostic = _read(lib, unit, raw, places, remedies)
         lib.clang_disposeDiagnostic(raw)
-        if diagnostic is not None:
+        if diagnostic is not None and not (is_gcc and diagnostic.is_warning and _ORDER in diagnostic.text):
             diagnostics.append(diagnostic)
     return tuple(diagnostics)
+
+
+def ignored_attributes(lib: Any, unit: int) -> Iterator[tuple[libclang.Spot, str]]:
+    """Yield the places and names of attributes that libclang does not have."""
+    for index in range(lib.clang_getNumDiagnostics(unit)):
+        raw = lib.clang_getDiagnostic(unit, index)
+        found = _UNKNOWN_ATTRIBUTE.match(libclang.text(lib, lib.clang_getDiagnosticSpelling(raw)))
+        if found is not None:
+            yield libclang.Spot(lib, lib.clang_getDiagnosticLocation(raw)), found[1].strip("_")
+        lib.clang_disposeDiagnostic(raw)
 
 
 def ignored_flags(found: tuple[Diagnostic, ...]) -> tuple[str, ...]:

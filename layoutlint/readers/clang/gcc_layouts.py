@@ -19,6 +19,7 @@ from layoutlint.readers import scalars
 from layoutlint.readers.clang import (
     attributes,
     clang_records,
+    diagnostics,
     gcc_records,
     libclang,
     pack_pragmas,
@@ -32,6 +33,7 @@ from layoutlint.readers.clang.pack_pragmas import Pragma
 from layoutlint.readers.clang.record_facts import MemberFacts, Mode, RecordFacts, RecordLayout, TypeFacts
 
 _PACKS = (0, 1, 2, 4, 8, 16)
+_ORDER = re.compile(rb"#[ \t]*pragma[ \t]+scalar_storage_order[ \t]+([\w-]+)")
 _NAME = re.compile(r"__attribute__\(\((\w+)")
 _INTEGERS = frozenset((3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20))
 """Kinds of integers (enum CXTypeKind)."""
@@ -75,8 +77,9 @@ class GccLayouts(Record, dict=True):
         return self._types[key]
 
     def alignment_of(self, ctype: Type) -> int:
-        """Return the alignment of a type in a struct, in bytes (`_Alignof`)."""
-        return gcc_records.field_alignment(self.type_of(ctype), self._rules)
+        """Return the alignment of a struct, in bytes, or of another type in a struct."""
+        facts = self.type_of(ctype)
+        return facts.align if facts.is_record else gcc_records.field_alignment(facts, self._rules)
 
     def record(self, definition: Cursor) -> SettledRecord:
         """Return gcc's layout of a struct or union from its definition."""
@@ -127,16 +130,16 @@ class GccLayouts(Record, dict=True):
         if element.qualifiers or element.atomic_align is not None:
             element = _without_typedefs(element)
         return replace(
-            element, bit_size=element.bit_size * count, is_scalar=False, is_array=True, atomic_align=None,
-            qualifiers=element.qualifiers | self._qualifiers(ctype),
+            element, bit_size=element.bit_size * count, is_array=True, atomic_align=None,
+            element_qualifiers=element.element_qualifiers | self._qualifiers(ctype),
         )  # fmt: skip
 
     def _typedef(self, declaration: Cursor) -> TypeFacts:
         """Return the type of a typedef."""
         underlying = self.lib.clang_getTypedefDeclUnderlyingType(declaration)
         facts = self.type_of(underlying)
-        facts = replace(facts, qualifiers=facts.qualifiers | self._qualifiers(underlying))
-        return self._aligned(facts, declaration)
+        qualifiers = facts.qualifiers | facts.element_qualifiers | self._qualifiers(underlying)
+        return self._aligned(replace(facts, qualifiers=qualifiers), declaration)
 
     def _innermost(self, array: Type) -> Type:
         """Return the type of the elements of an array of arrays."""
@@ -176,7 +179,7 @@ class GccLayouts(Record, dict=True):
             if not settled.has_scalars and not settled.is_user_aligned:
                 problem = problem or "gcc may align it to 4 in a struct"
         return TypeFacts(
-            layout.bit_size, layout.align, settled.is_user_aligned, mode, problem=problem, is_scalar=False
+            layout.bit_size, layout.align, settled.is_user_aligned, mode, problem=problem, is_record=True
         )
 
     def _atomic(self, value: TypeFacts) -> TypeFacts:
@@ -239,7 +242,7 @@ class GccLayouts(Record, dict=True):
         is_cut = self._is_cut_by_pragma(definition)
         if self._is_plain(definition, members) and not is_cut:
             is_aligned = any(each.type.is_user_aligned for each in members)
-            return SettledRecord(stated, problem, is_aligned, all(each.type.is_scalar for each in members))
+            return SettledRecord(stated, problem, is_aligned, all(map(_is_scalar, members)))
         head = ""
         if self.lib.clang_Cursor_hasAttrs(definition):
             head = attributes.without_members(libclang.pretty_print(self.lib, definition))
@@ -247,6 +250,7 @@ class GccLayouts(Record, dict=True):
         if None in values:
             return SettledRecord(stated, "the value of an `aligned` is not known")
         aligned = tuple(value for value in values if value is not None)
+        problem = problem or self._order_problem(definition, members)
         facts = self._facts(definition, members, head, aligned)
         packs = self._packs(definition) if self._has_implicit(definition) else (0,)
         pack_at_end = self._pack_stated(definition, self.lib.clang_getRangeEnd) if is_cut else None
@@ -254,7 +258,7 @@ class GccLayouts(Record, dict=True):
             unclear = "a `#pragma pack` begins or ends inside its braces, where gcc and clang differ"
             return SettledRecord(stated, unclear)
         settled = self._compute(facts, stated, problem, packs, pack_at_end)
-        return replace(settled, has_scalars=all(member.type.is_scalar for member in members))
+        return replace(settled, has_scalars=all(map(_is_scalar, members)))
 
     def _stated(self, definition: Cursor, cursors: list[Cursor]) -> RecordLayout:
         """Return libclang's layout."""
@@ -271,14 +275,18 @@ class GccLayouts(Record, dict=True):
         size, align = lib.clang_Type_getSizeOf(ctype), lib.clang_Type_getAlignOf(ctype)
         kinds = attributes.child_kinds(lib, cursor) if lib.clang_Cursor_hasAttrs(cursor) else ()
         aligned: list[int | None] = []
+        of_clang = 0
         if libclang.ALIGNED in kinds:
-            aligned = self._values(_behind_braces(libclang.pretty_print(lib, cursor)))
+            text = _behind_braces(libclang.pretty_print(lib, cursor))
+            aligned = self._values(text)
+            of_clang = self._bare_align_of_clang if "" in attributes.aligned_arguments(text) else 0
         if None in aligned:
             facts = replace(facts, problem="the value of an `aligned` is not known")
+        own = max((value or 0 for value in aligned), default=0)
         return MemberFacts(
             facts, max(0, size) * 8, max(1, align), self._builtin_bits(ctype),
             lib.clang_getFieldDeclBitWidth(cursor) if is_bits else None, bool(libclang.spelling(lib, cursor)),
-            max((value or 0 for value in aligned), default=0), libclang.PACKED in kinds,
+            own, max(own, of_clang), libclang.PACKED in kinds,
         )  # fmt: skip
 
     def _builtin_bits(self, ctype: Type) -> int:
@@ -308,6 +316,7 @@ class GccLayouts(Record, dict=True):
         if "" in attributes.aligned_arguments(head):
             own = max(own, self._bare_align_of_clang)
         has_ms = "ms_struct" in names
+        is_ms = has_ms or (self._is_ms_by_default and "gcc_struct" not in self._ignored_in(definition))
         return RecordFacts(
             members,
             definition.kind == libclang.UNION,
@@ -315,7 +324,7 @@ class GccLayouts(Record, dict=True):
             aligned,
             libclang.PACKED in kinds or "-fpack-struct" in self.flags,
             max(own, *aligned, 0) if aligned or own else 0,
-            self.target.name in _MS_TARGETS and (self._is_ms_by_default or has_ms),
+            self.target.name in _MS_TARGETS and is_ms,
             self._is_ms_by_default or has_ms,
         )
 
@@ -405,6 +414,45 @@ class GccLayouts(Record, dict=True):
         ((layout, is_aligned),) = found.items()
         return SettledRecord(layout, problem, is_aligned)
 
+    # What libclang ignores
+
+    def _ignored_in(self, definition: Cursor) -> frozenset[str]:
+        """Return the attributes of a struct that libclang does not have."""
+        whole = self.lib.clang_getCursorExtent(definition)
+        start = Spot(self.lib, self.lib.clang_getRangeStart(whole))
+        found = self._ignored.get(start.file)
+        if not found or start.file is None:
+            return frozenset()
+        text = libclang.contents(self.lib, self.unit, start.file)
+        end = Spot(self.lib, self.lib.clang_getRangeEnd(whole)).offset
+        opening, closing = text.find(b"{", start.offset, end), text.find(b";", end)
+        inside = (start.offset, max(opening, start.offset)), (end, max(closing, end))
+        return frozenset(name for at, name in found if any(low <= at <= high for low, high in inside))
+
+    @cached_property
+    def _ignored(self) -> dict[int | None, list[tuple[int, str]]]:
+        """By file, the offsets and names of attributes that libclang does not have."""
+        by_file: dict[int | None, list[tuple[int, str]]] = {}
+        for spot, name in diagnostics.ignored_attributes(self.lib, self.unit):
+            by_file.setdefault(spot.file, []).append((spot.offset, name))
+        return by_file
+
+    def _order_problem(self, definition: Cursor, members: tuple[MemberFacts, ...]) -> str | None:
+        """Return the problem of bit-fields that gcc may store in another order than the machine's; else None.
+
+        `scalar_storage_order` moves no whole byte.
+        """
+        if all(member.width is None for member in members):
+            return None
+        spot = Spot(self.lib, self.lib.clang_getRangeEnd(self.lib.clang_getCursorExtent(definition)))
+        text = b"" if spot.file is None else libclang.contents(self.lib, self.unit, spot.file)
+        stated = [] if b"scalar_storage_order" not in text else _ORDER.findall(text, 0, spot.offset)
+        native = b"little-endian" if self.target.little_endian else b"big-endian"
+        is_other = bool(stated) and stated[-1] not in (b"default", native)
+        if is_other or "scalar_storage_order" in self._ignored_in(definition):
+            return "its bit-fields may be in another order than the machine's (scalar_storage_order)"
+        return None
+
     # The rules of the target and the flags
 
     @cached_property
@@ -439,6 +487,10 @@ class GccLayouts(Record, dict=True):
             packs_all="-fpack-struct" in words,
             initial_pack=self._default_pack,
         )
+
+
+def _is_scalar(member: MemberFacts) -> bool:
+    return not member.type.is_array and not member.type.is_record
 
 
 def _without_typedefs(facts: TypeFacts) -> TypeFacts:

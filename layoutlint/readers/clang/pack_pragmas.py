@@ -62,18 +62,20 @@ def stated_before(pragmas_in_file: Sequence[Pragma], text: bytes, offset: int) -
 
     It counts the pragmas that are compiled if the offset is: no directive between could leave them out.
     """
-    stack: list[int | None] = []
+    stack: list[tuple[bytes, int | None]] = []
     current: int | None = None
     start = max((each.end() for each in _DIRECTIVE.finditer(text, 0, offset)), default=0)
     for _, words in (each for each in pragmas_in_file if start <= each[0] < offset):
         first, *rest = words.split(b",")
+        label = rest[0] if rest and not rest[0].isdigit() else b""
+        value = (rest or [first])[-1]
         if first == b"pop":
-            current = stack.pop() if stack else None
-            first = b""
+            while stack and label and stack[-1][0] != label:
+                stack.pop()
+            current = stack.pop()[1] if stack else None
         elif first == b"push":
-            stack.append(current)
-        else:
-            current = 0 if not first else None
-        value = rest[-1] if rest else first
+            stack.append((label, current))
+        elif not value.isdigit():
+            current = None if value else 0
         current = int(value) if value.isdigit() else current
     return current

@@ -93,6 +93,11 @@ class Unit(Record, frozen=True):
         return (*main, *((given.path, given.text) for given in self.replaced))
 
     @property
+    def is_gcc(self) -> bool:
+        """Whether GCC builds it."""
+        return self.compiler is not None and self.compiler.is_gcc
+
+    @property
     def target_compiler(self) -> str | None:
         """The compiler whose name states the target; None if flags or this machine do."""
         triple = None if self.compiler is None else self.compiler.triple
@@ -182,7 +187,7 @@ def read_handle(
     renamed = {unit.main: unit.reported_main} if unit.reported_main is not None else {}
     places = Places(lib, unit.directory, unit.roots, renamed)
     remedies = Remedies(unit.main, unit.flags) if unit.has_given_flags else None
-    errors = diagnostics.read_diagnostics(lib, handle, places, remedies)
+    errors = diagnostics.read_diagnostics(lib, handle, places, remedies, unit.is_gcc)
     scope = Scope(lib, handle, unit, places)
     _refuse_cplusplus(unit, scope.main, errors)
     compiled = lib, handle, unit.main, unit.flags, unit.doubts
@@ -251,7 +256,7 @@ def definitions_in(lib: Any, handle: int, unit: Unit, wanted: Wanted) -> Definit
 def _places_and_errors(lib: Any, handle: int, unit: Unit) -> tuple[Places, tuple[Diagnostic, ...]]:
     renamed = {unit.main: unit.reported_main} if unit.reported_main is not None else {}
     places = Places(lib, unit.directory, unit.roots, renamed)
-    return places, diagnostics.read_diagnostics(lib, handle, places, None)
+    return places, diagnostics.read_diagnostics(lib, handle, places, None, unit.is_gcc)
 
 
 def _list_definitions(
@@ -269,8 +274,7 @@ def _definitions_of(
     # It parses the unit again, which only those need who lay it out anew.
     alignments = Alignments(lib, lambda text: _parse_extended(lib, unit, text))
     target = _target(lib, handle, unit)
-    is_gcc = unit.compiler is not None and unit.compiler.is_gcc
-    gcc = GccLayouts(lib, handle, target, unit.flags, alignments) if is_gcc else None
+    gcc = GccLayouts(lib, handle, target, unit.flags, alignments) if unit.is_gcc else None
     own_alignments = alignments if unit.with_marks else None
     types = Types(lib, handle, places, unit.with_marks, bool(errors), own_alignments, gcc)
     problems = Problems(lib, handle, places, types, errors, tuple(listing.variables), unit.shuffling_option)

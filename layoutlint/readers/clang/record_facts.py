@@ -29,13 +29,15 @@ class TypeFacts(Record, frozen=True):
     mode: Mode = Mode.OTHER
     """That of an element, for an array."""
     qualifiers: frozenset[str] = frozenset()
-    """Those that a typedef, or an array, has by its own declaration."""
+    """Those that its typedefs have by their declarations."""
+    element_qualifiers: frozenset[str] = frozenset()
+    """Those of the elements of an array that has no typedef."""
     plain_align: int | None = None
     """The alignment without the `aligned` of its typedefs, in bytes; None for the same."""
     atomic_align: int | None = None
     """The alignment of an atomic type without that of its typedefs, in bytes; None for another type."""
     is_array: bool = False
-    is_scalar: bool = True
+    is_record: bool = False
     problem: str | None = None
     """Why the type to gcc is not known; None if it is."""
 
@@ -54,6 +56,8 @@ class MemberFacts(Record, frozen=True):
     is_named: bool = True
     aligned: int = 0
     """The largest `aligned` of the member itself, in bytes; 0 for none."""
+    clang_aligned: int = 0
+    """The same to clang."""
     is_packed: bool = False
     """Whether the member itself is packed."""
 
