@@ -45,6 +45,15 @@ _WORDS = ("arm", "armeb", "mips", "mipsel", "s390x")
 """The targets whose largest alignment is 8 bytes to gcc (BIGGEST_ALIGNMENT)."""
 
 
+_LAST_WITHOUT_QUADWORDS = 12
+"""The last gcc that aligns atomic types of 16 bytes to 8 on s390x."""
+_MMX = re.compile(
+    r"-m(?:mmx|3dnow|sse\w*|ssse3|avx\w*|fma|f16c)|-march=(?!i[3456]86$|pentium$|pentiumpro$|lakemont$)(?!native).*"
+)
+"""Flags under which i386 has registers for vectors of 8 bytes."""
+_NO_MMX = re.compile(r"-mno-mmx|-march=(?:i[3456]86|pentium|pentiumpro|lakemont)|--target=i[3456]86-.*")
+
+
 class SettledRecord(Record, frozen=True):
     """A struct to gcc."""
 
@@ -63,7 +72,9 @@ class GccLayouts(Record, dict=True):
     unit: int
     target: Target
     flags: tuple[str, ...]
-    """The flags of the compiler that libclang has, and those that only gcc's layouts depend on."""
+    """The flags for libclang."""
+    version: tuple[int, ...]
+    """That of the gcc; empty if it is not known."""
     alignments: Alignments
     _types: dict[int, TypeFacts] = field(default_factory=dict)
     _records: dict[int, SettledRecord] = field(default_factory=dict)
@@ -162,10 +173,14 @@ class GccLayouts(Record, dict=True):
 
     def _values(self, text: str) -> list[int | None]:
         """Return the bytes of each `aligned` in a text; None for one that cannot be computed."""
-        return [
-            attributes.alignment(argument, self.alignments) if argument else self._rules.biggest_align
-            for argument in attributes.aligned_arguments(text)
-        ]
+        return [self._value(argument) for argument in attributes.aligned_arguments(text)]
+
+    def _value(self, argument: str) -> int | None:
+        if not argument:
+            return self._rules.biggest_align
+        if "long double" in argument and "-malign-double" in self.flags:
+            return None  # libclang computes with its own alignment
+        return attributes.alignment(argument, self.alignments)
 
     def _record_type(self, ctype: Type) -> TypeFacts:
         definition = self.lib.clang_getCursorDefinition(self.lib.clang_getTypeDeclaration(ctype))
@@ -186,7 +201,9 @@ class GccLayouts(Record, dict=True):
         """Return an atomic type; i386 aligns it as a whole also in structs."""
         by_gcc = scalars.atomic(self.target, value.bit_size, value.align, 0, is_rounded=False)
         is_aligned = value.is_user_aligned or by_gcc.align != value.align
-        problem = "its alignment by gcc is not known" if by_gcc.possible else value.problem
+        problem = value.problem
+        if by_gcc.possible and not (self.version and self.version[0] <= _LAST_WITHOUT_QUADWORDS):
+            problem = problem or "its alignment depends on the version of gcc"
         return TypeFacts(
             value.bit_size, by_gcc.align, is_aligned, problem=problem,
             plain_align=value.align, atomic_align=by_gcc.align,
@@ -222,15 +239,17 @@ class GccLayouts(Record, dict=True):
         align, possible = scalars.vector(self.target, size)
         is_open = bool(possible) and possible != align
         problem = "the alignment of vectors depends on the processor" if is_open else None
-        if problem is not None and self.target.name == "i386" and self._has_mmx:
-            align, problem = 8, None
+        if self.target.name == "i386" and is_open:
+            align, problem = self._align_without_registers(align)
         return TypeFacts(size * 8, align, problem=problem)
 
-    @cached_property
-    def _has_mmx(self) -> bool:
-        """Whether vectors of 8 bytes have registers on i386."""
-        own = [word for word in self.flags if re.fullmatch(r"-m(?:no-)?(?:mmx|sse\w*|arch=.*|cpu=.*)", word)]
-        return own == ["-mmmx"]
+    def _align_without_registers(self, align: int) -> tuple[int, str | None]:
+        """Return the alignment of a vector of 8 bytes on i386, to which one without MMX is an integer."""
+        if "-mno-mmx" not in self.flags and any(map(_MMX.fullmatch, self.flags)):
+            return align, None
+        if any(map(_NO_MMX.fullmatch, self.flags)):
+            return min(align, 4) if self._rules.narrows_fields else align, None
+        return align, "whether vectors of 8 bytes are aligned to 4 or 8 depends on -mmmx, which is not stated"
 
     # Records
 
@@ -251,6 +270,8 @@ class GccLayouts(Record, dict=True):
             return SettledRecord(stated, "the value of an `aligned` is not known")
         aligned = tuple(value for value in values if value is not None)
         problem = problem or self._order_problem(definition, members)
+        if "ms_struct" in head and self._is_gcc_struct(definition):
+            problem = problem or "it has both ms_struct and gcc_struct"
         facts = self._facts(definition, members, head, aligned)
         packs = self._packs(definition) if self._has_implicit(definition) else (0,)
         pack_at_end = self._pack_stated(definition, self.lib.clang_getRangeEnd) if is_cut else None
@@ -316,7 +337,7 @@ class GccLayouts(Record, dict=True):
         if "" in attributes.aligned_arguments(head):
             own = max(own, self._bare_align_of_clang)
         has_ms = "ms_struct" in names
-        is_ms = has_ms or (self._is_ms_by_default and "gcc_struct" not in self._ignored_in(definition))
+        is_ms = has_ms or (self._is_ms_by_default and not self._is_gcc_struct(definition))
         return RecordFacts(
             members,
             definition.kind == libclang.UNION,
@@ -415,6 +436,9 @@ class GccLayouts(Record, dict=True):
         return SettledRecord(layout, problem, is_aligned)
 
     # What libclang ignores
+
+    def _is_gcc_struct(self, definition: Cursor) -> bool:
+        return "gcc_struct" in self._ignored_in(definition)
 
     def _ignored_in(self, definition: Cursor) -> frozenset[str]:
         """Return the attributes of a struct that libclang does not have."""

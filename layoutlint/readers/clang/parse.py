@@ -274,7 +274,9 @@ def _definitions_of(
     # It parses the unit again, which only those need who lay it out anew.
     alignments = Alignments(lib, lambda text: _parse_extended(lib, unit, text))
     target = _target(lib, handle, unit)
-    gcc = GccLayouts(lib, handle, target, unit.flags, alignments) if unit.is_gcc else None
+    gcc = None
+    if unit.compiler is not None and unit.compiler.is_gcc:
+        gcc = GccLayouts(lib, handle, target, unit.flags, unit.compiler.version, alignments)
     own_alignments = alignments if unit.with_marks else None
     types = Types(lib, handle, places, unit.with_marks, bool(errors), own_alignments, gcc)
     problems = Problems(lib, handle, places, types, errors, tuple(listing.variables), unit.shuffling_option)
