@@ -88,9 +88,10 @@ class GccLayouts(Record, dict=True):
         return self._types[key]
 
     def alignment_of(self, ctype: Type) -> int:
-        """Return the alignment of a struct, in bytes, or of another type in a struct."""
+        """Return the alignment of a type, in bytes (min_align_of_type, which is `_Alignof`)."""
         facts = self.type_of(ctype)
-        return facts.align if facts.is_record else gcc_records.field_alignment(facts, self._rules)
+        align = gcc_records.field_alignment(facts, self._rules)
+        return align if facts.is_user_aligned else min(align, self._rules.biggest_align)
 
     def record(self, definition: Cursor) -> SettledRecord:
         """Return gcc's layout of a struct or union from its definition."""
@@ -219,7 +220,7 @@ class GccLayouts(Record, dict=True):
         lib, kind = self.lib, ctype.kind
         size, align = max(0, lib.clang_Type_getSizeOf(ctype)), max(1, lib.clang_Type_getAlignOf(ctype))
         if kind in (type_kinds.VECTOR, type_kinds.EXT_VECTOR):
-            return self._vector(size)
+            return self._vector(size, lib.clang_getElementType(ctype).kind in _INTEGERS)
         is_integer = kind in _INTEGERS or kind in (type_kinds.POINTER, type_kinds.BLOCK_POINTER)
         mode = Mode.INTEGER if is_integer or kind == type_kinds.ENUM else Mode.OTHER
         if kind == _DOUBLE:
@@ -235,21 +236,19 @@ class GccLayouts(Record, dict=True):
             return self._aligned(facts, lib.clang_getTypeDeclaration(ctype))
         return facts
 
-    def _vector(self, size: int) -> TypeFacts:
+    def _vector(self, size: int, is_integer: bool) -> TypeFacts:
         align, possible = scalars.vector(self.target, size)
-        is_open = bool(possible) and possible != align
-        problem = "the alignment of vectors depends on the processor" if is_open else None
-        if self.target.name == "i386" and is_open:
-            align, problem = self._align_without_registers(align)
-        return TypeFacts(size * 8, align, problem=problem)
-
-    def _align_without_registers(self, align: int) -> tuple[int, str | None]:
-        """Return the alignment of a vector of 8 bytes on i386, to which one without MMX is an integer."""
-        if "-mno-mmx" not in self.flags and any(map(_MMX.fullmatch, self.flags)):
-            return align, None
-        if any(map(_NO_MMX.fullmatch, self.flags)):
-            return min(align, 4) if self._rules.narrows_fields else align, None
-        return align, "whether vectors of 8 bytes are aligned to 4 or 8 depends on -mmmx, which is not stated"
+        if not possible or possible == align:
+            return TypeFacts(size * 8, align)
+        if self.target.name != "i386":
+            return TypeFacts(size * 8, align, problem="the alignment of its vectors depends on the processor")
+        # Without MMX, a vector of integers has the mode of an integer, and others have none.
+        has_mmx = "-mno-mmx" not in self.flags and any(map(_MMX.fullmatch, self.flags))
+        has_mode = not has_mmx and is_integer
+        is_stated = has_mmx or not has_mode or any(map(_NO_MMX.fullmatch, self.flags))
+        unclear = "its vectors of 8 bytes are aligned to 4 or 8: state -mmmx or -mno-mmx"
+        problem = None if is_stated else unclear
+        return TypeFacts(size * 8, align, mode=Mode.INTEGER if has_mode else Mode.OTHER, problem=problem)
 
     # Records
 
@@ -424,8 +423,9 @@ class GccLayouts(Record, dict=True):
         for pack, is_ms in product(packs, (False, True) if len(packs) > 1 else (False,)):
             own = replace(facts, clang_is_ms=facts.clang_is_ms or is_ms)
             if clang_records.layout(own, pack or self._default_pack, self._clang_rules) == stated:
-                at_end = pack if pack_at_end is None else pack_at_end
-                layout, is_aligned = gcc_records.layout(facts, at_end or self._default_pack, self._rules)
+                at_end = (pack if pack_at_end is None else pack_at_end) or self._default_pack
+                at_end = 0 if self._rules.packs_all else at_end  # `#pragma pack` has no effect
+                layout, is_aligned = gcc_records.layout(facts, at_end, self._rules)
                 found[layout] = is_aligned
                 if len(packs) > len(_PACKS) and pack == packs[0]:
                     break

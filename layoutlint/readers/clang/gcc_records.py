@@ -199,8 +199,8 @@ class _Builder(Record):
             align, is_bits = max(member.width or 0, align), False
         if is_packed and not was_user:
             align = min(align, _BYTE)
-        if not is_packed and not is_user:
-            align = self._field_align(ctype, align)
+        if not is_packed and not is_user and self.rules.narrows_fields and ctype.mode is not Mode.OTHER:
+            align = min(align, 32)
         most = self.rules.initial_pack * 8 if is_zero else self.pack
         return (min(align, most) if most else align), is_bits, is_user
 
