@@ -38,6 +38,8 @@ _NAME = re.compile(r"__attribute__\(\((\w+)")
 _INTEGERS = frozenset((3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20))
 """Kinds of integers (enum CXTypeKind)."""
 _DOUBLE, _LONG_DOUBLE = 22, 23
+_X87 = {("i386", 12): 4, ("x86_64", 16): 16, ("x32", 16): 16}
+"""The alignment of `long double` in bytes by target and size: for clang, it is 8 under -malign-double."""
 _MS_TARGETS = ("x86_64", "x32", "i386", "powerpc", "powerpc64", "powerpc64le")
 """The targets on which gcc has `ms_struct` and `gcc_struct`."""
 _AAPCS = ("arm", "armeb", "aarch64", "aarch64_be")
@@ -201,12 +203,11 @@ class GccLayouts(Record, dict=True):
     def _atomic(self, value: TypeFacts) -> TypeFacts:
         """Return an atomic type; i386 aligns it as a whole also in structs."""
         by_gcc = scalars.atomic(self.target, value.bit_size, value.align, 0, is_rounded=False)
-        is_aligned = value.is_user_aligned or by_gcc.align != value.align
         problem = value.problem
         if by_gcc.possible and not (self.version and self.version[0] <= _LAST_WITHOUT_QUADWORDS):
             problem = problem or "its alignment depends on the version of gcc"
         return TypeFacts(
-            value.bit_size, by_gcc.align, is_aligned, problem=problem,
+            value.bit_size, by_gcc.align, value.is_user_aligned, problem=problem,
             plain_align=value.align, atomic_align=by_gcc.align,
         )  # fmt: skip
 
@@ -227,8 +228,8 @@ class GccLayouts(Record, dict=True):
             mode = Mode.DOUBLE
         if self.target.name == "i386" and mode is not Mode.OTHER:
             align = max(align, min(size, 8))
-        if self.target.name == "i386" and kind == _LONG_DOUBLE and size == 12:
-            align = 4
+        if kind == _LONG_DOUBLE and (self.target.name, size) in _X87:
+            align = _X87[self.target.name, size]
         if self.target.name == "s390x" and size == 16:
             align = 8
         facts = TypeFacts(size * 8, align, mode=mode)
@@ -342,7 +343,7 @@ class GccLayouts(Record, dict=True):
             definition.kind == libclang.UNION,
             "packed" in names,
             aligned,
-            libclang.PACKED in kinds or "-fpack-struct" in self.flags,
+            libclang.PACKED in kinds,
             max(own, *aligned, 0) if aligned or own else 0,
             self.target.name in _MS_TARGETS and is_ms,
             self._is_ms_by_default or has_ms,
@@ -422,7 +423,8 @@ class GccLayouts(Record, dict=True):
         found: dict[RecordLayout, bool] = {}
         for pack, is_ms in product(packs, (False, True) if len(packs) > 1 else (False,)):
             own = replace(facts, clang_is_ms=facts.clang_is_ms or is_ms)
-            if clang_records.layout(own, pack or self._default_pack, self._clang_rules) == stated:
+            of_clang = pack or (1 if self._rules.packs_all else self._default_pack)
+            if clang_records.layout(own, of_clang, self._clang_rules) == stated:
                 at_end = (pack if pack_at_end is None else pack_at_end) or self._default_pack
                 at_end = 0 if self._rules.packs_all else at_end  # `#pragma pack` has no effect
                 layout, is_aligned = gcc_records.layout(facts, at_end, self._rules)

@@ -1,0 +1,146 @@
+"""Where gcc lays out differently than clang: a database that names a gcc gives that gcc's layout.
+
+Random structs are in tests/differential; here is a row for each rule that was found.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+
+import pytest
+
+from layoutlint.geometry.layout import Layout
+from layoutlint.model.reading import ReadOptions
+from layoutlint.model.wanted import Wanted
+from layoutlint.readers import inputs
+from tests.harness.tools import need
+
+COMPILERS = (
+    "gcc", "gcc -m32", "i686-linux-gnu-gcc", "arm-linux-gnueabi-gcc", "arm-linux-gnueabihf-gcc", "aarch64-linux-gnu-gcc",
+    "mips-linux-gnu-gcc", "s390x-linux-gnu-gcc", "x86_64-w64-mingw32-gcc", "i686-w64-mingw32-gcc", "arm-none-eabi-gcc",
+)  # fmt: skip
+TYPES = """
+typedef int i16 __attribute__((aligned(16)));
+typedef int i1 __attribute__((aligned(1)));
+typedef long long l16 __attribute__((aligned(16)));
+typedef short s32 __attribute__((aligned(32)));
+typedef struct { char x[8]; } eight;
+typedef _Atomic(eight) atomic;
+typedef _Atomic(eight) atomic16 __attribute__((aligned(16)));
+typedef volatile int many[8] __attribute__((aligned(32)));
+typedef volatile eight loose __attribute__((aligned(2)));
+enum small { ONE, TWO };
+enum large { LARGE = 1LL << 40 };
+"""
+ROWS = {
+    # the rule: the definition of `struct facts`
+    "the last aligned of a struct": "struct __attribute__((aligned(16))) facts { char a; int b; } __attribute__((aligned(8)));",
+    "several in one list": "struct facts { char a; int b; } __attribute__((aligned(32), aligned(4)));",
+    "the last aligned of a typedef": "typedef int twice __attribute__((aligned(32))) __attribute__((aligned(8))); struct facts { char a; twice b; };",
+    "the largest aligned of a member": "struct facts { char a; char b __attribute__((aligned(16))) __attribute__((aligned(4))); };",
+    "aligned without a number": "struct facts { char a; char b __attribute__((aligned)); } __attribute__((aligned));",
+    "aligned before the definition": "struct __attribute__((aligned(64))) facts; struct facts { char a; int b; };",
+    "packed before the definition": "struct __attribute__((packed)) facts; struct facts { char a; int b; };",
+    "a bit-field of an aligned type": "struct facts { char a; i16 b : 3; char c; };",
+    "an unnamed one": "struct facts { char a; i16 : 21; char c; };",
+    "a large alignment behind a large offset": "struct facts { long long a; int b; s32 c : 3; char d; };",
+    "a whole one of a type aligned to less": "struct facts { i1 a : 32; char b; };",
+    "a whole one at its place": "struct facts { long long a[3]; l16 b : 64; char c; };",
+    "packed with pack": "#pragma pack(push, 4)\nstruct facts { char a; long long b : 33; char c; } __attribute__((packed));\n#pragma pack(pop)",
+    "a bit-field under pack": "#pragma pack(push, 2)\nstruct facts { char a; int b : 30; int : 0; char c; };\n#pragma pack(pop)",
+    "pack that begins inside the braces": "struct facts { char a;\n#pragma pack(push, 1)\nint b; };\n#pragma pack(pop)\n",
+    "pack that ends inside the braces": "#pragma pack(push, 1)\nstruct facts { char a; int b;\n#pragma pack(pop)\n#pragma pack()\n};",
+    "pack with labels": "#pragma pack(push, a, 2)\n#pragma pack(push, 1)\n#pragma pack(pop, a)\nstruct facts { char a; int b; char c; };",
+    "an array of atomic structs": "struct facts { char a; atomic b[2]; char c; atomic d; };",
+    "an atomic struct with a qualifier": "struct facts { char a; const atomic16 b; volatile atomic c; };",
+    "an array of arrays of qualified elements": "struct facts { char a; many b[2]; };",
+    "another qualifier": "struct facts { char a; const many b; many c; };",
+    "an array of a qualified type": "struct facts { char a; loose b[2]; loose c; };",
+    "atomic integers": "struct facts { char a; _Atomic long long b; char c; _Atomic double d; char e; _Atomic _Bool f; };",
+    "wide types in a struct": "struct facts { char a; long long b; char c; double d; char e; long double f; char g; enum large h; };",
+    "enums": "struct facts { char a; enum small b; char c; enum small d : 2; };",
+    "vectors of floats": "typedef float v2 __attribute__((vector_size(8))); struct facts { char a; v2 b; };",
+    "ms_struct": "struct __attribute__((ms_struct)) facts { char a : 3; int b : 5; char c : 2; short d __attribute__((aligned(16))); };",
+    "ms_struct with packed": "struct __attribute__((ms_struct, packed)) facts { char a : 3; int b : 5; int c : 30; char d; };",
+    "gcc_struct": "struct __attribute__((gcc_struct)) facts { char a : 3; int b : 5; char c : 2; short d; };",
+    "bit-fields": "struct facts { char a : 3; int b : 5; char c : 2; long long d : 33; int : 0; short e; unsigned : 3; char f; };",
+    "a union of bit-fields": "struct facts { char a; union { int b : 5; char c; long long : 3; } u; union { char d; short : 9; } v; };",
+    "storage order": 'struct facts { char a; int b; short c; } __attribute__((scalar_storage_order("big-endian")));',
+    "nested": "struct facts { char a; struct { char b; i16 c : 3; } __attribute__((packed)) d[2]; struct { atomic e; } f; };",
+}  # fmt: skip
+FLAGS = {
+    # flags of gcc: the definition
+    "-fpack-struct": "struct facts { char a; int b; short c __attribute__((aligned(8))); int : 0; char d; };",
+    "-fpack-struct=2": "struct facts { char a; int b; int : 0; char c; long long d : 40; };",
+    "-fshort-enums": ROWS["enums"], "-fno-short-enums": ROWS["enums"],
+    "-mms-bitfields": ROWS["bit-fields"], "-malign-double": ROWS["wide types in a struct"],
+}  # fmt: skip
+_OF_X86 = re.compile(r"-m(?:ms-bitfields|align-double)")
+_NUMBER = re.compile(r"\.(?:long|word|4byte)\s+(\d+)$", re.MULTILINE)
+
+
+def read_facts(folder, command: str, *flags: str, text: str):
+    """The struct `facts` of a text, read through a database with a command."""
+    (folder / "facts.c").write_text(text)
+    entry = {"directory": str(folder), "file": "facts.c", "arguments": [*command.split(), *flags, "-c", "facts.c"]}
+    (folder / "compile_commands.json").write_text(json.dumps([entry]))
+    [reading], unread = inputs.read((str(folder / "compile_commands.json"),), Wanted(frozenset({"facts"})), ReadOptions())
+    assert unread == []
+    return reading, reading.structs[0]
+
+
+def ask(folder, compiler: str, *flags: str, text: str, paths: list[str]) -> list[int]:
+    """Size, alignment and the offsets of fields of `struct facts`, as gcc writes them into its assembler."""
+    numbers = ["sizeof(struct facts)", "_Alignof(struct facts)", *(f"__builtin_offsetof(struct facts, {p})" for p in paths)]
+    source = folder / "asked.c"
+    source.write_text(f"{text}\nunsigned int facts[] = {{ {', '.join(f'1 + {number}' for number in numbers)} }};\n")
+    made = subprocess.run([compiler, *flags, "-S", "-o-", str(source)], capture_output=True, text=True, check=True)
+    return [int(number) - 1 for number in _NUMBER.findall(made.stdout)]
+
+
+def assert_as_gcc(folder, command: str, *flags: str, text: str) -> None:
+    """The sizes, alignments and offsets are gcc's."""
+    compiler, *words = command.split()
+    need(compiler, *words, "-c")
+    _, struct = read_facts(folder, command, *flags, text=TYPES + text)
+    layout = Layout(struct)
+    places = [place for place in layout.places if not place.field.is_bitfield]
+    theirs = ask(folder, compiler, *words, *flags, text=TYPES + text, paths=[place.path for place in places])
+    ours = [layout.size, struct.align, *(place.offset for place in places)]
+    assert (struct.problem, ours) == (None, theirs)
+
+
+@pytest.mark.one_in(9)
+@pytest.mark.parametrize("command", COMPILERS)
+@pytest.mark.parametrize("rule", ROWS)
+def test_gcc_lays_out(tmp_path, command, rule):
+    assert_as_gcc(tmp_path, command, text=ROWS[rule])
+
+
+@pytest.mark.one_in(9)
+@pytest.mark.parametrize("command", COMPILERS)
+@pytest.mark.parametrize("flag", FLAGS)
+def test_gcc_lays_out_under(tmp_path, command, flag):
+    if _OF_X86.match(flag) and not re.match(r"gcc|i686|x86_64", command):
+        pytest.skip(f"{command} has no {flag}")
+    assert_as_gcc(tmp_path, command, flag, text=FLAGS[flag])
+
+
+UNKNOWN = {
+    # what is not known: (the command, the definition, words of the reason)
+    "vectors of 32 bits": ("gcc -m32", "typedef int v2 __attribute__((vector_size(8))); struct facts { char a; v2 b; };", "-mmmx"),
+    "vectors of s390x": ("s390x-linux-gnu-gcc", "typedef int v4 __attribute__((vector_size(16))); struct facts { char a; v4 b; };", "processor"),
+    "both": ("x86_64-w64-mingw32-gcc", "struct __attribute__((gcc_struct)) facts { int a : 3; } __attribute__((ms_struct));", "gcc_struct"),
+    "another order": ("gcc", 'struct facts { int a : 3; } __attribute__((scalar_storage_order("big-endian")));', "scalar_storage_order"),
+    "another order by a pragma": ("gcc", "#pragma scalar_storage_order big-endian\nstruct facts { int a : 3; };", "scalar_storage_order"),
+    "a pragma under a condition": ("gcc", "struct facts { char a;\n#pragma pack(1)\n#if 1\n#pragma pack(2)\n#endif\nint b; };", "#pragma pack"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("row", UNKNOWN)
+def test_what_gcc_does_is_not_known(tmp_path, row):
+    command, text, words = UNKNOWN[row]
+    _, struct = read_facts(tmp_path, command, text=text)
+    assert words in (struct.problem or "")
