@@ -33,6 +33,12 @@ from layoutlint.readers.clang.pack_pragmas import Pragma
 from layoutlint.readers.clang.record_facts import MemberFacts, Mode, RecordFacts, RecordLayout, TypeFacts
 
 _PACKS = (0, 1, 2, 4, 8, 16)
+_SIZED = re.compile(r"\b(?P<operator>sizeof|_Alignof|__alignof(?:__)?)\s*\((?P<type>[\w ]+[ *]*)\)")
+_SIZES = {
+    "char": 1, "signed char": 1, "unsigned char": 1, "short": 2, "unsigned short": 2, "int": 4,
+    "unsigned int": 4, "long long": 8, "unsigned long long": 8, "float": 4, "double": 8,
+}  # fmt: skip
+"""The bytes of scalars, which are their `__alignof__` as well."""
 _ORDER = re.compile(rb"#[ \t]*pragma[ \t]+scalar_storage_order[ \t]+([\w-]+)")
 _NAME = re.compile(r"__attribute__\(\((\w+)")
 _INTEGERS = frozenset((3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20))
@@ -65,6 +71,8 @@ class SettledRecord(Record, frozen=True):
     is_user_aligned: bool = False
     has_scalars: bool = False
     """Whether all its members are scalars."""
+    has_vectors: bool = False
+    """Whether one is a vector without registers."""
 
 
 class GccLayouts(Record, dict=True):
@@ -168,11 +176,14 @@ class GccLayouts(Record, dict=True):
         values = self._values(_behind_braces(libclang.pretty_print(self.lib, declaration)))
         if not values:
             return facts
+        if len(values) > 1 and declaration.kind == libclang.TYPEDEF:
+            # Those before the name come last (c_parser_declaration_or_fndef).
+            before = self._count_aligned(declaration, is_before_name=True)
+            values = [*values[before:], *values[:before]]
         problem = facts.problem if values[-1] else "the value of an `aligned` is not known"
-        plain = facts.align if facts.plain_align is None else facts.plain_align
-        return replace(
-            facts, align=values[-1] or 1, is_user_aligned=True, problem=problem, plain_align=plain
-        )
+        if facts.plain_align is None:
+            facts = replace(facts, plain_align=facts.align, is_plain_user_aligned=facts.is_user_aligned)
+        return replace(facts, align=values[-1] or 1, is_user_aligned=True, problem=problem)
 
     def _values(self, text: str) -> list[int | None]:
         """Return the bytes of each `aligned` in a text; None for one that cannot be computed."""
@@ -183,7 +194,19 @@ class GccLayouts(Record, dict=True):
             return self._rules.biggest_align
         if "long double" in argument and "-malign-double" in self.flags:
             return None  # libclang computes with its own alignment
-        return attributes.alignment(argument, self.alignments)
+        return attributes.alignment(_SIZED.sub(self._number, argument), self.alignments)
+
+    def _number(self, expression: re.Match[str]) -> str:
+        """Return the value of a `sizeof` or `alignof` of a scalar, which costs no other parse of the unit."""
+        ctype = expression["type"].strip()
+        own = self.target.pointer_size
+        is_windows = any(word.startswith("--target=") and "windows" in word for word in self.flags)
+        sizes = {**_SIZES, "long": 4 if is_windows else own, "unsigned long": 4 if is_windows else own}
+        size = own if ctype.endswith("*") else sizes.get(ctype)
+        is_narrow = self._rules.narrows_fields and expression["operator"] == "_Alignof"
+        if size is None or (size == 8 and is_narrow):
+            return expression[0]
+        return str(size)
 
     def _record_type(self, ctype: Type) -> TypeFacts:
         definition = self.lib.clang_getCursorDefinition(self.lib.clang_getTypeDeclaration(ctype))
@@ -193,7 +216,7 @@ class GccLayouts(Record, dict=True):
         layout, problem, mode = settled.layout, settled.problem, Mode.OTHER
         if self._rules.narrows_fields and layout.bit_size == 64 and layout.align == 8:
             # Its mode decides (compute_record_mode): an integer's, if no member has none.
-            mode = Mode.INTEGER
+            mode = Mode.OTHER if settled.has_vectors else Mode.INTEGER
             if not settled.has_scalars and not settled.is_user_aligned:
                 problem = problem or "gcc may align it to 4 in a struct"
         return TypeFacts(
@@ -208,12 +231,12 @@ class GccLayouts(Record, dict=True):
             problem = problem or "its alignment depends on the version of gcc"
         return TypeFacts(
             value.bit_size, by_gcc.align, value.is_user_aligned, problem=problem,
-            plain_align=value.align, atomic_align=by_gcc.align,
+            plain_align=value.align, is_plain_user_aligned=value.is_user_aligned, atomic_align=by_gcc.align,
         )  # fmt: skip
 
     def _complex(self, element: Type) -> TypeFacts:
         part = self.type_of(element)
-        is_narrow = part.mode is not Mode.OTHER
+        is_narrow = part.mode in gcc_records.NARROWED
         return replace(part, bit_size=part.bit_size * 2, mode=Mode.DOUBLE if is_narrow else Mode.OTHER)
 
     def _scalar(self, ctype: Type) -> TypeFacts:
@@ -246,10 +269,11 @@ class GccLayouts(Record, dict=True):
         # Without MMX, a vector of integers has the mode of an integer, and others have none.
         has_mmx = "-mno-mmx" not in self.flags and any(map(_MMX.fullmatch, self.flags))
         has_mode = not has_mmx and is_integer
+        own = Mode.OTHER if has_mmx else Mode.NONE
         is_stated = has_mmx or not has_mode or any(map(_NO_MMX.fullmatch, self.flags))
         unclear = "its vectors of 8 bytes are aligned to 4 or 8: state -mmmx or -mno-mmx"
         problem = None if is_stated else unclear
-        return TypeFacts(size * 8, align, mode=Mode.INTEGER if has_mode else Mode.OTHER, problem=problem)
+        return TypeFacts(size * 8, align, mode=Mode.INTEGER if has_mode else own, problem=problem)
 
     # Records
 
@@ -279,7 +303,8 @@ class GccLayouts(Record, dict=True):
             unclear = "a `#pragma pack` begins or ends inside its braces, where gcc and clang differ"
             return SettledRecord(stated, unclear)
         settled = self._compute(facts, stated, problem, packs, pack_at_end)
-        return replace(settled, has_scalars=all(map(_is_scalar, members)))
+        has_vectors = any(member.type.mode is Mode.NONE for member in members)
+        return replace(settled, has_scalars=all(map(_is_scalar, members)), has_vectors=has_vectors)
 
     def _stated(self, definition: Cursor, cursors: list[Cursor]) -> RecordLayout:
         """Return libclang's layout."""
@@ -349,16 +374,20 @@ class GccLayouts(Record, dict=True):
             self._is_ms_by_default or has_ms,
         )
 
-    def _count_aligned(self, definition: Cursor) -> int:
-        found: list[Cursor] = []
+    def _count_aligned(self, declaration: Cursor, is_before_name: bool = False) -> int:
+        """Return the number of `aligned` of a declaration, or of those before its name."""
+        lib, count = self.lib, 0
+        name = Spot(lib, lib.clang_getCursorLocation(declaration)).offset
 
         def take(child: Cursor, _: Cursor) -> int:
+            nonlocal count
             if child.kind == libclang.ALIGNED:
-                found.append(child)
+                at = Spot(lib, lib.clang_getRangeStart(lib.clang_getCursorExtent(child))).offset
+                count += not is_before_name or at < name
             return libclang.CONTINUE
 
-        libclang.visit(self.lib, definition, take)
-        return len(found)
+        libclang.visit(lib, declaration, take)
+        return count
 
     def _has_implicit(self, definition: Cursor) -> bool:
         """Return whether a pragma gives a struct an attribute, which then has no place."""
@@ -523,7 +552,7 @@ def _without_typedefs(facts: TypeFacts) -> TypeFacts:
     """Return a type without the `aligned` of its typedefs."""
     if facts.plain_align is None:
         return facts
-    is_user = facts.is_user_aligned and facts.align == facts.plain_align
+    is_user = facts.is_plain_user_aligned
     return replace(facts, align=facts.plain_align, is_user_aligned=is_user, plain_align=None)
 
 

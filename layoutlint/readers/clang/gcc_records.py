@@ -12,6 +12,8 @@ from layoutlint.readers.clang.record_facts import (
     round_up,
 )
 
+NARROWED = (Mode.INTEGER, Mode.DOUBLE)
+"""What i386 aligns to a word in structs."""
 _BYTE = 8
 
 
@@ -88,6 +90,7 @@ class _Builder(Record):
         is_packed = self._is_packed(member)
         if is_bits and not self.facts.is_ms and not is_packed and not self.pack and member.width:
             align = self._field_align(member.type, member.type.align * 8)
+            self.is_user_aligned |= member.type.is_user_aligned
             begin = (self.offset + self.position) % align
             if _excess_unit_span(begin, member.width, align, member.type.bit_size):
                 self.position = round_up(self.position, align)
@@ -199,7 +202,7 @@ class _Builder(Record):
             align, is_bits = max(member.width or 0, align), False
         if is_packed and not was_user:
             align = min(align, _BYTE)
-        if not is_packed and not is_user and self.rules.narrows_fields and ctype.mode is not Mode.OTHER:
+        if not is_packed and not is_user and self.rules.narrows_fields and ctype.mode in NARROWED:
             align = min(align, 32)
         most = self.rules.initial_pack * 8 if is_zero else self.pack
         return (min(align, most) if most else align), is_bits, is_user
@@ -233,4 +236,4 @@ def field_alignment(ctype: TypeFacts, rules: GccRules) -> int:
 
 
 def _is_narrowed(ctype: TypeFacts, rules: GccRules) -> bool:
-    return rules.narrows_fields and ctype.mode is not Mode.OTHER and not ctype.is_user_aligned
+    return rules.narrows_fields and ctype.mode in NARROWED and not ctype.is_user_aligned

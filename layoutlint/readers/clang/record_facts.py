@@ -15,6 +15,8 @@ class Mode(Enum):
     DOUBLE = "double"
     """Other types that i386 aligns to a word in structs: `double`, complex `double` and integers."""
     OTHER = "other"
+    NONE = "none"
+    """Vectors without registers (BLKmode)."""
 
 
 class TypeFacts(Record, frozen=True):
@@ -34,6 +36,8 @@ class TypeFacts(Record, frozen=True):
     """Those of the elements of an array that has no typedef."""
     plain_align: int | None = None
     """The alignment without the `aligned` of its typedefs, in bytes; None for the same."""
+    is_plain_user_aligned: bool = False
+    """Whether an `aligned` of a struct, and not of its typedefs, decides that."""
     atomic_align: int | None = None
     """The alignment of an atomic type without that of its typedefs, in bytes; None for another type."""
     is_array: bool = False
