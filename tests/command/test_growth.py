@@ -191,7 +191,7 @@ TEXTS: list[tuple[str, Callable[[str], object], str, str]] = [
     ("quotes and backslashes", Text, "", '"\\'),
     ("open comments", Text, "", "/*"),
     ("escaped quotes of attributes", attributes.without_members, "", '\\"'),
-    ("open pragmas", lambda text: attributes.pragmas(text.encode()), "", "#pragma pack("),
+    ("open pragmas", lambda text: pack_pragmas.pragmas(text.encode()), "", "#pragma pack("),
     ("a seed and spaces", lambda text: seed._QUOTED.search(text), "randstruct_seed", " "),
     ("a seed's index", lambda text: seed._QUOTED.search(text), "randstruct_seed[", " "),
     ("lines before a hash", lambda text: seed._HASHED.search(text), "", "\n"),

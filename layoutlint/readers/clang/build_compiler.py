@@ -23,8 +23,11 @@ _WRAPPERS = re.compile(
 _NAME = re.compile(
     r"(?P<prefix>.+-)?(?P<tool>gcc|g\+\+|clang|clang\+\+|cc|c\+\+|c89|c99|cpp|clang-cpp)"
     r"(?P<version>-?\d+(?:\.\d+)*)?(?P<threads>-(?:win32|posix))?"
-    r"(?:\.(?:real|br_real|orig|bin))?(?:\.exe)?"
+    r"(?:\.(?:real|br_real|orig|bin))?(?:\.exe)?",
+    re.IGNORECASE,
 )
+_HOSTED = re.compile(r"mpicc|mpiicc|icc|icx|tcc|pcc|hipcc|wrapped_clang|cc_wrapper(?:\.sh)?|.*-clang-wrapper")
+"""Other names of compilers for the machine on which they run."""
 _NATIVE_PREFIXES = frozenset(("musl", "afl", "c89", "c99", "klibc", "uclibc", "dietlibc", "hardening"))
 """Words before `-gcc` that are no machine: the compiler is for the machine on which it runs."""
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=.*", re.DOTALL)
@@ -98,17 +101,31 @@ def named(word: str) -> Compiler:
     name = _base_name(word)
     match = _NAME.fullmatch(name)
     if match is None:
-        return Compiler(name)
-    family, version = _FAMILIES.get(match["tool"]), _numbers(match["version"] or "")
+        is_known = _HOSTED.fullmatch(name) or not re.search(r"\w", name) or name.startswith("-")
+        return Compiler(name, refusal=None if is_known else _refusal(name, "which is not known here"))
+    family, version = _FAMILIES.get(match["tool"].lower()), _numbers(match["version"] or "")
     prefix = (match["prefix"] or "").rstrip("-")
+    if not prefix:
+        prefix = _folder_triple(word)
     if not prefix or prefix in _NATIVE_PREFIXES:
         return Compiler(name, family, version)
     triple = _triple(prefix)
     if triple is None or not flags.is_target(triple):
         machine = prefix.partition("-")[0]
-        reason = f"is compiled by {name}, whose machine {machine} is not known here (docs/targets.md)"
+        reason = _refusal(name, f"whose machine {machine} is not known here")
         return Compiler(name, family, version, refusal=reason)
-    return Compiler(name, family or "gcc", version, triple)
+    return Compiler(name, family, version, triple)
+
+
+def _refusal(name: str, reason: str) -> str:
+    remedy = "state one of docs/targets.md with `-- --target=TRIPLE`, or let it be asked: `--query-driver`"
+    return f"is compiled by {name}, {reason}; {remedy}"
+
+
+def _folder_triple(word: str) -> str:
+    """Return the triple that GNU tools have in their folder, `TRIPLE/bin/gcc`; empty for another folder."""
+    *_, folder, inner, _ = ("", "", *re.split(r"[/\\]", word))
+    return folder if inner == "bin" and _triple(folder) is not None else ""
 
 
 def _numbers(text: str) -> tuple[int, ...]:
@@ -120,8 +137,6 @@ def _triple(prefix: str) -> str | None:
     machine, *rest = prefix.split("-")
     if not rest:
         return None
-    if machine == "riscv":
-        machine = "riscv64"  # such tools are for both widths: -march decides, as for clang's riscv64
     system = next((number for number, part in enumerate(rest) if _SYSTEM.fullmatch(part)), None)
     if system is None:
         return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from layoutlint.readers.clang.attributes import may_hold, pragmas
+from layoutlint.readers.clang.pack_pragmas import may_hold, pragmas
 
 PACKS = [
     # pragmas up to the place, whether one may be in force there
