@@ -32,8 +32,17 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument("--only", default="", metavar="TEXT", help="configurations whose name has it")
     parser.add_argument("--keep", type=Path, metavar="FOLDER", help="where what contradicts is kept")
     parser.add_argument("--sources", action="store_true", help="read C through databases that name a gcc")
+    parser.add_argument(
+        "--reduce",
+        type=int,
+        default=0,
+        metavar="N",
+        help="of the wrong structs of each gcc, N are made small",
+    )
     given = parser.parse_args(words)
-    os.environ["LAYOUTLINT_NO_CACHE"] = "1"  # no verdict is of an earlier run, and the user's cache stays as it is
+    os.environ["LAYOUTLINT_NO_CACHE"] = (
+        "1"  # no verdict is of an earlier run, and the user's cache stays as it is
+    )
     keep = given.keep or Path(tempfile.mkdtemp(prefix="differential-"))
     return (_sources if given.sources else _verdicts)(given, keep)
 
@@ -43,14 +52,16 @@ def _sources(given: argparse.Namespace, keep: Path) -> int:
     for reason in missing:
         print(f"without {reason}", file=sys.stderr)
     names = [word for word in given.only.split(",") if word]
-    machines = [one for one in machines if not names or any(word in one.name for word in names)]
+    machines = [
+        one for one in machines if not names or any(word in one.name.replace(" ", "") for word in names)
+    ]
     if not machines:
         return 3
     begun = time.monotonic()
     run = sources.Run(machines, given.seed, given.per_unit, given.jobs)
     for _ in run.steps(given.cases):
         print(run.line(), file=sys.stderr, flush=True)
-    run.keep(keep)
+    run.keep(keep, given.reduce)
     print(run.table())
     print(f"{time.monotonic() - begun:.0f} s, seed {given.seed}, kept in {keep}")
     return 1 if any(one.wrong for one in run.tallies.values()) else 0

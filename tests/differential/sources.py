@@ -15,7 +15,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from pathlib import Path
 
@@ -25,14 +25,22 @@ from layoutlint.model.reading import ReadOptions
 from layoutlint.model.structs import Field, Struct
 from tests.differential import truth
 from tests.differential.configurations import works
-from tests.differential.structs import Maker, Unit, Words
+from tests.differential.reduced import reduce
+from tests.differential.structs import Record, Unit, Words
 from tests.differential.truth import Compiler, Facts
+from tests.differential.wide_structs import WideMaker
 
 _X86 = (
     ("-fpack-struct",), ("-fpack-struct=2",), ("-fpack-struct=4",), ("-fshort-enums",), ("-mms-bitfields",),
     ("-mno-ms-bitfields",),
 )  # fmt: skip
-_OTHERS = (("-fpack-struct",), ("-fpack-struct=2",), ("-fpack-struct=4",), ("-fshort-enums",), ("-fno-short-enums",))
+_OTHERS = (
+    ("-fpack-struct",),
+    ("-fpack-struct=2",),
+    ("-fpack-struct=4",),
+    ("-fshort-enums",),
+    ("-fno-short-enums",),
+)
 _INT128 = ("__int128", "unsigned __int128")
 _FLOAT128 = ("__float128",)
 
@@ -57,7 +65,9 @@ class Machine:
 
 
 MACHINES = (
-    Machine(("gcc",), 64, (*_INT128, *_FLOAT128), (*_X86, ("-mlong-double-64",), ("-mlong-double-128",)), 0.01),
+    Machine(
+        ("gcc",), 64, (*_INT128, *_FLOAT128), (*_X86, ("-mlong-double-64",), ("-mlong-double-128",)), 0.01
+    ),
     Machine(("gcc", "-m32"), 32, _FLOAT128, (*_X86, ("-malign-double",))),
     Machine(("i686-linux-gnu-gcc",), 32, _FLOAT128, (*_X86, ("-malign-double",))),
     Machine(("arm-linux-gnueabi-gcc",), 32),
@@ -88,6 +98,8 @@ class Wrong:
     why: str
     text: str
     """All that it takes to see it again."""
+    record: Record
+    """With all definitions that it needs."""
 
 
 @dataclass(slots=True)
@@ -120,7 +132,12 @@ def examine(machine: Machine, seed: int, count: int) -> Tally:
     chance = random.Random(seed)
     extra = chance.choice(machine.rare) if chance.random() < _RARE else ()
     compiler = Compiler(machine.name, machine.command, ("-std=gnu17", *extra))
-    unit = Maker(seed, machine.words).make(count)
+    is_x86 = ("-mms-bitfields",) in machine.rare
+    return compare(compiler, WideMaker(seed, machine.words, is_x86).make(count), seed)
+
+
+def compare(compiler: Compiler, unit: Unit, seed: int) -> Tally:
+    """What layoutlint reads of a unit, held against its compiler."""
     with tempfile.TemporaryDirectory(prefix="sources-") as at:
         folder = Path(at)
         facts, without = truth.facts(compiler, unit, folder)
@@ -129,6 +146,25 @@ def examine(machine: Machine, seed: int, count: int) -> Tally:
         database = folder / "compile_commands.json"
         database.write_text(json.dumps([{"directory": at, "file": "unit.c", "arguments": words}]))
         return _compare(unit, facts, _read(database, tuple(facts)), " ".join(words), seed)
+
+
+def reduced(wrong: Wrong) -> Wrong:
+    """The same contradiction, or another one, by as little text as can be."""
+    words = wrong.text.removeprefix("/* ").partition("  seed ")[0].split()[:-2]
+    compiler = Compiler("", tuple(words))
+    found = [wrong]
+
+    def is_wrong(text: str) -> bool:
+        names = set(re.findall(r"\w+", text))
+        spots = [one for one in wrong.record.spots if names.issuperset(one.path.split("."))]
+        record = replace(wrong.record, text=text, spots=spots, held=[])
+        tally = compare(compiler, Unit([record], []), 0)
+        found[1:] = tally.wrong or found[1:]
+        return bool(tally.wrong)
+
+    text = reduce(wrong.record.text, is_wrong)
+    is_wrong(text)
+    return found[-1]
 
 
 def _read(database: Path, names: tuple[str, ...]) -> tuple[Struct, ...] | str:
@@ -160,9 +196,14 @@ def _compare(
                 tally.unknown[kind] += 1
                 tally.examples.setdefault(kind, text(reason))
             elif why := "; ".join(_differences(found, true)):
-                tally.wrong.append(Wrong(name, why, text(why)))
+                tally.wrong.append(Wrong(name, why, text(why), _alone(unit, name)))
         tally.missing += name not in by_name
     return tally
+
+
+def _alone(unit: Unit, name: str) -> Record:
+    record = next(one for one in unit.records if one.name == name)
+    return replace(record, text="\n".join(unit.closure(name)) + "\n", with_="")
 
 
 def _unknown(found: Struct) -> str | None:
@@ -200,7 +241,7 @@ def _spots(fields: Sequence[Field], prefix: str, start: int) -> Iterator[tuple[s
             yield from _spots(one.members, f"{path}." if one.name else prefix, offset)
 
 
-_NAMES = re.compile(r"`[^`]*`|'[^']*'|\S+\.[ch](?::\d+)*|\b[smtu]\d+(?:_t)?\b|\d+")
+_NAMES = re.compile(r"`[^`]*`|\S+\.[ch](?::\d+)*|\b[smtu]\d+(?:_t)?\b|\d+|\(aka [^)]*\)")
 
 
 def _kind(reason: str) -> str:
@@ -240,23 +281,28 @@ class Run:
     def line(self) -> str:
         """How far it is."""
         every = self.tallies.values()
-        return f"{sum(one.structs for one in every):,} structs, {sum(len(one.wrong) for one in every):,} wrong"
+        return (
+            f"{sum(one.structs for one in every):,} structs, {sum(len(one.wrong) for one in every):,} wrong"
+        )
 
     def table(self) -> str:
         """A line for each machine, and the reasons of what is unknown."""
         lines = [f"{'':28} {'structs':>8} {'wrong':>6} {'unknown':>8} {'share':>7} {'missing':>8}"]
         for name, one in self.tallies.items():
-            numbers = f"{one.structs:8,} {len(one.wrong):6,} {one.unknown.total():8,} {one.share_unknown:7.2%}"
+            numbers = (
+                f"{one.structs:8,} {len(one.wrong):6,} {one.unknown.total():8,} {one.share_unknown:7.2%}"
+            )
             lines.append(f"{name:28} {numbers} {one.missing:8,}")
         for name, one in self.tallies.items():
             lines += [f"{name}: {number:6,} {kind}" for kind, number in one.unknown.most_common(12)]
         return "\n".join(lines)
 
-    def keep(self, folder: Path) -> None:
-        """Writes what is wrong, and an example for each reason, shortest first."""
+    def keep(self, folder: Path, most_reduced: int) -> None:
+        """Writes what is wrong, and an example for each reason, shortest first; reduces some."""
         folder.mkdir(parents=True, exist_ok=True)
         for name, one in self.tallies.items():
             stem = name.replace(" ", "")
-            wrong = sorted(one.wrong, key=lambda each: len(each.text))
+            wrong = [reduced(each) for each in one.wrong[:most_reduced]] + one.wrong[most_reduced:]
+            wrong = sorted(wrong, key=lambda each: len(each.text))
             (folder / f"{stem}.wrong.c").write_text("\n".join(each.text for each in wrong))
             (folder / f"{stem}.unknown.c").write_text("\n".join(one.examples.values()))
