@@ -47,7 +47,7 @@ class WideMaker(Maker):
             return
         name = f"u{len(self.unit.types)}"
         makers = (self._enum, self._enum, self._mode, self._bits, self._bits, self._several, self._lists)
-        make = self._float if roll < 0.52 else self.chance.choice(makers)
+        make = self._float if roll < 0.507 else self.chance.choice(makers)
         self.unit.types.append((name, make(name)))
 
     def _enum(self, name: str) -> str:
@@ -141,7 +141,7 @@ class WideMaker(Maker):
             record.text = (
                 f"#pragma ms_struct {chance.choice(('on', 'off'))}\n{record.text}\n#pragma ms_struct reset"
             )
-        elif roll < 0.055:
+        elif roll < 0.05:
             order = chance.choice(("big-endian", "little-endian"))
             record.text = (
                 f"#pragma scalar_storage_order {order}\n{record.text}\n#pragma scalar_storage_order default"
@@ -170,7 +170,7 @@ class WideMaker(Maker):
             behind = f"{behind} __attribute__((aligned))"
         if self.is_x86 and chance.random() < 0.02:
             before = f"{before} __attribute__((gcc_struct))"
-        if chance.random() < 0.012:
+        if chance.random() < 0.004:
             order = chance.choice(("big", "little"))
             before = f'{before} __attribute__((scalar_storage_order("{order}-endian")))'
         return before, behind
