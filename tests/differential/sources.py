@@ -218,7 +218,8 @@ def _differences(found: Struct, true: Facts) -> Iterator[str]:
     if found.bit_size != true.size * 8:
         yield f"size {(found.bit_size or 0) / 8:g}, {true.size} is true"
     if found.align != true.align:
-        yield f"align {found.align}, {true.align} is true"
+        note = " (it is __alignof__)" if found.align == true.whole_align else ""
+        yield f"align {found.align}{note}, {true.align} is true"
     spots = dict(_spots(found.fields, "", 0))
     for path, (offset, size) in true.spots.items():
         if path not in spots:

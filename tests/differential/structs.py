@@ -235,7 +235,9 @@ class Maker:
                 f"typedef {word} {before} {name} {text} {behind} {name}_t{align};",
             )
         self._add(
-            Record(name, c_name, self._pragma(message), "", body.spots, body.held, is_open, style != "typedef")
+            Record(
+                name, c_name, self._pragma(message), "", body.spots, body.held, is_open, style != "typedef"
+            )
         )
         if style == "both":
             self._add(

@@ -42,15 +42,21 @@ class Facts:
 
     size: int
     align: int
+    """`_Alignof`, which gcc limits to the largest alignment of a scalar where no `aligned` raises it."""
     spots: dict[str, tuple[int, int]] = field(default_factory=dict)
     held: dict[str, tuple[int, tuple[int, ...]]] = field(default_factory=dict)
     """By the path of what it holds: its offset, and the steps of the arrays on the way, in bytes."""
+    whole_align: int = 0
+    """`__alignof__`."""
 
 
 def probe(records: Sequence[Record]) -> Iterator[tuple[str, str]]:
     """Lines of C that hold the facts, each with the name of its record."""
     for n, one in enumerate(records):
-        of, words = one.c_name, [f"sizeof({one.c_name})", f"_Alignof({one.c_name})"]
+        of, words = (
+            one.c_name,
+            [f"sizeof({one.c_name})", f"__alignof__({one.c_name})", f"__alignof__({one.c_name})"],
+        )
         for spot in one.spots:
             if not spot.is_bits:
                 words += [f"__builtin_offsetof({of}, {spot.path})", f"sizeof((({of} *)0)->{spot.path})"]
@@ -134,6 +140,7 @@ def _facts(one: Record, n: int, data: dict[str, bytes], order: str) -> Facts:
     content = data[f"facts_{n}"]
     numbers = iter([int.from_bytes(content[at : at + 8], order) for at in range(0, len(content), 8)])  # type: ignore[arg-type]
     found = Facts(next(numbers), next(numbers))
+    found.whole_align = next(numbers)
     for at, spot in enumerate(one.spots):
         if not spot.is_bits:
             found.spots[spot.path] = (next(numbers) * 8, next(numbers) * 8)
