@@ -55,7 +55,7 @@ def probe(records: Sequence[Record]) -> Iterator[tuple[str, str]]:
     for n, one in enumerate(records):
         of, words = (
             one.c_name,
-            [f"sizeof({one.c_name})", f"__alignof__({one.c_name})", f"__alignof__({one.c_name})"],
+            [f"sizeof({one.c_name})", f"_Alignof({one.c_name})", f"__alignof__({one.c_name})"],
         )
         for spot in one.spots:
             if not spot.is_bits:
