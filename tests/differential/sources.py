@@ -110,7 +110,7 @@ class Tally:
     unknown: Counter[str] = field(default_factory=Counter)
     """By the kind of reason."""
     examples: dict[str, str] = field(default_factory=dict)
-    """The text of a struct for each kind of reason."""
+    """The shortest text of a struct for each kind of reason."""
     wrong: list[Wrong] = field(default_factory=list)
     missing: int = 0
     """Structs that layoutlint does not list."""
@@ -118,9 +118,14 @@ class Tally:
     def add(self, other: Tally) -> None:
         self.structs += other.structs
         self.unknown += other.unknown
-        self.examples = {**other.examples, **self.examples}
+        for kind, text in other.examples.items():
+            self.example(kind, text)
         self.wrong += other.wrong
         self.missing += other.missing
+
+    def example(self, kind: str, text: str) -> None:
+        """Keeps the shortest text for a kind of reason."""
+        self.examples[kind] = min(self.examples.get(kind, text), text, key=len)
 
     @property
     def share_unknown(self) -> float:
@@ -194,7 +199,7 @@ def _compare(
             if reason is not None:
                 kind = _kind(reason)
                 tally.unknown[kind] += 1
-                tally.examples.setdefault(kind, text(reason))
+                tally.example(kind, text(reason))
             elif why := "; ".join(_differences(found, true)):
                 tally.wrong.append(Wrong(name, why, text(why), _alone(unit, name)))
         tally.missing += name not in by_name
@@ -242,7 +247,7 @@ def _spots(fields: Sequence[Field], prefix: str, start: int) -> Iterator[tuple[s
             yield from _spots(one.members, f"{path}." if one.name else prefix, offset)
 
 
-_NAMES = re.compile(r"`[^`]*`|\S+\.[ch](?::\d+)*|\b[smtu]\d+(?:_t)?\b|\d+|\(aka [^)]*\)")
+_NAMES = re.compile(r"(?:const |volatile )?'[^']*[0-9 *][^']*'|`[^`]*`|\S+\.[ch](?::\d+)*|\b[smtu]\d+(?:_t)?\b|\d+|\(aka [^)]*\)")
 
 
 def _kind(reason: str) -> str:
