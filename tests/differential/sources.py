@@ -153,7 +153,7 @@ def compare(compiler: Compiler, unit: Unit, seed: int) -> Tally:
         return _compare(unit, facts, _read(database, tuple(facts)), " ".join(words), seed)
 
 
-def reduced(wrong: Wrong) -> Wrong:
+def reduction(wrong: Wrong) -> Wrong:
     """The same contradiction, or another one, by as little text as can be."""
     words = wrong.text.removeprefix("/* ").partition("  seed ")[0].split()[:-2]
     compiler = Compiler("", tuple(words))
@@ -247,7 +247,9 @@ def _spots(fields: Sequence[Field], prefix: str, start: int) -> Iterator[tuple[s
             yield from _spots(one.members, f"{path}." if one.name else prefix, offset)
 
 
-_NAMES = re.compile(r"(?:const |volatile )?'[^']*[0-9 *][^']*'|`[^`]*`|\S+\.[ch](?::\d+)*|\b[smtu]\d+(?:_t)?\b|\d+|\(aka [^)]*\)")
+_NAMES = re.compile(
+    r"(?:const |volatile )?'[^']*[0-9 *][^']*'|`[^`]*`|\S+\.[ch](?::\d+)*|\b[smtu]\d+(?:_t)?\b|\d+|\(aka [^)]*\)"
+)
 
 
 def _kind(reason: str) -> str:
@@ -308,7 +310,7 @@ class Run:
         folder.mkdir(parents=True, exist_ok=True)
         for name, one in self.tallies.items():
             stem = name.replace(" ", "")
-            wrong = [reduced(each) for each in one.wrong[:most_reduced]] + one.wrong[most_reduced:]
+            wrong = [reduction(each) for each in one.wrong[:most_reduced]] + one.wrong[most_reduced:]
             wrong = sorted(wrong, key=lambda each: len(each.text))
             (folder / f"{stem}.wrong.c").write_text("\n".join(each.text for each in wrong))
             (folder / f"{stem}.unknown.c").write_text("\n".join(one.examples.values()))

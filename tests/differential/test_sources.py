@@ -22,7 +22,7 @@ def _no_cache(monkeypatch):
     monkeypatch.setenv("LAYOUTLINT_NO_CACHE", "1")
 
 
-def examined(machine: Machine, seed: int, cases: int, per_unit: int) -> Tally:
+def tally_of(machine: Machine, seed: int, cases: int, per_unit: int) -> Tally:
     need(machine.command[0], *machine.command[1:], "-c")
     run = Run([machine], seed, per_unit)
     for _ in run.steps(cases):
@@ -32,7 +32,7 @@ def examined(machine: Machine, seed: int, cases: int, per_unit: int) -> Tally:
 
 @pytest.mark.parametrize("machine", MACHINES, ids=lambda one: one.name)
 def test_no_layout_is_another_than_gccs(machine):
-    tally = examined(machine, 1, 120, 60)
+    tally = tally_of(machine, 1, 120, 60)
     assert [each.text for each in tally.wrong] == []
     assert tally.missing == 0
 
@@ -40,7 +40,7 @@ def test_no_layout_is_another_than_gccs(machine):
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("machine", MACHINES, ids=lambda one: one.name)
 def test_few_layouts_are_unknown(machine):
-    tally = examined(machine, 2, draws(2000, 20000), 250)
+    tally = tally_of(machine, 2, draws(2000, 20000), 250)
     assert [each.text for each in tally.wrong] == []
     assert tally.share_unknown <= machine.most_unknown, tally.unknown
 
