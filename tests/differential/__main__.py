@@ -1,8 +1,11 @@
 """Hold verdicts on random structs against what compilers made of them.
 
     python -m tests.differential --cases 50000 --seed 1
+    python -m tests.differential --sources --cases 2000 --seed 1 --only arm
 
 A case is one struct, compiled by one compiler with one set of flags, and read by every reader that its object has.
+With `--sources`, a database names the gcc of a machine, and layouts are held against that gcc (sources.py); a case is
+then one struct of each machine.
 """
 
 from __future__ import annotations
@@ -15,7 +18,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from tests.differential import configurations
+from tests.differential import configurations, sources
 from tests.differential.run import Run
 
 
@@ -28,8 +31,43 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument("--jobs", type=int, default=1, metavar="N", help="units at a time")
     parser.add_argument("--only", default="", metavar="TEXT", help="configurations whose name has it")
     parser.add_argument("--keep", type=Path, metavar="FOLDER", help="where what contradicts is kept")
+    parser.add_argument("--sources", action="store_true", help="read C through databases that name a gcc")
+    parser.add_argument(
+        "--reduce",
+        type=int,
+        default=0,
+        metavar="N",
+        help="of the wrong structs of each gcc, N are made small",
+    )
     given = parser.parse_args(words)
-    os.environ["LAYOUTLINT_NO_CACHE"] = "1"  # no verdict is of an earlier run, and the user's cache stays as it is
+    os.environ["LAYOUTLINT_NO_CACHE"] = (
+        "1"  # no verdict is of an earlier run, and the user's cache stays as it is
+    )
+    keep = given.keep or Path(tempfile.mkdtemp(prefix="differential-"))
+    return (_sources if given.sources else _verdicts)(given, keep)
+
+
+def _sources(given: argparse.Namespace, keep: Path) -> int:
+    machines, missing = sources.available()
+    for reason in missing:
+        print(f"without {reason}", file=sys.stderr)
+    names = [word for word in given.only.split(",") if word]
+    machines = [
+        one for one in machines if not names or any(word in one.name.replace(" ", "") for word in names)
+    ]
+    if not machines:
+        return 3
+    begun = time.monotonic()
+    run = sources.Run(machines, given.seed, given.per_unit, given.jobs)
+    for _ in run.steps(given.cases):
+        print(run.line(), file=sys.stderr, flush=True)
+    run.keep(keep, given.reduce)
+    print(run.table())
+    print(f"{time.monotonic() - begun:.0f} s, seed {given.seed}, kept in {keep}")
+    return 1 if any(one.wrong for one in run.tallies.values()) else 0
+
+
+def _verdicts(given: argparse.Namespace, keep: Path) -> int:
     found, missing = configurations.available()
     found = [one for one in found if given.only in one.name]
     for reason in missing:
@@ -38,7 +76,6 @@ def main(words: Sequence[str] | None = None) -> int:
         print("no compiler", file=sys.stderr)
         return 3
     begun = time.monotonic()
-    keep = given.keep or Path(tempfile.mkdtemp(prefix="differential-"))
     run = Run(found, given.seed, given.per_unit, keep, given.jobs)
     for _ in run.steps(given.cases):
         print(run.line(), file=sys.stderr, flush=True)

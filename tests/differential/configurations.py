@@ -65,7 +65,7 @@ class Configuration:
         return Compiler(self.name, self.command, (*self.machine, *standard, *extra), debug)
 
 
-def _works(command: tuple[str, ...], *flags: str) -> bool:
+def works(command: tuple[str, ...], *flags: str) -> bool:
     """Whether a compiler makes an object of a machine: it is used once."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "a.c"
@@ -100,13 +100,13 @@ def available() -> tuple[list[Configuration], list[str]]:
             missing.append(str(reason) if name in str(reason) else f"{name}: {reason}")
             continue
         for bits, flag, rare in ((64, "-m64", _RARE + _RARE_64), (32, "-m32", _RARE + _RARE_32)):
-            if _works(command, flag):
+            if works(command, flag):
                 words = _words(name, bits)
                 found.append(Configuration(f"{name} {flag}", command, (flag,), words, rare, words.is_clang))
             else:
                 missing.append(f"{name} {flag}: it makes no object")
     for name, bits in _CROSS.items():
-        if _works((name,)):
+        if works((name,)):
             found.append(Configuration(name, (name,), (), _words(name, bits), _RARE[:3]))
         else:
             missing.append(f"{name}: it makes no object")

@@ -212,7 +212,7 @@ class Maker:
         if self.unit.records and chance.random() < 0.08:
             self._again(f"t{self._number}")
             return
-        body = _Body(self, chance)
+        body = self._body()
         is_union = chance.random() < 0.12
         text = body.braces(0, chance.randint(1, 7), is_union, "")
         is_open = body.is_open
@@ -235,12 +235,17 @@ class Maker:
                 f"typedef {word} {before} {name} {text} {behind} {name}_t{align};",
             )
         self._add(
-            Record(name, c_name, self._pragma(message), "", body.spots, body.held, is_open, style != "typedef")
+            Record(
+                name, c_name, self._pragma(message), "", body.spots, body.held, is_open, style != "typedef"
+            )
         )
         if style == "both":
             self._add(
                 Record(f"{name}_t", f"{name}_t", "", name, body.spots, body.held, is_open, False, c_name)
             )
+
+    def _body(self) -> _Body:
+        return _Body(self, self.chance)
 
     def _add(self, record: Record) -> None:
         self.unit.records.append(record)

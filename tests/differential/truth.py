@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
+import struct
 import subprocess
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -15,6 +16,7 @@ from elftools.elf.elffile import ELFFile
 from tests.differential.structs import Held, Record, Spot, Unit
 
 SECONDS = 300
+_I386 = 0x14C
 _ERROR = re.compile(r"^[^\s:]+\.c:(\d+):(?:\d+:)? (?:fatal )?error", re.MULTILINE)
 
 
@@ -40,15 +42,21 @@ class Facts:
 
     size: int
     align: int
+    """`_Alignof`, which gcc limits to the largest alignment of a scalar where no `aligned` raises it."""
     spots: dict[str, tuple[int, int]] = field(default_factory=dict)
     held: dict[str, tuple[int, tuple[int, ...]]] = field(default_factory=dict)
     """By the path of what it holds: its offset, and the steps of the arrays on the way, in bytes."""
+    whole_align: int = 0
+    """`__alignof__`."""
 
 
 def probe(records: Sequence[Record]) -> Iterator[tuple[str, str]]:
     """Lines of C that hold the facts, each with the name of its record."""
     for n, one in enumerate(records):
-        of, words = one.c_name, [f"sizeof({one.c_name})", f"_Alignof({one.c_name})"]
+        of, words = (
+            one.c_name,
+            [f"sizeof({one.c_name})", f"_Alignof({one.c_name})", f"__alignof__({one.c_name})"],
+        )
         for spot in one.spots:
             if not spot.is_bits:
                 words += [f"__builtin_offsetof({of}, {spot.path})", f"sizeof((({of} *)0)->{spot.path})"]
@@ -87,10 +95,15 @@ def facts(
 
 
 def _read(path: Path, records: Sequence[Record]) -> dict[str, Facts]:
+    order, data = _elf_data(path) if path.read_bytes()[:4] == b"\x7fELF" else ("little", _coff_data(path))
+    return {one.name: _facts(one, n, data, order) for n, one in enumerate(records)}
+
+
+def _elf_data(path: Path) -> tuple[str, dict[str, bytes]]:
+    """The byte order of an object, and the content of its symbols."""
+    data: dict[str, bytes] = {}
     with open(path, "rb") as file:
         elf = ELFFile(file)
-        order = "little" if elf.little_endian else "big"
-        data: dict[str, bytes] = {}
         for symbol in elf.get_section_by_name(".symtab").iter_symbols():
             if symbol.name.startswith(("facts_", "bits_")) and isinstance(symbol["st_shndx"], int):
                 section = elf.get_section(symbol["st_shndx"])
@@ -99,17 +112,39 @@ def _read(path: Path, records: Sequence[Record]) -> dict[str, Facts]:
                     section.data()[start : start + symbol["st_size"]]
                     if section["sh_type"] != "SHT_NOBITS" else bytes(symbol["st_size"])
                 )  # fmt: skip
-    return {one.name: _facts(one, n, data, order) for n, one in enumerate(records)}
+        return ("little" if elf.little_endian else "big"), data
+
+
+def _coff_data(path: Path) -> dict[str, bytes]:
+    """The content of each symbol of an object for Windows up to the end of its section: no sizes are stated."""
+    content = path.read_bytes()
+    machine, count, _, symbols, number, optional, _ = struct.unpack_from("<HHIIIHH", content)
+    sections = [struct.unpack_from("<IIIIIIHHI", content, 28 + optional + 40 * n) for n in range(count)]
+    strings, data, n = symbols + 18 * number, dict[str, bytes](), 0
+    while n < number:
+        at = symbols + 18 * n
+        short, value, section, _, _, more = struct.unpack_from("<8sIhHBB", content, at)
+        n += 1 + more
+        if section > 0:
+            name = short.rstrip(b"\0")
+            if short[:4] == bytes(4):
+                start = strings + int.from_bytes(short[4:], "little")
+                name = content[start : content.index(b"\0", start)]
+            _, _, size, place, *_ = sections[section - 1]
+            text = name.decode().removeprefix("_" if machine == _I386 else "")
+            data[text] = content[place + value : place + size] if place else bytes(size - value)
+    return data
 
 
 def _facts(one: Record, n: int, data: dict[str, bytes], order: str) -> Facts:
     content = data[f"facts_{n}"]
     numbers = iter([int.from_bytes(content[at : at + 8], order) for at in range(0, len(content), 8)])  # type: ignore[arg-type]
     found = Facts(next(numbers), next(numbers))
+    found.whole_align = next(numbers)
     for at, spot in enumerate(one.spots):
         if not spot.is_bits:
             found.spots[spot.path] = (next(numbers) * 8, next(numbers) * 8)
-        elif (bits := _run(data[f"bits_{n}_{at}"], order)) is not None and bits[1] == spot.bits:
+        elif (bits := _run(data[f"bits_{n}_{at}"][: found.size], order)) is not None and bits[1] == spot.bits:
             # Clang 19 and 22 with -m32 write the padding of a `_BitInt(72)` over the bit-field behind it, which is
             # then shorter in the data than it is declared: the program itself is wrong.
             found.spots[spot.path] = bits
