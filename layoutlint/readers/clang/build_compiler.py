@@ -1,6 +1,7 @@
 """The compiler that builds a C file, by its name in a command: its family, version and machine.
 
-Only the name is read. A database can be part of a change that is judged, so nothing that it names is run.
+Only the name is read. A database can be part of a change that is judged, so nothing that it names is run,
+except for compilers that the user trusts (`query_driver`).
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import Literal
 
 from layoutlint.model.record import Record
 from layoutlint.readers.clang import cross_target, flags
+from layoutlint.readers.clang.compiler_answer import CompilerAnswer
 
 Family = Literal["gcc", "clang"]
 
@@ -56,6 +58,8 @@ class Compiler(Record, frozen=True):
     """The machine that its name states, in clang's words; None for the machine that it runs on."""
     refusal: str | None = None
     """Why nothing that it builds can be read: its machine is not in TARGETS."""
+    answer: CompilerAnswer | None = None
+    """What it says about itself, for the flags of a unit; None if it was not asked."""
 
     @property
     def is_gcc(self) -> bool:
@@ -69,6 +73,8 @@ class Compiler(Record, frozen=True):
         if triple is None:
             return ()
         implied = () if stated is not None else (f"--target={triple}",)
+        if self.answer is not None:
+            implied = (*implied, *self.answer.type_flags)
         if self.is_gcc and _BARE_ARM.match(triple):
             return (*implied, "-fshort-enums")
         if self.is_gcc and "windows" in triple:
@@ -83,9 +89,14 @@ def identify(words: Sequence[str]) -> tuple[Compiler, int]:
     """
     for position, word in enumerate(words):
         is_option = _ASSIGNMENT.fullmatch(word) or (position and word.startswith("-"))
-        if not is_option and not _WRAPPERS.fullmatch(_base_name(word)):
+        if not is_option and not is_wrapper(word):
             return named(word), position + 1
     return named(words[0]), 1
+
+
+def is_wrapper(word: str) -> bool:
+    """Return whether a word, which can be a path, names a program that runs the compiler named after it."""
+    return bool(_WRAPPERS.fullmatch(_base_name(word)))
 
 
 def _base_name(word: str) -> str:
@@ -103,10 +114,11 @@ def named(word: str) -> Compiler:
     prefix = (match["prefix"] or "").rstrip("-")
     if not prefix or prefix in _NATIVE_PREFIXES:
         return Compiler(name, family, version)
-    triple = _triple(prefix)
+    triple = normal_triple(prefix)
     if triple is None or not flags.is_target(triple):
         machine = prefix.partition("-")[0]
         reason = f"is compiled by {name}, whose machine {machine} is not known here (docs/targets.md)"
+        reason += f"; if it is not for {machine}, `--query-driver '**/{name}'` asks it"
         return Compiler(name, family, version, refusal=reason)
     return Compiler(name, family or "gcc", version, triple)
 
@@ -115,7 +127,7 @@ def _numbers(text: str) -> tuple[int, ...]:
     return tuple(map(int, re.findall(r"\d+", text)))
 
 
-def _triple(prefix: str) -> str | None:
+def normal_triple(prefix: str) -> str | None:
     """Return the triple of a prefix such as `arm-poky-linux-gnueabi`, as clang spells it; else None."""
     machine, *rest = prefix.split("-")
     if not rest:
