@@ -117,8 +117,9 @@ class CompilerAnswer(Record, frozen=True):
 
     def sizes(self) -> tuple[tuple[str, str, str], ...]:
         """Return each type with the macro for its size, and the size."""
-        sizes = ((kind, f"__SIZEOF_{name}__") for name, kind in _SIZES.items())
-        return tuple((kind, name, self.macros[name]) for kind, name in sizes if name in self.macros)
+        macros = self.macros
+        sizes = ((macros.get(kind, kind), f"__SIZEOF_{name}__") for name, kind in _SIZES.items())
+        return tuple((kind, name, macros[name]) for kind, name in sizes if name in macros)
 
 
 @cache

@@ -321,10 +321,11 @@ def parse_unit(lib: Any, unit: Unit, printed: Messages | None, parse_options: in
     handle, texts = ctypes.c_void_p(), _encoded_texts(unit)
     answer = None if unit.compiler is None else unit.compiler.answer
     definitions = () if answer is None else answer.definition_flags
-    words = (*definitions, *flags.driver_flags(unit.flags), f"-working-directory={unit.directory}")
+    words = (*flags.driver_flags(unit.flags), f"-working-directory={unit.directory}")
     try:
         if answer is not None:
             _refuse_other_types(lib, index, unit, answer, words)
+        words = (*definitions, *words)
         if printed is None:
             failed = _translate(lib, index, unit.main, words, texts, handle, parse_options)
         else:
