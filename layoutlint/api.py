@@ -16,7 +16,7 @@ from layoutlint.judgement.finding import Finding, Report
 from layoutlint.judgement.messages import finding_advice, finding_message
 from layoutlint.judgement.rule import Pack, Rule
 from layoutlint.judgement.verdict import Outcome, Verdict
-from layoutlint.model.reading import ReadOptions, Unread
+from layoutlint.model.reading import ReadOptions, TrustedCompilers, Unread
 from layoutlint.model.structs import Field, Source, Struct
 from layoutlint.model.target import Target
 
@@ -52,20 +52,24 @@ def read(
     structs: Iterable[str] = (),
     *,
     flags: Iterable[str] = (),
+    query_drivers: Iterable[str] = (),
     reader: str | None = None,
     allow_unknown: bool = False,
 ) -> tuple[Layout, ...]:
     """Return the layouts of structs and unions of one input, by name, then by place; all for no names.
 
-    `structs` are tags, typedefs or fnmatch patterns. `flags` are compiler flags, for C sources. `reader` is
-    `dwarf` or `btf` for a file with both. Raises ReadError for an input that cannot be read; and, unless
+    `structs` are tags, typedefs or fnmatch patterns. `flags` are compiler flags, for C sources.
+    `query_drivers` are patterns of compilers that may be asked (`--query-driver`). `reader` is `dwarf` or
+    `btf` for a file with both. Raises ReadError for an input that cannot be read; and, unless
     `allow_unknown`, for a struct that is missing, not defined, or whose layout is unreliable: with
     `allow_unknown`, those are left out.
     """
     from layoutlint.lint.struct_listing import list_structs
 
     names, path = _strings(structs, "structs"), _text(path, "path")
-    listing = list_structs(path, names, ReadOptions(flags=_strings(flags, "flags"), reader=reader))
+    drivers = _drivers(query_drivers)
+    options = ReadOptions(flags=_strings(flags, "flags"), query_drivers=drivers, reader=reader)
+    listing = list_structs(path, names, options)
     if listing.troubles and not allow_unknown:
         texts = (
             each.text_for(path) if isinstance(each, Unread) else each for each in listing.troubles
@@ -101,6 +105,7 @@ def check(
     kernel_packs: bool = True,
     structs: str | None = None,
     flags: Iterable[str] = (),
+    query_drivers: Iterable[str] = (),
     annotations: bool = True,
     allow_unknown: bool = False,
 ) -> Report:
@@ -108,8 +113,9 @@ def check(
 
     `paths` are inputs, `rules` rule files or folders of them; no layoutlint.toml is searched. `packs` are
     names of shipped packs. `kernel_packs` adds the packs for Linux if an input is a kernel. `structs` is a
-    name or pattern of the structs to judge. `flags` are compiler flags, for C sources. `annotations` selects
-    whether those in comments and macros count. The report has the exit status of the command.
+    name or pattern of the structs to judge. `flags` are compiler flags, for C sources. `query_drivers`
+    are patterns of compilers that may be asked (`--query-driver`). `annotations` selects whether those in
+    comments and macros count. The report has the exit status of the command.
 
     Raises RuleFileError with all mistakes of the rule files; UsageError for an unknown pack, or if no rule
     applies to the inputs. Failures to read are in `Report.unread`.
@@ -126,7 +132,7 @@ def check(
         only=structs,
         annotations=annotations,
         allow_unknown=allow_unknown,
-        read=ReadOptions(flags=_strings(flags, "flags"), jobs=0),
+        read=ReadOptions(flags=_strings(flags, "flags"), query_drivers=_drivers(query_drivers), jobs=0),
     )
     return run.check(_strings(paths, "paths"), chosen, linux, options)
 
@@ -144,6 +150,12 @@ def _packs(rules: tuple[str, ...], names: tuple[str, ...]) -> tuple[Pack, ...]:
     from layoutlint.intent.toml import rule_file
 
     return (*rule_file.load(rules), *(rule_file.shipped_pack(name) for name in dict.fromkeys(names)))
+
+
+def _drivers(globs: Iterable[str]) -> TrustedCompilers | None:
+    from layoutlint.readers.clang.query_driver import trusted_compilers
+
+    return trusted_compilers(_strings(globs, "query_drivers"), os.environ.get("PATH", os.defpath))
 
 
 def _strings(values: Iterable[str], name: str) -> tuple[str, ...]:

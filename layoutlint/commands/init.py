@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from typing import TYPE_CHECKING
 
 import click
@@ -159,4 +160,25 @@ def _next_steps(system: BuildSystem, first: FirstRules, flags: tuple[str, ...]) 
     )
     prepare = [f"    {system.prepare}"] if system.prepare and not system.is_ready else []
     what = "uncomment a rule that is true" if first.rules else "write a rule"
-    return [f"next: {what} in layoutlint.toml, then type", *prepare, f"    {command}"]
+    lines = [f"next: {what} in layoutlint.toml, then type", *prepare, f"    {command}"]
+    return [*lines, *_query_of(system)]
+
+
+def _query_of(system: BuildSystem) -> list[str]:
+    """Return the lines that offer to ask the compiler of a project's database."""
+    from layoutlint.errors import ReadError
+    from layoutlint.readers.clang import build_compiler, compdb, query_driver
+
+    if not system.is_ready or not system.input.endswith(compdb.NAME):
+        return []
+    try:
+        words = dict.fromkeys(command.compiler for command in compdb.load(system.input))
+    except ReadError:
+        return []
+    names = dict.fromkeys(build_compiler.compiler_named(word).name for word in words)
+    path = os.environ.get("PATH", os.defpath)
+    paths = sorted(filter(None, (query_driver.find_program(name, path) for name in names)))
+    if not paths:
+        return []
+    option = f"--query-driver {shlex.quote(','.join(paths))}"
+    return ["to read the code as its compilers, which are then run, add (also to the jobs)", f"    {option}"]

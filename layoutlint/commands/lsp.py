@@ -10,7 +10,9 @@ from layoutlint.commands.options import (
     PlacementOptions,
     SingleValueCommand,
     placement_options,
+    query_driver_option,
     rule_options,
+    trusted_compilers,
 )
 from layoutlint.errors import ReadError, UsageError
 
@@ -28,6 +30,7 @@ from layoutlint.errors import ReadError, UsageError
     is_flag=True,
     help="Search no compile_commands.json for the flags of C files.",
 )
+@query_driver_option
 @click.option("--baseline", metavar="FILE", help="Hide findings that FILE accepts, and accept more there.")
 @click.pass_obj
 def lsp(
@@ -39,6 +42,7 @@ def lsp(
     no_annotations: bool,
     compile_commands: str | None,
     no_compile_commands: bool,
+    query_drivers: tuple[str, ...],
     baseline: str | None,
     placement: PlacementOptions,
 ) -> None:
@@ -65,6 +69,7 @@ def lsp(
         flags=flags,
         compile_commands=None if compile_commands is None else os.path.abspath(compile_commands),
         finds_flags=not no_compile_commands,
+        query_drivers=trusted_compilers(query_drivers),
         line_size=placement.line_size,
         min_align=placement.min_align,
         baseline=None if baseline is None else os.path.abspath(baseline),

@@ -15,7 +15,7 @@ from layoutlint.randstruct import kernel_tree
 
 if TYPE_CHECKING:
     from layoutlint.intent.policy import Policy
-    from layoutlint.model.reading import DebugServers, InputText, ReadOptions, Version
+    from layoutlint.model.reading import DebugServers, InputText, ReadOptions, TrustedCompilers, Version
     from layoutlint.randstruct.randomisation import Randomisation
 
 Command = Callable[..., Any]
@@ -80,6 +80,7 @@ class ReadingOptions(NamedTuple):
     sysroot: str | None
     compile_commands: str | None
     no_compile_commands: bool
+    query_drivers: tuple[str, ...]
     jobs: int | None
     allow_unknown: bool
     progress: bool | None
@@ -372,6 +373,15 @@ def reading_options(command: Command) -> Command:
     return _add_group(command, ReadingOptions, "reading", options)
 
 
+query_driver_option = click.option(
+    "--query-driver",
+    "query_drivers",
+    multiple=True,
+    metavar="GLOB",
+    help="Ask compilers of databases that match GLOB.",
+)
+
+
 def _compiler_options() -> dict[str, Command]:
     """Return the options that choose the flags of C headers and sources."""
     return {
@@ -397,6 +407,7 @@ def _compiler_options() -> dict[str, Command]:
             is_flag=True,
             help="Do not search for a compile_commands.json.",
         ),
+        "query_drivers": query_driver_option,
     }
 
 
@@ -417,6 +428,7 @@ def read_options(
         flags=(*split_flags(reading.quoted_flags or ""), *_compiler_flags(reading), *flags),
         finds_flags=not reading.no_compile_commands,
         compile_commands=_compile_commands(reading, policy),
+        query_drivers=trusted_compilers(reading.query_drivers),
         progress=terminal.progress_on_stderr(reading.progress),
         jobs=reading.jobs or 0,
         reader=reading.reader,
@@ -503,6 +515,15 @@ def _compile_commands(reading: ReadingOptions, policy: Policy | None) -> str | N
         hint = f" (it is a folder: give {inside})" if files.is_file(inside) else ""
         raise click.UsageError(f"{by} {path!r}: no such file{hint}")
     return path
+
+
+def trusted_compilers(globs: tuple[str, ...]) -> TrustedCompilers | None:
+    """Return the compilers that may be asked; raises UsageError."""
+    if not globs:
+        return None
+    from layoutlint.readers.clang import query_driver
+
+    return query_driver.trusted_compilers(globs, os.environ.get("PATH", os.defpath))
 
 
 def split_flags(quoted: str) -> tuple[str, ...]:

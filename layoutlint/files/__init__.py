@@ -171,6 +171,13 @@ def is_readable(path: str) -> bool:
     return os.access(path, os.R_OK)
 
 
+def is_executable(path: str) -> bool:
+    """Return whether this process may run an existing file."""
+    with suppress(OSError):
+        status_of(path)
+    return os.access(path, os.X_OK)
+
+
 def content_state(path: str) -> accesses.State:
     """Return the state of a file whose content decides something; raises OSError."""
     if (stored := stored_file(path)) is not None:

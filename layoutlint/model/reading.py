@@ -265,6 +265,15 @@ class DebugServers(Record, frozen=True):
     """Bytes."""
 
 
+class TrustedCompilers(Record, frozen=True):
+    """The compilers that may be asked for their macros, include folders and target (`--query-driver`)."""
+
+    patterns: tuple[str, ...]
+    """Patterns of absolute paths."""
+    search_path: tuple[str, ...]
+    """The folders of PATH in which compilers without folder are searched."""
+
+
 class ReadOptions(Record, frozen=True):
     """The command-line options for reading."""
 
@@ -286,6 +295,8 @@ class ReadOptions(Record, frozen=True):
     """`dwarf` or `btf` for files with both; None selects DWARF, which has more facts."""
     debug_dirs: tuple[str, ...] = (DEBUG_DIR,)
     """Folders with separate debug files, laid out as distributions do."""
+    query_drivers: TrustedCompilers | None = None
+    """The compilers of databases that may be asked; None for none."""
     sources: tuple[str, ...] = ()
     """Source folders of compiled inputs."""
     servers: DebugServers | None = None

@@ -19,7 +19,7 @@ from layoutlint.lint.options import Options
 from layoutlint.lint.run import check
 from layoutlint.model.wanted import Wanted
 from layoutlint.randstruct import gcc_plugin, seed
-from layoutlint.readers.clang import attributes, compdb, parse, text_search
+from layoutlint.readers.clang import attributes, compdb, pack_pragmas, parse, text_search
 from layoutlint.readers.clang.flags import normalise
 from layoutlint.readers.clang.parse import Unit
 from layoutlint.reports.check import text as as_text

@@ -141,6 +141,7 @@ ELSEWHERE: dict[tuple[str, str], tuple[str, str]] = {
     ),
     ("docs/distributed.md", "survey run job.toml --store /shared/store --scheduler tls://build.example.org:8786"): ("needs a cluster", "tests/command/test_survey_with_tls.py::test_the_commands_with_tls"),
     ("docs/distributed.md", "survey run /srv/vmlinux/* --store /srv/store --scheduler tls://127.0.0.1:8786"): ("needs a cluster", "tests/command/test_survey_with_tls.py::test_the_commands_with_tls"),
+    ("docs/readers.md", "check compile_commands.json --query-driver '/usr/bin/*gcc*'"): ("needs gcc", "tests/command/test_query_driver.py::test_a_real_cross_compiler"),
     ("docs/survey.md", "survey run job.toml --store store --scheduler tls://build.example.org:8786"): ("needs a cluster", "tests/command/test_survey_with_tls.py::test_the_commands_with_tls"),
     ("docs/downloads.md", "check /usr/bin/program --pack generic --debuginfod"): ("needs a network", "tests/readers/downloads/test_debuginfod.py::test_a_file_without_debug_information_is_completed"),
     ("docs/downloads.md", "show build-id:4e1ad18c8ac1b8a1b9c1c9d7ed25f1d0e4a3fd27 ring --debuginfod"): ("needs a network", "tests/readers/downloads/test_debuginfod.py::test_an_input_by_build_id"),

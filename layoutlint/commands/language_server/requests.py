@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from layoutlint.judgement.document import JudgedDocument
 from layoutlint.judgement.finding import Fix
-from layoutlint.model.reading import InputText
+from layoutlint.model.reading import InputText, TrustedCompilers
 from layoutlint.model.record import Record
 
 
@@ -19,6 +19,7 @@ class Settings(Record, frozen=True):
     """Compiler flags."""
     compile_commands: str | None = None
     finds_flags: bool = True
+    query_drivers: TrustedCompilers | None = None
     line_size: int | None = None
     min_align: int | None = None
     baseline: str | None = None

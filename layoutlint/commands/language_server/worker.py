@@ -213,6 +213,7 @@ def _options(request: Judge, name: str) -> Options:
             flags=own.flags,
             finds_flags=own.finds_flags,
             compile_commands=database,
+            query_drivers=own.query_drivers,
             texts=() if request.is_on_disk else (InputText(name, request.text),),
             replaced=others,
         ),

@@ -154,7 +154,8 @@ class _Reader:
                     break
                 walker = self._walk(handle, walker.offset_slots)
             problems = diagnostics.read_diagnostics(lib, handle, self._places, None)
-            error = next((each.text for each in problems if not each.is_warning), None)
+            answer = None if unit.compiler is None else unit.compiler.answer
+            error = diagnostics.first_error(lib, problems, None if answer is None else answer.is_own_header)
             if walker.is_cut:
                 walker.flows.notes.append(f"a part of {unit.origin}, which is nested too deeply")
             if error is not None:

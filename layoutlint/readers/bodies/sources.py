@@ -87,11 +87,13 @@ def _add_kernel(result: Sources, kernel_tree: tree.Tree, path: str, options: Rea
 def _add_database(result: Sources, database: str, options: ReadOptions) -> None:
     roots = (os.path.dirname(os.path.abspath(database)), os.getcwd())
     for command in compdb.load(database):
-        _add_unit(result, partial(_unit_of, command, options, roots))
+        _add_unit(result, partial(_unit_of, database, command, options, roots))
 
 
-def _unit_of(command: compdb.Command, options: ReadOptions, roots: tuple[str, ...]) -> Unit:
-    return compdb.unit_of(compdb.expand(command), options, roots)
+def _unit_of(
+    database: str, command: compdb.Command, options: ReadOptions, roots: tuple[str, ...]
+) -> Unit:
+    return compdb.unit_of(database, compdb.expand(command), options, roots)
 
 
 def _add_files(result: Sources, path: str, is_folder: bool, options: ReadOptions) -> None:

@@ -242,9 +242,12 @@ class _Reader:
 
     def _first_error(self) -> str | None:
         """Return the first error in the unit, with its place; None without one."""
-        remedies = Remedies(self._unit.main, self._unit.flags) if self._unit.has_given_flags else None
+        own = self._unit
+        remedies = Remedies(own.main, own.flags, own.compiler) if own.has_given_flags else None
         messages = diagnostics.read_diagnostics(self._lib, self._handle, self._places, remedies)
-        return next((each.text for each in messages if not each.is_warning), None)
+        answer = None if own.compiler is None else own.compiler.answer
+        left_out = None if answer is None else answer.is_own_header
+        return diagnostics.first_error(self._lib, messages, left_out)
 
     def _per_cpu_names(self) -> dict[str, None]:
         """Return the structs of which the text says that each processor or thread has its own."""

@@ -1,6 +1,7 @@
 """The compiler that builds a C file, by its name in a command: its family, version and machine.
 
-Only the name is read. A database can be part of a change that is judged, so nothing that it names is run.
+Only the name is read. A database can be part of a change that is judged, so nothing that it names is run,
+except for compilers that the user trusts (`query_driver`).
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import Literal
 
 from layoutlint.model.record import Record
 from layoutlint.readers.clang import cross_target, flags
+from layoutlint.readers.clang.compiler_answer import CompilerAnswer
 
 Family = Literal["gcc", "clang"]
 
@@ -59,6 +61,8 @@ class Compiler(Record, frozen=True):
     """The machine that its name states, in clang's words; None for the machine that it runs on."""
     refusal: str | None = None
     """Why nothing that it builds can be read: its machine is not in TARGETS."""
+    answer: CompilerAnswer | None = None
+    """What it says about itself, for the flags of a unit; None if it was not asked."""
 
     @property
     def is_gcc(self) -> bool:
@@ -72,6 +76,8 @@ class Compiler(Record, frozen=True):
         if triple is None:
             return ()
         implied = () if stated is not None else (f"--target={triple}",)
+        if self.answer is not None:
+            implied = (*implied, *self.answer.type_flags)
         if self.is_gcc and _BARE_ARM.match(triple):
             return (*implied, "-fshort-enums")
         if self.is_gcc and "windows" in triple:
@@ -86,9 +92,14 @@ def identify(words: Sequence[str]) -> tuple[Compiler, int]:
     """
     for position, word in enumerate(words):
         is_option = _ASSIGNMENT.fullmatch(word) or (position and word.startswith("-"))
-        if not is_option and not _WRAPPERS.fullmatch(_base_name(word)):
-            return named(word), position + 1
-    return named(words[0]), 1
+        if not is_option and not is_wrapper(word):
+            return compiler_named(word), position + 1
+    return compiler_named(words[0]), 1
+
+
+def is_wrapper(word: str) -> bool:
+    """Return whether a word, which can be a path, names a program that runs the compiler named after it."""
+    return bool(_WRAPPERS.fullmatch(_base_name(word)))
 
 
 def _base_name(word: str) -> str:
@@ -96,7 +107,7 @@ def _base_name(word: str) -> str:
 
 
 @cache
-def named(word: str) -> Compiler:
+def compiler_named(word: str) -> Compiler:
     """Return the compiler that a command names with a word, which can be a path."""
     name = _base_name(word)
     match = _NAME.fullmatch(name)
@@ -109,7 +120,7 @@ def named(word: str) -> Compiler:
         prefix = _folder_triple(word)
     if not prefix or prefix in _NATIVE_PREFIXES:
         return Compiler(name, family, version)
-    triple = _triple(prefix)
+    triple = normal_triple(prefix)
     if triple is None or not flags.is_target(triple):
         machine = prefix.partition("-")[0]
         reason = _refusal(name, f"whose machine {machine} is not known here")
@@ -118,21 +129,21 @@ def named(word: str) -> Compiler:
 
 
 def _refusal(name: str, reason: str) -> str:
-    remedy = "state one of docs/targets.md with `-- --target=TRIPLE`, or let it be asked: `--query-driver`"
+    remedy = f"state one of docs/targets.md with `-- --target=TRIPLE`, or `--query-driver '**/{name}'` asks it"
     return f"is compiled by {name}, {reason}; {remedy}"
 
 
 def _folder_triple(word: str) -> str:
     """Return the triple that GNU tools have in their folder, `TRIPLE/bin/gcc`; empty for another folder."""
     *_, folder, inner, _ = ("", "", *re.split(r"[/\\]", word))
-    return folder if inner == "bin" and _triple(folder) is not None else ""
+    return folder if inner == "bin" and normal_triple(folder) is not None else ""
 
 
 def _numbers(text: str) -> tuple[int, ...]:
     return tuple(map(int, re.findall(r"\d+", text)))
 
 
-def _triple(prefix: str) -> str | None:
+def normal_triple(prefix: str) -> str | None:
     """Return the triple of a prefix such as `arm-poky-linux-gnueabi`, as clang spells it; else None."""
     machine, *rest = prefix.split("-")
     if not rest:

@@ -48,7 +48,9 @@ def unit(
     `compiler` is that of the build; None if it is not known.
     """
     is_gcc = compiler is not None and compiler.is_gcc
+    answer = None if compiler is None else compiler.answer
     implied = () if compiler is None else compiler.implied_flags(words)
+    words = words if answer is None else answer.without_specs(words)
     parsed_flags = flags.normalise((*implied, *words))
     name = relative_to(roots, os.path.join(directory, path))
     if path.endswith(ASSEMBLER):
@@ -64,22 +66,29 @@ def unit(
         raise ReadError(
             name, parsed_flags.refusal or f"is compiled as {parsed_flags.language}; layoutlint reads C"
         )
-    builtin = () if "-nostdinc" in parsed_flags.passed else builtin_headers.flags() or ()
-    freestanding = cross_target.ALONE if cross_target.lacks_library(parsed_flags.passed) else ()
     main = os.path.normpath(os.path.join(directory, path))
-    words = ("-xc", *parsed_flags.passed, *builtin, *freestanding)
+    own = _own_headers(parsed_flags.passed) if answer is None else answer.flags
+    doubts = parsed_flags.doubts
+    if answer is not None:
+        doubts = tuple(flags.without_macros(doubts, answer.is_asked))
     return Unit(
         main,
-        words,
+        ("-xc", *parsed_flags.passed, *own),
         directory,
         roots,
         name,
         problem=parsed_flags.problem,
-        doubts=tuple(each for each in parsed_flags.doubts if not is_gcc or "pack-struct" not in each.flag),
+        doubts=tuple(each for each in doubts if not is_gcc or "pack-struct" not in each.flag),
         with_marks=with_marks,
         has_given_flags=True,
         compiler=compiler,
     )
+
+
+def _own_headers(words: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the flags for the headers of a compiler, and for a target without C library."""
+    builtin = () if "-nostdinc" in words else builtin_headers.flags() or ()
+    return (*builtin, *(cross_target.ALONE if cross_target.lacks_library(words) else ()))
 
 
 def command_line_flags(options: ReadOptions) -> tuple[str, ...]:

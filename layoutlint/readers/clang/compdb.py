@@ -21,6 +21,7 @@ from layoutlint.readers.clang import (
     copied_flags,
     flags,
     parallel,
+    query_driver,
     response_files,
     text_search,
 )
@@ -61,7 +62,8 @@ def read(path: str, wanted: Wanted, options: ReadOptions) -> Reading:
     commands_used = list(_select_commands(commands, wanted))
     for command in commands_used or commands[:1]:
         try:
-            parts.append(unit_of(command, options, (os.path.dirname(os.path.abspath(path)), working_folder)))
+            roots = (os.path.dirname(os.path.abspath(path)), working_folder)
+            parts.append(unit_of(path, command, options, roots))
         except c_units.NotC as error:
             notes.append(str(error))
         except ReadError as error:
@@ -76,6 +78,7 @@ def read(path: str, wanted: Wanted, options: ReadOptions) -> Reading:
         outcome = outcome.without_failures()
     outcome = outcome.plus(parallel.Outcome((), tuple(unread)))
     notes += c_units.notes(c_units.command_line_flags(options)) if options.target else ()
+    notes += query_driver.notes((unit.compiler for unit in parts), options)
     reading = parallel.reading(path, outcome, wanted, notes, is_configured=True)
     shown_path = path if options.copy is None else options.copy.display_path(path)
     reading = replace(reading, compile_commands=shown_path)
@@ -202,16 +205,16 @@ def _expand_commands(commands: tuple[Command, ...]) -> tuple[tuple[Command, ...]
 
 def _refusal(command: Command) -> str | None:
     """Return why the flags of a command are not read: they are Microsoft's; else None."""
-    name = build_compiler.named(command.compiler).name.lower()
+    name = build_compiler.compiler_named(command.compiler).name.lower()
     if not _OF_MICROSOFT.fullmatch(name) and "--driver-mode=cl" not in command.words:
         return None
     return f"is compiled by {command.compiler}, whose flags (/D, /I) are not read"
 
 
-def unit_of(command: Command, options: ReadOptions, roots: tuple[str, ...]) -> Unit:
-    """Return the unit of a command; raises ReadError, and NotC for another language."""
+def unit_of(path: str, command: Command, options: ReadOptions, roots: tuple[str, ...]) -> Unit:
+    """Return the unit of a command of a database; raises ReadError, and NotC for another language."""
     words = command.words + flags.make_absolute(c_units.command_line_flags(options), os.getcwd())
-    compiler = build_compiler.named(command.compiler)
+    compiler = query_driver.compiler_of(command, words, options, roots, path)
     return c_units.unit(command.file, words, command.directory, roots, options.with_marks, compiler)
 
 

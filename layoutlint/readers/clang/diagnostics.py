@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from layoutlint.model.record import Record
 from layoutlint.readers.clang import cplusplus, libclang, missing_headers, standard_names
+from layoutlint.readers.clang.compiler_answer import OWN_PREFIX
 from layoutlint.readers.clang.file_names import Places
 from layoutlint.readers.clang.missing_headers import Remedies
 
@@ -22,6 +23,13 @@ _SPOILS = re.compile(
 _ORDER = "scalar_storage_order"
 """An attribute of gcc that libclang does not have."""
 _UNKNOWN_ATTRIBUTE = re.compile(r"unknown attribute '(\w+)' ignored")
+_NOT_ASKED = re.compile(rf"'{OWN_PREFIX}has_([a-z]+)_(\w+)' is not defined, evaluates to 0")
+"""What is said of a name whose attribute or built-in function the compiler was not asked for."""
+_OF_FUNCTIONS = re.compile(
+    r"'_*malloc_*' attribute takes no arguments|definition of builtin function '\w+'"
+    r"|conflicting types for '_mm_\w+'"
+)
+"""Errors on functions of GCC's and glibc's headers, which no layout depends on."""
 _UNKNOWN_TYPE = "unknown type name "
 _NO_SEMICOLON = "expected ';' at end of declaration list"
 _MACRO_AT = re.compile(rb"\s*+([A-Za-z_]\w*+)\s*+(?:\(|[;,])")
@@ -97,6 +105,20 @@ def ignored_attributes(lib: Any, unit: int) -> Iterator[tuple[libclang.Spot, str
         lib.clang_disposeDiagnostic(raw)
 
 
+def first_error(
+    lib: Any, found: tuple[Diagnostic, ...], is_left_out: Callable[[str], bool] | None = None
+) -> str | None:
+    """Return the first diagnostic that is no warning, with its place; None without one.
+
+    `is_left_out` tells by its path whether the errors of a file do not count.
+    """
+    errors = (each for each in found if not each.is_warning)
+    if is_left_out is not None:
+        names = ((each, libclang.file_name(lib, each.file) if each.file else "") for each in errors)
+        errors = (each for each, name in names if not is_left_out(name))
+    return next((each.text for each in errors), None)
+
+
 def ignored_flags(found: tuple[Diagnostic, ...]) -> tuple[str, ...]:
     """Return what libclang says about flags that it ignores."""
     return tuple(
@@ -107,13 +129,22 @@ def ignored_flags(found: tuple[Diagnostic, ...]) -> tuple[str, ...]:
 def _read(lib: Any, unit: int, raw: int, places: Places, remedies: Remedies | None) -> Diagnostic | None:
     severity = lib.clang_getDiagnosticSeverity(raw)
     message = libclang.text(lib, lib.clang_getDiagnosticSpelling(raw))
-    if severity < libclang.WARNING or (severity == libclang.WARNING and not _SPOILS.search(message)):
+    unasked = _NOT_ASKED.fullmatch(message)
+    is_spoiling = severity > libclang.WARNING or unasked is not None or _SPOILS.search(message) is not None
+    if severity < libclang.WARNING or not is_spoiling:
+        return None
+    if _OF_FUNCTIONS.fullmatch(message):
         return None
     spot = libclang.Spot(lib, lib.clang_getDiagnosticLocation(raw))
     word = {libclang.WARNING: "warning", libclang.ERROR: "error"}.get(severity, "fatal error")
     location = f"{places.reported_name(spot.file)}:{spot.line}:{spot.column}: " if spot.file else ""
     category = libclang.text(lib, lib.clang_getDiagnosticCategoryText(raw))
     is_global = severity == libclang.FATAL or category in _PREPROCESSOR or "pragma" in message
+    if unasked is not None:
+        reason = f"whether the compiler has the {unasked[1]} `{unasked[2]}` is not known"
+        return Diagnostic(
+            spot.file, spot.offset, spot.line, f"{location}{reason}", True, True, is_warning=True
+        )
     construct = _construct(lib, unit, spot, message) if severity >= libclang.ERROR else None
     missing = missing_headers.missing_name(message)
     if construct is not None:

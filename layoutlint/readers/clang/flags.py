@@ -160,6 +160,13 @@ def _without_stated_macros(doubts: Iterable[Doubt], words: list[str]) -> Iterato
         yield Doubt(doubt.flag, rf"(?!(?:{'|'.join(names)})(?!\w))(?:{doubt.names})") if names else doubt
 
 
+def without_macros(doubts: Iterable[Doubt], is_answered: Callable[[str], bool]) -> Iterator[Doubt]:
+    """Yield doubts without macros, for flags about which the compiler itself was asked."""
+    for doubt in doubts:
+        names = rf"(?={option_table.NO_MACRO})(?:{doubt.names})"
+        yield Doubt(doubt.flag, names) if is_answered(doubt.flag) else doubt
+
+
 def headers_in_front(words: tuple[str, ...]) -> tuple[str, ...]:
     """Return the headers that flags have read before the text."""
     return tuple(value for option, value in _pairs(words) if option in ("-include", "-imacros"))
@@ -298,6 +305,19 @@ class _Group(Record):
         self.problem = self.problem or problem
 
 
+def spellings(words: Iterable[str]) -> Iterator[tuple[str, str | None]]:
+    """Yield the options of a command in the spelling that GCC and clang share, with their values.
+
+    What is passed on to the preprocessor or clang's frontend is left out.
+    """
+    queue = iter(words)
+    for word in queue:
+        if word in ("-Xclang", "-Xpreprocessor", "-include-pch"):
+            next(queue, "")
+        elif not word.startswith("-Wp,"):
+            yield from _normal_spelling(word, queue)
+
+
 def _normal_spelling(word: str, queue: Iterator[str]) -> Iterator[tuple[str, str | None]]:
     """Yield an option in the spelling that GCC and clang share, with its value if it has one of its own."""
     option, *value = option_table.short(word)
@@ -350,6 +370,18 @@ def driver_flags(words: Iterable[str]) -> tuple[str, ...]:
         else:
             result.append(word)
     return tuple(result)
+
+
+def without_headers_in_front(words: tuple[str, ...]) -> Iterator[str]:
+    """Yield words of `driver_flags` without headers that are read before the text."""
+    queue = iter(words)
+    for word in queue:
+        if word != "-Xclang":
+            yield word
+        elif (passed := next(queue, "")) in ("-include", "-imacros"):
+            next(queue, ""), next(queue, "")
+        else:
+            yield from (word, passed)
 
 
 def first_rejected(words: tuple[str, ...], accepts: Callable[[tuple[str, ...]], bool]) -> str | None:

@@ -116,7 +116,7 @@ class GccLayouts(Record, dict=True):
 
     def _type(self, ctype: Type) -> TypeFacts:
         """Return a type to gcc, which forgets alignments of qualified types (gcc 9 to 16)."""
-        facts, qualifiers = self._unqualified(ctype), self._qualifiers(ctype)
+        facts, qualifiers = self._unqualified_type(ctype), self._qualifiers(ctype)
         if facts.atomic_align is not None and qualifiers:
             return replace(facts, align=max(facts.align, facts.atomic_align))
         if facts.is_array and facts.qualifiers and not qualifiers <= facts.qualifiers:
@@ -128,7 +128,7 @@ class GccLayouts(Record, dict=True):
         names = ("const",) if lib.clang_isConstQualifiedType(ctype) else ()
         return frozenset((*names, "volatile") if lib.clang_isVolatileQualifiedType(ctype) else names)
 
-    def _unqualified(self, ctype: Type) -> TypeFacts:
+    def _unqualified_type(self, ctype: Type) -> TypeFacts:
         kind, lib = ctype.kind, self.lib
         if kind == type_kinds.TYPEDEF:
             return self._typedef(lib.clang_getTypeDeclaration(ctype))
@@ -161,7 +161,7 @@ class GccLayouts(Record, dict=True):
         underlying = self.lib.clang_getTypedefDeclUnderlyingType(declaration)
         facts = self.type_of(underlying)
         qualifiers = facts.qualifiers | facts.element_qualifiers | self._qualifiers(underlying)
-        return self._aligned(replace(facts, qualifiers=qualifiers), declaration)
+        return self._align_type(replace(facts, qualifiers=qualifiers), declaration)
 
     def _innermost(self, array: Type) -> Type:
         """Return the type of the elements of an array of arrays."""
@@ -169,7 +169,7 @@ class GccLayouts(Record, dict=True):
             array = self.lib.clang_getCanonicalType(self.lib.clang_getElementType(array))
         return array
 
-    def _aligned(self, facts: TypeFacts, declaration: Cursor) -> TypeFacts:
+    def _align_type(self, facts: TypeFacts, declaration: Cursor) -> TypeFacts:
         """Return a type with the last `aligned` of its declaration (common_handle_aligned_attribute)."""
         if not self.lib.clang_Cursor_hasAttrs(declaration):
             return facts
@@ -257,7 +257,7 @@ class GccLayouts(Record, dict=True):
             align = 8
         facts = TypeFacts(size * 8, align, mode=mode)
         if kind == type_kinds.ENUM:
-            return self._aligned(facts, lib.clang_getTypeDeclaration(ctype))
+            return self._align_type(facts, lib.clang_getTypeDeclaration(ctype))
         return facts
 
     def _vector(self, size: int, is_integer: bool) -> TypeFacts:
@@ -280,7 +280,7 @@ class GccLayouts(Record, dict=True):
     def _settle(self, definition: Cursor) -> SettledRecord:
         cursors = libclang.fields_of(self.lib, self.lib.clang_getCursorType(definition))
         members = tuple(map(self._member, cursors))
-        stated = self._stated(definition, cursors)
+        stated = self._stated_layout(definition, cursors)
         problem = next((each.type.problem for each in members if each.type.problem), None)
         is_cut = self._is_cut_by_pragma(definition)
         if self._is_plain(definition, members) and not is_cut:
@@ -306,7 +306,7 @@ class GccLayouts(Record, dict=True):
         has_vectors = any(member.type.mode is Mode.NONE for member in members)
         return replace(settled, has_scalars=all(map(_is_scalar, members)), has_vectors=has_vectors)
 
-    def _stated(self, definition: Cursor, cursors: list[Cursor]) -> RecordLayout:
+    def _stated_layout(self, definition: Cursor, cursors: list[Cursor]) -> RecordLayout:
         """Return libclang's layout."""
         ctype = self.lib.clang_getCursorType(definition)
         offsets = tuple(max(0, self.lib.clang_Cursor_getOffsetOfField(cursor)) for cursor in cursors)

@@ -9,7 +9,7 @@ from layoutlint import files
 from layoutlint.model.reading import ReadOptions
 from layoutlint.model.record import Record, field, replace
 from layoutlint.model.wanted import Wanted
-from layoutlint.readers.clang import build_compiler, c_units, flags, parallel
+from layoutlint.readers.clang import c_units, flags, parallel, query_driver
 from layoutlint.readers.clang.flag_search import Match, Search
 from layoutlint.readers.clang.include_graph import IncludeGraph
 from layoutlint.readers.clang.parallel import Outcome
@@ -62,9 +62,10 @@ class GivenFiles(Record):
         folder, words = os.getcwd(), c_units.command_line_flags(self.options)
         directory, compiler = folder, None
         if match is not None:
-            compiler = build_compiler.named(match.command.compiler)
             directory = match.command.directory
             words = (*match.command.words, *flags.make_absolute(words, folder))
+            judged = match.database
+            compiler = query_driver.compiler_of(match.command, words, self.options, (folder,), judged)
         return c_units.unit(path, words, directory, (folder,), self.options.with_marks, compiler)
 
     def _mend(self, parsed: tuple[ParsedUnit, ...]) -> list[ParsedUnit]:

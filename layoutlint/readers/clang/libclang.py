@@ -283,6 +283,17 @@ def text(lib: Any, string: String) -> str:
     return "" if raw is None else raw.decode("utf-8", "replace")
 
 
+def error_messages(lib: Any, unit: int) -> list[str]:
+    """Return the texts of the errors of a unit."""
+    messages = []
+    for index in range(lib.clang_getNumDiagnostics(unit)):
+        diagnostic = lib.clang_getDiagnostic(unit, index)
+        if lib.clang_getDiagnosticSeverity(diagnostic) >= ERROR:
+            messages.append(text(lib, lib.clang_getDiagnosticSpelling(diagnostic)))
+        lib.clang_disposeDiagnostic(diagnostic)
+    return messages
+
+
 def version(lib: Any) -> int:
     """Return the first number of libclang's version; 0 if it states none."""
     number = re.search(r"\d+", text(lib, lib.clang_getClangVersion()))

@@ -9,7 +9,8 @@ from collections.abc import Iterator
 
 from layoutlint import files
 from layoutlint.model.record import Record, field
-from layoutlint.readers.clang import cross_target, project
+from layoutlint.readers.clang import cross_target, project, query_driver
+from layoutlint.readers.clang.build_compiler import Compiler
 
 _MESSAGE = re.compile(r"'([^'\n]+)' file not found$")
 _MOST_ENTRIES = 100_000
@@ -35,6 +36,8 @@ class Remedies(Record):
     """Absolute path of the C file around which headers are searched."""
     words: tuple[str, ...]
     """The flags of the unit."""
+    compiler: Compiler | None = None
+    """The compiler of the unit; None if it is not known."""
     _folders: dict[str, str | None] = field(default_factory=dict)
 
     def remedy(self, name: str) -> str:
@@ -45,11 +48,16 @@ class Remedies(Record):
         folder = self._folders[name]
         if folder is not None:
             return f"add its folder with `{_include_flag(folder, name)}`"
+        if self.compiler is not None and self.compiler.answer is not None:
+            return f"{self.compiler.name} does not search its folder; add it with `-I DIR`"
         if "-nostdinc" in self.words:
             return "`-nostdinc` leaves out the system's headers; add the folder with `-I DIR`"
         sysroot = next((word[10:] for word in self.words if word.startswith("--sysroot=")), None)
         if sysroot is not None:
             return f"it is not in the sysroot {sysroot}; add its folder with `-I DIR`"
+        if self.compiler is not None and self.compiler.triple is not None:
+            query = query_driver.remedy(self.compiler.name)
+            return f"if it is a header of {self.compiler.name}, add {query}; else its folder with `-I DIR`"
         if cross_target.ALONE[0] in self.words and cross_target.lacks_library(self._own_words()):
             return "no C library for the target is known; name one with `--sysroot DIR`"
         if not files.exists(_C_LIBRARY):

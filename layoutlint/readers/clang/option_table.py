@@ -278,6 +278,8 @@ FEATURED = (
 )
 """Sanitizers that libclang takes for the machines below, for which `__has_feature` then says so."""
 FEATURED_MACHINES = re.compile(r"x86_64|aarch64|arm64|amd64")
+NO_MACRO = r"\W|\w+_sanitizer|safe_stack|shadow_call_stack|memtag|kcfi|cfi_"
+"""The starts of names of DOUBTS that are no macros, but syntax or features."""
 SANITIZER_NAMES = r"\w+_sanitizer|__SANITIZE_\w+|safe_stack|shadow_call_stack|memtag_\w+|kcfi\w*|cfi_\w+"
 
 MACROS = {

@@ -30,6 +30,7 @@ from layoutlint.readers.clang import (
 from layoutlint.readers.clang.alignments import Alignments
 from layoutlint.readers.clang.annotation_tags import Annotations, mentions_annotations
 from layoutlint.readers.clang.build_compiler import Compiler
+from layoutlint.readers.clang.compiler_answer import CompilerAnswer
 from layoutlint.readers.clang.definitions import Definitions
 from layoutlint.readers.clang.diagnostics import Diagnostic, ErrorOrigin
 from layoutlint.readers.clang.file_names import Places
@@ -45,6 +46,7 @@ from layoutlint.readers.clang.types import (
     Types,
 )
 
+_CHECKED = "/layoutlint-sizes.c"
 _LARGEST = 1 << 27
 """The most bytes of a C file; the largest of Linux, a generated header of registers, has 22 million."""
 
@@ -186,7 +188,7 @@ def read_handle(
         lookups.log_unit(lib, handle, unit, printed)
     renamed = {unit.main: unit.reported_main} if unit.reported_main is not None else {}
     places = Places(lib, unit.directory, unit.roots, renamed)
-    remedies = Remedies(unit.main, unit.flags) if unit.has_given_flags else None
+    remedies = Remedies(unit.main, unit.flags, unit.compiler) if unit.has_given_flags else None
     errors = diagnostics.read_diagnostics(lib, handle, places, remedies, unit.is_gcc)
     scope = Scope(lib, handle, unit, places)
     _refuse_cplusplus(unit, scope.main, errors)
@@ -317,8 +319,13 @@ def parse_unit(lib: Any, unit: Unit, printed: Messages | None, parse_options: in
     """
     index = libclang.create_index(lib, parse_options)
     handle, texts = ctypes.c_void_p(), _encoded_texts(unit)
+    answer = None if unit.compiler is None else unit.compiler.answer
+    definitions = () if answer is None else answer.definition_flags
     words = (*flags.driver_flags(unit.flags), f"-working-directory={unit.directory}")
     try:
+        if answer is not None:
+            _refuse_other_types(lib, index, unit, answer, words)
+        words = (*definitions, *words)
         if printed is None:
             failed = _translate(lib, index, unit.main, words, texts, handle, parse_options)
         else:
@@ -403,6 +410,28 @@ def _accepts(lib: Any, index: int, words: tuple[str, ...]) -> bool:
     if handle.value is not None:
         lib.clang_disposeTranslationUnit(handle)
     return not status
+
+
+def _refuse_other_types(
+    lib: Any, index: int, unit: Unit, answer: CompilerAnswer, words: tuple[str, ...]
+) -> None:
+    """Raise ReadError if libclang gives a type another size than the compiler that was asked."""
+    sizes = answer.sizes()
+    checks = "".join(f'_Static_assert(sizeof({kind}) == {size}, "{name}");\n' for kind, name, size in sizes)
+    handle = ctypes.c_void_p()
+    texts = ((_CHECKED.encode(), checks.encode()),)
+    words = tuple(flags.without_headers_in_front(words))
+    if _translate(lib, index, _CHECKED, words, texts, handle) or handle.value is None:
+        return  # the unit itself fails as well
+    try:
+        found = "\n".join(libclang.error_messages(lib, handle.value))
+    finally:
+        lib.clang_disposeTranslationUnit(handle)
+    for kind, name, size in sizes:
+        if name in found:
+            compiler = "" if unit.compiler is None else unit.compiler.name
+            reason = f"`{kind}` has {size} bytes for {compiler}, and not for libclang with these flags"
+            raise ReadError(unit.origin, reason)
 
 
 def _target(lib: Any, handle: int, unit: Unit) -> Target:

@@ -13,7 +13,7 @@ from layoutlint.model.reading import InputText, Omission, Reading, ReadOptions
 from layoutlint.model.record import replace
 from layoutlint.model.wanted import Wanted
 from layoutlint.phrases import first_few, part_of, quantity
-from layoutlint.readers.clang import c_units, flag_search, parallel, text_search
+from layoutlint.readers.clang import c_units, flag_search, parallel, query_driver, text_search
 from layoutlint.readers.clang.c_units import HEADERS, SOURCES
 from layoutlint.readers.clang.flag_search import Search
 from layoutlint.readers.clang.given_files import GivenFiles
@@ -53,6 +53,8 @@ def _notes_on_file(path: str, files_read: GivenFiles) -> Iterator[str]:
 
 def _reading(path: str, files_read: GivenFiles, outcome: Outcome, notes: list[str]) -> Reading:
     is_configured = files_read.search is not None and files_read.is_configured
+    compilers = (parsed.unit.compiler for parsed in outcome.parsed)
+    notes = [*notes, *query_driver.notes(compilers, files_read.options)]
     reading = parallel.reading(path, outcome, files_read.wanted, notes, is_configured)
     matches = (match for match in files_read.matches.values() if match is not None)
     used = (match.report_name or match.database for match in matches if not match.is_of_folder)

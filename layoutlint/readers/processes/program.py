@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -40,16 +42,19 @@ def run(
     environment: Mapping[str, str],
     limits: Limits,
     descriptors: tuple[int, ...] = (),
+    has_group: bool = False,
+    given: bytes = b"",
 ) -> Result:
-    """Run a program in a folder, without input and with this environment alone.
+    """Run a program in a folder, with this input and this environment alone.
 
-    It gets no descriptors but these. Raises OSError if it cannot be started, and LimitExceeded.
+    It gets no descriptors but these. With `has_group`, the programs that it starts end with it. Raises
+    OSError if it cannot be started, and LimitExceeded.
     """
-    with subprocess.Popen(
-        command, cwd=folder, env=environment, stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, pass_fds=descriptors,
+    with _source(given) as source, subprocess.Popen(
+        command, cwd=folder, env=environment, stdin=source,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, pass_fds=descriptors, start_new_session=has_group,
     ) as process:  # fmt: skip
-        output, messages = _read(process, limits)
+        output, messages = _read(process, limits, has_group)
     return Result(output, messages, process.returncode)
 
 
@@ -61,11 +66,7 @@ def stream(
 
     Its messages are dropped. Raises OSError if it cannot be started; LimitExceeded if it takes too long.
     """
-    from tempfile import TemporaryFile  # few runs stream
-
-    with TemporaryFile() as source:
-        source.write(words)
-        source.seek(0)
+    with _source(words) as source:
         process = subprocess.Popen(
             command, cwd=folder, env=environment, stdin=source,
             stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
@@ -79,6 +80,20 @@ def stream(
         process.stdout.close()
         process.wait()
         deadline.end()
+
+
+@contextmanager
+def _source(given: bytes) -> Iterator[IO[bytes] | int]:
+    """Hand out a file from which a program reads an input, which can be longer than a pipe holds."""
+    if not given:
+        yield subprocess.DEVNULL
+        return
+    from tempfile import TemporaryFile  # few runs need one
+
+    with TemporaryFile() as source:
+        source.write(given)
+        source.seek(0)
+        yield source
 
 
 def start_interpreter(program: str) -> subprocess.Popen[bytes]:
@@ -105,14 +120,18 @@ class _Deadline:
     That it did so decides, not the clock: a wait of the system can end a little before its time.
     """
 
-    def __init__(self, process: subprocess.Popen[bytes], seconds: int) -> None:
+    def __init__(self, process: subprocess.Popen[bytes], seconds: int, has_group: bool = False) -> None:
         self._process, self._seconds, self._has_passed = process, seconds, False
+        self._has_group = has_group
         self._timer = Timer(seconds, self._kill)
         self._timer.start()
 
     def _kill(self) -> None:
         self._has_passed = True
-        self._process.kill()
+        if self._has_group:
+            os.killpg(self._process.pid, signal.SIGKILL)
+        else:
+            self._process.kill()
 
     def end(self) -> None:
         """Stop waiting for the deadline; raise LimitExceeded if it passed."""
@@ -121,17 +140,20 @@ class _Deadline:
             raise LimitExceeded(f"takes more than {self._seconds} s")
 
 
-def _read(process: subprocess.Popen[bytes], limits: Limits) -> tuple[bytes, bytes]:
+def _read(process: subprocess.Popen[bytes], limits: Limits, has_group: bool) -> tuple[bytes, bytes]:
     """Return what a process writes to stdout and stderr. Raises LimitExceeded."""
     assert process.stdout is not None
     assert process.stderr is not None
-    deadline, output = _Deadline(process, limits.seconds), None
+    deadline, output = _Deadline(process, limits.seconds, has_group), None
     try:
         output = process.stdout.read(limits.output + 1)
         messages = process.stderr.read(limits.messages) if len(output) <= limits.output else b""
     finally:
         if output is None or len(output) > limits.output:
             process.kill()  # nobody reads the rest of its output
+        if has_group:
+            os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+            os.killpg(process.pid, signal.SIGKILL)  # before `wait`, after which the number can be another's
         process.wait()
         deadline.end()
     if len(output) > limits.output:
