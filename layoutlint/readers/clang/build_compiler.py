@@ -5,6 +5,7 @@ Only the name is read. A database can be part of a change that is judged, so not
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Sequence
 from functools import cache
@@ -35,6 +36,7 @@ _WINDOWS = re.compile(r"mingw(?:32|64)?\w*|windows|win32")
 _BARE_ARM = re.compile(r"(?:arm|thumb)(?!64)\w*-(?:\w+-)*eabi(?:hf)?$")
 """GCC's names of ARM without Linux: enums are as small as their values allow (AAPCS, 7.1.3)."""
 
+_ARM = re.compile(r"(?:arm|thumb)(?!64)")
 _BARE_SYSTEMS = ("elf", "eabi", "eabihf")
 _SYSTEM = re.compile(
     r"linux\d*|elf|eabi(?:hf)?|mingw(?:32|64)?\w*|windows|cygwin|(?:free|net|open)bsd[\d.]*"
@@ -56,6 +58,10 @@ class Compiler(Record, frozen=True):
     """The machine that its name states, in clang's words; None for the machine that it runs on."""
     refusal: str | None = None
     """Why nothing that it builds can be read: its machine is not in TARGETS."""
+    prefix: str | None = None
+    """The machine as its name has it, which folders are called by: `arm-none-eabi`; None if it has none."""
+    path: str | None = None
+    """Its absolute path, if the command has it."""
 
     @property
     def is_gcc(self) -> bool:
@@ -64,16 +70,38 @@ class Compiler(Record, frozen=True):
 
     def implied_flags(self, words: Iterable[str]) -> tuple[str, ...]:
         """Return flags for libclang, before the `words`, that state what this compiler does by itself."""
+        words = tuple(words)
         stated = cross_target.stated_triple(words)
         triple = stated or self.triple
         if triple is None:
             return ()
         implied = () if stated is not None else (f"--target={triple}",)
-        if self.is_gcc and _BARE_ARM.match(triple):
-            return (*implied, "-fshort-enums")
+        implied = (*implied, *(self._types(triple) if self.is_gcc else ()))
+        if _ARM.match(triple) and self.family is not None:
+            return (*implied, "-fshort-enums" if self._has_short_enums(triple, words) else "-fno-short-enums")
         if self.is_gcc and "windows" in triple:
             return (*implied, "-mms-bitfields")  # GCC manual, "x86 Windows Options"
         return implied
+
+    @staticmethod
+    def _types(triple: str) -> tuple[str, ...]:
+        """Return definitions of the types that GCC predefines, where clang's have another size."""
+        if triple.endswith(_BARE_SYSTEMS):  # gcc/config/newlib-stdint.h
+            types = dict.fromkeys(("INT_FAST8", "INT_FAST16", "INT_FAST32"), "int")
+        elif "linux" in triple and "musl" not in triple and "android" not in triple:  # glibc-stdint.h
+            types = dict.fromkeys(("INT_FAST16", "INT_FAST32"), "long int")
+        else:
+            return ()
+        return tuple(
+            f"-D__{sign}{name}_TYPE__={word}{value}"
+            for name, value in types.items()
+            for sign, word in (("", ""), ("U", "unsigned "))
+        )
+
+    def _has_short_enums(self, triple: str, words: Iterable[str]) -> bool:
+        """Return whether enums are short by default on ARM (GCC's ARM_DEFAULT_SHORT_ENUMS)."""
+        abi = [word.partition("=")[2] for word in words if word.startswith("-mabi=")]
+        return self.is_gcc and (abi[-1] == "aapcs" if abi else bool(_BARE_ARM.match(triple)))
 
 
 def identify(words: Sequence[str]) -> tuple[Compiler, int]:
@@ -101,14 +129,15 @@ def named(word: str) -> Compiler:
         return Compiler(name)
     family, version = _FAMILIES.get(match["tool"]), _numbers(match["version"] or "")
     prefix = (match["prefix"] or "").rstrip("-")
+    path = word if os.path.isabs(word) else None
     if not prefix or prefix in _NATIVE_PREFIXES:
-        return Compiler(name, family, version)
+        return Compiler(name, family, version, path=path)
     triple = _triple(prefix)
     if triple is None or not flags.is_target(triple):
         machine = prefix.partition("-")[0]
         reason = f"is compiled by {name}, whose machine {machine} is not known here (docs/targets.md)"
         return Compiler(name, family, version, refusal=reason)
-    return Compiler(name, family or "gcc", version, triple)
+    return Compiler(name, family or "gcc", version, triple, prefix=prefix, path=path)
 
 
 def _numbers(text: str) -> tuple[int, ...]:

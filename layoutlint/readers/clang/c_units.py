@@ -65,16 +65,16 @@ def unit(
             name, parsed_flags.refusal or f"is compiled as {parsed_flags.language}; layoutlint reads C"
         )
     builtin = () if "-nostdinc" in parsed_flags.passed else builtin_headers.flags() or ()
-    freestanding = cross_target.ALONE if cross_target.lacks_library(parsed_flags.passed) else ()
+    library = cross_target.find_library(parsed_flags.passed, compiler, parsed_flags.has_small_library)
     main = os.path.normpath(os.path.join(directory, path))
-    words = ("-xc", *parsed_flags.passed, *builtin, *freestanding)
+    words = ("-xc", *library.first, *parsed_flags.passed, *builtin, *library.last)
     return Unit(
         main,
         words,
         directory,
         roots,
         name,
-        problem=parsed_flags.problem,
+        problem=parsed_flags.problem or library.problem,
         doubts=tuple(each for each in parsed_flags.doubts if not is_gcc or "pack-struct" not in each.flag),
         with_marks=with_marks,
         has_given_flags=True,

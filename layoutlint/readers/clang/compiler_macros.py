@@ -16,6 +16,8 @@ from layoutlint.readers.clang.diagnostics import Diagnostic
 from layoutlint.readers.clang.file_names import Places
 from layoutlint.readers.clang.flags import Doubt
 
+_WITHOUT_LAYOUTS = ("/stdc-predef.h", "/machine/ieeefp.h")
+"""What glibc includes first, and newlib's macros about floating-point numbers."""
 _FEATURE = re.compile(option_table.FEATURE_MACROS)
 _COMMENT = re.compile(f"{BLOCK_COMMENT}|{LINE_COMMENT}".encode(), re.DOTALL)
 
@@ -51,15 +53,15 @@ def find_doubtful_macros(
 
 
 def _texts(lib: Any, unit: int, main: str) -> Iterator[tuple[int, bytes]]:
-    """Yield the files of a unit, without those of the compiler and what it includes first (stdc-predef.h of
-    glibc): these define macros of the implementation, and no layouts.
+    """Yield the files of a unit, without those of the compiler and those that define macros of the
+    implementation, and no layouts.
     """
     builtin_folder = builtin_headers.include_folder()
     files = dict.fromkeys(file for file, _ in libclang.inclusions(lib, unit))
     for file in (lib.clang_getFile(unit, os.fsencode(main)), *files):
         name = libclang.text(lib, lib.clang_getFileName(file)) if file else ""
         is_builtin = builtin_folder is not None and name.startswith(builtin_folder)
-        if file and not is_builtin and os.path.basename(name) != "stdc-predef.h":
+        if file and not is_builtin and not name.endswith(_WITHOUT_LAYOUTS):
             yield file, libclang.contents(lib, unit, file)
 
 

@@ -97,13 +97,6 @@ def ignored_attributes(lib: Any, unit: int) -> Iterator[tuple[libclang.Spot, str
         lib.clang_disposeDiagnostic(raw)
 
 
-def ignored_flags(found: tuple[Diagnostic, ...]) -> tuple[str, ...]:
-    """Return what libclang says about flags that it ignores."""
-    return tuple(
-        each.text for each in found if each.file is None and not each.is_warning and not each.is_global
-    )
-
-
 def _read(lib: Any, unit: int, raw: int, places: Places, remedies: Remedies | None) -> Diagnostic | None:
     severity = lib.clang_getDiagnosticSeverity(raw)
     message = libclang.text(lib, lib.clang_getDiagnosticSpelling(raw))
@@ -113,10 +106,13 @@ def _read(lib: Any, unit: int, raw: int, places: Places, remedies: Remedies | No
     word = {libclang.WARNING: "warning", libclang.ERROR: "error"}.get(severity, "fatal error")
     location = f"{places.reported_name(spot.file)}:{spot.line}:{spot.column}: " if spot.file else ""
     category = libclang.text(lib, lib.clang_getDiagnosticCategoryText(raw))
-    is_global = severity == libclang.FATAL or category in _PREPROCESSOR or "pragma" in message
+    is_flag = severity == libclang.ERROR and spot.file is None and "'-" in message
+    is_global = severity == libclang.FATAL or category in _PREPROCESSOR or "pragma" in message or is_flag
     construct = _construct(lib, unit, spot, message) if severity >= libclang.ERROR else None
     missing = missing_headers.missing_name(message)
-    if construct is not None:
+    if is_flag:
+        message = _ignored_flag(message)
+    elif construct is not None:
         message = f"`{construct}` is C++; {cplusplus.REASON}"
     elif missing is not None and remedies is not None:
         message = f"{message}; {remedies.remedy(missing)}"
@@ -135,6 +131,12 @@ def _read(lib: Any, unit: int, raw: int, places: Places, remedies: Remedies | No
         spot.file, spot.offset, spot.line, text, is_global, False, is_cause, construct,
         is_warning=severity == libclang.WARNING,
     )  # fmt: skip
+
+
+def _ignored_flag(message: str) -> str:
+    """Return what to say about a flag that libclang ignores: it may change macros and layouts."""
+    remedy = "; name the machine of the build with `-- --target=TRIPLE`" if " for target " in message else ""
+    return f"libclang ignores a flag: {message}{remedy}"
 
 
 def _macro_at(lib: Any, unit: int, spot: libclang.Spot) -> str | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import pytest
 
+from layoutlint.readers.clang import option_table
 from tests.harness.command import run
 from tests.harness.effort import IS_FULL
 from tests.oracles import flag_oracle
@@ -58,22 +59,43 @@ def test_every_option_that_a_compiler_lists(compiler):
 
 
 IGNORED = [
-    ("-mcpu=cortex-a53", "unsupported option '-mcpu='"),
-    ("-mavx9", "unknown argument '-mavx9'"),
-    ("-mcmodel=weird", "unsupported argument 'weird' to option '-mcmodel='"),
-    ("-O2", None),
-    ("-march=x86-64-v3", None),
+    # machine, a flag that libclang ignores for it, the words about it (None: it changes no layout)
+    ("x86_64-linux-gnu", "-mcpu=cortex-a53", "unsupported option '-mcpu='"),
+    ("x86_64-linux-gnu", "-mavx9", "unknown argument '-mavx9'"),
+    ("x86_64-linux-gnu", "-mcmodel=weird", "unsupported argument 'weird' to option '-mcmodel='"),
+    ("s390x-linux-gnu", "-mlong-double-64", "unsupported option '-mlong-double-64'"),
+    ("arm-none-eabi", "-msse", "unsupported option '-msse'"),
+    ("x86_64-linux-gnu", "-O2", None),
+    ("x86_64-linux-gnu", "-march=x86-64-v3", None),
+    ("x86_64-linux-gnu", "-mhard-float", None),
+    ("x86_64-linux-gnu", "-mno-avx5124fmaps", None),
+    ("i386-linux-gnu", "-msseregparm", None),
+    ("arm-none-eabi", "-mfpu=auto", None),
+    ("arm-none-eabi", "-mthumb-interwork", None),
+    ("s390x-linux-gnu", "-mlong-double-128", None),
 ]
 
 
-@pytest.mark.parametrize(("flag", "words"), IGNORED, ids=[flag for flag, _ in IGNORED])
-def test_what_libclang_says_about_a_flag_that_it_ignores_is_a_note(flag, words, tmp_path):
+@pytest.mark.parametrize(("machine", "flag", "words"), IGNORED, ids=[f"{machine} {flag}" for machine, flag, _ in IGNORED])
+def test_a_flag_that_libclang_ignores_makes_layouts_unknown(machine, flag, words, tmp_path):
     (tmp_path / "a.h").write_text("struct ring { long head; };\n")
-    done = run("show", tmp_path / "a.h", "ring", "--", "--target=x86_64-linux-gnu", flag)
-    assert done.returncode == 0
-    notes = [line for line in done.stderr.splitlines() if "ignores a flag" in line]
-    assert len(notes) == (words is not None)
-    assert words is None or f"note: libclang ignores a flag: {words}" in notes[0]
+    done = run("show", tmp_path / "a.h", "ring", "--", f"--target={machine}", flag)
+    assert (f"error: libclang ignores a flag: {words}" in done.stderr) is (words is not None), done.stderr
+    assert "ignores a flag" not in done.stderr or words
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("compiler", ["gcc", *CROSS, "arm-none-eabi-gcc"])
+def test_what_libclang_ignores_and_is_believed_changes_no_layout(compiler):
+    """GCC says so, with its own sizes and offsets, for each option of its machine that libclang is not given."""
+    if not flag_oracle.installed_compilers((compiler,)):
+        pytest.skip(f"{compiler} is not here, or does not work")
+    target = f"--target={flag_oracle.triple(compiler)}"
+    for word in flag_oracle.options(compiler, target_only=True):
+        read = flag_oracle.flags.normalise((target, word))
+        is_left_out = word in option_table._UNTAKEN or option_table.is_untaken(word, flag_oracle.triple(compiler))
+        if is_left_out and read.problem is None and flag_oracle.macros(compiler, word) is not None:
+            assert not flag_oracle.differs(compiler, word), word
 
 
 MATH = "#include <math.h>\nstruct ring { long head; float limit; };\nstruct odd { char c; float_t value; };\n"
