@@ -33,6 +33,8 @@ _FAMILIES: dict[str, Family] = {
     "gcc": "gcc", "g++": "gcc", "clang": "clang", "clang++": "clang", "clang-cpp": "clang",
 }  # fmt: skip
 _WINDOWS = re.compile(r"mingw(?:32|64)?\w*|windows|win32")
+_THREADED = re.compile(r"-fopenmp|-fopenacc")
+"""Options under which GCC defines what it defines for -pthread (GOMP_SELF_SPECS)."""
 _BARE_ARM = re.compile(r"(?:arm|thumb)(?!64)\w*-(?:\w+-)*eabi(?:hf)?$")
 """GCC's names of ARM without Linux: enums are as small as their values allow (AAPCS, 7.1.3)."""
 
@@ -73,9 +75,10 @@ class Compiler(Record, frozen=True):
         words = tuple(words)
         stated = cross_target.stated_triple(words)
         triple = stated or self.triple
+        implied = ("-D_REENTRANT=1",) if self.is_gcc and any(map(_THREADED.fullmatch, words)) else ()
         if triple is None:
-            return ()
-        implied = () if stated is not None else (f"--target={triple}",)
+            return implied
+        implied = implied if stated is not None else (f"--target={triple}", *implied)
         implied = (*implied, *(self._types(triple) if self.is_gcc else ()))
         if _ARM.match(triple) and self.family is not None:
             return (*implied, "-fshort-enums" if self._has_short_enums(triple, words) else "-fno-short-enums")

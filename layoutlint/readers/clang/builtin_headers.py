@@ -47,6 +47,27 @@ def _nearest(folders: list[str]) -> str:
     return max(fitting, key=_version) if fitting else min(folders, key=_version)
 
 
+def gcc_flags(prefix: str | None, version: tuple[int, ...], path: str | None) -> tuple[str, ...]:
+    """Return the flags for the headers that only GCC has (omp.h, quadmath.h); none if they are not found.
+
+    `prefix` is the machine in the name of a cross compiler, `path` its place. The newest folder counts, of
+    the compiler's `version` if there is one.
+    """
+    machine = prefix or f"{os.uname().machine}-*linux-gnu"
+    roots = ["/usr/lib/gcc", "/usr/lib64/gcc", "/usr/lib/gcc-cross", "/usr/local/lib/gcc"]
+    if path is not None:
+        roots.insert(0, os.path.join(os.path.dirname(os.path.dirname(files.real_path(path))), "lib/gcc"))
+    for root in roots:
+        folders = [
+            folder
+            for folder in files.expand(f"{root}/{machine}/*/include")
+            if _version(folder)[: len(version)] == version
+        ]
+        if folders:
+            return ("-idirafter", max(folders, key=_version))
+    return ()
+
+
 def include_folder() -> str | None:
     """Return the folder of builtin headers, for a unit with -nostdinc that needs them; else None."""
     words = flags()

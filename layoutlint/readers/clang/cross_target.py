@@ -15,8 +15,9 @@ if TYPE_CHECKING:
     from layoutlint.readers.clang.build_compiler import Compiler
 
 _TRIPLES = {
-    "x86_64": "x86_64-linux-gnu", "x32": "x86_64-linux-gnux32", "i386": "i386-linux-gnu", "aarch64": "aarch64-linux-gnu",
-    "aarch64_be": "aarch64_be-linux-gnu", "arm": "arm-linux-gnueabihf", "armeb": "armeb-linux-gnueabihf",
+    "x86_64": "x86_64-linux-gnu", "x32": "x86_64-linux-gnux32", "i386": "i386-linux-gnu",
+    "aarch64": "aarch64-linux-gnu", "aarch64_be": "aarch64_be-linux-gnu", "arm": "arm-linux-gnueabihf",
+    "armeb": "armeb-linux-gnueabihf",
     "powerpc64le": "powerpc64le-linux-gnu", "powerpc64": "powerpc64-linux-gnu",
     "powerpc": "powerpc-linux-gnu", "s390x": "s390x-linux-gnu", "riscv64": "riscv64-linux-gnu",
     "riscv32": "riscv32-linux-gnu", "mips64": "mips64-linux-gnuabi64",

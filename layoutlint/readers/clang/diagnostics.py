@@ -14,7 +14,7 @@ from layoutlint.readers.clang.missing_headers import Remedies
 _SPOILS = re.compile(
     r"unknown attribute '\w*(?:align|pack|layout)\w*' ignored"
     r"|attribute '?(?:aligned|packed|randomize_layout)'? is ignored"
-    r"|'(?:aligned|packed)' attribute ignored(?! for field)"
+    r"|'aligned' attribute ignored(?! for field)"
     r"|#pragma (?:pack|options align|ms_struct)|pragma pack|scalar_storage_order"
     r"|declaration does not declare anything"
 )
@@ -22,6 +22,12 @@ _SPOILS = re.compile(
 _ORDER = "scalar_storage_order"
 """An attribute of gcc that libclang does not have."""
 _UNKNOWN_ATTRIBUTE = re.compile(r"unknown attribute '(\w+)' ignored")
+_PACK_ELSEWHERE = re.compile(
+    r"#pragma \w+ alignment value is modified in the included file|^unterminated '#pragma pack"
+    r"|#pragma \w+ value changes the alignment of struct or union members in the included file"
+)
+"""Warnings that a pack reaches into another file, as GCC's does. For a struct GCC takes the pack in force at
+its end, and clang that at its start."""
 _UNKNOWN_TYPE = "unknown type name "
 _NO_SEMICOLON = "expected ';' at end of declaration list"
 _MACRO_AT = re.compile(rb"\s*+([A-Za-z_]\w*+)\s*+(?:\(|[;,])")
@@ -107,7 +113,8 @@ def _read(lib: Any, unit: int, raw: int, places: Places, remedies: Remedies | No
     location = f"{places.reported_name(spot.file)}:{spot.line}:{spot.column}: " if spot.file else ""
     category = libclang.text(lib, lib.clang_getDiagnosticCategoryText(raw))
     is_flag = severity == libclang.ERROR and spot.file is None and "'-" in message
-    is_global = severity == libclang.FATAL or category in _PREPROCESSOR or "pragma" in message or is_flag
+    is_global = severity == libclang.FATAL or category in _PREPROCESSOR or is_flag
+    is_global = is_global or ("pragma" in message and not _PACK_ELSEWHERE.search(message))
     construct = _construct(lib, unit, spot, message) if severity >= libclang.ERROR else None
     missing = missing_headers.missing_name(message)
     if is_flag:

@@ -199,8 +199,8 @@ _TYPES_ELSEWHERE = rf"{_ELSEWHERE}|__(?:U?INT_FAST\w+|U?INTPTR_TYPE|WCHAR_TYPE)_
 _BY_MACHINE = tuple((re.compile(machine), names) for machine, names in (
     (r"arm|thumb|aarch64", r"__(?:ARM_\w+|AARCH64\w*|VFP\w*|thumb\w*|THUMB\w*)"),
     (r"mips", r"__mips\w*|_MIPS_\w+"), (r"riscv", r"__riscv\w*"), (r"loongarch", r"__loongarch\w*"),
-    (r"powerpc|ppc", r"__(?:PPC|POWER\d|ALTIVEC__|APPLE_ALTIVEC__|SPE__|NO_FPRS__|VSX__|RSQRTE|RECIP|QUAD_MEMORY"
-     r"|STRUCT_PARM|MMA__|PCREL__|ROP_PROTECT__|TM_FENCE__)\w*|_(?:ARCH|CALL)_\w+"),
+    (r"powerpc|ppc", r"__(?:PPC|POWER\d|ALTIVEC__|APPLE_ALTIVEC__|SPE__|NO_FPRS__|VSX__|RSQRTE|RECIP"
+     r"|QUAD_MEMORY|STRUCT_PARM|MMA__|PCREL__|ROP_PROTECT__|TM_FENCE__)\w*|_(?:ARCH|CALL)_\w+"),
     (r"s390", r"__s390\w*"), (r"sparc", r"__(?:sparc|VIS)\w*"),
 ))  # fmt: skip
 """Macros that no compiler defines for another machine."""
@@ -276,7 +276,7 @@ _DOUBTS = tuple((re.compile(flag, re.VERBOSE), names, machine) for flag, names, 
      _EVALUATION, _I386),
     (rf"-m(?:no-)?avx(?:512fp16|10.*) | -m(?:arch|cpu)={_HALF_PRECISION}", _EVALUATION, _X86),
     (r"-m(?:arch|cpu|tune)=.*", _ELSEWHERE, _OTHER),
-    (r"-mabi=(?!aapcs).* | -m(?:be|le|EB|EL|big-endian|little-endian)", _TYPES_ELSEWHERE, _OTHER),
+    (r"-mabi=(?!aapcs).* | -m(?:be|le|big-endian|little-endian)", _TYPES_ELSEWHERE, _OTHER),
     (r"-mabi=aapcs.* | -mfpu=.* | -mfloat-abi=.* | -mcmodel=.*"
      r"| -m(?:no-)?(?:altivec|vsx|crypto|htm|float128|vx|fdiv|div|crc|msa|dsp|dspr2|micromips"
      r"|mips16|abicalls)"
@@ -286,7 +286,8 @@ _DOUBTS = tuple((re.compile(flag, re.VERBOSE), names, machine) for flag, names, 
      r"| -mthumb | -marm"
      r"| -mthumb-interwork | -mgeneral-regs-only", _ELSEWHERE, _OTHER),
     (MACHINE_MACROS, _ELSEWHERE, _OTHER),
-    (r"-m(?:big|little|el|eb)", _ELSEWHERE, _OTHER),
+    (r"-m(?:big|little)", _ELSEWHERE, _OTHER),
+    (r"-m?E[BL]|-me[bl]", r"__FLOAT_WORD_ORDER__|__GNUC_WIDE_EXECUTION_CHARSET_NAME", _OTHER),
     (r"-m(?:32|64)", rf"{_TYPES_ELSEWHERE}|PPC|(?:__)?powerpc", _OTHER),
     (r"-m(?:16|31|32|64|x32|zarch|esa)",
      r"__(?:FLT(?:16|64X)_\w+|tune_\w+|k8(?:__)?|GCC_HAVE_SYNC_COMPARE\w+)", _EVERY),
@@ -335,7 +336,8 @@ RENAMED = {
     "-fhandle-exceptions": ("-fexceptions",),
     "-fno-handle-exceptions": ("-fno-exceptions",), "-mbig": ("-mbig-endian",),
     "-mlittle": ("-mlittle-endian",),
-    "-meb": ("-mbig-endian",), "-mel": ("-mlittle-endian",), "-mabm": ("-mlzcnt", "-mpopcnt", "-D__ABM__=1"),
+    "-meb": ("-mbig-endian",), "-mel": ("-mlittle-endian",),
+    "-EB": ("-mbig-endian",), "-EL": ("-mlittle-endian",), "-mabm": ("-mlzcnt", "-mpopcnt", "-D__ABM__=1"),
 }  # fmt: skip
 """What libclang calls an option."""
 

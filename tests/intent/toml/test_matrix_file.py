@@ -82,7 +82,7 @@ def test_builds_without_an_input_are_of_those_that_are_given(tmp_path):
     assert [build.inputs for build in load(tmp_path, text, "ring.h", "b.h")] == [("ring.h", "b.h"), ("own.h",)]
 
 
-KNOWN = "x86_64, i386, aarch64, aarch64_be, arm, armeb, powerpc64le, powerpc64, powerpc, s390x, riscv64, riscv32, mips64, mips64el, mips, mipsel, loongarch64, sparc64"
+KNOWN = "x86_64, x32, i386, aarch64, aarch64_be, arm, armeb, powerpc64le, powerpc64, powerpc, s390x, riscv64, riscv32, mips64, mips64el, mips, mipsel, loongarch64, sparc64"
 MISTAKES = [
     # id, text, messages behind `matrix.toml:`
     ("empty", "", ["1: there is no build: neither `[build.NAME]` nor `[axis.NAME.VALUE]`"]),

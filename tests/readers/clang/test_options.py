@@ -6,6 +6,8 @@ option must be so; a macro on which libclang differs must be one of the doubts a
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from layoutlint.readers.clang import option_table
@@ -121,3 +123,42 @@ def test_arrays_are_known_as_structs_are_if_another_struct_depends_on_a_macro(tm
     (tmp_path / "a.c").write_text(f"{depends}#include <pthread.h>\npthread_mutex_t locks[8];\nstruct other o;\n")
     done = run("check", tmp_path / "a.c", "--pack", "generic", "--format", "concise", "--", "--target=x86_64-linux-gnu", "-mfma")
     assert "variable locks is broken" in done.stdout
+
+
+PROCESSORS = [f"-mcpu=cortex-{name}" for name in ("m0", "m0plus", "m3", "m4", "m7", "m23", "m33", "m55", "a5", "a7", "a8", "a9", "a15", "a53", "r5", "r52")]
+PROCESSORS += [f"-march={name}" for name in ("armv6-m", "armv7-m", "armv7e-m", "armv8-m.base", "armv8-m.main", "armv7-a", "armv7-r", "armv8-a")]
+UNITS = ["", "-mfloat-abi=soft", "-mfpu=fpv4-sp-d16 -mfloat-abi=hard", "-mfpu=fpv5-d16 -mfloat-abi=hard", "-mfpu=neon -mfloat-abi=softfp", "-mfpu=auto", "-mabi=aapcs", "-mabi=aapcs-linux"]
+TYPES = r"__(?:U?INT(?:PTR|MAX|\d+)|WCHAR|SIZE|PTRDIFF)_TYPE__"
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("compiler", ["arm-none-eabi-gcc", "arm-linux-gnueabihf-gcc"])
+@pytest.mark.parametrize("processor", PROCESSORS)
+def test_macros_that_are_certain_for_a_processor(processor, compiler):
+    """GCC and libclang agree on them, with and without Thumb, and with each kind of floating-point unit."""
+    if not flag_oracle.installed_compilers((compiler,)):
+        pytest.skip(f"{compiler} is not here, or does not work")
+    target = compiler.removesuffix("-gcc")
+    compared = 0
+    for mode in ("-mthumb", "-marm"):
+        for unit in UNITS:
+            words = (processor, mode, *unit.split())
+            own = flag_oracle.macros(compiler, *words)
+            read = flag_oracle.flags.normalise((f"--target={target}", *words))
+            if own is None or read.problem:
+                continue
+            certain = option_table._CORTEX_M if processor.startswith(("-mcpu=cortex-m", "-march=armv6-m", "-march=armv7")) else option_table._CORTEX
+            names = tuple(name for name in {*own, *NEVER} if re.fullmatch(rf"{certain}|{TYPES}", name))
+            here = flag_oracle.libclang_meanings(read.passed, names)
+            if here is not None:
+                assert {name: (own.get(name), here.get(name)) for name in names if not flag_oracle._agree(_size(own.get(name), target), _size(here.get(name), target))} == {}
+                compared += 1
+    assert compared
+
+
+NEVER = ("__thumb__", "__thumb2__", "__ARM_PCS_VFP", "__VFP_FP__", "__ARM_FEATURE_DSP", "__ARM_ARCH_7EM__")
+
+
+def _size(value: str | None, target: str) -> str | None:
+    """A type without the words that change neither size nor sign: `long` is as wide as `int` on ARM."""
+    return value if value is None or not value.isascii() else re.sub(r"\blong (?!long)|\blong$(?<!long long)", "", value).strip() or "int"
