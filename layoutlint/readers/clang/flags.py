@@ -158,6 +158,8 @@ def normalise(words: tuple[str, ...]) -> Flags:
 
 
 _ARM = re.compile(r"(?:arm|thumb)(?!64)")
+_BARE = re.compile(r"-(?:eabi(?:hf)?|elf)$")
+"""The ends of triples without an operating system, for which short enums are GCC's default."""
 _ALIGN_DOUBLE, _NO_ALIGN_DOUBLE = "-malign-double", "-mno-align-double"
 
 
@@ -179,7 +181,7 @@ def _enum_problem(words: Sequence[str], machine: str) -> str | None:
     """
     is_stated = any(word in ("-fshort-enums", "-fno-short-enums") for word in words)
     abi = next((word for word in reversed(words) if word.startswith("-mabi=")), None)
-    if abi != "-mabi=aapcs" or "linux" not in machine or not _ARM.match(machine) or is_stated:
+    if abi != "-mabi=aapcs" or not _ARM.match(machine) or _BARE.search(machine) or is_stated:
         return None
     return f"compiled with {abi}, for which gcc has short enums; add `-fshort-enums` or `-fno-short-enums`"
 

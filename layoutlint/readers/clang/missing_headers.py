@@ -72,7 +72,7 @@ class Remedies(Record):
     def _is_cross(self) -> bool:
         """Return whether the target has no operating system, whose C library would be this machine's."""
         triple = cross_target.stated_triple(self.words)
-        return triple is not None and "linux" not in triple
+        return triple is not None and triple.endswith(("-elf", "-eabi", "-eabihf"))
 
     def _own_words(self) -> tuple[str, ...]:
         """Return the flags of the unit without those for a machine whose C library is missing."""

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from tests.harness.repository import write
-from tests.readers.clang.test_bare_metal import compiled, read
+from tests.harness.tools import need_c_library
+from tests.readers.clang.test_bare_metal import gcc_sizes, read
 
 HEADERS = {
     "push.h": "#pragma pack(push, 1)\n", "pop.h": "#pragma pack(pop)\n", "two.h": "#pragma pack(2)\n", "none.h": "#pragma pack()\n",
@@ -33,7 +34,22 @@ PACKS = [
 def test_packs_of_included_headers(text, compiler, flags, tmp_path):
     write(tmp_path, HEADERS)
     words = f"{compiler} {flags} -I{tmp_path}"
-    assert read(tmp_path, text, words)[0] == compiled(tmp_path, text, words)
+    assert read(tmp_path, text, words)[0] == gcc_sizes(tmp_path, text, words)
+
+
+OF_WINDOWS = """
+#include <windows.h>
+#include <pshpack1.h>
+struct a { char c; LARGE_INTEGER l; };
+#include <poppack.h>
+struct b { char c; LARGE_INTEGER l; BITMAPFILEHEADER h; WIN32_FIND_DATAA f; };
+"""
+
+
+@pytest.mark.parametrize("compiler", ["x86_64-w64-mingw32-gcc", "i686-w64-mingw32-gcc", "/usr/bin/x86_64-w64-mingw32-gcc"])
+def test_packs_of_windows_headers(compiler, tmp_path):
+    need_c_library(compiler.removeprefix("/usr/bin/"))
+    assert read(tmp_path, OF_WINDOWS, compiler)[0] == gcc_sizes(tmp_path, OF_WINDOWS, compiler.removeprefix("/usr/bin/"))
 
 
 INSIDE = [f'struct a {{ char c;\n#include "push.h"\nlong long l; }};\n#include "pop.h"\nstruct b {MEMBERS};\n']
@@ -44,7 +60,7 @@ def test_a_pack_that_begins_inside_a_struct(text, tmp_path):
     """Clang takes the pack at the start of a struct, and gcc that at its end."""
     write(tmp_path, HEADERS)
     words = f"gcc -I{tmp_path}"
-    sizes, expected = read(tmp_path, text, words)[0], compiled(tmp_path, text, words)
+    sizes, expected = read(tmp_path, text, words)[0], gcc_sizes(tmp_path, text, words)
     assert sizes["b"] == expected["b"]
     assert sizes["a"] in (None, expected["a"])
 
@@ -63,7 +79,7 @@ struct v {{ char a; Y y[2]; struct tag tag; }};
 
 @pytest.mark.parametrize("compiler", ["gcc", "gcc -m32", "arm-none-eabi-gcc", "s390x-linux-gnu-gcc"])
 def test_packed_behind_a_typedef_does_nothing(compiler, tmp_path):
-    assert read(tmp_path, TYPEDEFS, compiler)[0] == compiled(tmp_path, TYPEDEFS, compiler)
+    assert read(tmp_path, TYPEDEFS, compiler)[0] == gcc_sizes(tmp_path, TYPEDEFS, compiler)
 
 
 OF_GCC = """
@@ -78,7 +94,7 @@ struct quads { char c; __float128 f; __complex128 z; };
 def test_headers_of_gcc(words, tmp_path):
     if not Path("/usr/include/stdio.h").exists():
         pytest.skip("no headers of the C library")
-    assert read(tmp_path, OF_GCC, words)[0] == compiled(tmp_path, OF_GCC, words)
+    assert read(tmp_path, OF_GCC, words)[0] == gcc_sizes(tmp_path, OF_GCC, words)
 
 
 ENDS = """
@@ -99,4 +115,4 @@ TARGETS = [
 @pytest.mark.parametrize(("words", "target"), TARGETS, ids=[words for words, _ in TARGETS])
 def test_mips_of_either_end(words, target, tmp_path):
     sizes, structs = read(tmp_path, ENDS, words)
-    assert (sizes, structs["a"].target.name) == (compiled(tmp_path, ENDS, words), target)
+    assert (sizes, structs["a"].target.name) == (gcc_sizes(tmp_path, ENDS, words), target)

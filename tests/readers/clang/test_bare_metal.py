@@ -42,7 +42,7 @@ def read(folder, text: str, words: str):
     return {name: None if structs[name].problem else structs[name].bit_size // 8 for name in wanted}, structs
 
 
-def compiled(folder, text: str, words: str) -> dict[str, int]:
+def gcc_sizes(folder, text: str, words: str) -> dict[str, int]:
     """Return the sizes of structs by the compiler, out of its assembler text."""
     compiler, *rest = words.split()
     names = re.findall(r"^struct (\w+) \{", text, re.MULTILINE)
@@ -62,7 +62,7 @@ ENUMS = [
 
 @pytest.mark.parametrize("words", ENUMS)
 def test_enums_are_as_short_as_those_of_gcc(words, tmp_path):
-    assert read(tmp_path, TEXT, words)[0] == compiled(tmp_path, TEXT, words)
+    assert read(tmp_path, TEXT, words)[0] == gcc_sizes(tmp_path, TEXT, words)
 
 
 @pytest.mark.parametrize(("compiler", "is_known"), [("cc", False), ("clang", True)])
@@ -80,9 +80,9 @@ SPECS = ["", "--specs=nosys.specs", "-specs=rdimon.specs", "-specs nosys.specs",
 def test_the_c_library_is_that_of_the_specs(specs, flags, tmp_path):
     words = f"arm-none-eabi-gcc {flags} {specs}"
     need_c_library("arm-none-eabi-gcc")
-    expected = compiled(tmp_path, LIBRARY, words)
+    expected = gcc_sizes(tmp_path, LIBRARY, words)
     assert read(tmp_path, LIBRARY, words)[0] == expected
-    small = compiled(tmp_path, LIBRARY, f"arm-none-eabi-gcc {flags} --specs=nano.specs")
+    small = gcc_sizes(tmp_path, LIBRARY, f"arm-none-eabi-gcc {flags} --specs=nano.specs")
     assert (expected == small) is ("nano" in specs)
 
 
