@@ -46,10 +46,10 @@ def gcc_sizes(folder, text: str, words: str) -> dict[str, int]:
     """Return the sizes of structs by the compiler, out of its assembler text."""
     compiler, *rest = words.split()
     names = re.findall(r"^struct (\w+) \{", text, re.MULTILINE)
-    marks = "".join(f"char size_{name}[sizeof(struct {name})];\n" for name in names)
-    done = subprocess.run([need(compiler, "-c"), *rest, "-fno-common", "-S", "-o", "-", "-xc", "-"], input=text + marks, text=True, capture_output=True)
+    marks = "".join(f"unsigned size_{name} = sizeof(struct {name});\n" for name in names)
+    done = subprocess.run([need(compiler, "-c"), *rest, "-S", "-o", "-", "-xc", "-"], input=text + marks, text=True, capture_output=True)
     assert done.returncode == 0, done.stderr
-    return {name: int(re.search(rf"\.size\s+size_{name}, (\d+)", done.stdout)[1]) for name in names}
+    return {name: int(re.search(rf"^_?size_{name}:\n\s+\.(?:long|word|4byte)\s+(\d+)$", done.stdout, re.MULTILINE)[1]) for name in names}
 
 
 ENUMS = [
