@@ -65,10 +65,8 @@ def unit(
             name, parsed_flags.refusal or f"is compiled as {parsed_flags.language}; layoutlint reads C"
         )
     builtin = () if "-nostdinc" in parsed_flags.passed else builtin_headers.flags() or ()
-    is_foreign = compiler is None and cross_target.stated_triple(parsed_flags.passed) is not None
-    if builtin and not is_foreign and (compiler is None or compiler.family != "clang"):
-        own = compiler or Compiler("")
-        builtin = (*builtin, *builtin_headers.gcc_flags(own.prefix, own.version, own.path))
+    if builtin and compiler is not None and is_gcc:
+        builtin = (*builtin, *builtin_headers.gcc_flags(compiler.prefix, compiler.version, compiler.path))
     library = cross_target.find_library(parsed_flags.passed, compiler, parsed_flags.has_small_library)
     main = os.path.normpath(os.path.join(directory, path))
     words = ("-xc", *library.first, *parsed_flags.passed, *builtin, *library.last)
