@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -73,7 +75,7 @@ def test_time_is_of_the_clock_and_of_the_processors():
     [
         (python("import sys; sys.exit('no such struct')"), "exit status 1: no such struct"),
         (python("print('another')", shows="wanted"), "its output lacks 'wanted'"),
-        (Command(("/nowhere/tool",)), "No such file"),
+        (Command(("/nowhere/tool",)), os.strerror(errno.ENOENT)),
     ],
 )
 def test_a_tool_that_fails_is_not_measured(ran, reason):

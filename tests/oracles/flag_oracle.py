@@ -251,7 +251,7 @@ def triple(compiler: str) -> str:
     """The target of a compiler, as its driver names it."""
     return (
         "x86_64-linux-gnu"
-        if compiler in GCCS or compiler.startswith("clang")
+        if compiler in ("gcc", *GCCS) or compiler.startswith("clang")
         else compiler.removesuffix("-gcc")
     )
 

@@ -178,7 +178,7 @@ def test_a_missing_tool_is_named(programs: tuple[str, ...], reason: str, tmp_pat
 
 
 def test_a_command_that_is_not_there_is_missing():
-    with pytest.raises(Missing, match=r"^zig-of-another-name cannot be run: No such file"):
+    with pytest.raises(Missing, match=r"^zig-of-another-name cannot be run: "):
         run("zig-of-another-name")
 
 

@@ -6,6 +6,7 @@ except for compilers that the user trusts (`query_driver`).
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Sequence
 from functools import cache
@@ -37,9 +38,12 @@ _FAMILIES: dict[str, Family] = {
     "gcc": "gcc", "g++": "gcc", "clang": "clang", "clang++": "clang", "clang-cpp": "clang",
 }  # fmt: skip
 _WINDOWS = re.compile(r"mingw(?:32|64)?\w*|windows|win32")
+_THREADED = re.compile(r"-fopenmp|-fopenacc")
+"""Options under which GCC defines what it defines for -pthread (GOMP_SELF_SPECS)."""
 _BARE_ARM = re.compile(r"(?:arm|thumb)(?!64)\w*-(?:\w+-)*eabi(?:hf)?$")
 """GCC's names of ARM without Linux: enums are as small as their values allow (AAPCS, 7.1.3)."""
 
+_ARM = re.compile(r"(?:arm|thumb)(?!64)")
 _BARE_SYSTEMS = ("elf", "eabi", "eabihf")
 _SYSTEM = re.compile(
     r"linux\d*|elf|eabi(?:hf)?|mingw(?:32|64)?\w*|windows|cygwin|(?:free|net|open)bsd[\d.]*"
@@ -63,6 +67,10 @@ class Compiler(Record, frozen=True):
     """Why nothing that it builds can be read: its machine is not in TARGETS."""
     answer: CompilerAnswer | None = None
     """What it says about itself, for the flags of a unit; None if it was not asked."""
+    prefix: str | None = None
+    """The machine as its name has it, which folders are called by: `arm-none-eabi`; None if it has none."""
+    path: str | None = None
+    """Its absolute path, if the command has it."""
 
     @property
     def is_gcc(self) -> bool:
@@ -71,18 +79,43 @@ class Compiler(Record, frozen=True):
 
     def implied_flags(self, words: Iterable[str]) -> tuple[str, ...]:
         """Return flags for libclang, before the `words`, that state what this compiler does by itself."""
+        words = tuple(words)
         stated = cross_target.stated_triple(words)
         triple = stated or self.triple
+        implied = ("-D_REENTRANT=1",) if self.is_gcc and any(map(_THREADED.fullmatch, words)) else ()
         if triple is None:
-            return ()
-        implied = () if stated is not None else (f"--target={triple}",)
+            return implied
+        implied = implied if stated is not None else (f"--target={triple}", *implied)
         if self.answer is not None:
-            implied = (*implied, *self.answer.type_flags)
-        if self.is_gcc and _BARE_ARM.match(triple):
-            return (*implied, "-fshort-enums")
-        if self.is_gcc and "windows" in triple:
-            return (*implied, "-mms-bitfields")  # GCC manual, "x86 Windows Options"
+            return (*implied, *self.answer.type_flags, *self._ms_flags(triple))
+        implied = (*implied, *(self._types(triple) if self.is_gcc else ()), *self._ms_flags(triple))
+        if _ARM.match(triple) and self.family is not None:
+            return (*implied, "-fshort-enums" if self._has_short_enums(triple, words) else "-fno-short-enums")
         return implied
+
+    def _ms_flags(self, triple: str) -> tuple[str, ...]:
+        """Return the flag for GCC's default on Windows (GCC manual, "x86 Windows Options")."""
+        return ("-mms-bitfields",) if self.is_gcc and "windows" in triple else ()
+
+    @staticmethod
+    def _types(triple: str) -> tuple[str, ...]:
+        """Return definitions of the types that GCC predefines, where clang's have another size."""
+        if triple.endswith(_BARE_SYSTEMS):  # gcc/config/newlib-stdint.h
+            types = dict.fromkeys(("INT_FAST8", "INT_FAST16", "INT_FAST32"), "int")
+        elif "linux" in triple and "musl" not in triple and "android" not in triple:  # glibc-stdint.h
+            types = dict.fromkeys(("INT_FAST16", "INT_FAST32"), "long int")
+        else:
+            return ()
+        return tuple(
+            f"-D__{sign}{name}_TYPE__={word}{value}"
+            for name, value in types.items()
+            for sign, word in (("", ""), ("U", "unsigned "))
+        )
+
+    def _has_short_enums(self, triple: str, words: Iterable[str]) -> bool:
+        """Return whether enums are short by default on ARM (GCC's ARM_DEFAULT_SHORT_ENUMS)."""
+        abi = [word.partition("=")[2] for word in words if word.startswith("-mabi=")]
+        return self.is_gcc and (abi[-1] == "aapcs" if abi else bool(_BARE_ARM.match(triple)))
 
 
 def identify(words: Sequence[str]) -> tuple[Compiler, int]:
@@ -118,18 +151,19 @@ def compiler_named(word: str) -> Compiler:
     prefix = (match["prefix"] or "").rstrip("-")
     if not prefix:
         prefix = _folder_triple(word)
+    path = word if os.path.isabs(word) else None
     if not prefix or prefix in _NATIVE_PREFIXES:
-        return Compiler(name, family, version)
+        return Compiler(name, family, version, path=path)
     triple = normal_triple(prefix)
     if triple is None or not flags.is_target(triple):
         machine = prefix.partition("-")[0]
         reason = _refusal(name, f"whose machine {machine} is not known here")
         return Compiler(name, family, version, refusal=reason)
-    return Compiler(name, family, version, triple)
+    return Compiler(name, family, version, triple, prefix=prefix, path=path)
 
 
 def _refusal(name: str, reason: str) -> str:
-    remedy = f"state one of docs/targets.md with `-- --target=TRIPLE`, or `--query-driver '**/{name}'` asks it"
+    remedy = f"state one of docs/targets.md with `-- --target=...`, or `--query-driver '**/{name}'` asks it"
     return f"is compiled by {name}, {reason}; {remedy}"
 
 

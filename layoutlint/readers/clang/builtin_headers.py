@@ -20,6 +20,8 @@ _PLACES = (
     ("/usr/local/lib/gcc/*/*/include", False),
 )
 
+_OF_GCC = os.path.join(os.path.dirname(os.path.abspath(__file__)), "of_gcc")
+
 
 @accesses.remember(1, is_lasting=True)
 def flags() -> tuple[str, ...] | None:
@@ -45,6 +47,31 @@ def _nearest(folders: list[str]) -> str:
     own_version = libclang.version(libclang.library())
     fitting = [folder for folder in folders if _version(folder)[:1] <= (own_version,)]
     return max(fitting, key=_version) if fitting else min(folders, key=_version)
+
+
+def gcc_flags(prefix: str | None, version: tuple[int, ...], path: str | None) -> tuple[str, ...]:
+    """Return the flags for the headers that only GCC has (omp.h, quadmath.h); none if they are not found.
+
+    `prefix` is the machine in the name of a cross compiler, `path` its place. The newest folder counts, of
+    the compiler's `version` if there is one. The folder itself is not searched: clang's stdatomic.h would
+    include GCC's.
+    """
+    machine = prefix or f"{os.uname().machine}-*linux-gnu"
+    roots = ["/usr/lib/gcc", "/usr/lib64/gcc", "/usr/lib/gcc-cross", "/usr/local/lib/gcc"]
+    if path is not None:
+        roots.insert(0, os.path.join(os.path.dirname(os.path.dirname(files.real_path(path))), "lib/gcc"))
+    for root in roots:
+        folders = [
+            folder
+            for folder in files.expand(f"{root}/{machine}/*/include")
+            if _version(folder)[: len(version)] == version
+        ]
+        if folders:
+            newest = max(folders, key=_version)
+            found = [name for name in ("omp", "quadmath") if files.exists(f"{newest}/{name}.h")]
+            paths = (f'-DLAYOUTLINT_GCC_{name.upper()}_H="{newest}/{name}.h"' for name in found)
+            return (*paths, "-idirafter", _OF_GCC) if found else ()
+    return ()
 
 
 def include_folder() -> str | None:

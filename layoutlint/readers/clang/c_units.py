@@ -67,17 +67,20 @@ def unit(
             name, parsed_flags.refusal or f"is compiled as {parsed_flags.language}; layoutlint reads C"
         )
     main = os.path.normpath(os.path.join(directory, path))
-    own = _own_headers(parsed_flags.passed) if answer is None else answer.flags
-    doubts = parsed_flags.doubts
-    if answer is not None:
-        doubts = tuple(flags.without_macros(doubts, answer.is_asked))
+    doubts, problem = parsed_flags.doubts, parsed_flags.problem
+    if answer is None:
+        library = cross_target.find_library(parsed_flags.passed, compiler, parsed_flags.has_small_library)
+        first, last, problem = library.first, library.last, problem or library.problem
+        last = (*_builtin_headers(parsed_flags.passed, compiler), *last)
+    else:
+        first, last, doubts = (), answer.flags, tuple(flags.without_macros(doubts, answer.is_asked))
     return Unit(
         main,
-        ("-xc", *parsed_flags.passed, *own),
+        ("-xc", *first, *parsed_flags.passed, *last),
         directory,
         roots,
         name,
-        problem=parsed_flags.problem,
+        problem=problem,
         doubts=tuple(each for each in doubts if not is_gcc or "pack-struct" not in each.flag),
         with_marks=with_marks,
         has_given_flags=True,
@@ -85,10 +88,12 @@ def unit(
     )
 
 
-def _own_headers(words: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the flags for the headers of a compiler, and for a target without C library."""
-    builtin = () if "-nostdinc" in words else builtin_headers.flags() or ()
-    return (*builtin, *(cross_target.ALONE if cross_target.lacks_library(words) else ()))
+def _builtin_headers(words: tuple[str, ...], compiler: Compiler | None) -> tuple[str, ...]:
+    """Return the flags for the headers of a compiler, and for those that only GCC has."""
+    found = () if "-nostdinc" in words else builtin_headers.flags() or ()
+    if found and compiler is not None and compiler.is_gcc:
+        found = (*found, *builtin_headers.gcc_flags(compiler.prefix, compiler.version, compiler.path))
+    return found
 
 
 def command_line_flags(options: ReadOptions) -> tuple[str, ...]:

@@ -16,6 +16,10 @@ from layoutlint.readers.clang.diagnostics import Diagnostic
 from layoutlint.readers.clang.file_names import Places
 from layoutlint.readers.clang.flags import Doubt
 
+_WITHOUT_LAYOUTS = ("/stdc-predef.h", "/machine/ieeefp.h")
+"""What glibc includes first, and newlib's macros about floating-point numbers."""
+_OF_GCC = re.compile(r"/lib(?:64)?/gcc(?:-cross)?/.*/include/")
+"""GCC's own headers: omp.h compares `_OPENMP` only to mark functions as deprecated."""
 _FEATURE = re.compile(option_table.FEATURE_MACROS)
 _COMMENT = re.compile(f"{BLOCK_COMMENT}|{LINE_COMMENT}".encode(), re.DOTALL)
 
@@ -51,15 +55,16 @@ def find_doubtful_macros(
 
 
 def _texts(lib: Any, unit: int, main: str) -> Iterator[tuple[int, bytes]]:
-    """Yield the files of a unit, without those of the compiler and what it includes first (stdc-predef.h of
-    glibc): these define macros of the implementation, and no layouts.
+    """Yield the files of a unit, without those of the compiler and those that define macros of the
+    implementation, and no layouts.
     """
     builtin_folder = builtin_headers.include_folder()
     files = dict.fromkeys(file for file, _ in libclang.inclusions(lib, unit))
     for file in (lib.clang_getFile(unit, os.fsencode(main)), *files):
         name = libclang.text(lib, lib.clang_getFileName(file)) if file else ""
         is_builtin = builtin_folder is not None and name.startswith(builtin_folder)
-        if file and not is_builtin and os.path.basename(name) != "stdc-predef.h":
+        is_builtin = is_builtin or _OF_GCC.search(name) is not None
+        if file and not is_builtin and not name.endswith(_WITHOUT_LAYOUTS):
             yield file, libclang.contents(lib, unit, file)
 
 
@@ -95,6 +100,9 @@ def _message(doubt: Doubt, name: bytes) -> str:
         return (
             f"compiled with {doubt.flag}, under which `{macro}` means another alignment to GCC than to clang"
         )
+    if macro.startswith(":"):
+        place = "place what follows a bit-field `: 0` differently"
+        return f"compiled with {doubt.flag}, under which GCC and clang {place}; check the DWARF of the build"
     is_feature = _FEATURE.fullmatch(macro) is not None
     remedy = f"add `-D{macro}` or `-U{macro}`, as it does" if is_feature else f"add `-D{macro}=VALUE`"
     return (

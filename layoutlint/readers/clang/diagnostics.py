@@ -15,7 +15,7 @@ from layoutlint.readers.clang.missing_headers import Remedies
 _SPOILS = re.compile(
     r"unknown attribute '\w*(?:align|pack|layout)\w*' ignored"
     r"|attribute '?(?:aligned|packed|randomize_layout)'? is ignored"
-    r"|'(?:aligned|packed)' attribute ignored(?! for field)"
+    r"|'aligned' attribute ignored(?! for field)"
     r"|#pragma (?:pack|options align|ms_struct)|pragma pack|scalar_storage_order"
     r"|declaration does not declare anything"
 )
@@ -30,6 +30,12 @@ _OF_FUNCTIONS = re.compile(
     r"|conflicting types for '_mm_\w+'"
 )
 """Errors on functions of GCC's and glibc's headers, which no layout depends on."""
+_PACK_ELSEWHERE = re.compile(
+    r"#pragma \w+ alignment value is modified in the included file|^unterminated '#pragma pack"
+    r"|#pragma \w+ value changes the alignment of struct or union members in the included file"
+)
+"""Warnings that a pack reaches into another file, as GCC's does. For a struct GCC takes the pack in force at
+its end, and clang that at its start."""
 _UNKNOWN_TYPE = "unknown type name "
 _NO_SEMICOLON = "expected ';' at end of declaration list"
 _MACRO_AT = re.compile(rb"\s*+([A-Za-z_]\w*+)\s*+(?:\(|[;,])")
@@ -119,13 +125,6 @@ def first_error(
     return next((each.text for each in errors), None)
 
 
-def ignored_flags(found: tuple[Diagnostic, ...]) -> tuple[str, ...]:
-    """Return what libclang says about flags that it ignores."""
-    return tuple(
-        each.text for each in found if each.file is None and not each.is_warning and not each.is_global
-    )
-
-
 def _read(lib: Any, unit: int, raw: int, places: Places, remedies: Remedies | None) -> Diagnostic | None:
     severity = lib.clang_getDiagnosticSeverity(raw)
     message = libclang.text(lib, lib.clang_getDiagnosticSpelling(raw))
@@ -139,15 +138,19 @@ def _read(lib: Any, unit: int, raw: int, places: Places, remedies: Remedies | No
     word = {libclang.WARNING: "warning", libclang.ERROR: "error"}.get(severity, "fatal error")
     location = f"{places.reported_name(spot.file)}:{spot.line}:{spot.column}: " if spot.file else ""
     category = libclang.text(lib, lib.clang_getDiagnosticCategoryText(raw))
-    is_global = severity == libclang.FATAL or category in _PREPROCESSOR or "pragma" in message
     if unasked is not None:
         reason = f"whether the compiler has the {unasked[1]} `{unasked[2]}` is not known"
         return Diagnostic(
             spot.file, spot.offset, spot.line, f"{location}{reason}", True, True, is_warning=True
         )
+    is_flag = severity == libclang.ERROR and spot.file is None and "'-" in message
+    is_global = severity == libclang.FATAL or category in _PREPROCESSOR or is_flag
+    is_global = is_global or ("pragma" in message and not _PACK_ELSEWHERE.search(message))
     construct = _construct(lib, unit, spot, message) if severity >= libclang.ERROR else None
     missing = missing_headers.missing_name(message)
-    if construct is not None:
+    if is_flag:
+        message = _ignored_flag(message)
+    elif construct is not None:
         message = f"`{construct}` is C++; {cplusplus.REASON}"
     elif missing is not None and remedies is not None:
         message = f"{message}; {remedies.remedy(missing)}"
@@ -166,6 +169,12 @@ def _read(lib: Any, unit: int, raw: int, places: Places, remedies: Remedies | No
         spot.file, spot.offset, spot.line, text, is_global, False, is_cause, construct,
         is_warning=severity == libclang.WARNING,
     )  # fmt: skip
+
+
+def _ignored_flag(message: str) -> str:
+    """Return what to say about a flag that libclang ignores: it may change macros and layouts."""
+    remedy = "; name the machine of the build with `-- --target=TRIPLE`" if " for target " in message else ""
+    return f"libclang ignores a flag: {message}{remedy}"
 
 
 def _macro_at(lib: Any, unit: int, spot: libclang.Spot) -> str | None:

@@ -56,6 +56,8 @@ class Flags(Record, frozen=True):
     refusal: str | None = None
     """Why nothing can be read with these flags."""
     doubts: tuple[Doubt, ...] = ()
+    has_small_library: bool = False
+    """Whether the headers of the C library are those of newlib's small variant."""
 
     @property
     def folders(self) -> tuple[str, ...]:
@@ -142,6 +144,8 @@ def normalise(words: tuple[str, ...]) -> Flags:
     machine = next(
         (word[9:] for word in reversed(passed) if word.startswith("--target=")), os.uname().machine
     )
+    passed = _without_untaken(passed, machine)
+    problem = problem or _enum_problem(passed, machine)
     doubts = dict.fromkeys(doubt for group in groups for doubt in group.doubts(machine))
     if machine.startswith("sparc") and "-m32" in passed:
         problem = problem or "compiled with -m32 for SPARC, whose layouts are not known here"
@@ -149,7 +153,37 @@ def normalise(words: tuple[str, ...]) -> Flags:
     if len(features) < len(main.sanitizers):
         doubts[Doubt(f"-fsanitize={','.join(main.sanitizers)}", option_table.SANITIZER_NAMES)] = None
     settled = tuple(_without_stated_macros(doubts, passed))
-    return Flags((*passed, *features), problem, main.language, refusal, settled)
+    has_small_library = any(group.has_small_library for group in groups)
+    return Flags((*passed, *features), problem, main.language, refusal, settled, has_small_library)
+
+
+_ARM = re.compile(r"(?:arm|thumb)(?!64)")
+_BARE = re.compile(r"-(?:eabi(?:hf)?|elf)$")
+"""The ends of triples without an operating system, for which short enums are GCC's default."""
+_ALIGN_DOUBLE, _NO_ALIGN_DOUBLE = "-malign-double", "-mno-align-double"
+
+
+def _without_untaken(words: list[str], machine: str) -> list[str]:
+    """Return words without those that libclang lacks, and what they turn off."""
+    end = max((n + 1 for n, word in enumerate(words) if word == _NO_ALIGN_DOUBLE), default=0)
+    return [
+        word
+        for n, word in enumerate(words)
+        if not option_table.is_untaken(word, machine)
+        and not (n < end and word in (_ALIGN_DOUBLE, _NO_ALIGN_DOUBLE))
+    ]
+
+
+
+def _enum_problem(words: Sequence[str], machine: str) -> str | None:
+    """Return the problem of an ABI under which GCC's enums are short, and clang's are not; None if there is
+    none.
+    """
+    is_stated = any(word in ("-fshort-enums", "-fno-short-enums") for word in words)
+    abi = next((word for word in reversed(words) if word.startswith("-mabi=")), None)
+    if abi != "-mabi=aapcs" or not _ARM.match(machine) or _BARE.search(machine) or is_stated:
+        return None
+    return f"compiled with {abi}, for which gcc has short enums; add `-fshort-enums` or `-fno-short-enums`"
 
 
 def _without_stated_macros(doubts: Iterable[Doubt], words: list[str]) -> Iterator[Doubt]:
@@ -214,6 +248,7 @@ class _Group(Record):
     problem: str | None = None
     refusal: str | None = None
     language: str | None = None
+    has_small_library: bool = False
 
     def doubts(self, machine: str) -> Iterator[Doubt]:
         """Yield the doubtful macros of the flags."""
@@ -244,6 +279,11 @@ class _Group(Record):
             self._set_problem(f"the flag {option} lacks its value")
         elif value is not None and option in option_table.VALUED:
             self._take_with_value(option, value)
+        elif option == "-specs" and value == option_table.SMALL_LIBRARY_SPECS:
+            self.has_small_library = True
+        elif option == "-specs" and value is not None:
+            if value not in option_table.LINKER_SPECS:
+                self._unknown(f"-specs={value}")
         elif value is not None:
             if not option_table.is_harmless(option):
                 self._unknown(f"{option} {value}")
@@ -325,8 +365,9 @@ def _normal_spelling(word: str, queue: Iterator[str]) -> Iterator[tuple[str, str
         yield option, value[0]
     elif option in option_table.SEPARATE:
         yield option, next(queue, None)
-    elif option.startswith("--sysroot="):
-        yield "--sysroot", option[len("--sysroot=") :]
+    elif option.startswith(("--sysroot=", "-specs=")):
+        name, _, path = option.partition("=")
+        yield name, path
     else:
         yield next(_joint(option), (option, None))
 

@@ -20,6 +20,10 @@ _CONFIGURED = "HAVE_CONFIG_H"
 CONFIGURATION_REMEDY = (
     f"the file includes config.h under `{_CONFIGURED}`: run configure, and add `-D{_CONFIGURED}`"
 )
+_LIBRARY_REMEDY = (
+    "no C library for the target is known; ask its compiler with `--query-driver NAME`, or name the folder "
+    "with `-- -isystem DIR` or `--sysroot DIR`"
+)
 _C_LIBRARY = "/usr/include/stdio.h"
 
 
@@ -59,17 +63,24 @@ class Remedies(Record):
             query = query_driver.remedy(self.compiler.name)
             return f"if it is a header of {self.compiler.name}, add {query}; else its folder with `-I DIR`"
         if cross_target.ALONE[0] in self.words and cross_target.lacks_library(self._own_words()):
-            return "no C library for the target is known; name one with `--sysroot DIR`"
+            return _LIBRARY_REMEDY
         if not files.exists(_C_LIBRARY):
             return "this machine has no C library headers; install them (libc6-dev), or use `--sysroot DIR`"
         template = find_template(name, self.main)
         if template is not None:
             return template
+        if self._is_cross() and "-nostdlibinc" not in self.words:
+            return _LIBRARY_REMEDY
         return "add its folder with `-I DIR`, or install the package that has it"
 
     def lacks_configuration(self, text: bytes) -> bool:
         """Return whether a text leaves out what configure found out, because the flags do not say so."""
         return _CONFIGURED.encode() in text and not any(_CONFIGURED in word for word in self.words)
+
+    def _is_cross(self) -> bool:
+        """Return whether the target has no operating system, whose C library would be this machine's."""
+        triple = cross_target.stated_triple(self.words)
+        return triple is not None and triple.endswith(("-elf", "-eabi", "-eabihf"))
 
     def _own_words(self) -> tuple[str, ...]:
         """Return the flags of the unit without those for a machine whose C library is missing."""

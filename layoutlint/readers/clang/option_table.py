@@ -19,7 +19,7 @@ LONG = {
     "--for-assembler": "-Xassembler", "--for-linker": "-Xlinker", "--assert": "-A", "--output": "-o",
     "--library-directory": "-L", "--entry": "-e", "--force-link": "-u", "--dumpbase": "-dumpbase",
     "--dumpbase-ext": "-dumpbase-ext", "--dumpdir": "-dumpdir",
-    "--system-header-prefix": "--system-header-prefix",
+    "--system-header-prefix": "--system-header-prefix", "--specs": "-specs",
 }  # fmt: skip
 """Long options with a value, which stands behind `=` or is the next word, by the short ones."""
 LONG_ALONE = {
@@ -69,7 +69,7 @@ _UNSAFE_WITH_VALUE = frozenset((
     "--config", "-include-pch", "-ivfsoverlay", "-working-directory", "-fmodule-file", "-Xopenmp-target",
     "-Xcuda-ptxas", "-Xcuda-fatbinary", "-Xarch_host", "-Xarch_device", "-load", "-plugin", "-add-plugin",
     "-imultilib", "-imultiarch", "-gcc-toolchain", "-triple", "-target-cpu", "-target-feature", "-target-abi",
-    "-V", "-b", "-isystem-after", "-c-isystem", "-mthread-model", "-fnew-alignment",
+    "-V", "-b", "-specs", "-isystem-after", "-c-isystem", "-mthread-model", "-fnew-alignment",
 ))  # fmt: skip
 """Options whose next word belongs to them, and that are neither passed nor known to be harmless."""
 SEPARATE = frozenset(VALUED) | _DROPPED_WITH_VALUE | _UNSAFE_WITH_VALUE
@@ -78,7 +78,7 @@ _PASSED = re.compile(
     r"""-(?:ansi|trigraphs|undef|pthread|nostdinc|nostdlibinc|nobuiltininc)
     | -std=[\w:+-]+ | -O(?:[0-9]+|s|z|g|fast)?
     | -m(?:16|32|64|x32|be|le|EB|EL|big-endian|little-endian|endian=\w+|thumb|arm|thumb-interwork)
-    | -mabi=(?!aapcs$|apcs|atpcs|iwmmxt)[\w.+,-]+ | -m(?:arch|cpu|fpu|float-abi|cmodel|tune)=[\w.+,-]+
+    | -mabi=(?!apcs|atpcs|iwmmxt)[\w.+,-]+ | -m(?:arch|cpu|fpu|float-abi|cmodel|tune)=[\w.+,-]+
     | -m(?:no-)?(?:hard-float|soft-float|ms-bitfields|align-double|general-regs-only|80387)
     | -mlong-double-(?:64|80|128)
     | -m(?:no-)?(?:sse[\w.]*|ssse3|avx[\w.-]*|avxvnni\w*|mmx|3dnowa?|altivec|vsx|crypto|htm|float128
@@ -116,8 +116,24 @@ _PASSED = re.compile(
 """Options that libclang has, and that define macros or change layouts."""
 _UNTAKEN = frozenset((
     "-fhosted", "-fno-freestanding", "-fno-inline", "-finline", "-funsigned-bitfields", "-fcx-fortran-rules",
-    "-fdwarf2-cfi-asm", "-fwchar", "-fchar8_t", "-fno-char8_t", "-fno-cf-protection",
+    "-fdwarf2-cfi-asm", "-fwchar", "-fchar8_t", "-fno-char8_t", "-fno-cf-protection", "-mthumb-interwork",
+    "-msse2avx", "-mno-sse2avx", "-mno-sse5", "-mno-avx5124fmaps", "-mno-avx5124vnniw", "-msseregparm",
+    "-mavx256-split-unaligned-load", "-mno-avx256-split-unaligned-load", "-mavx256-split-unaligned-store",
+    "-mno-avx256-split-unaligned-store",
 ))  # fmt: skip
+_X86_MACHINES = r"(?:x86_64|amd64|i[3-9]86)\b"
+_UNTAKEN_BY_MACHINE = tuple((re.compile(flag), re.compile(machine)) for flag, machine in (
+    (r"-mhard-float", _X86_MACHINES), (r"-mfpu=auto|-mgeneral-regs-only", r"(?:arm|thumb)(?!64)"),
+    (r"-mlong-double-128", r"s390x|sparc64"),
+))  # fmt: skip
+"""Options that GCC has for a machine and libclang has not, and that change no layout there."""
+LINKER_SPECS = frozenset(f"{name}.specs" for name in (
+    "nosys", "rdimon", "rdimon-v2m", "rdpmon", "linux", "pid", "redboot", "iq80310", "aprofile-ve",
+    "aprofile-ve-v2m", "aprofile-validation", "aprofile-validation-v2m",
+))  # fmt: skip
+"""Newlib's `-specs=` that concern the linker only."""
+SMALL_LIBRARY_SPECS = "nano.specs"
+"""Newlib's `-specs=` for its small variant, whose headers are in a folder of their own."""
 
 # What GCC and clang do not agree on under an option, so that libclang's answer may not be that of the
 # compiler which was used: the names of the macros. Where no text mentions one of them the option is harmless.
@@ -173,11 +189,32 @@ _ELSEWHERE = (
     r"|ROP_PROTECT__|APPLE_ALTIVEC__|BIGGEST_ALIGNMENT__)|\b_(?:MIPS|ARCH|CALL|SOFT)_\w+|\b_SOFT_\w+"
     r"|__(?:(?:FLT\w*|DBL|LDBL)_(?:NORM_MAX|IS_IEC_60559)|FLT(?:16|32|64|128)X?_\w+|FLOAT_WORD_ORDER"
     r"|SIZEOF_IEEE128"
-    r"|GNUC_WIDE_EXECUTION_CHARSET_NAME|GCC_IEC_559\w*|GCC_ATOMIC_\w+_LOCK_FREE|U?INT_FAST\w+|U?INTPTR_TYPE"
-    r"|U?LLACCUM_\w+|THUMBE[BL]|WCHAR_TYPE)(?:__)?|__K[CF]__|_?R3000|__R3000\w*|_RELOCATABLE"
+    r"|GNUC_WIDE_EXECUTION_CHARSET_NAME|GCC_IEC_559\w*|GCC_ATOMIC_\w+_LOCK_FREE"
+    r"|U?LLACCUM_\w+|THUMBE[BL]|THUMB_INTERWORK)(?:__)?|__K[CF]__|_?R3000|__R3000\w*|_RELOCATABLE"
     r"|__builtin_\w+q|__float128"
 )
 """Macros of other machines than x86."""
+_TYPES_ELSEWHERE = rf"{_ELSEWHERE}|__(?:U?INT_FAST\w+|U?INTPTR_TYPE|WCHAR_TYPE)__"
+"""These, and types that an ABI can change; no processor does."""
+_BY_MACHINE = tuple((re.compile(machine), names) for machine, names in (
+    (r"arm|thumb|aarch64", r"__(?:ARM_\w+|AARCH64\w*|VFP\w*|thumb\w*|THUMB\w*)"),
+    (r"mips", r"__mips\w*|_MIPS_\w+"), (r"riscv", r"__riscv\w*"), (r"loongarch", r"__loongarch\w*"),
+    (r"powerpc|ppc", r"__(?:PPC|POWER\d|ALTIVEC__|APPLE_ALTIVEC__|SPE__|NO_FPRS__|VSX__|RSQRTE|RECIP"
+     r"|QUAD_MEMORY|STRUCT_PARM|MMA__|PCREL__|ROP_PROTECT__|TM_FENCE__)\w*|_(?:ARCH|CALL)_\w+"),
+    (r"s390", r"__s390\w*"), (r"sparc", r"__(?:sparc|VIS)\w*"),
+))  # fmt: skip
+"""Macros that no compiler defines for another machine."""
+_CORTEX = (
+    r"__ARM_(?:ARCH|ARCH_(?:6M|7M|7EM|8M_BASE)__|FEATURE_(?:CLZ|CMSE|DSP|IDIV|QBIT|SAT|SIMD32)|PCS_VFP|EABI__)"
+    r"|__VFP_FP__|__GCC_ATOMIC_\w+_LOCK_FREE"
+)
+_CORTEX_M = rf"{_CORTEX}|__thumb2?__|__THUMBE[BL]__"
+_AGREED = tuple((re.compile(flag), names) for flag, names in (
+    (r"-mcpu=cortex-[ar][^+]*|-march=armv[78][\w.]*-[ar]", _CORTEX),
+    (r"-mcpu=cortex-m[^+]*|-march=armv(?:6s?-m|7e?-m|8-m\.(?:base|main))|-mthumb|-marm|-mfpu=[\w.+-]+"
+     r"|-mfloat-abi=\w+|-mabi=aapcs(?:-linux)?|-mthumb-interwork", _CORTEX_M),
+))  # fmt: skip
+"""What GCC and libclang agree on under an option for ARM."""
 
 MACHINE_MACROS = (
     r"-m(?:no-)?(?:avoid-indexed-addresses|cmpb|eva|fp16-format|fmaf|fprnd|full-toc|hard-dfp|llsc"
@@ -198,7 +235,7 @@ _EVERY, _X86, _I386, _OTHER = range(4)
 """Machines; those of _I386 are among those of _X86."""
 _HALF_PRECISION = r"(?:sapphirerapids|graniterapids.*|emeraldrapids|diamondrapids|novalake|.*native.*)"
 """Processors with AVX512-FP16, for which GCC evaluates `_Float16` in its own range."""
-_MACHINES = re.compile(r"(?:x86_64|amd64|i[3-9]86)\b")
+_MACHINES = re.compile(_X86_MACHINES)
 _DOUBTS = tuple((re.compile(flag, re.VERBOSE), names, machine) for flag, names, machine in (
     (r"-Ofast | -f(?:no-)?(?:fast-math|math-errno|finite-math-only|signed-zeros|trapping-math"
      r"|associative-math"
@@ -239,7 +276,8 @@ _DOUBTS = tuple((re.compile(flag, re.VERBOSE), names, machine) for flag, names, 
      _EVALUATION, _I386),
     (rf"-m(?:no-)?avx(?:512fp16|10.*) | -m(?:arch|cpu)={_HALF_PRECISION}", _EVALUATION, _X86),
     (r"-m(?:arch|cpu|tune)=.*", _ELSEWHERE, _OTHER),
-    (r"-mabi=.* | -mfpu=.* | -mfloat-abi=.* | -mcmodel=.* | -m(?:be|le|EB|EL|big-endian|little-endian)"
+    (r"-mabi=(?!aapcs).* | -m(?:be|le|big-endian|little-endian)", _TYPES_ELSEWHERE, _OTHER),
+    (r"-mabi=aapcs.* | -mfpu=.* | -mfloat-abi=.* | -mcmodel=.*"
      r"| -m(?:no-)?(?:altivec|vsx|crypto|htm|float128|vx|fdiv|div|crc|msa|dsp|dspr2|micromips"
      r"|mips16|abicalls)"
      r"| -mbranch-protection=.* | -msign-return-address=.* | -mabs=.* | -mnan=.* | -mfp(?:32|64|xx) "
@@ -248,8 +286,9 @@ _DOUBTS = tuple((re.compile(flag, re.VERBOSE), names, machine) for flag, names, 
      r"| -mthumb | -marm"
      r"| -mthumb-interwork | -mgeneral-regs-only", _ELSEWHERE, _OTHER),
     (MACHINE_MACROS, _ELSEWHERE, _OTHER),
-    (r"-m(?:big|little|el|eb)", _ELSEWHERE, _OTHER),
-    (r"-m(?:32|64)", rf"{_ELSEWHERE}|PPC|(?:__)?powerpc", _OTHER),
+    (r"-m(?:big|little)", _ELSEWHERE, _OTHER),
+    (r"-m?E[BL]|-me[bl]", r"__FLOAT_WORD_ORDER__|__GNUC_WIDE_EXECUTION_CHARSET_NAME", _OTHER),
+    (r"-m(?:32|64)", rf"{_TYPES_ELSEWHERE}|PPC|(?:__)?powerpc", _OTHER),
     (r"-m(?:16|31|32|64|x32|zarch|esa)",
      r"__(?:FLT(?:16|64X)_\w+|tune_\w+|k8(?:__)?|GCC_HAVE_SYNC_COMPARE\w+)", _EVERY),
     (r"-m(?:16|32|x32)",
@@ -299,7 +338,8 @@ RENAMED = {
     "-fhandle-exceptions": ("-fexceptions",),
     "-fno-handle-exceptions": ("-fno-exceptions",), "-mbig": ("-mbig-endian",),
     "-mlittle": ("-mlittle-endian",),
-    "-meb": ("-mbig-endian",), "-mel": ("-mlittle-endian",), "-mabm": ("-mlzcnt", "-mpopcnt", "-D__ABM__=1"),
+    "-meb": ("-mbig-endian",), "-mel": ("-mlittle-endian",),
+    "-EB": ("-mbig-endian",), "-EL": ("-mlittle-endian",), "-mabm": ("-mlzcnt", "-mpopcnt", "-D__ABM__=1"),
 }  # fmt: skip
 """What libclang calls an option."""
 
@@ -391,6 +431,11 @@ def is_passed(word: str) -> bool:
     return bool(_PASSED.fullmatch(word)) and word not in _UNTAKEN and not is_native(word)
 
 
+def is_untaken(word: str, machine: str) -> bool:
+    """Whether libclang lacks an option for a machine, and the option changes no layout there."""
+    return any(flag.fullmatch(word) and own.match(machine) for flag, own in _UNTAKEN_BY_MACHINE)
+
+
 def is_native(word: str) -> bool:
     """Whether an option asks for what the compiling machine has."""
     return bool(_NATIVE.fullmatch(word))
@@ -416,7 +461,15 @@ def doubts(word: str, machine: str) -> str | None:
     if _MACHINES.match(machine):
         own = (_EVERY, _X86, _I386) if machine.startswith("i") else (_EVERY, _X86)
     expressions = [names for flag, names, machines in _DOUBTS if machines in own and flag.fullmatch(word)]
-    return "|".join(expressions) if expressions else None
+    if not expressions:
+        return None
+    joined = "|".join(expressions)
+    if _ELSEWHERE not in joined:
+        return joined
+    certain = [names for own_machine, names in _BY_MACHINE if not own_machine.match(machine)]
+    if re.match(r"(?:arm|thumb)(?!64)", machine):
+        certain += (names for flag, names in _AGREED if flag.fullmatch(word))
+    return rf"(?!(?:{'|'.join(certain)})(?!\w))(?:{joined})"
 
 
 def short(word: str) -> tuple[str, ...]:

@@ -190,8 +190,6 @@ def reading(
         first = outcome.failed[0]
         raise ReadError(first.origin, first.reason)
     structs = outcome.structs
-    ignored = dict.fromkeys(text for parsed in outcome.parsed for text in parsed.ignored_flags)
-    notes = (*notes, *(f"libclang ignores a flag: {text.removeprefix('error: ')}" for text in ignored))
     return Reading(
         path=path,
         reader="clang",

@@ -137,8 +137,6 @@ class ParsedUnit(Record, frozen=True):
     """Those of its errors that do not stop a compiler."""
     doubtful_macros: frozenset[str] = frozenset()
     """The macros in its text of which it is not known whether the compiler defines them."""
-    ignored_flags: tuple[str, ...] = ()
-    """What libclang says about flags that it ignores."""
 
     def place_of(self, error: str) -> Source | None:
         """Return the place of one of its errors; None for an error of the command line."""
@@ -229,7 +227,7 @@ def read_handle(
     lost = (*beforehand, *_without_consequences(lost, errors_in_order, cause)) if wanted.annotated else lost
     return ParsedUnit(
         unit, target, structs, errors_in_order, blamed, declared, lost, names, hidden_tuple, cause,
-        arrays, externs, variables, warnings, doubtful_macros, diagnostics.ignored_flags(errors),
+        arrays, externs, variables, warnings, doubtful_macros,
     )  # fmt: skip
 
 

@@ -9,6 +9,7 @@ from layoutlint.intent.toml import case_file, rule_file
 from layoutlint.judgement.verdict import Outcome
 from layoutlint.model.structs import Source
 from tests.harness.command import ROOT
+from tests.harness.outside_words import toml_words
 
 PACK = rule_file.parse(
     '[[rule]]\nid = "apart"\nstruct = "s"\nkind = "separate"\nfields = [["a"], ["b"]]\nwhy = "w"\n'
@@ -52,7 +53,7 @@ def test_c_stands_on_its_lines(quotes):
 CASE = '[[case]]\nname = "n"\ncode = "struct s;"\n'
 MISTAKES = [
     # id, text, messages behind "locks.cases.toml:"
-    ("no TOML", "case = [", ["1: not TOML: invalid value"]),
+    ("no TOML", "case = [", [f"1: not TOML: {toml_words('case = [')}"]),
     ("cases", "[[cases]]\n", ["1: unknown key `cases` in a case file (cases are `[[case]]`)"]),
     ("rules", "[[rule]]\n", ["1: unknown key `rule` in a case file (known: prelude, case)"]),
     ("nothing in it", "[[case]]\n", [f"1: this case has no `{key}`" for key in ("code", "expect", "name")]),

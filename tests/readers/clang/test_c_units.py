@@ -42,6 +42,7 @@ UNITS = [
 @pytest.mark.parametrize(("path", "words", "flags", "main", "name"), UNITS, ids=[f"{row[0]} {' '.join(row[1])}" for row in UNITS])
 def test_units(path, words, flags, main, name, monkeypatch):
     monkeypatch.setattr(cross_target.files, "is_folder", lambda _: False)
+    monkeypatch.setattr(builtin_headers, "gcc_flags", lambda *_: ())
     for builtin in (("-resource-dir", "/clang"), None):
         monkeypatch.setattr(builtin_headers, "flags", lambda builtin=builtin: builtin)
         unit = c_units.unit(path, words, "/p", ("/p",), builtin is None)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 
 import pytest
 
@@ -18,8 +19,10 @@ from layoutlint.readers.clang.given_files import GivenFiles
 from layoutlint.readers.clang.inclusion import Inclusion
 from layoutlint.readers.clang.parallel import Outcome
 from layoutlint.readers.clang.parse import ParsedUnit, Unit
+from tests.harness.outside_words import words_of
 from tests.harness.repository import write
 
+QUOTE = "'"
 ENTRIES = [
     # the text of a database; its commands as (file, folder, words, compiler), or the error
     ('[{"file": "a.c", "arguments": ["cc", "-c", "a.c"]}]', [("a.c", "BASE/", ("-c", "a.c"), "cc")]),
@@ -32,9 +35,8 @@ ENTRIES = [
     ('[{"file": "a"}]', "entry 1 (a) has neither `arguments` nor a `command`"), ('[{"file": "a", "arguments": []}]', "entry 1 (a) has neither `arguments` nor a `command`"),
     ('[{"file": "a", "arguments": "x"}]', "entry 1 (a) has neither `arguments` nor a `command`"), ('[{"file": "a", "arguments": ["x", 3]}]', "entry 1 (a) has neither `arguments` nor a `command`"),
     ('[{"file": "a", "command": ""}]', "entry 1 (a) has neither `arguments` nor a `command`"), ('[{"file": "a", "command": 3}]', "entry 1 (a) has neither `arguments` nor a `command`"),
-    ('[{"file": "a", "command": "x"}, {"file": "b", "command": "\'"}]', "entry 2: the command cannot be split: No closing quotation"),
-    ("[" * 100_000, "is not a compilation database: maximum recursion depth exceeded while decoding a JSON array from a unicode string"),
-    ("[1,]", "is not a compilation database: Expecting value: line 1 column 4 (char 3)"),
+    ('[{"file": "a", "command": "x"}, {"file": "b", "command": "\'"}]', f"entry 2: the command cannot be split: {words_of(shlex.split, QUOTE)}"),
+    ("[" * 100_000, "is not a compilation database: *"), ("[1,]", f"is not a compilation database: {words_of(json.loads, '[1,]')}"),
 ]  # fmt: skip
 
 
@@ -45,7 +47,9 @@ def test_entries(text, expected, tmp_path):
     if isinstance(expected, str):
         with pytest.raises(ReadError) as raised:
             compdb.load(str(path))
-        assert (raised.value.path, raised.value.reason.partition(": maximum")[0]) == (str(path), expected.partition(": maximum")[0])
+        assert raised.value.path == str(path)
+        # How deep it is when Python gives up, and its words, depend on the stack.
+        assert raised.value.reason == expected or (expected.endswith("*") and raised.value.reason.startswith(expected[:-1]))
     else:
         assert compdb.load(str(path)) == tuple(Command(file, folder.replace("BASE", str(tmp_path)), words, compiler) for file, folder, words, compiler in expected)
 

@@ -109,7 +109,8 @@ def test_headers_of_this_machine_are_not_read_for_another(tmp_path):
     [reading], unread = read(tmp_path, "s390x", text="#include <stdio.h>\nstruct facts { int a; };")
     message = [struct.problem for struct in reading.structs] + [one.reason for one in unread]
     assert message[0].endswith(
-        "facts.h:1:10: error: 'stdio.h' file not found; no C library for the target is known; name one with `--sysroot DIR`"
+        "facts.h:1:10: error: 'stdio.h' file not found; no C library for the target is known; ask its compiler with "
+        "`--query-driver NAME`, or name the folder with `-- -isystem DIR` or `--sysroot DIR`"
     )
 
 

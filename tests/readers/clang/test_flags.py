@@ -307,6 +307,12 @@ def test_what_compilers_do_not_agree_on_is_unknown_where_a_text_depends_on_it(wo
     assert (problem is None) == is_believed, problem
 
 
+def test_no_macro_is_advised_for_a_bit_field_without_width(working_folder):
+    problem = read(working_folder, "struct s { char c; int : 0; char d; };", X86, "-fpack-struct")[0]["s"].problem
+    assert "bit-field `: 0`" in problem
+    assert "-D" not in problem.replace("DWARF", "")
+
+
 @pytest.mark.parametrize("machine", [(), ("-m32",), ("-mx32",), ("-m16",)])
 def test_sanitizers_are_features_of_the_machines_that_have_them(machine):
     passed = flags.normalise(("--target=x86_64-linux-gnu", *machine, "-fsanitize=address")).passed

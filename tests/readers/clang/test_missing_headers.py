@@ -81,7 +81,7 @@ def test_what_a_build_makes(name, marker, advice, project):
 FLAG = "add its folder with `{}`"
 OR_INSTALL = "add its folder with `-I DIR`, or install the package that has it"
 NO_LIBRARY = "this machine has no C library headers; install them (libc6-dev), or use `--sysroot DIR`"
-NO_TARGET = "no C library for the target is known; name one with `--sysroot DIR`"
+NO_TARGET = missing_headers._LIBRARY_REMEDY
 SPARC = "--target=sparc64-linux-gnu"
 REMEDIES = [
     # the header, the flags, whether this machine has a C library, the advice
@@ -100,6 +100,8 @@ REMEDIES = [
     ("gone.h", (SPARC, *cross_target.ALONE), False, NO_TARGET),
     ("gone.h", (SPARC,), True, OR_INSTALL),
     ("gone.h", cross_target.ALONE, True, OR_INSTALL),
+    ("gone.h", ("--target=riscv64-unknown-elf",), True, NO_TARGET),
+    ("gone.h", ("--target=arm-none-eabi", "-nostdlibinc", "-isystem", "/x"), True, OR_INSTALL),
     ("gone.h", (), False, NO_LIBRARY),
     ("config.h", (), False, NO_LIBRARY),
     ("config.h", (), True, "the build makes it from ../conf/config.h.in: run that first"),

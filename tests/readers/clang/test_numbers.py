@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from layoutlint.readers.bodies import flow_calls, flow_numbers, flow_types, initial_values
-from layoutlint.readers.clang import libclang, types
+from layoutlint.readers.clang import libclang, type_kinds
 
 cindex = pytest.importorskip("clang.cindex")
 BASE = {
@@ -38,10 +38,10 @@ def numbers(enumeration: object, names: dict[str, str]) -> dict[str, int]:
 
 
 def test_kinds_of_types():
-    assert numbers(cindex.TypeKind, KINDS).items() <= vars(types).items()
-    by_name = {name: kind for kind, name in types.BASE_TYPES.items() if list(types.BASE_TYPES.values()).count(name) == 1}
+    assert numbers(cindex.TypeKind, KINDS).items() <= vars(type_kinds).items()
+    by_name = {name: kind for kind, name in type_kinds.BASE_TYPES.items() if list(type_kinds.BASE_TYPES.values()).count(name) == 1}
     assert numbers(cindex.TypeKind, BASE).items() <= by_name.items()
-    assert {kind for kind, name in types.BASE_TYPES.items() if name == "char"} == {cindex.TypeKind.CHAR_S.value, cindex.TypeKind.CHAR_U.value}
+    assert {kind for kind, name in type_kinds.BASE_TYPES.items() if name == "char"} == {cindex.TypeKind.CHAR_S.value, cindex.TypeKind.CHAR_U.value}
 
 
 def test_kinds_of_cursors():
@@ -53,7 +53,7 @@ def test_kinds_of_cursors():
 
 def test_options_of_units():
     unit = cindex.TranslationUnit
-    assert libclang.PREFERRED_OPTIONS == unit.PARSE_SKIP_FUNCTION_BODIES | 0x200
+    assert libclang.PREFERRED_OPTIONS == unit.PARSE_SKIP_FUNCTION_BODIES | 0x200 | 0x2000
     assert libclang.PREAMBLE_OPTIONS == unit.PARSE_PRECOMPILED_PREAMBLE | 0x100
 
 
@@ -61,11 +61,11 @@ def test_scalars_of_flows():
     known = {name: getattr(cindex.TypeKind, name, None) for name in SCALARS.split()}
     assert {each.value for each in known.values() if each is not None} <= set(flow_types.SCALARS)
     first, last = cindex.TypeKind.BOOL.value, cindex.TypeKind.LONGDOUBLE.value
-    assert set(flow_types.SCALARS) == {*range(first, last + 1), types.COMPLEX, types.ENUM, types.VECTOR, types.ATOMIC}
+    assert set(flow_types.SCALARS) == {*range(first, last + 1), type_kinds.COMPLEX, type_kinds.ENUM, type_kinds.VECTOR, type_kinds.ATOMIC}
     assert {*flow_types.INTEGERS} == {*range(first, cindex.TypeKind.INT128.value + 1)}
 
 
 def test_texts_and_constants():
     assert flow_types.TEXT == initial_values._STRING == cindex.CursorKind.STRING_LITERAL.value
     assert cindex.CursorKind.ENUM_CONSTANT_DECL.value == flow_numbers._CONSTANT
-    assert (types.UNPROTOTYPED, types.PROTOTYPE) == flow_calls._FUNCTION_TYPES
+    assert (type_kinds.UNPROTOTYPED, type_kinds.PROTOTYPE) == flow_calls._FUNCTION_TYPES

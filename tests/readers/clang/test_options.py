@@ -6,8 +6,11 @@ option must be so; a macro on which libclang differs must be one of the doubts a
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
+from layoutlint.readers.clang import option_table
 from tests.harness.command import run
 from tests.harness.effort import IS_FULL
 from tests.oracles import flag_oracle
@@ -58,22 +61,43 @@ def test_every_option_that_a_compiler_lists(compiler):
 
 
 IGNORED = [
-    ("-mcpu=cortex-a53", "unsupported option '-mcpu='"),
-    ("-mavx9", "unknown argument '-mavx9'"),
-    ("-mcmodel=weird", "unsupported argument 'weird' to option '-mcmodel='"),
-    ("-O2", None),
-    ("-march=x86-64-v3", None),
+    # machine, a flag that libclang ignores for it, the words about it (None: it changes no layout)
+    ("x86_64-linux-gnu", "-mcpu=cortex-a53", "unsupported option '-mcpu='"),
+    ("x86_64-linux-gnu", "-mavx9", "unknown argument '-mavx9'"),
+    ("x86_64-linux-gnu", "-mcmodel=weird", "unsupported argument 'weird' to option '-mcmodel='"),
+    ("s390x-linux-gnu", "-mlong-double-64", "unsupported option '-mlong-double-64'"),
+    ("arm-none-eabi", "-msse", "unsupported option '-msse'"),
+    ("x86_64-linux-gnu", "-O2", None),
+    ("x86_64-linux-gnu", "-march=x86-64-v3", None),
+    ("x86_64-linux-gnu", "-mhard-float", None),
+    ("x86_64-linux-gnu", "-mno-avx5124fmaps", None),
+    ("i386-linux-gnu", "-msseregparm", None),
+    ("arm-none-eabi", "-mfpu=auto", None),
+    ("arm-none-eabi", "-mthumb-interwork", None),
+    ("s390x-linux-gnu", "-mlong-double-128", None),
 ]
 
 
-@pytest.mark.parametrize(("flag", "words"), IGNORED, ids=[flag for flag, _ in IGNORED])
-def test_what_libclang_says_about_a_flag_that_it_ignores_is_a_note(flag, words, tmp_path):
+@pytest.mark.parametrize(("machine", "flag", "words"), IGNORED, ids=[f"{machine} {flag}" for machine, flag, _ in IGNORED])
+def test_a_flag_that_libclang_ignores_makes_layouts_unknown(machine, flag, words, tmp_path):
     (tmp_path / "a.h").write_text("struct ring { long head; };\n")
-    done = run("show", tmp_path / "a.h", "ring", "--", "--target=x86_64-linux-gnu", flag)
-    assert done.returncode == 0
-    notes = [line for line in done.stderr.splitlines() if "ignores a flag" in line]
-    assert len(notes) == (words is not None)
-    assert words is None or f"note: libclang ignores a flag: {words}" in notes[0]
+    done = run("show", tmp_path / "a.h", "ring", "--", f"--target={machine}", flag)
+    assert (f"error: libclang ignores a flag: {words}" in done.stderr) is (words is not None), done.stderr
+    assert "ignores a flag" not in done.stderr or words
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("compiler", ["gcc", *CROSS, "arm-none-eabi-gcc"])
+def test_what_libclang_ignores_and_is_believed_changes_no_layout(compiler):
+    """GCC says so, with its own sizes and offsets, for each option of its machine that libclang is not given."""
+    if not flag_oracle.installed_compilers((compiler,)):
+        pytest.skip(f"{compiler} is not here, or does not work")
+    target = f"--target={flag_oracle.triple(compiler)}"
+    for word in flag_oracle.options(compiler, target_only=True):
+        read = flag_oracle.flags.normalise((target, word))
+        is_left_out = word in option_table._UNTAKEN or option_table.is_untaken(word, flag_oracle.triple(compiler))
+        if is_left_out and read.problem is None and flag_oracle.macros(compiler, word) is not None:
+            assert not flag_oracle.differs(compiler, word), word
 
 
 MATH = "#include <math.h>\nstruct ring { long head; float limit; };\nstruct odd { char c; float_t value; };\n"
@@ -99,3 +123,42 @@ def test_arrays_are_known_as_structs_are_if_another_struct_depends_on_a_macro(tm
     (tmp_path / "a.c").write_text(f"{depends}#include <pthread.h>\npthread_mutex_t locks[8];\nstruct other o;\n")
     done = run("check", tmp_path / "a.c", "--pack", "generic", "--format", "concise", "--", "--target=x86_64-linux-gnu", "-mfma")
     assert "variable locks is broken" in done.stdout
+
+
+PROCESSORS = [f"-mcpu=cortex-{name}" for name in ("m0", "m0plus", "m3", "m4", "m7", "m23", "m33", "m55", "a5", "a7", "a8", "a9", "a15", "a53", "r5", "r52")]
+PROCESSORS += [f"-march={name}" for name in ("armv6-m", "armv7-m", "armv7e-m", "armv8-m.base", "armv8-m.main", "armv7-a", "armv7-r", "armv8-a")]
+UNITS = ["", "-mfloat-abi=soft", "-mfpu=fpv4-sp-d16 -mfloat-abi=hard", "-mfpu=fpv5-d16 -mfloat-abi=hard", "-mfpu=neon -mfloat-abi=softfp", "-mfpu=auto", "-mabi=aapcs", "-mabi=aapcs-linux"]
+TYPES = r"__(?:U?INT(?:PTR|MAX|\d+)|WCHAR|SIZE|PTRDIFF)_TYPE__"
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("compiler", ["arm-none-eabi-gcc", "arm-linux-gnueabihf-gcc"])
+@pytest.mark.parametrize("processor", PROCESSORS)
+def test_macros_that_are_certain_for_a_processor(processor, compiler):
+    """GCC and libclang agree on them, with and without Thumb, and with each kind of floating-point unit."""
+    if not flag_oracle.installed_compilers((compiler,)):
+        pytest.skip(f"{compiler} is not here, or does not work")
+    target = compiler.removesuffix("-gcc")
+    compared = 0
+    for mode in ("-mthumb", "-marm"):
+        for unit in UNITS:
+            words = (processor, mode, *unit.split())
+            own = flag_oracle.macros(compiler, *words)
+            read = flag_oracle.flags.normalise((f"--target={target}", *words))
+            if own is None or read.problem:
+                continue
+            certain = option_table._CORTEX_M if processor.startswith(("-mcpu=cortex-m", "-march=armv6-m", "-march=armv7")) else option_table._CORTEX
+            names = tuple(name for name in {*own, *NEVER} if re.fullmatch(rf"{certain}|{TYPES}", name))
+            here = flag_oracle.libclang_meanings(read.passed, names)
+            if here is not None:
+                assert {name: (own.get(name), here.get(name)) for name in names if not flag_oracle._agree(_width(own.get(name)), _width(here.get(name)))} == {}
+                compared += 1
+    assert compared
+
+
+NEVER = ("__thumb__", "__thumb2__", "__ARM_PCS_VFP", "__VFP_FP__", "__ARM_FEATURE_DSP", "__ARM_ARCH_7EM__")
+
+
+def _width(value: str | None) -> str | None:
+    """A type without a `long` that changes nothing: it is as wide as `int` on ARM."""
+    return value and value.replace("long long", "wide").replace("long ", "")

@@ -119,16 +119,16 @@ def test_the_reading_of_units():
     array, other = struct("list", line=3), struct("pool", line=4)
     units = (
         unit_result("a.c", (struct("s"),), declared=frozenset((one,)), names=frozenset("s"), arrays=(array, struct("later", line=7)),
-               externs=frozenset(("later",)), variables=(variable("v"), variable("w")), ignored_flags=("error: -x", "-y"),
+               externs=frozenset(("later",)), variables=(variable("v"), variable("w")),
                hidden=(HiddenStruct("h", "s.h:9", True), HiddenStruct("i", "s.h:8", False))),
         unit_result("b.c", (struct("s"), struct("t")), declared=frozenset((one, two)), names=frozenset("t"), arrays=(array, other, struct("later", 128, line=8)),
-               variables=(variable("v"), variable("v", "long")), ignored_flags=("-y", "-z")),
+               variables=(variable("v"), variable("v", "long"))),
         unit_result("c.c", arrays=(struct("open", line=5),), externs=frozenset(("open",))),
     )  # fmt: skip
     outcome = Outcome(units, ())
     read = parallel.reading("in", outcome, Wanted(frozenset("st")), ("n", "m", "n"))
     assert (read.path, read.reader, read.target, names(read.structs), read.unread) == ("in", "clang", TARGETS[0], "s:64:: t:64::", ())
-    assert read.notes == ("n", "m", "libclang ignores a flag: -x", "libclang ignores a flag: -y", "libclang ignores a flag: -z")
+    assert read.notes == ("n", "m")
     assert (read.declared, read.names) == ({one, two}, {"s", "t"})
     assert [(each.name, each.source.line) for each in read.arrays] == [("list", 3), ("pool", 4), ("later", 8), ("open", 5)]
     assert [(each.name, str(each.type)) for each in read.variables] == [("v", "int"), ("w", "int"), ("v", "long")]

@@ -102,7 +102,7 @@ def describe(text: str, wanted: Wanted, words: tuple[str, ...], folder, **change
         return f"! {error}".replace(str(folder), "FOLDER")
     lines = list(whole_lines(replace(parsed, unit=replace(unit, directory="", roots=()), error_origins=())))[1:]
     lines += [f"{each.file}:{each.line} after {each.directive}: {each.text}" for each in parsed.error_origins]
-    facts = ("cause", "warnings", "possible_losses", "names", "hidden", "externs", "doubtful_macros", "ignored_flags", "variables")
+    facts = ("cause", "warnings", "possible_losses", "names", "hidden", "externs", "doubtful_macros", "variables")
     lines += [f"{name}: {inline(own)}" for name in facts if (own := getattr(parsed, name))]
     return "\n".join(lines).replace(str(folder), "FOLDER")
 

@@ -55,7 +55,7 @@ BAD = [
      "truncated: section .debug_info ends at 0x274f"),
     ("unknown compression", compressed_header(9, 10, b"x"), "section .debug_info is compressed with method 9"),
     ("half a compression header", elf_file({".zdebug_info": b"ZLIB\0\0"}), "section .zdebug_info does not start with"),
-    ("no zlib data", compressed_header(1, 10, b"xyz"), "section .debug_info cannot be decompressed: Error -3"),
+    ("no zlib data", compressed_header(1, 10, b"xyz"), "section .debug_info cannot be decompressed: "),
     ("larger than it can be", compressed_header(1, 1 << 60, b"x"), f"section .debug_info claims {1 << 60} bytes, too"),
     ("other length than it says", compressed_header(1, 10, zlib.compress(b"12345")),
      "section .debug_info holds 5 bytes of the 10 that it claims"),

@@ -11,6 +11,7 @@ import pytest
 from layoutlint.model.task import Failure, Limits, Outcome, Task
 from layoutlint.readers.executors import attempt, messages
 from layoutlint.readers.executors.messages import Reply, Request
+from tests.harness.outside_words import words_of
 from tests.readers.executors import task_functions
 from tests.readers.executors.task_functions import Poisoned
 
@@ -73,7 +74,7 @@ OUTCOMES = [
     # the kind and the content of a reply, the value, the failure
     (None, pickle.dumps(5), 5, None),
     ("timed-out", b"ends \xff late", None, Failure("timed-out", "ends \\xff late")),
-    (None, pickle.dumps(Poisoned()), None, Failure("refused", "returns what cannot be read: ValueError: invalid literal for int() with base 10: 'no number'")),
+    (None, pickle.dumps(Poisoned()), None, Failure("refused", f"returns what cannot be read: ValueError: {words_of(int, 'no number')}")),
 ]  # fmt: skip
 
 

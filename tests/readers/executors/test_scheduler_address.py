@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import socket
 import threading
 import time
@@ -11,6 +12,7 @@ import pytest
 from layoutlint.errors import ReadError, UsageError
 from layoutlint.readers.executors.scheduler_address import parse_address
 from tests.harness.command import run
+from tests.harness.outside_words import system_words
 
 ADDRESSES = [
     # as written, as understood
@@ -28,9 +30,9 @@ MISTAKES = [
     ("ucx://host:1", "is not an address such as tls://HOST:PORT"),
     ("tcp://localhost:1/path", "is not an address such as tls://HOST:PORT"),
     ("tcp://user@localhost:1", "is not an address such as tls://HOST:PORT"),
-    ("tcp://localhost:99999", "port out of range"),
-    ("tcp://localhost:x", "is not an address: port could not be cast"),
-    ("tcp://[::1", "is not an address: invalid ipv6 url"),
+    ("tcp://localhost:99999", "is not an address: "),
+    ("tcp://localhost:x", "is not an address: "),
+    ("tcp://[::1", "is not an address: "),
     ("", "is not an address such as tls://HOST:PORT"),
     ("tcp://10.0.0.1:1", "workers run whatever a scheduler sends"),
     ("tcp://localhost.example.org:1", "pass --insecure-scheduler"),
@@ -78,7 +80,7 @@ def test_a_port_that_nobody_listens_at(tmp_path):
         source.write_text("struct ring { int head; };\n")
         address = f"tcp://127.0.0.1:{unused.getsockname()[1]}"
         result = run("survey", source, "--store", tmp_path / "store", "--scheduler", address)
-    assert (result.returncode, result.stderr) == (3, f"layoutlint: {address}: cannot be reached: connection refused\n")
+    assert (result.returncode, result.stderr) == (3, f"layoutlint: {address}: cannot be reached: {system_words(errno.ECONNREFUSED)}\n")
 
 
 def _listen(answer: bytes | None) -> str:
