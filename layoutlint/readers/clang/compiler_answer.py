@@ -96,7 +96,8 @@ class CompilerAnswer(Record, frozen=True):
 
     def without_specs(self, words: tuple[str, ...]) -> tuple[str, ...]:
         """Return words without those that took part, and change nothing but macros and folders."""
-        return tuple(word for word in words if "specs=" not in word or word not in self.asked)
+        joined = re.sub(r"(?:(?<=\0)|^)-?(-specs)[\0=]", r"\1=", "\0".join(words)).split("\0")
+        return tuple(word for word in joined if not word.startswith("-specs=") or word not in self.asked)
 
     def is_own_header(self, path: str) -> bool:
         """Return whether a file is one of GCC's own headers, whose bodies call what only GCC has."""

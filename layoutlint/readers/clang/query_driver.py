@@ -52,7 +52,7 @@ _ASKED = re.compile(
     re.VERBOSE,
 )
 """Flags that can change an answer, and can do nothing else when nothing is compiled."""
-_SPECS = re.compile(r"--?specs=[\w+-][\w.+-]*")
+_SPECS = re.compile(r"[\w+-][\w.+-]*")
 """A file of the compiler's own folders; one with a folder could be anybody's, and run programs."""
 _FOLDER_FLAGS = ("--sysroot", "-isysroot")
 _SEARCH = re.compile(
@@ -198,10 +198,10 @@ def _asked_flags(
     for option, value in pairs:
         if value is None and _ASKED.fullmatch(option) and not option_table.is_native(option):
             yield option
-        elif value is None and _SPECS.fullmatch(option):
+        elif value is not None and option == "-specs":
             # The compiler searches it below the sysroot as well.
-            if not any(_is_inside(folder, forbidden) for folder in sysroots):
-                yield option
+            if _SPECS.fullmatch(value) and not any(_is_inside(folder, forbidden) for folder in sysroots):
+                yield f"{option}={value}"
         elif value is not None and option == "--sysroot":
             yield f"{option}={os.path.join(directory, value)}"
         elif value is not None and option == "-isysroot":

@@ -12,7 +12,7 @@ from layoutlint.model.reading import ReadOptions
 from layoutlint.model.wanted import Wanted
 from layoutlint.readers import clang
 from layoutlint.readers.clang import cross_target, option_table
-from layoutlint.readers.clang.build_compiler import named
+from layoutlint.readers.clang.build_compiler import compiler_named
 from tests.harness.repository import write
 from tests.harness.tools import need, need_c_library
 
@@ -121,6 +121,6 @@ PLACES = [
 @pytest.mark.parametrize(("files", "name", "flags", "is_small", "expected"), PLACES, ids=range(len(PLACES)))
 def test_the_headers_beside_the_compiler(files, name, flags, is_small, expected, tmp_path):
     write(tmp_path, files)
-    found = cross_target.find_library(tuple(flags.split()), named(f"{tmp_path}/bin/{name}"), is_small)
+    found = cross_target.find_library(tuple(flags.split()), compiler_named(f"{tmp_path}/bin/{name}"), is_small)
     folders = [word.removeprefix(f"{tmp_path}/") for word in (*found.first, *found.last) if word.startswith("/") and "freestanding" not in word]
     assert (folders == expected and found.problem is None) if isinstance(expected, list) else expected in found.problem

@@ -159,7 +159,7 @@ def test_a_relative_pattern_is_a_mistake(glob):
 ASKED = [
     # the words of a command, and those that the compiler gets
     ("-mcpu=cortex-m4 -mthumb -mfloat-abi=hard -O2 -std=gnu11 -ansi -pthread -fopenmp -fno-short-enums -nostdinc -fsanitize=address,undefined", None),
-    ("--specs=nano.specs -specs=nosys.specs", None),
+    ("-specs=nano.specs -specs=nosys.specs", None),
     ("-march=rv64gc_zba+x --sysroot=/opt/root -isysroot /opt/root", None),
     ("--sysroot ../root", "--sysroot=PLACE/project/../root"),
     ("-march=native -mtune=native", ""),
@@ -184,7 +184,7 @@ def test_the_flags_that_a_compiler_gets(words, expected, place):
 
 
 def test_specs_are_not_searched_below_a_sysroot_of_the_checkout(place):
-    for root, expected in (("sub", "--sysroot=PLACE/project/sub"), ("/opt/root", "--specs=x.specs --sysroot=/opt/root")):
+    for root, expected in (("sub", "--sysroot=PLACE/project/sub"), ("/opt/root", "-specs=x.specs --sysroot=/opt/root")):
         (place / "log").unlink(missing_ok=True)
         ask(place, "gcc", "--specs=x.specs", f"--sysroot={root}")
         assert calls(place)[0].partition(" -x c - ")[2] == expected.replace("PLACE", str(place))
