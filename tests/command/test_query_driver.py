@@ -88,8 +88,8 @@ def test_a_real_cross_compiler(project):
 
 
 def test_a_missing_header_of_a_cross_compiler_names_the_option(project):
-    (project / "q.c").write_text("#include <sys/nowhere.h>\nstruct q { struct nowhere r; };\n")
     database(project, "riscv64-unknown-elf-gcc")
+    (project / "q.c").write_text("#include <sys/nowhere.h>\nstruct q { struct nowhere r; };\n")
     done = check(project)
     assert done.returncode == 3
     assert "`--query-driver '/usr/bin/riscv64-unknown-elf-gcc*'`" in " ".join(done.stdout.split())
