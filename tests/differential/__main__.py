@@ -16,6 +16,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from tests.differential import configurations, sources
@@ -32,6 +33,7 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument("--only", default="", metavar="TEXT", help="configurations whose name has it")
     parser.add_argument("--keep", type=Path, metavar="FOLDER", help="where what contradicts is kept")
     parser.add_argument("--sources", action="store_true", help="read C through databases that name a gcc")
+    parser.add_argument("--ask", action="store_true", help="ask these gccs (--query-driver)")
     parser.add_argument(
         "--reduce",
         type=int,
@@ -58,6 +60,7 @@ def _sources(given: argparse.Namespace, keep: Path) -> int:
     if not machines:
         return 3
     begun = time.monotonic()
+    machines = [replace(one, is_asked=given.ask) for one in machines]
     run = sources.Run(machines, given.seed, given.per_unit, given.jobs)
     for _ in run.steps(given.cases):
         print(run.line(), file=sys.stderr, flush=True)

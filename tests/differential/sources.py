@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import os
 import random
 import re
 import tempfile
@@ -23,6 +24,7 @@ from layoutlint.errors import ReadError
 from layoutlint.lint.struct_listing import list_structs
 from layoutlint.model.reading import ReadOptions
 from layoutlint.model.structs import Field, Struct
+from layoutlint.readers.clang.query_driver import trusted_compilers
 from tests.differential import truth
 from tests.differential.configurations import works
 from tests.differential.reduced import reduce
@@ -54,6 +56,8 @@ class Machine:
     more: tuple[str, ...] = ()
     rare: tuple[tuple[str, ...], ...] = _OTHERS
     most_unknown: float = 0.05
+    is_asked: bool = False
+    """Whether the compiler is asked (`--query-driver`)."""
 
     @property
     def name(self) -> str:
@@ -138,10 +142,10 @@ def examine(machine: Machine, seed: int, count: int) -> Tally:
     extra = chance.choice(machine.rare) if chance.random() < _RARE else ()
     compiler = Compiler(machine.name, machine.command, ("-std=gnu17", *extra))
     is_x86 = ("-mms-bitfields",) in machine.rare
-    return compare(compiler, WideMaker(seed, machine.words, is_x86).make(count), seed)
+    return compare(compiler, WideMaker(seed, machine.words, is_x86).make(count), seed, machine.is_asked)
 
 
-def compare(compiler: Compiler, unit: Unit, seed: int) -> Tally:
+def compare(compiler: Compiler, unit: Unit, seed: int, is_asked: bool = False) -> Tally:
     """What layoutlint reads of a unit, held against its compiler."""
     with tempfile.TemporaryDirectory(prefix="sources-") as at:
         folder = Path(at)
@@ -150,7 +154,9 @@ def compare(compiler: Compiler, unit: Unit, seed: int) -> Tally:
         words = [*compiler.command, *compiler.flags, "-c", "unit.c"]
         database = folder / "compile_commands.json"
         database.write_text(json.dumps([{"directory": at, "file": "unit.c", "arguments": words}]))
-        return _compare(unit, facts, _read(database, tuple(facts)), " ".join(words), seed)
+        drivers = trusted_compilers(["**"], os.environ["PATH"]) if is_asked else None
+        options = ReadOptions(query_drivers=drivers)
+        return _compare(unit, facts, _read(database, tuple(facts), options), " ".join(words), seed)
 
 
 def reduction(wrong: Wrong) -> Wrong:
@@ -172,10 +178,10 @@ def reduction(wrong: Wrong) -> Wrong:
     return found[-1]
 
 
-def _read(database: Path, names: tuple[str, ...]) -> tuple[Struct, ...] | str:
+def _read(database: Path, names: tuple[str, ...], options: ReadOptions) -> tuple[Struct, ...] | str:
     """The structs as layoutlint reads them, or why it does not."""
     try:
-        return list_structs(str(database), names, ReadOptions()).structs
+        return list_structs(str(database), names, options).structs
     except ReadError as error:
         return error.reason
 
@@ -275,7 +281,7 @@ class Run:
         """Goes on until each machine has had so many structs; the same ones for any number of jobs."""
         units = -(-cases // self.per_unit)
         work = [
-            (one, self.seed * 1_000_003 + n * len(MACHINES) + MACHINES.index(one))
+            (one, self.seed * 1_000_003 + n * len(MACHINES) + MACHINES.index(replace(one, is_asked=False)))
             for n in range(units)
             for one in self.machines
         ]

@@ -53,10 +53,10 @@ def test_the_comparison_sees_what_is_wrong(text, is_found, monkeypatch):
     need("gcc", "-c")
     read = sources._read
 
-    def read_another(database, names):
+    def read_another(database, names, options):
         source = database.parent / json.loads(database.read_text())[0]["file"]
         source.write_text("struct s { int m1; };\n")
-        return read(database, names)
+        return read(database, names, options)
 
     monkeypatch.setattr(sources, "_read", read_another)
     spots = [Spot("m1"), Spot("m2", 3)] if is_found else [Spot("m1")]

@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from functools import cached_property
-from itertools import product
 from typing import Any
 
 from layoutlint.model.record import Record, field, replace
@@ -26,13 +25,14 @@ from layoutlint.readers.clang import (
     type_kinds,
 )
 from layoutlint.readers.clang.alignments import Alignments
+from layoutlint.readers.clang.build_compiler import Compiler
 from layoutlint.readers.clang.clang_records import ClangRules
 from layoutlint.readers.clang.gcc_records import GccRules
 from layoutlint.readers.clang.libclang import Cursor, Spot, Type
 from layoutlint.readers.clang.pack_pragmas import Pragma
 from layoutlint.readers.clang.record_facts import MemberFacts, Mode, RecordFacts, RecordLayout, TypeFacts
 
-_PACKS = (0, 1, 2, 4, 8, 16)
+_PACKS = (1, 2, 4, 8, 16)
 _SIZED = re.compile(r"\b(?P<operator>sizeof|_Alignof|__alignof(?:__)?)\s*\((?P<type>[\w ]+[ *]*)\)")
 _SIZES = {
     "char": 1, "signed char": 1, "unsigned char": 1, "short": 2, "unsigned short": 2, "int": 4,
@@ -40,6 +40,7 @@ _SIZES = {
 }  # fmt: skip
 """The bytes of scalars, which are their `__alignof__` as well."""
 _ORDER = re.compile(rb"#[ \t]*pragma[ \t]+scalar_storage_order[ \t]+([\w-]+)")
+_MS_PRAGMA = re.compile(rb"#[ \t]*pragma[ \t]+ms_struct[ \t]+(\w+)")
 _NAME = re.compile(r"__attribute__\(\((\w+)")
 _INTEGERS = frozenset((3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20))
 """Kinds of integers (enum CXTypeKind)."""
@@ -60,6 +61,11 @@ _MMX = re.compile(
 )
 """Flags under which i386 has registers for vectors of 8 bytes."""
 _NO_MMX = re.compile(r"-mno-mmx|-march=(?:i[3456]86|pentium|pentiumpro|lakemont)|--target=i[3456]86-.*")
+
+
+_VX = re.compile(r"-march=(?:z1[3-7]|arch1[1-5])")
+_NO_VX = re.compile(r"-march=(?:z900|z990|z9-109|z9-ec|z10|z196|zEC12|arch[5-9]|arch10)")
+"""Processors of s390x with and without registers for vectors (GCC manual, "S/390 and zSeries Options")."""
 
 
 class SettledRecord(Record, frozen=True):
@@ -83,8 +89,7 @@ class GccLayouts(Record, dict=True):
     target: Target
     flags: tuple[str, ...]
     """The flags for libclang."""
-    version: tuple[int, ...]
-    """That of the gcc; empty if it is not known."""
+    compiler: Compiler
     alignments: Alignments
     _types: dict[int, TypeFacts] = field(default_factory=dict)
     _records: dict[int, SettledRecord] = field(default_factory=dict)
@@ -194,19 +199,21 @@ class GccLayouts(Record, dict=True):
             return self._rules.biggest_align
         if "long double" in argument and "-malign-double" in self.flags:
             return None  # libclang computes with its own alignment
-        return attributes.alignment(_SIZED.sub(self._number, argument), self.alignments)
+        of_type = self._size(argument, is_alignment=True)
+        return of_type or attributes.alignment(_SIZED.sub(self._number, argument), self.alignments)
 
     def _number(self, expression: re.Match[str]) -> str:
         """Return the value of a `sizeof` or `alignof` of a scalar, which costs no other parse of the unit."""
-        ctype = expression["type"].strip()
+        size = self._size(expression["type"], is_alignment=expression["operator"] == "_Alignof")
+        return expression[0] if size is None else str(size)
+
+    def _size(self, name: str, is_alignment: bool) -> int | None:
+        """Return the bytes of a scalar, or its alignment in a struct; None if its name is not known here."""
         own = self.target.pointer_size
         is_windows = any(word.startswith("--target=") and "windows" in word for word in self.flags)
         sizes = {**_SIZES, "long": 4 if is_windows else own, "unsigned long": 4 if is_windows else own}
-        size = own if ctype.endswith("*") else sizes.get(ctype)
-        is_narrow = self._rules.narrows_fields and expression["operator"] == "_Alignof"
-        if size is None or (size == 8 and is_narrow):
-            return expression[0]
-        return str(size)
+        size = own if name.rstrip().endswith("*") else sizes.get(name.strip())
+        return 4 if size == 8 and is_alignment and self._rules.narrows_fields else size
 
     def _record_type(self, ctype: Type) -> TypeFacts:
         definition = self.lib.clang_getCursorDefinition(self.lib.clang_getTypeDeclaration(ctype))
@@ -227,7 +234,8 @@ class GccLayouts(Record, dict=True):
         """Return an atomic type; i386 aligns it as a whole also in structs."""
         by_gcc = scalars.atomic(self.target, value.bit_size, value.align, 0, is_rounded=False)
         problem = value.problem
-        if by_gcc.possible and not (self.version and self.version[0] <= _LAST_WITHOUT_QUADWORDS):
+        version = self.compiler.version
+        if by_gcc.possible and not (version and version[0] <= _LAST_WITHOUT_QUADWORDS):
             problem = problem or "its alignment depends on the version of gcc"
         return TypeFacts(
             value.bit_size, by_gcc.align, value.is_user_aligned, problem=problem,
@@ -264,16 +272,34 @@ class GccLayouts(Record, dict=True):
         align, possible = scalars.vector(self.target, size)
         if not possible or possible == align:
             return TypeFacts(size * 8, align)
+        if self.target.name == "s390x":
+            return self._vector_of_s390x(size)
         if self.target.name != "i386":
             return TypeFacts(size * 8, align, problem="the alignment of its vectors depends on the processor")
         # Without MMX, a vector of integers has the mode of an integer, and others have none.
         has_mmx = "-mno-mmx" not in self.flags and any(map(_MMX.fullmatch, self.flags))
+        has_mmx = has_mmx if self._macros is None else "__MMX__" in self._macros
         has_mode = not has_mmx and is_integer
         own = Mode.OTHER if has_mmx else Mode.NONE
-        is_stated = has_mmx or not has_mode or any(map(_NO_MMX.fullmatch, self.flags))
+        is_stated = self._macros is not None or any(map(_NO_MMX.fullmatch, self.flags))
+        is_stated = is_stated or has_mmx or not has_mode
         unclear = "its vectors of 8 bytes are aligned to 4 or 8: state -mmmx or -mno-mmx"
         problem = None if is_stated else unclear
         return TypeFacts(size * 8, align, mode=Mode.INTEGER if has_mode else own, problem=problem)
+
+    def _vector_of_s390x(self, size: int) -> TypeFacts:
+        """Return a vector of 16 bytes or more, which the vector ABI aligns to 8 (s390_vector_alignment)."""
+        words = [word for word in self.flags if word in ("-mvx", "-mno-vx") or word.startswith("-march=")]
+        explicit = [word == "-mvx" for word in words if not word.startswith("-march=")]
+        processor = words[-1] if words else ""
+        has_vectors = True if _VX.fullmatch(processor) else False if _NO_VX.fullmatch(processor) else None
+        has_vectors = explicit[-1] if explicit else has_vectors
+        if self._macros is not None:
+            has_vectors = "__VX__" in self._macros
+        problem = None
+        if has_vectors is None:
+            problem = "the alignment of its vectors depends on the processor: state -march or -mno-vx"
+        return TypeFacts(size * 8, 8 if has_vectors else size & -size, problem=problem)
 
     # Records
 
@@ -297,12 +323,11 @@ class GccLayouts(Record, dict=True):
         if "ms_struct" in head and self._is_gcc_struct(definition):
             problem = problem or "it has both ms_struct and gcc_struct"
         facts = self._facts(definition, members, head, aligned)
-        packs = self._packs(definition) if self._has_implicit(definition) else (0,)
         pack_at_end = self._pack_stated(definition, self.lib.clang_getRangeEnd) if is_cut else None
         if is_cut and pack_at_end is None:
             unclear = "a `#pragma pack` begins or ends inside its braces, where gcc and clang differ"
             return SettledRecord(stated, unclear)
-        settled = self._compute(facts, stated, problem, packs, pack_at_end)
+        settled = self._compute(facts, stated, problem, self._pragmas_of(definition), pack_at_end)
         has_vectors = any(member.type.mode is Mode.NONE for member in members)
         return replace(settled, has_scalars=all(map(_is_scalar, members)), has_vectors=has_vectors)
 
@@ -389,8 +414,8 @@ class GccLayouts(Record, dict=True):
         libclang.visit(lib, declaration, take)
         return count
 
-    def _has_implicit(self, definition: Cursor) -> bool:
-        """Return whether a pragma gives a struct an attribute, which then has no place."""
+    def _count_implicit(self, definition: Cursor) -> int:
+        """Return the number of attributes that pragmas give a struct; these have no place."""
         found: list[bool] = []
 
         def take(child: Cursor, _: Cursor) -> int:
@@ -401,14 +426,22 @@ class GccLayouts(Record, dict=True):
 
         if self.lib.clang_Cursor_hasAttrs(definition):
             libclang.visit(self.lib, definition, take)
-        return any(found)
+        return sum(found)
 
-    def _packs(self, definition: Cursor) -> tuple[int, ...]:
-        """Return the values that `#pragma pack` can have at the start of a struct, in bytes; the one that its
-        text states comes first.
+    def _pragmas_of(self, definition: Cursor) -> list[tuple[int, bool]]:
+        """Return what pragmas can be in force at the start of a struct: the pack in bytes, and `ms_struct`.
+
+        What the text states comes first.
         """
+        count = self._count_implicit(definition)
+        start = Spot(self.lib, self.lib.clang_getRangeStart(self.lib.clang_getCursorExtent(definition)))
+        text = b"" if start.file is None or not count else libclang.contents(self.lib, self.unit, start.file)
+        is_ms = _MS_PRAGMA.findall(text, 0, start.offset)[-1:] == [b"on"]
+        if count <= is_ms:
+            return [(0, is_ms)]
         stated = self._pack_stated(definition, self.lib.clang_getRangeStart)
-        return _PACKS if stated is None else (stated, *_PACKS)
+        packs = [] if stated is None else [(stated, is_ms)]
+        return [*packs, *((pack, is_ms) for pack in _PACKS)]
 
     def _pack_stated(self, definition: Cursor, end_of: Callable[[Any], Any]) -> int | None:
         """Return the value of `#pragma pack` at an end of a struct, if its text states it; else None."""
@@ -445,12 +478,12 @@ class GccLayouts(Record, dict=True):
         return included
 
     def _compute(
-        self, facts: RecordFacts, stated: RecordLayout, problem: str | None, packs: tuple[int, ...],
+        self, facts: RecordFacts, stated: RecordLayout, problem: str | None, pragmas: list[tuple[int, bool]],
         pack_at_end: int | None,
     ) -> SettledRecord:  # fmt: skip
         """Return gcc's layout for the values of pragmas under which clang's is the stated one."""
         found: dict[RecordLayout, bool] = {}
-        for pack, is_ms in product(packs, (False, True) if len(packs) > 1 else (False,)):
+        for pack, is_ms in pragmas:
             own = replace(facts, clang_is_ms=facts.clang_is_ms or is_ms)
             of_clang = pack or (1 if self._rules.packs_all else self._default_pack)
             if clang_records.layout(own, of_clang, self._clang_rules) == stated:
@@ -458,7 +491,7 @@ class GccLayouts(Record, dict=True):
                 at_end = 0 if self._rules.packs_all else at_end  # `#pragma pack` has no effect
                 layout, is_aligned = gcc_records.layout(facts, at_end, self._rules)
                 found[layout] = is_aligned
-                if len(packs) > len(_PACKS) and pack == packs[0]:
+                if len(pragmas) > len(_PACKS) and pack == pragmas[0][0]:
                     break
         if len(found) != 1:
             unclear = "more than one layout" if found else "another layout"
@@ -530,12 +563,22 @@ class GccLayouts(Record, dict=True):
     def _clang_rules(self) -> ClangRules:
         return ClangRules(aligns_unnamed=self.target.name in _AAPCS)
 
+    @property
+    def _macros(self) -> dict[str, str] | None:
+        """The macros of the compiler; None if it was not asked."""
+        return None if self.compiler.answer is None else self.compiler.answer.macros
+
+    @cached_property
+    def _biggest_align(self) -> int:
+        stated = (self._macros or {}).get("__BIGGEST_ALIGNMENT__", "")
+        return int(stated) if stated.isdecimal() else 8 if self.target.name in _WORDS else 16
+
     @cached_property
     def _rules(self) -> GccRules:
         name, words = self.target.name, self.flags
         is_windows = any(word.startswith("--target=") and "windows" in word for word in words)
         return GccRules(
-            biggest_align=8 if name in _WORDS else 16,
+            biggest_align=self._biggest_align,
             most_mode_bits=128 if self.target.pointer_size == 8 else 64,
             aligns_unnamed=name in _AAPCS,
             narrows_fields=name == "i386" and "-malign-double" not in words and not is_windows,

@@ -276,7 +276,7 @@ def _definitions_of(
     target = _target(lib, handle, unit)
     gcc = None
     if unit.compiler is not None and unit.compiler.is_gcc:
-        gcc = GccLayouts(lib, handle, target, unit.flags, unit.compiler.version, alignments)
+        gcc = GccLayouts(lib, handle, target, unit.flags, unit.compiler, alignments)
     own_alignments = alignments if unit.with_marks else None
     types = Types(lib, handle, places, unit.with_marks, bool(errors), own_alignments, gcc)
     problems = Problems(lib, handle, places, types, errors, tuple(listing.variables), unit.shuffling_option)
