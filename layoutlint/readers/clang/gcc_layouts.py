@@ -94,6 +94,9 @@ class GccLayouts(Record, dict=True):
     _types: dict[int, TypeFacts] = field(default_factory=dict)
     _records: dict[int, SettledRecord] = field(default_factory=dict)
     _pragmas: dict[int, tuple[Pragma, ...]] = field(default_factory=dict)
+    _orders: dict[int | None, list[tuple[int, bytes]]] = field(default_factory=dict)
+    """By file, the offsets and values of `#pragma scalar_storage_order`."""
+    _below: dict[int, tuple[Pragma, ...]] = field(default_factory=dict)
 
     def type_of(self, ctype: Type) -> TypeFacts:
         """Return a type to gcc."""
@@ -305,31 +308,43 @@ class GccLayouts(Record, dict=True):
 
     def _settle(self, definition: Cursor) -> SettledRecord:
         cursors = libclang.fields_of(self.lib, self.lib.clang_getCursorType(definition))
-        members = tuple(map(self._member, cursors))
         stated = self._stated_layout(definition, cursors)
-        problem = next((each.type.problem for each in members if each.type.problem), None)
+        has_bits = any(map(self.lib.clang_Cursor_isBitField, cursors))
+        problem = self._order_problem(definition) if has_bits else None
         is_cut = self._is_cut_by_pragma(definition)
-        if self._is_plain(definition, members) and not is_cut:
-            is_aligned = any(each.type.is_user_aligned for each in members)
-            return SettledRecord(stated, problem, is_aligned, all(map(_is_scalar, members)))
+        if not is_cut and self._is_plain(definition, cursors):
+            types = [self.type_of(self.lib.clang_getCursorType(cursor)) for cursor in cursors]
+            problem = next((each.problem for each in types if each.problem), problem)
+            is_aligned = any(each.is_user_aligned for each in types)
+            return SettledRecord(stated, problem, is_aligned, all(map(_is_scalar, types)))
+        return self._settle_computed(definition, cursors, stated, problem, is_cut)
+
+    def _settle_computed(
+        self, definition: Cursor, cursors: list[Cursor], stated: RecordLayout, problem: str | None,
+        is_cut: bool,
+    ) -> SettledRecord:  # fmt: skip
+        """Return a struct whose layout by gcc can differ from libclang's."""
+        may_be_ms = self._is_ms_by_default or bool(self.lib.clang_Cursor_hasAttrs(definition))
+        members = tuple(self._member(cursor, may_be_ms) for cursor in cursors)
+        problem = next((each.type.problem for each in members if each.type.problem), problem)
         head = ""
         if self.lib.clang_Cursor_hasAttrs(definition):
             head = attributes.without_members(libclang.pretty_print(self.lib, definition))
         values = self._values(head)
         if None in values:
             return SettledRecord(stated, "the value of an `aligned` is not known")
-        aligned = tuple(value for value in values if value is not None)
-        problem = problem or self._order_problem(definition, members)
         if "ms_struct" in head and self._is_gcc_struct(definition):
             problem = problem or "it has both ms_struct and gcc_struct"
+        aligned = tuple(value for value in values if value is not None)
         facts = self._facts(definition, members, head, aligned)
         pack_at_end = self._pack_stated(definition, self.lib.clang_getRangeEnd) if is_cut else None
         if is_cut and pack_at_end is None:
             unclear = "a `#pragma pack` begins or ends inside its braces, where gcc and clang differ"
             return SettledRecord(stated, unclear)
         settled = self._compute(facts, stated, problem, self._pragmas_of(definition), pack_at_end)
-        has_vectors = any(member.type.mode is Mode.NONE for member in members)
-        return replace(settled, has_scalars=all(map(_is_scalar, members)), has_vectors=has_vectors)
+        types = [member.type for member in members]
+        has_vectors = any(each.mode is Mode.NONE for each in types)
+        return replace(settled, has_scalars=all(map(_is_scalar, types)), has_vectors=has_vectors)
 
     def _stated_layout(self, definition: Cursor, cursors: list[Cursor]) -> RecordLayout:
         """Return libclang's layout."""
@@ -338,7 +353,7 @@ class GccLayouts(Record, dict=True):
         size, align = self.lib.clang_Type_getSizeOf(ctype), self.lib.clang_Type_getAlignOf(ctype)
         return RecordLayout(max(0, size) * 8, max(1, align), offsets)
 
-    def _member(self, cursor: Cursor) -> MemberFacts:
+    def _member(self, cursor: Cursor, may_be_ms: bool) -> MemberFacts:
         lib = self.lib
         ctype = lib.clang_getCursorType(cursor)
         is_bits = bool(lib.clang_Cursor_isBitField(cursor))
@@ -354,28 +369,34 @@ class GccLayouts(Record, dict=True):
         if None in aligned:
             facts = replace(facts, problem="the value of an `aligned` is not known")
         own = max((value or 0 for value in aligned), default=0)
+        builtin_bits = self._builtin_bits(ctype) if may_be_ms else 0
         return MemberFacts(
-            facts, max(0, size) * 8, max(1, align), self._builtin_bits(ctype),
-            lib.clang_getFieldDeclBitWidth(cursor) if is_bits else None, bool(libclang.spelling(lib, cursor)),
-            own, max(own, of_clang), libclang.PACKED in kinds,
+            facts, max(0, size) * 8, max(1, align), builtin_bits,
+            lib.clang_getFieldDeclBitWidth(cursor) if is_bits else None,
+            not is_bits or bool(libclang.spelling(lib, cursor)), own, max(own, of_clang),
+            libclang.PACKED in kinds,
         )  # fmt: skip
 
     def _builtin_bits(self, ctype: Type) -> int:
         ctype = self._innermost(self.lib.clang_getCanonicalType(ctype))
         return int(self.lib.clang_Type_getSizeOf(ctype)) * 8 if ctype.kind in type_kinds.BASE_TYPES else 0
 
-    def _is_plain(self, definition: Cursor, members: tuple[MemberFacts, ...]) -> bool:
+    def _is_plain(self, definition: Cursor, cursors: list[Cursor]) -> bool:
         """Return whether gcc's layout is certainly libclang's."""
-        if self._rules.packs_all or self._is_ms_by_default or self.lib.clang_Cursor_hasAttrs(definition):
+        lib = self.lib
+        if self._rules.packs_all or self._is_ms_by_default or lib.clang_Cursor_hasAttrs(definition):
             return False
-        return all(
-            member.width is None
-            and not member.aligned
-            and not member.is_packed
-            and member.type.bit_size == member.clang_bit_size
-            and gcc_records.field_alignment(member.type, self._rules) == member.clang_align
-            for member in members
-        )
+        for cursor in cursors:
+            ctype = lib.clang_getCursorType(cursor)
+            facts = self.type_of(ctype)
+            if (
+                lib.clang_Cursor_hasAttrs(cursor)
+                or facts.bit_size != max(0, lib.clang_Type_getSizeOf(ctype)) * 8
+                or gcc_records.field_alignment(facts, self._rules) != lib.clang_Type_getAlignOf(ctype)
+                or (facts.is_user_aligned and lib.clang_Cursor_isBitField(cursor))
+            ):
+                return False
+        return True
 
     def _facts(
         self, definition: Cursor, members: tuple[MemberFacts, ...], head: str, aligned: tuple[int, ...]
@@ -460,14 +481,24 @@ class GccLayouts(Record, dict=True):
         """Return whether a `#pragma pack` begins or ends inside the braces of a struct."""
         whole = self.lib.clang_getCursorExtent(definition)
         start = Spot(self.lib, self.lib.clang_getRangeStart(whole))
-        if start.file is None:
+        pragmas = () if start.file is None else self._pragmas_below(start.file)
+        if not pragmas:
             return False
         end = Spot(self.lib, self.lib.clang_getRangeEnd(whole)).offset
-        inside = [each for each in self._pragmas_in(start.file) if start.offset < each[0] < end]
-        for file, at in self._included.get(start.file, ()):
-            if start.offset < at < end:
-                inside += [(at, text) for _, text in self._pragmas_in(file)]
-        return not pack_pragmas.is_balanced(sorted(inside, key=lambda pragma: pragma[0]))
+        return not pack_pragmas.is_balanced([each for each in pragmas if start.offset < each[0] < end])
+
+    def _pragmas_below(self, file: int) -> tuple[Pragma, ...]:
+        """Return the pragmas of a file and of those that it includes, at the places of the directives."""
+        if file not in self._below:
+            included = (
+                (at, text)
+                for inner, at in self._included.get(file, ())
+                for _, text in self._pragmas_in(inner)
+            )
+            self._below[file] = tuple(
+                sorted((*self._pragmas_in(file), *included), key=lambda pragma: pragma[0])
+            )
+        return self._below[file]
 
     @cached_property
     def _included(self) -> dict[int | None, list[tuple[int, int]]]:
@@ -525,16 +556,17 @@ class GccLayouts(Record, dict=True):
             by_file.setdefault(spot.file, []).append((spot.offset, name))
         return by_file
 
-    def _order_problem(self, definition: Cursor, members: tuple[MemberFacts, ...]) -> str | None:
+    def _order_problem(self, definition: Cursor) -> str | None:
         """Return the problem of bit-fields that gcc may store in another order than the machine's; else None.
 
         `scalar_storage_order` moves no whole byte.
         """
-        if all(member.width is None for member in members):
-            return None
         spot = Spot(self.lib, self.lib.clang_getRangeEnd(self.lib.clang_getCursorExtent(definition)))
-        text = b"" if spot.file is None else libclang.contents(self.lib, self.unit, spot.file)
-        stated = [] if b"scalar_storage_order" not in text else _ORDER.findall(text, 0, spot.offset)
+        if spot.file not in self._orders:
+            text = b"" if spot.file is None else libclang.contents(self.lib, self.unit, spot.file)
+            found = _ORDER.finditer(text) if b"scalar_storage_order" in text else ()
+            self._orders[spot.file] = [(each.start(), each[1]) for each in found]
+        stated = [order for at, order in self._orders[spot.file] if at < spot.offset]
         native = b"little-endian" if self.target.little_endian else b"big-endian"
         is_other = bool(stated) and stated[-1] not in (b"default", native)
         if is_other or "scalar_storage_order" in self._ignored_in(definition):
@@ -587,8 +619,8 @@ class GccLayouts(Record, dict=True):
         )
 
 
-def _is_scalar(member: MemberFacts) -> bool:
-    return not member.type.is_array and not member.type.is_record
+def _is_scalar(ctype: TypeFacts) -> bool:
+    return not ctype.is_array and not ctype.is_record
 
 
 def _without_typedefs(facts: TypeFacts) -> TypeFacts:

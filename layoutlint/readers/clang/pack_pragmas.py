@@ -14,6 +14,8 @@ Pragma = tuple[int, bytes]
 
 def pragmas(text: bytes) -> tuple[Pragma, ...]:
     """Return the offset and text of each `#pragma pack` of a file; `?` for a `_Pragma`."""
+    if b"ragma" not in text:
+        return ()
     return tuple(
         (pragma.start(), b"?" if pragma[1] is None else b"".join(pragma[1].split()))
         for pragma in _PRAGMA.finditer(text)
