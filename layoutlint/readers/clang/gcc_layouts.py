@@ -384,7 +384,8 @@ class GccLayouts(Record, dict=True):
     def _is_plain(self, definition: Cursor, cursors: list[Cursor]) -> bool:
         """Return whether gcc's layout is certainly libclang's."""
         lib = self.lib
-        if self._rules.packs_all or self._is_ms_by_default or lib.clang_Cursor_hasAttrs(definition):
+        is_special = self._rules.packs_all or self._default_pack or self._is_ms_by_default
+        if is_special or lib.clang_Cursor_hasAttrs(definition):
             return False
         for cursor in cursors:
             ctype = lib.clang_getCursorType(cursor)
