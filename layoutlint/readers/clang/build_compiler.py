@@ -124,7 +124,7 @@ def identify(words: Sequence[str]) -> tuple[Compiler, int]:
     Programs such as ccache, their options and variables come before it.
     """
     for position, word in enumerate(words):
-        is_option = _ASSIGNMENT.fullmatch(word) or (position and word.startswith("-"))
+        is_option = _ASSIGNMENT.fullmatch(word) or (position and re.match(r"-|\d+$", word))
         if not is_option and not is_wrapper(word):
             return compiler_named(word), position + 1
     return compiler_named(words[0]), 1
