@@ -118,8 +118,9 @@ LOSSES: tuple[Loss, ...] = (
     ),
     Loss(
         "clang", "gcc-bit-fields",
-        "gcc's layout where it differs from clang's: bit-fields with `aligned` below the alignment of their "
-        "type or under `#pragma pack`, `__int128` on s390x",
+        "gcc's layout where it differs from clang's, if [no compiler is known](#the-compiler-of-a-build): "
+        "bit-fields with `aligned` below the alignment of their type or under `#pragma pack`, several "
+        "`aligned`, `__int128` on s390x",
         "the layout is clang's",
     ),
     Loss(

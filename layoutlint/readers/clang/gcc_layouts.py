@@ -8,7 +8,6 @@ to gcc as to clang, without attributes, bit-fields and `#pragma pack`. Of all ot
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
@@ -18,10 +17,8 @@ from layoutlint.readers import scalars
 from layoutlint.readers.clang import (
     attributes,
     clang_records,
-    diagnostics,
     gcc_records,
     libclang,
-    pack_pragmas,
     type_kinds,
 )
 from layoutlint.readers.clang.alignments import Alignments
@@ -29,18 +26,15 @@ from layoutlint.readers.clang.build_compiler import Compiler
 from layoutlint.readers.clang.clang_records import ClangRules
 from layoutlint.readers.clang.gcc_records import GccRules
 from layoutlint.readers.clang.libclang import Cursor, Spot, Type
-from layoutlint.readers.clang.pack_pragmas import Pragma
 from layoutlint.readers.clang.record_facts import MemberFacts, Mode, RecordFacts, RecordLayout, TypeFacts
+from layoutlint.readers.clang.struct_texts import PACKS, StructTexts
 
-_PACKS = (1, 2, 4, 8, 16)
 _SIZED = re.compile(r"\b(?P<operator>sizeof|_Alignof|__alignof(?:__)?)\s*\((?P<type>[\w ]+[ *]*)\)")
 _SIZES = {
     "char": 1, "signed char": 1, "unsigned char": 1, "short": 2, "unsigned short": 2, "int": 4,
     "unsigned int": 4, "long long": 8, "unsigned long long": 8, "float": 4, "double": 8,
 }  # fmt: skip
 """The bytes of scalars, which are their `__alignof__` as well."""
-_ORDER = re.compile(rb"#[ \t]*pragma[ \t]+scalar_storage_order[ \t]+([\w-]+)")
-_MS_PRAGMA = re.compile(rb"#[ \t]*pragma[ \t]+ms_struct[ \t]+(\w+)")
 _NAME = re.compile(r"__attribute__\(\((\w+)")
 _INTEGERS = frozenset((3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20))
 """Kinds of integers (enum CXTypeKind)."""
@@ -93,10 +87,6 @@ class GccLayouts(Record, dict=True):
     alignments: Alignments
     _types: dict[int, TypeFacts] = field(default_factory=dict)
     _records: dict[int, SettledRecord] = field(default_factory=dict)
-    _pragmas: dict[int, tuple[Pragma, ...]] = field(default_factory=dict)
-    _orders: dict[int | None, list[tuple[int, bytes]]] = field(default_factory=dict)
-    """By file, the offsets and values of `#pragma scalar_storage_order`."""
-    _below: dict[int, tuple[Pragma, ...]] = field(default_factory=dict)
 
     def type_of(self, ctype: Type) -> TypeFacts:
         """Return a type to gcc."""
@@ -310,8 +300,8 @@ class GccLayouts(Record, dict=True):
         cursors = libclang.fields_of(self.lib, self.lib.clang_getCursorType(definition))
         stated = self._stated_layout(definition, cursors)
         has_bits = any(map(self.lib.clang_Cursor_isBitField, cursors))
-        problem = self._order_problem(definition) if has_bits else None
-        is_cut = self._is_cut_by_pragma(definition)
+        problem = self._texts.order_problem(definition) if has_bits else None
+        is_cut = self._texts.is_cut_by_pragma(definition)
         if not is_cut and self._is_plain(definition, cursors):
             types = [self.type_of(self.lib.clang_getCursorType(cursor)) for cursor in cursors]
             problem = next((each.problem for each in types if each.problem), problem)
@@ -333,15 +323,15 @@ class GccLayouts(Record, dict=True):
         values = self._values(head)
         if None in values:
             return SettledRecord(stated, "the value of an `aligned` is not known")
-        if "ms_struct" in head and self._is_gcc_struct(definition):
+        if "ms_struct" in head and self._texts.is_gcc_struct(definition):
             problem = problem or "it has both ms_struct and gcc_struct"
         aligned = tuple(value for value in values if value is not None)
         facts = self._facts(definition, members, head, aligned)
-        pack_at_end = self._pack_stated(definition, self.lib.clang_getRangeEnd) if is_cut else None
+        pack_at_end = self._texts.stated_pack(definition, self.lib.clang_getRangeEnd) if is_cut else None
         if is_cut and pack_at_end is None:
             unclear = "a `#pragma pack` begins or ends inside its braces, where gcc and clang differ"
             return SettledRecord(stated, unclear)
-        settled = self._compute(facts, stated, problem, self._pragmas_of(definition), pack_at_end)
+        settled = self._compute(facts, stated, problem, self._texts.pragmas_of(definition), pack_at_end)
         types = [member.type for member in members]
         has_vectors = any(each.mode is Mode.NONE for each in types)
         return replace(settled, has_scalars=all(map(_is_scalar, types)), has_vectors=has_vectors)
@@ -409,7 +399,7 @@ class GccLayouts(Record, dict=True):
         if "" in attributes.aligned_arguments(head):
             own = max(own, self._bare_align_of_clang)
         has_ms = "ms_struct" in names
-        is_ms = has_ms or (self._is_ms_by_default and not self._is_gcc_struct(definition))
+        is_ms = has_ms or (self._is_ms_by_default and not self._texts.is_gcc_struct(definition))
         return RecordFacts(
             members,
             definition.kind == libclang.UNION,
@@ -436,79 +426,6 @@ class GccLayouts(Record, dict=True):
         libclang.visit(lib, declaration, take)
         return count
 
-    def _count_implicit(self, definition: Cursor) -> int:
-        """Return the number of attributes that pragmas give a struct; these have no place."""
-        found: list[bool] = []
-
-        def take(child: Cursor, _: Cursor) -> int:
-            if child.kind == libclang.UNEXPOSED_ATTRIBUTE:
-                start = self.lib.clang_getRangeStart(self.lib.clang_getCursorExtent(child))
-                found.append(Spot(self.lib, start).file is None)
-            return libclang.CONTINUE
-
-        if self.lib.clang_Cursor_hasAttrs(definition):
-            libclang.visit(self.lib, definition, take)
-        return sum(found)
-
-    def _pragmas_of(self, definition: Cursor) -> list[tuple[int, bool]]:
-        """Return what pragmas can be in force at the start of a struct: the pack in bytes, and `ms_struct`.
-
-        What the text states comes first.
-        """
-        count = self._count_implicit(definition)
-        start = Spot(self.lib, self.lib.clang_getRangeStart(self.lib.clang_getCursorExtent(definition)))
-        text = b"" if start.file is None or not count else libclang.contents(self.lib, self.unit, start.file)
-        is_ms = _MS_PRAGMA.findall(text, 0, start.offset)[-1:] == [b"on"]
-        if count <= is_ms:
-            return [(0, is_ms)]
-        stated = self._pack_stated(definition, self.lib.clang_getRangeStart)
-        packs = [] if stated is None else [(stated, is_ms)]
-        return [*packs, *((pack, is_ms) for pack in _PACKS)]
-
-    def _pack_stated(self, definition: Cursor, end_of: Callable[[Any], Any]) -> int | None:
-        """Return the value of `#pragma pack` at an end of a struct, if its text states it; else None."""
-        spot = Spot(self.lib, end_of(self.lib.clang_getCursorExtent(definition)))
-        if spot.file is None:
-            return None
-        text = libclang.contents(self.lib, self.unit, spot.file)
-        return pack_pragmas.stated_before(self._pragmas_in(spot.file), text, spot.offset)
-
-    def _pragmas_in(self, file: int) -> tuple[Pragma, ...]:
-        if file not in self._pragmas:
-            self._pragmas[file] = pack_pragmas.pragmas(libclang.contents(self.lib, self.unit, file))
-        return self._pragmas[file]
-
-    def _is_cut_by_pragma(self, definition: Cursor) -> bool:
-        """Return whether a `#pragma pack` begins or ends inside the braces of a struct."""
-        whole = self.lib.clang_getCursorExtent(definition)
-        start = Spot(self.lib, self.lib.clang_getRangeStart(whole))
-        pragmas = () if start.file is None else self._pragmas_below(start.file)
-        if not pragmas:
-            return False
-        end = Spot(self.lib, self.lib.clang_getRangeEnd(whole)).offset
-        return not pack_pragmas.is_balanced([each for each in pragmas if start.offset < each[0] < end])
-
-    def _pragmas_below(self, file: int) -> tuple[Pragma, ...]:
-        """Return the pragmas of a file and of those that it includes, at the places of the directives."""
-        if file not in self._below:
-            included = (
-                (at, text)
-                for inner, at in self._included.get(file, ())
-                for _, text in self._pragmas_in(inner)
-            )
-            self._below[file] = tuple(
-                sorted((*self._pragmas_in(file), *included), key=lambda pragma: pragma[0])
-            )
-        return self._below[file]
-
-    @cached_property
-    def _included(self) -> dict[int | None, list[tuple[int, int]]]:
-        """By file, the files that it includes, with the offsets of the directives."""
-        included: dict[int | None, list[tuple[int, int]]] = {}
-        for file, directive in libclang.inclusions(self.lib, self.unit):
-            included.setdefault(directive.file, []).append((file, directive.offset))
-        return included
-
     def _compute(
         self, facts: RecordFacts, stated: RecordLayout, problem: str | None, pragmas: list[tuple[int, bool]],
         pack_at_end: int | None,
@@ -523,7 +440,7 @@ class GccLayouts(Record, dict=True):
                 at_end = 0 if self._rules.packs_all else at_end  # `#pragma pack` has no effect
                 layout, is_aligned = gcc_records.layout(facts, at_end, self._rules)
                 found[layout] = is_aligned
-                if len(pragmas) > len(_PACKS) and pack == pragmas[0][0]:
+                if len(pragmas) > len(PACKS) and pack == pragmas[0][0]:
                     break
         if len(found) != 1:
             unclear = "more than one layout" if found else "another layout"
@@ -531,48 +448,9 @@ class GccLayouts(Record, dict=True):
         ((layout, is_aligned),) = found.items()
         return SettledRecord(layout, problem, is_aligned)
 
-    # What libclang ignores
-
-    def _is_gcc_struct(self, definition: Cursor) -> bool:
-        return "gcc_struct" in self._ignored_in(definition)
-
-    def _ignored_in(self, definition: Cursor) -> frozenset[str]:
-        """Return the attributes of a struct that libclang does not have."""
-        whole = self.lib.clang_getCursorExtent(definition)
-        start = Spot(self.lib, self.lib.clang_getRangeStart(whole))
-        found = self._ignored.get(start.file)
-        if not found or start.file is None:
-            return frozenset()
-        text = libclang.contents(self.lib, self.unit, start.file)
-        end = Spot(self.lib, self.lib.clang_getRangeEnd(whole)).offset
-        opening, closing = text.find(b"{", start.offset, end), text.find(b";", end)
-        inside = (start.offset, max(opening, start.offset)), (end, max(closing, end))
-        return frozenset(name for at, name in found if any(low <= at <= high for low, high in inside))
-
     @cached_property
-    def _ignored(self) -> dict[int | None, list[tuple[int, str]]]:
-        """By file, the offsets and names of attributes that libclang does not have."""
-        by_file: dict[int | None, list[tuple[int, str]]] = {}
-        for spot, name in diagnostics.ignored_attributes(self.lib, self.unit):
-            by_file.setdefault(spot.file, []).append((spot.offset, name))
-        return by_file
-
-    def _order_problem(self, definition: Cursor) -> str | None:
-        """Return the problem of bit-fields that gcc may store in another order than the machine's; else None.
-
-        `scalar_storage_order` moves no whole byte.
-        """
-        spot = Spot(self.lib, self.lib.clang_getRangeEnd(self.lib.clang_getCursorExtent(definition)))
-        if spot.file not in self._orders:
-            text = b"" if spot.file is None else libclang.contents(self.lib, self.unit, spot.file)
-            found = _ORDER.finditer(text) if b"scalar_storage_order" in text else ()
-            self._orders[spot.file] = [(each.start(), each[1]) for each in found]
-        stated = [order for at, order in self._orders[spot.file] if at < spot.offset]
-        native = b"little-endian" if self.target.little_endian else b"big-endian"
-        is_other = bool(stated) and stated[-1] not in (b"default", native)
-        if is_other or "scalar_storage_order" in self._ignored_in(definition):
-            return "its bit-fields may be in another order than the machine's (scalar_storage_order)"
-        return None
+    def _texts(self) -> StructTexts:
+        return StructTexts(self.lib, self.unit, self.target)
 
     # The rules of the target and the flags
 
