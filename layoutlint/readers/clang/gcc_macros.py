@@ -84,8 +84,8 @@ _NO_ATTRIBUTES = (
 _BUILTINS = {
     10: "expect constant_p types_compatible_p choose_expr offsetof unreachable trap clz clzl clzll ctz ctzl"
     " ctzll ffs ffsl ffsll popcount popcountl popcountll parity bswap16 bswap32 bswap64 add_overflow"
-    " sub_overflow mul_overflow uadd_overflow umull_overflow smul_overflow sadd_overflow memcpy memset memcmp strlen"
-    " prefetch assume_aligned object_size alloca alloca_with_align return_address frame_address"
+    " sub_overflow mul_overflow uadd_overflow umull_overflow smul_overflow sadd_overflow memcpy memset memcmp"
+    " strlen prefetch assume_aligned object_size alloca alloca_with_align return_address frame_address"
     " extract_return_addr huge_val inf nan isnan isinf isfinite signbit fabs sqrt FILE LINE FUNCTION"
     " convertvector expect_with_probability classify_type stpcpy va_start strncpy strcmp abs sprintf"
     " isdigit ssub_overflow has_attribute",
