@@ -157,6 +157,9 @@ def _judge_definition(
 ) -> Verdict:
     """Return the verdict over all placements. `check` replaces the kind's own check."""
     if struct.problem is not None:
+        verdicts_of_layouts = [_judge_definition(rule, one, where, check) for one in struct.layouts]
+        if len({verdict.outcome for verdict in verdicts_of_layouts}) == 1:
+            return verdicts_of_layouts[0]
         verdict = unknown(f"the layout of {struct.name} is unreliable: {struct.problem}")
         return replace(verdict, is_unreliable=True)
     if struct.bit_size is None:

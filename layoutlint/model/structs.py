@@ -215,6 +215,9 @@ class Struct(Record, frozen=True, gc=False):
     """The alignments that it can have, as their sum, if more is known than its fields show; else 0. If
     nothing is unstated, its fields show nothing."""
 
+    layouts: tuple[Struct, ...] = ()
+    """If it has a problem, all layouts that it can have, if these are known; else empty."""
+
     @property
     def omits_members(self) -> bool:
         """Whether it is a union whose members a compiler omits (readers/losses.py): guesses need members."""

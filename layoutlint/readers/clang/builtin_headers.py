@@ -9,6 +9,8 @@ from layoutlint import files
 from layoutlint.files import accesses
 from layoutlint.readers.clang import libclang
 
+_LARGEST = 1 << 18
+"""The most bytes of a header that asks what libclang has; the larger ones declare intrinsics only."""
 _PLACES = (
     # (pattern, whether it is clang's: then all of its resource folder can be used)
     ("/usr/lib/llvm-*/lib/clang/*/include", True),
@@ -80,6 +82,29 @@ def include_folder() -> str | None:
     if words is None:
         return None
     return os.path.join(words[1], "include") if words[0] == "-resource-dir" else words[1]
+
+
+_QUESTION = re.compile(r"__has_(feature|extension|builtin|attribute|c_attribute)\s*\([^()]*\)")
+
+
+@accesses.remember(1, is_lasting=True)
+def texts_for_gcc() -> tuple[tuple[str, str], ...]:
+    """Return clang's headers that ask what libclang has, by path, with its answers.
+
+    A GCC that does not define `__has_feature` has headers of its own, which ask nothing.
+    """
+    folder = include_folder()
+    if folder is None:
+        return ()
+    texts = []
+    for path in files.expand(os.path.join(folder, "*.h")):
+        if files.status_of(path).st_size > _LARGEST:
+            continue
+        text = files.read_all(path, _LARGEST).decode(errors="surrogateescape")
+        answered = _QUESTION.sub(lambda question: str(int(question[1] != "feature")), text)
+        if answered != text:
+            texts.append((path, answered))
+    return tuple(texts)
 
 
 def _version(path: str) -> tuple[int, ...]:

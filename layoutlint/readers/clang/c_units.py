@@ -6,7 +6,7 @@ import os
 
 from layoutlint.errors import ReadError
 from layoutlint.model.reading import ReadOptions
-from layoutlint.readers.clang import builtin_headers, cplusplus, cross_target, flags
+from layoutlint.readers.clang import builtin_headers, cplusplus, cross_target, flags, gcc_macros
 from layoutlint.readers.clang.build_compiler import Compiler
 from layoutlint.readers.clang.file_names import relative_to
 from layoutlint.readers.clang.parse import Unit
@@ -74,9 +74,11 @@ def unit(
         last = (*_builtin_headers(parsed_flags.passed, compiler), *last)
     else:
         first, last, doubts = (), answer.flags, tuple(flags.without_macros(doubts, answer.is_asked))
+    machine = cross_target.stated_triple(parsed_flags.passed) or os.uname().machine
+    as_gcc = gcc_macros.flags_of(compiler, machine)
     return Unit(
         main,
-        ("-xc", *first, *parsed_flags.passed, *last),
+        (*as_gcc, "-xc", *first, *parsed_flags.passed, *last),
         directory,
         roots,
         name,

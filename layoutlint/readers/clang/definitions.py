@@ -55,6 +55,8 @@ class Definitions(Record):
     target: Target
     damaged: list[Struct] = field(default_factory=list)
     """Definitions with errors in their own text."""
+    requested: list[tuple[Cursor, Struct]] = field(default_factory=list)
+    """The definitions, and arrays, with the cursors of their structs."""
     externs: set[str] = field(default_factory=set)
     """The arrays that the text only declares."""
 
@@ -80,7 +82,9 @@ class Definitions(Record):
             if self.listing.lib.clang_isCursorDefinition(record):
                 defined.add(name)
                 definition = self._definition(record, name, aliases)
-                definitions += self._with_typedefs(definition, record, typedefs)
+                shown = list(self._with_typedefs(definition, record, typedefs))
+                self.requested += ((record, struct) for struct in shown)
+                definitions += shown
             elif name in self.listing.wanted.names or aliases:
                 declared.setdefault(name, self._declaration(record, name, aliases))
         return Collected(tuple(definitions), declared, frozenset(defined))
@@ -98,6 +102,7 @@ class Definitions(Record):
                 if array.name not in declared and self._is_extern(cursor):
                     self.externs.add(array.name)
                 declared.setdefault(array.name, array)
+                self.requested.append((cursor, array))
         yield from declared.values()
 
     def variables(self) -> Iterator[Field]:

@@ -124,7 +124,7 @@ class KeptUnits(Record):
         result = kept.service.ask(own)
         if result is None or isinstance(result, Ended):
             self._drop(kept)
-        if not isinstance(result, ParsedUnit) or result.cause is not None:
+        if not isinstance(result, ParsedUnit) or result.cause is not None or result.dependent:
             return None  # the remedy for a cause depends on files that are not in the unit
         self._units.remove(kept)
         self._units.append(kept)
@@ -162,7 +162,7 @@ class KeptUnits(Record):
             return
         self._texts[own.unit.main] = hash(own.unit.text)
         is_hopeless = self._hopeless is not None and _is_alike(self._hopeless, own)
-        self._noted = None if is_hopeless or parsed[0].errors else (own, parsed[0])
+        self._noted = None if is_hopeless or parsed[0].errors or parsed[0].dependent else (own, parsed[0])
 
     def prepare(self) -> None:
         """Begin to parse the unit that was noted last, for its next request."""
@@ -222,13 +222,15 @@ def _depends_on_position(text: str) -> bool:
 
 def _is_same(first: ParsedUnit, second: ParsedUnit) -> bool:
     """Return whether results are the same; where in the unit's file an error is depends on that file."""
-    return replace(first, unit=second.unit, error_origins=second.error_origins) == second and [
+    same = {"unit": second.unit, "error_origins": second.error_origins, "searched": second.searched}
+    return replace(first, **same) == second and [
         (origin.file, origin.text) for origin in first.error_origins
     ] == [(origin.file, origin.text) for origin in second.error_origins]
 
 
 def _replace_unit(result: ParsedUnit, request: Request) -> ParsedUnit:
     """Return a result as that of the unit of a request."""
+    result = replace(result, searched=())
     if request.unit.header is None:
         return replace(result, unit=request.unit)
     origins = tuple(replace(each, directive=min(each.directive, 0)) for each in result.error_origins)

@@ -411,10 +411,15 @@ def _unchanged_file(lib: Any, file: int) -> bytes | None:
         with open(os.open(name, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as opened:
             status = os.fstat(opened.fileno())
             is_same = (status.st_dev, status.st_ino, status.st_mtime_ns // 10**9) == tuple(identity.data)
-            is_old = status.st_mtime_ns > 0 and max(status.st_mtime_ns, status.st_ctime_ns) < _LOADED - _YOUNG
-            return opened.read() if is_same and is_old and S_ISREG(status.st_mode) else None
+            return opened.read() if is_same and is_settled(status) else None
     except (OSError, ValueError):
         return None
+
+
+def is_settled(status: os.stat_result) -> bool:
+    """Return whether a regular file has not changed since libclang was loaded."""
+    is_old = status.st_mtime_ns > 0 and max(status.st_mtime_ns, status.st_ctime_ns) < _LOADED - _YOUNG
+    return is_old and S_ISREG(status.st_mode)
 
 
 def _read_contents(lib: Any, unit: int, file: int) -> bytes:

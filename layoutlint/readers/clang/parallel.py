@@ -13,7 +13,7 @@ from layoutlint.model.record import Record, replace
 from layoutlint.model.structs import Struct
 from layoutlint.model.task import LIMITS_OF_INPUT, Failure
 from layoutlint.model.wanted import Wanted
-from layoutlint.readers.clang import kept_units, libclang, parse
+from layoutlint.readers.clang import directives, kept_units, libclang, parse
 from layoutlint.readers.clang.limits import LIMITS, PATIENCE, confine
 from layoutlint.readers.clang.lookups import Messages
 from layoutlint.readers.clang.omissions import report_hidden
@@ -47,6 +47,8 @@ def run(units: Sequence[Unit], wanted: Wanted, options: ReadOptions) -> Outcome:
     Raises ReadError if there is no libclang.
     """
     libclang.library()  # once, before processes start
+    for unit in units[:1]:
+        parse.prepare(unit)
     if options.replaced:
         units = [replace(unit, replaced=options.replaced) for unit in units]
     kept = kept_units.active() if len(units) == 1 else None
@@ -103,6 +105,10 @@ def _parse_confined(
     for number, result in sandbox.run_each(work, units, options.jobs, LIMITS, PATIENCE):
         if isinstance(result, sandbox.Failure):
             result = Unread(units[number].origin, f"libclang {result.how}")
+        elif isinstance(result, ParsedUnit) and result.searched:
+            if len(units) > 1:
+                directives.keep(result.searched)
+            result = replace(result, searched=())
         yield number, result
 
 

@@ -17,7 +17,9 @@ from layoutlint.model.structs import Field, Source, Struct
 from layoutlint.model.target import Target, target_named
 from layoutlint.model.wanted import Wanted
 from layoutlint.readers.clang import (
+    builtin_headers,
     compiler_macros,
+    compiler_variants,
     cplusplus,
     cross_target,
     declarations,
@@ -31,6 +33,7 @@ from layoutlint.readers.clang.alignments import Alignments
 from layoutlint.readers.clang.annotation_tags import Annotations, mentions_annotations
 from layoutlint.readers.clang.build_compiler import Compiler
 from layoutlint.readers.clang.compiler_answer import CompilerAnswer
+from layoutlint.readers.clang.compiler_variants import Dependent
 from layoutlint.readers.clang.definitions import Definitions
 from layoutlint.readers.clang.diagnostics import Diagnostic, ErrorOrigin
 from layoutlint.readers.clang.file_names import Places
@@ -137,6 +140,10 @@ class ParsedUnit(Record, frozen=True):
     """Those of its errors that do not stop a compiler."""
     doubtful_macros: frozenset[str] = frozenset()
     """The macros in its text of which it is not known whether the compiler defines them."""
+    dependent: tuple[Dependent, ...] = ()
+    """Its structs that compilers may lay out differently."""
+    searched: tuple[str, ...] = ()
+    """Files whose directives were read, which later units may include."""
 
     def place_of(self, error: str) -> Source | None:
         """Return the place of one of its errors; None for an error of the command line."""
@@ -159,14 +166,21 @@ def read(
         refuse_endless(unit)
     lib = libclang.library()
 
-    def read_variant(variant: Unit) -> ParsedUnit:
+    def read_variant(variant: Unit, is_searched: bool = False) -> ParsedUnit:
         with parse_unit(lib, variant, printed, libclang.PREFERRED_OPTIONS) as handle:
-            return read_handle(lib, handle, variant, wanted, looks_for_hidden, printed)
+            return read_handle(
+                lib, handle, variant, wanted, looks_for_hidden, printed, is_searched=is_searched
+            )
 
-    parsed = read_variant(unit)
-    if not macro_variants.are_features(parsed.doubtful_macros):
-        return parsed
-    return macro_variants.settle(parsed, read_variant)
+    def read_settled(variant: Unit) -> ParsedUnit:
+        """Read a unit without doubts about features of processors that make no difference."""
+        parsed = read_variant(variant, is_searched=variant is unit)
+        if not macro_variants.are_features(parsed.doubtful_macros):
+            return parsed
+        return macro_variants.settle(parsed, read_variant)
+
+    parsed = read_settled(unit)
+    return compiler_variants.settle(parsed, read_settled) if parsed.dependent else parsed
 
 
 def read_handle(
@@ -177,10 +191,12 @@ def read_handle(
     looks_for_hidden: bool,
     printed: Messages | None,
     preamble: Preamble | None = None,
+    is_searched: bool = True,
 ) -> ParsedUnit:
     """Return the requested structs of a unit that is parsed; raises ReadError for C++.
 
-    `preamble` has what was read before, if libclang lists only the declarations after it.
+    `preamble` has what was read before, if libclang lists only the declarations after it. With `is_searched`,
+    structs that compilers may lay out differently are looked for.
     """
     if printed is not None:
         lookups.log_unit(lib, handle, unit, printed)
@@ -195,12 +211,7 @@ def read_handle(
     has_global = any(each.is_global for each in doubts)
     doubtful_macros = compiler_macros.find_doubtful_macros(*compiled) if has_global else frozenset[str]()
     found_diagnostics = (*errors, *doubts)
-    if not wanted.annotated:
-        is_annotated = False
-    elif preamble is None:
-        is_annotated = mentions_annotations(lib, handle, scope.main)
-    else:
-        is_annotated = preamble.is_annotated
+    is_annotated = wanted.annotated and _has_annotations(lib, handle, scope.main, preamble)
     annotations = Annotations(lib, handle, places) if is_annotated else None
     listing = Listing(lib, wanted, annotations, scope)
     taker = _list_definitions(lib, handle, unit, listing, places, found_diagnostics)
@@ -225,10 +236,17 @@ def read_handle(
     )
     errors_in_order = (*beforehand, *messages)
     lost = (*beforehand, *_without_consequences(lost, errors_in_order, cause)) if wanted.annotated else lost
+    requested = taker.requested if is_searched else []
+    dependent, searched = compiler_variants.find_dependent(lib, handle, unit, problems, requested)
     return ParsedUnit(
         unit, target, structs, errors_in_order, blamed, declared, lost, names, hidden_tuple, cause,
         arrays, externs, variables, warnings, doubtful_macros,
+        dependent, searched,
     )  # fmt: skip
+
+
+def _has_annotations(lib: Any, handle: int, main: int, preamble: Preamble | None) -> bool:
+    return mentions_annotations(lib, handle, main) if preamble is None else preamble.is_annotated
 
 
 def structs_in(
@@ -358,7 +376,20 @@ def reparse(lib: Any, handle: int, unit: Unit) -> None:
 
 
 def _encoded_texts(unit: Unit) -> tuple[tuple[bytes, bytes], ...]:
-    return tuple((os.fsencode(path), text.encode(errors="surrogateescape")) for path, text in unit.texts)
+    texts = (*unit.texts, *(builtin_headers.texts_for_gcc() if _answers_as_gcc(unit) else ()))
+    return tuple((os.fsencode(path), text.encode(errors="surrogateescape")) for path, text in texts)
+
+
+def _answers_as_gcc(unit: Unit) -> bool:
+    """Return whether the compiler's own headers have to be spared from GCC's answers to questions."""
+    answers = any(word.startswith(("-U__has_", "-D__has_")) for word in unit.flags)
+    return answers and "-nostdinc" not in unit.flags
+
+
+def prepare(unit: Unit) -> None:
+    """Read what the processes need that parse such units, once for them all."""
+    if _answers_as_gcc(unit):
+        builtin_headers.texts_for_gcc()
 
 
 def _unsaved_files(texts: tuple[tuple[bytes, bytes], ...]) -> ctypes.Array[libclang.UnsavedFile]:

@@ -58,7 +58,7 @@ class Problems(Record, dict=True):
         """Return why the layout of a struct is unreliable; None if it is reliable."""
         if not self.diagnostics and not self._would_be_attributes and self.shuffling_option is None:
             return None
-        declarations = self._dependencies.all_of(record)
+        declarations = self.dependencies.all_of(record)
         for declaration in declarations:
             key = declaration.data[0]
             if key not in self._local:
@@ -133,7 +133,8 @@ class Problems(Record, dict=True):
         return by_file
 
     @cached_property
-    def _dependencies(self) -> _Dependencies:
+    def dependencies(self) -> _Dependencies:
+        """The declarations that structs depend on."""
         return _Dependencies(self.lib)
 
     def _undefined_macro(self, variable: Cursor, record: Cursor) -> str:

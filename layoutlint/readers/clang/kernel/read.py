@@ -13,7 +13,7 @@ from layoutlint.model.reading import MissingHeader, Reading, ReadOptions
 from layoutlint.model.record import Record, field, replace
 from layoutlint.model.structs import Struct
 from layoutlint.model.wanted import Wanted
-from layoutlint.readers.clang import flags, parallel, text_search
+from layoutlint.readers.clang import flags, gcc_macros, parallel, text_search
 from layoutlint.readers.clang.file_names import name_without_links, relative_to
 from layoutlint.readers.clang.kernel import makefile
 from layoutlint.readers.clang.kernel.includes import Includes
@@ -246,12 +246,14 @@ class _KernelReader(Record, dict=True):
         user_flags = flags.normalise(self.options.flags)
         if user_flags.refusal is not None:
             raise ReadError(origin, user_flags.refusal)
-        words = ("-xc", *self.tree.flags, *(_SHUFFLING if marks else ()), *unit_flags, *user_flags.passed)
+        as_gcc = gcc_macros.flags_of(self.tree.compiler, self.tree.triple)
+        shuffling = _SHUFFLING if marks else ()
+        words = (*as_gcc, "-xc", *self.tree.flags, *shuffling, *unit_flags, *user_flags.passed)
         # If fields are reordered afterwards, the declared order is needed.
         shuffling_option = None if marks else self.tree.shuffling_option
         return Unit(
             main, words, self.tree.build, self.tree.roots, origin, text, user_flags.problem,
-            user_flags.doubts, shuffling_option, marks,
+            user_flags.doubts, shuffling_option, marks, compiler=self.tree.compiler,
         )  # fmt: skip
 
     def unit_of(self, file: str) -> Unit:

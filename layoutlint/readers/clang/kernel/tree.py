@@ -15,6 +15,7 @@ from layoutlint.errors import ReadError
 from layoutlint.model.reading import Version
 from layoutlint.model.record import Record, replace
 from layoutlint.readers.clang import builtin_headers
+from layoutlint.readers.clang.build_compiler import Compiler, Family
 from layoutlint.readers.linux import config
 
 _MARK = "include/linux/kconfig.h"
@@ -25,6 +26,8 @@ _INCLUDE = re.compile(r"^include\s+(\S+)/Makefile\s*$", re.MULTILINE)
 _CONFIGS = ("include/config/auto.conf", ".config")
 _OPTION = re.compile(r"^CONFIG_(\w+)=(.*)$", re.MULTILINE)
 _MACRO = re.compile(r"^#define CONFIG_(\w+)", re.MULTILINE)
+_COMPILER = re.compile(r'^CONFIG_CC_VERSION_TEXT="(\S+)', re.MULTILINE)
+_COMPILER_VERSION = re.compile(r"^CONFIG_(GCC|CLANG)_VERSION=(\d+)$", re.MULTILINE)
 _DEFINED = re.compile(r"^#define CONFIG_(\w+?)(?:_MODULE)? 1$", re.MULTILINE)
 _VERSION = re.compile(r"^(VERSION|PATCHLEVEL|SUBLEVEL)\s*=\s*(\d+)", re.MULTILINE)
 
@@ -51,6 +54,8 @@ _ARCHITECTURES: tuple[tuple[tuple[str, ...], str, str], ...] = (
     (("LOONGARCH", "64BIT"), "loongarch", "loongarch64-linux-gnu"),
     (("SPARC64",), "sparc", "sparc64-linux-gnu"),
 )
+_FAMILIES: tuple[tuple[str, Family], ...] = (("GCC", "gcc"), ("CLANG", "clang"))
+"""Compilers as the configuration names them: `CONFIG_CC_IS_GCC=y`, `CONFIG_GCC_VERSION=120200`."""
 _ARM_VERSIONS = (
     ("CPU_32v7M", 7), ("CPU_32v7", 7), ("CPU_32v6", 6), ("CPU_32v5", 5), ("CPU_32v4T", 4), ("CPU_32v4", 4),
 )  # fmt: skip
@@ -105,6 +110,19 @@ class Tree(Record, frozen=True):
                 options = _OPTION.findall(text)
                 return frozenset(f"{option}_MODULE" if value == "m" else option for option, value in options)
         return frozenset(_MACRO.findall(_text(self.build, _AUTOCONF)))
+
+    @property
+    def compiler(self) -> Compiler | None:
+        """The compiler that the configuration was made for; None before Linux 4.18, which does not say."""
+        text = next(filter(None, (_text(self.build, name) for name in _CONFIGS)), "")
+        versions = {name: int(number) for name, number in _COMPILER_VERSION.findall(text) if int(number)}
+        named = _COMPILER.search(text)
+        for name, family in _FAMILIES:
+            if name in versions and f"CC_IS_{name}" in self.config:
+                major, rest = divmod(versions[name], 10_000)
+                version = (major, *divmod(rest, 100))
+                return Compiler(family if named is None else named[1], family, version)
+        return None
 
     @property
     def version(self) -> Version:
