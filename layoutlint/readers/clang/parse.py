@@ -99,8 +99,10 @@ class Unit(Record, frozen=True):
 
     @property
     def is_gcc(self) -> bool:
-        """Whether GCC builds it."""
-        return self.compiler is not None and self.compiler.is_gcc
+        """Whether gcc's layouts count where they can differ from libclang's. Of a kernel tree, whose flags
+        are its own, libclang's are those of the debug information.
+        """
+        return self.has_given_flags and self.compiler is not None and self.compiler.is_gcc
 
     @property
     def target_compiler(self) -> str | None:
@@ -293,7 +295,7 @@ def _definitions_of(
     alignments = Alignments(lib, lambda text: _parse_extended(lib, unit, text))
     target = _target(lib, handle, unit)
     gcc = None
-    if unit.compiler is not None and unit.compiler.is_gcc:
+    if unit.is_gcc and unit.compiler is not None:
         gcc = GccLayouts(lib, handle, target, unit.flags, unit.compiler, alignments)
     own_alignments = alignments if unit.with_marks else None
     types = Types(lib, handle, places, unit.with_marks, bool(errors), own_alignments, gcc)
