@@ -135,7 +135,7 @@ def _exact_questions(unit: Unit, asked: set[tuple[bytes, bytes]]) -> set[tuple[b
     if unit.compiler is None or not unit.compiler.is_gcc:
         return set()
     version, machine = _gcc_version(unit), _machine(unit)
-    own = {each for each in asked if gcc_macros.is_exact(_text(each[0]), version)}
+    own = {each for each in asked if gcc_macros.is_exact(_text(each[0]), _text(each[1]), version)}
     return {
         each
         for each in own

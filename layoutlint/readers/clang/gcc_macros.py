@@ -68,6 +68,7 @@ _X86_ATTRIBUTES = {
     7: "no_caller_saved_registers interrupt",
     8: "naked indirect_branch function_return",
     9: "indirect_return",
+    NEWEST[0] + 1: "model",
 }
 _NO_ATTRIBUTES = (
     "ext_vector_type overloadable enable_if diagnose_if pass_object_size diagnose_as_builtin"
@@ -104,11 +105,14 @@ _FEATURES = "attribute_deprecated_with_message attribute_unavailable_with_messag
 _EXTENSIONS = "c_generic_selections c_static_assert c_atomic c_alignas c_alignof c_thread_local"
 """What GCC has since 14; of C11, older standards have it as an extension."""
 _NO_FEATURES = (
-    "modules blocks attribute_ext_vector_type objc_arc safe_stack shadow_call_stack kcfi cxx_static_assert"
-    " cxx_rvalue_references attribute_overloadable attribute_analyzer_noreturn nullability"
+    "modules blocks objc_arc safe_stack shadow_call_stack kcfi cxx_static_assert cxx_rvalue_references"
     " matrix_types"
 )
-"""What C has not for GCC, without an option that is known here (c-family/c-common.cc, hf_feature_info)."""
+"""What neither GCC nor libclang has in C without an option for it."""
+_FEATURES_OF_CLANG = (
+    "attribute_ext_vector_type attribute_overloadable attribute_analyzer_noreturn nullability"
+)
+"""What GCC has not, without an option that is known here (c-family/c-common.cc, hf_feature_info)."""
 
 
 def version_of(compiler: Compiler) -> Version:
@@ -186,9 +190,10 @@ def absent_questions(version: Version) -> tuple[str, ...]:
     return tuple(name for name in QUESTIONS if not _is_defined(name, version))
 
 
-def is_exact(question: str, version: Version) -> bool:
-    """Return whether libclang, taking itself for a GCC, gives the known answers to a question of its own."""
-    return question in ANSWERED or not _is_defined(question, version)
+def is_exact(question: str, name: str, version: Version) -> bool:
+    """Return whether libclang, taking itself for a GCC, gives its answer to a question if that is known."""
+    is_absent = question == "__has_feature" and name in _NO_FEATURES.split()
+    return is_absent or question in ANSWERED or not _is_defined(question, version)
 
 
 def _is_defined(question: str, version: Version) -> bool:
@@ -220,8 +225,11 @@ def _answers(is_x86: bool) -> dict[tuple[str, str], int]:
     for since, names in _BUILTINS.items():
         answers |= {("__has_builtin", f"__builtin_{name}"): since for name in names.split()}
     answers |= {("__has_builtin", f"__builtin_{name}"): never for name in _NO_BUILTINS.split()}
+    if is_x86:
+        answers["__has_builtin", "__builtin_thread_pointer"] = 11
     for question in ("__has_feature", "__has_extension"):
-        answers |= {(question, name): never for name in _NO_FEATURES.split()}
+        lacking = f"{_NO_FEATURES} {_FEATURES_OF_CLANG}"
+        answers |= {(question, name): never for name in lacking.split()}
         answers |= {(question, name): 14 for name in _FEATURES.split()}
     answers |= {("__has_extension", name): 14 for name in _EXTENSIONS.split()}
     return answers
