@@ -21,12 +21,18 @@ from layoutlint.readers.clang import (
     libclang,
     type_kinds,
 )
-from layoutlint.readers.clang.alignments import Alignments
 from layoutlint.readers.clang.build_compiler import Compiler
 from layoutlint.readers.clang.clang_records import ClangRules
 from layoutlint.readers.clang.gcc_records import GccRules
 from layoutlint.readers.clang.libclang import Cursor, Spot, Type
-from layoutlint.readers.clang.record_facts import MemberFacts, Mode, RecordFacts, RecordLayout, TypeFacts
+from layoutlint.readers.clang.record_facts import (
+    UNKNOWN,
+    MemberFacts,
+    Mode,
+    RecordFacts,
+    RecordLayout,
+    TypeFacts,
+)
 from layoutlint.readers.clang.struct_texts import PACKS, StructTexts
 
 _SIZED = re.compile(r"\b(?P<operator>sizeof|_Alignof|__alignof(?:__)?)\s*\((?P<type>[\w ]+[ *]*)\)")
@@ -35,6 +41,8 @@ _SIZES = {
     "unsigned int": 4, "long long": 8, "unsigned long long": 8, "float": 4, "double": 8,
 }  # fmt: skip
 """The bytes of scalars, which are their `__alignof__` as well."""
+_FIXED = re.compile(r"_{0,2}[us](8|16|32|64)|u?int(8|16|32|64)_t")
+"""Names of integers that state their bits."""
 _NAME = re.compile(r"__attribute__\(\((\w+)")
 _INTEGERS = frozenset((3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20))
 """Kinds of integers (enum CXTypeKind)."""
@@ -84,7 +92,6 @@ class GccLayouts(Record, dict=True):
     flags: tuple[str, ...]
     """The flags for libclang."""
     compiler: Compiler
-    alignments: Alignments
     _types: dict[int, TypeFacts] = field(default_factory=dict)
     _records: dict[int, SettledRecord] = field(default_factory=dict)
 
@@ -174,18 +181,20 @@ class GccLayouts(Record, dict=True):
         values = self._values(_behind_braces(libclang.pretty_print(self.lib, declaration)))
         if not values:
             return facts
+        if values == [UNKNOWN]:
+            values = [int(self.lib.clang_Type_getAlignOf(self.lib.clang_getCursorType(declaration)))]
         if len(values) > 1 and declaration.kind == libclang.TYPEDEF:
             # Those before the name come last (c_parser_declaration_or_fndef).
             before = self._count_aligned(declaration, is_before_name=True)
             values = [*values[before:], *values[:before]]
-        problem = facts.problem if values[-1] else "the value of an `aligned` is not known"
+        problem = "the value of an `aligned` is not known" if values[-1] == UNKNOWN else facts.problem
         if facts.plain_align is None:
             facts = replace(facts, plain_align=facts.align, is_plain_user_aligned=facts.is_user_aligned)
-        return replace(facts, align=values[-1] or 1, is_user_aligned=True, problem=problem)
+        return replace(facts, align=max(1, values[-1]), is_user_aligned=True, problem=problem)
 
-    def _values(self, text: str) -> list[int | None]:
-        """Return the bytes of each `aligned` in a text; None for one that cannot be computed."""
-        return [self._value(argument) for argument in attributes.aligned_arguments(text)]
+    def _values(self, text: str) -> list[int]:
+        """Return the bytes of each `aligned` in a text; UNKNOWN for one that is not computed here."""
+        return [self._value(argument) or UNKNOWN for argument in attributes.aligned_arguments(text)]
 
     def _value(self, argument: str) -> int | None:
         if not argument:
@@ -193,7 +202,7 @@ class GccLayouts(Record, dict=True):
         if "long double" in argument and "-malign-double" in self.flags:
             return None  # libclang computes with its own alignment
         of_type = self._size(argument, is_alignment=True)
-        return of_type or attributes.alignment(_SIZED.sub(self._number, argument), self.alignments)
+        return of_type or attributes.alignment(_SIZED.sub(self._number, argument), None)
 
     def _number(self, expression: re.Match[str]) -> str:
         """Return the value of a `sizeof` or `alignof` of a scalar, which costs no other parse of the unit."""
@@ -205,7 +214,9 @@ class GccLayouts(Record, dict=True):
         own = self.target.pointer_size
         is_windows = any(word.startswith("--target=") and "windows" in word for word in self.flags)
         sizes = {**_SIZES, "long": 4 if is_windows else own, "unsigned long": 4 if is_windows else own}
+        fixed = _FIXED.fullmatch(name.strip())
         size = own if name.rstrip().endswith("*") else sizes.get(name.strip())
+        size = size if fixed is None else int(fixed[1] or fixed[2]) // 8
         return 4 if size == 8 and is_alignment and self._rules.narrows_fields else size
 
     def _record_type(self, ctype: Type) -> TypeFacts:
@@ -320,13 +331,9 @@ class GccLayouts(Record, dict=True):
         head = ""
         if self.lib.clang_Cursor_hasAttrs(definition):
             head = attributes.without_members(libclang.pretty_print(self.lib, definition))
-        values = self._values(head)
-        if None in values:
-            return SettledRecord(stated, "the value of an `aligned` is not known")
         if "ms_struct" in head and self._texts.is_gcc_struct(definition):
             problem = problem or "it has both ms_struct and gcc_struct"
-        aligned = tuple(value for value in values if value is not None)
-        facts = self._facts(definition, members, head, aligned)
+        facts = self._facts(definition, members, head, tuple(self._values(head)))
         pack_at_end = self._texts.stated_pack(definition, self.lib.clang_getRangeEnd) if is_cut else None
         if is_cut and pack_at_end is None:
             unclear = "a `#pragma pack` begins or ends inside its braces, where gcc and clang differ"
@@ -350,15 +357,15 @@ class GccLayouts(Record, dict=True):
         facts = self.type_of(ctype)
         size, align = lib.clang_Type_getSizeOf(ctype), lib.clang_Type_getAlignOf(ctype)
         kinds = attributes.child_kinds(lib, cursor) if lib.clang_Cursor_hasAttrs(cursor) else ()
-        aligned: list[int | None] = []
+        aligned: list[int] = []
         of_clang = 0
         if libclang.ALIGNED in kinds:
             text = _behind_braces(libclang.pretty_print(lib, cursor))
             aligned = self._values(text)
             of_clang = self._bare_align_of_clang if "" in attributes.aligned_arguments(text) else 0
-        if None in aligned:
+        if UNKNOWN in aligned and len(aligned) > 1:
             facts = replace(facts, problem="the value of an `aligned` is not known")
-        own = max((value or 0 for value in aligned), default=0)
+        own = max(aligned, default=0)
         builtin_bits = self._builtin_bits(ctype) if may_be_ms else 0
         return MemberFacts(
             facts, max(0, size) * 8, max(1, align), builtin_bits,
@@ -432,7 +439,8 @@ class GccLayouts(Record, dict=True):
     ) -> SettledRecord:  # fmt: skip
         """Return gcc's layout for the values of pragmas under which clang's is the stated one."""
         found: dict[RecordLayout, bool] = {}
-        for pack, is_ms in pragmas:
+        choices = [(each, *pragma) for pragma in pragmas for each in facts.possibilities()]
+        for facts, pack, is_ms in choices:
             own = replace(facts, clang_is_ms=facts.clang_is_ms or is_ms)
             of_clang = pack or (1 if self._rules.packs_all else self._default_pack)
             if clang_records.layout(own, of_clang, self._clang_rules) == stated:
@@ -440,7 +448,7 @@ class GccLayouts(Record, dict=True):
                 at_end = 0 if self._rules.packs_all else at_end  # `#pragma pack` has no effect
                 layout, is_aligned = gcc_records.layout(facts, at_end, self._rules)
                 found[layout] = is_aligned
-                if len(pragmas) > len(PACKS) and pack == pragmas[0][0]:
+                if len(choices) == len(pragmas) > len(PACKS) and pack == pragmas[0][0]:
                     break
         if len(found) != 1:
             unclear = "more than one layout" if found else "another layout"

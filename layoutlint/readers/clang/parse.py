@@ -99,10 +99,8 @@ class Unit(Record, frozen=True):
 
     @property
     def is_gcc(self) -> bool:
-        """Whether gcc's layouts count where they can differ from libclang's. Of a kernel tree, whose flags
-        are its own, libclang's are those of the debug information.
-        """
-        return self.has_given_flags and self.compiler is not None and self.compiler.is_gcc
+        """Whether GCC builds it."""
+        return self.compiler is not None and self.compiler.is_gcc
 
     @property
     def target_compiler(self) -> str | None:
@@ -292,13 +290,12 @@ def _definitions_of(
 ) -> Definitions:
     """Return what makes the structs of listed declarations."""
     # It parses the unit again, which only those need who lay it out anew.
-    alignments = Alignments(lib, lambda text: _parse_extended(lib, unit, text))
+    alignments = Alignments(lib, lambda text: _parse_extended(lib, unit, text)) if unit.with_marks else None
     target = _target(lib, handle, unit)
     gcc = None
     if unit.is_gcc and unit.compiler is not None:
-        gcc = GccLayouts(lib, handle, target, unit.flags, unit.compiler, alignments)
-    own_alignments = alignments if unit.with_marks else None
-    types = Types(lib, handle, places, unit.with_marks, bool(errors), own_alignments, gcc)
+        gcc = GccLayouts(lib, handle, target, unit.flags, unit.compiler)
+    types = Types(lib, handle, places, unit.with_marks, bool(errors), alignments, gcc)
     problems = Problems(lib, handle, places, types, errors, tuple(listing.variables), unit.shuffling_option)
     return Definitions(listing, types, problems, unit, target)
 

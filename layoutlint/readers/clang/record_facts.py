@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from enum import Enum
 
-from layoutlint.model.record import Record
+from layoutlint.model.record import Record, replace
+
+UNKNOWN = -1
+"""An `aligned` whose value libclang does not state: an expression that is not computed."""
+_GUESSES = tuple(1 << bit for bit in range(13))
+"""The values that it can have, in bytes."""
 
 
 class Mode(Enum):
@@ -59,7 +65,7 @@ class MemberFacts(Record, frozen=True):
     """The bits of a bit-field; None for another member."""
     is_named: bool = True
     aligned: int = 0
-    """The largest `aligned` of the member itself, in bytes; 0 for none."""
+    """The largest `aligned` of the member itself, in bytes, or UNKNOWN; 0 for none."""
     clang_aligned: int = 0
     """The same to clang."""
     is_packed: bool = False
@@ -74,7 +80,7 @@ class RecordFacts(Record, frozen=True):
     is_packed: bool
     """Whether its definition has `packed`."""
     aligned: tuple[int, ...]
-    """The bytes of each `aligned` of its definition, in the order of the text."""
+    """The bytes of each `aligned` of its definition, or UNKNOWN, in the order of the text."""
     clang_is_packed: bool
     """Whether clang packs it, also by an earlier declaration."""
     clang_aligned: int
@@ -83,6 +89,22 @@ class RecordFacts(Record, frozen=True):
     """Whether gcc lays out its bit-fields as Microsoft's compilers do."""
     clang_is_ms: bool
     """Whether clang does."""
+
+
+    def possibilities(self) -> Iterator[RecordFacts]:
+        """Yield the declarations with each value that is unknown."""
+        is_open = UNKNOWN in self.aligned or any(member.aligned == UNKNOWN for member in self.members)
+        if not is_open:
+            yield self
+            return
+        for guess in _GUESSES:
+            members = (
+                replace(member, aligned=guess, clang_aligned=guess) if member.aligned == UNKNOWN else member
+                for member in self.members
+            )
+            aligned = tuple(guess if value == UNKNOWN else value for value in self.aligned)
+            of_clang = max(self.clang_aligned, guess if UNKNOWN in self.aligned else 0)
+            yield replace(self, members=tuple(members), aligned=aligned, clang_aligned=of_clang)
 
 
 class RecordLayout(Record, frozen=True):
