@@ -33,7 +33,7 @@ from layoutlint.readers.clang.record_facts import (
     RecordLayout,
     TypeFacts,
 )
-from layoutlint.readers.clang.struct_texts import PACKS, StructTexts
+from layoutlint.readers.clang.struct_texts import PACKS, Attribute, StructTexts
 
 _SIZED = re.compile(r"\b(?P<operator>sizeof|_Alignof|__alignof(?:__)?)\s*\((?P<type>[\w ]+[ *]*)\)")
 _SIZES = {
@@ -43,7 +43,6 @@ _SIZES = {
 """The bytes of scalars, which are their `__alignof__` as well."""
 _FIXED = re.compile(r"_{0,2}[us](8|16|32|64)|u?int(8|16|32|64)_t")
 """Names of integers that state their bits."""
-_NAME = re.compile(r"__attribute__\(\((\w+)")
 _INTEGERS = frozenset((3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20))
 """Kinds of integers (enum CXTypeKind)."""
 _DOUBLE, _LONG_DOUBLE = 22, 23
@@ -176,33 +175,32 @@ class GccLayouts(Record, dict=True):
 
     def _align_type(self, facts: TypeFacts, declaration: Cursor) -> TypeFacts:
         """Return a type with the last `aligned` of its declaration (common_handle_aligned_attribute)."""
-        if not self.lib.clang_Cursor_hasAttrs(declaration):
+        stated = [each for each in self._texts.attributes(declaration) if each.kind == libclang.ALIGNED]
+        if not stated:
             return facts
-        values = self._values(_behind_braces(libclang.pretty_print(self.lib, declaration)))
-        if not values:
-            return facts
-        if values == [UNKNOWN]:
-            values = [int(self.lib.clang_Type_getAlignOf(self.lib.clang_getCursorType(declaration)))]
-        if len(values) > 1 and declaration.kind == libclang.TYPEDEF:
+        if declaration.kind == libclang.TYPEDEF:
             # Those before the name come last (c_parser_declaration_or_fndef).
-            before = self._count_aligned(declaration, is_before_name=True)
-            values = [*values[before:], *values[:before]]
-        problem = "the value of an `aligned` is not known" if values[-1] == UNKNOWN else facts.problem
+            name = Spot(self.lib, self.lib.clang_getCursorLocation(declaration)).offset
+            stated.sort(key=lambda attribute: attribute.offset < name)
+        value = self._value(stated[-1])
+        if value == UNKNOWN and len(stated) == 1:
+            value = int(self.lib.clang_Type_getAlignOf(self.lib.clang_getCursorType(declaration)))
+        problem = "the value of an `aligned` is not known" if value == UNKNOWN else facts.problem
         if facts.plain_align is None:
             facts = replace(facts, plain_align=facts.align, is_plain_user_aligned=facts.is_user_aligned)
-        return replace(facts, align=max(1, values[-1]), is_user_aligned=True, problem=problem)
+        return replace(facts, align=max(1, value), is_user_aligned=True, problem=problem)
 
-    def _values(self, text: str) -> list[int]:
-        """Return the bytes of each `aligned` in a text; UNKNOWN for one that is not computed here."""
-        return [self._value(argument) or UNKNOWN for argument in attributes.aligned_arguments(text)]
-
-    def _value(self, argument: str) -> int | None:
+    def _value(self, attribute: Attribute) -> int:
+        """Return the bytes of an `aligned`; UNKNOWN if they are not computed here."""
+        argument = attribute.argument
+        if argument is None:
+            return UNKNOWN
         if not argument:
             return self._rules.biggest_align
         if "long double" in argument and "-malign-double" in self.flags:
-            return None  # libclang computes with its own alignment
+            return UNKNOWN  # libclang computes with its own alignment
         of_type = self._size(argument, is_alignment=True)
-        return of_type or attributes.alignment(_SIZED.sub(self._number, argument), None)
+        return of_type or attributes.alignment(_SIZED.sub(self._number, argument), None) or UNKNOWN
 
     def _number(self, expression: re.Match[str]) -> str:
         """Return the value of a `sizeof` or `alignof` of a scalar, which costs no other parse of the unit."""
@@ -328,12 +326,10 @@ class GccLayouts(Record, dict=True):
         may_be_ms = self._is_ms_by_default or bool(self.lib.clang_Cursor_hasAttrs(definition))
         members = tuple(self._member(cursor, may_be_ms) for cursor in cursors)
         problem = next((each.type.problem for each in members if each.type.problem), problem)
-        head = ""
-        if self.lib.clang_Cursor_hasAttrs(definition):
-            head = attributes.without_members(libclang.pretty_print(self.lib, definition))
-        if "ms_struct" in head and self._texts.is_gcc_struct(definition):
+        own = self._texts.attributes(definition)
+        if any("ms_struct" in each.text for each in own) and self._texts.is_gcc_struct(definition):
             problem = problem or "it has both ms_struct and gcc_struct"
-        facts = self._facts(definition, members, head, tuple(self._values(head)))
+        facts = self._facts(definition, members, own)
         pack_at_end = self._texts.stated_pack(definition, self.lib.clang_getRangeEnd) if is_cut else None
         if is_cut and pack_at_end is None:
             unclear = "a `#pragma pack` begins or ends inside its braces, where gcc and clang differ"
@@ -356,13 +352,9 @@ class GccLayouts(Record, dict=True):
         is_bits = bool(lib.clang_Cursor_isBitField(cursor))
         facts = self.type_of(ctype)
         size, align = lib.clang_Type_getSizeOf(ctype), lib.clang_Type_getAlignOf(ctype)
-        kinds = attributes.child_kinds(lib, cursor) if lib.clang_Cursor_hasAttrs(cursor) else ()
-        aligned: list[int] = []
-        of_clang = 0
-        if libclang.ALIGNED in kinds:
-            text = _behind_braces(libclang.pretty_print(lib, cursor))
-            aligned = self._values(text)
-            of_clang = self._bare_align_of_clang if "" in attributes.aligned_arguments(text) else 0
+        stated = self._texts.attributes(cursor)
+        aligned = [self._value(each) for each in stated if each.kind == libclang.ALIGNED]
+        of_clang = self._bare_align_of_clang if any(each.argument == "" for each in stated) else 0
         if UNKNOWN in aligned and len(aligned) > 1:
             facts = replace(facts, problem="the value of an `aligned` is not known")
         own = max(aligned, default=0)
@@ -371,7 +363,7 @@ class GccLayouts(Record, dict=True):
             facts, max(0, size) * 8, max(1, align), builtin_bits,
             lib.clang_getFieldDeclBitWidth(cursor) if is_bits else None,
             not is_bits or bool(libclang.spelling(lib, cursor)), own, max(own, of_clang),
-            libclang.PACKED in kinds,
+            any(each.kind == libclang.PACKED for each in stated),
         )  # fmt: skip
 
     def _builtin_bits(self, ctype: Type) -> int:
@@ -397,41 +389,29 @@ class GccLayouts(Record, dict=True):
         return True
 
     def _facts(
-        self, definition: Cursor, members: tuple[MemberFacts, ...], head: str, aligned: tuple[int, ...]
+        self, definition: Cursor, members: tuple[MemberFacts, ...], stated: list[Attribute]
     ) -> RecordFacts:
-        names = set(_NAME.findall(head))
-        kinds = attributes.child_kinds(self.lib, definition)
-        has_earlier = libclang.ALIGNED in kinds and self._count_aligned(definition) > len(aligned)
-        own = self.lib.clang_Type_getAlignOf(self.lib.clang_getCursorType(definition)) if has_earlier else 0
-        if "" in attributes.aligned_arguments(head):
-            own = max(own, self._bare_align_of_clang)
-        has_ms = "ms_struct" in names
+        start = Spot(self.lib, self.lib.clang_getRangeStart(self.lib.clang_getCursorExtent(definition)))
+        # gcc ignores those of an earlier declaration.
+        own = [each for each in stated if each.offset >= start.offset]
+        aligned = tuple(self._value(each) for each in own if each.kind == libclang.ALIGNED)
+        is_inherited = any(each.kind == libclang.ALIGNED and each not in own for each in stated)
+        align = self.lib.clang_Type_getAlignOf(self.lib.clang_getCursorType(definition))
+        of_clang = (align,) if is_inherited else ()
+        if any(each.argument == "" for each in own):
+            of_clang = (*of_clang, self._bare_align_of_clang)
+        has_ms = any("ms_struct" in each.text for each in own)
         is_ms = has_ms or (self._is_ms_by_default and not self._texts.is_gcc_struct(definition))
         return RecordFacts(
             members,
             definition.kind == libclang.UNION,
-            "packed" in names,
+            any(each.kind == libclang.PACKED for each in own),
             aligned,
-            libclang.PACKED in kinds,
-            max(own, *aligned, 0) if aligned or own else 0,
+            any(each.kind == libclang.PACKED for each in stated),
+            max(0, *of_clang, *aligned) if of_clang or aligned else 0,
             self.target.name in _MS_TARGETS and is_ms,
             self._is_ms_by_default or has_ms,
         )
-
-    def _count_aligned(self, declaration: Cursor, is_before_name: bool = False) -> int:
-        """Return the number of `aligned` of a declaration, or of those before its name."""
-        lib, count = self.lib, 0
-        name = Spot(lib, lib.clang_getCursorLocation(declaration)).offset
-
-        def take(child: Cursor, _: Cursor) -> int:
-            nonlocal count
-            if child.kind == libclang.ALIGNED:
-                at = Spot(lib, lib.clang_getRangeStart(lib.clang_getCursorExtent(child))).offset
-                count += not is_before_name or at < name
-            return libclang.CONTINUE
-
-        libclang.visit(lib, declaration, take)
-        return count
 
     def _compute(
         self, facts: RecordFacts, stated: RecordLayout, problem: str | None, pragmas: list[tuple[int, bool]],
@@ -516,8 +496,3 @@ def _without_typedefs(facts: TypeFacts) -> TypeFacts:
         return facts
     is_user = facts.is_plain_user_aligned
     return replace(facts, align=facts.plain_align, is_user_aligned=is_user, plain_align=None)
-
-
-def _behind_braces(declaration: str) -> str:
-    """Return the text of a declaration behind the members of a struct that it defines."""
-    return declaration.rpartition("}")[2]

@@ -18,6 +18,21 @@ PACKS = (1, 2, 4, 8, 16)
 _MS_PRAGMA = re.compile(rb"#[ \t]*pragma[ \t]+ms_struct[ \t]+(\w+)")
 _ORDER = re.compile(rb"#[ \t]*pragma[ \t]+scalar_storage_order[ \t]+([\w-]+)")
 
+_ALIGNED = re.compile(rb"(?:aligned|__aligned__|_Alignas|alignas)\b[ \t]*(?=(\()?)")
+
+
+class Attribute(Record, frozen=True):
+    """An attribute of a declaration, with the text that states it."""
+
+    kind: int
+    """libclang's kind of cursor."""
+    offset: int
+    """In the file of the declaration; -1 in another file."""
+    text: str
+    """The attribute, or the use of the macro that has it; empty for one of a pragma."""
+    argument: str | None = None
+    """What is in the parentheses of `aligned`, empty without any; None if a macro hides it."""
+
 
 class StructTexts(Record, dict=True):
     """The texts around the structs of one unit."""
@@ -30,12 +45,44 @@ class StructTexts(Record, dict=True):
     """By file, the offsets and values of `#pragma scalar_storage_order`."""
     _below: dict[int, tuple[Pragma, ...]] = field(default_factory=dict)
 
+    def attributes(self, declaration: Cursor) -> list[Attribute]:
+        """Return the attributes of a declaration, in libclang's order; also those of earlier declarations.
+
+        libclang can print a declaration with them, but crashes on some.
+        """
+        cursors: list[Cursor] = []
+
+        def take(child: Cursor, _: Cursor) -> int:
+            if child.kind in (libclang.ALIGNED, libclang.PACKED, libclang.UNEXPOSED_ATTRIBUTE):
+                cursors.append(child)
+            return libclang.CONTINUE
+
+        if not self.lib.clang_Cursor_hasAttrs(declaration):
+            return []
+        libclang.visit(self.lib, declaration, take)
+        own = Spot(self.lib, self.lib.clang_getCursorLocation(declaration)).file
+        return [self._attribute(cursor, own) for cursor in cursors]
+
+    def _attribute(self, cursor: Cursor, own_file: int | None) -> Attribute:
+        whole = self.lib.clang_getCursorExtent(cursor)
+        start = Spot(self.lib, self.lib.clang_getRangeStart(whole))
+        if start.file is None:
+            return Attribute(cursor.kind, -1, "")
+        text = libclang.contents(self.lib, self.unit, start.file)
+        end = Spot(self.lib, self.lib.clang_getRangeEnd(whole)).offset
+        aligned = _ALIGNED.match(text, start.offset) if cursor.kind == libclang.ALIGNED else None
+        argument = None
+        if aligned is not None:
+            argument = "" if aligned[1] is None else _in_parentheses(text, aligned.end() + 1)
+        offset = start.offset if start.file == own_file else -1
+        return Attribute(cursor.kind, offset, text[start.offset : end].decode("utf-8", "replace"), argument)
+
     def pragmas_of(self, definition: Cursor) -> list[tuple[int, bool]]:
         """Return what pragmas can be in force at the start of a struct: the pack in bytes, and `ms_struct`.
 
         What the text states comes first.
         """
-        count = self._count_implicit(definition)
+        count = sum(not each.text for each in self.attributes(definition))
         start = Spot(self.lib, self.lib.clang_getRangeStart(self.lib.clang_getCursorExtent(definition)))
         text = b"" if start.file is None or not count else libclang.contents(self.lib, self.unit, start.file)
         is_ms = _MS_PRAGMA.findall(text, 0, start.offset)[-1:] == [b"on"]
@@ -44,20 +91,6 @@ class StructTexts(Record, dict=True):
         stated = self.stated_pack(definition, self.lib.clang_getRangeStart)
         packs = [] if stated is None else [(stated, is_ms)]
         return [*packs, *((pack, is_ms) for pack in PACKS)]
-
-    def _count_implicit(self, definition: Cursor) -> int:
-        """Return the number of attributes that pragmas give a struct; these have no place."""
-        found: list[bool] = []
-
-        def take(child: Cursor, _: Cursor) -> int:
-            if child.kind == libclang.UNEXPOSED_ATTRIBUTE:
-                start = self.lib.clang_getRangeStart(self.lib.clang_getCursorExtent(child))
-                found.append(Spot(self.lib, start).file is None)
-            return libclang.CONTINUE
-
-        if self.lib.clang_Cursor_hasAttrs(definition):
-            libclang.visit(self.lib, definition, take)
-        return sum(found)
 
     def stated_pack(self, definition: Cursor, end_of: Callable[[Any], Any]) -> int | None:
         """Return the value of `#pragma pack` at an end of a struct, if its text states it; else None."""
@@ -144,3 +177,12 @@ class StructTexts(Record, dict=True):
         if is_other or "scalar_storage_order" in self._ignored_in(definition):
             return "its bit-fields may be in another order than the machine's (scalar_storage_order)"
         return None
+
+
+def _in_parentheses(text: bytes, start: int) -> str:
+    """Return the text from behind an opening parenthesis up to the closing one."""
+    depth, end = 1, start
+    while depth and end < len(text):
+        depth += {0x28: 1, 0x29: -1}.get(text[end], 0)
+        end += 1
+    return text[start : end - 1].decode("utf-8", "replace").strip()
