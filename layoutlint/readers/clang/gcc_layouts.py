@@ -41,6 +41,8 @@ _SIZES = {
     "unsigned int": 4, "long long": 8, "unsigned long long": 8, "float": 4, "double": 8,
 }  # fmt: skip
 """The bytes of scalars, which are their `__alignof__` as well."""
+_LONG_DOUBLES = {"i386": 4, "arm": 8, "armeb": 8, "mips": 8, "mipsel": 8, "s390x": 8}
+"""The alignment of `long double` in bytes where it is not 16."""
 _FIXED = re.compile(r"_{0,2}[us](8|16|32|64)|u?int(8|16|32|64)_t")
 """Names of integers that state their bits."""
 _INTEGERS = frozenset((3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20))
@@ -212,6 +214,8 @@ class GccLayouts(Record, dict=True):
         own = self.target.pointer_size
         is_windows = any(word.startswith("--target=") and "windows" in word for word in self.flags)
         sizes = {**_SIZES, "long": 4 if is_windows else own, "unsigned long": 4 if is_windows else own}
+        if is_alignment and "-malign-double" not in self.flags:
+            sizes["long double"] = _LONG_DOUBLES.get(self.target.name, 16)
         fixed = _FIXED.fullmatch(name.strip())
         size = own if name.rstrip().endswith("*") else sizes.get(name.strip())
         size = size if fixed is None else int(fixed[1] or fixed[2]) // 8
@@ -353,6 +357,10 @@ class GccLayouts(Record, dict=True):
         facts = self.type_of(ctype)
         size, align = lib.clang_Type_getSizeOf(ctype), lib.clang_Type_getAlignOf(ctype)
         stated = self._texts.attributes(cursor)
+        if any(each.kind == libclang.ALIGNED and each.argument is None for each in stated):
+            printed = attributes.aligned_arguments(libclang.pretty_print(lib, cursor))
+            stated = [replace(each, kind=-1) if each.kind == libclang.ALIGNED else each for each in stated]
+            stated += [Attribute(libclang.ALIGNED, 0, argument, argument) for argument in printed]
         aligned = [self._value(each) for each in stated if each.kind == libclang.ALIGNED]
         of_clang = self._bare_align_of_clang if any(each.argument == "" for each in stated) else 0
         if UNKNOWN in aligned and len(aligned) > 1:

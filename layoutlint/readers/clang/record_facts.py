@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from enum import Enum
+from itertools import product
 
 from layoutlint.model.record import Record, replace
 
 UNKNOWN = -1
 """An `aligned` whose value libclang does not state: an expression that is not computed."""
-_GUESSES = tuple(1 << bit for bit in range(13))
+_GUESSES = tuple(1 << bit for bit in range(21))
 """The values that it can have, in bytes."""
 
 
@@ -93,17 +94,18 @@ class RecordFacts(Record, frozen=True):
 
     def possibilities(self) -> Iterator[RecordFacts]:
         """Yield the declarations with each value that is unknown."""
-        is_open = UNKNOWN in self.aligned or any(member.aligned == UNKNOWN for member in self.members)
-        if not is_open:
+        if UNKNOWN not in self.aligned and all(member.aligned != UNKNOWN for member in self.members):
             yield self
             return
-        for guess in _GUESSES:
+        of_members = _GUESSES if any(member.aligned == UNKNOWN for member in self.members) else (0,)
+        of_record = _GUESSES if UNKNOWN in self.aligned else (0,)
+        for guess, own in product(of_members, of_record):
             members = (
                 replace(member, aligned=guess, clang_aligned=guess) if member.aligned == UNKNOWN else member
                 for member in self.members
             )
-            aligned = tuple(guess if value == UNKNOWN else value for value in self.aligned)
-            of_clang = max(self.clang_aligned, guess if UNKNOWN in self.aligned else 0)
+            aligned = tuple(own if value == UNKNOWN else value for value in self.aligned)
+            of_clang = max(self.clang_aligned, own)
             yield replace(self, members=tuple(members), aligned=aligned, clang_aligned=of_clang)
 
 
