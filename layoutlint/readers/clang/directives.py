@@ -95,7 +95,7 @@ class File(Record, dict=True):
     @cached_property
     def version_tests(self) -> frozenset[bytes] | None:
         """The conditions about versions of GCC; None if other text mentions these as well."""
-        if not VERSION.search(self.text):
+        if not (b"__GNUC_" in self.text or b"__VERSION__" in self.text) or not VERSION.search(self.text):
             return frozenset()
         mentions = {each for each in self.directives if VERSION.search(each.text)}
         tests = frozenset(each.text for each in mentions if each.name in (b"if", b"elif"))
