@@ -1,7 +1,7 @@
 """Reading C text as GCC does: the macros that tell it from clang, and its answers to `__has_attribute`.
 
 libclang takes most of GCC's language, so only what GCC calls itself has to change. The answers are those of
-the manuals of GCC 5 to 16, and were compared with its compilers.
+GCC 9 to 16, and before that of the manuals.
 """
 
 from __future__ import annotations
@@ -51,11 +51,11 @@ _ATTRIBUTES = {
     " tls_model alloc_size alloc_align assume_aligned nocommon common weakref no_address_safety_analysis"
     " externally_visible noclone optimize designated_init no_sanitize_undefined",
     6: "scalar_storage_order simd target_clones",
-    7: "fallthrough",
+    7: "fallthrough no_profile_instrument_function",
     8: "nonstring warn_if_not_aligned no_sanitize nocf_check patchable_function_entry noipa",
     9: "copy",
     10: "access symver",
-    11: "no_profile_instrument_function retain no_stack_protector zero_call_used_regs",
+    11: "retain no_stack_protector zero_call_used_regs",
     12: "unavailable uninitialized no_sanitize_coverage",
     13: "assume",
     14: "hardbool strub null_terminated_string_arg",
@@ -226,7 +226,7 @@ def _answers(is_x86: bool) -> dict[tuple[str, str], int]:
         answers |= {("__has_builtin", f"__builtin_{name}"): since for name in names.split()}
     answers |= {("__has_builtin", f"__builtin_{name}"): never for name in _NO_BUILTINS.split()}
     if is_x86:
-        answers["__has_builtin", "__builtin_thread_pointer"] = 11
+        answers["__has_builtin", "__builtin_thread_pointer"] = 10
     for question in ("__has_feature", "__has_extension"):
         lacking = f"{_NO_FEATURES} {_FEATURES_OF_CLANG}"
         answers |= {(question, name): never for name in lacking.split()}
