@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
 
 import pytest
 from elftools.elf.elffile import ELFFile
@@ -12,8 +13,10 @@ from layoutlint.model.reading import ReadOptions
 from layoutlint.model.wanted import Wanted
 from layoutlint.readers import inputs
 from layoutlint.readers.clang import conditions, gcc_macros
+from tests.compilers.variants import compilers
 from tests.harness.tools import need
 from tests.oracles.c_probe import compile_c
+from tests.real import kernels
 
 GUARDS = "#ifndef __has_attribute\n#define __has_attribute(x) 0\n#endif\n#ifndef __has_feature\n#define __has_feature(x) 0\n#endif\n#ifndef __has_builtin\n#define __has_builtin(x) 0\n#endif\n"
 BOTH = "#define CHOOSE(x) {yes}\n#else\n#define CHOOSE(x) {no}\n#endif\n"
@@ -144,3 +147,19 @@ def test_answers_are_those_of_gcc(tmp_path, compiler, version):
         names = {symbol.name for symbol in ELFFile(file).get_section_by_name(".symtab").iter_symbols()}
     said = {question: gcc_macros.answer(*question, version, machine) for question in questions}
     assert {question for question in questions if said[question]} == {question for number, question in enumerate(questions) if f"yes{number}" in names}
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("name", ["gcc-9", "gcc-10", "gcc-13", "gcc-14", "gcc-15", "gcc-16"])
+def test_answers_are_those_of_other_versions(name):
+    try:
+        command = compilers.command(name)
+    except kernels.Unavailable as reason:
+        pytest.skip(str(reason))
+    questions = gcc_macros.known_questions("x86_64")
+    lines = [f"#ifdef {macro}\n#if {macro}({word})\nYES {number}\n#endif\n#endif\n" for number, (macro, word) in enumerate(questions)]
+    text = "".join(("VERSION __GNUC__ __GNUC_MINOR__\n", *lines))
+    made = subprocess.run([*command, "-E", "-P", "-xc", "-"], input=text, capture_output=True, text=True, check=True).stdout
+    version = tuple(map(int, re.findall(r"VERSION (\d+) (\d+)", made)[0]))
+    yes = {questions[int(number)] for number in re.findall(r"YES (\d+)", made)}
+    assert {each for each in questions if gcc_macros.answer(*each, version, "x86_64")} == yes
