@@ -288,7 +288,10 @@ def _settle_one(
 
 def _reason(struct: Struct, macros: list[str], unit: Unit, layouts: dict[str, Struct | None]) -> str:
     named = " and ".join(f"`{macro}`" for macro in macros[:2])
-    sizes = ", ".join(f"{label} {_size(one)}" for label, one in layouts.items())
+    by_shape: dict[object, str] = {}
+    for label, one in layouts.items():
+        by_shape.setdefault(None if one is None else _shape(one), f"{label} {_size(one)}")
+    sizes = ", ".join(by_shape.values())
     compiler = unit.compiler
     if compiler is None or compiler.family is None:
         who = "which compiler builds it is not known"

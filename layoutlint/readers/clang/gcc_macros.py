@@ -121,10 +121,12 @@ def version_of(compiler: Compiler) -> Version:
 
 
 def versions_of(compiler: Compiler) -> tuple[Version, ...]:
-    """Return the first and last version that a GCC can be; none if its name states all that counts."""
+    """Return the first and last version that a GCC can be, and those between that tests can tell apart; none
+    if its name states all that counts.
+    """
     match compiler.version:
         case ():
-            return OLDEST, NEWEST
+            return OLDEST, NEWEST, *((major, 1, 0) for major in range(OLDEST[0] + 1, NEWEST[0]))
         case (major,):
             return (major, 0, 0), (major, _LAST_MINOR if major > 4 else 9, 4)
         case (_, _):

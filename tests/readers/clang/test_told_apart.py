@@ -16,6 +16,7 @@ from layoutlint.readers.clang import conditions, gcc_macros
 from tests.compilers.variants import compilers
 from tests.harness.tools import need
 from tests.oracles.c_probe import compile_c
+from tests.readers.clang.test_gcc_layouts import read_facts
 from tests.real import kernels
 
 GUARDS = "#ifndef __has_attribute\n#define __has_attribute(x) 0\n#endif\n#ifndef __has_feature\n#define __has_feature(x) 0\n#endif\n#ifndef __has_builtin\n#define __has_builtin(x) 0\n#endif\n"
@@ -147,6 +148,12 @@ def test_answers_are_those_of_gcc(tmp_path, compiler, version):
         names = {symbol.name for symbol in ELFFile(file).get_section_by_name(".symtab").iter_symbols()}
     said = {question: gcc_macros.answer(*question, version, machine) for question in questions}
     assert {question for question in questions if said[question]} == {question for number, question in enumerate(questions) if f"yes{number}" in names}
+
+
+@pytest.mark.parametrize("condition", ["__GNUC__ == 8", "__GNUC__ != 11", "__GNUC__ > 6 && __GNUC__ < 9", "defined __clang__ || __GNUC__ == 10"])
+def test_versions_between_the_first_and_the_last(tmp_path, condition):
+    _, struct = read_facts(tmp_path, "gcc", text=f"struct facts {{ int a;\n#if {condition}\nint b, c;\n#endif\n}};")
+    assert "`__GNUC__` decides its layout" in (struct.problem or "")
 
 
 @pytest.mark.exhaustive
