@@ -16,6 +16,8 @@
 #ifdef __has_attribute
 #if __has_attribute(annotate)
 #define LAYOUTLINT_SHOWN(text) __attribute__((annotate("layoutlint:" text)))
+/* GCC, which has no `annotate`, knows no such attribute of types. */
+#define LAYOUTLINT_STRUCT(...) LAYOUTLINT_SHOWN(#__VA_ARGS__) LAYOUTLINT_KEPT(#__VA_ARGS__)
 #endif
 #if __has_attribute(btf_decl_tag) && !defined(__cplusplus)
 #define LAYOUTLINT_KEPT(text) __attribute__((btf_decl_tag("layoutlint:" text)))
@@ -32,10 +34,8 @@
 /* Behind the name of a field. */
 #define LAYOUTLINT(...) LAYOUTLINT_SHOWN(#__VA_ARGS__) LAYOUTLINT_KEPT(#__VA_ARGS__)
 
-/* Behind the closing brace of a struct. GCC knows no such attribute of types. */
-#ifdef __clang__
-#define LAYOUTLINT_STRUCT(...) LAYOUTLINT_SHOWN(#__VA_ARGS__) LAYOUTLINT_KEPT(#__VA_ARGS__)
-#else
+/* Behind the closing brace of a struct. */
+#ifndef LAYOUTLINT_STRUCT
 #define LAYOUTLINT_STRUCT(...)
 #endif
 

@@ -20,6 +20,8 @@ _SIZES = {
 """Types, or expressions of them, whose size is in `__SIZEOF_NAME__`."""
 _FIRST_WITH_FLOATS = 7
 """The first version of GCC with types such as _Float32."""
+ANNOTATING = ("annotate", "btf_decl_tag")
+"""Attributes that hold rules of layoutlint: read for every compiler, as they change no layout."""
 _HAS = ("__has_attribute", "__has_builtin")
 _BUILT_IN = (
     *_HAS, "__has_feature", "__has_extension", "__has_include", "__has_include_next", "__has_c_attribute",
@@ -134,7 +136,8 @@ def _definition_flags(definitions: str) -> tuple[str, ...]:
     macros = _macros(definitions)
     if "__clang__" in macros:
         return (*_built_in_flags(macros), *(f"-D{name}={text}" for name, text in macros.items()))
-    defined = {**_gcc_types(macros), **macros}
+    annotating = (f"{OWN_PREFIX}has_attribute_{name}" for own in ANNOTATING for name in (own, f"__{own}__"))
+    defined = {**_gcc_types(macros), **macros, **dict.fromkeys(annotating, "1")}
     return (*_built_in_flags(macros), *(f"-D{name}={text}" for name, text in defined.items()))
 
 

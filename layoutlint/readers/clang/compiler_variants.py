@@ -315,7 +315,8 @@ def _counterpart(struct: Struct, others: tuple[Struct, ...]) -> Struct | None:
 
 def _shape(struct: Struct) -> Struct:
     """Return a struct without what no layout depends on."""
-    return replace(struct, source=None, origin="", aliases=(), fields=_without_places(struct.fields))
+    fields = _without_places(struct.fields)
+    return replace(struct, source=None, origin="", aliases=(), fields=fields, annotations=())
 
 
 def _without_places(fields: tuple[Field, ...]) -> tuple[Field, ...]:

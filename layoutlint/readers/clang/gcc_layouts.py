@@ -8,6 +8,7 @@ to gcc as to clang, without attributes, bit-fields and `#pragma pack`. Of all ot
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from functools import cached_property
 from typing import Any
 
@@ -52,6 +53,8 @@ _X87 = {("i386", 12): 4, ("x86_64", 16): 16, ("x32", 16): 16}
 """The alignment of `long double` in bytes by target and size: for clang, it is 8 under -malign-double."""
 _MS_TARGETS = ("x86_64", "x32", "i386", "powerpc", "powerpc64", "powerpc64le")
 """The targets on which gcc has `ms_struct` and `gcc_struct`."""
+_BARE_IS_16 = ("x86_64", "x32", "i386")
+"""The targets on which registers of more than 16 bytes leave `aligned` without a number alone."""
 _AAPCS = ("arm", "armeb", "aarch64", "aarch64_be")
 _WORDS = ("arm", "armeb", "mips", "mipsel", "s390x")
 """The targets whose largest alignment is 8 bytes to gcc (BIGGEST_ALIGNMENT)."""
@@ -197,8 +200,8 @@ class GccLayouts(Record, dict=True):
         argument = attribute.argument
         if argument is None:
             return UNKNOWN
-        if not argument:
-            return self._rules.biggest_align
+        if not argument:  # ATTRIBUTE_ALIGNED_VALUE
+            return 16 if self.target.name in _BARE_IS_16 else self._rules.biggest_align
         if "long double" in argument and "-malign-double" in self.flags:
             return UNKNOWN  # libclang computes with its own alignment
         of_type = self._size(argument, is_alignment=True)
@@ -362,17 +365,25 @@ class GccLayouts(Record, dict=True):
             stated = [replace(each, kind=-1) if each.kind == libclang.ALIGNED else each for each in stated]
             stated += [Attribute(libclang.ALIGNED, 0, argument, argument) for argument in printed]
         aligned = [self._value(each) for each in stated if each.kind == libclang.ALIGNED]
-        of_clang = self._bare_align_of_clang if any(each.argument == "" for each in stated) else 0
+        of_clang = self._aligned_to_clang(stated, aligned)
         if UNKNOWN in aligned and len(aligned) > 1:
             facts = replace(facts, problem="the value of an `aligned` is not known")
-        own = max(aligned, default=0)
         builtin_bits = self._builtin_bits(ctype) if may_be_ms else 0
         return MemberFacts(
             facts, max(0, size) * 8, max(1, align), builtin_bits,
             lib.clang_getFieldDeclBitWidth(cursor) if is_bits else None,
-            not is_bits or bool(libclang.spelling(lib, cursor)), own, max(own, of_clang),
+            not is_bits or bool(libclang.spelling(lib, cursor)), max(aligned, default=0), of_clang,
             any(each.kind == libclang.PACKED for each in stated),
         )  # fmt: skip
+
+    def _aligned_to_clang(self, stated: Iterable[Attribute], values: Iterable[int]) -> int:
+        """Return the largest `aligned` to clang, in bytes; `values` are those to gcc, in the same order."""
+        own = [each for each in stated if each.kind == libclang.ALIGNED]
+        numbers = (
+            self._bare_align_of_clang if each.argument == "" else value
+            for each, value in zip(own, values, strict=True)
+        )
+        return max(numbers, default=0)
 
     def _builtin_bits(self, ctype: Type) -> int:
         ctype = self._innermost(self.lib.clang_getCanonicalType(ctype))
@@ -405,9 +416,7 @@ class GccLayouts(Record, dict=True):
         aligned = tuple(self._value(each) for each in own if each.kind == libclang.ALIGNED)
         is_inherited = any(each.kind == libclang.ALIGNED and each not in own for each in stated)
         align = self.lib.clang_Type_getAlignOf(self.lib.clang_getCursorType(definition))
-        of_clang = (align,) if is_inherited else ()
-        if any(each.argument == "" for each in own):
-            of_clang = (*of_clang, self._bare_align_of_clang)
+        of_clang = max(align if is_inherited else 0, self._aligned_to_clang(own, aligned))
         has_ms = any("ms_struct" in each.text for each in own)
         is_ms = has_ms or (self._is_ms_by_default and not self._texts.is_gcc_struct(definition))
         return RecordFacts(
@@ -416,7 +425,7 @@ class GccLayouts(Record, dict=True):
             any(each.kind == libclang.PACKED for each in own),
             aligned,
             any(each.kind == libclang.PACKED for each in stated),
-            max(0, *of_clang, *aligned) if of_clang or aligned else 0,
+            of_clang,
             self.target.name in _MS_TARGETS and is_ms,
             self._is_ms_by_default or has_ms,
         )

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from functools import cache
 
 from layoutlint.readers.clang.build_compiler import Compiler
+from layoutlint.readers.clang.compiler_answer import ANNOTATING
 
 Version = tuple[int, ...]
 
@@ -44,6 +45,7 @@ _BINARY128 = re.compile(r"(?:aarch64|arm64|mips64|s390|riscv|sparc64|loongarch64
 _X87 = re.compile(r"(?:x86_64|amd64|i[3-9]86)")
 
 _ATTRIBUTES = {
+    0: " ".join(ANNOTATING),
     5: "packed aligned vector_size mode noinline noreturn unused used weak alias section deprecated format"
     " format_arg nonnull pure const malloc warn_unused_result may_alias transparent_union cleanup constructor"
     " destructor visibility always_inline gnu_inline flatten hot cold artificial error warning returns_twice"
@@ -60,7 +62,7 @@ _ATTRIBUTES = {
     13: "assume",
     14: "hardbool strub null_terminated_string_arg",
     15: "counted_by musttail flag_enum",
-    16: "btf_decl_tag btf_type_tag",
+    16: "btf_type_tag",
 }
 """Attributes for all machines, by the first version that has them."""
 _X86_ATTRIBUTES = {
@@ -72,7 +74,7 @@ _X86_ATTRIBUTES = {
 }
 _NO_ATTRIBUTES = (
     "ext_vector_type overloadable enable_if diagnose_if pass_object_size diagnose_as_builtin"
-    " guarded_by capability lockable annotate availability objc_bridge swift_name minsize optnone nodebug"
+    " guarded_by capability lockable availability objc_bridge swift_name minsize optnone nodebug"
     " nomerge not_tail_called disable_tail_calls internal_linkage loader_uninitialized"
     " preserve_access_index preserve_most preserve_all require_constant_initialization"
     " type_tag_for_datatype enforce_tcb enum_extensibility consumable callable_when blocks"
@@ -213,8 +215,9 @@ def answer(question: str, name: str, version: Version, machine: str) -> bool | N
 
 
 def known_questions(machine: str) -> tuple[tuple[str, str], ...]:
-    """Return the questions with a known answer."""
-    return tuple(_answers(_X87.match(machine) is not None))
+    """Return the questions that are answered as GCC does."""
+    answers = _answers(_X87.match(machine) is not None)
+    return tuple(question for question, since in answers.items() if since)
 
 
 @cache

@@ -21,7 +21,7 @@ class GccRules(Record, frozen=True):
     """The rules of a target and its flags."""
 
     biggest_align: int
-    """BIGGEST_ALIGNMENT in bytes, the value of `aligned` without a number."""
+    """BIGGEST_ALIGNMENT in bytes."""
     most_mode_bits: int = 64
     """The bits of the largest integer that a bit-field becomes (MAX_FIXED_MODE_SIZE)."""
     aligns_unnamed: bool = False

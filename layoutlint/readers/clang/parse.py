@@ -169,7 +169,7 @@ def read(
     def read_variant(variant: Unit, is_searched: bool = False) -> ParsedUnit:
         with parse_unit(lib, variant, printed, libclang.PREFERRED_OPTIONS) as handle:
             return read_handle(
-                lib, handle, variant, wanted, looks_for_hidden, printed, is_searched=is_searched
+                lib, handle, variant, requested, looks_for_hidden, printed, is_searched=is_searched
             )
 
     def read_settled(variant: Unit) -> ParsedUnit:
@@ -179,8 +179,14 @@ def read(
             return parsed
         return macro_variants.settle(parsed, read_variant)
 
+    requested = wanted
     parsed = read_settled(unit)
-    return compiler_variants.settle(parsed, read_settled) if parsed.dependent else parsed
+    if not parsed.dependent:
+        return parsed
+    # Another compiler may not see the annotations by which a struct is requested.
+    names = (each.struct.name for each in parsed.dependent)
+    requested = replace(wanted, names=wanted.names.union(names))
+    return compiler_variants.settle(parsed, read_settled)
 
 
 def read_handle(

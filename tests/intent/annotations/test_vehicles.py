@@ -40,11 +40,20 @@ VEHICLES = {
     "comments": lambda at: (COMMENTS,),
     "comments beside DWARF": lambda at: (make(at, "gcc", "-g", "-c", COMMENTS), "--sources", str(FIXTURES)),
     "macros in libclang": lambda at: (MACROS, "--", HEADER),
+    "macros built by gcc 13": lambda at: (database_of(at, "gcc-13"),),
+    "macros built by some gcc": lambda at: (database_of(at, "gcc"),),
+    "macros built by a gcc that is asked": lambda at: (database_of(at, "gcc"), "--query-driver", "**"),
     "DWARF of clang": lambda at: (make(at, newest_clang(), "-g", HEADER, "-c", MACROS), "--reader", "dwarf"),
     "BTF of pahole": lambda at: (with_btf(at), "--reader", "btf"),
     "BTF of clang": lambda at: (make(at, "clang", "-g", "-target", "bpf", HEADER, "-c", MACROS), "--reader", "btf"),
     "rule file": lambda at: (BARE, "--rules", str(FIXTURES / "ring.toml")),
 }
+
+
+def database_of(at: Path, compiler: str) -> str:
+    path = at.with_name("compile_commands.json")
+    path.write_text(json.dumps([{"directory": str(at.parent), "file": MACROS, "arguments": [compiler, HEADER, "-c", MACROS]}]))
+    return str(path)
 
 
 def with_btf(at: Path) -> str:
