@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 from typing import TYPE_CHECKING
 
 import click
@@ -166,6 +165,8 @@ def _next_steps(system: BuildSystem, first: FirstRules, flags: tuple[str, ...]) 
 
 def _query_of(system: BuildSystem) -> list[str]:
     """Return the lines that offer to ask the compiler of a project's database."""
+    import shlex
+
     from layoutlint.errors import ReadError
     from layoutlint.readers.clang import build_compiler, compdb, query_driver
 

@@ -84,7 +84,7 @@ FOUND = [
     }, ["src/q.h", "q"], 6, ["flags from compile_flags.txt"]),
     ("no flags of a folder", {"compile_flags.txt": width(6)}, ["src/q.h", "q", "--no-compile-commands"], 1, []),
     ("flags that no compiler of C has", {"compile_flags.txt": "--driver-mode=cl\n"}, ["src/q.h", "q"], None,
-     ["compile_flags.txt: is compiled by clang, whose flags (/D, /I) are not read (--no-compile-commands leaves it out)"]),
+     ["compile_flags.txt: is compiled by cc, whose flags (/D, /I) are not read (--no-compile-commands leaves it out)"]),
     ("the first of equal entries", {"build/compile_commands.json": [entry("src/q.c", width(7)), entry("src/q.c", width(9))]},
      ["src/q.c", "q"], 7, [f"{FROM} (the first of 2 entries)"]),
     ("the first of equal entries that include it", {

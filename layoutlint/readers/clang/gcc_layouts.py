@@ -83,8 +83,8 @@ class SettledRecord(Record, frozen=True):
     is_user_aligned: bool = False
     has_scalars: bool = False
     """Whether all its members are scalars."""
-    has_vectors: bool = False
-    """Whether one is a vector without registers."""
+    has_no_mode: bool = False
+    """Whether a member has no mode: a vector without registers, or `[]`."""
 
 
 class GccLayouts(Record, dict=True):
@@ -232,7 +232,7 @@ class GccLayouts(Record, dict=True):
         layout, problem, mode = settled.layout, settled.problem, Mode.OTHER
         if self._rules.narrows_fields and layout.bit_size == 64 and layout.align == 8:
             # Its mode decides (compute_record_mode): an integer's, if no member has none.
-            mode = Mode.OTHER if settled.has_vectors else Mode.INTEGER
+            mode = Mode.OTHER if settled.has_no_mode else Mode.INTEGER
             if not settled.has_scalars and not settled.is_user_aligned:
                 problem = problem or "gcc may align it to 4 in a struct"
         return TypeFacts(
@@ -322,7 +322,8 @@ class GccLayouts(Record, dict=True):
             types = [self.type_of(self.lib.clang_getCursorType(cursor)) for cursor in cursors]
             problem = next((each.problem for each in types if each.problem), problem)
             is_aligned = any(each.is_user_aligned for each in types)
-            return SettledRecord(stated, problem, is_aligned, all(map(_is_scalar, types)))
+            has_scalars, has_no_mode = all(map(_is_scalar, types)), self._has_no_mode(cursors, types)
+            return SettledRecord(stated, problem, is_aligned, has_scalars, has_no_mode)
         return self._settle_computed(definition, cursors, stated, problem, is_cut)
 
     def _settle_computed(
@@ -343,8 +344,16 @@ class GccLayouts(Record, dict=True):
             return SettledRecord(stated, unclear)
         settled = self._compute(facts, stated, problem, self._texts.pragmas_of(definition), pack_at_end)
         types = [member.type for member in members]
-        has_vectors = any(each.mode is Mode.NONE for each in types)
-        return replace(settled, has_scalars=all(map(_is_scalar, types)), has_vectors=has_vectors)
+        has_no_mode = self._has_no_mode(cursors, types)
+        return replace(settled, has_scalars=all(map(_is_scalar, types)), has_no_mode=has_no_mode)
+
+    def _has_no_mode(self, cursors: list[Cursor], types: list[TypeFacts]) -> bool:
+        """Return whether a member leaves its struct without a mode: a vector without registers, and `[]`."""
+        if not self._rules.narrows_fields:
+            return False  # it decides nothing
+        of_members = map(self.lib.clang_getCursorType, cursors)
+        kinds = (self.lib.clang_getCanonicalType(ctype).kind for ctype in of_members)
+        return any(each.mode is Mode.NONE for each in types) or type_kinds.INCOMPLETE_ARRAY in kinds
 
     def _stated_layout(self, definition: Cursor, cursors: list[Cursor]) -> RecordLayout:
         """Return libclang's layout."""
