@@ -70,7 +70,7 @@ class Machine:
 
 MACHINES = (
     Machine(
-        ("gcc",), 64, (*_INT128, *_FLOAT128), (*_X86, ("-mlong-double-64",), ("-mlong-double-128",)), 0.04
+        ("gcc",), 64, (*_INT128, *_FLOAT128), (*_X86, ("-mlong-double-64",), ("-mlong-double-128",)), 0.01
     ),
     Machine(("gcc", "-m32"), 32, _FLOAT128, (*_X86, ("-malign-double",))),
     Machine(("i686-linux-gnu-gcc",), 32, _FLOAT128, (*_X86, ("-malign-double",))),
@@ -78,7 +78,7 @@ MACHINES = (
     Machine(("arm-linux-gnueabihf-gcc",), 32),
     Machine(("aarch64-linux-gnu-gcc",), 64, _INT128),
     Machine(("mips-linux-gnu-gcc",), 32),
-    Machine(("s390x-linux-gnu-gcc",), 64, _INT128, (*_OTHERS, ("-mlong-double-64",)), 0.12),
+    Machine(("s390x-linux-gnu-gcc",), 64, _INT128, (*_OTHERS, ("-mlong-double-64",))),
     Machine(("x86_64-w64-mingw32-gcc",), 32, (*_INT128, *_FLOAT128), _X86),
     Machine(("i686-w64-mingw32-gcc",), 32, _FLOAT128, (*_X86, ("-malign-double",))),
     Machine(("arm-none-eabi-gcc",), 32, (), (*_OTHERS, ("-mcpu=cortex-m4", "-mthumb"))),

@@ -158,14 +158,14 @@ def flags(version: Version, machine: str) -> tuple[str, ...]:
             word
             for question in ANSWERED
             if question not in absent
-            for word in _answering(question, full, is_x86)
+            for word in _answer_flags(question, full, is_x86)
         ),
         *(f"-D{name}={ctype}" for name, ctype in types),
     )
 
 
 @cache
-def _answering(question: str, version: Version, is_x86: bool) -> tuple[str, ...]:
+def _answer_flags(question: str, version: Version, is_x86: bool) -> tuple[str, ...]:
     """Return the flags that answer a question as one version does."""
     names = [
         name for (asked, name), since in _answers(is_x86).items() if asked == question and since <= version[0]

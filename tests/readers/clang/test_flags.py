@@ -120,6 +120,23 @@ def test_what_flags_define_is_defined(words, condition, working_folder):
     assert size(working_folder, f"!({condition})", X86, *words) == 4
 
 
+@pytest.mark.parametrize(
+    ("words", "condition"),
+    [
+        ("-fsanitize=address", "__SANITIZE_ADDRESS__ && __has_feature(address_sanitizer)"),
+        ("-fsanitize=thread,undefined", "__SANITIZE_THREAD__ && __has_feature(thread_sanitizer)"),
+    ],
+)
+def test_sanitizers_are_features_of_clang(words, condition, working_folder):
+    """Of a header alone they are not known: a GCC before 14 has no `__has_feature`."""
+    (working_folder / "x.c").write_text(SWITCHED.format(condition))
+    entry = {"directory": str(working_folder), "file": "x.c", "arguments": ["clang", X86, words, "-c", "x.c"]}
+    database = working_folder / "compile_commands.json"
+    database.write_text(json.dumps([entry]))
+    (struct,) = clang.read(str(database), ALL, ReadOptions()).structs
+    assert (struct.problem, struct.bit_size) == (None, 128)
+
+
 UNKNOWN = [
     # flags, what is said
     (("-fnothing-known",), "-fnothing-known, which is not known here"),
