@@ -206,7 +206,7 @@ def _compare(
                 kind = _kind(reason)
                 tally.unknown[kind] += 1
                 tally.example(kind, text(reason))
-            elif why := "; ".join(_differences(found, true)):
+            elif why := "; ".join(_differences(found, true, "scalar_storage_order" in text(""))):
                 tally.wrong.append(Wrong(name, why, text(why), _alone(unit, name)))
         tally.missing += name not in by_name
     return tally
@@ -225,18 +225,20 @@ def _unknown(found: Struct) -> str | None:
     return None
 
 
-def _differences(found: Struct, true: Facts) -> Iterator[str]:
+def _differences(found: Struct, true: Facts, has_orders: bool) -> Iterator[str]:
+    """What is read otherwise; with `has_orders`, bits are counted in the order of their struct, as in gcc's DWARF."""
     if found.bit_size != true.size * 8:
         yield f"size {(found.bit_size or 0) / 8:g}, {true.size} is true"
     if found.align != true.align:
         note = " (it is __alignof__)" if found.align == true.whole_align else ""
         yield f"align {found.align}{note}, {true.align} is true"
     spots = dict(_spots(found.fields, "", 0))
-    for path, (offset, size) in true.spots.items():
+    others = true.others if has_orders else {}
+    for path, spot in (others | true.spots).items():
         if path not in spots:
             yield f"{path} is not read"
-        elif spots[path] != (offset, size):
-            yield f"{path} at {_bits(*spots[path])}, {_bits(offset, size)} is true"
+        elif spots[path] not in (spot, others.get(path)):
+            yield f"{path} at {_bits(*spots[path])}, {_bits(*spot)} is true"
 
 
 def _bits(offset: int, size: int | None) -> str:

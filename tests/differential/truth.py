@@ -44,6 +44,8 @@ class Facts:
     align: int
     """`_Alignof`, which gcc limits to the largest alignment of a scalar where no `aligned` raises it."""
     spots: dict[str, tuple[int, int]] = field(default_factory=dict)
+    others: dict[str, tuple[int, int]] = field(default_factory=dict)
+    """Bit-fields with bits counted in the order that is not the machine's (`scalar_storage_order`)."""
     held: dict[str, tuple[int, tuple[int, ...]]] = field(default_factory=dict)
     """By the path of what it holds: its offset, and the steps of the arrays on the way, in bytes."""
     whole_align: int = 0
@@ -136,6 +138,9 @@ def _coff_data(path: Path) -> dict[str, bytes]:
     return data
 
 
+_OTHER = {"big": "little", "little": "big"}
+
+
 def _facts(one: Record, n: int, data: dict[str, bytes], order: str) -> Facts:
     content = data[f"facts_{n}"]
     numbers = iter([int.from_bytes(content[at : at + 8], order) for at in range(0, len(content), 8)])  # type: ignore[arg-type]
@@ -144,10 +149,13 @@ def _facts(one: Record, n: int, data: dict[str, bytes], order: str) -> Facts:
     for at, spot in enumerate(one.spots):
         if not spot.is_bits:
             found.spots[spot.path] = (next(numbers) * 8, next(numbers) * 8)
-        elif (bits := _run(data[f"bits_{n}_{at}"][: found.size], order)) is not None and bits[1] == spot.bits:
+            continue
+        for counted, spots in ((order, found.spots), (_OTHER[order], found.others)):
+            bits = _run(data[f"bits_{n}_{at}"][: found.size], counted)
             # Clang 19 and 22 with -m32 write the padding of a `_BitInt(72)` over the bit-field behind it, which is
             # then shorter in the data than it is declared: the program itself is wrong.
-            found.spots[spot.path] = bits
+            if bits is not None and bits[1] == spot.bits:
+                spots[spot.path] = bits
     for held in one.held:
         found.held[held.path] = (next(numbers), tuple(next(numbers) for _ in held.dims))
     return found

@@ -37,6 +37,8 @@ class WideMaker(Maker):
         self.is_x86 = is_x86
         self.floats = _FLOATS if words.long_bits == 64 or is_x86 else _FLOATS[:3]
         self._open_body = _WideBody(self, self.chance)
+        self.measured = 0.004
+        """The share of members whose numbers are measured of other types."""
 
     # Types that are no structs
 
@@ -232,7 +234,21 @@ class _WideBody(_Body):
             name = self._name()
             self.spots.append(Spot(prefix + name))
             return f"_Alignas({of}) {self.chance.choice(('char', 'int', 'long long'))} {name};"
+        if roll < 0.08 + self.maker.measured and self.maker.unit.records:
+            return self._measuring(prefix)
         return super()._member(depth, prefix)
+
+    def _measuring(self, prefix: str) -> str:
+        """A member with a number that the compiler measures of another type."""
+        other, name = self.chance.choice(self.maker.unit.records).c_name, self._name()
+        operator = self.chance.choice(("sizeof", "_Alignof", "__alignof__"))
+        texts = (
+            f"char {name}[{operator}({other})];", f"short {name}[2][1 + {operator}({other})];",
+            f"char {name}[sizeof((({other} *)0)[0])];", f"_Alignas({other}) char {name};",
+            f"int {name} __attribute__((aligned({operator}({other}) & 4 ? 4 : 8)));",
+        )  # fmt: skip
+        self.spots.append(Spot(prefix + name))
+        return self.chance.choice(texts)
 
     def _nest(self, depth: int, prefix: str) -> str:
         text = super()._nest(depth, prefix)

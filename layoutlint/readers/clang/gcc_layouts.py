@@ -26,6 +26,7 @@ from layoutlint.readers.clang.build_compiler import Compiler
 from layoutlint.readers.clang.clang_records import ClangRules
 from layoutlint.readers.clang.gcc_records import GccRules
 from layoutlint.readers.clang.libclang import Cursor, Spot, Type
+from layoutlint.readers.clang.measured_types import MeasuredTypes
 from layoutlint.readers.clang.record_facts import (
     UNKNOWN,
     MemberFacts,
@@ -34,18 +35,23 @@ from layoutlint.readers.clang.record_facts import (
     RecordLayout,
     TypeFacts,
 )
+from layoutlint.readers.clang.rejected_attributes import BlankedAttribute
 from layoutlint.readers.clang.struct_texts import PACKS, Attribute, StructTexts
 
 _SIZED = re.compile(r"\b(?P<operator>sizeof|_Alignof|__alignof(?:__)?)\s*\((?P<type>[\w ]+[ *]*)\)")
 _SIZES = {
     "char": 1, "signed char": 1, "unsigned char": 1, "short": 2, "unsigned short": 2, "int": 4,
     "unsigned int": 4, "long long": 8, "unsigned long long": 8, "float": 4, "double": 8,
+    "__float128": 16, "_Float128": 16,
 }  # fmt: skip
 """The bytes of scalars, which are their `__alignof__` as well."""
 _LONG_DOUBLES = {"i386": 4, "arm": 8, "armeb": 8, "mips": 8, "mipsel": 8, "s390x": 8}
 """The alignment of `long double` in bytes where it is not 16."""
 _FIXED = re.compile(r"_{0,2}[us](8|16|32|64)|u?int(8|16|32|64)_t")
 """Names of integers that state their bits."""
+_MEASURED_OTHERWISE = (
+    "a `sizeof`, alignment or `offsetof` in it is of a type that gcc lays out otherwise than clang"
+)
 _INTEGERS = frozenset((3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20))
 """Kinds of integers (enum CXTypeKind)."""
 _DOUBLE, _LONG_DOUBLE = 22, 23
@@ -96,6 +102,8 @@ class GccLayouts(Record, dict=True):
     flags: tuple[str, ...]
     """The flags for libclang."""
     compiler: Compiler
+    blanked: tuple[BlankedAttribute, ...] = ()
+    """The alignments that libclang does not see."""
     _types: dict[int, TypeFacts] = field(default_factory=dict)
     _records: dict[int, SettledRecord] = field(default_factory=dict)
 
@@ -120,6 +128,20 @@ class GccLayouts(Record, dict=True):
             self._records[key] = SettledRecord(RecordLayout(0, 1, ()))
             self._records[key] = self._settle(definition)
         return self._records[key]
+
+    @cached_property
+    def _measured(self) -> MeasuredTypes:
+        return MeasuredTypes(self.lib, self.unit, self)
+
+    def _has_other_numbers(self, cursor: Cursor) -> bool:
+        """Return whether a number in a declaration may not be the one that libclang computes."""
+        canonical = self.lib.clang_getCanonicalType(self.lib.clang_getCursorType(cursor))
+        counts = canonical.kind in type_kinds.ARRAYS or self.lib.clang_Cursor_isBitField(cursor)
+        if counts and self._measured.differ_in(cursor):
+            return True
+        aligned = (each for each in self._texts.attributes(cursor) if each.kind == libclang.ALIGNED)
+        unclear = (f"{each.text} {each.argument}" for each in aligned if self._value(each) == UNKNOWN)
+        return any(map(self._measured.differ_in_text, unclear))
 
     # Types
 
@@ -160,6 +182,10 @@ class GccLayouts(Record, dict=True):
         element = self.type_of(ctype)
         if element.qualifiers or element.atomic_align is not None:
             element = _without_typedefs(element)
+        if self.blanked and element.bit_size % (element.align * 8):
+            element = replace(
+                element, problem="gcc rejects an array of elements that are aligned above their size"
+            )
         return replace(
             element, bit_size=element.bit_size * count, is_array=True, atomic_align=None,
             element_qualifiers=element.element_qualifiers | self._qualifiers(ctype),
@@ -170,13 +196,9 @@ class GccLayouts(Record, dict=True):
         underlying = self.lib.clang_getTypedefDeclUnderlyingType(declaration)
         facts = self.type_of(underlying)
         qualifiers = facts.qualifiers | facts.element_qualifiers | self._qualifiers(underlying)
+        if facts.problem is None and self._has_other_numbers(declaration):
+            facts = replace(facts, problem=_MEASURED_OTHERWISE)
         return self._align_type(replace(facts, qualifiers=qualifiers), declaration)
-
-    def _innermost(self, array: Type) -> Type:
-        """Return the type of the elements of an array of arrays."""
-        while array.kind in type_kinds.ARRAYS:
-            array = self.lib.clang_getCanonicalType(self.lib.clang_getElementType(array))
-        return array
 
     def _align_type(self, facts: TypeFacts, declaration: Cursor) -> TypeFacts:
         """Return a type with the last `aligned` of its declaration (common_handle_aligned_attribute)."""
@@ -202,23 +224,33 @@ class GccLayouts(Record, dict=True):
             return UNKNOWN
         if not argument:  # ATTRIBUTE_ALIGNED_VALUE
             return 16 if self.target.name in _BARE_IS_16 else self._rules.biggest_align
-        if "long double" in argument and "-malign-double" in self.flags:
-            return UNKNOWN  # libclang computes with its own alignment
         of_type = self._size(argument, is_alignment=True)
         return of_type or attributes.alignment(_SIZED.sub(self._number, argument), None) or UNKNOWN
 
     def _number(self, expression: re.Match[str]) -> str:
         """Return the value of a `sizeof` or `alignof` of a scalar, which costs no other parse of the unit."""
-        size = self._size(expression["type"], is_alignment=expression["operator"] == "_Alignof")
+        operator, name = expression["operator"], expression["type"].strip()
+        if operator != "sizeof" and name == "long double":
+            return str(self._long_double_align)
+        size = self._size(name, is_alignment=operator == "_Alignof")
         return expression[0] if size is None else str(size)
+
+    @cached_property
+    def _long_double_align(self) -> int:
+        """The alignment of `long double` in bytes."""
+        stated = [word for word in self.flags if word.startswith("-mlong-double-")]
+        if not stated:
+            return _LONG_DOUBLES.get(self.target.name, 16)
+        is_narrow = stated[-1] == "-mlong-double-64"
+        return (4 if self._rules.narrows_fields else 8) if is_narrow or self.target.name == "s390x" else 16
 
     def _size(self, name: str, is_alignment: bool) -> int | None:
         """Return the bytes of a scalar, or its alignment in a struct; None if its name is not known here."""
         own = self.target.pointer_size
         is_windows = any(word.startswith("--target=") and "windows" in word for word in self.flags)
         sizes = {**_SIZES, "long": 4 if is_windows else own, "unsigned long": 4 if is_windows else own}
-        if is_alignment and "-malign-double" not in self.flags:
-            sizes["long double"] = _LONG_DOUBLES.get(self.target.name, 16)
+        if is_alignment:
+            sizes["long double"] = self._long_double_align
         fixed = _FIXED.fullmatch(name.strip())
         size = own if name.rstrip().endswith("*") else sizes.get(name.strip())
         size = size if fixed is None else int(fixed[1] or fixed[2]) // 8
@@ -314,9 +346,9 @@ class GccLayouts(Record, dict=True):
 
     def _settle(self, definition: Cursor) -> SettledRecord:
         cursors = libclang.fields_of(self.lib, self.lib.clang_getCursorType(definition))
-        stated = self._stated_layout(definition, cursors)
-        has_bits = any(map(self.lib.clang_Cursor_isBitField, cursors))
-        problem = self._texts.order_problem(definition) if has_bits else None
+        stated = self.stated_layout(definition, cursors)
+        has_other_numbers = any(map(self._has_other_numbers, (definition, *cursors)))
+        problem = _MEASURED_OTHERWISE if has_other_numbers else None
         is_cut = self._texts.is_cut_by_pragma(definition)
         if not is_cut and self._is_plain(definition, cursors):
             types = [self.type_of(self.lib.clang_getCursorType(cursor)) for cursor in cursors]
@@ -335,7 +367,8 @@ class GccLayouts(Record, dict=True):
         members = tuple(self._member(cursor, may_be_ms) for cursor in cursors)
         problem = next((each.type.problem for each in members if each.type.problem), problem)
         own = self._texts.attributes(definition)
-        if any("ms_struct" in each.text for each in own) and self._texts.is_gcc_struct(definition):
+        has_hidden_ms = any("ms_struct" in each.text and each.offset < 0 for each in own)
+        if has_hidden_ms and self._texts.ignored_attribute(definition, "gcc_struct") is not None:
             problem = problem or "it has both ms_struct and gcc_struct"
         facts = self._facts(definition, members, own)
         pack_at_end = self._texts.stated_pack(definition, self.lib.clang_getRangeEnd) if is_cut else None
@@ -355,7 +388,7 @@ class GccLayouts(Record, dict=True):
         kinds = (self.lib.clang_getCanonicalType(ctype).kind for ctype in of_members)
         return any(each.mode is Mode.NONE for each in types) or type_kinds.INCOMPLETE_ARRAY in kinds
 
-    def _stated_layout(self, definition: Cursor, cursors: list[Cursor]) -> RecordLayout:
+    def stated_layout(self, definition: Cursor, cursors: list[Cursor]) -> RecordLayout:
         """Return libclang's layout."""
         ctype = self.lib.clang_getCursorType(definition)
         offsets = tuple(max(0, self.lib.clang_Cursor_getOffsetOfField(cursor)) for cursor in cursors)
@@ -395,20 +428,20 @@ class GccLayouts(Record, dict=True):
         return max(numbers, default=0)
 
     def _builtin_bits(self, ctype: Type) -> int:
-        ctype = self._innermost(self.lib.clang_getCanonicalType(ctype))
+        ctype = type_kinds.innermost(self.lib, self.lib.clang_getCanonicalType(ctype))
         return int(self.lib.clang_Type_getSizeOf(ctype)) * 8 if ctype.kind in type_kinds.BASE_TYPES else 0
 
     def _is_plain(self, definition: Cursor, cursors: list[Cursor]) -> bool:
         """Return whether gcc's layout is certainly libclang's."""
         lib = self.lib
         is_special = self._rules.packs_all or self._default_pack or self._is_ms_by_default
-        if is_special or lib.clang_Cursor_hasAttrs(definition):
+        if is_special or self._texts.has_attributes(definition):
             return False
         for cursor in cursors:
             ctype = lib.clang_getCursorType(cursor)
             facts = self.type_of(ctype)
             if (
-                lib.clang_Cursor_hasAttrs(cursor)
+                self._texts.has_attributes(cursor)
                 or facts.bit_size != max(0, lib.clang_Type_getSizeOf(ctype)) * 8
                 or gcc_records.field_alignment(facts, self._rules) != lib.clang_Type_getAlignOf(ctype)
                 or (facts.is_user_aligned and lib.clang_Cursor_isBitField(cursor))
@@ -426,8 +459,12 @@ class GccLayouts(Record, dict=True):
         is_inherited = any(each.kind == libclang.ALIGNED and each not in own for each in stated)
         align = self.lib.clang_Type_getAlignOf(self.lib.clang_getCursorType(definition))
         of_clang = max(align if is_inherited else 0, self._aligned_to_clang(own, aligned))
-        has_ms = any("ms_struct" in each.text for each in own)
-        is_ms = has_ms or (self._is_ms_by_default and not self._texts.is_gcc_struct(definition))
+        of_ms = min((each.offset for each in own if "ms_struct" in each.text), default=None)
+        of_gcc = self._texts.ignored_attribute(definition, "gcc_struct")
+        # gcc ignores the second one (ix86_handle_struct_attribute).
+        is_gcc_struct = of_gcc is not None and (of_ms is None or of_gcc < of_ms)
+        has_ms = of_ms is not None
+        is_ms = (has_ms or self._is_ms_by_default) and not is_gcc_struct
         return RecordFacts(
             members,
             definition.kind == libclang.UNION,
@@ -464,7 +501,10 @@ class GccLayouts(Record, dict=True):
 
     @cached_property
     def _texts(self) -> StructTexts:
-        return StructTexts(self.lib, self.unit, self.target)
+        blanked: dict[tuple[str, int], list[Attribute]] = {}
+        for each in self.blanked:
+            blanked.setdefault(each.declaration, []).append(each.attribute)
+        return StructTexts(self.lib, self.unit, blanked)
 
     # The rules of the target and the flags
 

@@ -200,7 +200,7 @@ _BY_MACHINE = tuple((re.compile(machine), names) for machine, names in (
     (r"arm|thumb|aarch64", r"__(?:ARM_\w+|AARCH64\w*|VFP\w*|thumb\w*|THUMB\w*)"),
     (r"mips", r"__mips\w*|_MIPS_\w+"), (r"riscv", r"__riscv\w*"), (r"loongarch", r"__loongarch\w*"),
     (r"powerpc|ppc", r"__(?:PPC|POWER\d|ALTIVEC__|APPLE_ALTIVEC__|SPE__|NO_FPRS__|VSX__|RSQRTE|RECIP"
-     r"|QUAD_MEMORY|STRUCT_PARM|MMA__|PCREL__|ROP_PROTECT__|TM_FENCE__)\w*|_(?:ARCH|CALL)_\w+"),
+     r"|QUAD_MEMORY|STRUCT_PARM|MMA__|PCREL__|ROP_PROTECT__|TM_FENCE__)\w*|_(?:ARCH|CALL)_\w+|__float128"),
     (r"s390", r"__s390\w*"), (r"sparc", r"__(?:sparc|VIS)\w*"),
 ))  # fmt: skip
 """Macros that no compiler defines for another machine."""

@@ -28,6 +28,7 @@ from layoutlint.readers.clang import (
     libclang,
     lookups,
     macro_variants,
+    rejected_attributes,
 )
 from layoutlint.readers.clang.alignments import Alignments
 from layoutlint.readers.clang.annotation_tags import Annotations, mentions_annotations
@@ -44,6 +45,8 @@ from layoutlint.readers.clang.lookups import Messages
 from layoutlint.readers.clang.missing_headers import Remedies
 from layoutlint.readers.clang.omissions import HiddenStruct, find_hidden, find_lost_members
 from layoutlint.readers.clang.preamble import Preamble
+from layoutlint.readers.clang.rejected_attributes import BlankedAttribute
+from layoutlint.readers.clang.struct_texts import StructTexts
 from layoutlint.readers.clang.trust import Problems
 from layoutlint.readers.clang.types import (
     Types,
@@ -90,6 +93,8 @@ class Unit(Record, frozen=True):
     """The compiler of the build; None if it is not known."""
     replaced: tuple[InputText, ...] = ()
     """The texts that libclang reads in place of those of files, by their real paths."""
+    blanked: tuple[BlankedAttribute, ...] = ()
+    """The attributes that are left out of these texts."""
 
     @property
     def texts(self) -> tuple[tuple[str, str], ...]:
@@ -167,10 +172,17 @@ def read(
     lib = libclang.library()
 
     def read_variant(variant: Unit, is_searched: bool = False) -> ParsedUnit:
-        with parse_unit(lib, variant, printed, libclang.PREFERRED_OPTIONS) as handle:
-            return read_handle(
-                lib, handle, variant, requested, looks_for_hidden, printed, is_searched=is_searched
-            )
+        passes = rejected_attributes.MOST_PASSES
+        while True:
+            with parse_unit(lib, variant, printed, libclang.PREFERRED_OPTIONS) as handle:
+                blanked = _without_rejected(lib, handle, variant) if passes else None
+                if blanked is None:
+                    return read_handle(
+                        lib, handle, variant, requested, looks_for_hidden, printed, is_searched=is_searched
+                    )
+                if printed is not None:
+                    lookups.log_unit(lib, handle, variant, printed)
+            variant, passes = blanked, passes - 1
 
     def read_settled(variant: Unit) -> ParsedUnit:
         """Read a unit without doubts about features of processors that make no difference."""
@@ -187,6 +199,14 @@ def read(
     names = (each.struct.name for each in parsed.dependent)
     requested = replace(wanted, names=wanted.names.union(names))
     return compiler_variants.settle(parsed, read_settled)
+
+
+def _without_rejected(lib: Any, handle: int, unit: Unit) -> Unit | None:
+    """Return a unit of gcc without the alignments that only libclang rejects; None without any."""
+    if not unit.is_gcc or not lib.clang_getNumDiagnostics(handle):
+        return None
+    texts = StructTexts(lib, handle)
+    return rejected_attributes.blank(lib, handle, unit, texts.attributes)
 
 
 def read_handle(
@@ -300,7 +320,7 @@ def _definitions_of(
     target = _target(lib, handle, unit)
     gcc = None
     if unit.is_gcc and unit.compiler is not None:
-        gcc = GccLayouts(lib, handle, target, unit.flags, unit.compiler)
+        gcc = GccLayouts(lib, handle, target, unit.flags, unit.compiler, unit.blanked)
     types = Types(lib, handle, places, unit.with_marks, bool(errors), alignments, gcc)
     problems = Problems(lib, handle, places, types, errors, tuple(listing.variables), unit.shuffling_option)
     return Definitions(listing, types, problems, unit, target)

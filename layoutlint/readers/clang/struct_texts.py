@@ -8,7 +8,6 @@ from functools import cached_property
 from typing import Any
 
 from layoutlint.model.record import Record, field
-from layoutlint.model.target import Target
 from layoutlint.readers.clang import diagnostics, libclang, pack_pragmas
 from layoutlint.readers.clang.libclang import Cursor, Spot
 from layoutlint.readers.clang.pack_pragmas import Pragma
@@ -16,7 +15,6 @@ from layoutlint.readers.clang.pack_pragmas import Pragma
 PACKS = (1, 2, 4, 8, 16)
 """The values of `#pragma pack`, in bytes."""
 _MS_PRAGMA = re.compile(rb"#[ \t]*pragma[ \t]+ms_struct[ \t]+(\w+)")
-_ORDER = re.compile(rb"#[ \t]*pragma[ \t]+scalar_storage_order[ \t]+([\w-]+)")
 
 _ALIGNED = re.compile(rb"(?:aligned|__aligned__|_Alignas|alignas)\b[ \t]*(?=(\()?)")
 
@@ -39,10 +37,9 @@ class StructTexts(Record, dict=True):
 
     lib: Any
     unit: int
-    target: Target
+    blanked: dict[tuple[str, int], list[Attribute]] = field(default_factory=dict)
+    """Attributes that libclang does not see (rejected_attributes), by file and offset of the name."""
     _pragmas: dict[int, tuple[Pragma, ...]] = field(default_factory=dict)
-    _orders: dict[int | None, list[tuple[int, bytes]]] = field(default_factory=dict)
-    """By file, the offsets and values of `#pragma scalar_storage_order`."""
     _below: dict[int, tuple[Pragma, ...]] = field(default_factory=dict)
 
     def attributes(self, declaration: Cursor) -> list[Attribute]:
@@ -57,11 +54,22 @@ class StructTexts(Record, dict=True):
                 cursors.append(child)
             return libclang.CONTINUE
 
+        blanked = self._blanked_of(declaration) if self.blanked else []
         if not self.lib.clang_Cursor_hasAttrs(declaration):
-            return []
+            return blanked
         libclang.visit(self.lib, declaration, take)
         own = Spot(self.lib, self.lib.clang_getCursorLocation(declaration)).file
-        return [self._attribute(cursor, own) for cursor in cursors]
+        return [*blanked, *(self._attribute(cursor, own) for cursor in cursors)]
+
+    def has_attributes(self, declaration: Cursor) -> bool:
+        """Return whether a declaration has attributes, also those that libclang does not see."""
+        has_own = bool(self.lib.clang_Cursor_hasAttrs(declaration))
+        return has_own or bool(self.blanked and self._blanked_of(declaration))
+
+    def _blanked_of(self, declaration: Cursor) -> list[Attribute]:
+        at = Spot(self.lib, self.lib.clang_getCursorLocation(declaration))
+        name = "" if at.file is None else libclang.file_name(self.lib, at.file)
+        return self.blanked.get((name, at.offset), [])
 
     def _attribute(self, cursor: Cursor, own_file: int | None) -> Attribute:
         whole = self.lib.clang_getCursorExtent(cursor)
@@ -73,7 +81,7 @@ class StructTexts(Record, dict=True):
         aligned = _ALIGNED.match(text, start.offset) if cursor.kind == libclang.ALIGNED else None
         argument = None
         if aligned is not None:
-            argument = "" if aligned[1] is None else _in_parentheses(text, aligned.end() + 1)
+            argument = "" if aligned[1] is None else _inside(text, aligned.end() + 1)
         offset = start.offset if start.file == own_file else -1
         return Attribute(cursor.kind, offset, text[start.offset : end].decode("utf-8", "replace"), argument)
 
@@ -136,22 +144,19 @@ class StructTexts(Record, dict=True):
             included.setdefault(directive.file, []).append((file, directive.offset))
         return included
 
-    def is_gcc_struct(self, definition: Cursor) -> bool:
-        """Return whether a struct has the attribute `gcc_struct`."""
-        return "gcc_struct" in self._ignored_in(definition)
-
-    def _ignored_in(self, definition: Cursor) -> frozenset[str]:
-        """Return the attributes of a struct that libclang does not have."""
+    def ignored_attribute(self, definition: Cursor, name: str) -> int | None:
+        """Return the offset of an attribute of a struct that libclang does not have; None without it."""
         whole = self.lib.clang_getCursorExtent(definition)
         start = Spot(self.lib, self.lib.clang_getRangeStart(whole))
         found = self._ignored.get(start.file)
         if not found or start.file is None:
-            return frozenset()
+            return None
         text = libclang.contents(self.lib, self.unit, start.file)
         end = Spot(self.lib, self.lib.clang_getRangeEnd(whole)).offset
         opening, closing = text.find(b"{", start.offset, end), text.find(b";", end)
         inside = (start.offset, max(opening, start.offset)), (end, max(closing, end))
-        return frozenset(name for at, name in found if any(low <= at <= high for low, high in inside))
+        own = (at for at, word in found if word == name and any(low <= at <= high for low, high in inside))
+        return min(own, default=None)
 
     @cached_property
     def _ignored(self) -> dict[int | None, list[tuple[int, str]]]:
@@ -161,28 +166,16 @@ class StructTexts(Record, dict=True):
             by_file.setdefault(spot.file, []).append((spot.offset, name))
         return by_file
 
-    def order_problem(self, definition: Cursor) -> str | None:
-        """Return the problem of bit-fields that gcc may store in another order than the machine's; else None.
 
-        `scalar_storage_order` moves no whole byte.
-        """
-        spot = Spot(self.lib, self.lib.clang_getRangeEnd(self.lib.clang_getCursorExtent(definition)))
-        if spot.file not in self._orders:
-            text = b"" if spot.file is None else libclang.contents(self.lib, self.unit, spot.file)
-            found = _ORDER.finditer(text) if b"scalar_storage_order" in text else ()
-            self._orders[spot.file] = [(each.start(), each[1]) for each in found]
-        stated = [order for at, order in self._orders[spot.file] if at < spot.offset]
-        native = b"little-endian" if self.target.little_endian else b"big-endian"
-        is_other = bool(stated) and stated[-1] not in (b"default", native)
-        if is_other or "scalar_storage_order" in self._ignored_in(definition):
-            return "its bit-fields may be in another order than the machine's (scalar_storage_order)"
-        return None
-
-
-def _in_parentheses(text: bytes, start: int) -> str:
-    """Return the text from behind an opening parenthesis up to the closing one."""
+def end_of_parentheses(text: bytes, start: int) -> int:
+    """Return the offset behind the closing parenthesis of an opening one that is right before `start`."""
     depth, end = 1, start
     while depth and end < len(text):
         depth += {0x28: 1, 0x29: -1}.get(text[end], 0)
         end += 1
-    return text[start : end - 1].decode("utf-8", "replace").strip()
+    return end
+
+
+def _inside(text: bytes, start: int) -> str:
+    """Return the text from behind an opening parenthesis up to the closing one."""
+    return text[start : end_of_parentheses(text, start) - 1].decode("utf-8", "replace").strip()

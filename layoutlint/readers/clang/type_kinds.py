@@ -40,3 +40,10 @@ def count_elements(lib: Any, array: Type) -> int | None:
     if array.kind == INCOMPLETE_ARRAY:
         return None
     return max(0, int(lib.clang_getNumElements(array)))
+
+
+def innermost(lib: Any, array: Type) -> Type:
+    """Return the canonical type of the elements of an array of arrays; another type as it is."""
+    while array.kind in ARRAYS:
+        array = lib.clang_getCanonicalType(lib.clang_getElementType(array))
+    return array

@@ -68,6 +68,12 @@ ROWS = {
     "bit-fields": "struct facts { char a : 3; int b : 5; char c : 2; long long d : 33; int : 0; short e; unsigned : 3; char f; };",
     "a union of bit-fields": "struct facts { char a; union { int b : 5; char c; long long : 3; } u; union { char d; short : 9; } v; };",
     "storage order": 'struct facts { char a; int b; short c; } __attribute__((scalar_storage_order("big-endian")));',
+    "an array of a volatile type aligned above its size": "typedef volatile int v16 __attribute__((aligned(16))); struct facts { char a; v16 b[3]; v16 c; };",
+    "the same of atomic elements": "typedef _Atomic(float) f32 __attribute__((aligned(32))); typedef f32 g; struct facts { char a; g b[2][2]; f32 c; };",
+    "an array of a type that is aligned twice": "typedef short s1 __attribute__((aligned(8))) __attribute__((aligned(1))); struct facts { char a; s1 b[3]; };",
+    "a typedef of such an array": "typedef volatile int v16 __attribute__((aligned(16))); typedef v16 four[4]; struct facts { char a; four b; };",
+    "an alignment of long double": "struct facts { char a; _Alignas(long double) char b; char c __attribute__((aligned(__alignof__(long double)))); };",
+    "a size of a type on which both agree": "struct facts { char a[sizeof(struct { int x; char y; })]; int b : sizeof(enum large) + _Alignof(int); int c; };",
     "nested": "struct facts { char a; struct { char b; i16 c : 3; } __attribute__((packed)) d[2]; struct { atomic e; } f; };",
 }  # fmt: skip
 FLAGS = {
@@ -128,15 +134,46 @@ def test_gcc_lays_out_under(tmp_path, command, flag):
     assert_as_gcc(tmp_path, command, flag, text=FLAGS[flag])
 
 
+_TWICE = "struct __attribute__((aligned(16))) __attribute__((aligned(4))) twice { char x; };"
+"""Its size is 4 to gcc, and 16 to clang."""
 UNKNOWN = {
     # what is not known: (the command, the definition, words of the reason)
     "vectors of 32 bits": ("gcc -m32", "typedef int v2 __attribute__((vector_size(8))); struct facts { char a; v2 b; };", "-mmmx"),
     "vectors of s390x": ("s390x-linux-gnu-gcc", "typedef int v4 __attribute__((vector_size(16))); struct facts { char a; v4 b; };", "processor"),
-    "both": ("x86_64-w64-mingw32-gcc", "struct __attribute__((gcc_struct)) facts { int a : 3; } __attribute__((ms_struct));", "gcc_struct"),
-    "another order": ("gcc", 'struct facts { int a : 3; } __attribute__((scalar_storage_order("big-endian")));', "scalar_storage_order"),
-    "another order by a pragma": ("gcc", "#pragma scalar_storage_order big-endian\nstruct facts { int a : 3; };", "scalar_storage_order"),
+    "a size": ("gcc", f"{_TWICE} struct facts {{ char a[sizeof(struct twice)]; }};", "sizeof"),
+    "a size behind a pointer": ("gcc", f"{_TWICE} struct facts {{ char a[2][sizeof(*(struct twice *)0)]; }};", "sizeof"),
+    "a size in an enum": ("gcc", f"{_TWICE} enum {{ X = sizeof(struct twice), Y }}; struct facts {{ char a[Y]; }};", "sizeof"),
+    "a size in a typedef": ("gcc", f"{_TWICE} typedef char all[sizeof(struct twice)]; struct facts {{ all a; }};", "sizeof"),
+    "a size of what embeds it": ("gcc", f"{_TWICE} struct of {{ struct twice x; }}; struct facts {{ char a[sizeof(struct of)]; }};", "sizeof"),
+    "an offset behind it": ("gcc", f"{_TWICE} struct of {{ struct twice x; int y; }}; struct facts {{ char a[__builtin_offsetof(struct of, y)]; }};", "offsetof"),
+    "the width of a bit-field": ("gcc", f"{_TWICE} struct facts {{ int a : sizeof(struct twice); }};", "sizeof"),
+    "an alignment": ("gcc", f"{_TWICE} struct facts {{ char a; _Alignas(struct twice) int b; }};", "alignment"),
+    "an alignment in an attribute": ("gcc", f"{_TWICE} struct facts {{ char a; int b __attribute__((aligned(sizeof(struct twice)))); }};", "sizeof"),
+    "elements that gcc rejects": ("gcc", "typedef int i16_ __attribute__((aligned(16))); typedef volatile int v16 __attribute__((aligned(16))); struct facts { i16_ a[2]; v16 b[2]; };", "gcc rejects"),
     "a pragma under a condition": ("gcc", "struct facts { char a;\n#pragma pack(1)\n#if 1\n#pragma pack(2)\n#endif\nint b; };", "#pragma pack"),
 }  # fmt: skip
+
+
+BITS = {
+    # a struct that stores its bits in the other order: the definition, with bits as in gcc's DWARF
+    "by an attribute": 'struct facts { int a : 3; int b : 7; } __attribute__((scalar_storage_order("big-endian")));',
+    "by a pragma": "#pragma scalar_storage_order big-endian\nstruct facts { char x; int a : 3; int b : 7; };",
+    "both kinds of bit-fields": "struct __attribute__((gcc_struct)) facts { char a : 3; int b : 5; } __attribute__((ms_struct));",
+    "both, the other way": "struct __attribute__((ms_struct)) facts { char a : 3; int b : 5; } __attribute__((gcc_struct));",
+}
+
+
+@pytest.mark.parametrize("row", BITS)
+def test_bits_are_where_the_debug_information_of_gcc_has_them(tmp_path, row):
+    need("gcc", "-c")
+    _, struct = read_facts(tmp_path, "gcc", text=BITS[row])
+    with open(tmp_path / "facts.c", "a") as text:
+        text.write("struct facts object;\n")
+    subprocess.run(["gcc", "-g", "-c", "facts.c"], cwd=tmp_path, check=True, capture_output=True)
+    [reading], _ = inputs.read((str(tmp_path / "facts.o"),), Wanted(frozenset({"facts"})), ReadOptions())
+    [built] = reading.structs
+    assert struct.problem is None
+    assert [(f.name, f.bit_offset) for f in struct.fields] == [(f.name, f.bit_offset) for f in built.fields]
 
 
 @pytest.mark.parametrize("row", UNKNOWN)
