@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
-from fnmatch import fnmatchcase
+from fnmatch import translate
+from functools import lru_cache
 
 from layoutlint.model.reading import Reading
 from layoutlint.model.record import Record, replace
 from layoutlint.model.structs import Struct
+
+
+@lru_cache(maxsize=64)
+def _joined(patterns: tuple[str, ...]) -> re.Pattern[str]:
+    """Return one expression for several patterns: a rule file has hundreds, and a unit thousands of names."""
+    return re.compile("|".join(map(translate, patterns)))
 
 
 class Wanted(Record, frozen=True):
@@ -51,7 +59,11 @@ class Wanted(Record, frozen=True):
         """Return whether a struct of this name is requested."""
         if self.everything or name in self.names or name in self.with_containers:
             return True
-        return any(fnmatchcase(name, pattern) for pattern in self.patterns)
+        return self.matches_pattern(name)
+
+    def matches_pattern(self, name: str) -> bool:
+        """Return whether one of the patterns matches a name."""
+        return bool(self.patterns) and _joined(self.patterns).match(name) is not None
 
     def wants(self, struct: Struct) -> bool:
         """Return whether a struct is requested by its name, a typedef, or a struct that it embeds."""

@@ -452,6 +452,7 @@ def dispose(lib: Any, unit: int) -> None:
 
 def forget(unit: int) -> None:
     """Forget the files of a unit by their handles, which mean others when it was parsed again."""
+    _inclusions.pop(unit, None)
     for key in [key for key in _contents if key[0] == unit]:
         del _contents[key]
 
@@ -468,11 +469,21 @@ def included_files(lib: Any, unit: int) -> list[int]:
     return result
 
 
-def inclusions(lib: Any, unit: int) -> list[tuple[int, Spot]]:
+_inclusions: dict[int, tuple[tuple[int, Spot], ...]] = {}
+"""By unit."""
+
+
+def inclusions(lib: Any, unit: int) -> tuple[tuple[int, Spot], ...]:
     """Return each inclusion of a unit, in the order of the text: the file, and the location of the directive.
 
     libclang lists those of a precompiled preamble backwards, and before the file of the unit.
     """
+    if unit not in _inclusions:
+        _inclusions[unit] = _find_inclusions(lib, unit)
+    return _inclusions[unit]
+
+
+def _find_inclusions(lib: Any, unit: int) -> tuple[tuple[int, Spot], ...]:
     result: list[tuple[int, Spot]] = []
     in_preamble = 0
 
@@ -484,4 +495,4 @@ def inclusions(lib: Any, unit: int) -> list[tuple[int, Spot]]:
             in_preamble = len(result)
 
     lib.clang_getInclusions(unit, InclusionVisitor(visitor), None)
-    return result[:in_preamble][::-1] + result[in_preamble:]
+    return (*result[:in_preamble][::-1], *result[in_preamble:])

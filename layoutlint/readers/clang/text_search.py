@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator
-from fnmatch import fnmatchcase
 from functools import lru_cache
 from itertools import islice
 
@@ -232,4 +231,4 @@ def names(paths: Iterable[str]) -> frozenset[str]:
 
 def is_wanted(name: str, wanted: Wanted) -> bool:
     """Return whether a name is requested by itself and not only by a pattern."""
-    return name in wanted.names or any(fnmatchcase(name, pattern) for pattern in wanted.patterns)
+    return name in wanted.names or wanted.matches_pattern(name)

@@ -203,7 +203,7 @@ class Problems(Record, dict=True):
         return self._texts[file]
 
     @cached_property
-    def _inclusions(self) -> list[tuple[int, Spot]]:
+    def _inclusions(self) -> tuple[tuple[int, Spot], ...]:
         return libclang.inclusions(self.lib, self.unit)
 
     @cached_property
