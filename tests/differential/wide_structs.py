@@ -243,8 +243,8 @@ class _WideBody(_Body):
         other, name = self.chance.choice(self.maker.unit.records).c_name, self._name()
         operator = self.chance.choice(("sizeof", "_Alignof", "__alignof__"))
         texts = (
-            f"char {name}[{operator}({other})];", f"short {name}[2][1 + {operator}({other})];",
-            f"char {name}[sizeof((({other} *)0)[0])];", f"_Alignas({other}) char {name};",
+            f"char {name}[{operator}({other}) % 61 + 1];", f"short {name}[2][1 + {operator}({other}) % 29];",
+            f"char {name}[sizeof((({other} *)0)[0]) % 61 + 1];", f"_Alignas({other}) char {name};",
             f"int {name} __attribute__((aligned({operator}({other}) & 4 ? 4 : 8)));",
         )  # fmt: skip
         self.spots.append(Spot(prefix + name))
