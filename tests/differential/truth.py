@@ -9,6 +9,7 @@ import subprocess
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from math import gcd
+from functools import cache
 from pathlib import Path
 
 from elftools.elf.elffile import ELFFile
@@ -52,6 +53,10 @@ class Facts:
     """`__alignof__`."""
 
 
+_LARGEST = 1 << 16
+"""The bytes of a struct that is not held any more: each of its bit-fields takes an object."""
+
+
 def probe(records: Sequence[Record]) -> Iterator[tuple[str, str]]:
     """Lines of C that hold the facts, each with the name of its record."""
     for n, one in enumerate(records):
@@ -65,6 +70,7 @@ def probe(records: Sequence[Record]) -> Iterator[tuple[str, str]]:
         for held in one.held:
             words.append(f"__builtin_offsetof({of}, {held.path})")
             words += [f"sizeof((({of} *)0)->{path})" for path, _ in held.dims]
+        yield f'_Static_assert(sizeof({of}) < {_LARGEST}, "the objects would fill the memory");', one.name
         yield f"const unsigned long long facts_{n}[] = {{ {', '.join(words)} }};", one.name
         for at, spot in enumerate(one.spots):
             if spot.is_bits:
@@ -106,12 +112,13 @@ def _elf_data(path: Path) -> tuple[str, dict[str, bytes]]:
     data: dict[str, bytes] = {}
     with open(path, "rb") as file:
         elf = ELFFile(file)
+        contents = cache(lambda number: memoryview(elf.get_section(number).data()))
         for symbol in elf.get_section_by_name(".symtab").iter_symbols():
             if symbol.name.startswith(("facts_", "bits_")) and isinstance(symbol["st_shndx"], int):
                 section = elf.get_section(symbol["st_shndx"])
                 start = symbol["st_value"]
                 data[symbol.name] = (
-                    section.data()[start : start + symbol["st_size"]]
+                    bytes(contents(symbol["st_shndx"])[start : start + symbol["st_size"]])
                     if section["sh_type"] != "SHT_NOBITS" else bytes(symbol["st_size"])
                 )  # fmt: skip
         return ("little" if elf.little_endian else "big"), data
