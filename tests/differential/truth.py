@@ -8,8 +8,8 @@ import struct
 import subprocess
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from math import gcd
 from functools import cache
+from math import gcd
 from pathlib import Path
 
 from elftools.elf.elffile import ELFFile
