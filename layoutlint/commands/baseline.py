@@ -36,7 +36,8 @@ _Change = Callable[["Report", "tuple[Entry, ...]", "Options"], "tuple[Entry, ...
 def baseline_group() -> None:
     """Write the findings that `check --baseline` accepts.
 
-    Exit status: 0 written, 3 written, but some rules could not be judged.
+    Exit status: 0 written, 3 written, but some rules could not be judged, or not written, because no input
+    could be read.
     """
 
 
@@ -120,11 +121,16 @@ def _change(path: str, arguments: Arguments, change: _Change, must_exist: bool =
     new = change(report, old, options)
     if must_exist and baseline_file.read_text(path) != text:
         raise UsageError(f"{path} was changed during the run; run this again")
-    output_files.write_whole(path, baseline_file.render(new))
+    is_written = bool(report.readings)
+    if is_written:
+        output_files.write_whole(path, baseline_file.render(new))
+        terminal.say(f"{path}: {_summary(old, new, must_exist)}")
     left = list(_unaccepted_failures(report, new))
-    terminal.say(f"{path}: {_summary(old, new, must_exist)}")
     for sentence in left:
         terminal.complain(f"layoutlint: not accepted: {sentence}")
+    if not is_written:
+        terminal.complain(f"layoutlint: {path} was not written: no input could be read")
+        sys.exit(EXIT_UNKNOWN)
     sys.exit(EXIT_UNKNOWN if left and not options.allow_unknown else EXIT_KEPT)
 
 

@@ -275,6 +275,18 @@ class TestUnknown:
         assert (done.returncode, "bad.o" in done.stderr) == (3, True)
         assert check(tmp_path, inputs=("s.h", "bad.o"))["exit"] == 3
 
+    @pytest.mark.parametrize("what", ["write", "update"])
+    def test_a_run_that_read_nothing_writes_no_file(self, tmp_path, what):
+        project(tmp_path)
+        before = None
+        if what == "update":
+            baseline(tmp_path, "write")
+            before = (tmp_path / BASE).stat().st_mtime_ns
+        done = baseline(tmp_path, what, inputs=("gone.h",))
+        assert (done.returncode, done.stdout) == (3, "")
+        assert "base.toml was not written: no input could be read" in done.stderr
+        assert ((tmp_path / BASE).stat().st_mtime_ns if before else (tmp_path / BASE).exists()) == (before or False)
+
 
 class TestSeveralInputs:
     def test_findings_are_a_multiset(self, tmp_path):
