@@ -71,6 +71,22 @@ def test_accesses(project):
     assert (done.returncode, "  head: atomic in 1\n    atomic by take (ring.c:4)\n" in done.stdout) == (0, True)
 
 
+@pytest.mark.parametrize(("body", "rows"), [
+    ("r->head++;", ["read and written by f (r.c:2)"]),
+    ("if (r->head) r->head = 0;", ["read and written by f (r.c:2)"]),
+    ("r->head = r->size;", ["written by f (r.c:2)"]),
+    ("while (n--) r->head += n;", ["read and written by f (r.c:2), in a loop"]),
+    ("while (n--) r->head = n; n = r->head;", ["written by f (r.c:2), in a loop", "read by f (r.c:2)"]),
+    ("__atomic_fetch_add(&r->head, 1, 5); r->head = 2;", ["written and atomic by f (r.c:2)"]),
+])  # fmt: skip
+def test_a_row_has_all_that_a_function_does(tmp_path, body, rows):
+    (tmp_path / "ring.h").write_text(HEADER)
+    (tmp_path / "r.c").write_text(f'#include "ring.h"\nvoid f(struct ring *r, int n) {{ {body} }}\n')
+    done = run("accesses", "r.c", "--struct", "ring", cwd=tmp_path)
+    shown = done.stdout.split("  head: ")[1].partition("\n  size")[0].partition("\n\n")[0]
+    assert [row.strip() for row in shown.splitlines()[1:]] == rows
+
+
 def test_the_draft_is_a_rule_file_that_judges(project):
     (project / "draft.toml").write_text(run("infer", ".", "--format", "toml", cwd=project).stdout)
     assert run("rules", "check", "draft.toml", cwd=project).returncode == 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
+from itertools import islice
 
 from layoutlint.evidence.inference.program import FieldUse
 from layoutlint.model.record import Record
@@ -43,10 +44,14 @@ def fields_of(
                 yield FieldUses(struct, path, tuple(sorted(uses[struct][path], key=_hottest_first(heat))))
 
 
-def hottest(uses: Iterable[FieldUse], heat: Mapping[str, float], most: int) -> list[FieldUse]:
-    """Return the uses in the hottest functions, one for each function."""
-    by_function = {use.function: use for use in sorted(uses, key=_hottest_first(heat), reverse=True)}
-    return sorted(by_function.values(), key=_hottest_first(heat))[:most]
+def hottest(
+    uses: Iterable[FieldUse], heat: Mapping[str, float], most: int
+) -> Iterator[tuple[FieldUse, ...]]:
+    """Yield all uses in each of the hottest functions, the function with the hottest use first."""
+    by_function: dict[str, list[FieldUse]] = {}
+    for use in sorted(uses, key=_hottest_first(heat)):
+        by_function.setdefault(use.function, []).append(use)
+    yield from map(tuple, islice(by_function.values(), most))
 
 
 def _hottest_first(heat: Mapping[str, float]) -> Callable[[FieldUse], tuple[float, str, str]]:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from layoutlint import escapes
 from layoutlint.evidence.inference.analysis import Analysis
 from layoutlint.evidence.inference.fields import FieldUses, hottest
+from layoutlint.evidence.inference.program import FieldUse
 from layoutlint.model.uses import Effect, plain_name
 from layoutlint.phrases import quantity
 
@@ -31,11 +32,18 @@ def _lines(fields: Sequence[FieldUses], analysis: Analysis) -> Iterator[str]:
             struct = each.struct
         counts = [f"{word} in {n}" for effect, word in _WORDS.items() if (n := each.count(effect))]
         yield f"  {each.path}: {', '.join(counts)}"
-        for use in hottest(each.uses, analysis.heat, _FEW):
-            loop = ", in a loop" if use.in_loop else ""
-            place = analysis.place(use.function)
-            yield f"    {_WORDS[use.effect]} by {plain_name(use.function)} ({place}){loop}"
+        for uses in hottest(each.uses, analysis.heat, _FEW):
+            yield from _rows(uses, analysis)
     yield from ("",) if fields else ()
     bodies = analysis.bodies
     kept = f", {bodies.recalled:,} of them from the cache" if bodies.recalled else ""
     yield f"{quantity(len(analysis.program.functions), 'function')} of {quantity(bodies.units, 'unit')}{kept}"
+
+
+def _rows(uses: Sequence[FieldUse], analysis: Analysis) -> Iterator[str]:
+    """Yield what one function does to a field: a row for what it does in loops, and one for the rest."""
+    name, place = plain_name(uses[0].function), analysis.place(uses[0].function)
+    for in_loop in dict.fromkeys(use.in_loop for use in uses):
+        effects = {use.effect for use in uses if use.in_loop is in_loop}
+        words = " and ".join(word for effect, word in _WORDS.items() if effect in effects)
+        yield f"    {words} by {name} ({place}){', in a loop' if in_loop else ''}"
