@@ -185,6 +185,8 @@ class RuleEvidence(Record, frozen=True):
     outcome: str
     state: State
     pairs: tuple[SeenPair, ...] = ()
+    doubt: str = ""
+    """Why it is inconclusive, in words."""
 
 
 class Contradiction(Record, frozen=True):

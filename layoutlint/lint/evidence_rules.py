@@ -42,14 +42,14 @@ def rule_evidence(findings: Iterable[Finding], evidence: Sequence[StructEvidence
         ):
             continue
         state, pairs = state_of(finding, own)
-        yield RuleEvidence(
-            finding.rule, finding.struct, finding.verdict.outcome.value, state, tuple(pairs[:_MOST_PAIRS])
-        )
+        outcome, shown = finding.verdict.outcome.value, tuple(pairs[:_MOST_PAIRS])
+        doubt = _doubt(finding, own) if state == "inconclusive" else ""
+        yield RuleEvidence(finding.rule, finding.struct, outcome, state, shown, doubt)
 
 
 def state_of(finding: Finding, own: StructEvidence) -> tuple[State, list[SeenPair]]:
     """Return the state of a finding by a profile, and the pairs of fields that show it."""
-    shared = [each for each in finding.verdict.shared if each.distance == 0]
+    shared = _shared_in_object(finding)
     line_size = finding.verdict.line_size
     certain: list[SeenPair] = []
     possible: list[SeenPair] = []
@@ -69,6 +69,23 @@ def state_of(finding: Finding, own: StructEvidence) -> tuple[State, list[SeenPai
     if profiled:
         return "profiled", profiled
     return ("apart" if is_apart else "inconclusive"), []
+
+
+def _shared_in_object(finding: Finding) -> list[SharedLine]:
+    """Return the pairs of fields of one object that a rule keeps apart and that share a line."""
+    return [each for each in finding.verdict.shared if each.distance == 0]
+
+
+def _doubt(finding: Finding, own: StructEvidence) -> str:
+    """Return why a profile says nothing about a finding."""
+    shared = _shared_in_object(finding)
+    if not shared:
+        return "no two fields of one object make the rule fail"
+    shown = {each.path for line in own.lines for each in line.fields} | {each.path for each in own.counts}
+    for pair in shared:
+        if all(any(_is_part(path, side) for path in shown) for side in (pair.first, pair.second)):
+            return "the profile shows both fields, but not that writing one disturbs readers of the other"
+    return "the profile does not show both fields"
 
 
 def _is_of_struct(line: PlacedLine) -> bool:

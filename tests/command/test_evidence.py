@@ -177,6 +177,21 @@ def test_no_contended_load_is_inconclusive(tmp_path):
     assert document["notes"] == ["quiet.txt: no line has a peer snoop, which is inconclusive: a recording can lack them"]
 
 
+@pytest.mark.parametrize(("rule", "reason"), [
+    ('kind = "separate"\nfields = [["arr[0]"], ["arr[1]"]]', "the profile shows both fields, but not that writing one disturbs readers of the other"),
+    ('kind = "separate"\nfields = [["head"], ["arr"]]', "the profile does not show both fields"),
+    ('kind = "size"\nmax = 8', "no two fields of one object make the rule fail"),
+])  # fmt: skip
+def test_an_inconclusive_rule_has_its_reason(tmp_path, rule, reason):
+    """Both fields are on the placed line, and no load took it."""
+    text = (ROOT / P / "c2c-peer.txt").read_text()
+    (tmp_path / "quiet.txt").write_text(text.replace("99        0", " 0        0").replace("6.06", "0.00").replace("93.94", " 0.00"))
+    (tmp_path / "rules.toml").write_text(f'[[rule]]\nid = "r"\nstruct = "box"\n{rule}\nwhy = "w"\n')
+    words = ("quiet.txt", "--in", str(ROOT / P / "box.c"), "--struct", "box", "--base", "0xaaaac17d6000", "--rules", "rules.toml")
+    shown = " ".join(run("evidence", *words, "--width", "300", cwd=tmp_path).stdout.split())
+    assert f"inconclusive: {reason}" in shown
+
+
 NOTHING = "\n".join(["   Shared Data Cache Line Table", "#", "   Shared Cache Line Distribution Pareto"])
 EMPTY = [
     # the text of a report without a cache line, and what is said about it

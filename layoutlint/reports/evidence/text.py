@@ -33,7 +33,6 @@ _STATES = {
     "possible": "possible: as measured, if the line is one of this struct",
     "profiled": "profiled: one field is written and the other is read; the lines are not known",
     "apart": "apart: the fields share none of the lines in the profile",
-    "inconclusive": "inconclusive: the profile does not show both fields",
 }
 _STYLES = {"measured": "bold red", "possible": "yellow", "profiled": "yellow"}
 
@@ -199,7 +198,7 @@ def _rules(rules: Sequence[RuleEvidence], width: int) -> Iterator[Line]:
     for each in rules:
         yield line(f"  {each.rule.id}  {each.struct.aggregate} {each.struct.name}, {each.outcome}")
         style = _STYLES.get(each.state, "")
-        yield from paragraph("    ", _STATES[each.state], width, style)
+        yield from paragraph("    ", _STATES.get(each.state, f"{each.state}: {each.doubt}"), width, style)
         for pair in each.pairs:
             yield line(f"      {_pair(pair)}", (f"  {pair.report}:{pair.line}", "cyan"))
     yield line()
