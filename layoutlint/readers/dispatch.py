@@ -44,7 +44,8 @@ _OTHERS = {
     b"MZ": f"is a Windows program; {_PROGRAM_HINT}",
     **dict.fromkeys(_MACH_O, f"is a Mach-O file, as macOS has; {_PROGRAM_HINT}"),
     b"\0asm": f"is WebAssembly; {_PROGRAM_HINT}",
-    b"BC\xc0\xde": f"is LLVM bitcode; {_PROGRAM_HINT}",
+    b"BC\xc0\xde": "is LLVM bitcode, as `clang -flto` writes it; give the linked program, or compile it with "
+    "`-g` and without `-flto`",
     b"%PDF-": "is a PDF document; layoutlint reads C and compiled files",
     b"\x89PNG": "is a picture; layoutlint reads C and compiled files",
 }

@@ -23,6 +23,13 @@ from layoutlint.readers.linux import version
 _LONGEST_PATH = 4096
 """PATH_MAX of Linux: no path is longer, and a longer name would only lengthen the message."""
 _DWZ = ".dwz"
+_OTHER_INFORMATION = {
+    ".gnu.lto_": "gcc -flto leaves that to the linker: give the linked program, or build it with "
+    "`-g -ffat-lto-objects`",
+    ".stab": "its stabs are not read: build it with `-gdwarf` instead of `-gstabs`",
+    ".ctf": "its CTF is not read: build it with `-g` instead of `-gctf`",
+}
+"""How to build files that have a section whose name starts like this."""
 
 
 class _Link(Record, frozen=True):
@@ -70,7 +77,7 @@ def debug_file(image: Image, kind: str | None, options: ReadOptions) -> Image:
         problems.append(f"{downloaded} of a server {problem}")
     is_lack = kind is None and not problems
     kind_of_error = NoDebugInformation if is_lack else ReadError
-    raise kind_of_error(image.path, _missing_reason(kind, places, problems))
+    raise kind_of_error(image.path, _missing_reason(kind, _remedy(image, kind), places, problems))
 
 
 def _download_file(build_id: str | None, options: ReadOptions, problems: list[str]) -> str | None:
@@ -82,12 +89,25 @@ def _download_file(build_id: str | None, options: ReadOptions, problems: list[st
     return debuginfod.fetch(build_id, debuginfod.DEBUG, options, problems)
 
 
-def _missing_reason(kind: str | None, places: list[str], problems: list[str]) -> str:
+def _missing_reason(kind: str | None, remedy: str, places: list[str], problems: list[str]) -> str:
     kind_name = kind.upper() if kind else "debug information (neither DWARF nor BTF)"
     if problems:
         return f"has no {kind_name}, and {'; '.join(problems)}"
     searched = f" (there is {_missing_files(places)}; `--debug-dir` names other folders)" if places else ""
-    return f"has no {kind_name}; build it with `-g`, or give its vmlinux or debug file{searched}"
+    return f"has no {kind_name}; {remedy}, or give its vmlinux or debug file{searched}"
+
+
+def _remedy(image: Image, kind: str | None) -> str:
+    """Return how to build a file with the debug information that it lacks."""
+    if kind == "btf":
+        # pahole 1.24 drops the types of `_Atomic` members; 1.30 fails, and writes no BTF at all.
+        make = "make it with `gcc -gbtf`, or from DWARF with `pahole -J` (newer ones refuse `_Atomic`)"
+        return f"leave out `--reader btf` for its DWARF, or {make}" if image.has_dwarf else make
+    names = {header.name for header in image.headers}
+    for start, remedy in _OTHER_INFORMATION.items():
+        if any(name.startswith(start) for name in names):
+            return remedy
+    return "build it with `-g`"
 
 
 def supplement(image: Image, options: ReadOptions) -> Image | None:

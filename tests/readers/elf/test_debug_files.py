@@ -39,6 +39,43 @@ def programs(folder: Path, *flags: str) -> tuple[Path, Path]:
     return folder / "one", folder / "two"
 
 
+REMEDIES = [
+    # how an object was compiled, a part of the message, and the flags by which the message makes it readable
+    ("gcc", (), "build it with `-g`,", ("-g",)),
+    ("gcc", ("-g", "-flto"), "or build it with `-g -ffat-lto-objects`", ("-flto", "-g", "-ffat-lto-objects")),
+    ("gcc", ("-flto",), "or build it with `-g -ffat-lto-objects`", ("-flto", "-g", "-ffat-lto-objects")),
+    ("gcc", ("-gstabs",), "build it with `-gdwarf` instead of `-gstabs`", ("-gdwarf",)),
+    ("gcc", ("-gstabs+",), "build it with `-gdwarf` instead of `-gstabs`", ("-gdwarf",)),
+    ("gcc", ("-gctf",), "build it with `-g` instead of `-gctf`", ("-g",)),
+    ("clang", ("-g", "-flto"), "compile it with `-g` and without `-flto`", ("-g",)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("compiler", "flags", "remedy", "instead"), REMEDIES, ids=[" ".join((row[0], *row[1])) for row in REMEDIES])
+def test_the_remedy_makes_an_object_readable(tmp_path, compiler, flags, remedy, instead):
+    (tmp_path / "one.c").write_text(PROGRAMS["one.c"])
+    done = subprocess.run([tool(compiler), *flags, "-c", "one.c", "-o", "one.o"], cwd=tmp_path, check=False, capture_output=True, text=True)
+    if done.returncode:
+        pytest.skip(f"{compiler} has no {flags}: {done.stderr}")  # stabs are gone from gcc 13 on
+    with pytest.raises(ReadError) as raised:
+        read(str(tmp_path / "one.o"), Wanted(everything=True), ReadOptions())
+    assert remedy in raised.value.reason
+    run_tool(compiler, *instead, "-c", "one.c", "-o", "one.o", cwd=tmp_path)
+    assert [each.name for each in read(str(tmp_path / "one.o"), Wanted(names=frozenset({"ring"})), ReadOptions()).structs] == ["ring"]
+
+
+@pytest.mark.parametrize(("flags", "remedy"), [
+    (("-g",), "has no BTF; leave out `--reader btf` for its DWARF, or make it with `gcc -gbtf`"), ((), "has no BTF; make it with `gcc -gbtf`"),
+])  # fmt: skip
+def test_btf_is_not_made_by_a_flag_for_dwarf(tmp_path, flags, remedy):
+    (tmp_path / "one.c").write_text(PROGRAMS["one.c"])
+    run_tool("gcc", *flags, "-c", "one.c", "-o", "one.o", cwd=tmp_path)
+    with pytest.raises(ReadError) as raised:
+        read(str(tmp_path / "one.o"), Wanted(everything=True), ReadOptions(reader="btf"))
+    assert raised.value.reason.startswith(remedy)
+    assert "`-g`" not in raised.value.reason
+
+
 def move(path: Path, place: Path) -> Path:
     place.parent.mkdir(parents=True, exist_ok=True)
     return Path(shutil.move(path, place))

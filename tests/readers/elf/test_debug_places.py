@@ -136,7 +136,7 @@ REASONS = [
 
 @pytest.mark.parametrize(("kind", "places", "problems", "reason"), REASONS)
 def test_why_there_is_none(kind, places, problems, reason):
-    assert debug_files._missing_reason(kind, places, problems) == reason
+    assert debug_files._missing_reason(kind, "build it with `-g`", places, problems) == reason
 
 
 def test_the_first_file_that_is_another(tmp_path, monkeypatch):
