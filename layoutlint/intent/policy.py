@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 
 from layoutlint.errors import RuleFileError, UsageError
 from layoutlint.intent import git
-from layoutlint.intent.annotations.comments import annotations_in
+from layoutlint.intent.annotations.comments import named_annotations
 from layoutlint.intent.annotations.rules import Suppression
 from layoutlint.intent.annotations.syntax import AnnotationError, Ignore
 from layoutlint.intent.annotations.syntax import parse as parse_annotation
@@ -179,8 +179,9 @@ def _suppressions(content: bytes) -> Iterator[_Base]:
         span, comments = text.comments_of_struct(head) or (range(head, head), [])
         for attached in comments:
             words = None if attached.lines is None else attached.words
-            for annotation in annotations_in(attached.comment.text):
-                yield from _parse_suppression(name, words, annotation)
+            for member, annotation in named_annotations(attached.comment.text):
+                own = None if member is None else frozenset({member.rpartition(".")[2]})
+                yield from _parse_suppression(name, own or words, annotation)
         for number in span:
             line = lines[number - 1]
             for match in _INLINE.finditer(line) if len(line) <= _LONGEST else ():

@@ -247,11 +247,14 @@ def _finding(subject: str, struct: str, text: str, source: Source, verdict: Verd
 def _stray_annotations(inputs: list[JudgedInput]) -> Iterator[Finding]:
     """Yield the annotations in comments that are attached to no field and no struct of any input."""
     readings = [judged.reading for judged in inputs]
-    attached = {a.source for reading in readings for struct in reading.structs for a in struct.annotations}
+    annotations = [a for reading in readings for struct in reading.structs for a in struct.annotations]
+    attached = {(each.source, path) for each in annotations for path in ("", each.path)}
     for stray in dict.fromkeys(stray for reading in readings for stray in reading.strays):
-        if stray.source in attached:
+        if (stray.source, stray.path) in attached:
             continue
         at = f"no field of struct {stray.struct}" if stray.struct else "no struct and no field"
+        if stray.path:
+            at = f"`{stray.path}`, which struct {stray.struct} does not have"
         advice = "move it to the declaration that it is about, or remove it"
         verdict = judge_once(False, f"`{stray.text}` is attached to {at}", (), advice)
         yield _finding("annotation", stray.struct or _NO_STRUCT, stray.text, stray.source, verdict)

@@ -171,6 +171,8 @@ class Stray(Record, frozen=True, gc=False):
     source: Source
     struct: str | None
     """The struct around it; None outside of the structs that were read."""
+    path: str = ""
+    """The field that the struct lacks, as kernel-doc names it; empty if the comment names none."""
 
 
 class Struct(Record, frozen=True, gc=False):

@@ -35,6 +35,7 @@ IGNORED = f"struct q {{\n\tlong a; /* layoutlint: ignore[q-apart] known */\n\tlo
 IGNORED_AT_B = f"struct q {{\n\tlong a;\n\tlong b; /* layoutlint: ignore[q-apart] known */\n}};\n{OTHER}"
 IGNORED_ALL = f"struct q {{\n\tlong a; /* layoutlint: ignore[*] known */\n\tlong b;\n}};\n{OTHER}"
 IGNORED_STRUCT = f"/* layoutlint: ignore[q-apart] known */\nstruct q {{\n\tlong a;\n\tlong b;\n}};\n{OTHER}"
+KERNEL_DOC = f"/**\n * @a: layoutlint: ignore[q-apart] known\n */\nstruct q {{\n\tlong a;\n\tlong b;\n}};\n{OTHER}"
 ATTRIBUTE = IGNORED.replace("; /* layoutlint: ignore[q-apart] known */", ' __attribute__((annotate("layoutlint:ignore[q-apart] known")));')
 TYPEDEF = f"typedef struct {{\n\tlong a; /* layoutlint: ignore[q-apart] known */\n\tlong b;\n}} q;\n{OTHER}"
 
@@ -77,6 +78,8 @@ CHANGES = {
     ),
     "suppresses at a field": (BASE, {"q.h": IGNORED}, (), 0, 1),
     "suppresses at the struct": (BASE, {"q.h": IGNORED_STRUCT}, (), 0, 1),
+    "suppresses in kernel-doc of a field": (BASE | {"q.h": KERNEL_DOC.replace("@a", "@b")}, {"q.h": KERNEL_DOC}, (), 0, 1),
+    "keeps one in kernel-doc": (BASE | {"q.h": KERNEL_DOC}, {"q.h": "\n" + KERNEL_DOC}, (), 0, 0),
     "suppresses by an attribute": (BASE, {"q.h": ATTRIBUTE}, (), 0, 1),
     "suppresses in a typedef": (BASE | {"q.h": TYPEDEF.replace("ignore", "hot-read -- not ")}, {"q.h": TYPEDEF}, (), 0, 1),
     "suppresses elsewhere": (BASE | {"q.h": IGNORED}, {"q.h": IGNORED_AT_B}, (), 0, 1),

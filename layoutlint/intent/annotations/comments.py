@@ -11,6 +11,7 @@ from layoutlint.intent.annotations.syntax import without_reason
 from layoutlint.intent.c_comments import AttachedComment, Text
 from layoutlint.judgement.rule import ACCESSES
 from layoutlint.kinds import KINDS
+from layoutlint.model.paths import is_within
 from layoutlint.model.reading import InputText, Reading, Unread
 from layoutlint.model.record import Record, field, replace
 from layoutlint.model.structs import (
@@ -31,6 +32,9 @@ _LARGEST = 1 << 24
 _SUFFIXES = (".c", ".h")
 # Up to the next annotation, an empty line, or a parameter of kernel-doc.
 _ANNOTATION = re.compile(rf"{ANNOTATION}((?:(?!{ANNOTATION}|\n\s*(?:\n|@)).)*)", re.DOTALL)
+_PARAMETER = re.compile(r"^[ \t]*@([\w.]+)[ \t]*:", re.MULTILINE)
+"""A member that kernel-doc describes; its section ends at an empty line (Documentation/doc-guide/kernel-doc.rst)."""
+_EMPTY_LINE = re.compile(r"\n\s*\n")
 _KIND_WORDS = "|".join(KINDS).replace("-", "[-_]")
 _ACCESS_WORDS = "|".join(ACCESSES).replace("-", "[-_]")
 # Prose goes on with other words.
@@ -161,6 +165,8 @@ class _CommentedStruct(Record, frozen=True):
     is_declared: bool
     """Whether the line of the head contains the name of the struct."""
     annotations: tuple[Annotation, ...]
+    strays: tuple[Stray, ...]
+    """The annotations of kernel-doc for fields that it lacks."""
     contradiction: str | None
     """How the text differs from the input, which makes it another version; None if it does not."""
 
@@ -177,12 +183,14 @@ def _locate(struct: Struct, sources: Sources) -> _CommentedStruct | None:
         if member.source is not None and member.source.file == file and member.source.line is not None
     ]
     lines, attached = text.comments_of_struct(head) or (range(head, head + 1), [])
-    annotations = tuple(_annotations(attached, file, declared))
+    found = list(_annotations(attached, struct, file, declared))
+    annotations = tuple(each for each in found if isinstance(each, Annotation))
+    strays = tuple(each for each in found if isinstance(each, Stray))
     is_declared = not struct.is_tagged or struct.name in text.words(head)
     contradiction = (
         _contradiction(text, struct, declared) if is_declared else _missing_declaration(head, struct)
     )
-    return _CommentedStruct(struct, path, file, lines, is_declared, annotations, contradiction)
+    return _CommentedStruct(struct, path, file, lines, is_declared, annotations, strays, contradiction)
 
 
 _DeclaredFields = list[tuple[str, Field, int]]
@@ -190,9 +198,9 @@ _DeclaredFields = list[tuple[str, Field, int]]
 
 
 def _annotations(
-    comments: list[AttachedComment], file: str, declared: _DeclaredFields
-) -> Iterator[Annotation]:
-    """Yield the annotations that comments attach to a struct and its fields."""
+    comments: list[AttachedComment], struct: Struct, file: str, declared: _DeclaredFields
+) -> Iterator[Annotation | Stray]:
+    """Yield the annotations that comments attach to a struct and its fields, and those at no field."""
     by_name: dict[str | None, list[tuple[int, str, int]]] = {}
     for number, (path, member, line) in enumerate(declared):
         by_name.setdefault(member.name, []).append((number, path, line))
@@ -204,10 +212,41 @@ def _annotations(
             path
             for _, path, _ in sorted(candidate for candidate in candidates if candidate[2] in (lines or ()))
         ]
-        comment = attached.comment.text
-        slip = _WITHOUT_COLON.search(comment)
-        for text in (slip[1],) if slip else annotations_in(comment):
-            yield from (Annotation(path, text, source) for path in paths)
+        for name, text in named_annotations(attached.comment.text):
+            if name is not None and lines is None and not _has_field(struct.fields, name):
+                yield Stray(without_reason(text), source, struct.name, name)
+                continue
+            chosen = paths if name is None else [name] if lines is None else _paths_of(name, paths, declared)
+            yield from (Annotation(path, text, source) for path in chosen)
+
+
+def named_annotations(comment: str) -> Iterator[tuple[str | None, str]]:
+    """Yield each annotation with the member that kernel-doc describes there (`@head:`), None for none."""
+    slip = _WITHOUT_COLON.search(comment)
+    for match in (slip,) if slip else _ANNOTATION.finditer(comment):
+        section = _EMPTY_LINE.split(comment[: match.start()])[-1]
+        names = _PARAMETER.findall(section)
+        yield (names[-1] if names else None), match[1].strip()
+
+
+def _has_field(fields: tuple[Field, ...], path: str) -> bool:
+    """Return whether members have a field at a dotted path, as kernel-doc writes it."""
+    name, _, rest = path.partition(".")
+    for member in fields:
+        if member.name is None and _has_field(member.members, path):
+            return True
+        if member.name == name and (not rest or _has_field(member.members, rest)):
+            return True
+    return False
+
+
+def _paths_of(name: str, paths: list[str], declared: _DeclaredFields) -> list[str]:
+    """Return the fields that kernel-doc calls `name` at a declaration of the fields `paths`.
+
+    A name that the declaration does not have is no field (`@note:`).
+    """
+    own = [path for path, _, _ in declared if any(is_within(path, outer) for outer in paths)]
+    return [path for path in own if f".{path}".endswith(f".{name}")] or paths
 
 
 def _strays(
@@ -222,7 +261,8 @@ def _strays(
     for commented in located:
         files.setdefault(commented.file, []).append(commented)
     for file, structs in files.items():
-        attached = {annotation.source for commented in structs for annotation in commented.annotations}
+        attached = {each.source for own in structs for each in (*own.annotations, *own.strays)}
+        yield from (stray for own in structs if own.struct.problem is None for stray in own.strays)
         file_text = sources.find(file)
         damaged = [commented for commented in structs if commented.struct.problem is not None]
         moot = {line for commented in damaged for line in commented.lines}
