@@ -45,7 +45,7 @@ CAUSES = [
     ("a sysroot without it", {"src/q.h": PTHREAD.replace("struct p", "struct q")}, ["--", "--sysroot=/nowhere"],
      "src/q.h:1:10: error: 'pthread.h' file not found; it is not in the sysroot /nowhere; add its folder with `-I DIR`"),
     ("C++ in a header of it", {"src/q.h": '#include "x.h"\nstruct q { my_t m; };\n', "src/x.h": "class a { int b; };\n"}, [],
-     "src/x.h:1:1: error: `class` is C++; layoutlint reads C (a program's DWARF has the layouts of both)"),
+     "src/x.h:1:1: error: `class` is C++; layoutlint reads only C, also in the DWARF of a program"),
 ]  # fmt: skip
 
 
@@ -135,8 +135,8 @@ CPLUSPLUS = [
 def test_a_header_of_cplusplus_is_called_that(tmp_path, construct, text):
     done = run("show", "x.h", "--all", cwd=tree(tmp_path, {"x.h": text}))
     assert done.stderr == (
-        f"layoutlint: x.h: is a C++ header (it has `{construct}`); layoutlint reads C "
-        "(a program's DWARF has the layouts of both)\n"
+        f"layoutlint: x.h: is a C++ header (it has `{construct}`); layoutlint reads only C, "
+        "also in the DWARF of a program\n"
     )
     assert (done.returncode, done.stdout) == (3, "")
 

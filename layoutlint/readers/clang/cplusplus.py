@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-REASON = "layoutlint reads C (a program's DWARF has the layouts of both)"
+REASON = "layoutlint reads only C, also in the DWARF of a program"
 # What is named, the error that libclang reports for it in C, and the text at the place of the error.
 _CONSTRUCTS = tuple(
     (name, re.compile(message), re.compile(text))

@@ -266,7 +266,7 @@ BAD = [
     # name of the file, content, message
     ("gone.h", None, system_words()),
     ("text.h", DEEP + "struct s { struct s1999 in; };", "line 1936: structs are nested more than 64 deep"),
-    ("text.cpp", "struct s { int a; };", "is C++; layoutlint reads C (a program's DWARF has the layouts of both)"),
+    ("text.cpp", "struct s { int a; };", "is C++; layoutlint reads only C, also in the DWARF of a program"),
     ("compile_commands.json", "{", f"is not a compilation database: {words_of(json.loads, '{')}"),
     ("compile_commands.json", "{}", "is not a compilation database: it holds no list"),
     ("compile_commands.json", "[]", "names no files"),

@@ -170,7 +170,7 @@ CPLUSPLUS = [
 @pytest.mark.parametrize(("text", "construct"), CPLUSPLUS, ids=[text for text, _ in CPLUSPLUS])
 def test_constructs_of_cplusplus(text, construct, project):
     first = describe(f"{text}\n", ALL, (), project).partition("\n")[0]
-    refusal = f"! t.h: is a C++ header (it has `{construct}`); layoutlint reads C (a program's DWARF has the layouts of both)"
+    refusal = f"! t.h: is a C++ header (it has `{construct}`); layoutlint reads only C, also in the DWARF of a program"
     assert (first == refusal) is (construct is not None)
 
 
