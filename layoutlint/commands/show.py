@@ -133,7 +133,7 @@ def show(
     is_picture = format_ in _PICTURES or html is not None
     listing = list_structs(input, names, read_options(flags, reading, texts=texts), how, is_picture)
     options = show_options(placement, reading, expand, listing.is_kernel)
-    if is_picture or not everything:
+    if is_picture or rule_paths or not everything:
         options = _with_intent(options, input, listing, rule_paths, is_picture)
     if bases is not None or format_ == "svg":
         options = _add_bases(options, listing.structs, bases, format_ == "svg")
@@ -155,7 +155,7 @@ def _with_intent(
     if not (rule_paths or listing.is_kernel or is_text or is_picture):
         return options
     from layoutlint.commands.packs import load_packs
-    from layoutlint.lint.allocator_listing import list_allocators
+    from layoutlint.lint.allocator_listing import add_calls, fitting_storages
     from layoutlint.model.record import replace
 
     packs = load_packs(rule_paths, ()) if rule_paths else ()
@@ -165,7 +165,9 @@ def _with_intent(
 
         kernel_packs = rule_file.kernel_packs_beside(packs)
     packs = (*packs, *kernel_packs)
-    options = replace(options, storages=list_allocators(path, listing, packs))
+    stated = fitting_storages(listing, packs)
+    storages = add_calls({name: (own,) for name, own in stated.items()}, path, listing, packs)
+    options = replace(options, storages=storages, stated=stated)
     if not is_picture:
         return options
     from layoutlint.lint.declared_accesses import declared_accesses
@@ -193,9 +195,8 @@ def _add_bases(
     `bases` is () for all bases of a struct, and None for the first one. `is_picture`: all are in one SVG.
     """
     from layoutlint.geometry.layout import Layout
-    from layoutlint.geometry.placement import placements
     from layoutlint.model.record import replace
-    from layoutlint.reports.show import svg
+    from layoutlint.reports.show import starts, svg
 
     drawn = 0
     options = replace(options, bases=bases)
@@ -207,7 +208,7 @@ def _add_bases(
             )
         if struct.problem is not None or struct.bit_size is None:
             continue
-        possible = placements(Layout(struct), options.line_size, options.min_align).bases
+        possible = starts.object_placements(Layout(struct), options).bases
         for base in bases or ():
             if base not in possible:
                 raise click.UsageError(

@@ -269,7 +269,7 @@ class Layout(Record, frozen=True, dict=True):
     @property
     def holes(self) -> tuple[Hole, ...]:
         """The gaps between fields, split at byte boundaries, without the padding at the end."""
-        return tuple([hole for start, end in self._gaps[0] for hole in _split_gap(start, end)])
+        return tuple([hole for start, end in self._gaps[0] for hole in split_gap(start, end)])
 
     @property
     def bit_padding(self) -> int:
@@ -340,11 +340,11 @@ class Layout(Record, frozen=True, dict=True):
         if self.struct.aggregate == "union":
             return []
         is_flat = None not in [member.name for member in members]
-        return self._gaps[0] if is_flat else _find_gaps(members, self.bit_size)[0]
+        return self._gaps[0] if is_flat else find_gaps(members, self.bit_size)[0]
 
     @cached_property
     def _gaps(self) -> _Gaps:
-        return _find_gaps(self.places, self.bit_size)
+        return find_gaps(self.places, self.bit_size)
 
 
 _MOST_CACHED = 256
@@ -560,7 +560,7 @@ _Gaps = tuple[list[tuple[int, int]], int]
 """Start and end of each gap in bits, and the end of the last member."""
 
 
-def _find_gaps(members: Iterable[Place | Field], bit_size: int) -> _Gaps:
+def find_gaps(members: Iterable[Place | Field], bit_size: int) -> _Gaps:
     """Find the gaps between members. After a member of unknown size, no gap is assumed."""
     between, reached = [], 0
     for member in sorted(members, key=attrgetter("bit_offset")):
@@ -573,7 +573,7 @@ def _find_gaps(members: Iterable[Place | Field], bit_size: int) -> _Gaps:
     return between, reached
 
 
-def _split_gap(start: int, end: int) -> Iterator[Hole]:
+def split_gap(start: int, end: int) -> Iterator[Hole]:
     """Split a gap into the rest of a byte, whole bytes, and the beginning of a byte."""
     first, last = min(end, -(-start // 8) * 8), max(start, end // 8 * 8)
     if first > last:

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from layoutlint import files
-from layoutlint.errors import ReadError
+from layoutlint.errors import ReadError, RuleFileError
+from layoutlint.geometry.allocators import contradiction
+from layoutlint.geometry.layout import Layout
+from layoutlint.geometry.placement import allocation_request
 from layoutlint.judgement.rule import Pack
 from layoutlint.lint.struct_listing import StructListing
 from layoutlint.model.reading import Reading
@@ -43,14 +46,30 @@ def _stated_placement(struct: Struct, packs: Iterable[Pack]) -> Storage | None:
     return next(storages, None)
 
 
-def list_allocators(
-    path: str, listing: StructListing, packs: tuple[Pack, ...]
-) -> dict[str, tuple[Storage, ...]]:
-    """Return the placements of structs by name. Those in rule files decide.
+def fitting_storages(listing: StructListing, packs: Sequence[Pack]) -> dict[str, Storage]:
+    """Return the placements of structs by name, as rule files state them.
 
-    Calls are searched in the input if it is a C source. Raises RuleFileError for contradictory statements.
+    Raises RuleFileError for contradictory statements, and if a struct cannot have its placement.
     """
-    storages = stated_storages(listing.structs, packs, listing.inputs)
+    stated = stated_storages(listing.structs, packs, listing.inputs)
+    for struct in listing.structs:
+        if struct.name in stated and struct.bit_size is not None and struct.problem is None:
+            ((storage,), layout) = stated[struct.name], Layout(struct)
+            least = None if struct.align is None else layout.alignments[0]
+            name = f"{struct.aggregate} {struct.name}"
+            mistake = contradiction(storage, name, allocation_request(layout), least)
+            if mistake is not None:
+                raise RuleFileError((f"{storage.source}: {mistake}",))
+    return {name: storage for name, (storage,) in stated.items()}
+
+
+def add_calls(
+    storages: dict[str, tuple[Storage, ...]], path: str, listing: StructListing, packs: tuple[Pack, ...]
+) -> dict[str, tuple[Storage, ...]]:
+    """Return the stated placements of structs by name, and those of other structs by calls.
+
+    Calls are searched in the input if it is a C source.
+    """
     left = frozenset(struct.name for struct in listing.structs) - storages.keys()
     is_text = any(reading.reader == "clang" for reading in listing.inputs) and path.endswith(_C_TEXT)
     if not left or not is_text or not files.is_file(path):

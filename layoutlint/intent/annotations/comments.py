@@ -33,7 +33,7 @@ _SUFFIXES = (".c", ".h")
 # Up to the next annotation, an empty line, or a parameter of kernel-doc.
 _ANNOTATION = re.compile(rf"{ANNOTATION}((?:(?!{ANNOTATION}|\n\s*(?:\n|@)).)*)", re.DOTALL)
 _PARAMETER = re.compile(r"^[ \t]*@([\w.]+)[ \t]*:", re.MULTILINE)
-"""A member that kernel-doc describes; its section ends at an empty line (Documentation/doc-guide/kernel-doc.rst)."""
+"""A member that kernel-doc describes, up to an empty line (Documentation/doc-guide/kernel-doc.rst)."""
 _EMPTY_LINE = re.compile(r"\n\s*\n")
 _KIND_WORDS = "|".join(KINDS).replace("-", "[-_]")
 _ACCESS_WORDS = "|".join(ACCESSES).replace("-", "[-_]")
@@ -261,11 +261,14 @@ def _strays(
     for commented in located:
         files.setdefault(commented.file, []).append(commented)
     for file, structs in files.items():
-        attached = {each.source for own in structs for each in (*own.annotations, *own.strays)}
-        yield from (stray for own in structs if own.struct.problem is None for stray in own.strays)
+        own_strays = [stray for commented in structs for stray in commented.strays]
+        attached = {annotation.source for commented in structs for annotation in commented.annotations}
+        attached |= {stray.source for stray in own_strays}
         file_text = sources.find(file)
         damaged = [commented for commented in structs if commented.struct.problem is not None]
         moot = {line for commented in damaged for line in commented.lines}
+        if not damaged:
+            yield from own_strays
         only_inside = is_compiled or is_partial or bool(damaged)
         ordered = sorted(structs, key=lambda commented: -len(commented.lines))
         inner = {line: commented.struct.name for commented in ordered for line in commented.lines}

@@ -8,7 +8,6 @@ from typing import Any
 
 from layoutlint.geometry.containers import Container, Index, TooManyContainers
 from layoutlint.geometry.layout import Layout, Place
-from layoutlint.geometry.placement import placements
 from layoutlint.judgement.context import Access
 from layoutlint.model.structs import Struct
 from layoutlint.model.target import Target
@@ -16,6 +15,7 @@ from layoutlint.reports.access_styles import access_styles, access_text, declare
 from layoutlint.reports.line_map import strips
 from layoutlint.reports.show import json as show_json
 from layoutlint.reports.show.options import ShowOptions
+from layoutlint.reports.show.starts import object_placements
 
 MOST_CONTAINERS = 200
 """Containers of one struct that a page lists."""
@@ -48,16 +48,17 @@ def _drawing(struct: Struct, accesses: Iterable[Access], options: ShowOptions) -
     if struct.problem is not None or struct.bit_size is None:
         return {"line_size": line_size, "bases": [], "places": 0, "strips": [], "uses": []}
     layout = Layout(struct)
-    placed = placements(layout, options.line_size, options.min_align)
-    numbers = {place: number for number, place in enumerate(layout.places)}
-    chosen = strips(layout)
+    placed = object_placements(layout, options)
+    listed = layout.walk_fields() if options.expand else layout.places
+    numbers = {place.path: number for number, place in enumerate(listed)}
+    chosen = strips(layout, options.expand)
     return {
         "line_size": line_size,
         "bases": list(placed.bases[:MOST_BASES]),
         "places": len(placed.bases),
         "strips": [
             [
-                -1 if strip.place is None else numbers[strip.place],
+                -1 if strip.place is None else numbers[strip.place.path],
                 strip.bit_start,
                 strip.bit_stop,
                 strip.lane,

@@ -6,11 +6,12 @@ from collections import Counter
 from collections.abc import Iterator
 
 from layoutlint.geometry.layout import Layout, Place
-from layoutlint.geometry.placement import Placements, placements
+from layoutlint.geometry.placement import Placements
 from layoutlint.model.structs import Struct
 from layoutlint.phrases import quantity
 from layoutlint.reports import styled
 from layoutlint.reports.show.options import ShowOptions
+from layoutlint.reports.show.starts import object_placements
 from layoutlint.reports.styled import Line, line, paragraph
 
 
@@ -38,7 +39,7 @@ def _struct(struct: Struct, offsets: tuple[int, ...], options: ShowOptions) -> I
         yield line("  size ??: declared but not defined")
     else:
         layout = Layout(struct)
-        placed = placements(layout, options.line_size, options.min_align)
+        placed = object_placements(layout, options)
         for offset in offsets:
             if offset < layout.size:
                 yield from _byte(layout, offset, placed, options.width)

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from layoutlint import escapes
 from layoutlint.geometry.allocation_room import allocation_room
+from layoutlint.geometry.inner_holes import inner_holes
 from layoutlint.geometry.layout import Hole, Layout, Place
 from layoutlint.model.ctype import UNKNOWN
 from layoutlint.model.randomised import Chances, Randomisation
@@ -61,6 +62,7 @@ def _struct(struct: Struct, files: Mapping[str, int], options: ShowOptions) -> s
     places = () if layout is None else layout.walk_fields() if options.expand else layout.places
     if struct.problem is not None:
         layout = None
+    holes = () if layout is None else inner_holes(layout) if options.expand else layout.holes
     return _STRUCT % (
         _text(struct.name),
         _text(struct.aggregate),
@@ -72,7 +74,7 @@ def _struct(struct: Struct, files: Mapping[str, int], options: ShowOptions) -> s
         "null" if struct.problem is None else _text(struct.problem),
         "null" if struct.randomised is None else _randomisation(struct.randomised),
         _lines(map(_field if struct.problem is None else _unplaced_field, places)),
-        _lines(map(_hole, layout.holes if layout else ())),
+        _lines(map(_hole, holes)),
         _text(list(_allocations(layout, options))) if layout and options.storages else "[]",
     )
 

@@ -26,6 +26,8 @@ class ShowOptions(Record, frozen=True):
     """Whether objects can come from Linux's kmalloc."""
     storages: Mapping[str, tuple[Storage, ...]] = {}
     """Where rule files and calls say that objects come from, by the names of structs."""
+    stated: Mapping[str, Storage] = {}
+    """Where rule files say that objects come from, by the names of structs: this decides where they start."""
     bases: tuple[int, ...] | None = None
     """The bases of objects to draw, in bytes; () for all bases of a struct, None for no drawing."""
     accesses: Mapping[str, tuple[Access, ...]] = {}

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from layoutlint.geometry.layout import Layout, Place
-from layoutlint.geometry.placement import Placements, placements
+from layoutlint.geometry.placement import Placements
 from layoutlint.judgement.context import Access
 from layoutlint.model.paths import is_within
 from layoutlint.model.record import Record
@@ -23,6 +23,7 @@ from layoutlint.reports.access_styles import (
 )
 from layoutlint.reports.line_map import Piece, Row, Strip, Strips, line_rows, strips
 from layoutlint.reports.show.options import ShowOptions
+from layoutlint.reports.show.starts import object_placements
 from layoutlint.reports.xml_text import attributes, escape
 
 MOST_PICTURES = 64
@@ -89,7 +90,7 @@ def picture_bases(struct: Struct, options: ShowOptions) -> tuple[int, ...]:
     """Return the bases at which objects of a struct are drawn; none for an unknown layout."""
     if struct.problem is not None or struct.bit_size is None:
         return ()
-    every = placements(Layout(struct), options.line_size, options.min_align).bases
+    every = object_placements(Layout(struct), options).bases
     return (every[0],) if options.bases is None else options.bases or every
 
 
@@ -132,7 +133,7 @@ def _document(body: str, pictures: Sequence[_Picture], width: float, height: flo
 
 def _picture(struct: Struct, base: int, options: ShowOptions) -> _Picture:
     layout = Layout(struct)
-    placed = placements(layout, options.line_size, options.min_align)
+    placed = object_placements(layout, options)
     chosen = strips(layout, options.expand)
     accesses = declared_fields(layout, options.accesses.get(struct.name, ()))
     rows = line_rows(chosen.drawn, base, placed.line_size)

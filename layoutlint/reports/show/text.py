@@ -7,6 +7,7 @@ from itertools import cycle
 
 from layoutlint.geometry import placement
 from layoutlint.geometry.allocators import LARGEST_CLASS, class_name, kmalloc_class
+from layoutlint.geometry.inner_holes import inner_holes
 from layoutlint.geometry.layout import Hole, Layout, Place
 from layoutlint.model.randomised import Chances
 from layoutlint.model.record import Record, field
@@ -16,6 +17,7 @@ from layoutlint.reports import allocation_phrases, drawing, styled
 from layoutlint.reports.layout_phrases import defining_files, order
 from layoutlint.reports.line_map import drawable
 from layoutlint.reports.show.options import ShowOptions
+from layoutlint.reports.show.starts import object_placements, starts
 from layoutlint.reports.styled import Line, Span, line, paragraph
 
 _RULE_LENGTH = 72
@@ -47,7 +49,7 @@ def _struct(struct: Struct, options: ShowOptions) -> Iterator[Line]:
         yield line("  size ??: declared but not defined")
         return
     layout = Layout(struct)
-    placements = placement.placements(layout, options.line_size, options.min_align)
+    placements = object_placements(layout, options)
     yield line(f"  {_size(layout, placements.line_size)}")
     if layout.open_end is None and layout.size:
         yield from paragraph("  ", _room(layout, placements.line_size, options), options.width)
@@ -55,7 +57,7 @@ def _struct(struct: Struct, options: ShowOptions) -> Iterator[Line]:
             layout, options.storages.get(struct.name, ()), options.min_align
         ):
             yield from paragraph("  ", sentence, options.width)
-    yield from paragraph("  ", _starts(placements), options.width)
+    yield from paragraph("  ", starts(layout, placements, options), options.width)
     if len(layout.alignments) > 1:
         yield from paragraph("  ", _alignments(layout), options.width)
     yield line()
@@ -154,15 +156,6 @@ def _alignments(layout: Layout) -> str:
     return sentence if suggested is None else f"{sentence}, of which {suggested.value} is {suggested.basis}"
 
 
-def _starts(placements: placement.Placements) -> str:
-    """Return at how many places of a line an object can start, and why."""
-    number = len(placements.bases)
-    if number == 1:
-        return f"starts at the start of a line: {placements.why}"
-    shown = "shown for an object at the start of a line"
-    return f"can start at {number} places of a line: {placements.why}; {shown}"
-
-
 class _Table(Record):
     """The rows of one struct; keeps track of the holes and line boundaries already printed."""
 
@@ -176,9 +169,12 @@ class _Table(Record):
 
     def rows(self) -> Iterator[Line]:
         """Yield all rows, each hole before the field that follows it."""
-        self.holes = list(reversed(self.layout.holes))
+        holes = inner_holes(self.layout) if self.expand else self.layout.holes
+        self.holes = list(reversed(holes))
         struct = self.layout.struct
         yield from self._members(struct.fields, "", 0, 0, struct.aggregate == "union")
+        while self.holes:  # the padding of the last member
+            yield from self._gap(self.holes.pop(), "hole")
         if self.layout.bit_padding:
             start = self.layout.bit_size - self.layout.bit_padding
             yield from self._gap(Hole(start, self.layout.bit_padding), "padding")

@@ -192,7 +192,7 @@ KERNEL_DOC = [
 ]  # fmt: skip
 
 
-def judged(tmp_path: Path, text: str) -> list[tuple]:
+def judge(tmp_path: Path, text: str) -> list[tuple]:
     done = check_text(tmp_path, f"struct part {{ long w, x; }};\n{text}\n", "--format", "json")
     assert done.returncode in (0, 1), done.stderr
     found = json.loads(done.stdout)
@@ -202,11 +202,11 @@ def judged(tmp_path: Path, text: str) -> list[tuple]:
 
 @pytest.mark.parametrize(("comment", "body", "at_fields"), KERNEL_DOC, ids=[row[0] for row in KERNEL_DOC])
 def test_kernel_doc_above_a_struct_is_about_its_fields(comment, body, at_fields, tmp_path):
-    output = judged(tmp_path, f"/**\n * struct s - it\n * {comment}\n */\nstruct s {{\n{body}\n}};")
+    output = judge(tmp_path, f"/**\n * struct s - it\n * {comment}\n */\nstruct s {{\n{body}\n}};")
     inside = at_fields.replace("/* ", "/* layoutlint: ").replace("HOT", "hot").replace("WRITE", "write").replace("READ", "read")
     assert output
     if "part" not in body:  # no comment at a field of `struct s` is about a member of `struct part`
-        assert output == judged(tmp_path, f"struct s {{ {inside}\n}};")
+        assert output == judge(tmp_path, f"struct s {{ {inside}\n}};")
     else:
         assert [(rule, message.partition(" at ")[0]) for rule, _, message, _ in output] == [("s/access", "`b` (hot-read)")]
 
@@ -214,15 +214,15 @@ def test_kernel_doc_above_a_struct_is_about_its_fields(comment, body, at_fields,
 def test_kernel_doc_at_a_declaration_of_several_fields(tmp_path):
     both = "/**\n * @a: layoutlint: hot-write\n * @b: layoutlint: hot-read\n */\nlong a, b;"
     apart = "long a; /* layoutlint: hot-write */\nlong b; /* layoutlint: hot-read */"
-    assert judged(tmp_path, f"struct s {{ {both} }};") == judged(tmp_path, f"struct s {{ {apart}\n}};") != []
+    assert judge(tmp_path, f"struct s {{ {both} }};") == judge(tmp_path, f"struct s {{ {apart}\n}};") != []
 
 
 def test_kernel_doc_for_a_field_that_is_left_out(tmp_path):
     """Of two sections with the same words, only the one without a field is noted."""
     text = "/**\n * @a: layoutlint: line-start\n * @b: layoutlint: line-start\n */\nstruct s {\nlong a;\n#ifdef NONE\nlong b;\n#endif\n};"
-    (rule, note) = judged(tmp_path, text)
+    (rule, note) = judge(tmp_path, text)
     assert (rule[0], note[0], note[2]) == ("s/line-start/a", "unused/s/line-start", "`line-start` is attached to `b`, which struct s does not have")
-    assert [row[0] for row in judged(tmp_path, f"#define NONE\n{text}")] == ["s/line-start/a", "s/line-start/b"]
+    assert [row[0] for row in judge(tmp_path, f"#define NONE\n{text}")] == ["s/line-start/a", "s/line-start/b"]
 
 
 def test_other_encodings_are_read(tmp_path):

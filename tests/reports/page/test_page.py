@@ -15,7 +15,9 @@ from layoutlint.comparison.comparison import Side
 from layoutlint.comparison.history import trace_struct
 from layoutlint.judgement.context import Access
 from layoutlint.judgement.finding import Coverage, Report
+from layoutlint.model.record import replace
 from layoutlint.reports.history import html as history_html
+from layoutlint.reports.page.structs import struct_data
 from layoutlint.reports.show import html
 from layoutlint.reports.show.options import ShowOptions
 from tests.harness.build import bits, flexible, member, struct
@@ -51,6 +53,17 @@ def parse(page):
     parser = _Elements()
     parser.feed(page)
     return parser
+
+
+@pytest.mark.parametrize("expand", [False, True])
+def test_what_is_drawn_of_a_struct_is_the_field_that_it_names(expand):
+    inner = member("in", 8, 16, member("x", 8, 1), member("y", 16, 8))
+    array = replace(member("rows", 24, 16, member("z", 24, 4)), dims=(4,))
+    of = struct("s", 48, member("a", 0, 1), inner, array, bits("flag", 320, 3))
+    (drawn,) = struct_data([of], ShowOptions(expand=expand), [()])["structs"]
+    fields = [(drawn["fields"][number], start) for number, start, *_ in drawn["strips"] if number >= 0]
+    assert all(each["offset"] == start // 8 for each, start in fields)
+    assert [each["path"] for each, _ in fields] == ["a", *(["in.x", "in.y"] if expand else ["in"]), "rows", "flag"]
 
 
 def test_the_script_is_javascript():

@@ -232,8 +232,8 @@ function heatMap(struct) {
 }
 
 function crowded(struct) {
-  const drawn = new Set(struct.strips.map((strip) => strip[0]));
-  const left = struct.fields.filter((field, number) => !drawn.has(number) && field.size !== 0).map((field) => field.path);
+  const drawn = struct.strips.filter((strip) => strip[0] >= 0).map((strip) => struct.fields[strip[0]].path);
+  const left = struct.fields.map((field) => field.size === 0 ? null : field.path).filter((path) => path !== null && !drawn.some((other) => inside(other, path) || inside(path, other)));
   return left.length ? el("p", { class: "dim" }, `Not drawn, because too many fields overlap or the size is not known: ${left.slice(0, 10).join(", ")}${left.length > 10 ? ` and ${left.length - 10} more` : ""}`) : null;
 }
 
