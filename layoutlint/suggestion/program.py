@@ -363,6 +363,11 @@ class Program:
                 self.model.add_implication(is_first, self.precedes(number, other))
         return is_first
 
+    @property
+    def first_moves(self) -> LiteralT:
+        """A literal that can be false only if the unit that is declared first stands first."""
+        return self._is_first(0, range(len(self.blocks))).negated()
+
     def limit(self, limit: Limit) -> None:
         """State a limit on the order of units."""
         model, units = self.model, limit.units

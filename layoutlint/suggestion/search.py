@@ -232,10 +232,13 @@ class Search:
         reached: list[Reached] = []
         is_proved = True
         program.hint(start or self.task.order.declared_order())
-        for aim in self.task.aims:
+        for aim in self._steps():
             expression = self._expression(program, aim)
+            if aim == "first" and self._keeps_first(order):
+                program.model.add(expression <= 0)
+                continue
             program.model.minimize(expression)
-            solver = self._solver(0.25 if aim == "holes" else 1.0)
+            solver = self._solver(0.25 if aim in ("holes", "first") else 1.0)
             status = solver.solve(program.model)
             if status == cp_model.INFEASIBLE:
                 return Solution("infeasible")
@@ -246,8 +249,9 @@ class Search:
                 break
             value = round(solver.objective_value)
             bound = value if status == cp_model.OPTIMAL else int(-(-solver.best_objective_bound // 1))
-            is_proved = is_proved and status == cp_model.OPTIMAL
-            reached.append(Reached(aim, value, bound))
+            if aim != "first":  # which is no aim that reports state
+                is_proved = is_proved and status == cp_model.OPTIMAL
+                reached.append(Reached(aim, value, bound))
             order = program.solution_order(solver)
             kept = tuple(rule for rule, literal in enumerate(literals) if solver.boolean_value(literal))
             program.model.clear_objective()
@@ -255,7 +259,22 @@ class Search:
             program.hint(self._start(order, aim, value))
         return Solution("optimal" if is_proved else "feasible", order, tuple(reached), kept)
 
-    def _start(self, order: tuple[int, ...], aim: Aim, value: int) -> tuple[int, ...]:
+    def _steps(self) -> Iterator[Aim | Literal["first"]]:
+        """Yield the aims; for the smallest order, between moves and holes, that the first member stays first.
+
+        Code can take the address of a struct for that of its first member.
+        """
+        for aim in self.task.aims:
+            yield aim
+            if aim == "moves" and self.task.aims[0] == "size":
+                yield "first"
+
+    def _keeps_first(self, order: tuple[int, ...]) -> bool:
+        """Return whether the member that is declared first is first in all builds."""
+        common = self.task.order
+        return all(common.translate(number, order)[0] == 0 for number in range(len(self.task.builds)))
+
+    def _start(self, order: tuple[int, ...], aim: str, value: int) -> tuple[int, ...]:
         """Return the order with which the search for the next aim starts.
 
         The smallest order that was found can move nearly all units, where few moves do.
@@ -267,9 +286,11 @@ class Search:
             return order
         return small_order(build.arrangement, value) or order
 
-    def _expression(self, program: JointProgram, aim: Aim) -> LinearExprT:
+    def _expression(self, program: JointProgram, aim: str) -> LinearExprT:
         if aim == "moves":
             return program.moves
+        if aim == "first":
+            return program.total(one.first_moves for one in program.programs)
         if aim == "size":
             return program.total(one.size for one in program.programs)
         if aim == "holes":

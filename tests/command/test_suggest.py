@@ -128,6 +128,24 @@ def test_the_smallest_size(tmp_path, body, size):
     assert json.loads(again.stdout)["structs"][0]["size"] == size
 
 
+FIRST = [
+    # members, the first of the smallest order, and its moves
+    ("char a; long b; char c; int d;", "a", 1),
+    ("int a; long b; int c; long d; int e;", "a", 1),
+    ("int n; struct { long refs; int kind; } o; char a; long b; char c;", "n", 2),
+    ("struct { char x; int y; }; long b; char c; int d; char e;", "x", 1),
+    ("char a; long b, b2; int d; short f; char g;", "b", 1),  # with `a` in front, three move
+]
+
+
+@pytest.mark.one_in(2)
+@pytest.mark.parametrize(("members", "first", "moves"), FIRST)
+def test_the_first_member_stays_first_unless_that_costs_moves(tmp_path, members, first, moves):
+    made = document(tmp_path, f"struct ring {{\n{members.replace('; ', ';' + chr(10))}\n}};\n", "--smallest", rules="", name="s.h")
+    assert (made["order"][0], len(made["moves"])) == (first, moves)
+    assert any("is first in place of `a`" in note for note in made["notes"]) == (first == "b")
+
+
 def apply(folder: Path, patch: str) -> Path:
     need("git")
     (folder / "p.patch").write_text(patch)
@@ -403,9 +421,9 @@ def test_a_rule_that_is_only_judged_can_contradict_others(tmp_path, is_free):
 UNNAMED = [
     # members, and the lines of the smallest order: a bit-field without a name stays behind its member
     ("char a; | long b; | int : 4; | char c; | long d;", "long b; | int : 4; | char a; | char c; | long d;"),
-    ("int : 4; | char a; | long b; | char c; | long d;", "long b; | int : 4; | char a; | char c; | long d;"),
-    ("char a; | long b; | int x : 3; | int : 0; | int y : 5; | char c;", "long b; | char a; | int x : 3; | int : 0; | int y : 5; | char c;"),
-    ("char a; | int : 0; | long b; | char c; | char d;", "long b; | char a; | int : 0; | char c; | char d;"),
+    ("int : 4; | char a; | long b; | char c; | long d;", "int : 4; | char a; | char c; | long d; | long b;"),
+    ("char a; | long b; | int x : 3; | int : 0; | int y : 5; | char c;", "char a; | int x : 3; | int : 0; | int y : 5; | char c; | long b;"),
+    ("char a; | int : 0; | long b; | char c; | char d;", "char a; | int : 0; | char c; | char d; | long b;"),
 ]
 
 
@@ -489,11 +507,11 @@ def test_a_struct_without_a_name_that_moves_as_one_is_named(tmp_path):
 
 OPENED = [
     # members as declared, and in the smallest order
-    ("struct {\nchar x;\nlong y;\nchar z;\n};\nlong b;", "struct {\nlong y;\nchar x;\nchar z;\n};\nlong b;"),
-    ("struct {\nchar x;\n/* about y */\nlong y;\nchar z; /* about z */\n};\nlong b;", "struct {\n/* about y */\nlong y;\nchar x;\nchar z; /* about z */\n};\nlong b;"),
+    ("struct {\nchar x;\nlong y;\nchar z;\n};\nlong b;", "struct {\nchar x;\nchar z;\nlong y;\n};\nlong b;"),
+    ("struct {\nchar x;\n/* about y */\nlong y;\nchar z; /* about z */\n};\nlong b;", "struct {\nchar x;\nchar z; /* about z */\n/* about y */\nlong y;\n};\nlong b;"),
     ("struct {\nchar x;\nint y[3];\nlong w;\n} __attribute__((aligned(8)));\nint b;", "struct {\nchar x;\nint y[3];\nlong w;\n} __attribute__((aligned(8)));\nint b;"),
     ("struct {\nchar x;\nstruct {\nchar v;\nlong y;\nchar z;\n} __attribute__((aligned(8)));\n};\nlong b;", "struct {\nchar x;\nstruct {\nlong y;\nchar v;\nchar z;\n} __attribute__((aligned(8)));\n};\nlong b;"),
-    ("struct {\nchar x;\n#ifdef MORE\nint more;\n#endif\nlong y;\nchar z;\n};\nlong b;", "struct {\nlong y;\nchar x;\n#ifdef MORE\nint more;\n#endif\nchar z;\n};\nlong b;"),
+    ("struct {\nchar x;\n#ifdef MORE\nint more;\n#endif\nlong y;\nchar z;\n};\nlong b;", "struct {\nchar x;\n#ifdef MORE\nint more;\n#endif\nchar z;\nlong y;\n};\nlong b;"),
     ("struct { char x; long y; char z; };\nlong b;", ""),  # no line is that of one member
     ("struct {\nchar x; long y; char z;\n};\nlong b;", ""),
     ("struct {\nMACRO\n};\nlong b;", ""),

@@ -80,8 +80,8 @@ def test_the_patches_apply_to_two_files_one_after_the_other(tmp_path, program):
     done = suggest(tmp_path, "queue.h", "slot", "half", "queue", "--smallest", "--patch")
     assert done.returncode == 0, done.stderr
     assert [line for line in done.stdout.splitlines() if line.startswith("[PATCH")] == [
-        "[PATCH 1/3] struct slot: move kind",
-        "[PATCH 2/3] struct half: move a",
+        "[PATCH 1/3] struct slot: move value",
+        "[PATCH 2/3] struct half: move b",
         "[PATCH 3/3] struct queue: move tail",
     ]
     subprocess.run(program, input=done.stdout, text=True, cwd=tmp_path, check=True)
@@ -119,5 +119,5 @@ def test_a_matrix_with_inputs_takes_structs_only(tmp_path):
     assert done.returncode == 0, done.stderr
     first = json.loads(done.stdout)
     assert [(each["struct"], each["order"]) for each in (first, *first["series"])] == [
-        ("half", ["b", "a", "c"]), ("slot", ["value", "kind", "state"]),
+        ("half", ["a", "c", "b"]), ("slot", ["kind", "state", "value"]),
     ]  # fmt: skip

@@ -83,13 +83,13 @@ class Comparison:
             if any(self._is_kept(order) for order in self.every):
                 yield "no order was found, and there are some"
             return
-        order = min((each for each in self.every if self._is_new(each)), key=self._value, default=None)
+        order = min((each for each in self.every if self._is_new(each)), key=self._rank, default=None)
         if order is None:
             yield "no order has the promised offsets"
             return
-        ours, best = self._value(order), min(map(self._value, self.every))
-        if ours != best:
-            best_order = next(each for each in self.every if self._value(each) == best)
+        ours, best_order = self._value(order), min(self.every, key=self._rank)
+        best = self._value(best_order)
+        if self._rank(order) != self._rank(best_order):
             yield f"{order} has {ours}, {best_order} has {best}: rules broken, then aims"
         message = tuple(each.after for each in result.aims)
         if message[: len(ours) - 1] != ours[1:]:
@@ -148,6 +148,11 @@ class Comparison:
         has_groups = specimen.opened is not None  # whose ends compiled code does not show
         counted = () if specimen.has_unnamed or has_groups else (self._holes(order, compiled),)
         return (len(self._broken(order)), *ends, *counted)
+
+    def _rank(self, order: Order) -> tuple[int, ...]:
+        """Return the value; of the smallest orders with as few moves, those that leave the first member come before the others."""
+        value = self._value(order)
+        return (*value[:3], int(self.specimen.is_smallest and order[0] != 0), *value[3:])
 
     def _holes(self, order: Order, compiled: Compiled) -> int:
         struct = struct_in_order(self.result.struct, self.specimen, order, compiled)

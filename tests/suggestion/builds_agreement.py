@@ -185,6 +185,12 @@ class BuildsComparison:
         counted = () if base.has_unnamed or base.opened is not None else (sum(self._holes(name, order) for name in compiled),)
         return (len(self._broken(order)), *ends, *counted)
 
+    def _rank(self, order: Order) -> tuple[int, ...]:
+        """Return the value; of the smallest orders with as few moves, those that leave the first member come before the others."""
+        value, given = self._value(order), self.given
+        changed = sum(given.translate(name, order)[0] != 0 for name in given.builds) if given.base.is_smallest else 0
+        return (*value[:3], changed, *value[3:])
+
     def _holes(self, name: str, order: Order) -> int:
         each, own = self.given.builds[name], self.given.translate(name, order)
         judge = self.judges[name]
@@ -212,13 +218,13 @@ class BuildsComparison:
         if result.status not in ("optimal", "infeasible") and not (is_unsearched and result.not_kept):
             yield f"{result.status}: {result.reason}"
             return
-        order = min((each for each in self.every if self._is_new(each)), key=self._value, default=None)
+        order = min((each for each in self.every if self._is_new(each)), key=self._rank, default=None)
         if order is None:
             yield "no order has the promised offsets"
             return
-        ours, best = self._value(order), min(map(self._value, self.every))
-        if ours != best:
-            best_order = next(each for each in self.every if self._value(each) == best)
+        ours, best_order = self._value(order), min(self.every, key=self._rank)
+        best = self._value(best_order)
+        if self._rank(order) != self._rank(best_order):
             yield f"{order} has {ours}, {best_order} has {best}: rules broken, then aims"
         message = tuple(each.after for each in result.aims)
         if message[: len(ours) - 1] != ours[1:]:

@@ -55,6 +55,8 @@ def best_order(subjects: Sequence[Subject], label: str, request: Request) -> Sug
         result = _with_alternatives(search, result, request)
     if note := _unopened_note(result, request):
         result = replace(result, notes=(*result.notes, note))
+    if note := _first_note(result, request):
+        result = replace(result, notes=(*result.notes, note))
     if request.alternative and _NO_CHOICE in result.notes:
         result = replace(result, status="unknown", new=None, order=(), moves=(), aims=(), reason=_NO_CHOICE)
     elif request.alternative:
@@ -76,6 +78,17 @@ def _unopened_note(result: Suggestion, request: Request) -> str:
     names = first_few([f"`{name}`" for name in kept])
     members = sum(len(each.members) for own in kept.values() for each in own)
     return f"structs without a name move as one: orders of the {members} members in {names} were not searched"
+
+
+def _first_note(result: Suggestion, request: Request) -> str:
+    """Return that the smallest order begins with another member, on which code can depend; else nothing."""
+    names = order_uses.member_names(result.struct)
+    if request.aims[0] != "size" or not result.moves or result.order[0] == names[0]:
+        return ""
+    return (
+        f"`{result.order[0]}` is first in place of `{names[0]}`: code outside of what was searched may take "
+        f"the address of the struct for that of `{names[0]}`"
+    )
 
 
 def _unopened_structs(field: Field) -> Iterator[Field]:

@@ -72,6 +72,7 @@ def unsearched_note(count: int, names: str) -> str:
 
 
 INSIDE = "a struct without a name moves as one: orders of the members inside it were not searched, and can keep the rules"
+FRONT = "`b` is first in place of `a`: code outside of what was searched may take the address of the struct for that of `a`"
 NOTES = [
     # a result, the aims, and the note on what was not searched
     (order_of(PLAIN), MOVES, None),
@@ -107,7 +108,8 @@ NOTES = [
 @pytest.mark.parametrize(("result", "request_", "note"), NOTES)
 def test_what_was_not_searched(result, request_, note):
     result = replace(result, notes=("first",))
-    assert suggestion(result, request_) == replace(result, notes=("first", *([note] if note else [])))
+    begins = [FRONT] if request_ is SIZE and result.moves else []
+    assert suggestion(result, request_) == replace(result, notes=("first", *([note] if note else []), *begins))
 
 
 def test_paths_of_a_contradiction_count_by_their_first_member():
