@@ -33,6 +33,9 @@ _HOSTED = re.compile(r"mpicc|mpiicc|icc|icx|tcc|pcc|hipcc|wrapped_clang|cc_wrapp
 """Other names of compilers for the machine on which they run."""
 _NATIVE_PREFIXES = frozenset(("musl", "afl", "c89", "c99", "klibc", "uclibc", "dietlibc", "hardening"))
 """Words before `-gcc` that are no machine: the compiler is for the machine on which it runs."""
+_STATE_TARGET = "state one of docs/targets.md with `-- --target=...`"
+_SOURCE = re.compile(r"\.(?:[cCihsSm]|cc|cp|cpp|cxx|c\+\+|sx|mm|o)$")
+"""The ends of names that are those of no compiler."""
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=.*", re.DOTALL)
 _FAMILIES: dict[str, Family] = {
     "gcc": "gcc", "g++": "gcc", "clang": "clang", "clang++": "clang", "clang-cpp": "clang",
@@ -121,13 +124,18 @@ class Compiler(Record, frozen=True):
 def identify(words: Sequence[str]) -> tuple[Compiler, int]:
     """Return the compiler of a command, and the number of its words up to it.
 
-    Programs such as ccache, their options and variables come before it.
+    Programs such as ccache, their options and variables come before it. If they run no compiler, the last of
+    them stands for it.
     """
+    last = 0
     for position, word in enumerate(words):
-        is_option = _ASSIGNMENT.fullmatch(word) or (position and re.match(r"-|\d+$", word))
-        if not is_option and not is_wrapper(word):
+        if is_wrapper(word):
+            last = position
+        elif _SOURCE.search(word):
+            break
+        elif not _ASSIGNMENT.fullmatch(word) and not (position and re.match(r"-|\d+$", word)):
             return compiler_named(word), position + 1
-    return compiler_named(words[0]), 1
+    return compiler_named(words[last]), last + 1
 
 
 def is_wrapper(word: str) -> bool:
@@ -144,8 +152,11 @@ def compiler_named(word: str) -> Compiler:
     """Return the compiler that a command names with a word, which can be a path."""
     name = _base_name(word)
     match = _NAME.fullmatch(name)
+    if match is None and (is_wrapper(word) or not re.search(r"\w", name)):
+        what = f"in which {name} runs no compiler" if is_wrapper(word) else "with an empty name for the compiler"
+        return Compiler(name, refusal=f"has a command {what}; name it there, or {_STATE_TARGET}")
     if match is None:
-        is_known = _HOSTED.fullmatch(name) or not re.search(r"\w", name) or name.startswith("-")
+        is_known = _HOSTED.fullmatch(name) or name.startswith("-")
         return Compiler(name, refusal=None if is_known else _refusal(name, "which is not known here"))
     family, version = _FAMILIES.get(match["tool"].lower()), _numbers(match["version"] or "")
     prefix = (match["prefix"] or "").rstrip("-")
@@ -163,7 +174,7 @@ def compiler_named(word: str) -> Compiler:
 
 
 def _refusal(name: str, reason: str) -> str:
-    remedy = f"state one of docs/targets.md with `-- --target=...`, or `--query-driver '**/{name}'` asks it"
+    remedy = f"{_STATE_TARGET}, or `--query-driver '**/{name}'` asks it"
     return f"is compiled by {name}, {reason}; {remedy}"
 
 

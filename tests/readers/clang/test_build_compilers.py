@@ -61,6 +61,7 @@ WRAPPED = [
     ("gcc -c x.c", "gcc", 1), ("ccache gcc -c", "gcc", 2), ("/usr/lib/ccache/ccache arm-none-eabi-gcc", "arm-none-eabi-gcc", 2), ("distcc gcc", "gcc", 2),
     ("ccache distcc gcc", "gcc", 3), ("env CC=x LANG=C gcc", "gcc", 4), ("sccache.exe clang.exe", "clang.exe", 2), ("/usr/lib/ccache/gcc -c", "/usr/lib/ccache/gcc", 1),
     ("icecc gcc", "gcc", 2), ("CCACHE_DIR=/x ccache gcc", "gcc", 3), ("nice -n 5 gcc", "gcc", 4), ("ccache", "ccache", 1),
+    ("ccache u.c", "ccache", 1), ("ccache -c u.c", "ccache", 1), ("distcc ccache -DX u.cpp", "ccache", 2), ("nice -n 5 u.i", "nice", 1), ("env A=b", "env", 1),
 ]  # fmt: skip
 
 
@@ -68,6 +69,25 @@ WRAPPED = [
 def test_wrappers(command, word, number):
     words = command.split()
     assert (identify(words), words[number - 1]) == ((compiler_named(word), number), word)
+
+
+NONE = [
+    # words of a command without a compiler, and what is said of them
+    (["ccache", "x.c"], "in which ccache runs no compiler"), (["/usr/bin/ccache", "-c", "x.c"], "in which ccache runs no compiler"),
+    (["distcc", "ccache"], "in which ccache runs no compiler"), (["", "-c", "x.c"], "with an empty name for the compiler"),
+    (["ccache", "", "-c", "x.c"], "with an empty name for the compiler"), ([" ", "x.c"], "with an empty name for the compiler"),
+    (["/usr/bin/", "x.c"], "with an empty name for the compiler"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("words", "reason"), NONE, ids=[" ".join(row[0]) for row in NONE])
+def test_a_command_without_a_compiler_is_not_read(tmp_path, words, reason):
+    (tmp_path / "x.c").write_text("struct s { char a; long b; };\n")
+    (tmp_path / "compile_commands.json").write_text(json.dumps([{"directory": str(tmp_path), "file": "x.c", "arguments": words}]))
+    done = run("show", "compile_commands.json", "s", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (3, "")
+    assert f"x.c: has a command {reason}; name it there, or state one of docs/targets.md with `-- --target=...`" in done.stderr
+    assert run("show", "compile_commands.json", "s", "--", "--target=x86_64-linux-gnu", cwd=tmp_path).returncode == 0
 
 
 @pytest.mark.parametrize("command", [
