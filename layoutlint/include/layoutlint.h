@@ -8,7 +8,8 @@
  *	} LAYOUTLINT_STRUCT(separate(hits, limit));
  *
  * Clang keeps the words in what libclang shows, in DWARF and in BTF; GCC keeps those of fields in DWARF and BTF from
- * version 16 on. For every other compiler they are nothing. They change no layout and no code.
+ * version 16 on. For every other compiler they are nothing. They change no layout and no code. When layoutlint reads C
+ * as a compiler without `__has_attribute`, it defines LAYOUTLINT_SHOWN and LAYOUTLINT_STRUCT itself.
  */
 #ifndef LAYOUTLINT_H
 #define LAYOUTLINT_H

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -20,6 +21,11 @@ from layoutlint.readers.clang.libclang import Cursor
 
 _MACRO = b"LAYOUTLINT"
 """The prefix of the macros in layoutlint.h."""
+_WRITTEN = re.compile(rb'annotate(?:__)?\s*\(\s*"layoutlint:')
+_DEFINED = re.compile(rb"^[ \t]*#[ \t]*define[ \t]+(\w+)(?:[^\n\\]|\\.)*?" + _WRITTEN.pattern, re.M | re.S)
+"""The name of a macro that annotates."""
+_DIRECTIVE = re.compile(rb"^[ \t]*#(?:[^\n\\]|\\.)*|//[^\n]*|/\*.*?\*/", re.M | re.S)
+"""Directives and comments."""
 _RECORDS = (libclang.STRUCT, libclang.UNION)
 
 
@@ -68,6 +74,24 @@ class Annotations:
             if diagnostic.is_cause or is_near:
                 yield diagnostic.text
 
+    def unseen(self, main: int | None) -> Iterator[str]:
+        """Yield what annotates in the text if libclang shows no annotation of it: the text is left out for the
+        compiler, or a macro is empty for it.
+        """
+        if self._texts:
+            return
+        files = _files(self._lib, self._unit, main)
+        texts = [text for file in files if b"annotate" in (text := self._contents(file))]
+        if not texts:
+            return
+        names = {name for text in texts for name in _DEFINED.findall(text)}
+        every = [_DIRECTIVE.sub(b"", self._contents(file)) for file in files]
+        for name in sorted(names):
+            if any(re.search(rb"\b%s\b" % name, text) for text in every):
+                yield f"`{name.decode()}`"
+        if any(_WRITTEN.search(_DIRECTIVE.sub(b"", text)) for text in texts):
+            yield "`annotate`"
+
     def _mentions(self, file: int | None) -> bool:
         if file not in self._mentioning:
             self._mentioning[file] = has_annotation_marks(self._contents(file))
@@ -90,5 +114,9 @@ class Annotations:
 
 def mentions_annotations(lib: Any, unit: int, main: int | None) -> bool:
     """Return whether any file of a unit has annotations, or their macro: searching for them takes time."""
-    files = dict.fromkeys((main, *(file for file, _ in libclang.inclusions(lib, unit))))
+    files = _files(lib, unit, main)
     return any(has_annotation_marks(libclang.contents(lib, unit, file)) for file in files if file is not None)
+
+
+def _files(lib: Any, unit: int, main: int | None) -> list[int | None]:
+    return list(dict.fromkeys((main, *(file for file, _ in libclang.inclusions(lib, unit)))))

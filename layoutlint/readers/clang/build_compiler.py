@@ -153,7 +153,8 @@ def compiler_named(word: str) -> Compiler:
     name = _base_name(word)
     match = _NAME.fullmatch(name)
     if match is None and (is_wrapper(word) or not re.search(r"\w", name)):
-        what = f"in which {name} runs no compiler" if is_wrapper(word) else "with an empty name for the compiler"
+        empty = "with an empty name for the compiler"
+        what = f"in which {name} runs no compiler" if is_wrapper(word) else empty
         return Compiler(name, refusal=f"has a command {what}; name it there, or {_STATE_TARGET}")
     if match is None:
         is_known = _HOSTED.fullmatch(name) or name.startswith("-")

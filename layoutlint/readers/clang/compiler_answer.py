@@ -22,6 +22,14 @@ _FIRST_WITH_FLOATS = 7
 """The first version of GCC with types such as _Float32."""
 ANNOTATING = ("annotate", "btf_decl_tag")
 """Attributes that hold rules of layoutlint: read for every compiler, as they change no layout."""
+_SHOWN = '__attribute__((annotate("layoutlint:" {})))'
+SHOWING = (
+    f"-DLAYOUTLINT_SHOWN(text)={_SHOWN.format('text')}",
+    f"-DLAYOUTLINT_STRUCT(...)={_SHOWN.format('#__VA_ARGS__')}",
+)
+"""Flags under which layoutlint.h shows annotations for a compiler without `__has_attribute`, for which it
+asks.
+"""
 _HAS = ("__has_attribute", "__has_builtin")
 _BUILT_IN = (
     *_HAS, "__has_feature", "__has_extension", "__has_include", "__has_include_next", "__has_c_attribute",
@@ -138,7 +146,8 @@ def _definition_flags(definitions: str) -> tuple[str, ...]:
         return (*_built_in_flags(macros), *(f"-D{name}={text}" for name, text in macros.items()))
     annotating = (f"{OWN_PREFIX}has_attribute_{name}" for own in ANNOTATING for name in (own, f"__{own}__"))
     defined = {**_gcc_types(macros), **macros, **dict.fromkeys(annotating, "1")}
-    return (*_built_in_flags(macros), *(f"-D{name}={text}" for name, text in defined.items()))
+    showing = SHOWING if f"{_LACKS}__has_attribute" in macros else ()
+    return (*_built_in_flags(macros), *(f"-D{name}={text}" for name, text in defined.items()), *showing)
 
 
 def _built_in_flags(macros: dict[str, str]) -> Iterator[str]:

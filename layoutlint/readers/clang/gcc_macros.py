@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from functools import cache
 
 from layoutlint.readers.clang.build_compiler import Compiler
-from layoutlint.readers.clang.compiler_answer import ANNOTATING
+from layoutlint.readers.clang.compiler_answer import ANNOTATING, SHOWING
 
 Version = tuple[int, ...]
 
@@ -161,6 +161,7 @@ def flags(version: Version, machine: str) -> tuple[str, ...]:
             for word in _answer_flags(question, full, is_x86)
         ),
         *(f"-D{name}={ctype}" for name, ctype in types),
+        *(SHOWING if "__has_attribute" in absent else ()),
     )
 
 

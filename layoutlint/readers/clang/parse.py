@@ -249,6 +249,10 @@ def read_handle(
     blamed = problems.error_origins() if found_diagnostics else ()
     declared = declarations.declarations_by_name(types, listing.typedefs) if unit.with_marks else None
     lost = () if annotations is None else tuple(annotations.possible_losses(found_diagnostics))
+    if annotations is not None and unit.is_gcc and unit.compiler is not None:
+        why = f"annotates nothing for {unit.compiler.name} (`#if` leaves it out)"
+        remedy = "write annotations as comments, or with layoutlint.h of `layoutlint init --header`"
+        lost += tuple(f"{each} {why}: {remedy}" for each in annotations.unseen(scope.main))
     names = frozenset(listing.names()) if wanted.names_only else frozenset[str]()
     file_scope = (*listing.records, *listing.typedefs, *listing.functions)
     hidden_structs = find_hidden(lib, handle, scope.main, places, wanted, file_scope)

@@ -41,6 +41,7 @@ VEHICLES = {
     "comments beside DWARF": lambda at: (make(at, "gcc", "-g", "-c", COMMENTS), "--sources", str(FIXTURES)),
     "macros in libclang": lambda at: (MACROS, "--", HEADER),
     "macros built by gcc 13": lambda at: (database_of(at, "gcc-13"),),
+    "macros built by gcc 4.8": lambda at: (database_of(at, "gcc-4.8"),),
     "macros built by some gcc": lambda at: (database_of(at, "gcc"),),
     "macros built by a gcc that is asked": lambda at: (database_of(at, "gcc"), "--query-driver", "**"),
     "DWARF of clang": lambda at: (make(at, newest_clang(), "-g", HEADER, "-c", MACROS), "--reader", "dwarf"),
@@ -100,6 +101,33 @@ def test_gcc_16_keeps_what_fields_say(tmp_path):
     output = findings(make(tmp_path / "made.o", "gcc-16", "-g", HEADER, "-c", MACROS))
     by_rule = [finding for finding in findings(BARE, "--rules", str(FIXTURES / "ring.toml")) if "size" not in finding[0]]
     assert output == by_rule
+
+
+OWN = """\
+#ifdef {guard}
+#define HOT(x) __attribute__((annotate("layoutlint:" #x)))
+#else
+#define HOT(x)
+#endif
+struct s {{ long a{first}; long b{second}; }};
+"""
+LEFT_OUT = [
+    # a guard of a macro of one's own, its uses, the compiler, and whether the annotations are read; None if there are none
+    ("__has_attribute", (" HOT(hot_write)", " HOT(hot_read)"), "gcc-4.8", False), ("__has_attribute", (" HOT(hot_write)", " HOT(hot_read)"), "gcc-5", True),
+    ("__clang__", (" HOT(hot_write)", " HOT(hot_read)"), "gcc-13", False), ("__clang__", (" HOT(hot_write)", " HOT(hot_read)"), "clang", True),
+    ("__clang__", ("", " /* HOT */"), "gcc-13", None), ("NONE", (" HOT(hot_write)", ""), "gcc", False),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("guard", "uses", "compiler", "is_read"), LEFT_OUT)
+def test_annotations_that_a_compiler_does_not_see_are_not_lost_silently(tmp_path, guard, uses, compiler, is_read):
+    (tmp_path / "s.c").write_text(OWN.format(guard=guard, first=uses[0], second=uses[1]))
+    (tmp_path / "compile_commands.json").write_text(json.dumps([{"directory": str(tmp_path), "file": "s.c", "arguments": [compiler, "-c", "s.c"]}]))
+    done = run("check", "compile_commands.json", cwd=tmp_path)
+    said = " ".join((done.stdout + done.stderr).split())
+    assert done.returncode == {True: 1, False: 3, None: 2}[is_read], said
+    assert ("s/access" in said) is (is_read is True)
+    assert (f"`HOT` annotates nothing for {compiler} (`#if` leaves it out)" in said) is (is_read is False)
 
 
 MISTAKES = [
