@@ -75,13 +75,13 @@ class Annotations:
                 yield diagnostic.text
 
     def unseen(self, main: int | None) -> Iterator[str]:
-        """Yield what annotates in the text if libclang shows no annotation of it: the text is left out for the
-        compiler, or a macro is empty for it.
+        """Yield what annotates in the text of a unit of which libclang shows no annotation: the compiler does
+        not see that text, or a macro is empty for it.
         """
         if self._texts:
             return
         files = _files(self._lib, self._unit, main)
-        texts = [text for file in files if b"annotate" in (text := self._contents(file))]
+        texts = [text for file in files if _WRITTEN.search(text := self._contents(file))]
         if not texts:
             return
         names = {name for text in texts for name in _DEFINED.findall(text)}

@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable, Iterator
 
 from layoutlint.errors import ReadError
 from layoutlint.model.reading import ReadOptions
-from layoutlint.readers.clang import builtin_headers, cplusplus, cross_target, flags, gcc_macros
+from layoutlint.model.record import replace
+from layoutlint.readers.clang import (
+    builtin_headers,
+    cplusplus,
+    cross_target,
+    flags,
+    gcc_macros,
+    option_table,
+)
 from layoutlint.readers.clang.build_compiler import Compiler
 from layoutlint.readers.clang.file_names import relative_to
 from layoutlint.readers.clang.parse import Unit
@@ -83,11 +92,20 @@ def unit(
         roots,
         name,
         problem=problem,
-        doubts=tuple(each for each in doubts if not is_gcc or "pack-struct" not in each.flag),
+        doubts=tuple(_unsettled(doubts) if is_gcc else doubts),
         with_marks=with_marks,
         has_given_flags=True,
         compiler=compiler,
     )
+
+
+def _unsettled(doubts: Iterable[flags.Doubt]) -> Iterator[flags.Doubt]:
+    """Yield the doubts about what `GccLayouts` does not know of GCC: it lays out packed structs, and `aligned`
+    without a number is 16 on x86, whatever registers there are (ATTRIBUTE_ALIGNED_VALUE in i386.h).
+    """
+    for doubt in doubts:
+        if "pack-struct" not in doubt.flag:
+            yield replace(doubt, names=rf"(?!{option_table.BARE_ALIGNED})(?:{doubt.names})")
 
 
 def _builtin_headers(words: tuple[str, ...], compiler: Compiler | None) -> tuple[str, ...]:

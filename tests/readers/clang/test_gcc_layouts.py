@@ -15,6 +15,7 @@ from layoutlint.geometry.layout import Layout
 from layoutlint.model.reading import ReadOptions
 from layoutlint.model.wanted import Wanted
 from layoutlint.readers import inputs
+from tests.compilers.variants import compilers
 from tests.harness.tools import need
 
 COMPILERS = (
@@ -123,6 +124,31 @@ def assert_as_gcc(folder, command: str, *flags: str, text: str) -> None:
 @pytest.mark.parametrize("rule", ROWS)
 def test_gcc_lays_out(tmp_path, command, rule):
     assert_as_gcc(tmp_path, command, text=ROWS[rule])
+
+
+BARE = (
+    "typedef int t __attribute__((aligned)); struct in { char c; } __attribute__((aligned));"
+    " struct facts { char a; int b __attribute__((aligned)); char c; t d; char e; struct in f; char g; char h __attribute__((__aligned__)); };"
+)
+
+
+@pytest.mark.parametrize("words", ["gcc -mavx", "gcc -mavx512f", "gcc -march=skylake-avx512", "gcc -m32 -mavx2", "x86_64-linux-gnu-gcc -mavx"])
+def test_aligned_without_a_number_is_16_on_x86_whatever_registers_there_are(tmp_path, words):
+    assert_as_gcc(tmp_path, words, text=BARE)
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("version", range(9, 17))
+@pytest.mark.parametrize("flag", ["-mavx", "-mavx512f", "-march=haswell", "-mx32 -mavx"])
+def test_aligned_without_a_number_in_each_gcc(tmp_path, version, flag):
+    try:
+        command = compilers.command(f"gcc-{version}")
+    except compilers.kernels.Unavailable as error:
+        pytest.skip(str(error))
+    theirs = ask(tmp_path, *command, *flag.split(), text=BARE, paths=["d", "h"])
+    _, struct = read_facts(tmp_path, f"gcc-{version} {flag}", text=BARE)
+    offsets = {each.name: each.bit_offset // 8 for each in struct.fields}
+    assert (struct.problem, [struct.bit_size // 8, struct.align, offsets["d"], offsets["h"]]) == (None, theirs)
 
 
 @pytest.mark.one_in(9)
