@@ -100,8 +100,10 @@ def unit(
 
 
 def _unsettled(doubts: Iterable[flags.Doubt]) -> Iterator[flags.Doubt]:
-    """Yield the doubts about what `GccLayouts` does not know of GCC: it lays out packed structs, and `aligned`
-    without a number is 16 on x86, whatever registers there are (ATTRIBUTE_ALIGNED_VALUE in i386.h).
+    """Yield the doubts about what GccLayouts does not know of GCC.
+
+    It lays out packed structs. On x86, `aligned` without a number is 16, whatever registers there are
+    (ATTRIBUTE_ALIGNED_VALUE in i386.h).
     """
     for doubt in doubts:
         if "pack-struct" not in doubt.flag:

@@ -253,6 +253,14 @@ def test_accessibility(driver, page, is_dark):
         for number in (0, 1):
             driver.execute_script(OPEN, f"#{part}-list > li > details", number)
     driver.execute_async_script("setTimeout(arguments[0], 100)")
+    driver.execute_script("document.querySelectorAll('.struct-map details').forEach(each => { each.open = true; })")
+    driver.execute_async_script("setTimeout(arguments[0], 100)")
+    names = driver.execute_script("""
+        const named = (id) => document.getElementById(id).textContent;
+        return [...document.querySelectorAll('section, nav, [role=region]')].filter((each) => each.checkVisibility()).map((each) => each.getAttribute('aria-label') ?? named(each.getAttribute('aria-labelledby')));
+    """)
+    assert sum(name.startswith("Lines of ") for name in names) == sum(name.startswith("Fields of ") for name in names) == 4
+    assert (len(set(names)), None in names) == (len(names), False), names
     assert browser.axe(driver) == []
 
 

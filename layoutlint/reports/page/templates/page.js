@@ -20,6 +20,13 @@ function fill(node, attributes, children) {
 }
 const el = (name, attributes = {}, ...children) => fill(document.createElement(name), attributes, children);
 const svg = (name, attributes = {}, ...children) => fill(document.createElementNS(SVG, name), attributes, children);
+// Regions with one name cannot be told apart in a list of landmarks: a struct can be on a page several times.
+const labels = new Map();
+function region(label, ...children) {
+  const number = (labels.get(label) ?? 0) + 1;
+  labels.set(label, number);
+  return el("div", { class: "wide", tabindex: 0, role: "region", "aria-label": number > 1 ? `${label} (${number})` : label }, ...children);
+}
 const code = (text) => el("code", {}, text);
 const count = (number, noun) => `${number.toLocaleString("en")} ${noun}${number === 1 ? "" : "s"}`;
 const few = (numbers) => numbers.length > 64 ? `${numbers.slice(0, 64).join(", ")} and more` : numbers.join(", ");
@@ -169,9 +176,9 @@ function verdictText(judged, base, total) {
 }
 
 // Maps with the same `peers` move together, also those that are drawn later; `moved` has the paths of fields that changed.
-function structMap(data, struct, judged, moved = null, peers = []) {
+function structMap(data, struct, judged, context = "", moved = null, peers = []) {
   const number = ++maps;
-  if (struct.randomised?.chances) return heatMap(struct);
+  if (struct.randomised?.chances) return heatMap(struct, context);
   if (!struct.strips.length) return el("p", {}, struct.problem ? `Layout unreliable: ${struct.problem}` : "No fields to draw.");
   const own = judged.flatMap((each) => each.possible);
   const bases = [...new Set(own.length ? own : struct.bases)].sort((a, b) => a - b);
@@ -182,13 +189,13 @@ function structMap(data, struct, judged, moved = null, peers = []) {
   const output = el("output", { for: `base-${number}` });
   const colours = el("select", { id: `colours-${number}` }, moved ? el("option", { value: "change" }, "change") : null, el("option", { value: "access" }, "declared access"), judged.length ? el("option", { value: "rule" }, "rule") : null);
   const verdicts = el("ul", { class: "verdicts", "aria-label": "Verdicts at this place" });
-  const picture = el("div", { class: "wide", tabindex: 0, role: "region", "aria-label": `Lines of ${struct.aggregate} ${struct.name}` });
+  const picture = region(`Lines of ${struct.aggregate} ${struct.name}${context}`);
   const legend = el("p", { class: "legend" });
   const rows = el("tbody");
   const table = lazy(["Fields as a table"], () => {
     const head = ["offset", "size", "lines", "field", "type", "access", ""].map((name, at) => el("th", { scope: "col", class: at < 2 ? "number" : null }, name || el("span", { class: "dim" }, "rule")));
     const left = struct.fields.length - MOST_FIELDS;
-    return [left > 0 ? el("p", {}, `${count(left, "further field")} not listed`) : null, el("div", { class: "wide", tabindex: 0, role: "region", "aria-label": `Fields of ${struct.aggregate} ${struct.name}` }, el("table", {}, el("thead", {}, el("tr", {}, head)), rows))];
+    return [left > 0 ? el("p", {}, `${count(left, "further field")} not listed`) : null, region(`Fields of ${struct.aggregate} ${struct.name}${context}`, el("table", {}, el("thead", {}, el("tr", {}, head)), rows))];
   });
   function update() {
     const base = bases[slider.value];
@@ -219,7 +226,7 @@ function structMap(data, struct, judged, moved = null, peers = []) {
 }
 
 // Of a random order, where each member begins: a row for each member, a column for each step, darker for more orders.
-function heatMap(struct) {
+function heatMap(struct, context) {
   const { orders, step, size, members } = struct.randomised.chances, columns = members[0]?.starts.length ?? 0;
   const most = Math.max(1, ...members.flatMap((member) => member.starts)), perLine = Math.max(1, struct.line_size / step);
   const lines = [...Array(Math.ceil(columns / perLine)).keys()].map((line) => el("th", { scope: "colgroup", colspan: Math.min(perLine, columns - line * perLine) }, `line ${line}`));
@@ -228,7 +235,7 @@ function heatMap(struct) {
   const sizes = size[0] === size[1] ? count(size[0], "byte") : `${size[0].toLocaleString("en")} to ${count(size[1], "byte")}`;
   return el("div", { class: "struct-map" },
     el("p", {}, `The order is random (${struct.randomised.mode}), and the seed is not known: ${sizes}. Per cent of ${orders.toLocaleString("en")} orders in which a member begins at each ${step} bytes; lines are those of an object at the start of one. A share is within 4 points of the true one, with a confidence of 99 %.`),
-    el("div", { class: "wide", tabindex: 0, role: "region", "aria-label": `Where members of ${struct.aggregate} ${struct.name} begin` }, el("table", { class: "heat", "data-names": 2 }, el("thead", {}, el("tr", {}, el("td"), el("td"), lines), el("tr", {}, el("th", { scope: "col" }, "member"), el("th", { scope: "col", class: "number" }, "size"), offsets)), el("tbody", {}, rows))));
+    region(`Where members of ${struct.aggregate} ${struct.name} begin${context}`, el("table", { class: "heat", "data-names": 2 }, el("thead", {}, el("tr", {}, el("td"), el("td"), lines), el("tr", {}, el("th", { scope: "col" }, "member"), el("th", { scope: "col", class: "number" }, "size"), offsets)), el("tbody", {}, rows))));
 }
 
 function crowded(struct) {
@@ -354,7 +361,7 @@ function findingItem(data, judged) {
     finding.placements.orders ? el("p", {}, `The order of fields is random; it fails in ${(finding.placements.orders.share * 100).toFixed(1)} % of the placements of all orders. One order is drawn.`) : null,
     finding.origins.length ? el("div", {}, el("h3", {}, "Rests on"), el("ul", {}, finding.origins.map((each) => el("li", {}, coded(originText(each)))))) : null,
     finding.evidence.length ? el("div", {}, el("h3", {}, "Evidence"), el("ul", {}, finding.evidence.map((text) => el("li", {}, coded(text))))) : null,
-    struct === null ? null : structMap(data, data.structs[struct], [judged]),
+    struct === null ? null : structMap(data, data.structs[struct], [judged], ` for ${judged.finding.rule}`),
   ]));
 }
 
@@ -434,7 +441,7 @@ function showStructs(data) {
 // ---- changes
 
 function changeItem(data, change) {
-  const side = (name, number, peers) => number === null ? null : el("div", {}, el("h3", {}, name), structMap(data, data.structs[number], data.judged.filter((each) => each.struct === number), new Set(change.paths), peers));
+  const side = (name, number, peers) => number === null ? null : el("div", {}, el("h3", {}, name), structMap(data, data.structs[number], data.judged.filter((each) => each.struct === number), `, ${name}`, new Set(change.paths), peers));
   return el("li", {}, lazy([badge(change.status), change.heading], () => {
     const peers = [];
     return [el("ul", {}, change.sentences.slice(0, 200).map((text) => el("li", {}, coded(text)))), el("div", { class: "sides" }, side("Before", change.old, peers), side("After", change.new, peers))];
@@ -476,11 +483,11 @@ function stepItem(step) {
 function showHistory(data) {
   const { builds, moved, rows, steps, unknown } = data.history, still = rows.filter(([kind]) => kind === "still"), peers = [], changed = new Set(moved);
   $("history-table").append(historyTable("Sizes in bytes, rules, and offsets of fields that moved; bold where a value differs from the build before", builds, rows.filter(([kind]) => kind !== "still")));
-  if (still.length) $("history-still").append(lazy([`${count(still.length, "field")} did not move`], () => [el("div", { class: "wide", role: "region", tabindex: 0, "aria-label": "Fields that did not move" }, historyTable("Offsets of fields that did not move", builds, still))]));
+  if (still.length) $("history-still").append(lazy([`${count(still.length, "field")} did not move`], () => [region("Fields that did not move", historyTable("Offsets of fields that did not move", builds, still))]));
   $("history-steps").append(...(steps.length ? steps.map(stepItem) : [el("p", {}, "Fewer than two builds have a known layout.")]), ...listOf("Not known", unknown));
   $("history-maps").append(...builds.map((build, at) => {
     const about = [build.path, build.version === "-" ? "" : build.version, build.target].filter(Boolean).join(" · ");
-    const drawn = () => [build.struct === null ? el("p", {}, build.reason) : structMap(data, data.structs[build.struct], data.judged.filter((each) => each.struct === build.struct), changed, peers)];
+    const drawn = () => [build.struct === null ? el("p", {}, build.reason) : structMap(data, data.structs[build.struct], data.judged.filter((each) => each.struct === build.struct), ` in ${build.label}`, changed, peers)];
     const isEnd = at === 0 || at === builds.length - 1;
     return el("li", {}, lazy([el("h3", {}, build.label), el("span", { class: "place" }, about)], drawn, builds.length <= MOST_OPEN || isEnd));
   }));
