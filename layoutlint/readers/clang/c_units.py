@@ -92,14 +92,14 @@ def unit(
         roots,
         name,
         problem=problem,
-        doubts=tuple(_unsettled(doubts) if is_gcc else doubts),
+        doubts=tuple(_open_doubts(doubts) if is_gcc else doubts),
         with_marks=with_marks,
         has_given_flags=True,
         compiler=compiler,
     )
 
 
-def _unsettled(doubts: Iterable[flags.Doubt]) -> Iterator[flags.Doubt]:
+def _open_doubts(doubts: Iterable[flags.Doubt]) -> Iterator[flags.Doubt]:
     """Yield the doubts about what GccLayouts does not know of GCC.
 
     It lays out packed structs. On x86, `aligned` without a number is 16, whatever registers there are

@@ -248,11 +248,7 @@ def read_handle(
     variables = tuple(taker.variables()) if wanted.arrays is not None else ()
     blamed = problems.error_origins() if found_diagnostics else ()
     declared = declarations.declarations_by_name(types, listing.typedefs) if unit.with_marks else None
-    lost = () if annotations is None else tuple(annotations.possible_losses(found_diagnostics))
-    if annotations is not None and unit.is_gcc and unit.compiler is not None:
-        why = f"annotates nothing for {unit.compiler.name} (`#if` leaves it out)"
-        remedy = "write annotations as comments, or with layoutlint.h of `layoutlint init --header`"
-        lost += tuple(f"{each} {why}: {remedy}" for each in annotations.unseen(scope.main))
+    lost = () if annotations is None else tuple(_losses(unit, annotations, scope.main, found_diagnostics))
     names = frozenset(listing.names()) if wanted.names_only else frozenset[str]()
     file_scope = (*listing.records, *listing.typedefs, *listing.functions)
     hidden_structs = find_hidden(lib, handle, scope.main, places, wanted, file_scope)
@@ -273,6 +269,17 @@ def read_handle(
         arrays, externs, variables, warnings, doubtful_macros,
         dependent, searched,
     )  # fmt: skip
+
+
+def _losses(
+    unit: Unit, annotations: Annotations, main: int, found: tuple[Diagnostic, ...]
+) -> Iterator[str]:
+    """Yield what can hide annotations: errors, and what annotates nothing for the compiler."""
+    yield from annotations.possible_losses(found)
+    if unit.is_gcc and unit.compiler is not None:
+        why = f"annotates nothing for {unit.compiler.name} (`#if` leaves it out)"
+        remedy = "write annotations as comments, or with layoutlint.h of `layoutlint init --header`"
+        yield from (f"{each} {why}: {remedy}" for each in annotations.unseen(main))
 
 
 def _has_annotations(lib: Any, handle: int, main: int, preamble: Preamble | None) -> bool:
