@@ -78,8 +78,6 @@ CHANGES = {
     ),
     "suppresses at a field": (BASE, {"q.h": IGNORED}, (), 0, 1),
     "suppresses at the struct": (BASE, {"q.h": IGNORED_STRUCT}, (), 0, 1),
-    "suppresses in kernel-doc of a field": (BASE | {"q.h": KERNEL_DOC.replace("@a", "@b")}, {"q.h": KERNEL_DOC}, (), 0, 1),
-    "keeps one in kernel-doc": (BASE | {"q.h": KERNEL_DOC}, {"q.h": "\n" + KERNEL_DOC}, (), 0, 0),
     "suppresses by an attribute": (BASE, {"q.h": ATTRIBUTE}, (), 0, 1),
     "suppresses in a typedef": (BASE | {"q.h": TYPEDEF.replace("ignore", "hot-read -- not ")}, {"q.h": TYPEDEF}, (), 0, 1),
     "suppresses elsewhere": (BASE | {"q.h": IGNORED}, {"q.h": IGNORED_AT_B}, (), 0, 1),
@@ -89,6 +87,8 @@ CHANGES = {
     "keeps an attribute": (BASE | {"q.h": ATTRIBUTE}, {"q.h": "\n" + ATTRIBUTE}, (), 0, 0),
     "keeps one in a typedef": (BASE | {"q.h": TYPEDEF}, {"q.h": "\n" + TYPEDEF}, (), 0, 0),
     "moves a struct with its suppression": (BASE | {"q.h": OTHER, "r.h": IGNORED}, {"q.h": IGNORED, "r.h": OTHER}, (), 0, 1),
+    "suppresses in kernel-doc of a field": (BASE | {"q.h": KERNEL_DOC.replace("@a", "@b")}, {"q.h": KERNEL_DOC}, (), 0, 1),
+    "keeps one in kernel-doc": (BASE | {"q.h": KERNEL_DOC}, {"q.h": "\n" + KERNEL_DOC}, (), 0, 0),
 }  # fmt: skip
 
 
