@@ -13,7 +13,7 @@ from layoutlint.model.structs import Struct
 
 
 @lru_cache(maxsize=64)
-def _joined(patterns: tuple[str, ...]) -> re.Pattern[str]:
+def _join(patterns: tuple[str, ...]) -> re.Pattern[str]:
     """Return one expression for several patterns: a rule file has hundreds, and a unit thousands of names."""
     return re.compile("|".join(map(translate, patterns)))
 
@@ -63,7 +63,7 @@ class Wanted(Record, frozen=True):
 
     def matches_pattern(self, name: str) -> bool:
         """Return whether one of the patterns matches a name."""
-        return bool(self.patterns) and _joined(self.patterns).match(name) is not None
+        return bool(self.patterns) and _join(self.patterns).match(name) is not None
 
     def wants(self, struct: Struct) -> bool:
         """Return whether a struct is requested by its name, a typedef, or a struct that it embeds."""

@@ -71,10 +71,10 @@ class MeasuredTypes(Record, dict=True):
     def _is_alike(self, part: Cursor) -> bool:
         """Return whether gcc and clang agree on a type in an expression, or on an enumerator's value."""
         if part.kind != libclang.DECL_REF:
-            return self._agrees(self._pointed(self.lib.clang_getCursorType(part)))
+            return self._agrees(self._pointee(self.lib.clang_getCursorType(part)))
         referenced = self.lib.clang_getCursorReferenced(part)
         if referenced.kind != _ENUMERATOR:
-            return self._agrees(self._pointed(self.lib.clang_getCursorType(referenced)))
+            return self._agrees(self._pointee(self.lib.clang_getCursorType(referenced)))
         enum = self.lib.clang_getCursorSemanticParent(referenced)
         if enum.data[0] not in self._enums:
             self._enums[enum.data[0]] = True
@@ -82,7 +82,7 @@ class MeasuredTypes(Record, dict=True):
             self._enums[enum.data[0]] = not any(map(self.differ_in, _children(self.lib, enum)))
         return self._enums[enum.data[0]]
 
-    def _pointed(self, ctype: Type) -> Type:
+    def _pointee(self, ctype: Type) -> Type:
         """Return what a pointer, or a pointer to pointers, refers to."""
         canonical = self.lib.clang_getCanonicalType(ctype)
         while canonical.kind == type_kinds.POINTER:

@@ -42,7 +42,7 @@ def blank(
 
     Attributes that a macro hides stay.
     """
-    elements, places = _rejected(lib, handle)
+    elements, places = _find_rejected(lib, handle)
     if not elements and not places:
         return None
     found: dict[Place, list[Attribute]] = {}
@@ -54,10 +54,10 @@ def blank(
     if any(each.argument is None or each.offset < 0 for own in found.values() for each in own):
         return None
     texts = _texts(lib, handle, found)
-    return _without(unit, texts, found) if texts else None
+    return _leave_out(unit, texts, found) if texts else None
 
 
-def _rejected(lib: Any, handle: int) -> tuple[set[str], set[Place]]:
+def _find_rejected(lib: Any, handle: int) -> tuple[set[str], set[Place]]:
     """Return the typedefs that libclang rejects as elements, and the places of too small alignments."""
     elements, places = set[str](), set[Place]()
     for index in range(lib.clang_getNumDiagnostics(handle)):
@@ -119,7 +119,7 @@ def _texts(lib: Any, handle: int, found: dict[Place, list[Attribute]]) -> dict[s
     return texts
 
 
-def _without(unit: Unit, texts: dict[str, bytes], found: dict[Place, list[Attribute]]) -> Unit:
+def _leave_out(unit: Unit, texts: dict[str, bytes], found: dict[Place, list[Attribute]]) -> Unit:
     """Return a unit that is read with other texts."""
     blanked = tuple(BlankedAttribute(place, each) for place, own in found.items() for each in own)
     given = {name: text.decode(errors="surrogateescape") for name, text in texts.items()}

@@ -81,7 +81,7 @@ class StructTexts(Record, dict=True):
         aligned = _ALIGNED.match(text, start.offset) if cursor.kind == libclang.ALIGNED else None
         argument = None
         if aligned is not None:
-            argument = "" if aligned[1] is None else _inside(text, aligned.end() + 1)
+            argument = "" if aligned[1] is None else _argument(text, aligned.end() + 1)
         offset = start.offset if start.file == own_file else -1
         return Attribute(cursor.kind, offset, text[start.offset : end].decode("utf-8", "replace"), argument)
 
@@ -176,6 +176,6 @@ def end_of_parentheses(text: bytes, start: int) -> int:
     return end
 
 
-def _inside(text: bytes, start: int) -> str:
+def _argument(text: bytes, start: int) -> str:
     """Return the text from behind an opening parenthesis up to the closing one."""
     return text[start : end_of_parentheses(text, start) - 1].decode("utf-8", "replace").strip()
