@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator
+from math import nextafter
 
 from layoutlint import files
 from layoutlint.errors import ReadError
@@ -24,6 +25,8 @@ _LARGEST = 1 << 20
 """Bytes of a file that is read; larger ones are generated tables."""
 _LONGEST = 200
 """Characters of a comment that can be a claim; longer ones are prose."""
+_BELOW_ALL = nextafter(1.0, 0.0)
+"""The tolerance of claims: one that holds at some bases is not out of date, one that holds at none is."""
 
 # As pahole prints it: the boundary of a line, and its distance to the next field.
 _BOUNDARY = re.compile(r"-+ cacheline (\d+) boundary \((\d+) bytes\)(?: was (\d+) bytes ago)?")
@@ -322,7 +325,7 @@ def _rule(
         severity=Severity.WARNING,
         why=f"comment{'s say' if len(texts) > 1 else ' says'} {' and '.join(f'`{text}`' for text in texts)}",
         source=source,
-        tolerate=1.0,  # what holds at some bases is not out of date
+        tolerate=_BELOW_ALL,
         pack="comments",
         by="comment",
     )

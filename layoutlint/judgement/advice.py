@@ -12,7 +12,6 @@ _FEW = 4
 """Maximum number of sentences in a message. A pattern can match hundreds of fields; the evidence lists them
 all."""
 
-
 def move_apart(a: Place, b: Place, placements: Placements) -> str:
     """Advise how much further apart two fields must be to share a line in no placement."""
     low, high = (a, b) if a.offset <= b.offset else (b, a)
@@ -63,7 +62,12 @@ def tolerate_advice(violating: int, total: int) -> str:
     """Return advice on how to accept the failing placements, to append to other advice; empty unless they are
     few.
     """
-    return f", or accept it with `tolerate = {violating / total:g}`" if violating * 2 < total else ""
+    if violating * 2 >= total:
+        return ""
+    share = f"{violating / total:g}"
+    if float(share) * total < violating:  # a share that is rounded down tolerates less
+        share = f"{-(-violating * 10**6 // total) / 10**6:g}"
+    return f", or accept it with `tolerate = {share}`"
 
 
 def first_few(sentences: list[str], noun: str) -> str:

@@ -155,7 +155,7 @@ class Rule(Record, frozen=True):
     evidence: tuple[str, ...] = ()
     when: When = ALWAYS
     tolerate: float = 0.0
-    """Share of failing placements, up to which at-risk counts as kept."""
+    """Share of failing placements, up to which a rule counts as kept."""
     pack: str = ""
     shipped: bool = False
     """Whether it comes from a shipped pack: a struct that the input lacks is then no failure."""

@@ -216,9 +216,20 @@ def judge_placements(rule: Rule, check: Check, context: Context) -> Verdict:
         return _unknown_verdict(rule, error)
     if verdict.total:
         verdict = _add_basis(verdict, check, context)
-    if verdict.outcome is Outcome.AT_RISK and len(verdict.bases) <= rule.tolerate * verdict.total:
+    if _is_tolerated(rule, verdict):
         return replace(verdict, outcome=Outcome.KEPT, tolerance=rule.tolerate, advice="")
     return verdict
+
+
+def _is_tolerated(rule: Rule, verdict: Verdict) -> bool:
+    """Return whether a rule fails in no larger share of the placements than it tolerates.
+
+    A broken rule that does not depend on placements fails in all of them.
+    """
+    if verdict.outcome not in (Outcome.AT_RISK, Outcome.BROKEN):
+        return False
+    failing, total = (len(verdict.bases), verdict.total) if verdict.total else (1, 1)
+    return failing <= rule.tolerate * total
 
 
 def _add_basis(verdict: Verdict, check: Check, context: Context) -> Verdict:

@@ -30,7 +30,7 @@ def rule_lines(rule: Rule, width: int) -> Iterator[Line]:
         counts = "aligned pairs of cache lines, as an adjacent-line prefetcher fetches them"
         yield from paragraph("counts: ", counts, width)
     if rule.tolerate:
-        yield from paragraph("tolerates: ", f"at-risk in up to {rule.tolerate:.1%} of the placements", width)
+        yield from paragraph("tolerates: ", f"failing in up to {rule.tolerate:.1%} of the placements", width)
     yield from paragraph("written in: ", f"{rule.source}{pack}", width)
 
 

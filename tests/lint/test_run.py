@@ -13,6 +13,7 @@ from layoutlint.judgement.messages import finding_message
 from layoutlint.judgement.rule import Pack, Rule, Severity, StructIntent
 from layoutlint.judgement.verdict import Outcome
 from layoutlint.kinds.access import AccessApart
+from layoutlint.kinds.order import Order
 from layoutlint.kinds.separate import Separate
 from layoutlint.kinds.together import Together
 from layoutlint.lint import run
@@ -73,7 +74,10 @@ CASES = [
     ("which a rule tolerates", [replace(JOINT, tolerate=0.125)], {"a": (NEAR,)}, {}, [], 0),
     ("but no more of them", [replace(JOINT, tolerate=0.12)], {"a": (NEAR,)}, {}, [("joint", "at-risk")], 1),
     ("broken in all", [JOINT], {"a": (FAR,)}, {"fail_on": Outcome.BROKEN}, [("joint", "broken")], 1),
-    ("which nothing tolerates", [replace(JOINT, tolerate=1.0)], {"a": (FAR,)}, {}, [("joint", "broken")], 1),
+    ("in all, which a rule tolerates", [replace(JOINT, tolerate=1.0)], {"a": (FAR,)}, {}, [], 0),
+    ("in all, and it tolerates almost all", [replace(JOINT, tolerate=0.99)], {"a": (FAR,)}, {}, [("joint", "broken")], 1),
+    ("without placements", [replace(JOINT, kind=Order(("tail", "head")), tolerate=1.0)], {"a": (FAR,)}, {}, [], 0),
+    ("without placements, and almost", [replace(JOINT, kind=Order(("tail", "head")), tolerate=0.99)], {"a": (FAR,)}, {}, [("joint", "broken")], 1),
     ("a note", [replace(JOINT, severity=Severity.NOTE)], {"a": (FAR,)}, {}, [("joint", "broken")], 0),
     ("a warning", [replace(JOINT, severity=Severity.WARNING)], {"a": (FAR,)}, {}, [("joint", "broken")], 1),
     ("larger lines", [JOINT], {"a": (FAR,)}, {"line_size": 256}, [("joint", "at-risk")], 1),

@@ -1,7 +1,8 @@
 """Format `junit`: the XML of JUnit, which CI servers show as test results.
 
 A rule on a struct is a test: kept is passed, broken or at risk a failure, unknown an error, and a suppressed
-or known finding is skipped. Notes pass, and what they found is their output.
+or known finding is skipped. Notes pass, and what they found is their output; likewise rules that
+are kept only because they tolerate failing placements.
 
 There is no standard. The elements and attributes are those of Jenkins' schema (junit-10.xsd of its xunit
 plugin), which refuses others, so the place of a finding is in its text.
@@ -21,7 +22,9 @@ from layoutlint.reports.xml_text import attributes, escape
 def render(report: Report) -> str:
     """Return an XML document with one test suite."""
     cases = [(each, _result(each)) for each in report.findings]
-    cases += [(each, "") for each in report.kept_findings]
+    cases += [
+        (each, "" if each.verdict.tolerance is None else "system-out") for each in report.kept_findings
+    ]
     failures = [each for each in diagnostics(report) if not each.struct]
     rows = [result for _, result in cases] + ["error"] * len(failures)
     counts = {

@@ -103,8 +103,7 @@ def _revision(base: BaselineUse, report: Report, width: int, detail: Detail) -> 
 
 def _lists(report: Report, width: int, detail: Detail, hidden: list[str]) -> Iterator[Line]:
     """Yield kept rules, inputs and coverage; add the lists that are too long to `hidden`."""
-    kept = [_kept_line(group, report) for group in group_findings(report.kept_findings)]
-    yield from _section("kept", _short(kept, "kept rule", detail, hidden))
+    yield from _section("kept", _kept(report, width, detail, hidden))
     yield from _section("inputs", _inputs(report, width, detail, hidden))
     yield from _section("coverage", _coverage(report, width, detail, hidden))
 
@@ -164,6 +163,19 @@ def _index_line(group: tuple[Finding, ...], report: Report) -> Line:
     files = f" in {quantity(len(finding.files), 'file')}" if finding.also else ""
     row = f"{finding.rule.severity.value:<8}{finding.rule.id}  {subject(finding)}: {result}"
     return line(f"  {row}{files}{suppressed}")
+
+
+def _kept(report: Report, width: int, detail: Detail, hidden: list[str]) -> Iterator[Line]:
+    """Yield a line for each kept rule, with what it tolerates; of a long list only the tolerant rules."""
+    groups = group_findings(report.kept_findings)
+    tolerant = [group for group in groups if any(one.verdict.tolerance is not None for one in group)]
+    for group in _short(groups, "kept rule", detail, hidden) or tolerant[:_MOST_LISTED]:
+        yield _kept_line(group, report)
+        tolerated = [one for one in group if one.verdict.tolerance is not None]
+        for one in tolerated[:1]:
+            more = f"; likewise in {quantity(len(tolerated) - 1, 'other place')}" if tolerated[1:] else ""
+            message = finding_message(one, report.builds) + more
+            yield from paragraph("    tolerated: ", message, width)
 
 
 def _kept_line(group: tuple[Finding, ...], report: Report) -> Line:

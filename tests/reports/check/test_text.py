@@ -12,6 +12,7 @@ from layoutlint.judgement.verdict import Outcome, unknown
 from layoutlint.model.record import replace
 from layoutlint.model.structs import Source
 from layoutlint.model.target import target_named
+from layoutlint.reports import FORMATS
 from layoutlint.reports.check import text
 from layoutlint.reports.check.summary import Detail
 from tests.harness.build import context, member, struct
@@ -79,6 +80,16 @@ def test_a_status_that_is_not_0_has_its_reason(detail, statistics):
 
 def test_quiet_prints_nothing_if_nothing_is_wrong():
     assert text.render(CLEAN, detail=Detail.QUIET) == ""
+
+
+def test_a_kept_rule_states_what_it_tolerates():
+    (kept, *_) = REPORT.kept_findings
+    tolerant = replace(kept, verdict=replace(APART_VERDICT, outcome=Outcome.KEPT, tolerance=1.0))
+    for others in ((), (kept,) * 6):  # a long list is printed with -v only
+        report = replace(CLEAN, kept_findings=(*others, tolerant))
+        rendered = text.render(report, width=1000)
+        assert f"    tolerated: {APART_VERDICT.message}; the rule tolerates 100.0% of the placements\n" in rendered
+        assert FORMATS["junit"](report).count(f"{APART_VERDICT.message}; the rule tolerates") == 1
 
 
 def test_statistics_count_findings_by_rule():
