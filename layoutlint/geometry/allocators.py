@@ -11,6 +11,10 @@ from layoutlint.model.target import Target
 LARGEST_CLASS = 2 * PAGE
 """The largest kmalloc class in bytes. Larger blocks get pages of their own (KMALLOC_MAX_CACHE_SIZE in
 include/linux/slab.h)."""
+OBJECT = "object"
+"""An object of a cache, or one that starts on a line."""
+BLOCK = "block"
+"""A block of a size class, for objects of any type."""
 COPY = "copy"
 """One CPU's copy of a per-CPU variable. No cache line contains parts of two copies."""
 # The kmalloc classes that are no power of two, each with the largest KMALLOC_MIN_SIZE that allows it:
@@ -45,7 +49,7 @@ class Blocks(Record, frozen=True):
     distance: int | None = None
     """Bytes from one block to the next of its kind; None if unknown."""
     item: str = ""
-    """What the blocks in a row are: an `object` of a cache, a `block` of a size, or a COPY of a variable."""
+    """What the blocks in a row are: OBJECT, BLOCK or COPY."""
     first: int = 0
     """Size in bytes of the red zone before the first block."""
 
@@ -128,7 +132,7 @@ def _line_blocks(storage: Storage, request: AllocationRequest) -> Blocks:
     align = max(request.align, request.min_align or request.target.min_align, request.target.line_size)
     why = "the rule file says that objects start on a line"
     size = _known_size(storage, request)
-    return Blocks(frozenset((align,)), why, None if size is None else _round_up(size, align), "object")
+    return Blocks(frozenset((align,)), why, None if size is None else _round_up(size, align), OBJECT)
 
 
 def _known_size(storage: Storage, request: AllocationRequest) -> int | None:
@@ -157,7 +161,7 @@ def _slab(storage: Storage, request: AllocationRequest) -> Blocks:
     first = _red_zone(storage, request) if storage.has_red_zone else 0
     if first:
         why += f", the first behind a red zone of {first}"
-    return Blocks(frozenset((gcd(stride or align, PAGE),)), why, stride, "object", first)
+    return Blocks(frozenset((gcd(stride or align, PAGE),)), why, stride, OBJECT, first)
 
 
 def _slab_align(storage: Storage, request: AllocationRequest) -> int:
@@ -188,7 +192,7 @@ def _kmalloc(storage: Storage, request: AllocationRequest) -> Blocks:
         why = f"allocated by kmalloc in the class of {size} bytes"
         if size > LARGEST_CLASS:
             why = "allocated by kmalloc, in whole pages"
-        return Blocks(frozenset((size & -size,)), why, size, "block")
+        return Blocks(frozenset((size & -size,)), why, size, BLOCK)
     larger = {class_ for class_, most in _ODD_CLASSES if size < class_ and smallest <= most}
     steps = frozenset(class_ & -class_ for class_ in (size, *larger))
     return Blocks(steps, f"allocated by kmalloc in the class of {size} bytes or a larger one")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
+from layoutlint.geometry.allocators import BLOCK, OBJECT
 from layoutlint.geometry.layout import Place
 from layoutlint.geometry.placement import Placements, field_lines
 from layoutlint.judgement.context import CannotTell, Context
@@ -15,6 +16,7 @@ from layoutlint.judgement.sides import Side, Sides
 from layoutlint.judgement.verdict import Outcome, Verdict, format_places, judge
 from layoutlint.model.paths import is_pattern
 from layoutlint.model.record import Record, replace
+from layoutlint.model.storage import EMBEDDED
 from layoutlint.phrases import placements_phrase
 
 _BREAKS = """\
@@ -51,8 +53,10 @@ class Isolated(Record, frozen=True):
         "field (`lock.owner`, `ring[2]`), the other parts are other fields. Overlapping union members\n"
         "share: name them all.\n"
         "\n"
-        "Bytes outside the object count only with `neighbours = true`. In an array, all fields of the next\n"
-        "element count, also those in `fields`, unless `neighbours = false`.",
+        "Bytes outside the object count only with `neighbours = true`. Where objects are in a row (`line`,\n"
+        "`slab`, `kmalloc`), these are the bytes of the next and the previous one; elsewhere all bytes. In\n"
+        "an array, all fields of the next element count, also those in `fields`, unless\n"
+        "`neighbours = false`.",
         "Start the field on a line (`____cacheline_aligned`, outside Linux `alignas(64)`), and the next\n"
         "field too. For a last field, align the struct.",
         'fields = ["head"]',
@@ -110,10 +114,16 @@ class Isolated(Record, frozen=True):
         return Sides("apart", (Side(places), Side(others)))
 
     def _bases_beyond_object(self, context: Context, places: tuple[Place, ...]) -> tuple[int, ...]:
-        """Return the bases at which a line of the fields extends beyond the object."""
-        end = context.layout.open_end
+        """Return the bases at which a line of the fields has bytes that belong to something else.
+
+        In memory that an allocator divides among objects in a row, these are the bytes of the next and the
+        previous object; elsewhere all bytes outside the object.
+        """
+        end, size = context.layout.open_end, context.layout.size
+        if end is None and _is_in_row_of_allocator(context):
+            return _bases_beside_others(size, places, context)
         if end is None:
-            return _bases_sticking_out(context.layout.size, places, context.placements)
+            return _bases_sticking_out(size, places, context.placements)
         if self.neighbours:
             raise CannotTell(f"the end of the object is unknown: `{end.path}` is a flexible array")
         return ()
@@ -128,11 +138,40 @@ def _fields_of_next(
     return tuple(dict.fromkeys(place for places in near for place in places))
 
 
+def _is_in_row_of_allocator(context: Context) -> bool:
+    """Return whether all that is near the object is known; around a part of another struct, it is not."""
+    storage = context.storage
+    is_alone = storage is not None and storage.word != EMBEDDED
+    return is_alone and any(row.item in (OBJECT, BLOCK) for row in context.placements.rows)
+
+
+def _bases_beside_others(size: int, places: tuple[Place, ...], context: Context) -> tuple[int, ...]:
+    """Return the bases at which a line of the fields has bytes of the next or the previous object."""
+    placements = context.placements
+    line, beside = placements.line_size, set[int]()
+    has_pointer = context.storage is not None and context.storage.has_constructor
+    for row in placements.rows:
+        # A block of kmalloc holds anything; behind an object with a constructor is the cache's own pointer.
+        is_full = row.item == BLOCK or (row.item == OBJECT and has_pointer)
+        gap = 0 if is_full else row.step - size
+        for base in row.bases:
+            following = (base + row.step) % line
+            if any(lines.stop * line > base + row.step for lines in _lines_of(places, base, line)):
+                beside.add(base)
+            if any(lines.start * line < following - gap for lines in _lines_of(places, following, line)):
+                beside.add(following)
+    return placements.violating_bases(beside.__contains__)
+
+
+def _lines_of(places: Sequence[Place], base: int, line: int) -> list[range]:
+    return [field_lines(place, base, line) for place in places if not place.is_empty]
+
+
 def _bases_sticking_out(size: int, places: tuple[Place, ...], placements: Placements) -> tuple[int, ...]:
     line = placements.line_size
 
     def sticks_out(base: int) -> bool:
-        touched = [field_lines(place, base, line) for place in places if not place.is_empty]
+        touched = _lines_of(places, base, line)
         return any(lines.start * line < base or lines.stop * line > base + size for lines in touched)
 
     return placements.violating_bases(sticks_out)

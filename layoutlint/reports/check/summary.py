@@ -103,7 +103,7 @@ def _revision(base: BaselineUse, report: Report, width: int, detail: Detail) -> 
 
 def _lists(report: Report, width: int, detail: Detail, hidden: list[str]) -> Iterator[Line]:
     """Yield kept rules, inputs and coverage; add the lists that are too long to `hidden`."""
-    yield from _section("kept", _kept(report, width, detail, hidden))
+    yield from _section("kept", _kept_rules(report, width, detail, hidden))
     yield from _section("inputs", _inputs(report, width, detail, hidden))
     yield from _section("coverage", _coverage(report, width, detail, hidden))
 
@@ -165,7 +165,7 @@ def _index_line(group: tuple[Finding, ...], report: Report) -> Line:
     return line(f"  {row}{files}{suppressed}")
 
 
-def _kept(report: Report, width: int, detail: Detail, hidden: list[str]) -> Iterator[Line]:
+def _kept_rules(report: Report, width: int, detail: Detail, hidden: list[str]) -> Iterator[Line]:
     """Yield a line for each kept rule, with what it tolerates; of a long list only the tolerant rules."""
     groups = group_findings(report.kept_findings)
     tolerant = [group for group in groups if any(one.verdict.tolerance is not None for one in group)]
