@@ -12,7 +12,7 @@ from typing import ClassVar
 
 from layoutlint.geometry.field_types import TYPE
 from layoutlint.geometry.layout import Layout, Place
-from layoutlint.geometry.placement import LINUX_ATTRIBUTE, Placements
+from layoutlint.geometry.placement import LINUX_ATTRIBUTE, Placements, field_lines
 from layoutlint.geometry.siblings import next_elements, places_in_differing_elements
 from layoutlint.judgement.advice import first_few
 from layoutlint.judgement.context import SELECTOR, CannotTell, Context, NoSuchField
@@ -68,7 +68,11 @@ class Neighbours(Record, frozen=True):
         "all bases that its alignment allows.\n"
         "\n"
         "Declare accesses in `[variables]`. An undeclared variable in a section for rarely written data\n"
-        "(`.data..read_mostly`) is `read-mostly`. With `alone`, nothing may share a line with `variables`.\n"
+        "(`.data..read_mostly`) is `read-mostly`.\n"
+        "\n"
+        "With `alone`, nothing may share a line with one of `variables`, not even another one of them;\n"
+        "variables that an access chooses (`@hot-read`) may share lines with one another. In an object\n"
+        "file, the linker can fill the begin and the end of a section, so check the linked program.\n"
         "\n"
         "- Parts of a variable (`net.count`) need DWARF, and are compared with one another if declared.\n"
         "- With `alone`, a part is also compared with its variable's other parts, and elements of an array\n"
@@ -108,29 +112,35 @@ class Neighbours(Record, frozen=True):
         """Return a violation where a variable is on a line with one that disturbs it."""
         variables = _Variables(context)
         group = self._find_group(variables)
-        mine = {variable.position for variable in group}
+        _refuse_unsized(group)
         allowed = [variable for path in self.except_ for variable in variables.find(path)]
-        wholes = mine | {variable.position for variable in allowed}
-        others = (
-            [*variables.whole_variables(), *variables.unchosen_parts(allowed)]
-            if self.alone
-            else variables.declared_variables()
-        )
-        if self.alone:
-            others = [o for o in others if o.position not in (mine if o.is_part else wholes)]
+        excepted = {variable.position for variable in allowed if not variable.is_part}
+        others = self._find_others(variables, group, allowed)
         pairs = self._find_pairs(variables, group, others, context.placements.line_size)
-        message = _kept_message(len(mine), context.placements.unit) + (
-            _describe_unjudged(group) if self.alone else ""
-        )
+        number = len({variable.position for variable in group})
+        message = _kept_message(number, context.placements.unit)
+        if self.alone:
+            message += _describe_unjudged(group)
         kept_verdict = judge(context.placements, (), message, tuple(v.place for v in group[:_FEW]), "")
         verdict = judge_apart(pairs, context.placements, kept_verdict, variables.say)
         if verdict is kept_verdict:
             if self.alone:
-                excepted = {variable.position for variable in allowed if not variable.is_part}
                 _refuse_unknown_elements([v for v in group if v.position not in excepted], context.placements)
+                _refuse_open_lines(group, context)
             return kept_verdict
         written = (place for place in verdict.evidence if variables.has(place, self.writers))
         return replace(verdict, advice=_advice(next(written, verdict.evidence[0]), context.placements))
+
+    def _find_others(
+        self, variables: _Variables, group: list[_Variable], allowed: list[_Variable]
+    ) -> list[_Variable]:
+        """Return what can disturb the variables: with `alone`, all but themselves and what is allowed."""
+        if not self.alone:
+            return variables.declared_variables()
+        allowed_positions = {variable.position for variable in allowed}
+        own = {variable.position for variable in group}
+        wholes = [v for v in variables.whole_variables() if v.position not in allowed_positions]
+        return wholes + [part for part in variables.unchosen_parts(allowed) if part.position not in own]
 
     def _find_pairs(
         self, variables: _Variables, group: list[_Variable], others: list[_Variable], line: int
@@ -139,10 +149,12 @@ class Neighbours(Record, frozen=True):
         many.
         """
         pairs: dict[frozenset[tuple[_At, str]], Pair] = {}
+        together = self._find_together(variables, group) if self.alone else set()
         near_pairs = [
             both
             for a, b in _close_pairs(group, others, line)
             if self._do_disturb(a, b)
+            if not (self.alone and (a.position == b.position or {a.position, b.position} <= together))
             for both in ([(a, b)] if not a.overlaps(b) else variables.next_elements(a, b))
             if both[0].is_near(both[1], line)
         ]
@@ -150,6 +162,14 @@ class Neighbours(Record, frozen=True):
             each = frozenset(((a.position, a.place.path), (b.position, b.place.path)))
             pairs.setdefault(each, (a.place, b.place))
         return list(pairs.values())
+
+    def _find_together(self, variables: _Variables, group: list[_Variable]) -> set[_At]:
+        """Return the variables of the group that only an access chooses, and that may share lines."""
+        names = [path for path in self._paths if not path.startswith(SELECTOR)]
+        if len(names) == len(self._paths):
+            return set()
+        named = {variable.position for path in names for variable in variables.find(path)}
+        return {variable.position for variable in group} - named
 
     def _pairs_inside(
         self, variables: _Variables, group: list[_Variable], line: int
@@ -503,6 +523,29 @@ def _refuse_unknown_elements(group: list[_Variable], placements: Placements) -> 
                 f"elements of an array can share lines. Build it with `-g`, or allow that with "
                 f'`except = ["{name}"]`'
             )
+
+
+def _refuse_unsized(group: list[_Variable]) -> None:
+    """Raise CannotTell for a variable of unknown type without a byte before what follows it."""
+    for variable in group:
+        if variable.place.is_empty and variable.place.field.type == UNKNOWN_TYPE:
+            raise CannotTell(f"the symbol table states no size of `{variable.whole.path}`")
+
+
+def _refuse_open_lines(group: list[_Variable], context: Context) -> None:
+    """Raise CannotTell for a variable of an object file with a line that extends beyond its section."""
+    if context.layout.struct.address is not None:
+        return
+    placements, end = context.placements, context.layout.size
+    for variable in group:
+        for base in placements.bases:
+            lines = field_lines(variable.place, base, placements.line_size)
+            reach = lines.start * placements.line_size - base, lines.stop * placements.line_size - base
+            if lines and (reach[0] < 0 or reach[1] > end):
+                raise CannotTell(
+                    f"a line of `{variable.place.path}` extends beyond {context.layout.struct.name} of this "
+                    "object, and the linker can put data of other objects there: give the linked program"
+                )
 
 
 def _describe_unjudged(group: list[_Variable]) -> str:

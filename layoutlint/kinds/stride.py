@@ -80,7 +80,7 @@ class Stride(Record, frozen=True):
         "objects are. A flexible array has any number of elements.\n"
         "\n"
         "- With `array`, the elements of this field are judged, and the other keys are paths in an element.\n"
-        "  Arrays of arrays count as one.\n"
+        "  Arrays of arrays count as one; of scalars, their rows are the elements (`char pool[4][32]`).\n"
         "- With `arrays`, each array is judged by itself. `@type:spinlock_t` means arrays of locks, and of\n"
         "  structs with locks at any depth, whose locks are compared with all of the neighbour. Arrays of\n"
         "  one element are skipped, unless one is last in its struct, as flexible arrays were once written.\n"
@@ -189,7 +189,7 @@ class Stride(Record, frozen=True):
         """Return the verdict on the elements of an array, over the bases of the struct."""
         types = self.arrays or self.variable_types
         is_opaque = array.field.aggregate == "union" and context.is_array_of(array, types)
-        element, step, count = _element_struct(array, context.layout.struct, is_opaque)
+        element, step, count = _element_struct(array, context.layout.struct, is_opaque, not types)
         if types and is_open_ended(array, context.layout):
             count = None
         placements, line = context.placements, context.placements.line_size
@@ -202,7 +202,13 @@ class Stride(Record, frozen=True):
         row = Row(ELEMENT, step, tuple(sorted(set().union(*at.values()))))
         inside = Context(Layout(element), placements, finder=context.finder)
         written = context.element_fields(array, inside, types)
-        return self._judge_rows(inside, placements, [(row, at)], array, written)
+        verdict = self._judge_rows(inside, placements, [(row, at)], array, written)
+        if verdict.bases and not types and array.field.is_flattened and array.field.aggregate is None:
+            raise CannotTell(
+                f"BTF does not state the dimensions of `{array.path}`, whose elements can be rows of "
+                "several; check a file with DWARF, or the header"
+            )
+        return verdict
 
     def _judge_rows(
         self,
@@ -333,11 +339,14 @@ def _describe_field(place: Place) -> str:
     return f"'s {format_place(place)}" if place.path else f" at {place.extent}"
 
 
-def _element_struct(array: Place, struct: Struct, is_opaque: bool) -> tuple[Struct, int, int | None]:
+def _element_struct(
+    array: Place, struct: Struct, is_opaque: bool, in_rows: bool
+) -> tuple[Struct, int, int | None]:
     """Return the element of an array as a struct, its bytes, and the number of elements; None for a flexible
     array.
 
-    An opaque element is one field: the members of a lock that is a union mean nothing to readers. Raises
+    With `in_rows`, the elements of an array of arrays of scalars are its rows: `char pool[4][32]` has 4. An
+    opaque element is one field: the members of a lock that is a union mean nothing to readers. Raises
     CannotTell.
     """
     member = array.field
@@ -348,10 +357,12 @@ def _element_struct(array: Place, struct: Struct, is_opaque: bool) -> tuple[Stru
         raise CannotTell(
             f"the size of an element of {format_place(array)} is unknown: it is a flexible array"
         )
-    bits = bits or 0
-    count = None if array.is_flexible else prod(length or 0 for length in member.dims)
+    is_row = in_rows and member.aggregate is None and len(member.dims) > 1
+    dims, row = (member.dims[:-1], member.dims[-1:]) if is_row else (member.dims, ())
+    bits = (bits or 0) * prod(length or 0 for length in row)
+    count = None if array.is_flexible else prod(length or 0 for length in dims)
     whole_element = replace(
-        member, name="", bit_offset=0, bit_size=bits, dims=(), type=CType(member.type.left)
+        member, name="", bit_offset=0, bit_size=bits, dims=row, type=CType(member.type.left)
     )
     sized = tuple(each for each in member.members if not each.is_flexible)  # the next element begins there
     fields = (not is_opaque and sized) or (replace(whole_element, members=()),)

@@ -17,13 +17,14 @@ from layoutlint.judgement.condition import When, exclusion_reason
 from layoutlint.judgement.context import SELECTOR, Access, CannotTell, Context, Owners
 from layoutlint.judgement.finding import Finding
 from layoutlint.judgement.rule import VARIABLES, Kind, Pack, Rule
-from layoutlint.judgement.verdict import Verdict, unknown
+from layoutlint.judgement.verdict import Outcome, Verdict, unknown
 from layoutlint.kinds.stride import Stride
 from layoutlint.model.ctype import CType
 from layoutlint.model.reading import AllocatedArray, Reading
 from layoutlint.model.record import replace
 from layoutlint.model.structs import Field, Struct
 from layoutlint.model.wanted import Wanted
+from layoutlint.phrases import first_few
 
 if TYPE_CHECKING:
     from layoutlint.comparison.variables import VariableQuery
@@ -134,7 +135,7 @@ def judge_variables(
                 least = _context(
                     reading.least_data[number], pack.variables, line_size, rule.line_pairs, attribute
                 )
-                verdict = _merge_sizes(verdict, judge_placements(rule, kind.check, least))
+                verdict = _merge_sizes(verdict, judge_placements(rule, kind.check, least), reading.unsized)
             yield Finding(rule, data, verdict, data.origin)
     if not is_judged and not missing:
         message = f"{reading.path}: it has no variable that the rule is about"
@@ -157,9 +158,7 @@ def _judge_declared_arrays(
         only = replace(kind, variables=(path,))
         chosen = [each for each in contexts if _concerns(cast("VariableKind", only), each[1])]
         for data, context in chosen:
-            verdict = judge_placements(rule, only.check, context)
-            if data.problem is not None:
-                verdict = unknown(f"the layout of {data.label} is unreliable: {data.problem}")
+            verdict = _settle(judge_placements(rule, only.check, context), data)
             yield Finding(rule, data, verdict, data.origin)
         if not chosen:
             names = (data.name for data in reading.arrays)
@@ -186,8 +185,8 @@ def _judge_arrays(
         context = _context(data, (), line_size, rule.line_pairs, attribute)
         context = replace(context, finder=finder, is_one_of_many=True, owners=owners)
         verdict = judge_placements(rule, rule.kind.check, context)
-        if data.problem is not None and not verdict.is_missing_field:
-            verdict = unknown(f"the layout of {data.label} is unreliable: {data.problem}")
+        if not verdict.is_missing_field:
+            verdict = _settle(verdict, data)
         if verdict.is_missing_field:  # an array of another type
             continue
         is_judged = True
@@ -203,6 +202,17 @@ def _judge_arrays(
     if not is_judged and not rule.shipped:
         message = f"{reading.path}: no variable of a known type is an array that the rule is about"
         yield Finding(rule, None, unknown(message, missing_field=True), reading.path)
+
+
+def _settle(verdict: Verdict, data: Struct) -> Verdict:
+    """Return the verdict on an array; unknown if its layout, or an alignment that decides, is."""
+    if data.problem is not None:
+        return unknown(f"the layout of {data.label} is unreliable: {data.problem}")
+    if data.align is None and verdict.outcome is Outcome.AT_RISK:
+        return unknown(
+            f"the source aligns {data.label} to an expression that is not evaluated; check the object file"
+        )
+    return verdict
 
 
 def _add_reason(finding: Finding, reason: str) -> Finding:
@@ -243,12 +253,21 @@ def _judge_allocated(
     return Finding(rule, struct, replace(verdict, evidence=()), reading.path)
 
 
-def _merge_sizes(largest: Verdict, least: Verdict) -> Verdict:
-    """Return the verdict for any size of the variables; unknown if their sizes decide."""
+def _merge_sizes(largest: Verdict, least: Verdict, unsized: tuple[str, ...]) -> Verdict:
+    """Return the verdict for any size of the variables; unknown if their sizes decide.
+
+    `unsized` are variables without a size in the symbol table; empty for an input without symbols.
+    """
     if largest.outcome is least.outcome:
         return largest
     outcomes = f"{largest.outcome.value} if each reaches to the next, {least.outcome.value} if they are small"
-    return unknown(f"the sizes of variables are not known: {outcomes}; check a vmlinux with symbols")
+    if not unsized:
+        return unknown(f"the sizes of variables are not known: {outcomes}; check a vmlinux with symbols")
+    failing = {place.path for verdict in (largest, least) for place in verdict.evidence if verdict.bases}
+    names = first_few(
+        tuple(f"`{name}`" for name in unsized if name in failing or failing.isdisjoint(unsized))
+    )
+    return unknown(f"the symbol table states no size of {names}: {outcomes}; state it (`.size` in assembler)")
 
 
 def _concerns(kind: VariableKind, context: Context) -> bool:

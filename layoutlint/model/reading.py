@@ -189,7 +189,9 @@ class Reading(Record, frozen=True):
     allocated: tuple[AllocatedArray, ...] = ()
     """The arrays that its sources allocate, if they were searched."""
     least_data: tuple[Struct, ...] = ()
-    """`data` with one byte for each variable, if sizes are unknown and `data` has the largest."""
+    """`data` with the smallest sizes of variables, if some are unknown and `data` has the largest."""
+    unsized: tuple[str, ...] = ()
+    """The variables whose sizes its symbol table does not state; empty if it has no symbol table."""
     misplaced: tuple[Field, ...] = ()
     """Variables at their addresses, as requested by `Wanted.misplaced`."""
     uses: tuple[Struct, ...] | None = None

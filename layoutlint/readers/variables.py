@@ -25,6 +25,12 @@ _BOUNDARY = re.compile(
     r"^_*(?:start|stop|begin|end)_|_(?:start|stop|begin|end|limit)(?:_\w*)?$|^_[se](?:data|init|text)"
 )
 """Names that linker scripts give to addresses, not objects (include/asm-generic/sections.h)."""
+_UNKNOWN = Field("", CType("??"), 0, None)
+"""A variable that DWARF does not describe."""
+_HANDLE = "__dso_handle"
+"""A pointer of crtbegin.o, whose symbol has no size."""
+_BOUNDARIES = ("__TMC_END__", "edata", "etext", "end")
+"""Others, of crtend.o and of the default linker script."""
 _MOST_MATCHES = 10_000_000
 """The most comparisons: patterns of rules times names of symbols."""
 _PAGE = 4096
@@ -111,12 +117,15 @@ def _with_symbols(
     reading: Reading, image: Image, symbols: list[Symbol], wanted: Wanted, options: ReadOptions
 ) -> Reading:
     """Return a reading with the requested variables among some symbols."""
+    largest = _largest_sizes(symbols, image)
+    objects = {large for symbol, large in largest.items() if symbol.has_type}
+    symbols = [largest.get(symbol, symbol) for symbol in symbols]
     chosen = _select_symbols(symbols, wanted, image)
     near = sorted(
         _neighbourhood(symbols, chosen, wanted.near, not image.is_relocatable),
         key=lambda s: (s.section, s.address, s.name),
     )
-    fields = _fields(near, image, options)
+    fields = _fields(near, image, options, frozenset(largest.values()))
     present = {symbol.name for symbol in chosen}
     names = {symbol.name for symbol in symbols if symbol.has_type}
     lacking = [
@@ -125,9 +134,56 @@ def _with_symbols(
     missing = tuple(
         MissingVariable(name, did_you_mean(_variable_of(name), names)) for name in sorted(lacking)
     )
-    areas = _areas(image, near, fields, {symbol.section for symbol in chosen})
-    data = tuple(replace(area, origin=reading.path) for area in areas)
-    return replace(reading, data=data, missing_variables=missing)
+    sections = {symbol.section for symbol in chosen}
+
+    def data(sized: dict[Symbol, Field]) -> tuple[Struct, ...]:
+        return tuple(replace(area, origin=reading.path) for area in _areas(image, near, sized, sections))
+
+    reading = replace(reading, data=data(fields), missing_variables=missing)
+    of_unknown_size = [
+        s for s in largest.values() if s in fields and fields[s].type == _UNKNOWN.type and s.name != _HANDLE
+    ]
+    if not of_unknown_size:
+        return reading
+    # A label that no rule names can have nothing behind it.
+    objects.update(chosen)
+    least = {s: replace(fields[s], bit_size=8 if s in objects else 0) for s in of_unknown_size}
+    return replace(
+        reading,
+        least_data=data({**fields, **least}),
+        unsized=tuple(sorted({symbol.name for symbol in of_unknown_size})),
+    )
+
+
+def _largest_sizes(symbols: list[Symbol], image: Image) -> dict[Symbol, Symbol]:
+    """Return the symbols without a size, each as large as it can be: up to the next symbol, or to the end of
+    its section.
+
+    Assembler states no sizes by itself. Names of boundaries, and labels inside of a variable, are none.
+    """
+    largest: dict[Symbol, Symbol] = {}
+    ordered = sorted(symbols, key=lambda s: (s.section, s.address, -s.size))
+    addresses = [(symbol.section, symbol.address) for symbol in ordered]
+    filled = (-1, 0)  # the section and the address up to which symbols with sizes reach
+    for symbol in ordered:
+        if symbol.size:
+            filled = max(filled, (symbol.section, symbol.end))
+        elif (symbol.section, symbol.address) >= filled and not _is_label_only(symbol.name):
+            header = image.headers[symbol.section]
+            end = header.size + (0 if image.is_relocatable else header.address)
+            number = bisect_right(addresses, (symbol.section, symbol.address))
+            if number < len(addresses) and addresses[number][0] == symbol.section:
+                end = addresses[number][1]
+            if symbol.name == _HANDLE:
+                end = min(end, symbol.address + image.target.pointer_size)
+            if end > symbol.address:
+                largest[symbol] = replace(symbol, size=end - symbol.address, has_type=True)
+    return largest
+
+
+def _is_label_only(name: str) -> bool:
+    """Return whether a symbol without a size is a boundary, or a mark of the assembler (`$d` on arm)."""
+    return name.startswith("$") or name in _BOUNDARIES or _BOUNDARY.search(name) is not None
 
 
 def _variable_of(path: str) -> str:
@@ -180,23 +236,26 @@ def _neighbourhood(symbols: list[Symbol], chosen: list[Symbol], near: int, is_li
     return close
 
 
-def _fields(symbols: Iterable[Symbol], image: Image, options: ReadOptions) -> dict[Symbol, Field]:
-    """Return each variable as a field that starts at its address, with its type if DWARF has it."""
+def _fields(
+    symbols: Iterable[Symbol], image: Image, options: ReadOptions, unsized: frozenset[Symbol] = frozenset()
+) -> dict[Symbol, Field]:
+    """Return each variable as a field that starts at its address, with its type if DWARF has it.
+
+    That of `unsized` states their size, too.
+    """
     described: dict[tuple[int, str], Field] = {}
     if image.has_dwarf:
         from layoutlint.readers.dwarf.types import variables
 
         described = variables.find_variables(image, options, set(_keys(symbols)))
-    unknown = Field("", CType("??"), 0, None)
-    return {
-        symbol: replace(
-            next((described[key] for key in _keys((symbol,)) if key in described), unknown),
-            name=symbol.name,
-            bit_offset=symbol.address * 8,
-            bit_size=symbol.size * 8,
-        )
-        for symbol in symbols
-    }
+    fields: dict[Symbol, Field] = {}
+    for symbol in symbols:
+        field = next((described[key] for key in _keys((symbol,)) if key in described), _UNKNOWN)
+        size = symbol.size * 8
+        if symbol in unsized and field.bit_size is not None:
+            size = field.bit_size
+        fields[symbol] = replace(field, name=symbol.name, bit_offset=symbol.address * 8, bit_size=size)
+    return fields
 
 
 def _keys(symbols: Iterable[Symbol]) -> Iterator[tuple[int, str]]:

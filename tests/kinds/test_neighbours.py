@@ -109,6 +109,11 @@ VERDICTS = [
     ("a part of a declared whole", f"pair = {READ}\nlast = {WRITTEN}\n", 'variables = ["pair.b"]', ["broken"], "with `last` (hot-write)"),
     ("a whole and its part", f'pair = {READ}\n"pair.b" = {WRITTEN}\n', "", ["kept"], ""),
     ("alone", "", 'variables = ["pair"]\nalone = true', ["broken"], "shares a line with `last`"),
+    ("alone, both", "", 'variables = ["pair", "last"]\nalone = true', ["broken"], "shares a line with `last`"),
+    ("alone, both by a pattern", "", 'variables = ["?a*"]\nalone = true', ["broken"], "shares a line with `last`"),
+    ("alone, by an access, as a group", f"pair = {READ}\nlast = {READ}\n", 'variables = ["@hot-read"]\nalone = true', ["kept"], "2 variables share"),
+    ("alone, and one by an access", f"pair = {READ}\nlast = {READ}\n", 'variables = ["last", "@hot-read"]\nalone = true', ["broken"], "with `pair`"),
+    ("alone, and allowed", "", 'variables = ["pair", "last"]\nalone = true\nexcept = ["pair", "last"]', ["kept"], "2 variables share"),
     ("alone but for some", "", 'variables = ["pair"]\nalone = true\nexcept = ["last"]', ["kept"], "1 variable shares"),
     ("two names for one place", f"other = {WRITTEN}\npackets = {READ}\n", "", ["kept"], ""),
     ("a part that it has not", "", 'variables = ["pair.c"]\nalone = true', ["unknown"], "no part `pair.c`"),
@@ -251,6 +256,45 @@ def test_a_shipped_rule_passes_over_what_an_input_lacks(tmp_path):
         assert (report.findings, report.kept_findings) == ((), ())
 
 
+BUFFERS = """\
+long lone __attribute__((aligned(64))) = 1;
+__asm__(".data\\n.balign 64\\n.globl rx_buf, tx_buf, hole, seen\\n"
+        "rx_buf: .zero 24\\n.type tx_buf, @object\\n.size tx_buf, 8\\ntx_buf: .zero 8\\n.zero 32\\n"
+        ".type hole, @object\\nhole: .zero 60\\nbehind: .zero 4\\n"
+        ".balign 64\\n.type seen, @object\\n.size seen, 56\\nseen: .zero 56\\nlabel:\\n.zero 8\\n");
+struct { long a[8]; } line __attribute__((aligned(64))) = { { 1 } };
+long last __attribute__((aligned(64))) = 1;
+int main(void) { return 0; }
+"""
+SIZES = [
+    # what it shows, the variables, the outcome in the program and in the object file, what the messages have
+    ("one alone", '"tx_buf"', "unknown", "unknown", "states no size of `rx_buf`: broken if each reaches to the next, kept if they are small"),
+    ("one without a size, which has a byte", '"rx_buf"', "broken", "broken", "`rx_buf` at"),
+    ("both", '"rx_buf", "tx_buf"', "broken", "broken", "shares a line with `tx_buf`"),
+    ("by a pattern", '"*_buf"', "broken", "broken", "shares a line with `tx_buf`"),
+    ("an object without a size", '"behind"', "broken", "broken", "`hole` at"),
+    ("a label", '"seen"', "unknown", "unknown", "states no size of `label`"),
+    ("a whole line", '"line"', "kept", "kept", "1 variable shares"),
+    ("two on lines of their own", '"lone", "line"', "kept", "kept", "2 variables share"),
+    ("the last of a section", '"last"', "broken", "unknown", "`last`"),
+]  # fmt: skip
+
+
+@pytest.mark.one_in(2)
+@pytest.mark.parametrize(("names", "of_program", "of_object", "message"), [c[1:] for c in SIZES], ids=[c[0] for c in SIZES])
+def test_sizes_and_ends_that_are_not_stated(tmp_path, names, of_program, of_object, message):
+    for flags, outcome in (((), of_program), (("-c",), of_object)):
+        made = build(tmp_path, BUFFERS + "char next;\n", "-fno-toplevel-reorder", *flags)
+        report = judge(made, f"{RULE}variables = [{names}]\nalone = true\n")
+        (found,) = (*report.findings, *report.kept_findings)
+        assert (found.verdict.outcome.value, message in found.verdict.message) == (outcome, True)
+    if outcome == "unknown" and of_program == "broken":
+        assert found.verdict.message == (
+            "a line of `last` extends beyond .data of this object, and the linker can put data of other objects there: "
+            "give the linked program"
+        )
+
+
 LOCKS = """\
 typedef union { struct { int lock, count; void *owner; } data; char size[40]; } lock_t;
 struct slot { long head, tail; };
@@ -303,7 +347,7 @@ def test_elements_may_share_lines_where_nothing_is_alone(tmp_path):
 
 
 def test_only_the_parts_that_are_excepted_may_be_there(tmp_path):
-    code = "long lone __attribute__((aligned(64))) = 1;\nstruct { long a, b; } pair = { 1, 1 };\nint main(void) { return 0; }\n"
+    code = "long lone __attribute__((aligned(64))) = 1;\nstruct { long a, b[6]; } pair = { 1, { 1 } };\nint main(void) { return 0; }\n"
     made = build(tmp_path, code, "-c", "-fno-toplevel-reorder")
     for excepted, outcome in (("pair.a", Outcome.BROKEN), ('pair.a", "pair.b', Outcome.KEPT), ("pair", Outcome.KEPT)):
         report = judge(made, f'{RULE}variables = ["lone"]\nalone = true\nexcept = ["{excepted}"]\n')

@@ -42,14 +42,14 @@ class Attributes(Record, frozen=True):
 def read_attributes(lib: Any, declaration: Cursor, alignments: Alignments | None = None) -> Attributes:
     """Return the attributes of a declaration; `alignments` has values of arguments that are no numbers."""
     kinds = child_kinds(lib, declaration)
-    is_packed, is_member = libclang.PACKED in kinds, declaration.kind == libclang.FIELD
+    is_packed = libclang.PACKED in kinds
+    is_member = declaration.kind in (libclang.FIELD, libclang.VARIABLE)
     if not is_member and libclang.UNEXPOSED_ATTRIBUTE in kinds:
-        marks = [
-            mark[1] for mark in _MARK.finditer(without_members(libclang.pretty_print(lib, declaration)))
-        ]
+        marks = [mark[1] for mark in _MARK.finditer(without_members(libclang.pretty_print(lib, declaration)))]
         return Attributes(is_packed, None in marks, any(marks))
     if is_member and libclang.ALIGNED in kinds:
-        arguments = aligned_arguments(libclang.pretty_print(lib, declaration))
+        text, _, _ = libclang.pretty_print(lib, declaration).partition(" = ")  # of a variable: its value
+        arguments = aligned_arguments(text)
         stated = [alignment(text, alignments) for text in arguments]
         values = [value for value in stated if value is not None]
         return Attributes(is_packed, aligned=max(values) if values and len(values) == len(stated) else None)

@@ -297,6 +297,7 @@ class _MergedFolder:
             arrays=_arrays(readings),
             variables=tuple(variable for reading in readings for variable in reading.variables),
             least_data=_least_data(readings),
+            unsized=tuple(name for reading in readings for name in reading.unsized),
             misplaced=tuple(variable for reading in readings for variable in reading.misplaced),
             missing_variables=_missing_variables(readings),
             names=frozenset[str]().union(*(reading.names for reading in readings)),
