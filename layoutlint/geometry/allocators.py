@@ -5,9 +5,25 @@ from __future__ import annotations
 from math import gcd
 
 from layoutlint.model.record import Record
-from layoutlint.model.storage import ALIGNED, ANY, LINE, PAGE, Storage
+from layoutlint.model.storage import (
+    ALIGNED,
+    ANY,
+    JEMALLOC,
+    LINE,
+    MALLOC,
+    MALLOCS,
+    MIMALLOC,
+    MUSL_STATIC,
+    PAGE,
+    TCMALLOC,
+    Storage,
+)
 from layoutlint.model.target import Target
 
+# Blocks of at most 8 bytes: jemalloc 5.3, the first of its size classes (LG_TINY_MIN in
+# include/jemalloc/internal/sc.h); gperftools 2.10, kAlignment in src/common.h, and google/tcmalloc likewise;
+# mimalloc 2.0, blocks of one word (_mi_bin() in src/page-queue.c); musl 1.2.5 without `free`, `align` in
+# src/malloc/lite_malloc.c. Larger ones are aligned to 16 by all, on 64-bit targets.
 LARGEST_CLASS = 2 * PAGE
 """The largest kmalloc class in bytes. Larger blocks get pages of their own (KMALLOC_MAX_CACHE_SIZE in
 include/linux/slab.h)."""
@@ -60,9 +76,8 @@ def blocks(storage: Storage, request: AllocationRequest) -> Blocks:
         return _slab(storage, request)
     if storage.word == "kmalloc":
         return _kmalloc(storage, request)
-    if storage.word == "malloc":
-        align = request.min_align or request.target.malloc_align
-        return Blocks(frozenset((align,)), f"allocated by malloc, which aligns to {align}")
+    if storage.word in MALLOCS:
+        return _malloc(storage, request)
     if storage.word == ALIGNED:
         align = storage.align or request.align
         return Blocks(frozenset((align,)), f"allocated at multiples of {align}")
@@ -126,6 +141,23 @@ def class_name(size: int) -> str:
     if size > LARGEST_CLASS:
         return f"{size} bytes of pages"
     return f"kmalloc-{size // 1024}k" if size >= 1024 else f"kmalloc-{size}"
+
+
+def _malloc(storage: Storage, request: AllocationRequest) -> Blocks:
+    """Return the blocks of `malloc`: aligned to MALLOC_ALIGNMENT, or small ones to less.
+
+    A small block is aligned to the power of two that holds it, and at least to the smallest block.
+    """
+    full, target = request.min_align or request.target.malloc_align, request.target
+    smallest = {JEMALLOC: 8, TCMALLOC: 8, MIMALLOC: target.pointer_size, MUSL_STATIC: 1}
+    least = full if request.min_align else smallest.get(storage.word or MALLOC, full)
+    block = max(1, request.size * (storage.array or 1))
+    align = min(full, max(least, 1 << (block - 1).bit_length()))
+    steps = {align}
+    if _known_size(storage, request) is None:
+        steps |= {1 << bit for bit in range(align.bit_length(), full.bit_length())}
+    size = "" if align == full else f" {block} bytes"
+    return Blocks(frozenset(steps), f"allocated by {storage.word}, which aligns{size} to {align}")
 
 
 def _line_blocks(storage: Storage, request: AllocationRequest) -> Blocks:

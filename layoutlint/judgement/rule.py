@@ -15,7 +15,7 @@ from layoutlint.judgement.verdict import Outcome, Verdict
 from layoutlint.model.paths import is_pattern
 from layoutlint.model.reading import Reading
 from layoutlint.model.record import Record, replace
-from layoutlint.model.storage import Allocator, Storage
+from layoutlint.model.storage import MALLOC, Allocator, AllocatorWord, Storage
 from layoutlint.model.structs import Source, Struct
 from layoutlint.model.uses import FunctionEffect
 
@@ -207,6 +207,12 @@ class StructIntent(Record, frozen=True):
     when: When = ALWAYS
     """The inputs to which the statements apply."""
 
+    def with_allocator(self, word: AllocatorWord) -> StructIntent:
+        """Return the statements with an allocator in place of `malloc`."""
+        if self.placement is None or self.placement.word != MALLOC:
+            return self
+        return replace(self, placement=replace(self.placement, word=word))
+
 
 class Override(Record, frozen=True):
     """A statement of a rule file about a rule of another one: it is off, or has another severity."""
@@ -254,7 +260,13 @@ class Pack(Record, frozen=True, dict=True):
         return self._intents.find(struct)
 
     def select_for(self, reading: Reading) -> Pack:
-        """Return the pack with the statements that apply to an input: the first of alternatives."""
+        """Return the pack with the statements that apply to an input: the first of alternatives.
+
+        `malloc` is the allocator that the input names.
+        """
+        if reading.allocator is not None:
+            structs = tuple(intent.with_allocator(reading.allocator) for intent in self.structs)
+            return replace(self, structs=structs).select_for(replace(reading, allocator=None))
         if all(intent.when == ALWAYS for intent in self.structs):
             return self
         chosen: list[StructIntent] = []

@@ -20,7 +20,7 @@ from layoutlint.lint.placing import PlacementTable, RulePlacements
 from layoutlint.lint.unknown_alignments import CaseVerdicts
 from layoutlint.model.paths import is_pattern
 from layoutlint.model.record import replace
-from layoutlint.model.storage import MALLOC
+from layoutlint.model.storage import MALLOCS
 from layoutlint.model.structs import Struct
 
 _MOST_FINDINGS = 2_000_000
@@ -240,7 +240,7 @@ def _add_basis(verdict: Verdict, check: Check, context: Context) -> Verdict:
     """
     parts = context.placements.parts
     is_placed = context.storage is not None
-    if context.storage is not None and context.storage.word == MALLOC:
+    if context.storage is not None and context.storage.word in MALLOCS:
         verdict = replace(verdict, is_from_malloc=True)
     if not any(part.rows for part in parts):
         return replace(verdict, basis=context.placements.basis(verdict.bases), is_placed=is_placed)

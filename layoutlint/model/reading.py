@@ -13,7 +13,7 @@ from layoutlint.errors import NoDebugInformation, ReadError
 from layoutlint.model.declared import StructDeclaration
 from layoutlint.model.randomised import ShufflingEvidence
 from layoutlint.model.record import Record, replace
-from layoutlint.model.storage import Storage
+from layoutlint.model.storage import AllocatorWord, Storage
 from layoutlint.model.structs import Field, Source, Stray, Struct
 from layoutlint.model.target import Target
 from layoutlint.phrases import first_few
@@ -207,6 +207,9 @@ class Reading(Record, frozen=True):
     """The C compilers that made an object, as it names them: `GCC: (Debian 14.2.0-19) 14.2.0`."""
     compile_commands: str | None = None
     """The compilation database that its flags are from; None if they are not from one."""
+    allocator: AllocatorWord | None = None
+    """The word of `placement` for the allocator that a program names instead of the C library's; None for
+    none."""
     chosen: Chosen | None = None
     """What it has, if it is a snapshot of some structs; None if it is whole."""
 

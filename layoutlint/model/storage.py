@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+from typing import Final, Literal
+
 from layoutlint.model.record import Record
 from layoutlint.model.structs import Source
 
 LINE, EMBEDDED, ALIGNED, MALLOC = "line", "embedded", "aligned", "malloc"
-WORDS = (LINE, "slab", "kmalloc", "percpu", "static", MALLOC, ALIGNED, EMBEDDED)
+AllocatorWord = Literal["jemalloc", "tcmalloc", "mimalloc", "musl-static"]
+"""An allocator that implements `malloc`; the last one is musl's in static programs without `free`."""
+JEMALLOC: Final = "jemalloc"
+TCMALLOC: Final = "tcmalloc"
+MIMALLOC: Final = "mimalloc"
+MUSL_STATIC: Final = "musl-static"
+MALLOCS = (MALLOC, JEMALLOC, TCMALLOC, MIMALLOC, MUSL_STATIC)
+"""`malloc` as such, and by the allocator that implements it."""
+WORDS = (LINE, "slab", "kmalloc", "percpu", "static", *MALLOCS, ALIGNED, EMBEDDED)
 """The values of `placement` in a rule file."""
 TAKE_ALIGNMENT = ("slab", "percpu", "static", ALIGNED)
 """The values of `placement` that can have an alignment: `slab:64`."""

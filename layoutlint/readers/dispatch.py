@@ -278,7 +278,10 @@ def _with_build(reading: Reading, image: Image, built: Image, options: ReadOptio
     evidence = compiler_marks.image_evidence(image, built, searches_code, reading.shuffled, searches_dwarf)
     reading = replace(reading, shuffled=evidence, compilers=compiler_marks.compilers(built))
     if not reading.is_kernel:
-        return reading
+        from layoutlint.readers.elf import program_allocator
+
+        allocators = map(program_allocator.find_allocator, (built, image))
+        return replace(reading, allocator=next(filter(None, allocators), None))
     from layoutlint.readers.linux import config, version
 
     return config.with_release(reading, version.image_release(built), built)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import platform
 import subprocess
 from collections.abc import Iterable, Iterator
+from ctypes.util import find_library
 from functools import cache
 from itertools import pairwise, product
 
@@ -285,6 +287,8 @@ class TestWhy:
         (storage("percpu"), 200, "a per-CPU variable, aligned to 8"),
         (storage("static:32"), 200, "a static variable, aligned to 32"),
         (storage("malloc"), 200, "allocated by malloc, which aligns to 16"),
+        (storage("jemalloc"), 200, "allocated by jemalloc, which aligns to 16"),
+        (storage("musl-static"), 3, "allocated by musl-static, which aligns 3 bytes to 4"),
         (storage("aligned:32"), 200, "allocated at multiples of 32"),
         (Storage(None, AT, array=3), 200, "aligned to 8, 200 bytes from one element of an array to the next"),
     ])  # fmt: skip
@@ -411,3 +415,54 @@ def test_the_library_allocates_where_the_model_says(target, flag, tmp_path):
     for align, residues in seen.items():
         assert residues == set(placement.placements(held, 64, None, storage(f"aligned:{align}")).bases), align
     assert seen[64] == set(placement.placements(held, 64, None, storage("line")).bases)
+
+
+MALLOCS = {
+    # The alignment of blocks of 1 to 16 bytes, as programs saw it: jemalloc 5.3.0, gperftools 2.10, mimalloc 2.0.9,
+    # musl 1.2.3 without `free`, glibc 2.36.
+    "malloc": (16,) * 16,
+    "jemalloc": (8,) * 8 + (16,) * 8,
+    "tcmalloc": (8,) * 8 + (16,) * 8,
+    "mimalloc": (8,) * 8 + (16,) * 8,
+    "musl-static": (1, 2, 4, 4, 8, 8, 8, 8) + (16,) * 8,
+}
+
+
+@pytest.mark.parametrize("word", MALLOCS)
+def test_small_blocks(word):
+    for size, align in enumerate(MALLOCS[word], 1):
+        judged_as(size, 1, {at * align for at in range(64)}, 64, storage(word))
+        judged_as(1, 1, {start * align + k for start in range(64) for k in range(size)}, 64, storage(word, array=size))
+    anywhere = {at * min(MALLOCS[word]) for at in range(64)}
+    held = Layout(struct("s", 1, member("a", 0, 1), flexible("b", 1), align=1))
+    assert set(placement.placements(held, 64, None, storage(word)).bases) == {at % 64 for at in anywhere}
+
+
+SMALL = """
+#include <stdio.h>
+#include <stdint.h>
+#include <stdlib.h>
+int main(void)
+{
+	for (size_t size = 1; size <= 16; size++) {
+		uintptr_t all = 0;
+		for (int i = 0; i < 4000; i++) {
+			all |= (uintptr_t)malloc(size);
+			malloc(40);
+		}
+		printf("%lu ", (unsigned long)(all & -all));
+	}
+	return 0;
+}
+"""
+
+
+@pytest.mark.parametrize("word", ["malloc", "jemalloc", "tcmalloc", "mimalloc"])
+def test_small_blocks_of_the_allocators_here(word, tmp_path):
+    library = next((found for name in (word, f"{word}_minimal") if (found := find_library(name))), None)
+    if platform.machine() != "x86_64" or platform.libc_ver()[0] != "glibc" or (library is None and word != "malloc"):
+        pytest.skip(f"{word} of glibc on x86-64 is not here")
+    program = compile_c("gcc", SMALL, tmp_path / "small", "-fno-builtin")
+    environment = {**os.environ, "LD_PRELOAD": library or ""}
+    done = subprocess.run([str(program)], capture_output=True, text=True, check=True, timeout=60, env=environment)
+    assert tuple(map(int, done.stdout.split())) == MALLOCS[word]

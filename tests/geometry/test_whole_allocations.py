@@ -21,7 +21,7 @@ from layoutlint.geometry.allocators import (
 from layoutlint.geometry.layout import Layout
 from layoutlint.geometry.placement import placements
 from layoutlint.geometry.slab_pages import LARGEST_ORDER, MOST_CPUS, compute_slab, object_stride
-from layoutlint.model.storage import ANY, TAKE_ALIGNMENT, WORDS, Storage
+from layoutlint.model.storage import ANY, MALLOCS, TAKE_ALIGNMENT, WORDS, Storage
 from layoutlint.model.structs import Source
 from layoutlint.model.target import target_named
 from tests.harness.build import flexible, member, struct
@@ -32,7 +32,7 @@ TARGETS = ("x86_64", "x86_64", "x86_64", "aarch64", "arm", "s390x", "loongarch64
 
 
 def storage_of_seed(chance: Random) -> Storage:
-    word = chance.choice((None, *(word for word in WORDS if word != "embedded")))
+    word = chance.choice((None, *(word for word in WORDS if word not in ("embedded", *MALLOCS[1:]))))
     align = chance.choice((1, 8, 32, 64, 128)) if word in TAKE_ALIGNMENT and chance.random() < 0.7 else None
     is_slab = word == "slab"
     stride = chance.choice((None, None, 64, 96, 104, 256)) if is_slab else None

@@ -25,7 +25,7 @@ from layoutlint.judgement.verdict import Verdict
 from layoutlint.kinds import KINDS, find_kind
 from layoutlint.kinds.c_conditions import conditions
 from layoutlint.model.record import replace
-from layoutlint.model.storage import ANY, TAKE_ALIGNMENT, WORDS, Storage
+from layoutlint.model.storage import ANY, MALLOCS, TAKE_ALIGNMENT, WORDS, Storage
 from layoutlint.model.structs import Source, Struct
 from tests.harness.varied_structs import data_of_seed, struct_of_seed
 from tests.kinds.test_whole_verdicts import IN_C
@@ -86,7 +86,7 @@ def parameters(chance: Random, kind: type[Kind], struct: Struct) -> dict[str, An
 def storage(chance: Random) -> Storage | None:
     if chance.random() < 0.5:
         return None
-    word = chance.choice([word for word in WORDS if word != "embedded"])
+    word = chance.choice([word for word in WORDS if word not in ("embedded", *MALLOCS[1:])])
     align = chance.choice((8, 64, 128)) if word in TAKE_ALIGNMENT else None
     return Storage(word, Source("r.toml", 1), align, array=chance.choice((None, None, 2, 5, ANY)))
 

@@ -29,7 +29,7 @@ from layoutlint.lint.reading import Inputs
 from layoutlint.model.ctype import CType
 from layoutlint.model.reading import AllocatedArray, Reading, Unread
 from layoutlint.model.record import replace
-from layoutlint.model.storage import ANY, EMBEDDED, TAKE_ALIGNMENT, WORDS, Storage
+from layoutlint.model.storage import ANY, EMBEDDED, MALLOCS, TAKE_ALIGNMENT, WORDS, Storage
 from layoutlint.model.structs import Field, Source, Struct
 from tests.harness.build import X86_64
 from tests.harness.varied_structs import data_of_seed, struct_of_seed
@@ -71,7 +71,7 @@ def embedding(chance: Random, name: str, inner: Struct) -> Struct:
 
 
 def storage(chance: Random) -> Storage:
-    word = chance.choice((*WORDS, EMBEDDED, EMBEDDED))
+    word = chance.choice((*(word for word in WORDS if word not in MALLOCS[1:]), EMBEDDED, EMBEDDED))
     align = chance.choice((8, 64, 128)) if word in TAKE_ALIGNMENT else None
     return Storage(word, Source("r.toml", 1), align, array=chance.choice((None, None, 2, ANY)) if word != EMBEDDED else None)
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from layoutlint.model.storage import PAGE, Allocator
+from layoutlint.model.storage import JEMALLOC, MALLOC, MIMALLOC, PAGE, TCMALLOC, Allocator
 from layoutlint.readers.allocations.allocators import Arguments, Maker, Making, objects, sized_call
 from layoutlint.readers.allocations.expressions import Size, Tokens, number, size, spell, strip_parentheses
 
@@ -19,14 +19,14 @@ _LINE_OF_RTE = 64
 """The smallest RTE_CACHE_LINE_SIZE."""
 
 
-def _aligned_call(align_at: int, size_at: int, *, count: int | None = None) -> Maker:
+def _aligned_call(align_at: int, size_at: int, word: str = MALLOC, *, count: int | None = None) -> Maker:
     """Return the Maker of a function that takes an alignment and a size, as `aligned_alloc`."""
 
     def make(arguments: Arguments) -> Making | None:
         if len(arguments) <= max(align_at, size_at, count or 0):
             return None
         object_size = size(arguments[size_at], None if count is None else arguments[count])
-        return None if object_size is None else aligned_objects(object_size, arguments[align_at])
+        return None if object_size is None else aligned_objects(object_size, arguments[align_at], word)
 
     return make
 
@@ -57,8 +57,8 @@ def _jemalloc(size_at: int) -> Maker:
         flags = arguments[size_at + 1]
         if "MALLOCX_ALIGN" in flags:
             start = flags.index("MALLOCX_ALIGN") + 2
-            return aligned_objects(object_size, flags[start : flags.index(")", start)])
-        return Making(object_size, "malloc")
+            return aligned_objects(object_size, flags[start : flags.index(")", start)], JEMALLOC)
+        return Making(object_size, JEMALLOC)
 
     return make
 
@@ -87,20 +87,21 @@ def _fixed_makers(word: str, align: int | None, *names: str) -> dict[str, Maker]
     return {name: sized_call(word, 0, align=align) for name in names}
 
 
-# The prefixes are those with which jemalloc, tcmalloc and mimalloc can be built.
+_PREFIXES = (("", MALLOC), ("je_", JEMALLOC), ("tc_", TCMALLOC), ("mi_", MIMALLOC))
+"""The prefixes with which jemalloc, tcmalloc and mimalloc can be built."""
 _C_LIBRARY: dict[str, Maker] = {
     name: maker
-    for prefix in ("", "je_", "tc_", "mi_")
+    for prefix, word in _PREFIXES
     for name, maker in {
-        f"{prefix}malloc": sized_call("malloc", 0),
-        f"{prefix}calloc": sized_call("malloc", 1, count=0),
-        f"{prefix}realloc": sized_call("malloc", 1),
-        f"{prefix}reallocarray": sized_call("malloc", 2, count=1),
+        f"{prefix}malloc": sized_call(word, 0),
+        f"{prefix}calloc": sized_call(word, 1, count=0),
+        f"{prefix}realloc": sized_call(word, 1),
+        f"{prefix}reallocarray": sized_call(word, 2, count=1),
         f"{prefix}valloc": sized_call("aligned", 0, align=PAGE),
         f"{prefix}pvalloc": sized_call("aligned", 0, align=PAGE),
-        f"{prefix}aligned_alloc": _aligned_call(0, 1),
-        f"{prefix}memalign": _aligned_call(0, 1),
-        f"{prefix}posix_memalign": _aligned_call(1, 2),
+        f"{prefix}aligned_alloc": _aligned_call(0, 1, word),
+        f"{prefix}memalign": _aligned_call(0, 1, word),
+        f"{prefix}posix_memalign": _aligned_call(1, 2, word),
         f"{prefix}mallocx": _jemalloc(0),
         f"{prefix}rallocx": _jemalloc(1),
     }.items()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from layoutlint.errors import ReadError
@@ -74,6 +74,23 @@ def read_symbols(image: Image) -> list[Symbol] | None:
                 own_unit = unit if is_local else ""
                 symbols.append(Symbol(text, address, size, section, kind == _OBJECT, is_local, own_unit))
     return symbols
+
+
+def symbol_values(image: Image, names: Iterable[str]) -> dict[str, set[int]]:
+    """Return the values of the symbols with some names, as far as a file defines them.
+
+    Raises ReadError for a damaged table.
+    """
+    table = next((header for header in image.headers if header.type == SYMBOLS and header.size), None)
+    if table is None or table.link >= len(image.headers):
+        return {}
+    strings = bytes(image.raw(image.headers[table.link]))
+    values: dict[str, set[int]] = {name: set() for name in names}
+    for position, _, section, address, _ in _entries(image, table):
+        name = _text(strings, position)
+        if section and name in values:
+            values[name].add(address)
+    return values
 
 
 def holds_data(header: Section) -> bool:

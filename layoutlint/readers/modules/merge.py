@@ -297,6 +297,7 @@ class _MergedFolder:
             arrays=_arrays(readings),
             variables=tuple(variable for reading in readings for variable in reading.variables),
             least_data=_least_data(readings),
+            allocator=next((reading.allocator for reading in readings if reading.allocator), None),
             unsized=tuple(name for reading in readings for name in reading.unsized),
             misplaced=tuple(variable for reading in readings for variable in reading.misplaced),
             missing_variables=_missing_variables(readings),

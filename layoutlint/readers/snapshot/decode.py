@@ -56,6 +56,7 @@ def decode(data: bytes, path: str) -> Reading:
         shuffled=document.shuffled,
         omissions=tuple(_omissions(document)),
         compilers=document.compilers,
+        allocator=document.allocator,
         chosen=chosen,
     )
 

@@ -41,6 +41,7 @@ def encode(reading: Reading, chosen: Chosen | None, file_name: FileName) -> str:
         target=reading.target.name,
         reader=reading.reader,
         compilers=compiler_marks.major_versions(reading.compilers),
+        allocator=reading.allocator,
         linux=reading.is_kernel,
         kernel=None if reading.kernel is None else ".".join(map(str, reading.kernel)),
         config=None if reading.config is None else tuple(sorted(reading.config)),

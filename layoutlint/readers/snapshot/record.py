@@ -16,6 +16,7 @@ from msgspec import UNSET, Meta, UnsetType
 from layoutlint.errors import ReadError
 from layoutlint.model.randomised import Randomisation, ShufflingEvidence
 from layoutlint.model.record import Record
+from layoutlint.model.storage import AllocatorWord
 from layoutlint.model.structs import Aggregate, Source
 
 SCHEMA: Literal["layoutlint/snapshot/1"] = "layoutlint/snapshot/1"
@@ -147,6 +148,8 @@ class Document(Record, frozen=True, kw_only=True, omit_defaults=True, forbid_unk
     """What read the input: `dwarf`, `btf`, `clang`."""
     compilers: tuple[str, ...] = ()
     """Family and major version, as `gcc 14`: the rest differs between machines that build the same code."""
+    allocator: AllocatorWord | None = None
+    """The allocator that the program names."""
     linux: bool = False
     """Whether it is a Linux kernel, a module, or a part of one."""
     kernel: Annotated[str, Meta(pattern=r"^\d{1,6}(?:\.\d{1,6}){0,3}$")] | None = None

@@ -143,10 +143,10 @@ CALLS = [
     ("malloc(sizeof(*given) + n)", ": ?? the size is `sizeof(*given) + n`"),
     ("malloc(n)", None),
     # jemalloc
-    ("mallocx(sizeof(*given), 0)", 'ring: placement = "malloc"'),
+    ("mallocx(sizeof(*given), 0)", 'ring: placement = "jemalloc"'),
     ("mallocx(sizeof(*given), MALLOCX_ALIGN(64) | MALLOCX_ZERO)", 'ring: placement = "aligned:64"'),
     ("rallocx(given, n * sizeof(*given), MALLOCX_ALIGN(align))", "ring: ?? `align` is not a known alignment"),
-    ("je_calloc(n, sizeof(*given))", 'ring: placement = "malloc", array = true'),
+    ("je_calloc(n, sizeof(*given))", 'ring: placement = "jemalloc", array = true'),
     # GLib
     ("g_malloc0(sizeof(struct ring))", 'ring: placement = "malloc"'),
     ("g_new0(struct ring, 1)", 'ring: placement = "malloc"'),
