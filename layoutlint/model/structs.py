@@ -101,6 +101,8 @@ class Field(Record, frozen=True, gc=False):
     flexible_bits: int | None = None
     """Of a flexible array the size of an element (of an array of arrays, the innermost), in bits; None if the
     input does not state it. Not compared."""
+    possible_bits: tuple[int, ...] = ()
+    """If `bit_size` is None, all sizes that it can have, if these are known; else empty. Not compared."""
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Field) and self._key == other._key

@@ -115,7 +115,8 @@ LOSSES: tuple[Loss, ...] = (
     Loss(
         "dwarf", "atomic-before-5",
         "`_Atomic`, before DWARF 5",
-        "the type lacks it; size and offset are right",
+        "the type lacks it; the offset is right. A size that clang may have rounded up is unknown (`??`), "
+        "and so is a rule if its verdict depends on it",
     ),
     Loss(
         "dwarf", "transparent-union",

@@ -54,6 +54,10 @@ _NAMES: Final = {
 _WIDE_BYTES: Final = {141: "EM_TI_C2000", 142: "EM_TI_C5500"}
 """Machines with bytes of 16 bits; their pointers have half as many bytes as elsewhere."""
 
+_MSP430: Final = "EM_MSP430"
+"""Its pointers have 2 bytes, also where DWARF states 4 for addresses (clang 19). Those of gcc's `-mlarge`
+state their size."""
+
 # Machine, class, little-endian -> name of the TARGETS row.
 _MACHINES: dict[tuple[str, int, bool], str] = {
     ("EM_X86_64", 64, True): "x86_64",
@@ -264,6 +268,7 @@ class Image:
         self.notes = (f"machine {self.machine} is not known: {lines}",)
         if self.has_wide_bytes:
             self.notes += ("sizes and offsets count the bytes of this machine, which have 16 bits",)
+        if self.has_wide_bytes or self.machine == _MSP430:
             target = replace(target, pointer_size=target.pointer_size // 2)
         return target
 
