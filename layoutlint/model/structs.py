@@ -219,6 +219,9 @@ class Struct(Record, frozen=True, gc=False):
     """The alignments that it can have, as their sum, if more is known than its fields show; else 0. If
     nothing is unstated, its fields show nothing."""
 
+    declared_order: tuple[int, ...] = ()
+    """If its fields are not in the order of their declaration, which a plugin of GCC changed before it was
+    described: the positions of the fields in that order."""
     layouts: tuple[Struct, ...] = ()
     """If it has a problem, all layouts that it can have, if these are known; else empty."""
 

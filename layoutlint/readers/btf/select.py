@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from layoutlint.model.overlaps import Overlaps
 from layoutlint.model.record import Record, replace
 from layoutlint.model.structs import Struct, Unstated
 from layoutlint.model.target import Target
@@ -14,7 +15,6 @@ from layoutlint.readers.btf.blob import Blob, Damaged, TypeEntry
 from layoutlint.readers.btf.doubts import Doubts
 from layoutlint.readers.btf.holders import Holders
 from layoutlint.readers.btf.types import AGGREGATES, DEEPEST, TRANSPARENT, UNSTATED, Decoder
-from layoutlint.readers.overlaps import Overlaps
 
 _Key = tuple[str, int]
 _NAMING = frozenset((blob.STRUCT, blob.UNION, blob.FWD, blob.TYPEDEF))
