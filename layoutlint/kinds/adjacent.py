@@ -113,13 +113,17 @@ class _Gap(Record, frozen=True):
 
     @property
     def padding(self) -> int:
-        """The largest padding for the alignment of `high`. Raises CannotTell if that is unknown."""
+        """The largest padding for the alignment of `high`.
+
+        Raises CannotTell if that is unknown, or if only a larger one, which is possible, explains the gap.
+        """
         if not self.size:
             return 0
-        align = self.high.field.align
-        if align is None:
+        align, end = self.high.field.align, (self.start + 7) // 8
+        largest = 1 << self.high.field.possible.bit_length() >> 1
+        if align is None or -end % align < self.size <= -end % max(largest, align):
             raise CannotTell(f"the alignment of {format_place(self.high)} is unknown: state `max_gap`")
-        return -((self.start + 7) // 8) % align
+        return -end % align
 
     def holds(self, other: Place) -> bool:
         return (

@@ -18,6 +18,7 @@ from layoutlint.lint.judged_input import JudgedInput
 from layoutlint.lint.options import Options
 from layoutlint.lint.placing import PlacementTable, RulePlacements
 from layoutlint.lint.unknown_alignments import CaseVerdicts
+from layoutlint.model import possible_sizes
 from layoutlint.model.paths import is_pattern
 from layoutlint.model.record import replace
 from layoutlint.model.storage import MALLOCS
@@ -155,7 +156,18 @@ Check = Callable[[Context], Verdict]
 def _judge_definition(
     rule: Rule, struct: Struct, where: RulePlacements, check: Check | None = None
 ) -> Verdict:
-    """Return the verdict over all placements. `check` replaces the kind's own check."""
+    """Return the verdict over all placements. `check` replaces the kind's own check.
+
+    If the sizes of members are open, it is that on which all possible layouts agree.
+    """
+    verdict = _judge_layout(rule, struct, where, check)
+    if verdict.outcome is not Outcome.UNKNOWN or struct.problem is not None:
+        return verdict
+    verdicts = [_judge_layout(rule, one, where, check) for one in possible_sizes.layouts(struct)]
+    return verdicts[0] if len({each.outcome for each in verdicts}) == 1 else verdict
+
+
+def _judge_layout(rule: Rule, struct: Struct, where: RulePlacements, check: Check | None) -> Verdict:
     if struct.problem is not None:
         verdicts_of_layouts = [_judge_definition(rule, one, where, check) for one in struct.layouts]
         if len({verdict.outcome for verdict in verdicts_of_layouts}) == 1:

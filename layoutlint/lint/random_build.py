@@ -13,6 +13,7 @@ from layoutlint.lint.embedding import Surroundings
 from layoutlint.lint.options import Options
 from layoutlint.lint.reading import Inputs, read_inputs
 from layoutlint.model import possible_alignments
+from layoutlint.model.overlaps import is_overlapping
 from layoutlint.model.reading import Reading, ReadOptions
 from layoutlint.model.record import Record, field, replace
 from layoutlint.model.struct_table import StructTable
@@ -160,7 +161,9 @@ def _mark_reading(reading: Reading, embedded: Iterable[Reading]) -> Reading:
         "for it, and those of function pointers, are not judged; others are assumed not to be marked"
     )
     structs = tuple(
-        replace(struct, problem=problem) if _may_be_reordered(free, struct) else struct
+        replace(struct, problem=problem)
+        if _may_be_reordered(free, struct) or is_overlapping(struct)
+        else struct
         for struct in reading.structs
     )
     return replace(reading, structs=structs, notes=(*reading.notes, note))
@@ -199,7 +202,11 @@ def _with_any_order(
     for reading in declared.readings:
         free = UnseededInput(reading, declared.embedded_readings(reading.path), how)
         notes = (*reading.notes, *_notes_on_shapes(free, reading.structs))
-        readings.append(replace(reading, notes=notes))
+        structs = tuple(
+            randomisation.with_advice(struct) if how.scheme.is_gcc and is_overlapping(struct) else struct
+            for struct in reading.structs
+        )
+        readings.append(replace(reading, structs=structs, notes=notes))
         inputs_free.append(free)
     for target, containers in declared.containers.items():
         embedded = _embedded_of_target(declared, target)

@@ -101,6 +101,8 @@ class Field(Record, frozen=True, gc=False):
     flexible_bits: int | None = None
     """Of a flexible array the size of an element (of an array of arrays, the innermost), in bits; None if the
     input does not state it. Not compared."""
+    possible_bits: tuple[int, ...] = ()
+    """If `bit_size` is None, all sizes that it can have, if these are known; else empty. Not compared."""
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Field) and self._key == other._key
@@ -217,6 +219,9 @@ class Struct(Record, frozen=True, gc=False):
     """The alignments that it can have, as their sum, if more is known than its fields show; else 0. If
     nothing is unstated, its fields show nothing."""
 
+    declared_order: tuple[int, ...] = ()
+    """If its fields are not in the order of their declaration, which a plugin of GCC changed before it was
+    described: the positions of the fields in that order."""
     layouts: tuple[Struct, ...] = ()
     """If it has a problem, all layouts that it can have, if these are known; else empty."""
 

@@ -9,6 +9,7 @@ from contextlib import suppress
 
 from layoutlint.errors import ReadError, UsageError
 from layoutlint.model.ctype import UNTAGGED
+from layoutlint.model.overlaps import is_overlapping
 from layoutlint.model.reading import Reading
 from layoutlint.model.record import Record, replace
 from layoutlint.model.structs import Field, Struct
@@ -199,6 +200,11 @@ def make_redoers(
     ]
 
 
+def with_advice(struct: Struct) -> Struct:
+    """Return a struct whose members overlap, which says why they may in a build of GCC's plugin."""
+    return replace(struct, problem=f"{struct.problem or 'members overlap'}; {_SHRUNK}")
+
+
 class DeclaredStruct(Record, frozen=True):
     """A struct type, and the declarations that give it its layout."""
 
@@ -261,8 +267,14 @@ class _RelayoutComparison:
 
     def relay(self, struct: Struct, is_marked_known: bool) -> Struct:
         """Return a struct as the build lays it out, with a `problem` if that is unknown."""
-        if struct.problem is not None or struct.bit_size is None:
+        # A struct inside may have shrunk before this one was described.
+        may_be_right = struct.problem is None or (self._how.scheme.is_gcc and is_overlapping(struct))
+        if struct.bit_size is None or not may_be_right:
             return struct
+        relaid = self._relay(replace(struct, problem=None), is_marked_known)
+        return with_advice(struct) if is_overlapping(relaid) else relaid
+
+    def _relay(self, struct: Struct, is_marked_known: bool) -> Struct:
         self._first.assumed.clear()
         try:
             relaid = self._first.relay_struct(struct)
@@ -281,6 +293,7 @@ class _RelayoutComparison:
         return replace(relaid, randomised=replace(relaid.randomised, kernel=self._how.plugin.name))
 
 
+_SHRUNK = "GCC may have moved the members of a struct inside it before it was described"
 _CLANGS = (
     "{}: taken as of clang 16 to 19; clang 22 shuffles structs of function pointers that hold others, "
     "on which its layout depends"

@@ -19,6 +19,9 @@ from layoutlint.randstruct.scheme import Scheme
 from layoutlint.randstruct.variants import Type, Way
 
 Result = TypeVar("Result")
+DESCRIBED_LATE = (
+    "its members are not in the order of their lines, so the input may describe it as it was shuffled"
+)
 NAMELESS = "structs without a name"
 Definition = Callable[[Field], Struct | None]
 """Returns the definition of a field's struct or union; None for an unnamed type."""
@@ -36,7 +39,9 @@ class Input(Record, frozen=True):
 def type_of_struct(struct: Struct, bit_size: int) -> Type:
     """Return the type of a definition of known size."""
     tag = struct.name if struct.is_tagged else None
-    return Type(struct.fields, bit_size, struct.aggregate, struct.align, struct.name, tag)
+    return Type(
+        struct.fields, bit_size, struct.aggregate, struct.align, struct.name, tag, None, struct.declared_order
+    )
 
 
 class _Relaid(Record, frozen=True):
@@ -95,6 +100,9 @@ class Relayouter:
         fields = tuple(field for field, _ in inner)
         has_moved = any(moved for _, moved in inner)
         if self.is_reordered(type_, fields):
+            if type_.declared_order:
+                self._require_own_order(type_, fields)
+                return _Relaid(fields, type_.bit_size, True, True)
             return self._lay_out(type_, fields, self._order(type_, fields), target)
         if all(new.bit_size == old.bit_size for new, old in zip(fields, type_.fields, strict=True)):
             return _Relaid(fields, type_.bit_size, False, has_moved)
@@ -116,6 +124,12 @@ class Relayouter:
             reason = "is declared in several ways" if fitting else "was not found as it is declared"
             raise CannotLayOut(f"`{name}` {reason}")
         return fitting[0]
+
+    def _require_own_order(self, type_: Type, fields: Sequence[Field]) -> None:
+        """Raise CannotLayOut if a type that was described in random order has not the order of the seed."""
+        declared = [fields[position] for position in type_.declared_order]
+        if [declared[position] for position in self._order(type_, declared)] != list(fields):
+            raise CannotLayOut(DESCRIBED_LATE)
 
     def _order(self, type_: Type, fields: Sequence[Field]) -> list[int]:
         return self.require_stable(

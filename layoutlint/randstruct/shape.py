@@ -17,7 +17,7 @@ from layoutlint.randstruct import order_tree
 from layoutlint.randstruct.c_abi import CannotLayOut, round_up
 from layoutlint.randstruct.generators import UNNAMED, Draw
 from layoutlint.randstruct.order_tree import Part, Row, TooManyOrders
-from layoutlint.randstruct.relayout import Relayouter, type_of_struct
+from layoutlint.randstruct.relayout import DESCRIBED_LATE, Relayouter, type_of_struct
 from layoutlint.randstruct.variants import Type, Way
 
 Chosen = Mapping["Shape", Sequence[int]]
@@ -162,6 +162,8 @@ class Shapes:
 
     def _make_shape(self, type_: Type, target: Target) -> Shape | None:
         is_shuffled = self._redoer.is_reordered(type_, type_.fields)
+        if is_shuffled and type_.declared_order:
+            raise CannotLayOut(DESCRIBED_LATE)
         inner_by_field = dict(self._inner_shapes(type_, target))
         if not is_shuffled and not inner_by_field:
             return None

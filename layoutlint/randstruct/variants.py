@@ -26,6 +26,8 @@ class Type(Record, frozen=True):
     tag: str | None
     likely: int | None = None
     """The alignment of a member of this type, which may be the type's or the member's."""
+    declared_order: tuple[int, ...] = ()
+    """As `Struct.declared_order`."""
 
 
 class Way(Record, frozen=True):

@@ -258,15 +258,21 @@ def _read_image(image: Image, reader: str | None, wanted: Wanted, options: ReadO
 
 
 def _read_debug_information(
-    image: Image, reader: str | None, wanted: Wanted, options: ReadOptions
+    image: Image, reader_name: str | None, wanted: Wanted, options: ReadOptions
 ) -> Reading:
-    if reader == "btf":
+    if reader_name == "btf":
         from layoutlint.readers import btf
 
-        return btf.read_elf(image, wanted, options)
-    from layoutlint.readers import dwarf
+        reading = btf.read_elf(image, wanted, options)
+    else:
+        from layoutlint.readers import dwarf
 
-    return dwarf.read_elf(image, wanted, options)
+        reading = dwarf.read_elf(image, wanted, options)
+    if image.machine != "EM_BPF":
+        return reading
+    from layoutlint.readers.btf import core_relocations  # for BPF programs
+
+    return core_relocations.mark(reading, image)
 
 
 def _with_build(reading: Reading, image: Image, built: Image, options: ReadOptions) -> Reading:

@@ -77,8 +77,24 @@ LOSSES: tuple[Loss, ...] = (
     ),
     Loss(
         "btf", "large",
-        "sizes and offsets from 512 MiB on",
-        "if members overlap, the struct is unknown; from 4 GiB on, an array can look empty",
+        "offsets from 2 MiB on in structs with bit-fields; sizes and offsets from 512 MiB on",
+        "a larger struct with bit-fields is unknown; others if members overlap; from 4 GiB on, an array can "
+        "look empty",
+    ),
+    Loss(
+        "btf", "unnamed",
+        "unnamed bit-fields before the first member, in BTF of gcc (`-gbtf`, and for BPF)",
+        "a struct is unknown if its first member could be behind some",
+    ),
+    Loss(
+        "btf", "reduced",
+        "the members that `bpftool gen min_core_btf` left out",
+        "structs with gaps are unknown, if such gaps or pointers without a target show it",
+    ),
+    Loss(
+        "btf", "loaded",
+        "the members of a struct that the loader of a BPF program places (CO-RE)",
+        "the struct is unknown, and those that contain it or are inside it",
     ),
     Loss(
         "btf", "distilled",
@@ -99,7 +115,8 @@ LOSSES: tuple[Loss, ...] = (
     Loss(
         "dwarf", "atomic-before-5",
         "`_Atomic`, before DWARF 5",
-        "the type lacks it; size and offset are right",
+        "the type lacks it; the offset is right. A size that clang may have rounded up is unknown (`??`), "
+        "and so is a rule if its verdict depends on it",
     ),
     Loss(
         "dwarf", "transparent-union",

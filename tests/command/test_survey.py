@@ -21,7 +21,7 @@ from tests.harness.command import ROOT, WITHOUT_CACHE, run
 from tests.project import survey_doc
 from tests.readers.archives import made
 from tests.readers.archives.test_archives import compile_object
-from tests.readers.btf.btf_blob import INT, STRUCT, Strings, blob, record
+from tests.readers.btf.btf_blob import INT, STRUCT, VAR, Strings, blob, record
 
 RULES = """
 [[rule]]
@@ -42,7 +42,7 @@ def btf(gap: int) -> bytes:
     strings = Strings("ring", "head", "tail", "long")
     at = strings.add
     ring = record(at("ring"), STRUCT, gap + 8, at("head"), 1, 0, at("tail"), 1, gap * 8, vlen=2)
-    return blob(record(at("long"), INT, 8, 64) + ring, strings.bytes)
+    return blob(record(at("long"), INT, 8, 64) + ring + record(at("ring"), VAR, 2, 1), strings.bytes)
 
 
 @pytest.fixture

@@ -72,6 +72,37 @@ def test_variables_of_any_machine(tmp_path, command, word):
     assert [of[0] for of in numbered.values()] == [".data"]
 
 
+MERGED = """
+struct pair { long a; int b; };
+static int hits;
+static struct pair split;
+static long many[4];
+int seen;
+struct pair whole;
+int use(int x) { hits += x; split.a += hits; split.b++; many[x & 3] += split.a; seen++; whole.a++; return hits; }
+struct pair *of(void) { return &whole; }
+"""
+MERGING = [
+    # flags of clang: it merges variables by itself, and external ones on demand
+    ("--target=aarch64-linux-gnu", "-gdwarf-5"),
+    ("--target=aarch64-linux-gnu", "-gdwarf-4"),
+    ("--target=aarch64-linux-gnu", "-gdwarf-5", "-mllvm", "-global-merge-on-external"),
+    ("--target=arm-linux-gnueabi", "-gdwarf-4", "-Qn"),
+    ("--target=arm-linux-gnueabi", "-gdwarf-5"),
+]
+
+
+@pytest.mark.parametrize("flags", MERGING, ids=" ".join)
+def test_merged_variables_keep_their_types(tmp_path, flags):
+    """LLVM describes them by the address of the first, and a distance; what it takes apart has no type."""
+    (tmp_path / "a.c").write_text(MERGED)
+    subprocess.run([need("clang"), *flags, "-O3", "-c", "a.c"], cwd=tmp_path, check=True)
+    found = describe(variables(tmp_path / "a.o", "hits", "many", "seen", "whole"))
+    types = {name: of[2] for name, of in found.items() if not name.startswith("split")}
+    assert types == {"hits": "int", "many": "long int[4]", "seen": "int", "whole": "struct pair"}
+    assert {of[2] for name, of in found.items() if name.startswith("split")} == {"??"}
+
+
 def test_a_name_that_is_not_there_has_the_nearest(tmp_path):
     reading = variables(build(tmp_path, "gcc"), "cuont", "zero", "pairs[1].a", "no_such*")
     assert reading.missing_variables == (MissingVariable("cuont", " (did you mean `count`?)"),)

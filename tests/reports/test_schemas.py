@@ -29,7 +29,7 @@ from tests.evidence.measurement.sample import COMPARED, REFUSED, SWEPT
 from tests.harness import json_schemas, repository
 from tests.harness.command import ROOT, run
 from tests.harness.tools import fault, need
-from tests.readers.btf.btf_blob import ARRAY, FWD, INT, STRUCT, Strings, blob, record
+from tests.readers.btf.btf_blob import ARRAY, FWD, INT, STRUCT, VAR, Strings, blob, record
 from tests.reports import sample, survey_sample
 
 RULES = """
@@ -241,7 +241,8 @@ def btf() -> bytes:
         + record(at("declared"), FWD, 0)
         + record(at("odd"), STRUCT, 24, at("head"), 1, 0, at("word"), 4, 64, at("lock"), 6, 128, vlen=3)
         + record(0, ARRAY, 0, 4, 1, 2)
-        + record(at("gapped"), STRUCT, 128, at("head"), 1, 0, at("word"), 1, 64 * 8, vlen=2),
+        + record(at("gapped"), STRUCT, 128, at("head"), 1, 0, at("word"), 1, 64 * 8, vlen=2)
+        + record(at("gapped"), VAR, 7, 1),
         STRINGS.bytes,
     )
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from functools import lru_cache
+from collections.abc import Callable
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
 from layoutlint import files
@@ -14,7 +15,7 @@ from layoutlint.model.target import Target
 from layoutlint.model.wanted import Wanted
 from layoutlint.readers.btf import blob, declared_names
 from layoutlint.readers.btf.blob import Blob, Damaged, Data
-from layoutlint.readers.btf.select import names, structs
+from layoutlint.readers.btf.select import merge, names, structs
 from layoutlint.readers.btf.target import choose_target
 from layoutlint.readers.elf import kernel_image, packed
 from layoutlint.readers.linux import config, version
@@ -26,11 +27,14 @@ _SPLIT = "is split BTF, as of a kernel module: give the BTF of its vmlinux with 
 _DISTILLED = "what vmlinux defines is in its .BTF.base by size only: such members cannot be looked into"
 _KERNEL_STRUCTS = ("task_struct", "module", "super_block", "page")
 _STRUCTS = frozenset((blob.STRUCT,))
+_WRITES_BTF = b" -gbtf"
+_PRODUCERS = (".debug_str", ".debug_info")
+"""The sections that can hold DW_AT_producer, with the options of gcc."""
 _LARGEST = 1 << 28
 """The most bytes of a blob; the kernel allows 2^20 types and 2^24 bytes of names
 (include/uapi/linux/btf.h)."""
 
-__all__ = ["read", "read_elf", "what_is", "what_is_in_elf"]
+__all__ = ["blobs", "read", "read_elf", "what_is", "what_is_in_elf"]
 
 
 def read(path: str, wanted: Wanted, options: ReadOptions) -> Reading:
@@ -38,14 +42,17 @@ def read(path: str, wanted: Wanted, options: ReadOptions) -> Reading:
 
     A module's BTF is read on top of `options.btf_base`, else of `vmlinux` in its folder. Raises ReadError.
     """
-    data = _content(path)
     base_path = options.btf_base or _sibling_vmlinux(path)
-    source = _blob_on_base(path, data, base_path)
+    sources = _blobs(path, _content(path), base_path)
+    source = sources[0]
     target, notes = choose_target(path, source, options.target)
     base = base_path if source.base is not None else None
     notes = (*notes, *_shared_types_note(base))
     is_kernel = _is_kernel(source.base or source)
-    reading = _reading(path, source, wanted, target, notes, is_kernel=is_kernel, base=base)
+    may_be_of_gcc = partial(_raw_may_be_of_gcc, is_kernel)
+    reading = _reading(
+        path, sources, wanted, target, notes, may_be_of_gcc, is_kernel=is_kernel, base=base, is_raw=True
+    )
     release = version.blob_release(path) if is_kernel else None
     return config.with_release(reading, release, None)
 
@@ -55,55 +62,80 @@ def read_elf(image: Image, wanted: Wanted, options: ReadOptions) -> Reading:
 
     A module's BTF is read on top of its own .BTF.base, else of `options.btf_base`. Raises ReadError.
     """
+    sources = blobs(image, options.btf_base)
+    if image.section(".BTF.base"):
+        base, notes = None, (*image.notes, _DISTILLED)
+    else:
+        base = options.btf_base if sources[0].base is not None else None
+        notes = (*image.notes, *_shared_types_note(base))
+    may_be_of_gcc = partial(_may_be_of_gcc, image)
+    return _reading(
+        image.path, sources, wanted, image.target, notes, may_be_of_gcc, image.build_id, image.is_kernel, base
+    )
+
+
+def blobs(image: Image, base_path: str | None = None) -> tuple[Blob, ...]:
+    """Return the blobs of an ELF file's .BTF: several if a linker joined those of gcc. Raises ReadError."""
     data, distilled = image.section(".BTF"), image.section(".BTF.base")
     if data is None:
         raise ReadError(image.path, "has no .BTF")
-    base = None
     if distilled:
-        source = _blob(image.path, data, _blob(image.path, distilled, what="BTF in .BTF.base"))
-        notes = (*image.notes, _DISTILLED)
-    else:
-        source = _blob_on_base(image.path, data, options.btf_base)
-        base = options.btf_base if source.base is not None else None
-        notes = (*image.notes, *_shared_types_note(base))
-    # Pahole derives BTF from DWARF in the same file; clang writes it for BPF.
-    is_made = image.is_kernel or image.has_dwarf or image.target.name.startswith("unknown")
-    is_gcc = not is_made and source.may_be_of_gcc
-    return _reading(
-        image.path, source, wanted, image.target, notes, image.build_id, image.is_kernel, base, is_gcc
-    )
+        return (_blob(image.path, data, _blob(image.path, distilled, what="BTF in .BTF.base")),)
+    return _blobs(image.path, data, base_path)
+
+
+def _raw_may_be_of_gcc(is_kernel: bool, source: Blob) -> bool:
+    return not is_kernel and source.may_be_of_gcc
+
+
+def _may_be_of_gcc(image: Image, source: Blob) -> bool:
+    """Return whether gcc may have written a .BTF, not pahole (from DWARF) or clang (for BPF)."""
+    from layoutlint.readers.elf import compiler_marks
+
+    if image.is_kernel:
+        return False
+    if image.machine == "EM_BPF":
+        return any(name.startswith("GCC") for name in compiler_marks.compilers(image))
+    if image.has_dwarf:
+        return any(image.span(name).find(_WRITES_BTF) >= 0 for name in _PRODUCERS)
+    return source.may_be_of_gcc
 
 
 def what_is(path: str, name: str, options: ReadOptions) -> str | None:
     """Return what a raw blob declares by a name that no struct has; None if nothing. Raises ReadError."""
-    source = _blob_on_base(path, _content(path), options.btf_base or _sibling_vmlinux(path))
-    return _meaning(path, source, name, choose_target(path, source, options.target)[0])
+    sources = _blobs(path, _content(path), options.btf_base or _sibling_vmlinux(path))
+    return _meaning(path, sources, name, choose_target(path, sources[0], options.target)[0])
 
 
 def what_is_in_elf(image: Image, name: str, options: ReadOptions) -> str | None:
     """Return what an ELF file's .BTF declares by a name; None if nothing. Raises ReadError."""
-    data = image.section(".BTF")
-    if data is None or image.section(".BTF.base"):
+    if not image.has_btf or image.section(".BTF.base"):
         return None
-    return _meaning(image.path, _blob_on_base(image.path, data, options.btf_base), name, image.target)
+    return _meaning(image.path, blobs(image, options.btf_base), name, image.target)
 
 
-def _meaning(path: str, source: Blob, name: str, target: Target) -> str | None:
+def _meaning(path: str, sources: tuple[Blob, ...], name: str, target: Target) -> str | None:
     try:
-        return declared_names.what_is(source, name, target)
+        meanings = (declared_names.what_is(source, name, target) for source in sources)
+        return next((meaning for meaning in meanings if meaning is not None), None)
     except Damaged as error:
         raise ReadError(path, f"damaged BTF: {error.reason}") from error
 
 
 def _reading(
-    path: str, source: Blob, wanted: Wanted, target: Target, notes: tuple[str, ...],
-    build_id: str | None = None, is_kernel: bool = False, base: str | None = None, is_gcc: bool = False,
+    path: str, sources: tuple[Blob, ...], wanted: Wanted, target: Target, notes: tuple[str, ...],
+    may_be_of_gcc: Callable[[Blob], bool], build_id: str | None = None, is_kernel: bool = False,
+    base: str | None = None, is_raw: bool = False,
 ) -> Reading:  # fmt: skip
     struct_names: frozenset[str] = frozenset()
     try:
-        wanted_structs = structs(source, wanted, target, path, is_kernel, is_gcc)
+        wanted_structs = merge(
+            struct
+            for source in sources
+            for struct in structs(source, wanted, target, path, is_kernel, may_be_of_gcc(source), is_raw)
+        )
         if wanted.names_only:
-            struct_names = names(source)
+            struct_names = frozenset().union(*map(names, sources))
     except Damaged as error:
         raise ReadError(path, f"damaged BTF: {error.reason}") from error
     return Reading(
@@ -117,6 +149,21 @@ def _reading(
         base=base,
         names=struct_names,
     )
+
+
+def _blobs(path: str, data: Data, base_path: str | None) -> tuple[Blob, ...]:
+    """Return the blobs of a section: one, or those of all objects where a linker joined the sections of gcc.
+
+    Raises ReadError.
+    """
+    first = _blob_on_base(path, data, base_path)
+    blobs, position = [first], first.size
+    while any(rest := memoryview(data)[position:]):
+        position += next(number for number, byte in enumerate(rest) if byte)  # padding between sections
+        following = _blob(path, memoryview(data)[position:], what=f"BTF at {position:#x}")
+        blobs.append(following)
+        position += following.size
+    return tuple(blobs)
 
 
 def _blob_on_base(path: str, data: Data, base_path: str | None) -> Blob:

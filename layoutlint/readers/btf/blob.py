@@ -30,6 +30,12 @@ _ARRAYS: Final = frozenset((ARRAY,))
 _FUNCTIONS: Final = frozenset((FUNC,))
 _TYPES: Final = frozenset((*range(INT, FUNC), FUNC_PROTO, FLOAT, TYPE_TAG, ENUM64))
 _VARIABLES: Final = frozenset((VAR,))
+_INTEGERS: Final = frozenset((INT,))
+_OF_CLANG: Final = (
+    "__ARRAY_SIZE_TYPE__", "short", "unsigned short", "long", "unsigned long", "long long",
+    "unsigned long long",
+)  # fmt: skip
+"""Integers as only LLVM calls them: gcc's are `long int`, and have no type for the index of arrays."""
 _KINDS_POSSIBLE: Final = 128
 _LONGEST_NAME: Final = 1 << 12
 """The most bytes of a name; a blob stores it once, and reports repeat it. Linux's longest has 65."""
@@ -80,6 +86,8 @@ class Blob:
         header = _Header(data)
         self.base = base
         self.little_endian = header.little_endian
+        self.size = header.size
+        """The bytes of the blob; data of another can follow."""
         if base is not None and base.little_endian != self.little_endian:
             raise Damaged("its byte order differs from that of its base")
         self._strings = bytes(header.section("strings", header.strings))
@@ -189,12 +197,15 @@ class Blob:
 
     @cached_property
     def may_be_of_gcc(self) -> bool:
-        """Whether gcc, not pahole, may have written it.
+        """Whether gcc, not pahole or clang, may have written it.
 
         gcc writes variables, and functions after all types. Pahole writes only per-CPU variables, and each
-        function after its type. Only pahole splits blobs.
+        function after its type; its arrays have an index of the type `int`. Only pahole splits blobs.
         """
-        if self.base is not None:
+        if self.base is not None or any(True for _ in self.records_named(_INTEGERS, _OF_CLANG)):
+            return False
+        arrays = (self.record(type_id) for type_id, _ in self.own_types(_ARRAYS))
+        if any(self.record(array_type.words[1]).name == "int" for array_type in arrays):
             return False
         functions = [type_id for type_id, _ in self.own_types(_FUNCTIONS)]
         last = max((type_id for type_id, _ in self.own_types(_TYPES)), default=0)
@@ -277,6 +288,12 @@ class _Header:
         if self.types[0] % 4 or self.types[1] % 4:
             raise Damaged("its types are not aligned to 4 bytes")
 
+    @property
+    def size(self) -> int:
+        """The bytes up to the end of its last part."""
+        ends = (sum(place) for place in (self.types, self.strings, self._layout_place()))
+        return int(self._length) + max(ends)
+
     def section(self, part: str, place: tuple[int, int]) -> memoryview:
         """Return a part of the blob by its offset after the header and its length. Raises Damaged."""
         start, end = self._length + place[0], self._length + sum(place)
@@ -297,10 +314,15 @@ class _Header:
                 once[kind], per_element[kind] = _RECORD + info // 4, element // 4
         return once, per_element
 
-    def _layout(self) -> Iterator[tuple[int, int, int]]:
+    def _layout_place(self) -> tuple[int, int]:
+        """Return offset and length of the layout section; zeros if the header knows none."""
         if self._length < _HEADER_WITH_LAYOUT:
-            return iter(())
+            return 0, 0
         offset, length = struct.unpack_from(self._order + "II", self._data, _HEADER)
+        return int(offset), int(length)
+
+    def _layout(self) -> Iterator[tuple[int, int, int]]:
+        offset, length = self._layout_place()
         content = self.section("layouts", (offset, length - length % _ENTRY_OF_LAYOUT))
         return struct.iter_unpack(self._order + "BBH", content)
 

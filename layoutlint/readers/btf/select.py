@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
+from layoutlint.model.overlaps import Overlaps
 from layoutlint.model.record import Record, replace
-from layoutlint.model.structs import Field, Struct, Unstated
+from layoutlint.model.structs import Struct, Unstated
 from layoutlint.model.target import Target
 from layoutlint.model.wanted import Wanted
 from layoutlint.readers.btf import blob
 from layoutlint.readers.btf.annotation_tags import Annotations
 from layoutlint.readers.btf.blob import Blob, Damaged, TypeEntry
+from layoutlint.readers.btf.doubts import Doubts
 from layoutlint.readers.btf.holders import Holders
 from layoutlint.readers.btf.types import AGGREGATES, DEEPEST, TRANSPARENT, UNSTATED, Decoder
-from layoutlint.readers.overlaps import Overlaps
 
 _Key = tuple[str, int]
 _NAMING = frozenset((blob.STRUCT, blob.UNION, blob.FWD, blob.TYPEDEF))
@@ -33,14 +36,15 @@ class _Target(Record, frozen=True):
 
 def structs(
     source: Blob, wanted: Wanted, target: Target, origin: str, is_kernel: bool = False,
-    by_gcc: bool = False,
+    by_gcc: bool = False, is_raw: bool = False,
 ) -> tuple[Struct, ...]:  # fmt: skip
     """Return the requested structs of a blob, in its order; incomplete ones only without a definition.
 
-    `by_gcc`: gcc may have written it. It puts the first named member at 0 even after unnamed bit-fields
-    (ctf_add_member() in gcc/ctfc.cc), and omits the typedef of a struct in an atomic type. Raises Damaged.
+    `by_gcc`: gcc may have written it, which omits the typedef of a struct in an atomic type. `is_raw`: it is
+    no section of an ELF file. Raises Damaged.
     """
     decoder = Decoder(source, target, is_kernel)
+    doubts = Doubts(source, decoder, by_gcc, is_raw and not is_kernel)
     annotations = Annotations(source) if wanted.annotated else None
     owners = annotations.owners if annotations else frozenset()
     overlaps = Overlaps()
@@ -54,8 +58,8 @@ def structs(
         else:
             key = selected.name, selected.record.id
             definition = complete.get(key) or _complete(selected, decoder, target, origin, overlaps, left_out)
-            if by_gcc and definition.problem is None and _may_be_moved(definition.fields, definition):
-                definition = complete[key] = replace(definition, problem=_MOVED)
+            if (doubt := doubts.problem(definition, selected.record.id)) is not None:
+                definition = complete[key] = replace(definition, problem=doubt)
             if annotations and not definition.annotations and selected.record.id in owners:
                 definition = complete[key] = replace(
                     definition, annotations=tuple(annotations.annotations_of(selected.record))
@@ -63,9 +67,14 @@ def structs(
             _add(complete, key, selected, definition)
             if not is_kernel and (selected.alias or not selected.is_tagged):
                 complete[key] = replace(complete[key], unstated=left_out | Unstated.TYPEDEF)
-    names = {definition.name for definition in complete.values()}
-    undefined = [definition for definition in incomplete.values() if definition.name not in names]
-    return _distinct([*complete.values(), *undefined])
+    return merge((*complete.values(), *incomplete.values()))
+
+
+def merge(structs: Iterable[Struct]) -> tuple[Struct, ...]:
+    """Return the definitions of one or several blobs, each once; incomplete ones only if undefined."""
+    definitions = list(structs)
+    names = {definition.name for definition in definitions if definition.bit_size is not None}
+    return _distinct([each for each in definitions if each.bit_size is not None or each.name not in names])
 
 
 def names(source: Blob) -> frozenset[str]:
@@ -165,19 +174,6 @@ def _complete(
         tagged,
         unstated=unstated,
     )
-
-
-_MOVED = "BTF of gcc does not state whether unnamed bit-fields are before its first member, or a member's"
-
-
-def _may_be_moved(fields: tuple[Field, ...], container: Struct | Field) -> bool:
-    """Return whether the first member of a struct, or of one inside it, has room to be at a later offset."""
-    if container.aggregate == "struct" and fields:
-        end = fields[1].bit_offset if len(fields) > 1 else container.bit_size
-        size = fields[0].bit_size
-        if end is None or size is None or fields[0].bit_offset + size < end:
-            return True
-    return any(member.members and _may_be_moved(member.members, member) for member in fields)
 
 
 def _incomplete(selected: _Target, target: Target, origin: str) -> Struct:

@@ -33,6 +33,10 @@ _MOST_FIELDS: Final = 1 << 16
 """The most fields of one struct at all depths; the largest of Linux has 2,800. Structs that contain one
 another twice double the number with each level."""
 
+KEPT_BITS: Final = 24
+"""The bits of an offset in a struct that has bit-fields (kind_flag); the other 8 hold the size of the bit-
+field. gcc, clang and pahole let larger offsets run into these, or drop the bit-field."""
+
 _FAKE: Final = "__SANITIZED_FAKE_INT__"
 """The type that pahole writes, with 4 bytes, for a number whose size is not 1, 2, 4, 8 or 16 (`long double`
 on i386)."""
@@ -64,6 +68,8 @@ class Type(Record, frozen=True, eq=False):
     """The set of its possible alignments, as in `Field.possible`."""
     flexible_bits: int | None = None
     """The bits of an element of a flexible array."""
+    loses_offsets: bool = False
+    """Whether it is or contains a struct whose offsets do not fit (`KEPT_BITS`)."""
 
 
 class Decoder:
@@ -183,6 +189,8 @@ class Decoder:
         align, alignments = possible_alignments.possible(fields, bits, is_union, None, UNSTATED, self._target)
         possible = 0 if alignments == align else alignments
         padded_bits = scalars.atomic_bits(bits)
+        is_lost = record.flag and not is_union and bits > 1 << KEPT_BITS
+        contained = (self.type_at(type_id, depth) for _, type_id, _ in record.elements(3))
         return Type(
             spelling,
             bits,
@@ -194,6 +202,7 @@ class Decoder:
             count,
             padded_bits=padded_bits,
             possible=possible,
+            loses_offsets=is_lost or any(inner.loses_offsets for inner in contained),
         )
 
     def fields(self, record: TypeEntry, depth: int = 0) -> tuple[tuple[Field, ...], int]:

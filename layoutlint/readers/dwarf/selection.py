@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import cache, lru_cache, partial
 from typing import Final
 
+from layoutlint.model.overlaps import Overlaps
 from layoutlint.model.record import Record, field
 from layoutlint.model.structs import Aggregate, Annotation, Source, Struct, Unstated
 from layoutlint.model.target import Target
@@ -28,7 +29,6 @@ from layoutlint.readers.dwarf.types.spelling import (
     TYPE,
     TYPEDEF,
 )
-from layoutlint.readers.overlaps import Overlaps
 
 Local = tuple[str, str]
 """A struct that is local to a function: its name, and where it is declared."""
@@ -62,6 +62,7 @@ class _Definition(Record, gc=False):
             self.name, self.aggregate, body.bit_size, body.align, body.fields, target, self.source,
             self.origin, aliases, body.problem(self.aggregate, overlaps), (), self.is_tagged, self.realigned,
             annotations=self.annotations, unstated=unstated if self.left_out is None else self.left_out,
+            declared_order=body.declared_order,
         )  # fmt: skip
 
 

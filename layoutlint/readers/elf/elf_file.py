@@ -54,6 +54,10 @@ _NAMES: Final = {
 _WIDE_BYTES: Final = {141: "EM_TI_C2000", 142: "EM_TI_C5500"}
 """Machines with bytes of 16 bits; their pointers have half as many bytes as elsewhere."""
 
+_MSP430: Final = "EM_MSP430"
+"""Its pointers have 2 bytes, also where DWARF states 4 for addresses (clang 19). Those of gcc's `-mlarge`
+state their size."""
+
 # Machine, class, little-endian -> name of the TARGETS row.
 _MACHINES: dict[tuple[str, int, bool], str] = {
     ("EM_X86_64", 64, True): "x86_64",
@@ -106,7 +110,8 @@ class Image:
         self._headers = parsed.sections
         self.little_endian: bool = parsed.little_endian
         self.bits: int = parsed.bits
-        self._machine = _machine(parsed.machine)
+        self.machine = _machine(parsed.machine)
+        """The name of its machine in elf.h."""
         self.has_wide_bytes: bool = parsed.machine in _WIDE_BYTES
         """Whether sizes and offsets count bytes of 16 bits."""
         self.target = self._target()
@@ -254,15 +259,16 @@ class Image:
             return  # the last view of the mapping releases it
 
     def _target(self) -> Target:
-        name = _MACHINES.get((self._machine, self.bits, self.little_endian))
+        name = _MACHINES.get((self.machine, self.bits, self.little_endian))
         if name is not None:
             return target_named(name)
         generic = f"unknown{self.bits}-{'le' if self.little_endian else 'be'}"
         target = next(row for row in TARGETS if row.name == generic)
         lines = f"assuming cache lines of {target.line_size} bytes"
-        self.notes = (f"machine {self._machine} is not known: {lines}",)
+        self.notes = (f"machine {self.machine} is not known: {lines}",)
         if self.has_wide_bytes:
             self.notes += ("sizes and offsets count the bytes of this machine, which have 16 bits",)
+        if self.has_wide_bytes or self.machine == _MSP430:
             target = replace(target, pointer_size=target.pointer_size // 2)
         return target
 
@@ -333,7 +339,7 @@ class Image:
         relocated[:] = data
         for table in tables:
             has_addends = table.type == headers.RELA
-            shape = relocation.TableFormat(self._machine, self.bits, self.little_endian, has_addends)
+            shape = relocation.TableFormat(self.machine, self.bits, self.little_endian, has_addends)
             relocation.apply(relocated, self._raw(table), self._symbol_values(table.link), shape)
         return memoryview(relocated).toreadonly()
 

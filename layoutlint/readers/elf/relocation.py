@@ -54,8 +54,11 @@ _RECIPES: dict[str, dict[int, Recipe]] = {
     "EM_RISCV": {1: _FOURS, 2: _EIGHTS, 8: _IGNORED, 9: _IGNORED, **_SUMS_RISCV},
     "EM_MIPS": {2: _FOURS, 18: _EIGHTS, 39: _IGNORED, 41: _IGNORED},
     "EM_LOONGARCH": {1: _FOURS, 2: _EIGHTS, 8: _IGNORED, 9: _IGNORED, **_SUMS_LOONGARCH},
-    # In data, R_BPF_64_64 and R_BPF_64_32 (up to clang 12) are ABS64 and ABS32; 4 is NODYLD32.
-    "EM_BPF": {1: _EIGHTS, 2: _EIGHTS, 3: _FOURS, 4: _FOURS, 10: _FOURS},
+    # In data, R_BPF_64_64 and R_BPF_64_32 (up to clang 12) are ABS64 and ABS32; 4 is NODYLD32. 8 to 12 are
+    # R_BPF_DATA_8, _16, _32 and _64 of binutils up to 2.40, whose 1 to 4 and 10 are in code only.
+    "EM_BPF": {
+        1: _EIGHTS, 2: _EIGHTS, 3: _FOURS, 4: _FOURS, 8: _ONES, 9: _TWOS, 10: _FOURS, 11: _FOURS, 12: _EIGHTS,
+    },
     "EM_SPARCV9": _SPARC, "EM_SPARC": _SPARC, "EM_SPARC32PLUS": _SPARC,
     # Machines without a row in TARGETS. SH and Xtensa leave addends in the section, with RELA as well.
     "EM_68K": {1: _FOURS, 2: _TWOS, 3: _ONES, 31: _IGNORED},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import struct
 from collections.abc import Iterable, Iterator
 from typing import Final
@@ -16,6 +17,8 @@ _WRITABLE, _ALLOCATED, _CODE, _THREAD = 1, 2, 4, 0x400  # SHF_WRITE, SHF_ALLOC, 
 _OBJECT, _FILE = 1, 4  # STT_OBJECT, STT_FILE; STT_NOTYPE is 0
 _ELSEWHERE: Final = 0xFFFF  # SHN_XINDEX: the number of the section is in SHT_SYMTAB_SHNDX
 _ENTRY_64, _ENTRY_32 = "IBBHQQ", "IIIBBH"
+_MERGED = re.compile(r"(?:\.L)?_MergedGlobals(?:[._]|$)")
+"""The names that LLVM gives to several variables together (lib/CodeGen/GlobalMerge.cpp)."""
 _LONGEST = 1 << 12
 """The most bytes of a variable's name that are read."""
 _MOST_TEXT = 1 << 27
@@ -69,7 +72,7 @@ def read_symbols(image: Image) -> list[Symbol] | None:
                 raise ReadError(
                     image.path, f"section {table.name} has more than {_MOST_TEXT:,} bytes of names"
                 )
-            if text and _is_inside(image, section, address, size):
+            if text and not _MERGED.match(text) and _is_inside(image, section, address, size):
                 is_local = info < 16  # STB_LOCAL
                 own_unit = unit if is_local else ""
                 symbols.append(Symbol(text, address, size, section, kind == _OBJECT, is_local, own_unit))

@@ -9,11 +9,11 @@ from msgspec import UNSET
 
 from layoutlint.errors import ReadError, did_you_mean
 from layoutlint.model.ctype import CType
+from layoutlint.model.overlaps import Overlaps
 from layoutlint.model.reading import SNAPSHOT_OF, Chosen, Omission, Reading
 from layoutlint.model.record import replace
 from layoutlint.model.structs import Aggregate, Annotation, Field, Source, Struct, Unstated
 from layoutlint.model.target import TARGETS, Target
-from layoutlint.readers.overlaps import Overlaps
 from layoutlint.readers.snapshot.record import Document, FieldRecord, StructRecord, parse
 
 DEEPEST = 100

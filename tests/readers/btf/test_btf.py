@@ -294,7 +294,8 @@ OVERLAPS = [
 @pytest.mark.parametrize(("head", "tail", "bits", "problem"), OVERLAPS)
 def test_members_that_overlap_are_not_believed(tmp_path, head, tail, bits, problem):
     members = (kinds.STRUCT, 16, 6, 2, head, 1, 2, bits << 24 | tail)
-    (struct,) = read(tmp_path, blob(record(1, *members, vlen=2, flag=True) + LONG, b"\0tail\0head\0"), ALL).structs
+    types = record(1, *members, vlen=2, flag=True) + LONG + record(1, kinds.VAR, 2, 1)
+    (struct,) = read(tmp_path, blob(types, b"\0tail\0head\0"), ALL).structs
     assert struct.problem == problem
 
 

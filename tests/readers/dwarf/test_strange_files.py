@@ -308,6 +308,21 @@ def test_names_through_the_relocations_of_clang(tmp_path, target, compiler, vers
     is_right(object_of(compiler, tmp_path, "-target", target, f"-gdwarf-{version}"))
 
 
+POINTERS = [("clang-14", "msp430"), ("clang-19", "msp430"), ("clang-22", "msp430"), ("clang-19", "avr")] + [
+    pytest.param(compiler, target, marks=pytest.mark.exhaustive) for compiler in ("clang-14", "clang-22") for target in CLANG
+]
+
+
+@pytest.mark.parametrize(("compiler", "target"), POINTERS)
+def test_the_size_of_a_pointer_is_that_of_the_compiler(tmp_path, compiler, target):
+    """Clang states none at the type, and on MSP430 another one for addresses."""
+    path = object_of(compiler, tmp_path, "-target", target)
+    words = [compiler, "-target", target, "-E", "-P", "-xc", "-"]
+    size = subprocess.run(words, input="__SIZEOF_POINTER__", capture_output=True, text=True, check=True).stdout
+    (pointers,) = (each.fields for each in read_everything(path).structs if each.name == "list")
+    assert [(field.bit_offset, field.bit_size) for field in pointers] == [(0, 8 * int(size)), (8 * int(size), 8 * int(size))]
+
+
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("text", [TEXT, TEXT + THREAD], ids=["plain", "thread-local"])
 @pytest.mark.parametrize("version", [2, 4, 5])

@@ -223,7 +223,7 @@ NAMES = {
         "R_RISCV_", "32 64 ADD8 ADD16 ADD32 ADD64 SUB8 SUB16 SUB32 SUB64 SET8 SET16 SET32",
         "TLS_DTPREL32 TLS_DTPREL64 ALIGN RELAX SUB6 SET6 SET_ULEB128 SUB_ULEB128",
     ),
-    "EM_BPF": ("R_BPF_64_", "64 ABS64 ABS32 NODYLD32 32", ""),
+    "EM_BPF": ("R_BPF_", "64_64 64_ABS64 64_ABS32 64_NODYLD32 64_32 DATA_8 DATA_16 DATA_32 DATA_64", ""),
     "EM_SH": ("R_SH_", "+DIR32", "TLS_LDO_32 TLS_DTPOFF32"),
     "EM_XTENSA": ("R_XTENSA_", "+32", ""),
     "EM_QDSP6": ("R_HEX_", "32 16 8", ""),
@@ -238,11 +238,12 @@ NAMES = {
 LATER = {
     "R_RISCV_SET_ULEB128": 60, "R_RISCV_SUB_ULEB128": 61, "R_AARCH64_P32_ABS16": 2, "R_LARCH_RELAX": 100, "R_LARCH_ALIGN": 102,
     "R_LARCH_ADD6": 105, "R_LARCH_SUB6": 106, "R_LARCH_ADD_ULEB128": 107, "R_LARCH_SUB_ULEB128": 108,
+    "R_BPF_DATA_8": 8, "R_BPF_DATA_16": 9, "R_BPF_DATA_32": 11, "R_BPF_DATA_64": 12,
     "R_BPF_64_ABS64": 2, "R_BPF_64_ABS32": 3, "R_BPF_64_NODYLD32": 4, "R_XTENSA_32": 1, "R_HEX_32": 6, "R_HEX_16": 7, "R_HEX_8": 8,
     "R_AVR_32": 1, "R_AVR_16": 4, "R_AVR_8": 26, "R_MSP430_32": 1, "R_MSP430_16_BYTE": 5, "R_AMDGPU_ABS64": 3, "R_AMDGPU_ABS32": 6,
     "R_LANAI_32": 4, "R_VE_REFLONG": 1, "R_VE_REFQUAD": 2,
 }  # fmt: skip
-"""Those that the header of Debian 12 does not have, from the psABI of the architecture, or from ELFRelocs of LLVM."""
+"""Those that the header of Debian 12 does not have, from the psABI of the architecture, ELFRelocs of LLVM, or binutils (R_BPF_DATA)."""
 
 
 @pytest.mark.parametrize("machine", NAMES)

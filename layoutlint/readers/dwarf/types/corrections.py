@@ -31,21 +31,28 @@ def drop_doubtful_sizes(
     `unstated` holds `Unstated` flags; `can_round` states that they can include atomic types, rounded up.
     """
     is_whole_hidden = bool(unstated & Unstated.WHOLE)
-    doubtful = [False] * len(fields)
-    if can_round:
-        larger = [_least_larger_size(member, is_whole_hidden) for member in fields]
-        doubtful = scalars.may_be_larger(fields, larger, bit_size, is_union)
+    sizes = [_larger_sizes(member, is_whole_hidden) if can_round else () for member in fields]
+    larger = scalars.may_be_larger(fields, [min(each, default=0) for each in sizes], bit_size, is_union)
+    straddling = [False] * len(fields)
     if is_whole_hidden:
         straddling = scalars.may_straddle(fields, bit_size, is_union)
-        doubtful = [member or can_straddle for member, can_straddle in zip(doubtful, straddling, strict=True)]
-    if not any(doubtful):
+    if not any(larger) and not any(straddling):
         return fields
-    pairs = zip(fields, doubtful, strict=True)
-    return tuple([replace(member, bit_size=None) if is_doubtful else member for member, is_doubtful in pairs])
+    return tuple(
+        replace(member, bit_size=None, possible_bits=_possible_bits(member, own, can_straddle))
+        if can_straddle or is_doubtful
+        else member
+        for member, own, is_doubtful, can_straddle in zip(fields, sizes, larger, straddling, strict=True)
+    )
 
 
-def _least_larger_size(member: Field, is_old_clang: bool) -> int:
-    """Return the least bits that a member can have instead of its stated ones; 0 for none.
+def _possible_bits(member: Field, larger: tuple[int, ...], can_straddle: bool) -> tuple[int, ...]:
+    """Return the two sizes that a member can have; none if there are others."""
+    return () if can_straddle or len(larger) > 1 or not member.bit_size else (member.bit_size, *larger)
+
+
+def _larger_sizes(member: Field, is_old_clang: bool) -> tuple[int, ...]:
+    """Return the bits that a member can have instead of its stated ones.
 
     Clang rounds an array up to the alignment of its elements, if a typedef aligns these to more than their
     size; since clang 16 only if the elements are arrays (ASTContext::getTypeInfoImpl()).
@@ -55,7 +62,7 @@ def _least_larger_size(member: Field, is_old_clang: bool) -> int:
     is_affected = is_old_clang or (typedef_dims > 0 and len(member.dims) > 1)
     if member.dims and member.underlying_types and is_affected and (bits := member.bit_size):
         sizes.append(bits + (bits & -bits))
-    return min(filter(None, sizes), default=0)
+    return tuple(sorted({size for size in sizes if size}))
 
 
 def resolve_overlaps(fields: tuple[Field, ...], end: int) -> tuple[Field, ...]:

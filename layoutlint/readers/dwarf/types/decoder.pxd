@@ -32,6 +32,7 @@ cdef class Decoder:
     cdef public Spelling spelling
     cdef public Shapes shapes
     cdef dict _types_by_shape, _bodies_by_shape, _types, _fields, _bodies, _sources
+    cdef object _orders
 
     @cython.locals(shape="unsigned long long")
     cpdef body(self, Unit unit, Py_ssize_t position, Plan plan, dict values, Py_ssize_t end, int depth=*)

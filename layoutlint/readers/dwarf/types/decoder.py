@@ -6,6 +6,7 @@ from typing import Final
 
 from layoutlint.model import possible_alignments
 from layoutlint.model.ctype import CType
+from layoutlint.model.overlaps import Overlaps
 from layoutlint.model.record import Record, replace
 from layoutlint.model.structs import Aggregate, Field, Source, Unstated
 from layoutlint.model.target import Target
@@ -15,6 +16,7 @@ from layoutlint.readers.dwarf.format.constants import attribute, tag
 from layoutlint.readers.dwarf.format.forms import DwarfError, read_uleb
 from layoutlint.readers.dwarf.format.unit import NAME, Unit, Values
 from layoutlint.readers.dwarf.types import corrections, spelling
+from layoutlint.readers.dwarf.types.declared_order import DeclaredOrders
 from layoutlint.readers.dwarf.types.fixed_fields import FixedFields
 from layoutlint.readers.dwarf.types.spelling import (
     ALIGNMENT,
@@ -26,7 +28,6 @@ from layoutlint.readers.dwarf.types.spelling import (
     Type,
 )
 from layoutlint.readers.dwarf.types.type_ids import Shapes
-from layoutlint.readers.overlaps import Overlaps
 
 _MEMBER: Final = tag("member")
 _UNION: Final = tag("union_type")
@@ -74,6 +75,10 @@ class Body(Record, frozen=True, eq=False, gc=False):
     """Its alignment, if only its members decide."""
     possible: int = 0
     """The possible alignments, as `Field.possible`."""
+    declared_order: tuple[int, ...] = ()
+    """As `Struct.declared_order`."""
+    has_order_inside: bool = False
+    """Whether a struct without a name inside it has another order than the declared one."""
 
     def lacks_members(self, aggregate: Aggregate) -> bool:
         """Return whether it is a union with a size and without members."""
@@ -87,7 +92,9 @@ class Body(Record, frozen=True, eq=False, gc=False):
         """
         if self.lacks_members(aggregate):
             return f"the debug information has none of the members of its {(self.bit_size or 0) // 8} bytes"
-        return overlaps.first_overlap(self.fields, aggregate == "union")
+        if self.has_order_inside:
+            return "a struct without a name inside it has the order of its build in the debug information"
+        return overlaps.first_overlap(self.fields, aggregate == "union", self.bit_size)
 
 
 class _Members:
@@ -164,6 +171,7 @@ class Decoder:
         self._fields: dict[tuple[object, ...], tuple[Field, ...]] = {}
         self._bodies: dict[tuple[object, ...], Body] = {}
         self._sources: dict[tuple[str, object], Source] = {}
+        self._orders = DeclaredOrders()
 
     def body(self, unit: Unit, position: int, plan: Plan, values: Values, end: int, depth: int = 0) -> Body:
         """Return the members of the complete struct or union at a position. Raises DwarfError."""
@@ -187,18 +195,22 @@ class Decoder:
             fields = self._move_to_start(fields)
         if self.unstated & _IS_WHOLE_HIDDEN or (self.hides_atomics and self.is_rounded is not False):
             fields = self._drop_doubtful_sizes(fields, size * 8, is_union)
-        key = (size, align, id(fields), is_union)
+        order = self._orders.find(unit, end, fields) if plan.has_children and not is_union else ()
+        key = (size, align, id(fields), is_union, order)
         body = self._bodies.get(key)
         if body is None:
-            fields = corrections.resolve_overlaps(fields, size * 8) if plan.tag == spelling.STRUCT else fields
+            if plan.tag == spelling.STRUCT and not self._orders.is_randomised(unit):
+                fields = corrections.resolve_overlaps(fields, size * 8)
             for member in fields:
-                if member.bit_offset < 0 or member.bit_offset + (member.bit_size or 0) > size * 8:
+                is_behind = member.bit_offset + (member.bit_size or 0) > size * 8
+                if member.bit_offset < 0 or (is_behind and not self._orders.is_randomised(unit)):
                     raise DwarfError(f"member {member.name} stands outside its struct", end)
             likely, possible = possible_alignments.possible(
                 fields, size * 8, is_union, align, self.unstated & ~_OF_TYPES, self.target
             )
             body = self._bodies[key] = Body(
-                size * 8, align, fields, members.count, likely, 0 if possible == likely else possible
+                size * 8, align, fields, members.count, likely, 0 if possible == likely else possible, order,
+                any(self._orders.is_moved(member.members) for member in fields if member.type.is_untagged),
             )
         return body
 

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final, Literal
 
 from layoutlint.model.reading import ReadOptions
 from layoutlint.model.record import Record
 from layoutlint.model.structs import Field, Unstated
 from layoutlint.readers.dwarf.format.constants import attribute, tag
-from layoutlint.readers.dwarf.format.forms import DAMAGE
+from layoutlint.readers.dwarf.format.forms import DAMAGE, read_uleb
 from layoutlint.readers.dwarf.format.unit import NAME, Unit
 from layoutlint.readers.dwarf.format.units import Index
 from layoutlint.readers.dwarf.types.decoder import Decoder, read_alignment
 from layoutlint.readers.dwarf.types.spelling import TYPE
+from layoutlint.readers.elf import compiler_marks
 from layoutlint.readers.elf.elf_file import Data, Image
 
 _VARIABLE: Final = tag("variable")
@@ -24,6 +25,9 @@ _SPECIFICATION: Final = attribute("specification")
 _ORIGIN: Final = attribute("abstract_origin")
 _ADDR_BASE: Final = attribute("addr_base")
 _ADDR, _ADDRX = 0x03, 0xA1  # DW_OP_addr, DW_OP_addrx
+# An address, or the index of one, and DW_OP_plus_uconst.
+_DIRECT_SUM: Final = rb"\x03(?=([\x00-\xff]{%d})\x23([\x80-\xff]{0,4}[\x00-\x7f]))"
+_INDEXED_SUM: Final = rb"\xa1(?=([\x80-\xff]{0,4}[\x00-\x7f])\x23([\x80-\xff]{0,4}[\x00-\x7f]))"
 _MOST_ORIGINS: Final = 8
 _MANY: Final = 100
 """The number of addresses above which locations are compared with a set of them."""
@@ -47,18 +51,35 @@ def find_variables(
     index = Index(image, options)
     decoder = Decoder(image.target, unstated, not image.is_kernel)
     fields: dict[tuple[int, str], Field] = {}
-    hits = sorted(
-        (*_direct_hits(image, content, addresses), *_indexed_hits(image, index, content, addresses))
+    _add_fields(
+        fields,
+        index,
+        decoder,
+        wanted,
+        (*_direct_hits(image, content, addresses), *_indexed_hits(image, index, content, addresses)),
     )
+    addresses -= {address for address, _ in fields}
+    if addresses and _may_merge(image):
+        _add_fields(fields, index, decoder, wanted, _merged_hits(image, index, content, addresses))
+    return fields
+
+
+def _add_fields(
+    fields: dict[tuple[int, str], Field],
+    index: Index,
+    decoder: Decoder,
+    wanted: set[tuple[int, str]],
+    hits: Iterable[_Hit],
+) -> None:
+    """Add the requested variables whose locations are among some hits."""
     progress: dict[int, int] = {}
-    for hit in hits:
+    for hit in sorted(hits):
         try:
             variable = _variable(index.unit_at(hit.position), hit, decoder, progress)
         except DAMAGE:
             continue  # other data that looks like a location, or an incomplete entry
         if variable is not None and (hit.address, variable.name or "") in wanted:
             fields.setdefault((hit.address, variable.name or ""), variable)
-    return fields
 
 
 class _Hit(Record, frozen=True, order=True):
@@ -116,6 +137,37 @@ def _indexed_hits(image: Image, index: Index, content: Data, addresses: set[int]
                 for match in re.finditer(needle, content[unit.offset : unit.end]):
                     address = int.from_bytes(table[place : place + width], order)
                     yield _Hit(unit.offset + match.start(), location, address)
+
+
+def _may_merge(image: Image) -> bool:
+    """Return whether LLVM may have merged variables into one (lib/CodeGen/GlobalMerge.cpp), by `.comment`."""
+    names = compiler_marks.compilers(image)
+    return not names or any("clang" in name for name in names)
+
+
+def _merged_hits(image: Image, index: Index, content: Data, addresses: set[int]) -> Iterator[_Hit]:
+    """Yield the locations that add a number to the address of merged variables, or to the index of one."""
+    order: Literal["little", "big"] = "little" if image.little_endian else "big"
+    width = image.bits // 8
+    for match in re.finditer(_DIRECT_SUM % width, content):
+        yield from _sum_hit(match, int.from_bytes(match[1], order), addresses)
+    table = image.section(".debug_addr")
+    for match in re.finditer(_INDEXED_SUM, content) if table is not None else ():
+        try:
+            base = index.unit_at(match.start()).root[1].get(_ADDR_BASE)
+        except DAMAGE:
+            continue
+        place = (base if isinstance(base, int) else len(table or b"")) + read_uleb(match[1], 0)[0] * width
+        yield from _sum_hit(match, int.from_bytes((table or b"")[place : place + width], order), addresses)
+
+
+def _sum_hit(match: re.Match[bytes], base: int, addresses: set[int]) -> Iterator[_Hit]:
+    """Yield the location that begins at a match, if its length is in front and its sum is an address."""
+    start, end = match.start(), match.end(2)
+    location = match.string[start:end]
+    address = base + read_uleb(match[2], 0)[0]
+    if address in addresses and start and match.string[start - 1] == end - start:
+        yield _Hit(start - 1, bytes(location), address)
 
 
 def _uleb(number: int) -> Iterator[int]:
