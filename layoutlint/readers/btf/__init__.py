@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 from layoutlint import files
 from layoutlint.errors import ReadError
 from layoutlint.files import accesses
-from layoutlint.model.reading import Reading, ReadOptions
+from layoutlint.model.reading import Omission, Reading, ReadOptions
+from layoutlint.model.record import replace
 from layoutlint.model.target import Target
 from layoutlint.model.wanted import Wanted
-from layoutlint.readers.btf import blob, declared_names
+from layoutlint.readers.btf import blob, declared_names, languages
 from layoutlint.readers.btf.blob import Blob, Damaged, Data
 from layoutlint.readers.btf.select import names, structs
 from layoutlint.readers.btf.target import choose_target
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from layoutlint.readers.elf.elf_file import Image
 
 _SPLIT = "is split BTF, as of a kernel module: give the BTF of its vmlinux with `--btf-base FILE`"
+_NO_LOCAL = "BTF of a compiler has no structs local to functions, which can embed others"
 _DISTILLED = "what vmlinux defines is in its .BTF.base by size only: such members cannot be looked into"
 _KERNEL_STRUCTS = ("task_struct", "module", "super_block", "page")
 _STRUCTS = frozenset((blob.STRUCT,))
@@ -46,6 +48,7 @@ def read(path: str, wanted: Wanted, options: ReadOptions) -> Reading:
     notes = (*notes, *_shared_types_note(base))
     is_kernel = _is_kernel(source.base or source)
     reading = _reading(path, source, wanted, target, notes, is_kernel=is_kernel, base=base)
+    reading = _with_omissions(reading, source, None, wanted, options)
     release = version.blob_release(path) if is_kernel else None
     return config.with_release(reading, release, None)
 
@@ -69,9 +72,24 @@ def read_elf(image: Image, wanted: Wanted, options: ReadOptions) -> Reading:
     # Pahole derives BTF from DWARF in the same file; clang writes it for BPF.
     is_made = image.is_kernel or image.has_dwarf or image.target.name.startswith("unknown")
     is_gcc = not is_made and source.may_be_of_gcc
-    return _reading(
+    reading = _reading(
         image.path, source, wanted, image.target, notes, image.build_id, image.is_kernel, base, is_gcc
     )
+    return _with_omissions(reading, source, image, wanted, options)
+
+
+def _with_omissions(
+    reading: Reading, source: Blob, image: Image | None, wanted: Wanted, options: ReadOptions
+) -> Reading:
+    """Return a reading with what its BTF shows wrong, or does not show. Raises ReadError."""
+    try:
+        omissions, notes = languages.find(source, image, wanted, options)
+    except Damaged as error:
+        raise ReadError(reading.path, f"damaged BTF: {error.reason}") from error
+    is_of_compiler = image is not None and not (image.is_kernel or image.has_dwarf)
+    if is_of_compiler and wanted.embedded and options.finds_omissions and source.may_be_of_gcc:
+        omissions += (Omission(_NO_LOCAL, wanted.names_embedded(reading.structs)),)
+    return replace(reading, omissions=omissions, notes=(*reading.notes, *notes))
 
 
 def what_is(path: str, name: str, options: ReadOptions) -> str | None:
