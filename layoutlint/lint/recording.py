@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 
 from layoutlint import files
 from layoutlint.errors import ReadError, UsageError
+from layoutlint.judgement import namesakes
 from layoutlint.judgement.rule import Pack
 from layoutlint.lint import query
 from layoutlint.lint.missing_name import missing_name_hint
@@ -70,7 +71,8 @@ def record(paths: tuple[str, ...], request: Request, options: Options) -> Record
     text = encode(merged, chosen, names.stable)
     _refuse_unreadable(text, paths)
     missing = _unmatched_names(paths, request, merged, options)
-    merged = replace(merged, notes=(*merged.notes, *_vanished_structs(request, merged)))
+    layouts = (f"{text}; all are recorded" for text in namesakes.sentences(merged.structs))
+    merged = replace(merged, notes=(*merged.notes, *layouts, *_vanished_structs(request, merged)))
     troubles = (*missing, *_unreliable(merged, request), *map(str, read_result.unread))
     return Recording(text, _count(merged), tuple(dict.fromkeys(troubles)), merged.notes)
 
