@@ -110,6 +110,10 @@ class Index:
         """Fields without a type in the input: bits up to the next field, and a description."""
         self._lookalikes: list[tuple[dict[Node, None], str]] = []
         """Definitions that an unnamed type can be, because the input may omit its name; and its field."""
+        self._hidden: dict[str, Node] = {}
+        """Structs without a name and local ones. A field has the type of one if both have equal members."""
+        self._inner: set[int] = set()
+        """The numbers of the members of the unnamed types of fields (`Definitions.number_of`)."""
         for struct in structs:
             self._add_definition(struct)
         while self._unscanned:
@@ -118,7 +122,7 @@ class Index:
     @property
     def names(self) -> list[str]:
         """Every name that `definitions` accepts, sorted."""
-        return sorted({*self._nodes_by_name, *self._typedefs})
+        return sorted({*self._nodes_by_name, *self._typedefs} - {*self._hidden})
 
     def definitions(self, name: str) -> tuple[Struct, ...]:
         """Return every distinct definition with a tag, or with a typedef of a struct."""
@@ -173,11 +177,20 @@ class Index:
         _refuse_too_many(node, fields_by_holder)
         containers: list[Container] = []
         for container, top in _sort_definitions(fields_by_holder):
+            if container.is_hidden and self._is_inner(container):
+                continue
             containers += sorted(
                 _walk_paths(container, top, node, fields_by_holder),
                 key=lambda way: (way.bit_offset, way.path),
             )
         return containers
+
+    def _is_inner(self, struct: Struct) -> bool:
+        """Return whether a struct without a name is the type of a field, and so a part of what has that.
+
+        BTF has no places of structs, and its reader leaves these structs out.
+        """
+        return struct.source is not None and self._definitions.number_of(struct.fields) in self._inner
 
     def _nodes_named(self, name: str) -> list[Node]:
         return list(dict.fromkeys((*self._nodes_by_name.get(name, ()), *self._typedefs.get(name, ()))))
@@ -193,6 +206,8 @@ class Index:
             aliases = tuple(sorted({*node.struct.aliases, *struct.aliases}))
             node.struct = replace(node.struct, files=files, aliases=aliases)
         self._definitions.add(struct, node)
+        if struct.is_hidden:
+            self._hidden[struct.name] = node
         for alias in struct.aliases:
             self._typedefs.setdefault(alias, []).append(node)
 
@@ -244,6 +259,8 @@ class Index:
         """Return the definition of a field's type; None if it is ambiguous or has no members."""
         keyword, name = _split_type_name(member)
         if name == UNTAGGED:
+            if self._hidden:
+                self._inner.add(self._definitions.number_of(member.members))
             # gcc omits the typedef of a struct in an atomic type: in DWARF 4, and in 5 if
             # the size raises its alignment. BTF keeps the typedef, and merges equal structs.
             is_atomic = bool(holder.unstated & Unstated.ATOMIC) or "_Atomic" in member.type.left

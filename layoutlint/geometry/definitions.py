@@ -48,6 +48,10 @@ class Definitions:
             self._by_content[struct.name] = by_content
         return by_content.get(self._content(struct))
 
+    def number_of(self, fields: tuple[Field, ...]) -> int:
+        """Return the number of a tuple of fields, the same for equal ones. It must outlive this object."""
+        return self._shapes.number_of(fields)
+
     def _content(self, struct: Struct) -> tuple[object, ...]:
         return struct.aggregate, struct.bit_size, self._shapes.number_of(struct.fields)
 
@@ -82,7 +86,9 @@ class Definitions:
 
     @staticmethod
     def _enter(table: _Table, struct: Struct, node: Node, fields: int) -> None:
-        # A typedef with an alignment of its own matches only by its name.
+        # A typedef with an alignment of its own matches only by its name; a struct without a name never.
+        if struct.is_hidden:
+            return
         any_name = () if struct.realigned_from else (ANY,)
         for name in (*any_name, struct.name, *struct.aliases):
             table.setdefault((name, struct.aggregate, fields), {})[node] = None

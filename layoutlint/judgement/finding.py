@@ -159,6 +159,8 @@ class Definition(Record, frozen=True):
     """Size of the struct in bytes; 0 if it is not known."""
     files: tuple[str, ...]
     """The files with the definition; empty if they are not known."""
+    others: tuple[str, ...] = ()
+    """Units or files in which the same definition has another layout."""
 
 
 class State(Enum):

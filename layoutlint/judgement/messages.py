@@ -21,7 +21,7 @@ def finding_message(finding: Finding, builds: tuple[Build, ...] = ()) -> str:
     if not finding.builds:
         message = _verdict_message(finding.verdict)
         where = finding.definition
-        return message if where is None else f"{message} (the definition {_describe_definition(where)})"
+        return message if where is None else f"{message} (the definition {describe_definition(where)})"
     ordered = sort_worst_first(finding.builds)
     name, worst = ordered[0]
     message = f"{summarise_builds(ordered, builds)}: {finding_message(worst)}"
@@ -52,8 +52,15 @@ def _verdict_message(verdict: Verdict) -> str:
     return message
 
 
-def _describe_definition(definition: Definition) -> str:
-    """Return where a definition stands, to tell it from others of its name."""
+def describe_definition(definition: Definition) -> str:
+    """Return where a definition is, to tell it from others of its name, and where its layout differs."""
+    place, others = _place(definition), definition.others
+    if not others:
+        return place
+    return f"{place}; it has another layout in {others[0] if len(others) == 1 else first_few(others)}"
+
+
+def _place(definition: Definition) -> str:
     at = f"at {definition.source}" if definition.source else f"of {definition.size} bytes"
     if len(definition.files) == 1:  # with its folder: the files of other definitions can have the same name
         return f"{at} in {definition.files[0]}"

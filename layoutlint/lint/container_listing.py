@@ -25,10 +25,12 @@ def list_containers(
 ) -> ContainerListing:
     """Return the containers of a struct, or of the struct behind a typedef; raises ReadError."""
     embedded = frozenset((name,))
-    readings, unread, indices = _read_indices(paths, Wanted(with_containers=embedded), options)
+    wanted = Wanted(with_containers=embedded, embedded=(name,))
+    options = replace(options, finds_omissions=True)
+    readings, unread, indices = _read_indices(paths, wanted, options)
     unsettled = frozenset(typedef for index in indices for typedef in index.ambiguous_typedefs(name))
     if unsettled:  # mostly typedefs of structs without members: only their names identify them
-        readings, unread, indices = _read_indices(paths, Wanted(unsettled, with_containers=embedded), options)
+        readings, unread, indices = _read_indices(paths, replace(wanted, names=unsettled), options)
     definitions: list[EmbeddedStruct] = []
     ambiguous = sorted({typedef for index in indices for typedef in index.ambiguous_typedefs(name)})
     troubles = [f"it is unknown which struct typedef `{typedef}` names" for typedef in ambiguous]
@@ -48,6 +50,9 @@ def list_containers(
         near = missing_name_hint(name, paths, options, _names(readings, indices, options))
         troubles.append(f"{', '.join(paths)}: no struct {name}{near}")
     troubles += [trouble for definition in definitions for trouble in _troubles(definition)]
+    whole = [reading for reading in readings if reading.chosen is None]  # a note says what a choice lacks
+    omissions = ((reading.path, omission) for reading in whole for omission in reading.omissions)
+    troubles += [f"{path}: {each.reason}" for path, each in omissions if name in (each.structs or ())]
     notes = tuple(dict.fromkeys(note for reading in readings for note in reading.notes))
     return ContainerListing(tuple(definitions), (*dict.fromkeys(troubles), *map(str, unread)), notes)
 

@@ -83,7 +83,7 @@ def wanted_with_held(wanted: Wanted, held: Held, options: Options) -> Wanted:
 def _held_structs(held: Held, options: Options) -> list[Struct]:
     chosen = held.reading.chosen
     structs = (struct for struct in held.reading.structs if chosen is None or chosen.has(struct))
-    return [struct for struct in structs if options.selection.has(struct)]
+    return [struct for struct in structs if options.selection.has(struct) and not struct.is_hidden]
 
 
 def _unrecorded_names(held: Held) -> frozenset[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 
@@ -11,6 +10,7 @@ from layoutlint.geometry.layout import Layout, cached_layout
 from layoutlint.geometry.placement import Placements
 from layoutlint.judgement.context import CannotTell, Context, NoSuchField, NotApplicable, UnreliableLayout
 from layoutlint.judgement.finding import Definition, Finding
+from layoutlint.judgement.namesakes import other_layouts
 from layoutlint.judgement.rule import VARIABLES, Pack, Rule
 from layoutlint.judgement.verdict import Outcome, Verdict, unknown
 from layoutlint.lint import unknown_alignments
@@ -107,11 +107,12 @@ def _judge_pack(
         ]
         if rule.guess:
             structs = [struct for struct in structs if not struct.omits_members]
-        definitions = Counter(s.name for s in structs)
+        definitions: dict[str, list[Struct]] = {}
         for struct in structs:
-            has_namesakes = definitions[struct.name] > 1
+            definitions.setdefault(struct.name, []).append(struct)
+        for struct in structs:
             try:
-                yield from _judge_struct(rule, struct, judged, table.select(rule), has_namesakes)
+                yield from _judge_struct(rule, struct, judged, table.select(rule), definitions[struct.name])
             except RuleFileError as error:
                 if mistakes is None:
                     raise
@@ -119,9 +120,12 @@ def _judge_pack(
 
 
 def _judge_struct(
-    rule: Rule, struct: Struct, judged: JudgedInput, where: RulePlacements, has_namesakes: bool
+    rule: Rule, struct: Struct, judged: JudgedInput, where: RulePlacements, namesakes: list[Struct]
 ) -> Iterator[Finding]:
-    """Judge one definition of a struct or, for a rule on surroundings, each of its containers."""
+    """Judge one definition of a struct or, for a rule on surroundings, each of its containers.
+
+    `namesakes` are all definitions of its name.
+    """
     may_lack = rule.shipped and judged.reading.is_kernel
     if rule.around:
         from layoutlint.lint import surroundings  # few rules are about surroundings
@@ -134,7 +138,7 @@ def _judge_struct(
         return
     first, *also = struct.files or (judged.reading.path,)
     is_lack = may_lack and verdict.is_missing_field
-    definition = _definition(struct) if has_namesakes else None
+    definition = _definition(struct, namesakes) if len(namesakes) > 1 else None
     yield Finding(rule, struct, verdict, first, tuple(also), definition=definition, is_lack=is_lack)
 
 
@@ -142,10 +146,13 @@ def _is_declaration(struct: Struct) -> bool:
     return struct.bit_size is None and struct.problem is None
 
 
-def _definition(struct: Struct) -> Definition:
+def _definition(struct: Struct, namesakes: list[Struct]) -> Definition:
     own = (struct.origin,) if struct.origin else ()
     return Definition(
-        struct.source, (struct.bit_size or 0) // 8, struct.files if len(struct.files) > 1 else own
+        struct.source,
+        (struct.bit_size or 0) // 8,
+        struct.files if len(struct.files) > 1 else own,
+        other_layouts(struct, namesakes),
     )
 
 

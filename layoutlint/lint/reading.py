@@ -84,10 +84,11 @@ def read_inputs(
     if not embedded:
         readings, unread = _read_settled(paths, wanted, options)
         return Inputs(readings, unread, Surroundings({}, _proofs(readings, wanted, options)))
+    to_index = replace(wanted, embedded=tuple(sorted(embedded)))
     if any(is_pattern(name) for name in embedded):
-        to_index = replace(wanted, everything=True)
+        to_index = replace(to_index, everything=True)
     else:
-        to_index = replace(wanted, with_containers=embedded)
+        to_index = replace(to_index, with_containers=embedded)
     readings, unread = _read_settled(paths, to_index, options)
     surroundings = _surroundings(readings, _proofs(readings, to_index, options))
     indices = surroundings.indices.values()

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 
 from layoutlint import files
 from layoutlint.errors import ReadError, UsageError
+from layoutlint.judgement import namesakes
 from layoutlint.judgement.rule import Pack
 from layoutlint.lint import query
 from layoutlint.lint.missing_name import missing_name_hint
@@ -15,6 +16,7 @@ from layoutlint.lint.reading import Inputs, embedded_names, read_inputs
 from layoutlint.model.paths import is_pattern
 from layoutlint.model.reading import SNAPSHOT_OF, Chosen, Reading
 from layoutlint.model.record import Record, replace
+from layoutlint.model.structs import Struct, hidden_name
 from layoutlint.model.wanted import Wanted
 from layoutlint.readers import inputs
 from layoutlint.readers.clang.kernel.tree import enclosing_tree
@@ -65,10 +67,12 @@ def record(paths: tuple[str, ...], request: Request, options: Options) -> Record
     chosen = _choice(readings, wanted, request, embedded)
     merged = _merge(readings)
     names = _FileNames(paths, merged.reader)
+    merged = replace(merged, structs=tuple(names.without_lines(struct) for struct in merged.structs))
     text = encode(merged, chosen, names.stable)
     _refuse_unreadable(text, paths)
     missing = _unmatched_names(paths, request, merged, options)
-    merged = replace(merged, notes=(*merged.notes, *_vanished_structs(request, merged)))
+    layouts = (f"{text}; all are recorded" for text in namesakes.sentences(merged.structs))
+    merged = replace(merged, notes=(*merged.notes, *layouts, *_vanished_structs(request, merged)))
     troubles = (*missing, *_unreliable(merged, request), *map(str, read_result.unread))
     return Recording(text, _count(merged), tuple(dict.fromkeys(troubles)), merged.notes)
 
@@ -107,7 +111,7 @@ def _read(paths: tuple[str, ...], wanted: Wanted, embedded: frozenset[str], opti
     """Read inputs, with the layouts of a build that randomises them by a known seed."""
     options = replace(options, read=replace(options.read, finds_omissions=True))
     if embedded:
-        wanted = replace(wanted, with_containers=embedded)
+        wanted = replace(wanted, with_containers=embedded, embedded=tuple(sorted(embedded)))
     if options.randomised is not None:
         from layoutlint.lint import random_build
 
@@ -180,7 +184,8 @@ def _merge(readings: list[Reading]) -> Reading:
 
 
 def _count(reading: Reading) -> int:
-    return sum(struct.bit_size is not None and struct.problem is None for struct in reading.structs)
+    known = (s for s in reading.structs if s.bit_size is not None and s.problem is None)
+    return sum(not struct.is_hidden for struct in known)
 
 
 def _unmatched_names(
@@ -232,6 +237,14 @@ class _FileNames:
         if name not in self._known:
             self._known[name] = self._stable(name)
         return self._known[name]
+
+    def without_lines(self, struct: Struct) -> Struct:
+        """Return a struct; one that no rule can name has a name without line, or number of a type."""
+        if not struct.is_hidden:
+            return struct
+        tag = struct.name.rpartition("(")[0].rstrip()
+        place = None if struct.source is None else self.stable(struct.source.file)
+        return replace(struct, name=hidden_name(tag or None, place))
 
     def _stable(self, name: str) -> str:
         path = os.path.normpath(name)

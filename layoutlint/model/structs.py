@@ -134,6 +134,14 @@ def fields_in_braces(fields: tuple[Field, ...], prefix: str = "") -> Iterator[tu
             yield from fields_in_braces(member.members, f"{path}." if member.name else prefix)
 
 
+def untagged_fields(fields: tuple[Field, ...]) -> Iterator[Field]:
+    """Yield the fields of a struct whose type has no tag, at any depth, also those without a name."""
+    for member in fields:
+        if member.type.is_untagged:
+            yield member
+            yield from untagged_fields(member.members)
+
+
 ANNOTATION = "layoutlint:"
 """The prefix of annotations, in attributes and comments (docs/annotations.md)."""
 ANNOTATION_NAME = ANNOTATION.removesuffix(":")
@@ -175,6 +183,15 @@ class Stray(Record, frozen=True, gc=False):
     """The struct around it; None outside of the structs that were read."""
     path: str = ""
     """The field that the struct lacks, as kernel-doc names it; empty if the comment names none."""
+
+
+def hidden_name(tag: str | None, place: object) -> str:
+    """Return what reports call a struct without a name, or one that is local to a function.
+
+    `place` is its declaration, its file, or None if that is not known.
+    """
+    kind, prefix = ("unnamed", "") if tag is None else ("local", f"{tag} ")
+    return f"{prefix}({kind})" if place is None else f"{prefix}({kind} at {place})"
 
 
 class Struct(Record, frozen=True, gc=False):
@@ -224,6 +241,11 @@ class Struct(Record, frozen=True, gc=False):
     described: the positions of the fields in that order."""
     layouts: tuple[Struct, ...] = ()
     """If it has a problem, all layouts that it can have, if these are known; else empty."""
+
+    @property
+    def is_hidden(self) -> bool:
+        """Whether no rule can name it, because it has no name or is local to a function (`hidden_name`)."""
+        return self.name.endswith(")")
 
     @property
     def omits_members(self) -> bool:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from fnmatch import translate
 from functools import lru_cache
 
+from layoutlint.model.paths import is_pattern
 from layoutlint.model.reading import Reading
 from layoutlint.model.record import Record, replace
 from layoutlint.model.structs import Struct
@@ -34,6 +35,9 @@ class Wanted(Record, frozen=True):
     """Structs declared in these files are requested as well; as much of each path as is known."""
     with_containers: frozenset[str] = frozenset()
     """Structs that are requested together with all that embed them, at any depth."""
+    embedded: tuple[str, ...] = ()
+    """Names and patterns of structs whose containers are requested also if these have no name, or are local
+    to functions."""
     variables: tuple[str, ...] = ()
     near: int = 0
     """The distance in bytes around the variables in `variables` (names and patterns) that is requested; 0 for
@@ -67,11 +71,19 @@ class Wanted(Record, frozen=True):
 
     def wants(self, struct: Struct) -> bool:
         """Return whether a struct is requested by its name, a typedef, or a struct that it embeds."""
+        if struct.is_hidden:
+            return bool(self.embedded)
         return (
             bool(self.with_containers)
             or self.matches(struct.name)
             or not self.names.isdisjoint(struct.aliases)
         )
+
+    def names_embedded(self, structs: Iterable[Struct]) -> frozenset[str]:
+        """Return the names in `embedded`, and those of some structs that match its patterns."""
+        exact = frozenset(name for name in self.embedded if not is_pattern(name))
+        wanted = Wanted(patterns=self.embedded)
+        return exact | {struct.name for struct in structs if self.embedded and wanted.matches(struct.name)}
 
     def includes(self, struct: Struct) -> bool:
         """Return whether a struct is requested, also by its annotations or its file."""

@@ -10,6 +10,8 @@ from layoutlint.errors import ReadError
 from layoutlint.model.reading import InputText, Reading, ReadOptions, Unread
 from layoutlint.model.record import replace
 from layoutlint.model.wanted import Wanted
+from layoutlint.readers import foreign_formats
+from layoutlint.readers.archives import formats
 from layoutlint.readers.elf import kernel_image, packed
 
 if TYPE_CHECKING:
@@ -25,27 +27,19 @@ _PERF_HINT = (
 )
 
 _ARCHIVE_HINT = "is an archive of objects; name one of them here (`ARCHIVE:MEMBER`), or the linked program"
-_THIN_HINT = "is a thin archive: its objects are separate files; give these, or the linked program"
 _UTF16_HINT = "is text in UTF-16; write it in UTF-8 (`iconv -f UTF-16 -t UTF-8`)"
 _PATCH_HINT = (
     "is a patch: `layoutlint diff --patch FILE TREE` shows what it changes in a source tree, "
     "and `layoutlint check` reads the patched files"
 )
-_PROGRAM_HINT = "layoutlint reads ELF files: give the C sources, or compile them for Linux with `-g`"
-_MACH_O = (b"\xcf\xfa\xed\xfe", b"\xce\xfa\xed\xfe", b"\xfe\xed\xfa\xcf", b"\xfe\xed\xfa\xce")
 _OTHERS = {
     b"PERFILE2": _PERF_HINT,
     b"2ELIFREP": _PERF_HINT,
     b"!<arch>\n": _ARCHIVE_HINT,
-    b"!<thin>\n": _THIN_HINT,
+    formats.THIN_START: formats.THIN,
     b"\xff\xfe": _UTF16_HINT,
     b"\xfe\xff": _UTF16_HINT,
     **dict.fromkeys((b"diff --git ", b"--- ", b"Index: "), _PATCH_HINT),
-    b"MZ": f"is a Windows program; {_PROGRAM_HINT}",
-    **dict.fromkeys(_MACH_O, f"is a Mach-O file, as macOS has; {_PROGRAM_HINT}"),
-    b"\0asm": f"is WebAssembly; {_PROGRAM_HINT}",
-    b"BC\xc0\xde": "is LLVM bitcode, as `clang -flto` writes it; give the linked program, or compile it with "
-    "`-g` and without `-flto`",
     b"%PDF-": "is a PDF document; layoutlint reads C and compiled files",
     b"\x89PNG": "is a picture; layoutlint reads C and compiled files",
 }
@@ -115,6 +109,8 @@ def _refusal(path: str, head: bytes) -> str | None:
     for start, reason in _OTHERS.items():
         if head.startswith(start):
             return reason
+    if (compiled := foreign_formats.refusal(head)) is not None:
+        return compiled
     if b"\0" in head:
         return f"neither ELF, BTF nor C text (it starts with the bytes {head[:4].hex(' ')})"
     return None

@@ -67,8 +67,14 @@ LOSSES: tuple[Loss, ...] = (
     ),
     Loss(
         "btf", "unused",
-        "structs that nothing uses, and units in other languages",
-        "a rule that names them does not find them",
+        "structs that nothing uses; in gcc's BTF local ones, in Linux's those of other languages",
+        "a rule that names them does not find them; if they can embed a struct with a rule, `check` says so",
+    ),
+    Loss(
+        "btf", "language",
+        "which language a struct comes from (pahole converts all)",
+        "C++ and Rust look like C. If the DWARF or the symbols of the file, or names such as `ring<int>`, "
+        "show another language, `check` reports its structs as not covered, and `show` has a note",
     ),
     Loss(
         "btf", "machine",
@@ -126,7 +132,8 @@ LOSSES: tuple[Loss, ...] = (
     Loss(
         "dwarf", "local",
         "structs local to functions",
-        "`check` reports those that a rule could apply to as not covered, with exit status 3",
+        "`check` reports those that a rule could apply to as not covered, with exit status 3. Containers of "
+        "embedded structs count",
     ),
     Loss(
         "dwarf", "source-of-dwo",
@@ -142,7 +149,8 @@ LOSSES: tuple[Loss, ...] = (
     ),
     Loss(
         "clang", "local",
-        "structs local to functions",
-        "`check` reports those that a rule could apply to as not covered, with exit status 3",
+        "structs local to functions, or in their parameter lists",
+        "`check` reports those that a rule could apply to, and those that can embed its struct, as not "
+        "covered, with exit status 3",
     ),
 )  # fmt: skip

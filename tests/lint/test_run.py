@@ -383,7 +383,8 @@ def test_every_definition_of_a_name_is_judged_and_named(monkeypatch):
     structs = replace(NEAR, origin="v2/main.c"), replace(FAR, origin="v3/main.c")
     report = check(monkeypatch, [JOINT], {"a": structs}, fail_on=Outcome.BROKEN)
     assert sorted(finding_message(f).split(" (the definition ")[1] for f in report.findings) == [
-        "at example.h:1 in v2/main.c)", "at example.h:1 in v3/main.c)",
+        "at example.h:1 in v2/main.c; it has another layout in v3/main.c)",
+        "at example.h:1 in v3/main.c; it has another layout in v2/main.c)",
     ]  # fmt: skip
     assert report.exit_status == 1
 

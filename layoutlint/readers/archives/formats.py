@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from enum import Enum
 
+from layoutlint.readers import foreign_formats
 from layoutlint.readers.elf import kernel_image
 
 START = 4096
@@ -22,6 +23,8 @@ RPM_START = 1 << 24
 RPM_LARGE = b"07070X"
 """The start of a payload without names and sizes, which the headers have (rpm's lib/cpio.cc)."""
 _NESTED = (_AR, _RPM)
+THIN_START = b"!<thin>\n"
+THIN = "is a thin archive: its objects are separate files; give these, or the linked program"
 _TAR_AT, _TAR = 257, b"ustar"
 """tar(5); older ones have no mark."""
 _ELF = b"\x7fELF"
@@ -57,6 +60,12 @@ def content_of(start: bytes) -> Content:
         return Content.ELF
     is_nested = start.startswith(_NESTED) or _is_tar(inner)
     return Content.ARCHIVE if is_nested else Content.OTHER
+
+
+def refusal(name: str, start: bytes) -> str | None:
+    """Return why a member that is no input should be one: it is compiled, or called like an object."""
+    inner = decompressed_start(start) or start
+    return THIN if inner.startswith(THIN_START) else foreign_formats.refusal_of_named(name, inner)
 
 
 def is_rpm(start: bytes) -> bool:

@@ -110,18 +110,30 @@ class _Unpacker:
         self._hints: list[str] = []
         self._misfits: list[str] = []
         """Members that are called like modules, and are no ELF files: texts in Korean have such names too."""
+        self._foreign: dict[str, list[str]] = {}
+        """Members that are compiled, or called like objects, in formats that are not read; by the reason."""
         self._refusal: str | None = None
         """Why the chosen member is no input, if it was there."""
 
     def result(self) -> Unpacked:
         """Return what was unpacked; a chosen member that was not found is a failure."""
-        if not self._members and not self._failures:
-            self._fail_without_members()
-        if any(find.is_module(member.name) for member in self._members):
+        has_modules = any(find.is_module(member.name) for member in self._members)
+        if has_modules:
             with suppress(_Stop):
                 for name in self._misfits:
                     self.fail(name, find.NOT_COMPILED)
+        for reason, names in self._foreign.items():
+            self._add_foreign(reason, [n for n in names if not has_modules or find.is_module(n)])
+        if not self._members and not self._failures:
+            self._fail_without_members()
         return Unpacked(tuple(self._members), tuple(self._failures))
+
+    def _add_foreign(self, reason: str, names: list[str]) -> None:
+        """Record the members of a format that is not read: a static library can have thousands of them."""
+        if len(names) > 1:
+            self._failures.append(Unread(self._request.path, reason, tuple(names)))
+        elif names:
+            self._failures.append(Unread(f"{self._request.path}:{names[0]}", reason))
 
     def _fail_without_members(self) -> None:
         member = self._request.member
@@ -230,6 +242,8 @@ class _Unpacker:
             self._keep(archive, name, content, start)
             if name == self._request.member:
                 raise _Stop
+        elif is_chosen and (reason := formats.refusal(name, start)):
+            self._foreign.setdefault(reason, []).append(name)
         elif name == self._request.member:
             self._refusal = "is neither an ELF file nor BTF"
         elif is_chosen and find.is_module(name) and len(self._misfits) < _MOST_FAILURES:

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 from layoutlint import files
 from layoutlint.errors import ReadError
 from layoutlint.files import accesses
-from layoutlint.model.reading import Reading, ReadOptions
+from layoutlint.model.reading import Omission, Reading, ReadOptions
+from layoutlint.model.record import replace
 from layoutlint.model.target import Target
 from layoutlint.model.wanted import Wanted
-from layoutlint.readers.btf import blob, declared_names
+from layoutlint.readers.btf import blob, declared_names, languages
 from layoutlint.readers.btf.blob import Blob, Damaged, Data
 from layoutlint.readers.btf.select import merge, names, structs
 from layoutlint.readers.btf.target import choose_target
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from layoutlint.readers.elf.elf_file import Image
 
 _SPLIT = "is split BTF, as of a kernel module: give the BTF of its vmlinux with `--btf-base FILE`"
+_NO_LOCAL = "BTF of a compiler has no structs local to functions, which can embed others"
 _DISTILLED = "what vmlinux defines is in its .BTF.base by size only: such members cannot be looked into"
 _KERNEL_STRUCTS = ("task_struct", "module", "super_block", "page")
 _STRUCTS = frozenset((blob.STRUCT,))
@@ -53,6 +55,7 @@ def read(path: str, wanted: Wanted, options: ReadOptions) -> Reading:
     reading = _reading(
         path, sources, wanted, target, notes, may_be_of_gcc, is_kernel=is_kernel, base=base, is_raw=True
     )
+    reading = _with_omissions(reading, sources, None, wanted, options)
     release = version.blob_release(path) if is_kernel else None
     return config.with_release(reading, release, None)
 
@@ -69,9 +72,25 @@ def read_elf(image: Image, wanted: Wanted, options: ReadOptions) -> Reading:
         base = options.btf_base if sources[0].base is not None else None
         notes = (*image.notes, *_shared_types_note(base))
     may_be_of_gcc = partial(_may_be_of_gcc, image)
-    return _reading(
+    reading = _reading(
         image.path, sources, wanted, image.target, notes, may_be_of_gcc, image.build_id, image.is_kernel, base
     )
+    return _with_omissions(reading, sources, image, wanted, options)
+
+
+def _with_omissions(
+    reading: Reading, sources: tuple[Blob, ...], image: Image | None, wanted: Wanted, options: ReadOptions
+) -> Reading:
+    """Return a reading with what its BTF shows wrong, or does not show. Raises ReadError."""
+    try:
+        omissions, notes = languages.find(sources, image, wanted, options)
+    except Damaged as error:
+        raise ReadError(reading.path, f"damaged BTF: {error.reason}") from error
+    is_of_compiler = image is not None and not (image.is_kernel or image.has_dwarf)
+    may_be_local = is_of_compiler and any(source.may_be_of_gcc for source in sources)
+    if may_be_local and wanted.embedded and options.finds_omissions:
+        omissions += (Omission(_NO_LOCAL, wanted.names_embedded(reading.structs)),)
+    return replace(reading, omissions=omissions, notes=(*reading.notes, *notes))
 
 
 def blobs(image: Image, base_path: str | None = None) -> tuple[Blob, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import struct
 import sys
 from array import array
@@ -176,6 +177,10 @@ class Blob:
         if name is None:
             name = self._names[offset] = self._text(offset, type_id)
         return name
+
+    def has_text(self, pattern: re.Pattern[bytes]) -> bool:
+        """Return whether one of its own strings has a part that matches a pattern."""
+        return pattern.search(self._strings) is not None
 
     def _text(self, offset: int, type_id: int) -> str:
         if self.base is not None and offset < self._first_string:

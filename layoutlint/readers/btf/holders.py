@@ -3,10 +3,41 @@
 from __future__ import annotations
 
 from layoutlint.readers.btf import blob
-from layoutlint.readers.btf.blob import Blob, TypeEntry
+from layoutlint.readers.btf.blob import Blob, Damaged, TypeEntry
 from layoutlint.readers.btf.types import AGGREGATES, DEEPEST, TRANSPARENT
 
 _NAMED = frozenset((*AGGREGATES, blob.TYPEDEF))
+
+
+_REFER = frozenset((blob.PTR, blob.VAR, blob.FUNC_PROTO))
+_BETWEEN = frozenset((*TRANSPARENT, blob.TYPEDEF, blob.ARRAY))
+
+
+def unnamed_alone(source: Blob) -> frozenset[int]:
+    """Return the structs of a blob without a name that are not only the type of a member. Raises Damaged."""
+    in_members, elsewhere, named = set[int](), set[int](), set[int]()
+    for type_id, _ in source.own_types(frozenset((*AGGREGATES, *_REFER, blob.TYPEDEF))):
+        record = source.record(type_id)
+        if record.kind in AGGREGATES:
+            in_members.update(_struct_of(source, part) for part in source.parts(type_id))
+        elif record.kind == blob.TYPEDEF:
+            named.add(_struct_of(source, record.value, TRANSPARENT))
+            elsewhere.add(_struct_of(source, record.value))  # a typedef of an array names no struct
+        else:
+            parameters = record.elements(2) if record.kind == blob.FUNC_PROTO else ()
+            elsewhere.update(_struct_of(source, each) for each in (record.value, *(p[1] for p in parameters)))
+    unnamed = {type_id for type_id, name in source.own_types(frozenset(AGGREGATES)) if not name}
+    return frozenset(unnamed - named - (in_members - elsewhere))
+
+
+def _struct_of(source: Blob, type_id: int, between: frozenset[int] = _BETWEEN) -> int:
+    """Return the id of the type behind qualifiers, typedefs and arrays. Raises Damaged."""
+    for _ in range(DEEPEST):
+        record = source.record(type_id) if type_id else None
+        if record is None or record.kind not in between:
+            return type_id
+        type_id = source.parts(type_id)[0]
+    raise Damaged(f"type {type_id} goes through more than {DEEPEST} others, or in a circle")
 
 
 class Holders:

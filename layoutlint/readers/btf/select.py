@@ -13,7 +13,7 @@ from layoutlint.readers.btf import blob
 from layoutlint.readers.btf.annotation_tags import Annotations
 from layoutlint.readers.btf.blob import Blob, Damaged, TypeEntry
 from layoutlint.readers.btf.doubts import Doubts
-from layoutlint.readers.btf.holders import Holders
+from layoutlint.readers.btf.holders import Holders, unnamed_alone
 from layoutlint.readers.btf.types import AGGREGATES, DEEPEST, TRANSPARENT, UNSTATED, Decoder
 
 _Key = tuple[str, int]
@@ -93,6 +93,12 @@ def _select(source: Blob, wanted: Wanted, annotated: frozenset[int], by_gcc: boo
     if wanted.with_containers:
         holders = Holders(source, wanted.with_containers, by_gcc).ids()
     targets = []
+    if wanted.embedded:
+        alone = unnamed_alone(source)
+        shown = sorted(alone & holders if wanted.with_containers else alone)
+        targets += [
+            _Target(f"(unnamed, type {type_id} of BTF)", source.record(type_id), None) for type_id in shown
+        ]
     for type_id, name in source.own_types(_NAMING):
         if name not in matches:
             matches[name] = wanted.matches(source.text(name, type_id))

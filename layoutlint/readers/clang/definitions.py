@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from functools import cached_property
 from math import prod
 from typing import TYPE_CHECKING, Any
 
 from layoutlint.model.ctype import CType
 from layoutlint.model.record import Record, field, replace
-from layoutlint.model.structs import Aggregate, Field, Struct
+from layoutlint.model.structs import Aggregate, Field, Struct, hidden_name
 from layoutlint.model.target import Target
 from layoutlint.readers import scalars
 from layoutlint.readers.clang import libclang
 from layoutlint.readers.clang.libclang import Cursor, Type
 from layoutlint.readers.clang.listing import Listing, TypedefsByStruct, identity_of
+from layoutlint.readers.clang.omissions import embedded_words
 from layoutlint.readers.clang.trust import Problems
 from layoutlint.readers.clang.type_kinds import ATOMIC, RECORD, unwrap
 from layoutlint.readers.clang.types import DEEPEST, Types
@@ -45,7 +47,7 @@ class Collected(Record, frozen=True):
         return (*self.definitions, *declared)
 
 
-class Definitions(Record):
+class Definitions(Record, dict=True):
     """Makes Structs of the requested records of a parsed unit."""
 
     listing: Listing
@@ -76,7 +78,10 @@ class Definitions(Record):
         defined: set[str] = set()
         for record in self.listing.records:
             names = self._name(record, typedefs)
-            if names is None or not self.listing.is_in_scope(record):
+            if names is None:
+                definitions += self._hidden(record)
+                continue
+            if not self.listing.is_in_scope(record):
                 continue
             name, aliases = names
             if self.listing.lib.clang_isCursorDefinition(record):
@@ -88,6 +93,45 @@ class Definitions(Record):
             elif name in self.listing.wanted.names or aliases:
                 declared.setdefault(name, self._declaration(record, name, aliases))
         return Collected(tuple(definitions), declared, frozenset(defined))
+
+    def _hidden(self, record: Cursor) -> Iterator[Struct]:
+        """Yield the definition of a struct without a name, if it is requested as a container."""
+        lib, wanted = self.listing.lib, self.listing.wanted
+        if not wanted.embedded or self.types.tag(record) or not lib.clang_isCursorDefinition(record):
+            return
+        if self.listing.is_in_scope(record) and identity_of(lib, record) not in self._named_by_typedefs:
+            definition = self._definition(record, hidden_name(None, self.types.places.source(record)), ())
+            self.requested.append((record, definition))
+            yield definition
+
+    @cached_property
+    def _named_by_typedefs(self) -> set[int | None]:
+        """The identities of the structs to which typedefs refer, also those that are not requested."""
+        lib = self.listing.lib
+        types = (lib.clang_getCursorType(typedef) for typedef in self.listing.typedefs)
+        records = (lib.clang_getCanonicalType(ctype) for ctype in types)
+        return {lib.clang_getTypeDeclaration(ctype).data[0] for ctype in records if ctype.kind == RECORD}
+
+    def embedded_by_name(
+        self, embedded: frozenset[str], structs: Iterable[Struct]
+    ) -> dict[str, set[str]]:
+        """Return which `embedded` structs the types of a unit are or contain, by tags and typedefs."""
+        words = {s.name: embedded_words(s.fields) for s in structs if not s.is_hidden}
+        for typedef in self.listing.typedefs:
+            element = _element(self.listing.lib, self.listing.lib.clang_getCursorType(typedef))
+            if element.kind == RECORD:
+                tag = self.types.tag(self.listing.lib.clang_getTypeDeclaration(element))
+                words.setdefault(libclang.spelling(self.listing.lib, typedef), set()).add(tag)
+        held = {name: {name} for name in embedded}
+        is_new = True
+        while is_new:
+            is_new = False
+            for name, inner in words.items():
+                found = set[str]().union(*(held.get(word, ()) for word in inner))
+                if found - held.get(name, set()):
+                    held[name] = held.get(name, set()) | found
+                    is_new = True
+        return held
 
     def arrays(self) -> Iterator[Struct]:
         """Yield the variables that are arrays of several elements, each as data of its own.

@@ -24,8 +24,10 @@ from layoutlint.readers.clang.libclang import Cursor, Spot
 FUNCTION: Final = 8
 """CXCursor_FunctionDecl."""
 _MOST: Final = 3
+_LINE_END: Final = "\n"
 _WORD: Final = re.compile(r"[A-Za-z_]\w*")
 _BRACE: Final = re.compile(r"[{}]")
+_BODY: Final = re.compile(r"\b(?:struct|union)\b([^;{}()=]*)\{")
 _ENDS: Final = re.compile(r"\)\s*;")
 """The end of a declaration; parameters of K&R functions end in semicolons as well, after names."""
 
@@ -38,7 +40,8 @@ class HiddenStruct(Record, frozen=True):
     is_local: bool
     """Whether it is inside a function; otherwise `#if` excludes it."""
     container: str = ""
-    """Instead of both: the struct with errors whose text mentions it, and whose fields do not."""
+    """The struct that may embed it: one with errors, whose text mentions it and whose fields do not, or one
+    that is local to a function."""
 
 
 def find_hidden(
@@ -67,24 +70,59 @@ def find_hidden(
                 yield HiddenStruct(name, f"{places.reported_name(file)}:{line}", is_local)
 
 
+def find_local_containers(
+    lib: Any, unit: int, places: Places, held: dict[str, set[str]], functions: Iterable[Cursor]
+) -> Iterator[HiddenStruct]:
+    """Yield the structs in functions and their parameters that may embed a struct, by their text.
+
+    `held` are the embedded structs that types are or contain, by the names of the types.
+    """
+    starts: dict[int, list[int]] = {}
+    for cursor in functions:
+        spot = Spot(lib, lib.clang_getRangeStart(lib.clang_getCursorExtent(cursor)))
+        if spot.file is not None:
+            starts.setdefault(spot.file, []).append(spot.offset)
+    for file, offsets in starts.items():
+        content = libclang.contents(lib, unit, file)
+        if not any(name.encode(errors="surrogateescape") in content for name in held):
+            continue
+        text = blank_out(content.decode("latin-1"))
+        for start, end in ((start, _end(text, start)) for start in sorted(offsets)):
+            for body in _BODY.finditer(text, start, end):
+                types = set(_embedded_types(text[body.end() : _end(text, body.end() - 1)]))
+                name = (_WORD.findall(body[1]) or ["a struct without a name"])[-1]
+                place = f"{places.reported_name(file)}:{text.count(_LINE_END, 0, body.start()) + 1}"
+                embedded = set[str]().union(*(held.get(word, ()) for word in types))
+                yield from (HiddenStruct(each, place, True, name) for each in sorted(embedded))
+
+
+def _embedded_types(body: str) -> Iterator[str]:
+    """Yield the words of a struct's text that can be the types of members which are no pointers."""
+    for member in body.split(";"):
+        for word in _WORD.finditer(member):
+            is_pointer = member[word.end() :].lstrip().startswith("*") and "," not in member
+            if not is_pointer:
+                yield word[0]
+
+
 def find_lost_members(damaged: Iterable[Struct], wanted: Wanted) -> Iterator[HiddenStruct]:
     """Yield the structs whose containers are requested, for each struct with an error in its own text.
 
     libclang drops fields that it cannot parse, so such a struct can embed any that its fields do not show.
     """
     for struct in damaged:
-        shown = _embedded_words(struct.fields) | {struct.name, *struct.aliases}
+        shown = embedded_words(struct.fields) | {struct.name, *struct.aliases}
         for name in sorted(wanted.with_containers - shown):
             yield HiddenStruct(name, str(struct.source or struct.origin), False, struct.name)
 
 
-def _embedded_words(fields: Iterable[Field]) -> set[str]:
+def embedded_words(fields: Iterable[Field]) -> set[str]:
     """Return the words of the types of fields that are structs or unions, at any depth."""
     words = set[str]()
     for member in fields:
         if member.aggregate is not None:
             words.update(_WORD.findall(str(member.type)))
-            words |= _embedded_words(member.members)
+            words |= embedded_words(member.members)
     return words
 
 
@@ -148,16 +186,22 @@ def _definitions(text: bytes, wanted: Wanted) -> list[tuple[str, int]]:
 def report_hidden(hidden_structs: Iterable[HiddenStruct], is_configured: bool) -> Iterator[Omission]:
     """Yield the structs that units hide; with a known configuration, without those that `#if` excludes."""
     unique = sorted(set(hidden_structs), key=lambda struct: (struct.name, struct.place))
-    local = [struct for struct in unique if struct.is_local]
+    local = [struct for struct in unique if struct.is_local and not struct.container]
     if local:
         noun = "struct" if len(local) == 1 else "structs"
         reason = f"{len(local):,} {noun} local to functions, which layoutlint does not judge"
         yield Omission(
             f"{reason}: {_list_places(local)}", frozenset(struct.name for struct in local), is_shared=False
         )
-    if lost := [struct for struct in unique if struct.container]:
+    for is_local, cause, causes in (
+        (False, "with errors", "with errors"),
+        (True, "local to a function", "local to functions"),
+    ):
+        lost = [struct for struct in unique if struct.container and struct.is_local is is_local]
+        if not lost:
+            continue
         holders = list(dict.fromkeys(replace(struct, name=struct.container) for struct in lost))
-        what = "a struct with errors" if len(holders) == 1 else f"{len(holders):,} structs with errors"
+        what = f"a struct {cause}" if len(holders) == 1 else f"{len(holders):,} structs {causes}"
         names = frozenset(struct.name for struct in lost)
         yield Omission(f"{what} may embed {_first_few(names)}: {_list_places(holders)}", names)
     left_out = [] if is_configured else [s for s in unique if not s.is_local and not s.container]

@@ -43,7 +43,12 @@ from layoutlint.readers.clang.gcc_layouts import GccLayouts
 from layoutlint.readers.clang.listing import Listing, Scope
 from layoutlint.readers.clang.lookups import Messages
 from layoutlint.readers.clang.missing_headers import Remedies
-from layoutlint.readers.clang.omissions import HiddenStruct, find_hidden, find_lost_members
+from layoutlint.readers.clang.omissions import (
+    HiddenStruct,
+    find_hidden,
+    find_local_containers,
+    find_lost_members,
+)
 from layoutlint.readers.clang.preamble import Preamble
 from layoutlint.readers.clang.rejected_attributes import BlankedAttribute
 from layoutlint.readers.clang.struct_texts import StructTexts
@@ -250,9 +255,7 @@ def read_handle(
     declared = declarations.declarations_by_name(types, listing.typedefs) if unit.with_marks else None
     lost = () if annotations is None else tuple(_losses(unit, annotations, scope.main, found_diagnostics))
     names = frozenset(listing.names()) if wanted.names_only else frozenset[str]()
-    file_scope = (*listing.records, *listing.typedefs, *listing.functions)
-    hidden_structs = find_hidden(lib, handle, scope.main, places, wanted, file_scope)
-    hidden_tuple = (*hidden_structs, *find_lost_members(taker.damaged, wanted)) if looks_for_hidden else ()
+    hidden_tuple = tuple(_hidden_structs(handle, taker, structs, scope.main)) if looks_for_hidden else ()
     warnings = frozenset(each.text for each in found_diagnostics if each.is_warning)
     found_diagnostics = tuple(error for error in found_diagnostics if scope.has(error.file))
     beforehand = () if unit.problem is None else (unit.problem,)
@@ -280,6 +283,20 @@ def _losses(
         why = f"annotates nothing for {unit.compiler.name} (`#if` leaves it out)"
         remedy = "write annotations as comments, or with layoutlint.h of `layoutlint init --header`"
         yield from (f"{each} {why}: {remedy}" for each in annotations.unseen(main))
+
+
+def _hidden_structs(
+    handle: int, taker: Definitions, structs: tuple[Struct, ...], main: int
+) -> Iterator[HiddenStruct]:
+    """Yield what a unit hides: structs that are excluded or local, and those that may embed others."""
+    listing, places = taker.listing, taker.types.places
+    lib, wanted = listing.lib, listing.wanted
+    file_scope = (*listing.records, *listing.typedefs, *listing.functions)
+    yield from find_hidden(lib, handle, main, places, wanted, file_scope)
+    yield from find_lost_members(taker.damaged, wanted)
+    if wanted.embedded:
+        held = taker.embedded_by_name(wanted.names_embedded(structs), structs)
+        yield from find_local_containers(lib, handle, places, held, listing.functions)
 
 
 def _has_annotations(lib: Any, handle: int, main: int, preamble: Preamble | None) -> bool:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from contextlib import closing
+from contextlib import closing, suppress
 
-from layoutlint.model.reading import Reading, ReadOptions, Unread
+from layoutlint.model.reading import Omission, Reading, ReadOptions, Unread
 from layoutlint.model.record import replace
 from layoutlint.model.structs import Field, Struct, Unstated
 from layoutlint.model.wanted import Wanted
 from layoutlint.readers.dwarf.collect import Collector
+from layoutlint.readers.dwarf.format.forms import DAMAGE
+from layoutlint.readers.dwarf.format.units import SPLIT, Index
 from layoutlint.readers.dwarf.holders import CrossUnitReference
 from layoutlint.readers.dwarf.selection import OtherCompiler, are_many
 from layoutlint.readers.dwarf.struct_names import StructNames
@@ -16,7 +18,7 @@ from layoutlint.readers.elf.elf_file import Image
 
 _MOST_UNREAD = 50
 
-__all__ = ["read_elf"]
+__all__ = ["foreign_omissions", "other_languages", "read_elf"]
 
 
 def read_elf(image: Image, wanted: Wanted, options: ReadOptions) -> Reading:
@@ -47,6 +49,27 @@ def read_elf(image: Image, wanted: Wanted, options: ReadOptions) -> Reading:
             names=collector.selection.names(),
             omissions=collector.omissions(),
         )
+
+
+def other_languages(image: Image, options: ReadOptions) -> tuple[str, ...]:
+    """Return the languages of the units of a file that are not in C; damaged units state none."""
+    languages = set[str]()
+    index = Index(image, options, "" if image.section(".debug_info") else SPLIT)
+    with closing(index):
+        for unit in index.units:
+            with suppress(*DAMAGE):
+                languages.add(unit.language or "")
+            unit.forget()
+    return tuple(sorted(languages - {""}))
+
+
+def foreign_omissions(image: Image, wanted: Wanted, options: ReadOptions) -> tuple[Omission, ...]:
+    """Return the wanted structs of units in other languages that no unit in C has with the same layout.
+
+    Raises ReadError if nothing can be read.
+    """
+    with closing(_collect(image, wanted, options)) as collector:
+        return collector.foreign_omissions()
 
 
 def _request_with_uses(image: Image, wanted: Wanted, options: ReadOptions) -> Wanted:

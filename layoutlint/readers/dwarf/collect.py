@@ -203,7 +203,8 @@ class Collector:
         """Look at a unit: find out its kind, and which of its entries to read."""
         try:
             mark = compiler_marks.text_evidence(unit.producer)
-            unit.local = [] if self._options.finds_omissions else None
+            finds_local = self._options.finds_omissions or bool(self.wanted.embedded)
+            unit.local = [] if finds_local else None
             classification = self._classify(unit, is_imported)
             return (
                 *classification,
@@ -230,23 +231,37 @@ class Collector:
 
     def _find_traits(self, unit: Unit, kind: int) -> Traits:
         """Return the traits of a unit, besides its structs. Raises DAMAGE."""
-        is_read = kind in (_C, _FOREIGN) and unit.signature is None and not unit.is_partial
+        is_read = (kind == _C and unit.signature is None) or kind == _FOREIGN
+        is_read = is_read and not unit.is_partial
         if not (self._options.finds_omissions and is_read and isinstance(self.selection, Selection)):
             return omissions.NO_TRAITS
         if kind == _FOREIGN:
-            return unit.name, unit.language or "", self.selection.foreign(unit), -1, []
+            return unit.name, unit.language or "", [], -1, [], self.selection.foreign(unit)
         missing_count = omissions.missing_types(unit) if unit.sections.has_signatures else 0
         local, merged = self.selection.local(unit), omissions.find_optimised(unit)
-        return unit.name, omissions.describe_lack(unit), local, missing_count, merged
+        return unit.name, omissions.describe_lack(unit), local, missing_count, merged, []
 
     def omissions(self) -> tuple[Omission, ...]:
         """Return the parts that were not examined. Raises ReadError for a damaged symbol table."""
         if not self._options.finds_omissions or self.unread:
             return ()  # an unreadable part fails the run, and may be the part that seems to be missing
         lines = [self._image.span(name) for name in (".debug_line_str", ".debug_line", ".debug_str")]
-        places = self.selection.places() if isinstance(self.selection, Selection) else frozenset[str]()
         sources = self._omissions.sources(source_files(self._image), lines)
-        return tuple(self._omissions.list_omissions(sources, places, self._find_undescribed_code(sources)))
+        own = tuple(self._omissions.list_omissions(sources, self._find_undescribed_code(sources)))
+        return own + self._merged_omissions() + self.foreign_omissions()
+
+    def _merged_omissions(self) -> tuple[Omission, ...]:
+        """Return the containers that can be types of variables, or of fields only."""
+        merged = self.selection.merged_containers() if isinstance(self.selection, Selection) else []
+        names = self.wanted.names_embedded(self.selection.structs()) if merged else frozenset[str]()
+        return tuple(omissions.merged_omission(merged, names)) if merged else ()
+
+    def foreign_omissions(self) -> tuple[Omission, ...]:
+        """Return the structs in units in other languages that differ from those in C."""
+        selection = self.selection
+        if not isinstance(selection, Selection) or not self._skipped:
+            return ()
+        return tuple(self._omissions.list_foreign(selection.layouts()))
 
     def _find_undescribed_code(self, sources: Sources) -> UndescribedCode | None:
         """Return the code that no unit describes; None if it proves nothing."""

@@ -7,7 +7,7 @@ from layoutlint.readers.dwarf.format.unit cimport Unit
 
 cdef int _DEEPEST, _OTHER, _REFER, _UNKNOWN, _NO, _YES, _MAYBE, _BASES, _LAST
 cdef int _NO_TYPE, _LEAF, _STRUCT
-cdef long long _UNION, _TYPEDEF, _ARRAY, _MEMBER
+cdef long long _UNION, _TYPEDEF, _ARRAY, _MEMBER, _BASE_CLASS, _VARIANTS, _VARIANT
 cdef Py_ssize_t _NOWHERE
 
 
@@ -37,6 +37,7 @@ cdef class Holders:
     cdef int _examine(self, Unit unit, Plan plan, Py_ssize_t position, int depth) except -1
     @cython.locals(
         answer=int, member_answer=int, member=Plan, start=Py_ssize_t, code=Py_ssize_t, plans=list, plan_count=Py_ssize_t,
+        inner=Py_ssize_t,
     )
     cdef int _any_member_holds(self, Unit unit, Plan plan, Py_ssize_t position, int depth) except -1
     @cython.locals(

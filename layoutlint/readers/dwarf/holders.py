@@ -26,6 +26,9 @@ _UNION = constants.tag("union_type")
 _TYPEDEF = constants.tag("typedef")
 _ARRAY = constants.tag("array_type")
 _MEMBER = constants.tag("member")
+_BASE_CLASS = constants.tag("inheritance")
+_VARIANTS = constants.tag("variant_part")
+_VARIANT = constants.tag("variant")
 _TYPE = constants.attribute("type")
 _UNKNOWN = 0
 _NO = 1
@@ -175,10 +178,14 @@ class Holders:
             else:
                 unit.next_position = position + 1
             start = unit.next_position
-            if member.tag == _MEMBER:
+            if member.tag == _MEMBER or member.tag == _BASE_CLASS:
                 if self._holds(unit, _target(unit, member, start), depth) == _YES:
                     return _YES
                 answer = _NO
+            elif member.has_children and (member.tag == _VARIANTS or member.tag == _VARIANT):
+                inner = unit.skip_attributes(member, start)
+                if self._any_member_holds(unit, member, inner, depth) == _YES:
+                    return _YES
             position = unit.skip_entry(member, start)
         raise DwarfError("the unit ends inside an entry", position)
 

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Final
 
 from layoutlint.model.reading import Omission
-from layoutlint.model.record import Record, field
+from layoutlint.model.record import Record, field, replace
 from layoutlint.phrases import first_few
 from layoutlint.readers.dwarf.code import UndescribedCode
+from layoutlint.readers.dwarf.foreign import ForeignStruct, KnownLayouts
 from layoutlint.readers.dwarf.format import forms
 from layoutlint.readers.dwarf.format.abbreviations import Plan
 from layoutlint.readers.dwarf.format.constants import attribute, tag
@@ -25,11 +26,11 @@ from layoutlint.readers.dwarf.selection import Local
 from layoutlint.readers.elf.source_files import SourceFile
 from layoutlint.readers.elf.span import Span
 
-Traits = tuple[str, str, list[Local], int, list[str]]
+Traits = tuple[str, str, list[Local], int, list[str], list[ForeignStruct]]
 """Traits of a unit: its file; why it lacks types, or nothing; its local structs; how many types that it
 refers to are missing; sources from which it has functions but no types. For another language: its file,
-the language, its structs, and -1."""
-NO_TRAITS: Traits = ("", "", [], 0, [])
+the language, -1, and its structs."""
+NO_TRAITS: Traits = ("", "", [], 0, [], [])
 
 _PRODUCER: Final = attribute("producer")
 _CODE: Final = frozenset((attribute("low_pc"), attribute("high_pc"), attribute("ranges")))
@@ -40,7 +41,9 @@ _LINKED_BY_GCC: Final = "GNU GIMPLE "
 _DECL_FILE: Final = attribute("decl_file")
 _DECL_LINE: Final = attribute("decl_line")
 _FUNCTION, _VARIABLE = tag("subprogram"), tag("variable")
-_LEVEL: Final = re.compile(r"^-g(?:dwarf(?:-[2-5])?|(?:gdb|stabs|vms|xcoff)?\+?([0-3])?)$")
+_LEVEL: Final = re.compile(
+    r"^-g(?:dwarf(?:-[2-5])?|ctf[0-3]?|(?:gdb|stabs|vms|xcoff|btf)?\+?([0-3])?)$"
+)
 _REDUCED: Final = "-femit-struct-debug-"
 
 _C: Final = (".c", ".i", "<stdin>")
@@ -67,17 +70,17 @@ class Omissions(Record):
     missing_types: int = 0
     optimised: dict[str, None] = field(default_factory=dict)
     """Sources without debug information whose functions link-time optimisation merged with others."""
-    foreign: dict[str, dict[Local, None]] = field(default_factory=dict)
+    foreign: dict[str, dict[ForeignStruct, None]] = field(default_factory=dict)
     """The structs of units in other languages, by language."""
 
     def add(self, traits: Traits) -> None:
         """Add the traits of a unit."""
-        name, lack, local, missing_types, optimised = traits
+        name, lack, local, missing_types, optimised, foreign = traits
         self.optimised.update(dict.fromkeys(optimised))
         if name:
             self.names[name.rpartition("/")[2]] += 1
         if missing_types < 0:
-            self.foreign.setdefault(lack, {}).update(dict.fromkeys(local))
+            self.foreign.setdefault(lack, {}).update(dict.fromkeys(foreign))
             return
         if lack:
             self.lacks.setdefault(lack, []).append(name)
@@ -92,11 +95,10 @@ class Omissions(Record):
         return _classify_sources(files, self.names, lines)
 
     def list_omissions(
-        self, sources: Sources, places: frozenset[str], code: UndescribedCode | None
+        self, sources: Sources, code: UndescribedCode | None
     ) -> Iterator[Omission]:
-        """Yield the parts that were not examined.
+        """Yield the parts of units in C that were not examined.
 
-        `places` are those of structs that were read: the same structs in other languages are no omission.
         `code` is the code that no unit describes, None if it was not searched for.
         """
         compiled = dict.fromkeys((*sources.compiled, *self.optimised))
@@ -120,11 +122,33 @@ class Omissions(Record):
             yield _struct_omission(
                 sorted(self.local), "local to functions, which layoutlint does not judge", False
             )
+
+    def list_foreign(self, known: KnownLayouts) -> Iterator[Omission]:
+        """Yield the structs in units in other languages, unless `known` has the same structs."""
         for language, structs in sorted(self.foreign.items()):
-            if unread := sorted(local for local in structs if local[1] not in places):
-                yield _struct_omission(
-                    unread, f"in units in {language}, which layoutlint does not read", True
-                )
+            yield from _foreign_omissions(language, structs, known)
+
+
+def _foreign_omissions(
+    language: str, structs: Iterable[ForeignStruct], known: KnownLayouts
+) -> Iterator[Omission]:
+    """Yield the structs of units in a language, and their containers, that are not in C units as well."""
+    where = f"in units in {language}, which layoutlint does not read"
+    unread = {(each.name, each.place) for each in structs if not each.container and not known.has(each)}
+    if unread:
+        yield _struct_omission(sorted(unread), where, True)
+    holders = sorted({(each.container, each.place) for each in structs if each.container})
+    if holders:
+        names = frozenset(each.name for each in structs if each.container)
+        embedded = f"with {first_few(sorted(names), _MOST)} inside"
+        yield replace(_struct_omission(holders, f"{embedded}, {where}", True), structs=names)
+
+
+def merged_omission(structs: list[Local], embedded: frozenset[str]) -> Iterator[Omission]:
+    """Yield structs of type units that can embed some structs as variables, which their units do not tell."""
+    places = first_few([name for name, _ in structs], _MOST)
+    reason = f"type units do not tell whether variables have the type of fields without a name: {places}"
+    yield Omission(reason, embedded)
 
 
 def _struct_omission(structs: list[Local], description: str, is_shared: bool) -> Omission:
@@ -275,7 +299,7 @@ def describe_lack(unit: Unit) -> str:
     if is_reduced:
         return f"compiled with {_REDUCED}..., which leaves out structs of headers"
     if level is not None:
-        return _LINES_ONLY if level == 1 else ""
+        return ("compiled with -g0, which leaves out all types", _LINES_ONLY, "", "")[level]
     if _CODE.isdisjoint(values) and not plan.has_children:
         return ""
     has_types = any(
@@ -317,7 +341,7 @@ def _read_options(producer: str) -> tuple[int | None, bool]:
         is_reduced = is_reduced or word.startswith(_REDUCED)
         match = _LEVEL.match(word)
         if match is not None:
-            # `-g` and `-gdwarf-N` raise a lower level to 2; a number sets it.
+            # `-g`, `-gdwarf-N` and `-gctf` raise a lower level to 2; a number sets it.
             level = int(match[1]) if match[1] else max(level or 0, 2)
     return level, is_reduced
 

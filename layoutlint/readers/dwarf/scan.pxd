@@ -4,7 +4,7 @@ from layoutlint.readers.dwarf.format.abbreviations cimport Plan
 from layoutlint.readers.dwarf.format.abbreviation_tables cimport Table
 from layoutlint.readers.dwarf.format.unit cimport Unit
 
-cdef int _OTHER, _AGGREGATE, _IMPORT
+cdef int _OTHER, _AGGREGATE, _IMPORT, _STRUCT
 cdef unsigned long long _BUCKETS
 
 
@@ -43,7 +43,7 @@ cdef int _mark(unsigned int first, unsigned int second, unsigned int third) noex
     octets="const unsigned char[::1]", table=Table, plans=list, plan_count=Py_ssize_t, end=Py_ssize_t, depth=Py_ssize_t,
     start=Py_ssize_t, code="unsigned long long", plan=Plan, looks_inside=bint,
 )
-cpdef list walk(Unit unit, Py_ssize_t position, Names wanted, Positions others=*)
+cpdef list walk(Unit unit, Py_ssize_t position, Names wanted, Positions others=*, Positions hidden=*)
 
 @cython.locals(
     octets="const unsigned char[::1]", end=Py_ssize_t, start=Py_ssize_t, code="unsigned long long",
@@ -51,10 +51,13 @@ cpdef list walk(Unit unit, Py_ssize_t position, Names wanted, Positions others=*
 )
 cpdef list find_signature_entries(Unit unit, Py_ssize_t position)
 
-@cython.locals(is_local=bint, local=list)
-cdef Py_ssize_t _collect_local(Unit unit, Plan plan, Py_ssize_t start, Py_ssize_t position, Names wanted) except -1
+@cython.locals(octets="const unsigned char[::1]", end=Py_ssize_t, start=Py_ssize_t, plan=Plan, is_type=bint)
+cpdef list find_types(Unit unit, Py_ssize_t position, Names wanted, Positions every=*)
 
-cdef void _collect(Unit unit, Table table, Plan plan, Py_ssize_t start, Py_ssize_t position, Names wanted, list hits, Positions others) except *
+@cython.locals(is_local=bint, local=list)
+cdef Py_ssize_t _collect_local(Unit unit, Plan plan, Py_ssize_t start, Py_ssize_t position, Names wanted, Positions hidden) except -1
+
+cdef void _collect(Unit unit, Table table, Plan plan, Py_ssize_t start, Py_ssize_t position, Names wanted, list hits, Positions others, Positions hidden) except *
 
 @cython.locals(place="unsigned long long")
 cdef bint _is_named(Unit unit, Plan plan, Py_ssize_t position, Names names) except -1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 
-from layoutlint.readers.dwarf.format import abbreviations
+from layoutlint.readers.dwarf.format import abbreviations, type_recipe
 from layoutlint.readers.dwarf.format.abbreviation_tables import Table
 from layoutlint.readers.dwarf.format.abbreviations import Plan
 from layoutlint.readers.dwarf.format.forms import DwarfError
@@ -14,6 +14,7 @@ from layoutlint.readers.dwarf.format.unit import NAME, Unit
 _OTHER = abbreviations.OTHER
 _AGGREGATE = abbreviations.AGGREGATE
 _IMPORT = abbreviations.IMPORT
+_STRUCT = type_recipe.STRUCT
 
 _ROOM = 1 << 10
 _BUCKETS = 1 << 13  # as many bytes stay in a processor's innermost cache
@@ -129,15 +130,18 @@ class Positions:
         return [self.places[index] for index in range(self.count)]
 
 
-def walk(unit: Unit, position: int, wanted: Names | None, others: Positions | None = None) -> list[int]:
+def walk(
+    unit: Unit, position: int, wanted: Names | None, others: Positions | None = None,
+    hidden: Positions | None = None,
+) -> list[int]:  # fmt: skip
     """Return the positions of the relevant entries: structs, unions and typedefs with a name.
 
     `position` is the end of the root entry's attributes. With `wanted` only entries with one of these names
     are relevant, and those whose name needs more to read. Without it, all named structs are, and typedefs
     that may stand for an anonymous one; `others` collects the entries that are not wanted. `unit.imports`
     collects the entries that import units; unless `unit.local` is None, it collects wanted entries inside
-    functions. Raises DwarfError for an entry that contradicts its unit, IndexError if the section ends inside
-    one.
+    functions; `hidden` collects the structs without a name, and then all structs inside functions. Raises
+    DwarfError for an entry that contradicts its unit, IndexError if the section ends inside one.
     """
     hits: list[int] = []
     looks_inside = unit.local is not None
@@ -165,10 +169,10 @@ def walk(unit: Unit, position: int, wanted: Names | None, others: Positions | No
         if plan.skip_size >= 0:
             position += plan.skip_size
             continue
-        if plan.kind != _OTHER and depth == 0:
-            _collect(unit, table, plan, start, position, wanted, hits, others)
+        if depth == 0 and (plan.kind != _OTHER or hidden is not None):
+            _collect(unit, table, plan, start, position, wanted, hits, others, hidden)
         if looks_inside and (plan.is_scope or depth + plan.opens > 0):
-            position = _collect_local(unit, plan, start if depth > 0 else -1, position, wanted)
+            position = _collect_local(unit, plan, start if depth > 0 else -1, position, wanted, hidden)
             depth += plan.is_scope
         elif plan.sibling_at >= 0:
             position = unit.offset + unit.number(position + plan.sibling_at, plan.sibling_width)
@@ -208,13 +212,44 @@ def find_signature_entries(unit: Unit, position: int) -> list[int]:
     return hits
 
 
-def _collect_local(unit: Unit, plan: Plan, start: int, position: int, wanted: Names | None) -> int:
+def find_types(unit: Unit, position: int, wanted: Names | None, every: Positions | None = None) -> list[int]:
+    """Return the positions of the wanted structs, unions, classes and typedefs, also of those inside others.
+
+    `every` collects all structs, unions and classes. Raises as `walk` does. `position` is the end of the root
+    entry's attributes.
+    """
+    hits: list[int] = []
+    octets = unit.octets
+    end = unit.end
+    while position < end:
+        start = position
+        if octets[position] == 0:
+            position += 1
+            continue
+        plan = unit.enter(start)
+        position = unit.next_position
+        if plan is None:
+            raise DwarfError("an entry without an abbreviation", start)
+        is_type = plan.kind != _OTHER and plan.kind != _IMPORT
+        if is_type and (wanted is None or _is_named(unit, plan, position, wanted)):
+            hits.append(start)
+        if every is not None and plan.role == _STRUCT:
+            every.add(start)
+        position = unit.skip_attributes(plan, position)
+    return hits
+
+
+def _collect_local(
+    unit: Unit, plan: Plan, start: int, position: int, wanted: Names | None, hidden: Positions | None
+) -> int:
     """Return the position after the head of a function or block, or after the whole of any other entry.
 
     Collects structs, unions and typedefs with one of the names; `start` is -1 outside of functions.
     """
     if plan.is_scope:
         return unit.skip_attributes(plan, position)
+    if start >= 0 and hidden is not None and plan.role == _STRUCT:
+        hidden.add(start)
     local = unit.local
     is_local = start >= 0 and plan.kind != _OTHER and plan.kind != _IMPORT
     if is_local and local is not None and (wanted is None or _is_named(unit, plan, position, wanted)):
@@ -224,10 +259,13 @@ def _collect_local(unit: Unit, plan: Plan, start: int, position: int, wanted: Na
 
 def _collect(
     unit: Unit, table: Table, plan: Plan, start: int, position: int, wanted: Names | None, hits: list[int],
-    others: Positions | None,
+    others: Positions | None, hidden: Positions | None,
 ) -> None:  # fmt: skip
     """Collect an entry that is relevant, or imports a unit."""
-    if plan.kind == _IMPORT:
+    if plan.kind == _OTHER:
+        if hidden is not None and plan.role == _STRUCT:
+            hidden.add(start)
+    elif plan.kind == _IMPORT:
         unit.imports.append(start)
     elif wanted is not None and _is_named(unit, plan, position, wanted):
         hits.append(start)

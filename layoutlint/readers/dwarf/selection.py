@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache, lru_cache, partial
 from typing import Final
 
 from layoutlint.model.overlaps import Overlaps
 from layoutlint.model.record import Record, field
-from layoutlint.model.structs import Aggregate, Annotation, Source, Struct, Unstated
+from layoutlint.model.structs import (
+    Aggregate,
+    Annotation,
+    Source,
+    Struct,
+    Unstated,
+    hidden_name,
+    untagged_fields,
+)
 from layoutlint.model.target import Target
 from layoutlint.model.wanted import Wanted
-from layoutlint.readers.dwarf import producers
+from layoutlint.readers.dwarf import foreign, producers
+from layoutlint.readers.dwarf.foreign import ForeignStruct, KnownLayouts
 from layoutlint.readers.dwarf.format.abbreviations import Plan
 from layoutlint.readers.dwarf.format.forms import DAMAGE, DwarfError, MissingFile
 from layoutlint.readers.dwarf.format.sections import Sections
 from layoutlint.readers.dwarf.format.unit import NAME, Unit, Values
-from layoutlint.readers.dwarf.holders import Holders
-from layoutlint.readers.dwarf.scan import SHORTEST, Names, Positions, find_strings, walk
+from layoutlint.readers.dwarf.holders import CrossUnitReference, Holders
+from layoutlint.readers.dwarf.scan import SHORTEST, Names, Positions, find_strings, find_types, walk
 from layoutlint.readers.dwarf.types import annotation_tags
 from layoutlint.readers.dwarf.types.decoder import DECLARATION, Body, Decoder, read_alignment
 from layoutlint.readers.dwarf.types.spelling import (
@@ -135,6 +144,11 @@ class Selection:
         self._holders = Holders()
         self._others = Positions()
         """Positions of types without a wanted name."""
+        self._hidden = Positions() if wanted.embedded else None
+        """Positions of structs that no rule can name, if they are wanted as containers."""
+        self._hidden_definitions: dict[tuple[object, ...], _Definition] = {}
+        self._of_type_units: list[_Definition] = []
+        """Those without a name in type units, which merge the types of fields with those of variables."""
         self._is_annotated = lru_cache(_FILES)(partial(_can_have_annotated, wanted))
 
     def forget_places(self) -> None:
@@ -157,18 +171,36 @@ class Selection:
             return []
         new_among, names = self._decoder.shapes.new_among, self._names(unit.sections)
         is_annotated = self._is_annotated(unit.sections)
+        hidden = self._hidden
+        if hidden is not None:
+            hidden.clear()
         if names is None or not (self._gives_more or is_annotated):
-            return new_among(unit, walk(unit, end, names))
+            return new_among(unit, walk(unit, end, names, None, hidden)) + self._hidden_hits(unit)
         others = self._others
         others.clear()
-        named = walk(unit, end, names, others)
+        named = walk(unit, end, names, others, hidden)
         if not self._wanted.with_containers or is_annotated:
-            return new_among(unit, sorted((*named, *others.to_list())))
+            return new_among(unit, sorted((*named, *others.to_list()))) + self._hidden_hits(unit)
         exact = self._holders.find_named(unit, named, names)
         targets = self._holders.find_named(unit, named, self._held_places(unit.sections))
         hits = new_among(unit, sorted((*exact, *self._holders.find_holders(unit, targets, others))))
         # Their contents decide which of several equal structs the typedef of a field refers to.
-        return sorted({*hits, *new_among(unit, self._holders.find_contained(unit, hits))}) if hits else []
+        of_hidden = self._hidden_hits(unit, targets)
+        roots = [*hits, *(-1 - hit for hit in of_hidden)]
+        contained = new_among(unit, self._holders.find_contained(unit, roots)) if roots else []
+        return sorted({*hits, *contained}.difference(roots[len(hits) :])) + of_hidden
+
+    def _hidden_hits(self, unit: Unit, targets: list[int] | None = None) -> list[int]:
+        """Return the hidden structs that hold one of the targets, each position as -1 - position.
+
+        Raises CrossUnitReference.
+        """
+        hidden = self._hidden
+        if hidden is None or not (positions := hidden.to_list()):
+            return []
+        if targets is not None:
+            positions = self._holders.find_holders(unit, targets, hidden)
+        return [-1 - position for position in self._decoder.shapes.new_among(unit, positions)]
 
     def read_entries(self, unit: Unit, hits: Sequence[int]) -> list[str]:
         """Read entries of one unit; return damaged positions and reasons, as sentences.
@@ -180,30 +212,100 @@ class Selection:
         if hits:
             self._refuse_other(unit)
         for position in hits:
+            is_hidden = position < 0
+            position = -1 - position if is_hidden else position
             try:
                 shape = self._decoder.shapes.shape(unit, position)
                 if shape not in self._shapes_read:
                     self._shapes_read.add(shape)
-                    self._read_entry(entry_at(unit, position))
+                    read = self._read_hidden if is_hidden else self._read_entry
+                    read(entry_at(unit, position))
             except DAMAGE as error:
                 damaged.append(describe_damage(unit, position, error))
         return damaged
 
     def local(self, unit: Unit) -> list[Local]:
         """Return the structs that are local to functions, of those seen by `find_entries`. Raises DAMAGE."""
-        return self._local_structs(unit, unit.local or ())
+        return self._list_defined(unit, unit.local or ())
 
-    def foreign(self, unit: Unit) -> list[Local]:
-        """Return the structs with wanted names in a unit of another language. Raises DAMAGE."""
+    def foreign(self, unit: Unit) -> list[ForeignStruct]:
+        """Return the structs with wanted names in a unit of another language, and what embeds them.
+
+        Raises DAMAGE.
+        """
         plan, _, end = unit.root
+        if not plan.has_children:
+            return []
+        others = self._others
+        others.clear()
         names = self._names(unit.sections)
-        return self._local_structs(unit, walk(unit, end, names) if plan.has_children else ())
+        positions = find_types(unit, end, names, others if self._wanted.embedded else None)
+        structs = [(*each, at) for at in positions for each in self._list_defined(unit, (at,))]
+        found = [foreign.describe(name, place, *self._struct_at(unit, at)) for name, place, at in structs]
+        embedded = Wanted(patterns=self._wanted.embedded)
+        if unit.sections.has_signatures and embedded.patterns:
+            return found + self._containers_by_names(unit, embedded)
+        targets = {position: name for name, _, position in structs if embedded.matches(name)}
+        return found + self._foreign_containers(unit, targets) if targets else found
 
-    def places(self) -> frozenset[str]:
-        """Return where the collected structs are declared."""
-        return frozenset(str(definition.source) for definition in self._definitions.values())
+    def _struct_at(self, unit: Unit, position: int) -> tuple[Unit, int]:
+        """Return where the struct is to which an entry refers, if that is a typedef."""
+        entry = entry_at(unit, position)
+        if entry.plan.tag == TYPEDEF:
+            entry = resolve_typedef(entry, "").struct or entry
+        return entry.unit, entry.position
 
-    def _local_structs(self, unit: Unit, positions: Sequence[int]) -> list[Local]:
+    def _foreign_containers(self, unit: Unit, targets: dict[int, str]) -> list[ForeignStruct]:
+        """Return the structs of a unit in another language that embed one of the targets. Raises DAMAGE."""
+        try:
+            holders = self._holders.find_holders(unit, [*targets], self._others)
+        except CrossUnitReference:
+            return [ForeignStruct(name, unit.name, container="another unit") for name in targets.values()]
+        found: list[ForeignStruct] = []
+        for position in holders:
+            if position not in targets:
+                found += self._foreign_container(unit, position, targets.values())
+        return found
+
+    def _containers_by_names(self, unit: Unit, embedded: Wanted) -> list[ForeignStruct]:
+        """Return what `_foreign_containers` does for a unit that refers to type units. Raises DAMAGE."""
+        found: list[ForeignStruct] = []
+        for position in self._others.to_list():
+            names = filter(embedded.matches, foreign.contained_names(unit, position))
+            found += self._foreign_container(unit, position, names)
+        return found
+
+    def _foreign_container(self, unit: Unit, position: int, names: Iterable[str]) -> list[ForeignStruct]:
+        entry = entry_at(unit, position)
+        if DECLARATION in entry.values:
+            return []
+        name = unit.text(entry.plan, entry.values, NAME) or "a struct without a name"
+        place = str(self._decoder.source(unit, entry.values) or unit.name)
+        return [ForeignStruct(target, place, container=name) for target in dict.fromkeys(names)]
+
+    def merged_containers(self) -> list[Local]:
+        """Return the structs of type units that are types of fields, and perhaps of variables as well."""
+        every = (*self._definitions.values(), *self._hidden_definitions.values())
+        inner = {id(member.members) for each in every for member in untagged_fields(each.body.fields)}
+        merged = (each for each in self._of_type_units if id(each.body.fields) in inner)
+        return sorted((each.name, str(each.source or each.origin)) for each in merged)
+
+    def layouts(self) -> KnownLayouts:
+        """Return the layouts of the collected structs, to compare those of other languages with."""
+        known = KnownLayouts(frozenset(self._layouts()))
+        for each in self._definitions.values():
+            for name in (each.name, *each.aliases):
+                fields = each.body.bit_size, foreign.whole_fields(each.body.fields)
+                known.fields.setdefault(name, []).append(fields)
+        return known
+
+    def _layouts(self) -> Iterator[tuple[str, str, str]]:
+        for each in self._definitions.values():
+            body = each.body
+            layout = foreign.describe_layout(body.bit_size, body.align, body.fields)
+            yield from ((name, str(each.source), layout) for name in (each.name, *each.aliases))
+
+    def _list_defined(self, unit: Unit, positions: Sequence[int]) -> list[Local]:
         """Return the structs of some entries that are wanted by name and defined, with their places."""
         structs: list[Local] = []
         for position in positions:
@@ -256,9 +358,14 @@ class Selection:
             definition for definition in self._definitions.values() if not self._is_dropped(definition)
         ]
         left_out = self._left_out & ~Unstated.TYPEDEF
+        known = {(id(each.body.fields), id(each.source)) for each in included}
+        hidden = [
+            each for key, each in self._hidden_definitions.items() if key[1:] not in known
+        ]
         overlaps = Overlaps()
         return tuple(
-            definition.struct(self._target, left_out, overlaps) for definition in (*included, *incomplete)
+            definition.struct(self._target, left_out, overlaps)
+            for definition in (*included, *incomplete, *hidden)
         )
 
     def notes(self) -> tuple[str, ...]:
@@ -296,6 +403,22 @@ class Selection:
             return  # everything is included under its own name; only wanted names become aliases
         variant = self._variant(entry, meaning, tag is not None)
         self._add(target, own_name, name if own_name != name else None, tag is not None, variant)
+
+    def _read_hidden(self, entry: Entry) -> None:
+        """Add a struct without a name, or one that is local to a function."""
+        unit = entry.unit
+        if DECLARATION in entry.values or unit.reference(entry.plan, entry.values, SIGNATURE) is not None:
+            return
+        body = self._decoder.body(unit, entry.position, entry.plan, entry.values, entry.end)
+        source = self._decoder.source(unit, entry.values)
+        name = hidden_name(unit.text(entry.plan, entry.values, NAME), source or unit.name)
+        key = (name, id(body.fields), id(source))
+        if body.fields and key not in self._hidden_definitions:
+            keyword = KEYWORDS[entry.plan.tag]
+            definition = _Definition(name, keyword, body, source, unit.name, False)
+            self._hidden_definitions[key] = definition
+            if unit.signature is not None:
+                self._of_type_units.append(definition)
 
     def _variant(self, entry: Entry, meaning: Meaning, is_tagged: bool) -> _Variant | None:
         """Return what a typedef changes of the struct that it stands for; None for nothing."""

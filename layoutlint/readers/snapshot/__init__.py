@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from layoutlint import files
 from layoutlint.errors import ReadError
-from layoutlint.model.reading import SNAPSHOT_OF, Reading, ReadOptions
+from layoutlint.model.reading import SNAPSHOT_OF, Omission, Reading, ReadOptions
 from layoutlint.model.record import replace
 from layoutlint.model.structs import Field, Struct, Unstated
 from layoutlint.model.wanted import Wanted
+from layoutlint.phrases import first_few
 from layoutlint.readers.snapshot.decode import decode
 from layoutlint.readers.snapshot.record import LARGEST
 
@@ -42,7 +43,19 @@ def select(reading: Reading, wanted: Wanted, options: ReadOptions) -> Reading:
     selected = tuple(
         struct for struct in named if id(struct.fields) in embedding or _is_requested(struct, own)
     )
-    return replace(reading, structs=selected)
+    reading = replace(reading, structs=selected)
+    return _with_missing_containers(reading, own) if options.finds_omissions else reading
+
+
+def _with_missing_containers(reading: Reading, wanted: Wanted) -> Reading:
+    """Return a reading with an omission for requested containers that were not recorded."""
+    recorded = frozenset[str]() if reading.chosen is None else frozenset(reading.chosen.containers_of)
+    missing = wanted.names_embedded(reading.structs) - recorded
+    if not missing:
+        return reading
+    lacks = "containers" if reading.chosen else "containers without a name, and local ones,"
+    reason = f"the snapshot has no {lacks} of {first_few(sorted(missing))}: record it with the rules"
+    return replace(reading, omissions=(*reading.omissions, Omission(reason, missing)))
 
 
 def _is_requested(struct: Struct, wanted: Wanted) -> bool:

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from layoutlint.judgement.build_outcomes import summarise_builds
 from layoutlint.judgement.finding import BaselineUse, Finding, Report, State, Unresolved
-from layoutlint.judgement.messages import finding_message
+from layoutlint.judgement.messages import describe_definition, finding_message
 from layoutlint.judgement.origin import EvidenceUse
 from layoutlint.phrases import quantity
 from layoutlint.reports.check import builds
@@ -185,7 +185,14 @@ def _kept_line(group: tuple[Finding, ...], report: Report) -> Line:
     places = f" in {quantity(len(finding.files), 'file')}" if finding.also else ""
     if finding.builds:
         places = f" {builds.keeping_builds(finding, report.builds)}"
+    places += _with_layouts(finding)
     return line("  ", (finding.rule.id, "green"), f" ({finding.rule.kind.name}) {subject(finding)}{places}")
+
+
+def _with_layouts(finding: Finding) -> str:
+    """Return where a definition is that has several layouts, in parentheses; empty for others."""
+    where = finding.definition
+    return f" ({describe_definition(where)})" if where is not None and where.others else ""
 
 
 def _inputs(report: Report, width: int, detail: Detail, hidden: list[str]) -> Iterator[Line]:

@@ -10,6 +10,7 @@ import pytest
 from layoutlint.readers import frames
 from layoutlint.readers.dwarf import code, omissions
 from layoutlint.readers.dwarf.code import UndescribedCode
+from layoutlint.readers.dwarf.foreign import ForeignStruct, KnownLayouts
 from layoutlint.readers.dwarf.format.constants import attribute, tag
 from layoutlint.readers.dwarf.omissions import Omissions, Sources, Traits
 from layoutlint.readers.elf import source_files
@@ -21,7 +22,9 @@ from tests.harness.whole import whole_lines
 
 def unit(name: str = "", lack: str = "", local: str = "", missing: int = 0, optimised: str = "") -> Traits:
     structs = [tuple(word.split("@")) if "@" in word else (word, "") for word in local.split()]
-    return name, lack, structs, missing, optimised.split()
+    if missing < 0:
+        return name, lack, [], missing, [], [ForeignStruct(*struct) for struct in structs]
+    return name, lack, structs, missing, optimised.split(), []
 
 
 TRAITS = {
@@ -51,8 +54,11 @@ def test_omissions_of_units(case, golden_row):
     for traits in TRAITS[case]:
         found.add(traits)
     lines = [f"names {dict(found.names)}"]
-    for places in (frozenset(), frozenset(("a.h:1", "b.rs:1"))):
-        lines += [f"places {sorted(places)}", *whole_lines(tuple(found.list_omissions(Sources(("q.c", "q.c", "a.c") if case == "optimised" else ()), places, None)))]
+    sources = Sources(("q.c", "q.c", "a.c") if case == "optimised" else ())
+    for places in ((), (("r", "b.rs:1"), ("s", "a.h:1"))):
+        known = KnownLayouts(frozenset((*place, "") for place in places))
+        lines += [f"places {[place for _, place in sorted(places, key=lambda each: each[1])]}"]
+        lines += whole_lines((*found.list_omissions(sources, None), *found.list_foreign(known)))
     golden_row("\n".join(lines))
 
 
@@ -60,7 +66,7 @@ def test_omissions_of_code(golden_row):
     lines: list[str] = []
     for sources in SOURCES:
         for undescribed in CODE:
-            lines += [f"{sources} {undescribed and (*undescribed.names, undescribed.is_known)}", *whole_lines(tuple(Omissions().list_omissions(sources, frozenset(), undescribed)), "  ")]
+            lines += [f"{sources} {undescribed and (*undescribed.names, undescribed.is_known)}", *whole_lines(tuple(Omissions().list_omissions(sources, undescribed)), "  ")]
         lines.append(f"can hide: {sources.can_hide}")
     golden_row("\n".join(lines))
 
@@ -97,6 +103,7 @@ def test_sources_by_their_symbols(case, golden_row):
 PRODUCERS = [
     # what a compiler records, the level of debug information, whether structs are left out
     ("GNU C17 12.2.0 -g", 2, False), ("GNU C17 12.2.0 -g1", 1, False), ("GNU C17 -g0 -g", 2, False), ("GNU C17 -g3 -g", 3, False), ("GNU C17 -g -g1", 1, False),
+    ("GNU C17 -gctf -g0", 0, False), ("GNU C17 -g0 -gctf", 2, False), ("GNU C17 -g1 -gctf2", 2, False), ("GNU C17 -g0 -gbtf", 2, False),
     ("GNU C17 -g1 -gdwarf-4", 2, False), ("GNU C17 -gdwarf-6", None, False), ("GNU C17 -gdwarf", 2, False), ("GNU C17 -ggdb3 -gstabs+1", 1, False), ("GNU C17 -gvms0", 0, False), ("GNU C17 -gxcoff", 2, False),
     ("GNU C17 -O2 -grecord-gcc-switches", None, False), ("clang version 16 -g1", None, False), ("GNUC -g", None, False), ("GNU C17 -g4", None, False), ("", None, False),
     ("GNU C17 -femit-struct-debug-baseonly -g", 2, True), ("GNU C17 -g -femit-struct-debug-detailed=sys -O2", 2, True), ("clang -femit-struct-debug-baseonly", None, False),

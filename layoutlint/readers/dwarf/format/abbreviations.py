@@ -37,7 +37,10 @@ _QUALIFIERS: Final = frozenset(
 _IMPORTED: Final = tag("imported_unit")
 _SCOPES: Final = frozenset((tag("subprogram"), tag("lexical_block")))
 _ABSTRACT_ORIGIN: Final = attribute("abstract_origin")
-_KINDS: Final = {tag("structure_type"): AGGREGATE, tag("union_type"): AGGREGATE, tag("typedef"): TYPEDEF}
+_KINDS: Final = {
+    **dict.fromkeys((tag("structure_type"), tag("class_type"), tag("union_type")), AGGREGATE),
+    tag("typedef"): TYPEDEF,
+}
 
 AttributeRun = tuple[struct.Struct | None, tuple[int, ...], int]
 """A run of attributes of fixed size (its decoder and their numbers), or None, one number and its form."""

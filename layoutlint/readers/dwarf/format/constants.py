@@ -14,22 +14,23 @@ ATTRIBUTES: Final = {
     "stmt_list": 0x10, "language": 0x13, "import": 0x18, "comp_dir": 0x1B, "const_value": 0x1C,
     "lower_bound": 0x22, "producer": 0x25, "prototyped": 0x27, "upper_bound": 0x2F, "abstract_origin": 0x31,
     "count": 0x37, "data_member_location": 0x38, "decl_column": 0x39, "decl_file": 0x3A, "decl_line": 0x3B,
-    "declaration": 0x3C,
-    "encoding": 0x3E, "specification": 0x47, "type": 0x49, "signature": 0x69, "data_bit_offset": 0x6B,
+    "declaration": 0x3C, "encoding": 0x3E, "external": 0x3F, "specification": 0x47, "type": 0x49,
+    "signature": 0x69, "data_bit_offset": 0x6B,
     "str_offsets_base": 0x72, "addr_base": 0x73, "rnglists_base": 0x74, "dwo_name": 0x76,
     "alignment": 0x88, "GNU_vector": 0x2107, "GNU_dwo_name": 0x2130, "GNU_dwo_id": 0x2131,
     "GNU_addr_base": 0x2133,
 }  # fmt: skip
 
 TAGS: Final = {
-    "array_type": 0x01, "enumeration_type": 0x04, "formal_parameter": 0x05, "lexical_block": 0x0B,
-    "member": 0x0D, "pointer_type": 0x0F, "compile_unit": 0x11, "structure_type": 0x13,
-    "subroutine_type": 0x15, "typedef": 0x16, "subprogram": 0x2E,
-    "union_type": 0x17, "unspecified_parameters": 0x18, "subrange_type": 0x21, "base_type": 0x24,
-    "const_type": 0x26, "enumerator": 0x28, "variable": 0x34, "volatile_type": 0x35, "restrict_type": 0x37,
+    "array_type": 0x01, "class_type": 0x02, "enumeration_type": 0x04, "formal_parameter": 0x05,
+    "lexical_block": 0x0B, "member": 0x0D, "pointer_type": 0x0F, "reference_type": 0x10, "compile_unit": 0x11,
+    "structure_type": 0x13, "subroutine_type": 0x15, "typedef": 0x16, "union_type": 0x17,
+    "unspecified_parameters": 0x18, "variant": 0x19, "inheritance": 0x1C, "ptr_to_member_type": 0x1F,
+    "subrange_type": 0x21, "base_type": 0x24, "const_type": 0x26, "enumerator": 0x28, "subprogram": 0x2E,
+    "variant_part": 0x33, "variable": 0x34, "volatile_type": 0x35, "restrict_type": 0x37,
     "unspecified_type": 0x3B, "partial_unit": 0x3C, "imported_unit": 0x3D, "shared_type": 0x40,
-    "atomic_type": 0x47, "immutable_type": 0x4B, "TI_far_type": 0x4080, "TI_near_type": 0x4081,
-    "TI_ioport_type": 0x4083, "TI_restrict_type": 0x4084, "TI_onchip_type": 0x4085,
+    "rvalue_reference_type": 0x42, "atomic_type": 0x47, "immutable_type": 0x4B, "TI_far_type": 0x4080,
+    "TI_near_type": 0x4081, "TI_ioport_type": 0x4083, "TI_restrict_type": 0x4084, "TI_onchip_type": 0x4085,
     "LLVM_ptrauth_type": 0x4300,
 }  # fmt: skip
 

@@ -66,7 +66,7 @@ _POINTER: Final = tag("pointer_type")
 _WHOLE: Final = frozenset(
     tag(name)
     for name in (
-        *("member", "structure_type", "union_type", "typedef", "array_type"),
+        *("member", "structure_type", "class_type", "union_type", "typedef", "array_type"),
         *("const_type", "volatile_type", "restrict_type", "atomic_type"),
     )
 ) | frozenset(TRANSPARENT)
@@ -74,13 +74,17 @@ _SPELLED: Final = frozenset(
     tag(name) for name in ("pointer_type", "subroutine_type", "formal_parameter", "unspecified_parameters")
 )
 _TYPES: Final = (_WHOLE - {_MEMBER}) | {
-    tag(f"{name}_type") for name in ("pointer", "subroutine", "base", "enumeration", "unspecified")
+    tag(f"{name}_type")
+    for name in (
+        *("pointer", "subroutine", "base", "enumeration", "unspecified"),
+        *("reference", "rvalue_reference", "ptr_to_member"),
+    )
 }
 _FUNCTION: Final = tag("subroutine_type")
 _PARTS: Final = frozenset(
     tag(name) for name in ("member", "subrange_type", "formal_parameter", "unspecified_parameters")
 )
-_AGGREGATES: Final = frozenset((tag("structure_type"), tag("union_type")))
+_AGGREGATES: Final = frozenset((tag("structure_type"), tag("class_type"), tag("union_type")))
 _DIVIDED: Final = _AGGREGATES | {tag("array_type"), _FUNCTION}
 _NAMED: Final = _AGGREGATES | {
     tag(name) for name in ("enumeration_type", "base_type", "typedef", "unspecified_type")

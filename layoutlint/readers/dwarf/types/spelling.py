@@ -28,6 +28,7 @@ _PROTOTYPED: Final = attribute("prototyped")
 GNU_VECTOR: Final = attribute("GNU_vector")
 
 STRUCT: Final = tag("structure_type")
+CLASS: Final = tag("class_type")
 UNION: Final = tag("union_type")
 TYPEDEF: Final = tag("typedef")
 BASE: Final = tag("base_type")
@@ -51,7 +52,7 @@ QUALIFIERS: Final = {
     ATOMIC: "_Atomic",
     **dict.fromkeys(type_recipe.TRANSPARENT, ""),
 }
-KEYWORDS: Final[dict[int, Aggregate]] = {STRUCT: "struct", UNION: "union"}
+KEYWORDS: Final[dict[int, Aggregate]] = {STRUCT: "struct", CLASS: "struct", UNION: "union"}
 _TAG_KEYWORDS: Final = {STRUCT: "struct", UNION: "union", ENUM: "enum"}
 _LONGEST: Final = 1 << 14
 """Characters of a type's spelling; types that repeat one another can need more than any memory has."""
