@@ -18,7 +18,7 @@ from layoutlint.model.paths import is_pattern
 from layoutlint.model.reading import Reading, ReadOptions, Unread
 from layoutlint.model.record import Record, replace
 from layoutlint.model.storage import EMBEDDED
-from layoutlint.model.structs import Struct
+from layoutlint.model.structs import Struct, Unstated
 from layoutlint.model.target import Target
 from layoutlint.model.wanted import Wanted
 from layoutlint.readers import inputs
@@ -127,8 +127,8 @@ def add_comments(reading: Reading, options: ReadOptions) -> Reading:
 
 
 def _proofs(readings: list[Reading], wanted: Wanted, options: ReadOptions) -> Proofs:
-    has_uses = wanted.everything or (wanted.misplaced is not None and not wanted.with_uses)
-    return Proofs(tuple(readings), has_uses, partial(inputs.read, options=options))
+    has_variables = wanted.everything or wanted.misplaced is not None
+    return Proofs(tuple(readings), has_variables, partial(inputs.read, options=options))
 
 
 def _surroundings(readings: list[Reading], proofs: Proofs) -> Surroundings:
@@ -147,30 +147,45 @@ def _unresolved_typedefs(index: Index, embedded: frozenset[str]) -> set[str]:
 
 
 def _settle_alignments(readings: list[Reading]) -> list[Reading]:
-    """Return the readings, with alignments that other readings state for structs of the same layout."""
+    """Return the readings, with alignments that other readings state for the same definitions."""
     if len(readings) < 2:
         return readings
-    stated: dict[object, set[int]] = {}
+    stated: dict[object, list[Struct]] = {}
     for struct in (struct for reading in readings for struct in reading.structs):
         is_complete = struct.bit_size is not None and struct.problem is None and struct.align is not None
         if is_complete and len(Layout(struct).alignments) == 1:
-            stated.setdefault(_definition_key(struct), set()).add(struct.align or 1)
+            stated.setdefault(_definition_key(struct), []).append(struct)
     if not stated:
         return readings
     return [_settle_reading(reading, stated) for reading in readings]
 
 
-def _settle_reading(reading: Reading, stated: dict[object, set[int]]) -> Reading:
+def _settle_reading(reading: Reading, stated: dict[object, list[Struct]]) -> Reading:
     settled = {}
     for number, struct in enumerate(reading.structs):
         has_choice = struct.bit_size is not None and struct.unstated
-        alignments = stated.get(_definition_key(struct)) if has_choice else None
-        if alignments and len(alignments) == 1 and len(Layout(struct).alignments) > 1:
+        others = stated.get(_definition_key(struct), ()) if has_choice else ()
+        alignments = {other.align or 1 for other in others if _is_same_definition(struct, other)}
+        if len(alignments) == 1 and len(Layout(struct).alignments) > 1:
             settled[number] = replace(struct, possible=next(iter(alignments)))
     if not settled:
         return reading
     structs = tuple(settled.get(number, struct) for number, struct in enumerate(reading.structs))
     return replace(reading, structs=structs)
+
+
+def _is_same_definition(struct: Struct, other: Struct) -> bool:
+    """Return whether a struct of another input, whose alignment is stated, can be the same definition.
+
+    Both are then at one line of one file, as far as the inputs state it. Debug information that states
+    `aligned`, and does not for this struct, is about another definition than the one that it states.
+    """
+    if other.unstated and not struct.unstated & Unstated.ALIGNED:
+        return False
+    first, second = struct.source, other.source
+    if first is None or second is None:
+        return True
+    return os.path.basename(first.file) == os.path.basename(second.file) and first.line == second.line
 
 
 def _definition_key(struct: Struct) -> object:
