@@ -26,7 +26,9 @@ class Evidence:
             if any(possible_alignments.hides_uses(struct.unstated) for struct in reading.structs):
                 continue
             for variable in reading.misplaced:
-                self._record(variable)
+                for part in variable.fields:
+                    for member in part.members:
+                        self._record(member, (variable.address or 0) + (member.bit_offset >> 3))
 
     def narrow_alignments(self, struct: Struct) -> Struct:
         """Return a struct with its remaining alignments, or the struct itself if no variable excludes one."""
@@ -45,13 +47,12 @@ class Evidence:
         remaining = sum(Layout(struct).alignments) & mask
         return replace(struct, possible=remaining) if remaining and mask != -1 else struct
 
-    def _record(self, variable: Field) -> None:
-        """Narrow the alignments of the type of a variable, unless the variable has one of its own."""
+    def _record(self, variable: Field, start: int) -> None:
+        """Narrow the alignments of the type of a variable at an address, unless it has one of its own."""
         types = (variable.type, *variable.underlying_types)
         if variable.requested_align or not variable.possible or any("_Atomic" in each.left for each in types):
             return  # the alignment of an `aligned` typedef is known
         names = frozenset(each.left.rpartition(" ")[2] for each in types)
-        start = variable.bit_offset >> 3
         key = variable.aggregate, element_bits(variable), self._shapes.number_of(variable.members)
         self._remaining.setdefault(key, []).append((names, ((start & -start) << 1) - 1))
 

@@ -14,6 +14,7 @@ from layoutlint.geometry.layout import Layout
 from layoutlint.judgement.rule import Pack
 from layoutlint.lint.embedding import Surroundings
 from layoutlint.lint.query import narrow
+from layoutlint.lint.shown_places import ShownPlaces
 from layoutlint.model.paths import is_pattern
 from layoutlint.model.reading import Reading, ReadOptions, Unread
 from layoutlint.model.record import Record, replace
@@ -83,19 +84,20 @@ def read_inputs(
     """Read the wanted structs of inputs, and index whatever can contain the `embedded` structs."""
     if not embedded:
         readings, unread = _read_settled(paths, wanted, options)
-        return Inputs(readings, unread, Surroundings({}, _proofs(readings, wanted, options)))
+        surroundings = Surroundings({}, _proofs(readings, wanted, options), _shown_places(readings, options))
+        return Inputs(readings, unread, surroundings)
     if any(is_pattern(name) for name in embedded):
         to_index = replace(wanted, everything=True)
     else:
         to_index = replace(wanted, with_containers=embedded)
     readings, unread = _read_settled(paths, to_index, options)
-    surroundings = _surroundings(readings, _proofs(readings, to_index, options))
+    surroundings = _surroundings(readings, _proofs(readings, to_index, options), options)
     indices = surroundings.indices.values()
     typedefs = {typedef for index in indices for typedef in _unresolved_typedefs(index, embedded)}
     if typedefs:  # most stand for structs without members, which only a search by name finds
         to_index = replace(to_index, names=to_index.names | typedefs)
         readings, unread = _read_settled(paths, to_index, options)
-        surroundings = _surroundings(readings, _proofs(readings, to_index, options))
+        surroundings = _surroundings(readings, _proofs(readings, to_index, options), options)
     return Inputs([narrow(reading, wanted) for reading in readings], unread, surroundings)
 
 
@@ -131,14 +133,19 @@ def _proofs(readings: list[Reading], wanted: Wanted, options: ReadOptions) -> Pr
     return Proofs(tuple(readings), has_variables, partial(inputs.read, options=options))
 
 
-def _surroundings(readings: list[Reading], proofs: Proofs) -> Surroundings:
+def _shown_places(readings: list[Reading], options: ReadOptions) -> ShownPlaces:
+    return ShownPlaces(tuple(readings), partial(inputs.read, options=options))
+
+
+def _surroundings(readings: list[Reading], proofs: Proofs, options: ReadOptions) -> Surroundings:
     structs: dict[Target, list[Struct]] = {}
     for reading in readings:
         for struct in reading.structs:
             if len(readings) > 1 and not struct.files:
                 struct = replace(struct, files=(reading.path,))
             structs.setdefault(struct.target, []).append(struct)
-    return Surroundings({target: Index(of_target) for target, of_target in structs.items()}, proofs)
+    indices = {target: Index(of_target) for target, of_target in structs.items()}
+    return Surroundings(indices, proofs, _shown_places(readings, options))
 
 
 def _unresolved_typedefs(index: Index, embedded: frozenset[str]) -> set[str]:

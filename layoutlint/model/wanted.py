@@ -42,7 +42,7 @@ class Wanted(Record, frozen=True):
     """Returns whether all variables that are arrays are requested, for a reading; None for never."""
     misplaced: Callable[[Reading], frozenset[tuple[int, int]]] | None = None
     """Returns sizes and alignments of structs in bytes, for a reading: variables of that size at other
-    addresses are requested."""
+    addresses are requested, and arrays of them with elements at other addresses."""
     unless: tuple[tuple[str, Callable[[Reading], bool]], ...] = ()
     """Names and patterns, each with a function that returns whether a reading makes them unnecessary."""
 

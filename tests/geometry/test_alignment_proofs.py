@@ -16,7 +16,7 @@ from layoutlint.geometry.layout import Layout
 from layoutlint.model.ctype import CType
 from layoutlint.model.reading import Reading, ReadOptions
 from layoutlint.model.record import replace
-from layoutlint.model.structs import Field, Unstated
+from layoutlint.model.structs import Field, Struct, Unstated
 from layoutlint.model.wanted import Wanted
 from layoutlint.readers import dispatch, inputs
 from tests.harness.build import member
@@ -269,9 +269,12 @@ OPEN = replace(build_struct("s", 16, *BY_16, align=None), unstated=Unstated.PACK
 EVERY = (1, 8)
 
 
-def variable(address: int, members: tuple[Field, ...] = BY_16, **more: object) -> Field:
+def variable(address: int, members: tuple[Field, ...] = BY_16, **more: object) -> Struct:
+    """A variable as data of its own, in an object file behind as many bytes of its section."""
     place = {"type": CType("struct s"), "bit_size": 128, "aggregate": "struct", "members": members, "possible": 15}
-    return Field(name="v", bit_offset=address * 8, **{**place, **more})  # type: ignore[arg-type]
+    of_type = Field(name="v", bit_offset=address * 8, **{**place, **more})  # type: ignore[arg-type]
+    section = Field(None, CType(".data"), 0, address * 8 + 128, aggregate="struct", members=(of_type,))
+    return build_struct("v", address + 16, section)
 
 
 def reading_of(*structs, path: str = "input", reader: str = "dwarf", **more: object) -> Reading:
@@ -280,7 +283,7 @@ def reading_of(*structs, path: str = "input", reader: str = "dwarf", **more: obj
 
 ADDRESSES = [
     # a variable, the alignments that are left
-    (variable(1), (1,)), (variable(4), (1,)), (variable(8), EVERY), (variable(12), (1,)), (variable(16), EVERY), (variable(28), (1,)),
+    (variable(1), (1,)), (replace(variable(0), address=4), (1,)), (replace(variable(0), address=8), EVERY), (variable(4), (1,)), (variable(8), EVERY), (variable(12), (1,)), (variable(16), EVERY), (variable(28), (1,)),
     (variable(4, requested_align=4), EVERY), (variable(4, possible=0), EVERY), (variable(4, type=CType("_Atomic(struct s)")), EVERY),
     (variable(4, type=CType("struct t")), EVERY), (variable(4, type=CType("const struct s")), (1,)),
     (variable(4, type=CType("t"), underlying_types=(CType("struct s"),)), (1,)),
