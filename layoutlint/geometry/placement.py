@@ -9,8 +9,9 @@ from math import gcd
 from layoutlint.geometry.allocators import AllocationRequest, blocks
 from layoutlint.geometry.containers import Container
 from layoutlint.geometry.layout import Alignment, Layout, Place
-from layoutlint.model.record import Record
+from layoutlint.model.record import Record, replace
 from layoutlint.model.storage import Storage
+from layoutlint.model.structs import Struct
 from layoutlint.model.target import Target
 from layoutlint.phrases import part_of
 
@@ -198,6 +199,31 @@ def combine_placements(alternatives: Sequence[Placements]) -> Placements:
     rows = tuple(dict.fromkeys(row for part in parts for row in part.rows))
     why = f"in {len(parts)} places of other structs"
     return Placements(alternatives[0].line_size, tuple(bases), why, parts, rows, alternatives[0].in_pairs)
+
+
+def add_places(usual: Placements, places: Sequence[Placements]) -> Placements:
+    """Return placements with those at other places, each named; the rows are those of the usual ones."""
+    others = tuple(dict.fromkeys(place for place in places if not set(place.bases) <= set(usual.bases)))
+    if not others:
+        return usual
+    bases = {base for part in (usual, *others) for base in part.bases}
+    return replace(usual, bases=tuple(sorted(bases)), parts=(replace(usual, rows=()), *others))
+
+
+def shown_placements(container: Container, place: str, outer: Placements) -> Placements | None:
+    """Return the placements at one place of a container, given those of the container; None if unknown.
+
+    `place` names it.
+    """
+    starts = embedded_starts(container, outer)
+    return None if starts is None else Placements(outer.line_size, tuple(sorted(starts)), place)
+
+
+def variable_placements(variable: Struct, line: int) -> Placements:
+    """Return the placements of data in memory: at its address, or at all multiples of its alignment."""
+    if variable.address is not None:
+        return Placements(line, (variable.address % line,), "")
+    return Placements(line, _multiples(gcd(variable.align or 1, line), line), "")
 
 
 def embedded_placements(

@@ -78,7 +78,7 @@ class Verdict(Record, frozen=True):
     is_from_malloc: bool = False
     """Whether the objects come from malloc, which heeds no alignment of types."""
     is_placed: bool = False
-    """Whether the `placement` of a rule file is among the reasons."""
+    """Whether the `placement` of a rule file, or a place that an input shows, is among the reasons."""
     advice: str = ""
     """A change that keeps the rule, in a sentence; empty if nothing is wrong."""
     tolerance: float | None = None

@@ -148,7 +148,7 @@ class _Describer:
                 try:
                     if own.storage(struct) is not None:
                         where = RulePlacements(own, judged.surroundings, line_size, min_align)
-                        return where.cases(layout)[0].placements
+                        return where.usual_cases(layout)[0].placements
                 except (CannotTell, LayoutlintError):
                     return None
         return placement.placements(layout, self._options.line_size, self._options.min_align)

@@ -13,6 +13,7 @@ from layoutlint.model.structs import Struct
 from layoutlint.model.target import Target
 
 if TYPE_CHECKING:
+    from layoutlint.lint.shown_places import ShownPlaces
     from layoutlint.randstruct.shape import Shape
 
 
@@ -22,6 +23,8 @@ class Surroundings(Record, frozen=True):
     indices: dict[Target, Index] = field(default_factory=dict)
     proofs: Proofs | None = None
     """Alignments that uses of structs prove; None if layouts differ from the declared ones."""
+    shown: ShownPlaces | None = None
+    """The places at which inputs show structs; None if layouts differ from the declared ones."""
 
     def settle(self, struct: Struct) -> Struct:
         """Return a struct with the alignments that its uses prove; the first call reads the inputs again."""

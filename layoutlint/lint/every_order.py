@@ -54,10 +54,10 @@ def _cases(declared: Struct, where: RulePlacements) -> tuple[Case, ...]:
     """
     layout = Layout(declared)
     if where.pack.storage(declared) is None:
-        return where.cases(layout)
+        return where.usual_cases(layout)
     likely = layout.align.value  # other orders have other sizes, which can decide where objects start
     aligns = sorted(layout.alignments, key=lambda align: align != likely)
-    return tuple(Case(where.cases(layout)[0].placements, (align,)) for align in aligns)
+    return tuple(Case(where.usual_cases(layout)[0].placements, (align,)) for align in aligns)
 
 
 def _judge_alignment(rule: Rule, struct: Struct, shape: Shape, where: RulePlacements, align: int) -> Verdict:
@@ -195,7 +195,7 @@ class _OrderJudge:
         size = struct.bit_size or 0 if self.question.needs_size else 0
         if size not in self._cases:
             is_embedded = self.storage is not None and self.storage.word == EMBEDDED
-            cases = self._where.cases(Layout(self._declared if is_embedded else struct))
+            cases = self._where.usual_cases(Layout(self._declared if is_embedded else struct))
             if len({case.placements.bases for case in cases}) > 1:
                 name = f"{self.struct.aggregate} {self.struct.name}"
                 raise CannotTell(

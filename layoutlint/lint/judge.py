@@ -16,7 +16,7 @@ from layoutlint.judgement.verdict import Outcome, Verdict, unknown
 from layoutlint.lint import unknown_alignments
 from layoutlint.lint.judged_input import JudgedInput
 from layoutlint.lint.options import Options
-from layoutlint.lint.placing import PlacementTable, RulePlacements
+from layoutlint.lint.placing import Case, PlacementTable, RulePlacements
 from layoutlint.lint.unknown_alignments import CaseVerdicts
 from layoutlint.model import possible_sizes
 from layoutlint.model.paths import is_pattern
@@ -206,7 +206,32 @@ def _judge_cases(
 
     Raises CannotTell.
     """
-    cases = where.cases(layout, is_settled)
+    cases = where.usual_cases(layout, is_settled)
+    verdicts = _verdicts(rule, layout, where, check, cases)
+    smallest = None if rule.guess or rule.around else where.smallest_unplaced(layout.struct)
+    if smallest is None or not any(verdict.total for _, verdict in verdicts):
+        return verdicts
+    anywhere = where.at_every_byte(layout, smallest)
+    if anywhere is not None and _agree(
+        (*verdicts, *_verdicts(rule, layout, where, check, (Case(anywhere),)))
+    ):
+        return verdicts  # whatever the inputs show, which takes long to read
+    all_cases = where.add_shown_places(layout, cases)
+    shown = verdicts if all_cases == cases else _verdicts(rule, layout, where, check, all_cases)
+    return verdicts if _agree((*verdicts, *shown)) else shown
+
+
+def _agree(verdicts: Sequence[tuple[Case, Verdict]]) -> bool:
+    """Return whether a rule fails in no placement, or in all."""
+    outcomes = {verdict.outcome for _, verdict in verdicts}
+    fails_nowhere = not any(verdict.bases for _, verdict in verdicts)
+    return (outcomes == {Outcome.KEPT} and fails_nowhere) or outcomes == {Outcome.BROKEN}
+
+
+def _verdicts(
+    rule: Rule, layout: Layout, where: RulePlacements, check: Check, cases: tuple[Case, ...]
+) -> CaseVerdicts:
+    """Return the verdict for each of some cases. Raises CannotTell."""
     is_one_of_many = is_pattern(rule.struct)
     verdicts = []
     for case in cases:
@@ -258,7 +283,7 @@ def _add_basis(verdict: Verdict, check: Check, context: Context) -> Verdict:
     neighbours: the rule is then at risk and not broken.
     """
     parts = context.placements.parts
-    is_placed = context.storage is not None
+    is_placed = context.storage is not None or bool(parts)
     if context.storage is not None and context.storage.word in MALLOCS:
         verdict = replace(verdict, is_from_malloc=True)
     if not any(part.rows for part in parts):

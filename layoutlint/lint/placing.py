@@ -21,6 +21,7 @@ from layoutlint.judgement.context import (
 )
 from layoutlint.judgement.rule import Pack, Rule
 from layoutlint.lint.embedding import Surroundings
+from layoutlint.lint.shown_places import is_variable
 from layoutlint.model.reading import Reading, Version
 from layoutlint.model.record import Record, field, replace
 from layoutlint.model.storage import EMBEDDED, Storage
@@ -28,6 +29,9 @@ from layoutlint.model.struct_table import StructTable
 from layoutlint.model.structs import Struct
 from layoutlint.model.target import Target
 from layoutlint.phrases import first_few
+
+_LONG_LINE = 4096
+"""More bytes of a line than in any target's."""
 
 
 class Case(Record, frozen=True):
@@ -83,11 +87,82 @@ class RulePlacements(Record, frozen=True):
             self.owners,
         )
 
-    def cases(self, layout: Layout, is_settled: bool = False) -> tuple[Case, ...]:
+    def cases(self, layout: Layout) -> tuple[Case, ...]:
+        """Return `usual_cases` with the places at which inputs show the struct; raises the same errors."""
+        return self.add_shown_places(layout, self.usual_cases(layout))
+
+    def smallest_unplaced(self, struct: Struct) -> int | None:
+        """Return the smallest alignment of the allocator, if objects can be aligned to less, and not by it.
+
+        None if no container or variable can add a place: a rule file declares the placement, the struct is
+        aligned to more, or its layouts are random.
+        """
+        shown = self.surroundings.shown
+        if shown is None or self.pack.storage(struct) is not None:
+            return None
+        smallest = self.min_align or struct.target.min_align
+        return smallest if shown.is_below(struct, smallest) else None
+
+    def at_every_byte(self, layout: Layout, smallest: int) -> Placements | None:
+        """Return the placements at all bytes of a line: in packed containers, objects can be anywhere.
+
+        None if that takes longer than `add_shown_places`: because it has read the inputs for `smallest`
+        already, or the line is long.
+        """
+        shown, line = self.surroundings.shown, self.line_size or layout.struct.target.line_size
+        if line > _LONG_LINE or (shown is not None and shown.has_read(smallest)):
+            return None
+        everywhere = placement.placements(layout, self.line_size, 1, None, Alignment(1, "packed"))
+        return replace(everywhere, in_pairs=self.in_pairs, attribute=self.attribute)
+
+    def add_shown_places(self, layout: Layout, cases: tuple[Case, ...]) -> tuple[Case, ...]:
+        """Return cases with the places that containers, arrays and variables of the inputs add.
+
+        Several for each, if that depends on the alignments of containers. Raises CannotTell.
+        """
+        smallest, shown = self.smallest_unplaced(layout.struct), self.surroundings.shown
+        if smallest is None or shown is None:
+            return cases
+        ways = shown.containers(layout.struct, smallest)
+        found: dict[object, Case] = {}
+        for chosen, description in ((None, ""), (-1, "the largest possible"), (0, "the smallest possible")):
+            places = [place for way in ways for place in self._shown_in(way, chosen)]
+            for case in cases:
+                placements = placement.add_places(case.placements, places)
+                new = replace(case, placements=placements)
+                if chosen is not None:
+                    new = Case(placements, (), _with_open_alignment(ways), description)
+                found.setdefault(placements_key(placements), new)
+        return tuple(found.values())
+
+    def _shown_in(self, way: Container, chosen: int | None) -> Iterator[Placements]:
+        """Yield the placements at one place of a container or variable with a known layout.
+
+        `chosen` is one of the possible alignments of the container, by its number; None for the likeliest.
+        """
+        struct = way.struct
+        if struct.bit_size is None or struct.problem is not None:
+            return
+        if is_variable(struct):
+            line = self.line_size or struct.target.line_size
+            outer, name = placement.variable_placements(struct, line), f"variable `{way.written}`"
+        else:
+            layout, storage = Layout(struct), self.pack.storage(struct)
+            if storage is not None and storage.word == EMBEDDED:
+                return  # its containers are others of the struct
+            align = None if chosen is None else Alignment(layout.alignments[chosen], "one that it may have")
+            outer = self._placements(layout, storage, align or layout.align)
+            name = f"`{way.written}` at {way.offset} of {struct.aggregate} {struct.name}"
+        place = placement.shown_placements(way, name, outer)
+        if place is not None:
+            yield place
+
+    def usual_cases(self, layout: Layout, is_settled: bool = False) -> tuple[Case, ...]:
         """Return the placements of a struct, the likeliest first; several if an unknown alignment decides.
 
-        With `is_settled`, containers have the alignments that their uses prove, as the layout then has.
-        Raises CannotTell, and RuleFileError for a declared placement that the struct cannot have.
+        They are in containers if a rule file declares the struct as embedded, else in allocated memory. With
+        `is_settled`, containers have the alignments that their uses prove, as the layout then has. Raises
+        CannotTell, and RuleFileError for a declared placement that the struct cannot have.
         """
         storage = self._storage(layout.struct, layout)
         if storage is not None and storage.word == EMBEDDED:
@@ -257,6 +332,12 @@ class PlacementTable(Record, frozen=True):
             in_lines = not rule.line_pairs
             self._by_version[key] = placements if in_lines else placements.widen_to_pairs(self.reading.target)
         return self._by_version[key]
+
+
+def _with_open_alignment(ways: list[Container]) -> tuple[str, ...]:
+    """Return the names of the containers with several possible alignments."""
+    structs = (way.struct for way in ways if way.struct.bit_size is not None)
+    return tuple(dict.fromkeys(s.name for s in structs if len(Layout(s).alignments) > 1))
 
 
 def placements_key(placements: Placements) -> tuple[object, ...]:

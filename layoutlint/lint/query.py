@@ -17,8 +17,6 @@ from layoutlint.model.wanted import Wanted
 
 _MOST_PATTERNS = 1_000
 """The most patterns of struct names; each is compared with every name of an input."""
-_ALL = "*"
-"""The pattern of all structs."""
 
 
 def structs_to_read(
@@ -54,14 +52,13 @@ def with_all(wanted: Wanted, options: Options) -> Wanted:
 def with_surveyed(wanted: Wanted, names: Iterable[str]) -> Wanted:
     """Return a request for the structs with some names and patterns too, whether a rule names them or not.
 
-    What proves alignments is requested as well, unless that is all structs anyway: one reading is enough.
+    The variables that exclude alignments are requested as well: one reading is enough.
     """
     patterns = {name for name in names if is_pattern(name)}
     named = frozenset(names) - patterns
     return replace(
         wanted,
         misplaced=open_alignments,
-        with_uses=_ALL not in patterns,
         names=wanted.names | named,
         patterns=tuple(sorted({*wanted.patterns, *patterns})),
         kernel=wanted.kernel - named - patterns,

@@ -137,7 +137,7 @@ def mark_unknown_orders(inputs_read: Inputs, embedded: frozenset[str], options: 
             else reading
             for reading in readings
         ],
-        surroundings=_UnknownOrder(surroundings.indices, surroundings.proofs, moved),
+        surroundings=_UnknownOrder(surroundings.indices, surroundings.proofs, moved=moved),
     )
 
 
@@ -213,7 +213,7 @@ def _with_any_order(
         if containers and embedded:
             free_containers[target] = UnseededInput(embedded[0], embedded, how)
     indices = declared.surroundings.indices
-    return readings, _AnyOrder(indices, None, line_size, tuple(inputs_free), free_containers)
+    return readings, _AnyOrder(indices, None, None, line_size, tuple(inputs_free), free_containers)
 
 
 def _embedded_of_target(declared: DeclaredInputs, target: Target) -> list[Reading]:
@@ -328,7 +328,7 @@ def _with_order_of_seed(declared: DeclaredInputs, how: Randomisation) -> tuple[l
             of_target = replace(embedded[0], structs=tuple(containers.values()))
             structs = randomisation.relay_structs(of_target, embedded, how).structs
             built[target] = dict(zip(containers, structs, strict=True))
-    return readings, _SeededOrder(declared.surroundings.indices, None, tuple(declared_structs), built)
+    return readings, _SeededOrder(declared.surroundings.indices, None, None, tuple(declared_structs), built)
 
 
 class _SeededOrder(Surroundings, frozen=True):

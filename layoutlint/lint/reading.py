@@ -14,11 +14,12 @@ from layoutlint.geometry.layout import Layout
 from layoutlint.judgement.rule import Pack
 from layoutlint.lint.embedding import Surroundings
 from layoutlint.lint.query import narrow
+from layoutlint.lint.shown_places import ShownPlaces
 from layoutlint.model.paths import is_pattern
 from layoutlint.model.reading import Reading, ReadOptions, Unread
 from layoutlint.model.record import Record, replace
 from layoutlint.model.storage import EMBEDDED
-from layoutlint.model.structs import Struct
+from layoutlint.model.structs import Struct, Unstated
 from layoutlint.model.target import Target
 from layoutlint.model.wanted import Wanted
 from layoutlint.readers import inputs
@@ -83,20 +84,21 @@ def read_inputs(
     """Read the wanted structs of inputs, and index whatever can contain the `embedded` structs."""
     if not embedded:
         readings, unread = _read_settled(paths, wanted, options)
-        return Inputs(readings, unread, Surroundings({}, _proofs(readings, wanted, options)))
+        surroundings = Surroundings({}, _proofs(readings, wanted, options), _shown_places(readings, options))
+        return Inputs(readings, unread, surroundings)
     to_index = replace(wanted, embedded=tuple(sorted(embedded)))
     if any(is_pattern(name) for name in embedded):
         to_index = replace(to_index, everything=True)
     else:
         to_index = replace(to_index, with_containers=embedded)
     readings, unread = _read_settled(paths, to_index, options)
-    surroundings = _surroundings(readings, _proofs(readings, to_index, options))
+    surroundings = _surroundings(readings, _proofs(readings, to_index, options), options)
     indices = surroundings.indices.values()
     typedefs = {typedef for index in indices for typedef in _unresolved_typedefs(index, embedded)}
     if typedefs:  # most stand for structs without members, which only a search by name finds
         to_index = replace(to_index, names=to_index.names | typedefs)
         readings, unread = _read_settled(paths, to_index, options)
-        surroundings = _surroundings(readings, _proofs(readings, to_index, options))
+        surroundings = _surroundings(readings, _proofs(readings, to_index, options), options)
     return Inputs([narrow(reading, wanted) for reading in readings], unread, surroundings)
 
 
@@ -128,18 +130,23 @@ def add_comments(reading: Reading, options: ReadOptions) -> Reading:
 
 
 def _proofs(readings: list[Reading], wanted: Wanted, options: ReadOptions) -> Proofs:
-    has_uses = wanted.everything or (wanted.misplaced is not None and not wanted.with_uses)
-    return Proofs(tuple(readings), has_uses, partial(inputs.read, options=options))
+    has_variables = wanted.everything or wanted.misplaced is not None
+    return Proofs(tuple(readings), has_variables, partial(inputs.read, options=options))
 
 
-def _surroundings(readings: list[Reading], proofs: Proofs) -> Surroundings:
+def _shown_places(readings: list[Reading], options: ReadOptions) -> ShownPlaces:
+    return ShownPlaces(tuple(readings), partial(inputs.read, options=options))
+
+
+def _surroundings(readings: list[Reading], proofs: Proofs, options: ReadOptions) -> Surroundings:
     structs: dict[Target, list[Struct]] = {}
     for reading in readings:
         for struct in reading.structs:
             if len(readings) > 1 and not struct.files:
                 struct = replace(struct, files=(reading.path,))
             structs.setdefault(struct.target, []).append(struct)
-    return Surroundings({target: Index(of_target) for target, of_target in structs.items()}, proofs)
+    indices = {target: Index(of_target) for target, of_target in structs.items()}
+    return Surroundings(indices, proofs, _shown_places(readings, options))
 
 
 def _unresolved_typedefs(index: Index, embedded: frozenset[str]) -> set[str]:
@@ -148,30 +155,45 @@ def _unresolved_typedefs(index: Index, embedded: frozenset[str]) -> set[str]:
 
 
 def _settle_alignments(readings: list[Reading]) -> list[Reading]:
-    """Return the readings, with alignments that other readings state for structs of the same layout."""
+    """Return the readings, with alignments that other readings state for the same definitions."""
     if len(readings) < 2:
         return readings
-    stated: dict[object, set[int]] = {}
+    stated: dict[object, list[Struct]] = {}
     for struct in (struct for reading in readings for struct in reading.structs):
         is_complete = struct.bit_size is not None and struct.problem is None and struct.align is not None
         if is_complete and len(Layout(struct).alignments) == 1:
-            stated.setdefault(_definition_key(struct), set()).add(struct.align or 1)
+            stated.setdefault(_definition_key(struct), []).append(struct)
     if not stated:
         return readings
     return [_settle_reading(reading, stated) for reading in readings]
 
 
-def _settle_reading(reading: Reading, stated: dict[object, set[int]]) -> Reading:
+def _settle_reading(reading: Reading, stated: dict[object, list[Struct]]) -> Reading:
     settled = {}
     for number, struct in enumerate(reading.structs):
         has_choice = struct.bit_size is not None and struct.unstated
-        alignments = stated.get(_definition_key(struct)) if has_choice else None
-        if alignments and len(alignments) == 1 and len(Layout(struct).alignments) > 1:
+        others = stated.get(_definition_key(struct), ()) if has_choice else ()
+        alignments = {other.align or 1 for other in others if _is_same_definition(struct, other)}
+        if len(alignments) == 1 and len(Layout(struct).alignments) > 1:
             settled[number] = replace(struct, possible=next(iter(alignments)))
     if not settled:
         return reading
     structs = tuple(settled.get(number, struct) for number, struct in enumerate(reading.structs))
     return replace(reading, structs=structs)
+
+
+def _is_same_definition(struct: Struct, other: Struct) -> bool:
+    """Return whether a struct of another input, whose alignment is stated, can be the same definition.
+
+    Both are then at one line of one file, as far as the inputs state it. Debug information that states
+    `aligned`, and does not for this struct, is about another definition than the one that it states.
+    """
+    if other.unstated and not struct.unstated & Unstated.ALIGNED:
+        return False
+    first, second = struct.source, other.source
+    if first is None or second is None:
+        return True
+    return os.path.basename(first.file) == os.path.basename(second.file) and first.line == second.line
 
 
 def _definition_key(struct: Struct) -> object:

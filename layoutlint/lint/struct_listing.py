@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
 from typing import TYPE_CHECKING
 
 from layoutlint.errors import ReadError
-from layoutlint.geometry.alignment_proofs import Proofs
 from layoutlint.model.paths import is_pattern
 from layoutlint.model.reading import Reading, ReadOptions, Unread
 from layoutlint.model.record import Record, replace
@@ -51,12 +49,6 @@ def list_structs(
         raise ReadError(unread[0].origin, unread[0].reason)
     if how is not None:
         readings = _randomise(path, readings, options, how)
-    elif wanted.everything:  # proofs need all uses of a struct
-        proofs = Proofs(tuple(readings), True, partial(inputs.read, options=options))
-        readings = [
-            replace(reading, structs=tuple(map(proofs.narrow_alignments, reading.structs)))
-            for reading in readings
-        ]
     if with_comments:
         from layoutlint.lint.reading import add_comments  # only pictures show declared accesses
 

@@ -233,7 +233,7 @@ def _context(struct: Struct, where: RulePlacements) -> tuple[Context, tuple[str,
     cases = where.cases(cached_layout(struct))
     if len(cases) > 1:
         struct = where.surroundings.settle(struct)
-        cases = where.cases(cached_layout(struct), True)
+        cases = where.add_shown_places(cached_layout(struct), where.usual_cases(cached_layout(struct), True))
     case = cases[0]
     context = where.context(cached_layout(struct), case.placements)
     if len(cases) == 1:

@@ -6,7 +6,7 @@ too many rather than too few.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 from layoutlint.model.record import replace
@@ -123,7 +123,7 @@ def _find_possible(
         return stated, stated
     size = bit_size >> 3
     fits = ((size & -size) << 1) - 1 if size else _FOR_EMPTY * 2 - 1
-    natural, widest, under_pragma, least = _demands(fields, is_union, unstated, target)
+    natural, widest, under_pragma, least = _demands(fields, unstated)
     likely = _highest(natural & fits)
     if not unstated:
         return likely, likely | _highest(widest & fits)
@@ -136,20 +136,18 @@ def _find_possible(
     return max(likely, alignments & -alignments), alignments
 
 
-def _demands(
-    fields: Sequence[Field], is_union: bool, unstated: int, target: Target
-) -> tuple[int, int, int, int]:
+def _demands(fields: Sequence[Field], unstated: int) -> tuple[int, int, int, int]:
     """Return the alignments that members ask for: likely, possible, possible under pragmas, and the least.
 
-    Runs for every struct, so it calls no function that few members need.
+    A gap in front of a member proves nothing: an unnamed bit-field, which no debug information contains, can
+    fill it. Runs for every struct, so it calls no function that few members need.
     """
     natural, widest, under_pragma, least = 1, 1, 1, 1
-    reached, previous = 0, None
     # A pragma cuts a member to one of so many alignments; it can then stand where its type could not.
     cut_to = _LARGEST_PRAGMA.bit_length() if unstated & _PRAGMA else 0
-    is_capped, has_gaps = unstated & _CAPPED, unstated and not is_union
+    is_capped = unstated & _CAPPED
     for member in fields:
-        start, bits, explicit = member.bit_offset, member.bit_size, member.requested_align
+        start, explicit = member.bit_offset, member.requested_align
         alone = (member.align or 1) | explicit
         own = (member.possible or member.align or 1) | explicit
         if member.aggregate and not member.members:
@@ -165,13 +163,6 @@ def _demands(
         natural |= alone
         widest |= own
         under_pragma |= under_cut
-        if start > reached:
-            reached = _reach(previous, reached, start)
-            if has_gaps and start > reached:
-                least = max(least, _gap_alignment(previous, member, reached, own, unstated, target))
-        if bits and start + bits > reached:
-            reached = start + bits
-        previous = member
     return natural, widest, under_pragma, least
 
 
@@ -183,33 +174,6 @@ def hides_uses(unstated: int) -> bool:
     unstated = int(unstated)
     hidden = _ALIGNED | _TYPEDEF | _RAISED
     return bool(unstated & hidden) or unstated & (_ATOMIC | _ATOMIC_UNROUNDED) == _ATOMIC
-
-
-def alignments_of_holes(
-    fields: Sequence[Field], unstated: int, target: Target
-) -> Iterator[tuple[Field, int]]:
-    """Yield members after holes that only the alignment of their type explains, with the least such
-    alignment.
-
-    An offset that is no multiple of an alignment proves nothing: the containing struct can be packed.
-    """
-    if hides_uses(unstated):
-        return
-    reached, previous = 0, None
-    for member in fields:
-        reached = _reach(previous, reached, member.bit_offset)
-        if member.bit_offset > reached and not member.is_bitfield and not member.requested_align:
-            own = member.possible or member.align or 1
-            least = _gap_alignment(previous, member, reached, own, unstated, target)
-            if least > 1:
-                yield member, least
-        reached = max(reached, member.bit_offset + (member.bit_size or 0))
-        previous = member
-
-
-def _reach(last: Field | None, reached: int, start: int) -> int:
-    """Return where the members so far end, in bits; `start`, the next offset, if the last size is unknown."""
-    return reached if last is None or last.bit_size is not None else max(reached, start)
 
 
 def values(possible: int) -> tuple[int, ...]:
@@ -313,40 +277,3 @@ def may_be_whole(member: Field) -> bool:
     """Return whether a member can be a bit-field that is as wide as its type."""
     is_plain = member.aggregate is None and not member.dims and not member.is_function_pointer
     return is_plain and bool(member.bit_size) and "*" not in str(member.type)
-
-
-def _gap_alignment(
-    previous: Field | None, member: Field, reached: int, own: int, unstated: int, target: Target
-) -> int:
-    """Return the alignment that a member must have because of the gap before it; 1 if none follows.
-
-    An unnamed bit-field, which the input omits, can fill any gap. So if the member states no alignment, it
-    must be declared on the line right after the previous one.
-    """
-    if member.is_bitfield:
-        align = (member.align or 1) * 8
-        crosses = reached % align + (member.bit_size or 0) > align
-        is_next = member.bit_offset == -(-reached // align) * align
-        is_whole = target.max_align >= 8 or align < 32  # as large as it is aligned to
-        return align >> 3 if is_whole and crosses and is_next and _adjacent(previous, member) else 1
-    largest = 1 << 30 if unstated & _ALIGNED else _highest(own) if own else 1
-    return _gap(reached, member.bit_offset, largest) if _adjacent(previous, member) else 1
-
-
-def _gap(reached: int, start: int, largest: int) -> int:
-    """Return the smallest alignment up to `largest` that explains empty bytes between two offsets; else 1."""
-    empty = (start >> 3) - (reached + 7 >> 3)
-    if empty <= 0:
-        return 1
-    align = 1 << empty.bit_length()
-    return align if align <= largest and start % (align * 8) == 0 else 1
-
-
-def _adjacent(previous: Field | None, member: Field) -> bool:
-    """Return whether two members are declared on consecutive lines, with nothing between them."""
-    if previous is None or previous.source is None or member.source is None:
-        return False
-    first, second = previous.source, member.source
-    if first.line is None or second.line is None or first.file != second.file:
-        return False
-    return second.line == first.line + 1

@@ -192,10 +192,8 @@ class Reading(Record, frozen=True):
     """`data` with the smallest sizes of variables, if some are unknown and `data` has the largest."""
     unsized: tuple[str, ...] = ()
     """The variables whose sizes its symbol table does not state; empty if it has no symbol table."""
-    misplaced: tuple[Field, ...] = ()
-    """Variables at their addresses, as requested by `Wanted.misplaced`."""
-    uses: tuple[Struct, ...] | None = None
-    """What embeds `structs`, if that was requested beside them (`Wanted.with_uses`); None if not known."""
+    misplaced: tuple[Struct, ...] = ()
+    """Variables, each as data of its own, as requested by `Wanted.misplaced`."""
     missing_variables: tuple[MissingVariable, ...] = ()
     """Variables that were requested by name, and that the input does not have."""
     missing_headers: tuple[MissingHeader, ...] = ()

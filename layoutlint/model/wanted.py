@@ -46,9 +46,7 @@ class Wanted(Record, frozen=True):
     """Returns whether all variables that are arrays are requested, for a reading; None for never."""
     misplaced: Callable[[Reading], frozenset[tuple[int, int]]] | None = None
     """Returns sizes and alignments of structs in bytes, for a reading: variables of that size at other
-    addresses are requested."""
-    with_uses: bool = False
-    """Whether what embeds the requested structs is requested too, as `Reading.uses`: it proves alignments."""
+    addresses are requested, and arrays of them with elements at other addresses."""
     unless: tuple[tuple[str, Callable[[Reading], bool]], ...] = ()
     """Names and patterns, each with a function that returns whether a reading makes them unnecessary."""
 
@@ -56,8 +54,6 @@ class Wanted(Record, frozen=True):
     """Whether an input with a symbol table, and no debug information, counts as one without structs."""
     names_only: bool = False
     """Whether only `Reading.names` is requested: the names of all structs, and typedefs that refer to one."""
-    counts_declared: bool = False
-    """Whether structs that are only declared count among these names. Only the reader of DWARF knows them."""
 
     def matches(self, name: str) -> bool:
         """Return whether a struct of this name is requested."""

@@ -7,7 +7,8 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from fnmatch import fnmatchcase
 from functools import cache
-from math import prod
+from math import gcd, prod
+from typing import TYPE_CHECKING
 
 from layoutlint.errors import ReadError, did_you_mean
 from layoutlint.model.ctype import CType
@@ -18,8 +19,9 @@ from layoutlint.model.wanted import Wanted
 from layoutlint.readers.elf.elf_file import Image
 from layoutlint.readers.elf.headers import Section
 from layoutlint.readers.elf.symbols import Symbol, holds_data, read_symbols
-from layoutlint.readers.linux import system_map
-from layoutlint.readers.linux.system_map import SystemMap
+
+if TYPE_CHECKING:
+    from layoutlint.readers.linux.system_map import SystemMap
 
 _BOUNDARY = re.compile(
     r"^_*(?:start|stop|begin|end)_|_(?:start|stop|begin|end|limit)(?:_\w*)?$|^_[se](?:data|init|text)"
@@ -51,6 +53,8 @@ def add(reading: Reading, image: Image, wanted: Wanted, options: ReadOptions) ->
         return reading
     if symbols is not None:
         return _with_symbols(reading, image, symbols, wanted, options)
+    from layoutlint.readers.linux import system_map  # only a kernel without a symbol table needs it
+
     symbol_map = system_map.image_map(image) if reading.is_kernel and not image.is_relocatable else None
     if symbol_map is None:
         return reading
@@ -66,18 +70,30 @@ def add_misplaced(
     """Return a reading with its variables whose address is no multiple of an expected alignment.
 
     `alignments` has sizes of structs, each with an alignment, in bytes. The variables are as large as one of
-    the structs, or arrays of them. Raises ReadError for a damaged symbol table.
+    the structs, or arrays of them, also if only elements are at other addresses. In an object file, an
+    address is a multiple if it is one in its section, and the section is aligned so. Raises ReadError for a
+    damaged symbol table.
     """
 
     @cache
     def largest_alignment(size: int) -> int:
-        """Return the largest alignment that an object of this size can have."""
+        """Return the largest alignment that an object of this size, and its elements, can have."""
         return max(
-            (align for struct_size, align in alignments if size and size % struct_size == 0), default=1
+            (
+                align if size == struct_size or struct_size % align == 0 else _PAGE
+                for struct_size, align in alignments
+                if size and size % struct_size == 0
+            ),
+            default=1,
         )
 
+    def unit(symbol: Symbol) -> int:
+        """Return what the address of a variable is a multiple of."""
+        known = image.headers[symbol.section].align or 1 if image.is_relocatable else _PAGE
+        return gcd(symbol.address, known)
+
     symbols = [
-        symbol for symbol in read_symbols(image) or () if symbol.address % largest_alignment(symbol.size)
+        symbol for symbol in read_symbols(image) or () if unit(symbol) % largest_alignment(symbol.size)
     ]
     if not symbols or not image.has_dwarf:
         return reading
@@ -87,8 +103,13 @@ def add_misplaced(
     for definition in reading.structs:
         unstated |= definition.unstated
     fields = variables.find_variables(image, options, set(_keys(symbols)), unstated)
-    at_address = {key: replace(field, bit_offset=key[0] * 8) for key, field in fields.items()}
-    return replace(reading, misplaced=tuple(at_address[key] for key in sorted(at_address)))
+    found: dict[Struct, None] = {}
+    for symbol in sorted(symbols, key=lambda s: (s.section, s.address, s.name)):
+        described = next((fields[key] for key in _keys((symbol,)) if key in fields), None)
+        if described is not None:
+            variable = replace(described, bit_offset=symbol.address * 8)
+            found[_alone(symbol, variable, image)] = None
+    return replace(reading, misplaced=tuple(found))
 
 
 def _mapped_symbols(image: Image, symbol_map: SystemMap, is_least: bool) -> list[Symbol]:
@@ -296,24 +317,29 @@ def _areas(
 def _arrays(image: Image, fields: dict[Symbol, Field]) -> Iterator[Struct]:
     """Yield the variables that are arrays of several elements, each as data of its own."""
     for symbol in sorted(fields, key=lambda s: (s.section, s.address, s.name)):
-        variable, header = fields[symbol], image.headers[symbol.section]
-        if prod(length or 0 for length in variable.dims) > 1:
-            start = 0 if image.is_relocatable else symbol.address
-            moved = replace(variable, bit_offset=(symbol.address - start) * 8)
-            size = (symbol.end - start) * 8
-            part = Field(None, CType(header.name), 0, size, aggregate="struct", members=(moved,))
-            yield Struct(
-                symbol.name,
-                "struct",
-                size,
-                header.align or 1,
-                (part,),
-                image.target,
-                variable.source,
-                image.path,
-                address=None if image.is_relocatable else start,
-                label=f"variable {symbol.name}",
-            )
+        if prod(length or 0 for length in fields[symbol].dims) > 1:
+            yield _alone(symbol, fields[symbol], image)
+
+
+def _alone(symbol: Symbol, variable: Field, image: Image) -> Struct:
+    """Return a variable as data of its own; in an object file with the bytes before it in its section."""
+    header = image.headers[symbol.section]
+    start = 0 if image.is_relocatable else symbol.address
+    moved = replace(variable, bit_offset=(symbol.address - start) * 8)
+    size = (symbol.end - start) * 8
+    part = Field(None, CType(header.name), 0, size, aggregate="struct", members=(moved,))
+    return Struct(
+        symbol.name,
+        "struct",
+        size,
+        header.align or 1,
+        (part,),
+        image.target,
+        variable.source,
+        image.path,
+        address=None if image.is_relocatable else start,
+        label=f"variable {symbol.name}",
+    )
 
 
 def _part(header: Section, variables: list[Field], start: int) -> Field:

@@ -19,7 +19,7 @@ from tests.harness.whole import changes, whole_lines
 
 SEEDS = {seed.name: seed for seed in seeds()}
 FIRST = "gcc-dwarf5"
-EVERYTHING = Wanted(everything=True, annotated=True, variables=("*",), near=64, arrays=lambda reading: True, with_uses=True)
+EVERYTHING = Wanted(everything=True, annotated=True, variables=("*",), near=64, arrays=lambda reading: True)
 
 
 def reading(name: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from layoutlint.model.reading import ReadOptions
+from layoutlint.model.structs import Struct
 from layoutlint.model.wanted import Wanted
 from layoutlint.readers import dispatch, frames, variable_tables, variables
 from layoutlint.readers.elf import elf_file, source_files
@@ -23,6 +24,15 @@ from tests.readers.test_whole_readings import EVERYTHING
 
 SEEDS = {seed.name: seed for seed in seeds()}
 LINKED = ("gcc-dwarf5", "clang-dwarf4", "clang-s390x", "clang-armeb")
+
+
+def show_variable(data: Struct) -> str:
+    """A variable that is data of its own: where it is, and where its section starts."""
+    [section] = data.fields
+    [variable] = section.members
+    return f"{variable.name} {variable.bit_offset} {variable.bit_size} of {data.address} {data.bit_size} {data.align}"
+
+
 WANTED = [
     # variables, and how far their neighbours are
     (("hidden", "bits.a", "plain[1].c", "no_such", "packed_*"), 0), (("hidden",), 1), (("hidden", "of_thread", "kept*"), 64),
@@ -68,7 +78,7 @@ def test_data_and_neighbours(files, golden):
             lines += [f"== {name} {names} {near}", *own, *whole_lines(reading.missing_variables), *reading.notes]
         with elf_file.open_elf(name) as image:
             moved = variables.add_misplaced(reading, image, frozenset(((4, 8), (32, 64), (64, 128), (8, 16))), ReadOptions())
-            lines += [f"== {name} misplaced", *(f"{each.name} {each.bit_offset} {each.bit_size}" for each in moved.misplaced)]
+            lines += [f"== {name} misplaced", *map(show_variable, moved.misplaced)]
     golden("data.txt", "".join(f"{line}\n" for line in lines))
 
 

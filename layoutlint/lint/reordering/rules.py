@@ -108,6 +108,7 @@ def _judge_rule(rule: Rule, where: RulePlacements, struct: Struct) -> Ruled:
     cases = where.cases(cached_layout(struct))
     storage = where.pack.storage(struct)
     is_embedded = storage is not None and storage.word == EMBEDDED
+    is_embedded = is_embedded or any(case.placements.parts for case in cases)
     one = Ruled(rule, where, cases, unknown(""), is_embedded)
     return replace(one, before=one.judge(struct))
 

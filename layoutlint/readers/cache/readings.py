@@ -73,4 +73,4 @@ def is_small(result: Result) -> bool:
     if isinstance(result, Unread):
         return True
     most = _MOST_STRUCTS_OF_TEXT if result.reader == "clang" else _MOST_STRUCTS
-    return len(result.structs) + len(result.uses or ()) <= most
+    return len(result.structs) <= most

@@ -96,7 +96,7 @@ class Collector:
             self.wanted, self._target, self._unstated, self._image.is_kernel
         )
         if self.wanted.names_only:
-            self.selection = StructNames(self.wanted.counts_declared)
+            self.selection = StructNames()
         self.unread: list[str] = [*self._index.damaged]
         """Positions and reasons."""
         self._omissions = Omissions()

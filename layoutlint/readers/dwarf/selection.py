@@ -371,14 +371,9 @@ class Selection:
     def notes(self) -> tuple[str, ...]:
         """Return notes on what `everything` does not include, as sentences."""
         dropped = filter(self._is_dropped, self._definitions.values())
-        names = sorted({each.name for each in dropped if not self._is_use(each)})
+        names = sorted({each.name for each in dropped})
         note = f"left out, for want of members in the debug information: {', '.join(names)}"
         return (note,) if names else ()
-
-    def _is_use(self, definition: _Definition) -> bool:
-        """Return whether a definition was requested for what it embeds only."""
-        own = self._wanted.names
-        return self._wanted.with_uses and own.isdisjoint((definition.name, *definition.aliases))
 
     def _is_dropped(self, definition: _Definition) -> bool:
         """Return whether a union without its members is dropped: if it is not wanted by name."""

@@ -21,7 +21,7 @@ cdef class SeenNames:
 
 
 @cython.locals(index=Py_ssize_t, position=Py_ssize_t, start=Py_ssize_t, place=Py_ssize_t, plan=Plan, kind=int)
-cpdef list find_new(Unit unit, Positions entries, SeenNames seen_names, bint counts_declared)
+cpdef list find_new(Unit unit, Positions entries, SeenNames seen_names)
 
 @cython.locals(place="unsigned long long", target=Plan, plan=Plan)
-cdef int _leads_to_struct(Unit unit, Plan plan, Py_ssize_t start, bint counts_declared) except -1
+cdef int _leads_to_struct(Unit unit, Plan plan, Py_ssize_t start) except -1

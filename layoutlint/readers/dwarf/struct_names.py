@@ -35,14 +35,11 @@ _NONE = Names(frozenset(), frozenset())
 class StructNames:
     """Collects the names of the structs of a file, unit after unit, as Selection collects structs.
 
-    Typedefs of a struct count; structs that are only declared count if that is requested.
+    Typedefs of a struct count; structs that are only declared do not.
     """
 
-    def __init__(self, counts_declared: bool = False) -> None:
-        self._counts_declared = counts_declared
+    def __init__(self) -> None:
         self._names: set[str] = set()
-        self.is_damaged = False
-        """Whether an entry cannot be read, so that its name is unknown."""
         self._others = Positions()
         self._others.has_typedefs = True
         self._seen_names = lru_cache(_FILES)(_no_names)
@@ -67,7 +64,7 @@ class StructNames:
         others = self._others
         others.clear()
         unclear = walk(unit, end, _NONE, others)
-        return unclear + find_new(unit, others, self._seen_names(unit.sections), self._counts_declared)
+        return unclear + find_new(unit, others, self._seen_names(unit.sections))
 
     def read_entries(self, unit: Unit, hits: Sequence[int]) -> list[str]:
         """Collect the names. A damaged entry has none."""
@@ -75,14 +72,13 @@ class StructNames:
         for hit in hits:
             try:
                 if hit >= 0:
-                    name = _name(unit, hit, self._counts_declared)
+                    name = _name(unit, hit)
                 elif collected.has(-1 - hit):
                     continue
                 else:
                     collected.add(-1 - hit)
                     name = unit.sections.text(-1 - hit)
             except DAMAGE:
-                self.is_damaged = True
                 continue
             if name is not None:
                 self._names.add(name)
@@ -132,7 +128,7 @@ class SeenNames:
         return True
 
 
-def find_new(unit: Unit, entries: Positions, seen_names: SeenNames, counts_declared: bool) -> list[int]:
+def find_new(unit: Unit, entries: Positions, seen_names: SeenNames) -> list[int]:
     """Return the entries with names that were not seen before, as `find_entries` does. Raises DAMAGE."""
     hits: list[int] = []
     for index in range(entries.count):
@@ -148,7 +144,7 @@ def find_new(unit: Unit, entries: Positions, seen_names: SeenNames, counts_decla
                 place = unit.string_offset(place)
             if seen_names.has(place):
                 continue
-        kind = _leads_to_struct(unit, plan, start, counts_declared)
+        kind = _leads_to_struct(unit, plan, start)
         if kind == _NO:
             continue
         if kind == _PERHAPS:
@@ -161,13 +157,13 @@ def find_new(unit: Unit, entries: Positions, seen_names: SeenNames, counts_decla
     return hits
 
 
-def _leads_to_struct(unit: Unit, plan: Plan, start: int, counts_declared: bool) -> int:
+def _leads_to_struct(unit: Unit, plan: Plan, start: int) -> int:
     """Return whether an entry is a struct or union, or a typedef of one; _PERHAPS if deciding takes more.
 
     A typedef of a struct that is only declared counts.
     """
     if plan.kind == _AGGREGATE:
-        return _NO if plan.is_declaration and not counts_declared else _YES
+        return _NO if plan.is_declaration else _YES
     for _ in range(_DEEPEST):
         if plan.type_at >= 0:
             place = unit.number(start + plan.type_at, 4)
@@ -193,10 +189,10 @@ def _no_names(sections: Sections) -> SeenNames:
     return SeenNames(len(sections.strings))
 
 
-def _name(unit: Unit, position: int, counts_declared: bool) -> str | None:
+def _name(unit: Unit, position: int) -> str | None:
     """Return the name of an entry; None if it is no name of a struct. Raises DAMAGE."""
     entry = entry_at(unit, position)
     name = unit.text(entry.plan, entry.values, NAME)
     if name is None or entry.plan.tag != TYPEDEF:
-        return None if entry.plan.is_declaration and not counts_declared else name
+        return None if entry.plan.is_declaration else name
     return name if resolve_typedef(entry, name).struct is not None else None

@@ -43,13 +43,7 @@ _TASKS = 16
 
 
 def read(folder: Folder, names: Wanted, options: ReadOptions) -> list[Reading | Unread]:
-    """Return one Reading for each target of the files in a folder, or why there is none.
-
-    What embeds the requested structs is in none: thousands of modules repeat what embeds `struct page`, and
-    to read that takes longer than to read the few structs again whose alignments are open.
-    """
-    if names.with_uses:
-        names = replace(names, with_uses=False, misplaced=None)
+    """Return one Reading for each target of the files in a folder, or why there is none."""
     bases = find.bases(folder)
     if options.btf_base is not None:
         bases = dict.fromkeys(folder.files, options.btf_base)
@@ -127,7 +121,7 @@ class _Worker:
         definitions = self._definitions.structs
         sent = len(definitions)
         sightings = tuple(_Sighting(self._definitions.number(s), s.origin, s.aliases) for s in result.structs)
-        plain = replace(result, structs=(), uses=None)
+        plain = replace(result, structs=())
         return _Part(path, self._number, plain, sightings, tuple(definitions[sent:]))
 
 

@@ -179,7 +179,7 @@ def test_workers_share_the_cache(folder, options):
     assert look(folder, *reversed(names), options=(*options, *workers))[0] == (5, 0)
 
 
-@pytest.mark.parametrize("wanted", [Wanted(names=frozenset(("ring",)), with_uses=True), Wanted(everything=True), Wanted(patterns=("u*",))])
+@pytest.mark.parametrize("wanted", [Wanted(names=frozenset(("ring",))), Wanted(everything=True), Wanted(patterns=("u*",))])
 def test_the_reading_is_that_of_the_file(folder, monkeypatch, wanted):
     monkeypatch.setattr("layoutlint.readers.cache.keys._YOUNG", 0)
     monkeypatch.setenv("XDG_CACHE_HOME", str(folder.parent))

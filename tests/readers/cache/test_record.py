@@ -36,7 +36,7 @@ STRUCT = Struct(
 READING = Reading(
     "in", "dwarf", X86_64, (STRUCT, replace(STRUCT, name="é", fields=())), build_id="id", unread=(Unread("o", "r", ("f",), ("b",)),),
     notes=("note",), config=frozenset({"SMP", "X"}), options=frozenset({"!A"}), is_kernel=True, base="base", files=3, build="build",
-    shuffled=ShufflingEvidence("gcc", None, "00", "sign"), kernel=(6, 12), data=(), least_data=(STRUCT,), misplaced=FIELDS[:1],
+    shuffled=ShufflingEvidence("gcc", None, "00", "sign"), kernel=(6, 12), data=(), least_data=(STRUCT,), misplaced=(STRUCT,),
     declared=frozenset({
         StructDeclaration("k", None, (0, None), (Member(None, None, None), Member("b", 8, 1, None, 4, True)), True),
         StructDeclaration(("k", (1, 2)), 8, (), ()),

@@ -26,7 +26,7 @@ DATA, LESS = replace(A, name=".data", origin=""), replace(A, name=".data", bit_s
 FULL = Reading(
     "one.ko", "dwarf", X86_64, (A,), notes=("a note",), is_kernel=True, kernel=(6, 12), config=frozenset("S"), options=frozenset(("!A", "!B")), compilers=("gcc 14",),
     shuffled=ShufflingEvidence("gcc", None, "00", "sign"), omissions=(Omission("left out"),), data=(DATA,), arrays=(A,), variables=A.fields, names=frozenset("a"),
-    missing_variables=(MissingVariable("v"), MissingVariable("w")), misplaced=A.fields,
+    missing_variables=(MissingVariable("v"), MissingVariable("w")), misplaced=(A,),
 )  # fmt: skip
 BARE = Reading("two.ko", "dwarf", X86_64, (A_ELSEWHERE,))
 FOLDERS = {

@@ -294,7 +294,7 @@ class Decoder:
         if target is None:
             raise DwarfError("a member without a type", start)
         kind = self.type_at(*target, depth)
-        if name is None and (bits is not None or not kind.members):
+        if name is None and (bits is not None or not (kind.members or self._aligns_struct(values, kind))):
             return
         path, line, offset = unit.path(values.get(_DECL_FILE)), values.get(_DECL_LINE), 8 * _location(values)
         if bits is None:
@@ -309,6 +309,14 @@ class Decoder:
             if self.has_atomics:
                 possible |= scalars.ms_struct(self.target, kind.bit_size, align, _alignment(values, None))
             members.add(name, kind, offset, bits, True, align, path, line, 0, possible)
+
+    def _aligns_struct(self, values: Values, kind: Type) -> bool:
+        """Return whether a member without a name and members is the only sign of the struct's alignment.
+
+        GCC states the alignment of the struct as well. Raises DwarfError.
+        """
+        is_clang = bool(self.unstated & _BIT_FIELDS)
+        return is_clang and kind.aggregate is not None and (_alignment(values, None) or 1) > 1
 
     def _member_alignment(self, values: Values, kind: Type) -> tuple[int | None, int, int]:
         """Return the alignment of a member, its own request, and the possible ones. Raises DwarfError.
