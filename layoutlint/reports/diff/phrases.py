@@ -308,7 +308,9 @@ def tally(comparison: Comparison) -> str:
 def sameness(comparison: Comparison) -> str:
     """Return what was compared, and that it is the same."""
     facts = "sizes, offsets and types" if comparison.layouts.compares_types else "sizes and offsets"
-    compared = [f"{quantity(comparison.layouts.compared, 'struct')} ({facts} at every depth)"]
+    compared: list[str] = []
+    if comparison.layouts.compared:
+        compared.append(f"{quantity(comparison.layouts.compared, 'struct')} ({facts} at every depth)")
     if comparison.rules:
         compared.append(quantity(len(comparison.rules), "rule"))
     if comparison.variables is not None:
