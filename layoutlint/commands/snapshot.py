@@ -36,6 +36,7 @@ class SnapshotOptions(NamedTuple):
     no_annotations: bool
     globs: tuple[str, ...]
     everything: bool
+    types: bool
     output: str | None
     update: str | None
     sources: tuple[str, ...]
@@ -52,6 +53,7 @@ class SnapshotOptions(NamedTuple):
     help="Record matching structs (default: those that rules name).",
 )
 @click.option("--all", "everything", is_flag=True, help="Record every struct and union.")
+@click.option("--types", is_flag=True, help="Hold the types of fields, too.")
 @click.option("--output", metavar="FILE", help="Write to FILE instead of stdout.")
 @click.option(
     "--update", metavar="FILE", help="Update the snapshot FILE, with the same choice of structs."
@@ -155,18 +157,20 @@ def _request(own: SnapshotOptions) -> Request:
     from layoutlint.intent.overrides import apply_overrides
     from layoutlint.intent.toml import rule_file
     from layoutlint.lint.recording import Request
+    from layoutlint.model.record import replace
 
     if own.update is not None:
         from layoutlint.readers import snapshot
 
-        return _former_request(snapshot.load(own.update))
+        former = _former_request(snapshot.load(own.update))
+        return replace(former, types=former.types or own.types)
     named = bool(own.rule_paths or own.pack_names)
     if own.everything or (own.globs and not named):
-        return Request(own.everything, own.globs)
+        return Request(own.everything, own.globs, types=own.types)
     packs = load_packs(own.rule_paths or (() if own.globs else discover_rule_file()), own.pack_names)
     kernel_packs = () if own.no_packs or own.globs else rule_file.kernel_packs_beside(packs)
     packs, kernel_packs = apply_overrides(packs, kernel_packs)
-    return Request(False, own.globs, (), packs, kernel_packs)
+    return Request(False, own.globs, (), packs, kernel_packs, types=own.types)
 
 
 def _former_request(old: Reading) -> Request:
@@ -175,5 +179,6 @@ def _former_request(old: Reading) -> Request:
 
     before = frozenset(struct.name for struct in old.structs)
     if old.chosen is None:
-        return Request(everything=True, before=before)
-    return Request(False, old.chosen.names, old.chosen.containers_of, before=before)
+        return Request(everything=True, before=before, types=old.holds_types)
+    chosen = old.chosen
+    return Request(False, chosen.names, chosen.containers_of, before=before, types=old.holds_types)

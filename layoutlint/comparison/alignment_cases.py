@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import product
 
-from layoutlint.comparison.edits import is_same_outline, outline
+from layoutlint.comparison.contents import Contents
 from layoutlint.comparison.standings import Standing, Status, compare_standings, standing
 from layoutlint.judgement.finding import Finding
 from layoutlint.judgement.verdict import Outcome, Verdict
@@ -46,4 +46,4 @@ def _state(finding: Finding, case: Verdict) -> Standing:
 def _has_equal_struct(old: Finding, new: Finding) -> bool:
     if old.struct is None or new.struct is None or old.struct.target.name != new.struct.target.name:
         return False
-    return is_same_outline(outline(old.struct), outline(new.struct))
+    return Contents().is_same_layout(old.struct, new.struct)

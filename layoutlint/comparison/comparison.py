@@ -14,7 +14,14 @@ from layoutlint.comparison.layouts import (
     compare_layouts,
 )
 from layoutlint.comparison.likely_sharing import LikelySharing
-from layoutlint.comparison.scope import LACKS_UNUSED, Scopes, report_within, scope_of, structs_within
+from layoutlint.comparison.scope import (
+    LACKS_UNUSED,
+    Scopes,
+    report_within,
+    scope_of,
+    spell_types_alike,
+    structs_within,
+)
 from layoutlint.comparison.standings import Status
 from layoutlint.comparison.variables import VariableComparison, VariableQuery, compare_variables
 from layoutlint.comparison.verdicts import RuleChange, compare_reports
@@ -136,8 +143,8 @@ class Comparison(Record, frozen=True):
     def is_silent(self) -> bool:
         """Whether nothing differs, and everything was compared."""
         are_variables_same = self.variables is None or self.variables.is_same
-        is_same = are_variables_same and not (self.layouts.changes or self.changed_rules)
-        return is_same and not self.not_compared
+        are_structs_same = not (self.layouts.changes or self.layouts.retyped)
+        return are_variables_same and are_structs_same and not (self.changed_rules or self.not_compared)
 
 
 def compare(
@@ -157,7 +164,8 @@ def compare(
     old, new, scope_notes = _narrow_to_common(old, new, scopes)
     layouts = LayoutComparison((), (), 0, {})
     if are_read:
-        layouts = compare_layouts(old.structs, new.structs, scopes.are_alike)
+        are_alike = spell_types_alike(old.report.readings, new.report.readings)
+        layouts = compare_layouts(old.structs, new.structs, scopes.are_alike, are_alike)
     known = tuple(change for change in layouts.changes if not _is_unread(change, old, new, scopes))
     layouts = replace(layouts, changes=known)
     changes = tuple(compare_reports(old.report, new.report, layouts, scopes)) if are_read else ()
@@ -282,6 +290,8 @@ def fidelity_notes(old: Iterable[Reading], new: Iterable[Reading]) -> Iterator[s
         yield f"{LACKS_UNUSED}; structs that one input lacks are not compared"
     if sorted(readers) == [["btf"], ["dwarf"]]:
         yield "BTF has structs that are local to functions, which are not read from DWARF"
+    if not spell_types_alike(*sides):
+        yield "types are not compared: BTF does not state all of them"
     targets = [sorted({reading.target.name for reading in side}) for side in sides]
     if targets[0] != targets[1]:
         yield f"built for {' and '.join(targets[0])} before and {' and '.join(targets[1])} now"

@@ -4,17 +4,25 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
+from functools import cached_property
 from typing import TypeVar
 
+from layoutlint.comparison.edits import outline
 from layoutlint.model.record import Record
 from layoutlint.model.structs import Struct
 
 
-class Definition(Record, frozen=True, gc=False):
-    """A definition of a struct, with what decides whether its layout changed."""
+class Definition(Record, frozen=True, dict=True):
+    """A definition of a struct, with what tells it from others of its name."""
 
     struct: Struct
-    outline: tuple[object, ...]
+    content: int | None
+    """The number of what it holds at every depth (`Contents`); None where that is not compared."""
+
+    @cached_property
+    def outline(self) -> tuple[object, ...]:
+        """The names, offsets and sizes of its own fields."""
+        return outline(self.struct)
 
     @property
     def file(self) -> str:
@@ -24,6 +32,8 @@ class Definition(Record, frozen=True, gc=False):
 
 _T = TypeVar("_T", bound=Definition)
 _IDENTITIES: tuple[Callable[[Definition], object], ...] = (
+    lambda definition: (definition.file, definition.outline, definition.content),
+    lambda definition: (definition.outline, definition.content),
     lambda definition: (definition.file, definition.outline),
     lambda definition: definition.outline,
     lambda definition: definition.file,
@@ -36,7 +46,8 @@ def match(old: list[_T], new: list[_T]) -> tuple[list[tuple[_T | None, _T | None
 
     If all of one side belong to others, the rest of the other side was added or removed.
     """
-    if not all(definition.file for definition in (*old, *new)):
+    has_several = len(old) > 1 or len(new) > 1
+    if has_several and not all(definition.file for definition in (*old, *new)):
         old, new = _distinct(old), _distinct(new)
     if len(old) < 2 and len(new) < 2:
         return [(old[0] if old else None, new[0] if new else None)] if old or new else [], ""
@@ -58,8 +69,8 @@ def match(old: list[_T], new: list[_T]) -> tuple[list[tuple[_T | None, _T | None
 
 
 def _distinct(definitions: Iterable[_T]) -> list[_T]:
-    """Return one definition of each outline: all that is told apart where no file is stated (BTF)."""
-    return list({definition.outline: definition for definition in definitions}.values())
+    """Return one definition of each layout: all that is told apart where no file is stated (BTF)."""
+    return list({(each.outline, each.content): each for each in definitions}.values())
 
 
 def group(definitions: Mapping[int, _T], identity: Callable[[_T], object]) -> dict[object, list[int]]:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Iterator
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
 from enum import Enum
-from typing import Any
 
 from layoutlint.geometry.layout import Place, named_members
 from layoutlint.model.ctype import strip_qualifiers
@@ -21,6 +20,8 @@ class EditKind(Enum):
     RESIZED = "resized"
     REALIGNED = "realigned"
     REORDERED = "reordered"
+    CHANGED = "changed"
+    """It holds something else at the same size."""
 
 
 class Edit(Record, frozen=True, gc=False):
@@ -53,22 +54,22 @@ class Edit(Record, frozen=True, gc=False):
         return sizes[1] - sizes[0]
 
     @property
+    def is_still(self) -> bool:
+        """Whether the field is declared elsewhere and has the same offset: others moved across it."""
+        if self.kind is not EditKind.REORDERED or self.old is None or self.new is None:
+            return False
+        return self.old.bit_offset == self.new.bit_offset
+
+    def is_inside(self, path: str) -> bool:
+        """Return whether it is about a member of a field."""
+        return self.path.startswith(f"{path}.")
+
+    @property
     def struct(self) -> str:
         """The struct in the field, if its type is named as before, so that the struct itself changed; else
         empty.
         """
-        if self.old is None or self.new is None:
-            return ""
-        member = self.new.field
-        names = {(place.field.type, place.field.dims) for place in (self.old, self.new)}
-        if len(names) > 1 or not member.members or member.type.is_untagged:
-            return ""
-        spelled = [
-            each.left
-            for each in (*member.underlying_types, strip_qualifiers(member.type))
-            if not each.is_untagged
-        ]
-        return spelled[0].removeprefix(f"{member.aggregate} ") if spelled else ""
+        return "" if self.old is None or self.new is None else shared_struct(self.old.field, self.new.field)
 
 
 class Move(Record, frozen=True, gc=False):
@@ -99,30 +100,23 @@ def own_fields(
             yield from own_fields(place.field.members, inner_union, f"{place.path}.", place.bit_offset)
 
 
+def shared_struct(old: Field, new: Field) -> str:
+    """Return the name of the struct that is the type of two fields, or of their elements; empty for none."""
+    if (old.type, old.dims) != (new.type, new.dims) or not new.members or new.type.is_untagged:
+        return ""
+    return next(struct_names(new), "")
+
+
+def struct_names(member: Field) -> Iterator[str]:
+    """Yield the names of the struct that is the type of a field, those that its typedef refers to first."""
+    for each in (*member.underlying_types, strip_qualifiers(member.type)):
+        if not each.is_untagged:
+            yield each.left.removeprefix(f"{member.aggregate} ")
+
+
 def outline(struct: Struct) -> tuple[object, ...]:
-    """Return what decides whether a layout changed: names, offsets and sizes of all fields, without lines."""
+    """Return the names, offsets and sizes of the fields that a struct declares itself, without lines."""
     return struct.aggregate, struct.bit_size, tuple(_outlines(struct.fields))
-
-
-def is_same_outline(old: tuple[Any, ...], new: tuple[Any, ...]) -> bool:
-    """Return whether two outlines can be of one layout: a size that an input does not state is like any."""
-    (aggregate, size, members), (other, other_size, other_members) = old, new
-    return (aggregate, size) == (other, other_size) and _are_same_members(members, other_members)
-
-
-def _are_same_members(old: tuple[Any, ...], new: tuple[Any, ...]) -> bool:
-    if old == new:
-        return True
-    if len(old) != len(new):
-        return False
-    for (name, offset, size, *rest, inner), (name2, offset2, size2, *rest2, inner2) in zip(
-        old, new, strict=True
-    ):
-        if (name, offset, rest) != (name2, offset2, rest2) or not _are_same_members(inner, inner2):
-            return False
-        if size != size2 and None not in (size, size2):
-            return False
-    return True
 
 
 def _outlines(fields: tuple[Field, ...]) -> Iterator[object]:
@@ -132,39 +126,63 @@ def _outlines(fields: tuple[Field, ...]) -> Iterator[object]:
         yield member.name, member.bit_offset, member.bit_size, member.is_bitfield, inner
 
 
-def find_edits(old: Struct, new: Struct) -> Edits:
-    """Return the edits between two definitions of a struct with known sizes."""
-    before, after = (
-        {place.path: place for place in own_fields(s.fields, s.aggregate == "union")} for s in (old, new)
-    )
+def own_edits(before: dict[str, Place], after: dict[str, Place], growth: int) -> Edits:
+    """Return the edits that turn fields into others, by path, in declared order.
+
+    `growth` are the bits by which the type that declares them grew.
+    """
     walk = _Walk(before, after, _fewest_moves(before, after))
     for path, place in after.items():
         walk.enter(path, place)
     walk.leave()
-    grows = (new.bit_size or 0) - (old.bit_size or 0)
-    moved_causes = (move.cause for move in walk.moves if move.cause is not None)
-    cause = next(moved_causes, None) or walk.pick(grows - walk.shift)
-    return Edits(tuple(walk.edits), tuple(walk.moves), cause)
+    moved_causes = [move.cause for move in walk.moves if move.cause is not None]
+    cause = next(iter(moved_causes), None) or walk.pick(growth - walk.shift)
+    edits = [edit for edit in walk.edits if not edit.is_still or edit in moved_causes]
+    edits += [edit for edit in _ends(before, after) if not any(each.is_inside(edit.path) for each in edits)]
+    if cause is None or (cause.is_still and cause not in moved_causes):
+        cause = edits[-1] if edits else None
+    return Edits(tuple(edits), tuple(walk.moves), cause)
+
+
+def _ends(before: dict[str, Place], after: dict[str, Place]) -> Iterator[Edit]:
+    """Yield the edits of fields with an unnamed type of another size: its fields mostly show why."""
+    for path, new in after.items():
+        old = before.get(path)
+        if old is not None and _has_other_size(old, new) and not is_resized(old, new):
+            yield Edit(EditKind.RESIZED, path, old, new)
 
 
 def _fewest_moves(before: dict[str, Place], after: dict[str, Place]) -> set[str]:
-    """Return the fewest fields whose moves explain that the common fields are in another order."""
+    """Return the fewest fields whose moves explain that the common fields are in another order.
+
+    Of several such sets, return one with the fewest fields at the same offset as before.
+    """
     ranks = {path: rank for rank, path in enumerate(before)}
     common = [path for path in after if path in ranks]
-    kept = {common[index] for index in longest_ascent([ranks[path] for path in common])}
+    still = {path for path in common if before[path].bit_offset == after[path].bit_offset}
+    weights = [len(common) + (path in still) for path in common]
+    kept = {common[index] for index in longest_ascent([ranks[path] for path in common], weights)}
     return {path for path in common if path not in kept}
 
 
-def longest_ascent(numbers: list[int]) -> Iterator[int]:
-    """Yield the indices of a longest ascending subsequence, the last one first."""
+def longest_ascent(numbers: Sequence[int], weights: Sequence[int] = ()) -> Iterator[int]:
+    """Yield the indices of the ascending subsequence with the largest weight, the last one first.
+
+    Without `weights`, it is a longest one.
+    """
     ends: list[int] = []
+    totals: list[int] = []
+    """The largest weight of a subsequence that ends with each number of `ends`: both ascend."""
     last_index: list[int] = []
     previous: list[int | None] = []
     for index, number in enumerate(numbers):
         at = bisect_left(ends, number)
         previous.append(last_index[at - 1] if at else None)
-        ends[at : at + 1] = [number]
-        last_index[at : at + 1] = [index]
+        total = (totals[at - 1] if at else 0) + (weights[index] if weights else 1)
+        surpassed = bisect_right(totals, total, at)
+        ends[at:surpassed] = [number]
+        totals[at:surpassed] = [total]
+        last_index[at:surpassed] = [index]
     reached = last_index[-1] if last_index else None
     while reached is not None:
         yield reached
@@ -202,7 +220,7 @@ class _Walk(Record):
         else:
             self._skip_old(path)
             self._enter_common(old, place)
-        if _is_resized(old, place):
+        if is_resized(old, place):
             self._add(EditKind.RESIZED, path, old, place)
 
     def leave(self) -> None:
@@ -251,12 +269,14 @@ class _Walk(Record):
         self.pending.append(edit)
 
 
-def _is_resized(old: Place, new: Place) -> bool:
+def is_resized(old: Place, new: Place) -> bool:
     """Return whether a field has another size, and both are known; an unnamed type shows it in its fields."""
-    if None in (old.bit_size, new.bit_size):
-        return False
     has_own_fields = bool(new.field.members) and new.field.type.is_untagged and not new.field.dims
-    return old.bit_size != new.bit_size and not has_own_fields
+    return _has_other_size(old, new) and not has_own_fields
+
+
+def _has_other_size(old: Place, new: Place) -> bool:
+    return None not in (old.bit_size, new.bit_size) and old.bit_size != new.bit_size
 
 
 def _is_realigned(old: Place, new: Place) -> bool:

@@ -7,7 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from enum import Enum
 
 from layoutlint.comparison.definitions import Definition, group, match
-from layoutlint.comparison.edits import Edit, Edits, find_edits, is_same_outline, outline
+from layoutlint.comparison.depth import Depth
+from layoutlint.comparison.edits import Edit, Edits
+from layoutlint.comparison.spelled_types import Retyping
 from layoutlint.model.possible_alignments import struct_alignments
 from layoutlint.model.record import Record, replace
 from layoutlint.model.structs import Struct
@@ -33,14 +35,18 @@ class NotCompared(Record, frozen=True, order=True):
 
 
 class LayoutChange(Record, frozen=True, gc=False):
-    """A struct whose layout differs between two inputs."""
+    """A struct whose layout differs between two inputs, or the types of its fields."""
 
     presence: Presence
     old: Struct | None
     new: Struct | None
     edits: Edits = Edits()
+    retyped: tuple[Retyping, ...] = ()
+    """Its fields with another type of the same size, where types are compared."""
     is_realigned: bool = False
     """Whether its alignment differs, as far as both inputs state it."""
+    is_changed: bool = True
+    """Whether sizes or offsets differ, as deep as structs are embedded in it."""
     root: str = ""
     """The struct in it whose change explains all of this one's; empty if the struct itself was edited."""
     containers: tuple[str, ...] = ()
@@ -53,6 +59,11 @@ class LayoutChange(Record, frozen=True, gc=False):
         if struct is None:
             raise ValueError("a change is about a struct")
         return struct
+
+    @property
+    def is_retyped_only(self) -> bool:
+        """Whether nothing but types differs."""
+        return self.presence is Presence.BOTH and not (self.is_changed or self.is_realigned)
 
     @property
     def name(self) -> str:
@@ -70,19 +81,28 @@ class LayoutComparison(Record, frozen=True):
     """The number of structs that both define."""
     vanished: Mapping[str, str]
     """The structs that the new input lacks, with the reason."""
+    retyped: tuple[LayoutChange, ...] = ()
+    """The structs with the same layout whose fields have other types, sorted by name."""
+    compares_types: bool = True
+    """Whether types were compared."""
 
 
 _Pair = tuple[Definition | None, Definition | None]
 
 
 def compare_layouts(
-    old: Iterable[Struct], new: Iterable[Struct], finds_renamed: bool = True
+    old: Iterable[Struct],
+    new: Iterable[Struct],
+    finds_renamed: bool = True,
+    compares_types: bool = True,
 ) -> LayoutComparison:
     """Compare the structs of two inputs; those that are only declared are left out.
 
+    Without `compares_types`, fields with other types of the same size are the same.
     Without `finds_renamed`, a struct that one input lacks can exist there, and none counts as renamed.
     """
-    before, after = _group_by_name(old), _group_by_name(new)
+    depth = Depth()
+    before, after = (_group_by_name(structs, depth) for structs in (old, new))
     pairs: list[_Pair] = []
     not_compared: list[NotCompared] = []
     for name in sorted({*before, *after}):
@@ -90,22 +110,26 @@ def compare_layouts(
         pairs += matched
         not_compared += [NotCompared(name[0], reason)] if reason else []
     pairs = _find_renamed(pairs) if finds_renamed else pairs
-    changes = list(_changes(pairs, not_compared))
+    every = list(_changes(pairs, not_compared, depth, compares_types))
+    changes = [change for change in every if not change.is_retyped_only]
     return LayoutComparison(
         tuple(_with_roots(changes)),
         tuple(sorted(not_compared)),
         sum(old is not None and new is not None for old, new in pairs),
         dict(_missing_structs(pairs)),
+        tuple(change for change in every if change.is_retyped_only),
+        compares_types,
     )
 
 
-def _group_by_name(structs: Iterable[Struct]) -> dict[tuple[str, bool], list[Definition]]:
+def _group_by_name(structs: Iterable[Struct], depth: Depth) -> dict[tuple[str, bool], list[Definition]]:
     """Group definitions by name, tags and typedefs apart; equal definitions count once."""
     groups: dict[tuple[str, bool], dict[object, Definition]] = defaultdict(dict)
     for struct in structs:
         if struct.bit_size is not None or struct.problem is not None:
-            definition = Definition(struct, outline(struct))
-            content = struct.problem, definition.file, definition.outline
+            definition = Definition(struct, depth.contents.layout(struct.fields))
+            size = struct.aggregate, struct.bit_size
+            content = struct.problem, definition.file, *size, definition.content
             groups[struct.name, struct.is_tagged].setdefault(content, definition)
     return {name: list(group.values()) for name, group in groups.items()}
 
@@ -143,8 +167,15 @@ def _missing_structs(pairs: Iterable[_Pair]) -> Iterator[tuple[str, str]]:
             yield old.struct.name, f"the struct is called {new.struct.name} now"
 
 
-def _changes(pairs: Iterable[_Pair], not_compared: list[NotCompared]) -> Iterator[LayoutChange]:
+def _changes(
+    pairs: list[_Pair], not_compared: list[NotCompared], depth: Depth, compares_types: bool
+) -> Iterator[LayoutChange]:
     """Yield the pairs that differ; add those with an unreliable layout to `not_compared`."""
+    known = [(old.struct, new.struct) for old, new in pairs if old is not None and new is not None]
+    depth.renamed = {old.name: new.name for old, new in known if old.name != new.name}
+    for before, after in known:
+        if before.problem is None and after.problem is None:
+            depth.note(before, after)
     for old, new in pairs:
         if old is None or new is None:
             presence = Presence.ADDED if old is None else Presence.REMOVED
@@ -155,13 +186,18 @@ def _changes(pairs: Iterable[_Pair], not_compared: list[NotCompared]) -> Iterato
         if problem is not None:
             not_compared.append(NotCompared(new.struct.name, f"the layout is unreliable: {problem}"))
             continue
-        is_renamed = old.struct.name != new.struct.name
-        is_realigned = _is_realigned(old.struct, new.struct)
-        is_changed = not is_same_outline(old.outline, new.outline)
-        if is_changed or is_realigned or is_renamed:
-            presence = Presence.RENAMED if is_renamed else Presence.BOTH
-            edits = find_edits(old.struct, new.struct) if is_changed else Edits()
-            yield LayoutChange(presence, old.struct, new.struct, edits, is_realigned)
+        yield from _change(old.struct, new.struct, depth, compares_types)
+
+
+def _change(old: Struct, new: Struct, depth: Depth, compares_types: bool) -> Iterator[LayoutChange]:
+    """Yield how two definitions differ; nothing if they do not."""
+    is_realigned = _is_realigned(old, new)
+    is_changed = not depth.contents.is_same_layout(old, new)
+    retyped = depth.find_retypings(old, new) if compares_types else ()
+    if is_changed or is_realigned or retyped or old.name != new.name:
+        presence = Presence.BOTH if old.name == new.name else Presence.RENAMED
+        edits = depth.find_edits(old, new) if is_changed else Edits()
+        yield LayoutChange(presence, old, new, edits, retyped, is_realigned, is_changed)
 
 
 def _is_realigned(old: Struct, new: Struct) -> bool:
@@ -194,6 +230,9 @@ def _changed_parts(change: LayoutChange, by_name: Mapping[str, LayoutChange]) ->
 def _root(change: LayoutChange, by_name: Mapping[str, LayoutChange]) -> str:
     """Return the edited struct behind a change; empty if that is the struct itself."""
     root, passed = "", {change.name}
+    paths = {edit.path for edit in change.edits.edits}
+    if any(move.cause is None and move.new.path not in paths for move in change.edits.moves):
+        return ""
     while change.edits.edits and all(edit.struct in by_name for edit in change.edits.edits):
         main: Edit = change.edits.cause or change.edits.edits[0]
         if main.struct in passed:  # two definitions of one name can contain one another by name

@@ -46,6 +46,12 @@ class Scope(Record, frozen=True):
         return next((each.folder for each in headers if each.struct == name), "")
 
 
+def spell_types_alike(old: Iterable[Reading], new: Iterable[Reading]) -> bool:
+    """Return whether two sides state types alike: BTF states neither `_Atomic` nor all lengths of arrays."""
+    words = [{word for reading in side for word in reading.reader.split()} for side in (old, new)]
+    return ("btf" in words[0]) == ("btf" in words[1])
+
+
 def scope_of(label: str, readings: Iterable[Reading], structs: Iterable[Struct]) -> Scope:
     """Return the scope of one side."""
     names = (name for struct in structs for name in (struct.name, *struct.aliases))

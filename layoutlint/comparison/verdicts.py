@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from fractions import Fraction
 
 from layoutlint.comparison.alignment_cases import compare_cases
+from layoutlint.comparison.contents import Contents
 from layoutlint.comparison.definitions import Definition, match
-from layoutlint.comparison.edits import outline
 from layoutlint.comparison.layouts import LayoutComparison
 from layoutlint.comparison.scope import Scopes
 from layoutlint.comparison.standings import Key, Status, compare_standings, finding_key, standing
@@ -115,7 +115,7 @@ def _is_unknown_alike(old: Finding | None, new: Finding | None, are_layouts_same
         return False
     if after.is_unreliable or after.cases:
         return False
-    is_same = before.message == after.message and outline(old.struct) == outline(new.struct)
+    is_same = before.message == after.message and Contents().is_same_layout(old.struct, new.struct)
     return is_same and (are_layouts_same or before.is_missing_field)
 
 
@@ -127,7 +127,7 @@ def _group_by_key(report: Report) -> dict[Key, list[Finding]]:
     return findings
 
 
-class _JudgedDefinition(Definition, frozen=True, gc=False):
+class _JudgedDefinition(Definition, frozen=True):
     """A definition with what a rule found on it."""
 
     finding: Finding
@@ -155,7 +155,7 @@ def _definitions(findings: list[Finding]) -> list[_JudgedDefinition]:
     definitions: dict[object, _JudgedDefinition] = {}
     for finding in findings:
         if finding.struct is not None:
-            one = _JudgedDefinition(finding.struct, outline(finding.struct), finding)
+            one = _JudgedDefinition(finding.struct, None, finding)
             definitions.setdefault((one.file, one.outline, standing(finding)), one)
     return list(definitions.values())
 

@@ -7,8 +7,9 @@ from typing import ClassVar
 
 from layoutlint.comparison.edits import Edits
 from layoutlint.comparison.layouts import LayoutChange, Presence, compare_layouts
+from layoutlint.comparison.scope import spell_types_alike
 from layoutlint.errors import UsageError
-from layoutlint.geometry.layout import Place
+from layoutlint.geometry.layout import Layout, Place
 from layoutlint.judgement.context import CannotTell, Context
 from layoutlint.judgement.finding import Finding, Report
 from layoutlint.judgement.rule import SNAPSHOT, Example, Key, Manual, Rule, Severity, Traits
@@ -25,6 +26,7 @@ _Name = tuple[str, bool]
 """The name of a struct, and whether it is its tag."""
 _MOST_MOVES = 6
 """The most moved fields that are shown."""
+_OTHER_READER = "it has the recorded layout; BTF and other inputs do not state all types alike"
 _BREAKS = """\
 struct ring {
     long head;
@@ -49,8 +51,9 @@ class HeldLayout(Record, frozen=True):
     keys: ClassVar[tuple[Key, ...]] = ()
     manual: ClassVar[Manual] = Manual(
         "`check --snapshot FILE` judges every struct that FILE was asked for, as rule `snapshot/STRUCT`:\n"
-        "its size, its possible alignments, and the names, offsets and sizes of its fields. Types of the\n"
-        "same size are not compared. A struct that is gone is unknown; new structs are no findings.",
+        "its size, its possible alignments, and the names, offsets and sizes of its fields, with those of\n"
+        "embedded structs. Types of the same size are compared if it was written with `--types`. A struct\n"
+        "that is gone is unknown; new structs are no findings.",
         "Undo the edit, or write the snapshot again: `layoutlint snapshot INPUT --update FILE`. A baseline\n"
         "accepts no such finding.",
         "",
@@ -108,9 +111,10 @@ class _Current:
     """The structs of the inputs that have the names of recorded ones."""
 
     def __init__(self, readings: Iterable[Reading], recorded: Iterable[Struct]) -> None:
+        self.readings = tuple(readings)
         self.by_name: dict[_Name, list[Struct]] = {_name(struct): [] for struct in recorded}
         self._paths: dict[int, str] = {}
-        for reading in readings:
+        for reading in self.readings:
             for struct in reading.structs:
                 if _name(struct) in self.by_name:
                     self.by_name[_name(struct)].append(struct)
@@ -161,9 +165,15 @@ def other_targets(held: Held, readings: Iterable[Reading]) -> Iterator[Unread]:
 
 
 def _findings(held: Held, recorded: list[Struct], current: _Current, options: Options) -> Iterator[Finding]:
-    compared = compare_layouts(recorded, (struct for own in current.by_name.values() for struct in own))
+    now = (struct for own in current.by_name.values() for struct in own)
+    compared = compare_layouts(recorded, now, compares_types=held.reading.holds_types)
     reasons = {each.name: each.reason for each in compared.not_compared}
     changed: set[_Name] = set()
+    are_types_alike = spell_types_alike((held.reading,), current.readings)
+    for change in compared.retyped:
+        changed.add(_name(change.struct))
+        verdict = _other_types(held, change) if are_types_alike else unknown(_OTHER_READER)
+        yield Finding(_rule(held, change.struct), change.struct, verdict, "")
     for change in compared.changes:
         if change.old is None:
             if change.new is not None and _is_of_same_file(change.new, recorded):
@@ -172,7 +182,8 @@ def _findings(held: Held, recorded: list[Struct], current: _Current, options: Op
             continue
         changed.add(_name(change.old))
         if change.presence is Presence.BOTH and change.new is not None:
-            yield Finding(_rule(held, change.old), change.new, _difference(held, change), "")
+            verdict = _difference(held, change, are_types_alike)
+            yield Finding(_rule(held, change.old), change.new, verdict, "")
         elif not options.skips_missing:
             yield _missing_finding(held, change.old)
     for name, structs in current.by_name.items():
@@ -223,11 +234,27 @@ def _advice(held: Held) -> str:
     return f"undo the change, or accept it: `{held.update}`"
 
 
-def _difference(held: Held, change: LayoutChange) -> Verdict:
+def _difference(held: Held, change: LayoutChange, are_types_alike: bool) -> Verdict:
     parts = [f"differs from {held.reading.path}: {phrases.sizes(change)}", *_edits(change.edits)]
     if change.root:
         parts.append(f"all because struct {change.root} changed")
+    if change.retyped and are_types_alike:
+        parts.append(f"retyped {', '.join(_types(change))}")
     return judge_once(False, "; ".join(parts), tuple(_evidence(change.edits)), _advice(held))
+
+
+def _other_types(held: Held, change: LayoutChange) -> Verdict:
+    """Return the verdict on a struct with the recorded layout, and other types."""
+    message = f"differs from {held.reading.path}: retyped {', '.join(_types(change))}"
+    layout = Layout(change.struct)
+    places = (layout.find(each.path) for each in change.retyped[:_MOST_MOVES])
+    return judge_once(False, message, tuple(filter(None, places)), _advice(held))
+
+
+def _types(change: LayoutChange) -> Iterator[str]:
+    yield from map(phrases.types, change.retyped[:_MOST_MOVES])
+    if len(change.retyped) > _MOST_MOVES:
+        yield f"and {quantity(len(change.retyped) - _MOST_MOVES, 'more field')}"
 
 
 def _edits(edits: Edits) -> Iterator[str]:
@@ -237,7 +264,7 @@ def _edits(edits: Edits) -> Iterator[str]:
     others = len(edits.edits) - (edits.cause is not None)
     if others:
         yield quantity(others, "more edit")
-    moves = [f"`{move.new.path}` {move.old.offset} -> {move.new.offset}" for move in edits.moves]
+    moves = list(map(phrases.offsets, edits.moves))
     if moves:
         rest = len(moves) - _MOST_MOVES
         hidden = f" and {quantity(rest, 'more field')} moved" if rest > 0 else ""

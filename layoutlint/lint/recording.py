@@ -38,6 +38,8 @@ class Request(Record, frozen=True):
     """Likewise, for kernels only."""
     before: frozenset[str] | None = None
     """The structs of the snapshot that is written again; None for a new one."""
+    types: bool = False
+    """Whether it is to hold types, too."""
 
 
 class Recording(Record, frozen=True):
@@ -65,7 +67,7 @@ def record(paths: tuple[str, ...], request: Request, options: Options) -> Record
         for number, reading in enumerate(read_result.readings)
     ]
     chosen = _choice(readings, wanted, request, embedded)
-    merged = _merge(readings)
+    merged = replace(_merge(readings), holds_types=request.types)
     names = _FileNames(paths, merged.reader)
     merged = replace(merged, structs=tuple(names.without_lines(struct) for struct in merged.structs))
     text = encode(merged, chosen, names.stable)

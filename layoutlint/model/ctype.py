@@ -40,9 +40,9 @@ class CType(NamedTuple):
 UNKNOWN = CType("??")
 """The type of a member whose declaration has an error."""
 
-_QUALIFIERS = ("const", "volatile", "restrict", "_Atomic")
-_QUALIFIED_POINTER = re.compile(rf"\*((?: (?:{'|'.join(_QUALIFIERS)}))*)$")
-_LEADING_QUALIFIERS = re.compile(rf"^(?:(?:{'|'.join(_QUALIFIERS)}) )*")
+QUALIFIERS = ("const", "volatile", "restrict", "_Atomic")
+_QUALIFIED_POINTER = re.compile(rf"\*((?: (?:{'|'.join(QUALIFIERS)}))*)$")
+_LEADING_QUALIFIERS = re.compile(rf"^(?:(?:{'|'.join(QUALIFIERS)}) )*")
 
 
 def pointer_to(pointee: CType) -> CType:
@@ -85,4 +85,4 @@ def strip_qualifiers(ctype: CType) -> CType:
 
 
 def _sort_qualifiers(qualifiers: tuple[str, ...]) -> list[str]:
-    return sorted(set(qualifiers), key=_QUALIFIERS.index)
+    return sorted(set(qualifiers), key=QUALIFIERS.index)

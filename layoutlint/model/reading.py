@@ -210,6 +210,8 @@ class Reading(Record, frozen=True):
     none."""
     chosen: Chosen | None = None
     """What it has, if it is a snapshot of some structs; None if it is whole."""
+    holds_types: bool = False
+    """Whether it is a snapshot that holds code to the types of fields, too."""
 
 
 Progress = Callable[[str, int, int], None]

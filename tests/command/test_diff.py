@@ -64,7 +64,7 @@ CHANGES = {
     "a field that fills a hole": ("char c;", "char c; char d;", "same", 0, {"holder": ("added", "d")}, "same"),
     "fields swapped": (
         "long pad[5]; long z;", "long z; long pad[5];", "worse", 1,
-        {"s": ("reordered", "z")}, "worse"),
+        {"s": ("reordered", "z"), "holder": ("changed", "s")}, "worse"),
     "an embedded struct grows": (
         "long y;", "long y; long w;", "same", 0,
         {"inner": ("added", "w"), "s": ("resized", "in"), "holder": ("resized", "s")}, "same"),
@@ -75,9 +75,10 @@ CHANGES = {
     "a struct removed": ("struct other { int n; };", "", "same", 0, {"other": None}, "same"),
     "a struct renamed": (
         "struct inner { long x; long y; }", "struct within { long x; long y; }", "same", 0, {"within": None}, "same"),
-    "a type with the same layout": ("long a;", "unsigned long a;", "same", 0, {}, "same"),
+    "a type with the same layout": ("long a;", "unsigned long a;", "same", 0, {"s": None}, "same"),
     "a ruled struct renamed": ("struct s ", "struct t ", "not-compared", 3, {"t": None}, "not-compared"),
-    "a ruled field renamed": ("long z;", "long y;", "not-compared", 3, {"s": ("removed", "z")}, "not-compared"),
+    "a ruled field renamed": ("long z;", "long y;", "not-compared", 3,
+        {"s": ("removed", "z"), "holder": ("changed", "s")}, "not-compared"),
     "an error": ("long a;", "gone_t a;", "not-compared", 3, {}, "not-compared"),
 }  # fmt: skip
 
@@ -96,10 +97,16 @@ def test_changes(tmp_path, name):
     assert [each["status"] for each in found["rules"]] == [rule]
 
 
-def test_silent_without_change(tmp_path):
+@pytest.mark.parametrize(("words", "text"), [
+    ((), "nothing differs: compared 4 structs (sizes, offsets and types at every\ndepth), 1 rule\nexit 0: nothing got worse\n"),
+    (("--struct", "inner"), "nothing differs: compared 1 struct (sizes, offsets and types at every\ndepth)\nexit 0: nothing got worse\n"),
+    (("--format", "markdown"), ""),
+])  # fmt: skip
+def test_what_was_compared_without_change(tmp_path, words, text):
+    """A comment for a review is written only if something differs."""
     files(tmp_path, OLD, f"/* a comment */\n{OLD}")
-    done = diff(tmp_path)
-    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    done = diff(tmp_path, *words)
+    assert (done.returncode, done.stdout, done.stderr) == (0, text, "")
 
 
 def test_the_root_cause_once_with_its_containers(tmp_path):
@@ -224,7 +231,7 @@ def test_what_no_rule_is_about_and_was_not_read_is_noted(tmp_path):
     subprocess.run(["gcc", "-c", "bare.c"], cwd=tmp_path, check=True)
     subprocess.run(["ld", "-r", "-o", "all.o", "u.o", "bare.o"], cwd=tmp_path, check=True)
     done = run("diff", "all.o", "all.o", cwd=tmp_path)
-    assert (done.returncode, done.stdout) == (0, "")
+    assert (done.returncode, done.stdout.startswith("nothing differs: compared ")) == (0, True)
     assert "all.o: not compared: 1 C unit without debug information: bare.c" in done.stderr
 
 
@@ -262,7 +269,7 @@ def test_two_compilers_say_so_and_report_no_change(tmp_path):
     for compiler in ("gcc", "clang"):
         subprocess.run([compiler, "-g", "-c", "s.c", "-o", f"{compiler}.o"], cwd=tmp_path, check=True)
     done = run("diff", "gcc.o", "clang.o", cwd=tmp_path)
-    assert (done.returncode, done.stdout) == (0, "")
+    assert (done.returncode, done.stdout.startswith("nothing differs: compared ")) == (0, True)
     assert done.stderr.startswith("layoutlint: note: compiled by GCC: ")
 
 

@@ -204,7 +204,7 @@ class TestAsInput:
         snapshot(folder, "src/ring.h", *choice)
         for sides in (("src/ring.h", "l.json"), ("l.json", "src/ring.h"), ("l.json", "l.json")):
             done = differences(folder, *sides, "--rules", "rules.toml")
-            assert (done.returncode, done.stdout) == (0, "")
+            assert (done.returncode, done.stdout.startswith("nothing differs: compared ")) == (0, True)
 
     def test_what_it_was_not_asked_for_is_not_compared(self, folder):
         (folder / "l.json").write_text(TEXT.replace('"ring"\n', '"gone", "ring"\n').replace("]}\n]}", f"]}},\n{GONE}\n]}}"))
@@ -458,3 +458,100 @@ class TestHolding:
         done = run(*self.WORDS, cwd=held)
         assert (done.returncode, done.stdout) == (status, "")
         assert message in done.stderr.lower()
+
+
+DEEP = """struct kobj { int a; short s, r; int ref; };
+struct dev_ops { int (*open)(int); struct kobj kobj; struct { unsigned kind : 3, err : 4; } bits; unsigned long users; };
+"""
+OLD_FILE = """{
+"schema": "layoutlint/snapshot/1",
+"target": "x86_64",
+"reader": "clang",
+"chosen": [
+  "dev_ops"
+],
+"structs": [
+{"name": "struct dev_ops", "aggregate": "struct", "size": 32, "align": 8, "file": "d.h", "fields": [
+  {"name": "open", "at": 0, "size": 8, "type": "int (*", "after": ")(int)", "align": 8, "function": true},
+  {"name": "kobj", "at": 8, "size": 12, "type": "struct kobj", "align": 4, "of": "struct kobj"},
+  {"name": "bits", "at": 20, "size": 4, "type": "struct {...}", "align": 4, "aggregate": "struct", "fields": [
+    {"name": "kind", "at": 0, "bits": 3, "type": "unsigned int", "align": 4},
+    {"name": "err", "at": 0, "bit": 3, "bits": 4, "type": "unsigned int", "align": 4}
+  ]},
+  {"name": "users", "at": 24, "size": 8, "type": "long unsigned int", "align": 8}
+]},
+{"name": "struct kobj", "aggregate": "struct", "embedded": true, "file": "d.h", "fields": [
+  {"name": "a", "at": 0, "size": 4, "type": "int", "align": 4},
+  {"name": "s", "at": 4, "size": 2, "type": "short int", "align": 2},
+  {"name": "r", "at": 6, "size": 2, "type": "short int", "align": 2},
+  {"name": "ref", "at": 8, "size": 4, "type": "int", "align": 4}
+]}
+]}
+"""
+"""A snapshot as versions without `--types` write it."""
+
+
+class TestDepth:
+    EDITS: ClassVar[dict[str, Any]] = {
+        # what is replaced, by what; the outcomes without and with the types; a part of the message
+        "nothing": ("", "", "kept", "kept", "has the layout of l.json"),
+        "a member of a member": (
+            "short s, r; int ref;", "int ref; short s, r;", "broken", "broken",
+            "reordered `kobj.ref`: 16 -> 12 (d.h:1); `kobj.ref` 16 -> 12, `kobj.s` 12 -> 16"),
+        "bits": ("kind : 3,", "kind : 3, : 2,", "broken", "broken", "`bits.err` bits 163..166 -> bits 165..168"),
+        "an unnamed struct around members": ("int a; short s, r;", "struct { int a; short s, r; };", "kept", "kept", ""),
+        "a signed type": ("unsigned long users", "long users", "kept", "broken", "differs from l.json: retyped `users`: long unsigned int -> long int"),
+        "a signature": ("(int);", "(long);", "kept", "broken", "retyped `open`: int (*)(int) -> int (*)(long int)"),
+        "a type inside": ("int ref", "float ref", "kept", "broken", "retyped `kobj.ref`: int -> float"),
+        "a layout and a type": ("kind : 3,", "kind : 3, : 2,", "broken", "broken", ""),
+    }  # fmt: skip
+
+    def check(self, folder: Path) -> tuple[int, str, str]:
+        done = run("check", "d.h", "--snapshot", "l.json", "--no-annotations", "--format", "json", cwd=folder)
+        report = json.loads(done.stdout)
+        (finding,) = (*report["findings"], *report["kept"])
+        return done.returncode, finding["outcome"], finding["message"]
+
+    @pytest.mark.one_in(3)
+    @pytest.mark.parametrize("has_types", [False, True])
+    @pytest.mark.parametrize("edit", EDITS)
+    def test_edits(self, edit, has_types, tmp_path):
+        old, new, *outcomes, message = self.EDITS[edit]
+        (tmp_path / "d.h").write_text(DEEP)
+        snapshot(tmp_path, "d.h", "--struct", "dev_ops", *(("--types",) * has_types))
+        (tmp_path / "d.h").write_text(DEEP.replace(old, new, 1))
+        status, outcome, text = self.check(tmp_path)
+        assert (status, outcome) == (int(outcome == "broken"), outcomes[has_types])
+        assert outcome != outcomes[1] or message in text
+
+    def test_a_file_of_an_older_version(self, tmp_path):
+        """It has what is inside, and holds no types until it is updated with them."""
+        (tmp_path / "l.json").write_text(OLD_FILE)
+        (tmp_path / "d.h").write_text(DEEP)
+        assert self.check(tmp_path)[:2] == (0, "kept")
+        (tmp_path / "d.h").write_text(DEEP.replace("short s, r; int ref;", "int ref; short s, r;"))
+        assert self.check(tmp_path)[:2] == (1, "broken")
+        (tmp_path / "d.h").write_text(DEEP.replace("unsigned long", "long"))
+        assert self.check(tmp_path)[:2] == (0, "kept")
+        assert "retyped `users`" in run("diff", "l.json", "d.h", cwd=tmp_path).stdout
+        (tmp_path / "d.h").write_text(DEEP)
+        for words in (("--types",), ()):
+            assert run("snapshot", "d.h", "--update", "l.json", *words, cwd=tmp_path).returncode == 0
+            assert json.loads((tmp_path / "l.json").read_text())["types"] is True
+        (tmp_path / "d.h").write_text(DEEP.replace("unsigned long", "long"))
+        assert self.check(tmp_path)[:2] == (1, "broken")
+
+    def test_types_of_another_reader_are_unknown(self, tmp_path):
+        """BTF does not state `_Atomic`: what seems to be another type may be the same."""
+        tools.need("gcc", "-gbtf", "-c")
+        (tmp_path / "d.c").write_text("struct s { _Atomic int a; } s;\n")
+        for flag, name in (("-g", "dwarf.o"), ("-gbtf", "btf.o")):
+            subprocess.run(["gcc", flag, "-c", "d.c", "-o", name], cwd=tmp_path, check=True)
+        snapshot(tmp_path, "dwarf.o", "--struct", "s", "--types")
+        words = ("--no-packs", "--snapshot", "l.json")
+        assert run("check", "dwarf.o", *words, cwd=tmp_path).returncode == 0
+        done = run("check", "btf.o", *words, cwd=tmp_path)
+        assert (done.returncode, "do not state all types alike" in " ".join(done.stdout.split())) == (3, True)
+        compared = run("diff", "dwarf.o", "btf.o", cwd=tmp_path)
+        assert (compared.returncode, "compared 1 struct (sizes and offsets at" in compared.stdout) == (0, True)
+        assert "note: types are not compared: BTF does not state all of them" in compared.stderr

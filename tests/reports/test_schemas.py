@@ -253,6 +253,7 @@ RARE = {
     "diff": {
         ("old.inputs[].build_id", False), ("new.inputs[].build_id", False), ("rules[].line", True),
         ("likely_sharing.pairs[].file", True), ("likely_sharing.pairs[].line", True),
+        ("structs[].retyped[].file", True), ("structs[].retyped[].line", True),
     },
     "containers": {("structs[].containers[].arrays[].stride", True)},
     "evidence": {
@@ -292,6 +293,7 @@ FILES = {
     "twins.toml": '[build.one]\ninput = "order.h"\n[build.two]\ninput = "order.h"\n', "btf.toml": '[build.one]\ninput = "btf"\n',
     "core.toml": ORDER + NEAR, "pack.toml": '[struct.pair]\nplacement = "kmalloc"\n' + ORDER + NEAR,
     "two.h": "struct pair {\n\tlong hits;\n\tlong limit;\n};\n", "two.toml": '[struct.pair]\nplacement = "kmalloc"\n' + ORDER,
+    "signed.h": "struct pair {\n\tunsigned long hits;\n\tlong limit;\n};\n",
     "loose.h": "struct loose {\n\tstruct { char x; long y; char z; };\n\tlong k;\n};\n",
     "loose.toml": '[[rule]]\nid = "small"\nstruct = "loose"\nkind = "size"\nmax = 24\nwhy = "w"\n',
     "together.toml": ORDER.replace("separate", "together").replace("[[\"hits\"], [\"limit\"]]", "[\"hits\", \"limit\"]"),
@@ -361,6 +363,7 @@ RUNS = {
         ("diff", "btf", "none.h"),
         ("diff", "room.c", "roomier.c", "--rules", "stride.toml"),
         ("diff", "wide.h", "near.h", "--uses", "wide.c"),
+        ("diff", "two.h", "signed.h"),
     ],
     "suggest": [
         ("suggest", "order.h", "pair", "--rules", "order.toml"),

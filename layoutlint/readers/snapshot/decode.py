@@ -58,6 +58,7 @@ def decode(data: bytes, path: str) -> Reading:
         compilers=document.compilers,
         allocator=document.allocator,
         chosen=chosen,
+        holds_types=document.types,
     )
 
 

@@ -50,6 +50,7 @@ def encode(reading: Reading, chosen: Chosen | None, file_name: FileName) -> str:
         omissions=tuple(_omissions(reading, chosen)),
         chosen=None if chosen is None else chosen.names,
         containers_of=() if chosen is None else chosen.containers_of,
+        types=reading.holds_types,
     )
     bodies = _Bodies(file_name, chosen)
     for struct in sorted(structs, key=lambda struct: _order(struct, file_name)):

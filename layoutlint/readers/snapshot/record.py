@@ -170,6 +170,8 @@ class Document(Record, frozen=True, kw_only=True, omit_defaults=True, forbid_unk
     """The names and patterns that were asked for; None for all structs of the input."""
     containers_of: tuple[str, ...] = ()
     """The structs of which all containers are here too."""
+    types: bool = False
+    """Whether code is held to the types of fields, too."""
     structs: tuple[msgspec.Raw, ...] = ()
 
 

@@ -22,7 +22,7 @@ _Key = tuple[str, int | None, object]
 
 def render(comparison: Comparison) -> str:
     """Return the comparison as one page."""
-    changes = comparison.layouts.changes
+    changes = (*comparison.layouts.changes, *comparison.layouts.retyped)
     sides = (comparison.old, comparison.new)
     shown = [[change.old for change in changes], [change.new for change in changes]]
     structs = [(side, s) for side, column in enumerate(shown) for s in column if s is not None]
@@ -84,6 +84,7 @@ def _change(
 ) -> dict[str, Any]:
     line = change.struct.target.line_size
     sentences = [phrases.edit(edit) for edit in change.edits.edits]
+    sentences += phrases.retypings(change)
     sentences += [phrases.move(move, line) for move in change.edits.moves]
     sentences += phrases.straddles(change)
     sentences += phrases.allocations(change, comparison.allocators)
@@ -91,11 +92,13 @@ def _change(
         sentences.append(f"because struct {change.root} changed")
     sentences += filter(None, [phrases.containers(change.containers)])
     paths = [place.path for move in change.edits.moves for place in (move.old, move.new)]
+    paths += [edit.path for edit in change.edits.edits]
+    paths += [each.path for each in change.retyped]
     return {
         "status": "changed" if change.presence is Presence.BOTH else change.presence.value,
         "heading": phrases.heading(change),
         "sentences": sentences,
-        "paths": [*dict.fromkeys((*paths, *(edit.path for edit in change.edits.edits)))],
+        "paths": [*dict.fromkeys(paths)],
         "old": None if change.old is None else numbers[0, _key(change.old)],
         "new": None if change.new is None else numbers[1, _key(change.new)],
     }

@@ -11,6 +11,7 @@ from layoutlint.comparison.comparison import DIFF_SCHEMA, Comparison, Side, hole
 from layoutlint.comparison.edits import Edit, Move
 from layoutlint.comparison.layouts import LayoutChange, Presence
 from layoutlint.comparison.likely_sharing import LikelyPair, LikelySharing
+from layoutlint.comparison.spelled_types import Retyping
 from layoutlint.comparison.standings import Status
 from layoutlint.comparison.straddles import StraddleChange, straddle_changes
 from layoutlint.comparison.verdicts import PairChange, RuleChange
@@ -63,9 +64,11 @@ def _side(side: Side) -> dict[str, Any]:
 
 
 def _structs(comparison: Comparison, rules: dict[str, list[RuleChange]]) -> Iterable[dict[str, Any]]:
-    """Yield the structs whose layout changed, and those with pairs of fields that share other lines."""
-    changed = {change.name for change in comparison.layouts.changes}
-    for change in comparison.layouts.changes:
+    """Yield the structs that changed, and those with pairs of fields that share other lines."""
+    layouts = comparison.layouts
+    changes = (*layouts.changes, *layouts.retyped)
+    changed = {change.name for change in changes}
+    for change in changes:
         own = [each for each in rules.get(change.name, ()) if _is_about(each, change)]
         yield _struct(change, own, comparison.allocators)
     for name in sorted(rules.keys() - changed):
@@ -92,6 +95,7 @@ def _struct(
         "moved": [_move(move, change.struct.target.line_size) for move in change.edits.moves],
         "straddles": [_straddle(each) for each in straddle_changes(change)],
         "edits": [_edit(edit) for edit in change.edits.edits],
+        "retyped": [_retyping(each) for each in change.retyped],
         "cause": _cause(change.edits.cause),
         "root": change.root or None,
         "pairs": [_pair(pair, each) for each in rules for pair in each.pairs],
@@ -134,7 +138,9 @@ def _status(change: LayoutChange, rules: list[RuleChange]) -> str:
         return str(change.presence.value)
     statuses = {each.status for each in rules}
     order = (Status.WORSE, Status.NOT_COMPARED, Status.BETTER)
-    status = next((status for status in order if status in statuses), Status.SAME)
+    status = next((status for status in order if status in statuses), None)
+    if status is None:
+        return "retyped" if change.is_retyped_only else Status.SAME.value
     return str(status.value)
 
 
@@ -180,6 +186,10 @@ def _edit(edit: Edit) -> dict[str, Any]:
         "struct": edit.struct or None,
         **file_and_line(edit.source),
     }
+
+
+def _retyping(each: Retyping) -> dict[str, Any]:
+    return {"path": each.path, "old": each.old, "new": each.new, **file_and_line(each.source)}
 
 
 def _place_size(place: Place | None) -> int | None:

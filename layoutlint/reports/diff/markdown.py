@@ -96,14 +96,15 @@ def _likely_sharing_lines(comparison: Comparison) -> Iterator[str]:
 
 
 def _structs(comparison: Comparison) -> Iterator[_Part]:
-    """Yield a block for each struct with edits, then a line for each of the others."""
+    """Yield a block for each struct with edits or moves, then a line for each of the others."""
     others = []
     for change in comparison.layouts.changes:
-        if change.edits.edits and not change.root:
+        if (change.edits.edits or change.edits.moves or change.retyped) and not change.root:
             yield partial(_struct, change, comparison.allocators)
         elif not change.root:
             others.append(change)
     yield from (partial(_struct_line, change) for change in others)
+    yield from (partial(_retyped_line, change) for change in phrases.retyped_alone(comparison))
 
 
 def _struct(change: LayoutChange, allocators: Allocators) -> str:
@@ -114,9 +115,15 @@ def _struct_line(change: LayoutChange) -> str:
     return f"- {text(phrases.heading(change))}\n"
 
 
+def _retyped_line(change: LayoutChange) -> str:
+    return f"- {text(phrases.retyped_struct(change))}\n"
+
+
 def _rows(change: LayoutChange, allocators: Allocators) -> Iterator[str]:
     line_size = change.struct.target.line_size
     yield from (phrases.edit(edit) for edit in change.edits.edits)
+    yield from phrases.retypings(change)
+    yield from phrases.unexplained_moves(change)
     yield from (phrases.move(move, line_size) for move in phrases.line_moves(change))
     yield from phrases.straddles(change)
     yield from phrases.allocations(change, allocators)

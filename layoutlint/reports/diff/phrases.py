@@ -10,6 +10,7 @@ from layoutlint.comparison.edits import Edit, EditKind, Move
 from layoutlint.comparison.idle_rules import IdleRule
 from layoutlint.comparison.layouts import LayoutChange, Presence
 from layoutlint.comparison.likely_sharing import LikelyPair, LikelySharing
+from layoutlint.comparison.spelled_types import Retyping
 from layoutlint.comparison.standings import Status
 from layoutlint.comparison.straddles import StraddleChange, straddle_changes, straddle_count
 from layoutlint.comparison.verdicts import PairChange, RuleChange
@@ -148,17 +149,52 @@ def _slab_change(slab: SlabChange) -> str:
 
 def edit(edit: Edit) -> str:
     """Return what happened to a field: ``added `x`, 8 bytes at 40 (f.h:12)``."""
+    inner = f", because struct {edit.struct} changed" if edit.struct else ""
     place = edit.place
     where = f" ({edit.source})" if edit.source is not None else ""
     if edit.old is None or edit.new is None:
         return f"{edit.kind.value} `{edit.path}`, {_extent(place)}{where}"
     if edit.kind is EditKind.RESIZED:
-        inner = f", because struct {edit.struct} changed" if edit.struct else ""
         return f"resized `{edit.path}`: {_resize(edit.old, edit.new)}{inner}{where}"
     if edit.kind is EditKind.REALIGNED:
         aligns = edit.old.field.align, edit.new.field.align
         return f"realigned `{edit.path}`: {aligns[0]} -> {aligns[1]}{where}"
+    if edit.kind is EditKind.CHANGED:
+        types = "" if inner else f": {edit.old.field.type} -> {edit.new.field.type}"
+        return f"changed `{edit.path}`{inner}{types}{where}"
+    if edit.is_still:
+        return f"reordered `{edit.path}`, at {_start(edit.new)} as before{where}"
     return f"reordered `{edit.path}`: {_start(edit.old)} -> {_start(edit.new)}{where}"
+
+
+def retypings(change: LayoutChange) -> Iterator[str]:
+    """Yield the fields with another type of the same size: ``retyped `x`: int -> float (f.h:12)``.
+
+    A field whose edit states the types is left out.
+    """
+    stated = {each.path for each in change.edits.edits if each.kind is EditKind.CHANGED and not each.struct}
+    for each in change.retyped:
+        if each.path not in stated:
+            yield f"retyped {types(each)}{f' ({each.source})' if each.source is not None else ''}"
+
+
+def types(each: Retyping) -> str:
+    """Return the types of a field before and now: ```x`: int -> float``."""
+    return f"`{each.path}`: {each.old} -> {each.new}"
+
+
+def retyped_alone(comparison: Comparison) -> tuple[LayoutChange, ...]:
+    """Return the structs whose types changed, and whose layout did not, or only with an embedded struct."""
+    rooted = (change for change in comparison.layouts.changes if change.root and change.retyped)
+    return tuple(sorted((*comparison.layouts.retyped, *rooted), key=lambda change: change.name))
+
+
+def retyped_struct(change: LayoutChange, most: int | None = None) -> str:
+    """Return the fields of a struct that have other types, at most so many."""
+    shown = "; ".join(map(types, change.retyped[:most]))
+    left = len(change.retyped) - len(change.retyped[:most])
+    more = f"; and {left:,} more" if left else ""
+    return f"{change.struct.aggregate} {change.name}: retyped {shown}{more}"
 
 
 def _resize(old: Place, new: Place) -> str:
@@ -190,13 +226,31 @@ def line_moves(change: LayoutChange) -> list[Move]:
     return [move for move in change.edits.moves if move.old.offset // line != move.new.offset // line]
 
 
+def unexplained_moves(change: LayoutChange) -> Iterator[str]:
+    """Yield the fields that moved within their lines, unless an edit explains it.
+
+    An edit of a field that did not move itself does not: others moved across it.
+    """
+    line = change.struct.target.line_size
+    for each in change.edits.moves:
+        is_stated = each.cause is not None and not each.cause.is_still
+        if not is_stated and each.old.offset // line == each.new.offset // line:
+            yield f"moved {offsets(each)}"
+
+
+def offsets(move: Move) -> str:
+    """Return where a field was and is: its byte, or the bits of a bit-field that moved inside its byte."""
+    if move.old.offset == move.new.offset:
+        return f"`{move.new.path}` {move.old.extent} -> {move.new.extent}"
+    return f"`{move.new.path}` {move.old.offset} -> {move.new.offset}"
+
+
 def move(move: Move, line: int) -> str:
     """Return where a field was and is, and what pushed it."""
-    offsets = f"`{move.new.path}` {move.old.offset} -> {move.new.offset}"
     lines = f"line {move.old.offset // line} -> {move.new.offset // line}"
     is_own = move.cause is not None and move.cause.path == move.new.path
     pushed = f", pushed by `{move.cause.path}`" if move.cause is not None and not is_own else ""
-    return f"{offsets}, {lines}{pushed}"
+    return f"{offsets(move)}, {lines}{pushed}"
 
 
 def straddles(change: LayoutChange) -> Iterator[str]:
@@ -246,7 +300,22 @@ def tally(comparison: Comparison) -> str:
     ]
     rest = (Presence.ADDED, Presence.REMOVED, Presence.RENAMED)
     words += [f"{presences.count(each):,} {each.value}" for each in rest if each in presences]
+    if comparison.layouts.retyped:
+        words.append(f"{len(comparison.layouts.retyped):,} retyped")
     return ", ".join((*words, *_variable_figures(comparison)))
+
+
+def sameness(comparison: Comparison) -> str:
+    """Return what was compared, and that it is the same."""
+    facts = "sizes, offsets and types" if comparison.layouts.compares_types else "sizes and offsets"
+    compared: list[str] = []
+    if comparison.layouts.compared:
+        compared.append(f"{quantity(comparison.layouts.compared, 'struct')} ({facts} at every depth)")
+    if comparison.rules:
+        compared.append(quantity(len(comparison.rules), "rule"))
+    if comparison.variables is not None:
+        compared.append(quantity(comparison.variables.pair_count, "variable"))
+    return f"nothing differs: compared {', '.join(compared)}"
 
 
 def _variable_figures(comparison: Comparison) -> list[str]:

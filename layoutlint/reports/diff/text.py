@@ -23,6 +23,7 @@ _MOST_IN_FULL = 10
 _MOST_LISTED = 20
 """The length up to which lists are printed by default."""
 _MOST_MOVES = 6
+_MOST_RETYPED = 3
 _MOST_VARIABLES = 8
 _MOST_NAMES = 6
 _MOST_LIKELY = 10
@@ -30,14 +31,19 @@ _STYLES = {Status.WORSE: "bold red", Status.BETTER: "bold green"}
 
 
 def render(comparison: Comparison, *, color: bool = False, width: int = WIDTH, verbose: bool = False) -> str:
-    """Return the comparison as text, wrapped at `width` columns; empty if nothing differs.
+    """Return the comparison as text, wrapped at `width` columns.
 
     With `verbose`, no list is shortened.
     """
-    if comparison.is_silent:
-        return ""
-    lines = _lines(comparison, max(_LEAST_WIDTH, width), verbose)
+    width = max(_LEAST_WIDTH, width)
+    lines = _same(comparison, width) if comparison.is_silent else _lines(comparison, width, verbose)
     return styled.render_colored(lines) if color else styled.render_plain(lines)
+
+
+def _same(comparison: Comparison, width: int) -> Iterator[Line]:
+    """Yield what was compared if nothing differs; its notes are printed on stderr."""
+    yield from paragraph("", phrases.sameness(comparison), width, "bold")
+    yield from _exit(comparison, width)
 
 
 def _lines(comparison: Comparison, width: int, verbose: bool) -> Iterator[Line]:
@@ -55,6 +61,10 @@ def _lines(comparison: Comparison, width: int, verbose: bool) -> Iterator[Line]:
     yield from _refusals(comparison.not_compared, width, verbose)
     yield from _idle_rules(comparison, width, verbose)
     yield from paragraph("", phrases.tally(comparison), width, "bold")
+    yield from _exit(comparison, width)
+
+
+def _exit(comparison: Comparison, width: int) -> Iterator[Line]:
     style = "bold red" if comparison.exit_status else "bold green"
     meaning = phrases.exit_meaning(comparison)
     yield from paragraph("", f"exit {comparison.exit_status}: {meaning}", width, style)
@@ -118,6 +128,19 @@ def _layouts(comparison: Comparison, width: int, verbose: bool) -> Iterator[Line
         yield line()
     names = {change.name for change in in_full}
     yield from _list([change for change in edited if change.name not in names], width, verbose)
+    yield from _retypings(phrases.retyped_alone(comparison), width, verbose)
+
+
+def _retypings(changes: tuple[LayoutChange, ...], width: int, verbose: bool) -> Iterator[Line]:
+    """Yield the structs whose own change is one of types."""
+    shown = changes if verbose else changes[:_MOST_LISTED]
+    for change in shown:
+        text = phrases.retyped_struct(change, None if verbose else _MOST_RETYPED)
+        yield from paragraph("", text, width)
+    if len(shown) < len(changes):
+        yield line(f"and {quantity(len(changes) - len(shown), 'struct')} more retyped (-v shows all)")
+    if changes:
+        yield line()
 
 
 def _is_explained_by(ruled: set[str], change: LayoutChange) -> bool:
@@ -141,6 +164,8 @@ def _struct(change: LayoutChange, allocators: Allocators, width: int, verbose: b
         yield line("  --> ", (str(change.struct.source), "cyan"))
     for edit in change.edits.edits:
         yield from paragraph("  ", phrases.edit(edit), width)
+    for text in _cut((*phrases.retypings(change), *phrases.unexplained_moves(change)), verbose):
+        yield from paragraph("  ", text, width)
     moves = phrases.line_moves(change)
     shown = moves if verbose or len(moves) <= _MOST_MOVES else moves[:_MOST_MOVES]
     if moves:
@@ -150,7 +175,7 @@ def _struct(change: LayoutChange, allocators: Allocators, width: int, verbose: b
     if len(shown) < len(moves):
         yield line(f"    and {len(moves) - len(shown)} more (-v shows all)")
     rows = (
-        *_straddles(change, verbose),
+        *_cut(tuple(phrases.straddles(change)), verbose),
         *phrases.allocations(change, allocators),
         *filter(None, (phrases.containers(change.containers),)),
     )
@@ -158,8 +183,8 @@ def _struct(change: LayoutChange, allocators: Allocators, width: int, verbose: b
         yield from paragraph("  ", row, width)
 
 
-def _straddles(change: LayoutChange, verbose: bool) -> Iterator[str]:
-    rows = list(phrases.straddles(change))
+def _cut(rows: tuple[str, ...], verbose: bool) -> Iterator[str]:
+    """Yield the first rows, and how many there are more."""
     shown = rows if verbose else rows[:_MOST_MOVES]
     yield from shown
     if len(shown) < len(rows):
