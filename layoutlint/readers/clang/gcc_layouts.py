@@ -281,6 +281,7 @@ class GccLayouts(Record, dict=True):
         return TypeFacts(
             value.bit_size, by_gcc.align, value.is_user_aligned, problem=problem,
             plain_align=value.align, is_plain_user_aligned=value.is_user_aligned, atomic_align=by_gcc.align,
+            is_record=value.is_record,
         )  # fmt: skip
 
     def _complex(self, element: Type) -> TypeFacts:
@@ -424,6 +425,7 @@ class GccLayouts(Record, dict=True):
         numbers = (
             self._bare_align_of_clang if each.argument == "" else value
             for each, value in zip(own, values, strict=True)
+            if not each.is_blanked
         )
         return max(numbers, default=0)
 

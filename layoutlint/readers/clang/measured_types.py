@@ -102,8 +102,8 @@ class MeasuredTypes(Record, dict=True):
         elif not facts.is_user_aligned and base.kind not in _OTHER_ALIGNMENTS:
             return facts.problem is None
         size, align = lib.clang_Type_getSizeOf(ctype), lib.clang_Type_getAlignOf(ctype)
-        is_alike = (facts.bit_size, facts.align) == (max(0, size) * 8, max(1, align))
-        return is_alike and facts.problem is None
+        aligns = {facts.align, self.layouts.alignment_of(ctype), max(1, align)}
+        return facts.bit_size == max(0, size) * 8 and len(aligns) == 1 and facts.problem is None
 
     def _record_agrees(self, definition: Cursor) -> bool:
         key = definition.data[0]

@@ -121,7 +121,7 @@ def _texts(lib: Any, handle: int, found: dict[Place, list[Attribute]]) -> dict[s
 
 def _leave_out(unit: Unit, texts: dict[str, bytes], found: dict[Place, list[Attribute]]) -> Unit:
     """Return a unit that is read with other texts."""
-    blanked = tuple(BlankedAttribute(place, each) for place, own in found.items() for each in own)
+    blanked = tuple(BlankedAttribute(place, replace(each, is_blanked=True)) for place, own in found.items() for each in own)
     given = {name: text.decode(errors="surrogateescape") for name, text in texts.items()}
     if unit.text is not None and unit.main in given:
         unit = replace(unit, text=given.pop(unit.main))

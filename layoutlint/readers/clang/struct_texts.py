@@ -30,6 +30,8 @@ class Attribute(Record, frozen=True):
     """The attribute, or the use of the macro that has it; empty for one of a pragma."""
     argument: str | None = None
     """What is in the parentheses of `aligned`, empty without any; None if a macro hides it."""
+    is_blanked: bool = False
+    """Whether libclang does not see it (rejected_attributes)."""
 
 
 class StructTexts(Record, dict=True):
