@@ -20,7 +20,8 @@ Family = Literal["gcc", "clang"]
 
 _WRAPPERS = re.compile(
     r"(?:ccache|sccache|distcc|icecc|icerun|buildcache|gomacc|goma|recc|fastbuild|cachecc1|pump|time|nice"
-    r"|env|ionice|scan-build|compiledb|bear|libtool|ccache-swig|xrun|rsh|kache)(?:\.exe)?"
+    r"|env|ionice|scan-build|compiledb|bear|libtool|ccache-swig|xrun|rsh|kache"
+    r"|(?:ba|da)?sh|cmake|__run_co_compile|timeout|taskset|stdbuf|setarch|strace|firejail)(?:\.exe)?"
 )
 """Programs that run the compiler named after them."""
 _NAME = re.compile(
@@ -43,9 +44,12 @@ _FAMILIES: dict[str, Family] = {
 _WINDOWS = re.compile(r"mingw(?:32|64)?\w*|windows|win32")
 _THREADED = re.compile(r"-fopenmp|-fopenacc")
 """Options under which GCC defines what it defines for -pthread (GOMP_SELF_SPECS)."""
-_BARE_ARM = re.compile(r"(?:arm|thumb)(?!64)\w*-(?:\w+-)*eabi(?:hf)?$")
-"""GCC's names of ARM without Linux: enums are as small as their values allow (AAPCS, 7.1.3)."""
+_BARE_ARM = re.compile(r"(?:arm|thumb)(?!64)\w*-(?:\w+-)*(?:eabi(?:hf)?|rtems[\d.]*)$")
+"""GCC's names of ARM without Linux (config.gcc): enums are as small as their values allow (AAPCS, 7.1.3)."""
 
+_WIDE = re.compile(r"(?:\w*64\w*|s390x)-(?!.*(?:x32|n32|ilp32))")
+"""Machines whose `long` has 8 bytes."""
+_NARROW = frozenset(("-m32", "-mx32", "-m16"))
 _ARM = re.compile(r"(?:arm|thumb)(?!64)")
 _BARE_SYSTEMS = ("elf", "eabi", "eabihf")
 _SYSTEM = re.compile(
@@ -87,7 +91,8 @@ class Compiler(Record, frozen=True):
         triple = stated or self.triple
         implied = ("-D_REENTRANT=1",) if self.is_gcc and any(map(_THREADED.fullmatch, words)) else ()
         if triple is None:
-            return implied
+            is_own = self.is_gcc and self.answer is None and not _NARROW.intersection(words)
+            return (*implied, *self._types(f"{os.uname().machine}-linux-gnu")) if is_own else implied
         implied = implied if stated is not None else (f"--target={triple}", *implied)
         if self.answer is not None:
             return (*implied, *self.answer.type_flags, *self._ms_flags(triple))
@@ -106,7 +111,7 @@ class Compiler(Record, frozen=True):
         if triple.endswith(_BARE_SYSTEMS):  # gcc/config/newlib-stdint.h
             types = dict.fromkeys(("INT_FAST8", "INT_FAST16", "INT_FAST32"), "int")
         elif "linux" in triple and "musl" not in triple and "android" not in triple:  # glibc-stdint.h
-            types = dict.fromkeys(("INT_FAST16", "INT_FAST32"), "long int")
+            types = dict.fromkeys(("INT_FAST16", "INT_FAST32"), "long int" if _WIDE.match(triple) else "int")
         else:
             return ()
         return tuple(
@@ -129,11 +134,12 @@ def identify(words: Sequence[str]) -> tuple[Compiler, int]:
     """
     last = 0
     for position, word in enumerate(words):
+        is_option = _ASSIGNMENT.fullmatch(word) or (position and re.match(r"-|\d+$", word))
         if is_wrapper(word):
             last = position
-        elif _SOURCE.search(word):
+        elif word and not is_option and _SOURCE.search(word):
             break
-        elif not _ASSIGNMENT.fullmatch(word) and not (position and re.match(r"-|\d+$", word)):
+        elif word and not is_option:
             return compiler_named(word), position + 1
     return compiler_named(words[last]), last + 1
 

@@ -86,10 +86,17 @@ def include_folder() -> str | None:
 
 _QUESTION = re.compile(r"__has_(feature|extension|builtin|attribute|c_attribute)\s*\([^()]*\)")
 
+_MOST_ALIGNED = re.compile(r"\n(?=[ \t]*\}[ \t]*max_align_t[ \t]*;)")
+_OF_I386 = (
+    "\n#if defined __i386__ && !defined _WIN32\n__float128 __max_align_f128 "
+    "__attribute__((__aligned__(__alignof__(__float128))));\n#endif\n"
+)
+"""What `max_align_t` has to gcc (7 and later), and not to clang."""
+
 
 @accesses.remember(1, is_lasting=True)
 def texts_for_gcc() -> tuple[tuple[str, str], ...]:
-    """Return clang's headers that ask what libclang has, by path, with its answers.
+    """Return clang's headers that ask what libclang has, by path, with its answers, and with gcc's types.
 
     A GCC that does not define `__has_feature` has headers of its own, which ask nothing.
     """
@@ -102,6 +109,7 @@ def texts_for_gcc() -> tuple[tuple[str, str], ...]:
             continue
         text = files.read_all(path, _LARGEST).decode(errors="surrogateescape")
         answered = _QUESTION.sub(lambda question: str(int(question[1] != "feature")), text)
+        answered = _MOST_ALIGNED.sub(_OF_I386, answered)
         if answered != text:
             texts.append((path, answered))
     return tuple(texts)

@@ -175,7 +175,14 @@ class GccLayouts(Record, dict=True):
         if kind == type_kinds.COMPLEX:
             return self._complex(lib.clang_getElementType(ctype))
         canonical = lib.clang_getCanonicalType(ctype)
-        return self._scalar(ctype) if canonical.kind == kind else self.type_of(canonical)
+        return self._scalar(ctype) if canonical.kind == kind else self._of_expression(ctype, canonical)
+
+    def _of_expression(self, ctype: Type, canonical: Type) -> TypeFacts:
+        """Return a `typeof`, whose typedefs libclang does not state; gcc keeps those of some expressions."""
+        facts, lib = self.type_of(canonical), self.lib
+        if lib.clang_Type_getAlignOf(ctype) == lib.clang_Type_getAlignOf(canonical):
+            return facts
+        return replace(facts, problem=facts.problem or "gcc may align a `typeof` in it otherwise than clang")
 
     def _array(self, ctype: Type, count: int) -> TypeFacts:
         """Return an array of some elements. Of qualified and atomic ones, gcc forgets alignments."""
@@ -293,10 +300,12 @@ class GccLayouts(Record, dict=True):
         """Return a scalar, an enum, a pointer or a vector."""
         lib, kind = self.lib, ctype.kind
         size, align = max(0, lib.clang_Type_getSizeOf(ctype)), max(1, lib.clang_Type_getAlignOf(ctype))
+        if kind == type_kinds.ENUM:  # gcc ignores its `aligned` (finish_enum)
+            return self.type_of(lib.clang_getEnumDeclIntegerType(lib.clang_getTypeDeclaration(ctype)))
         if kind in (type_kinds.VECTOR, type_kinds.EXT_VECTOR):
             return self._vector(size, lib.clang_getElementType(ctype).kind in _INTEGERS)
         is_integer = kind in _INTEGERS or kind in (type_kinds.POINTER, type_kinds.BLOCK_POINTER)
-        mode = Mode.INTEGER if is_integer or kind == type_kinds.ENUM else Mode.OTHER
+        mode = Mode.INTEGER if is_integer else Mode.OTHER
         if kind == _DOUBLE:
             mode = Mode.DOUBLE
         if self.target.name == "i386" and mode is not Mode.OTHER:
@@ -305,10 +314,7 @@ class GccLayouts(Record, dict=True):
             align = _X87[self.target.name, size]
         if self.target.name == "s390x" and size == 16:
             align = 8
-        facts = TypeFacts(size * 8, align, mode=mode)
-        if kind == type_kinds.ENUM:
-            return self._align_type(facts, lib.clang_getTypeDeclaration(ctype))
-        return facts
+        return TypeFacts(size * 8, align, mode=mode)
 
     def _vector(self, size: int, is_integer: bool) -> TypeFacts:
         align, possible = scalars.vector(self.target, size)

@@ -22,7 +22,7 @@ from layoutlint.model.structs import has_annotation_marks
 from layoutlint.model.wanted import Wanted
 from layoutlint.readers.cache import answers
 from layoutlint.readers.cache.answers import Answers
-from layoutlint.readers.clang import libclang, limits, parse, preamble
+from layoutlint.readers.clang import libclang, limits, pack_pragmas, parse, preamble
 from layoutlint.readers.clang.lookups import Messages
 from layoutlint.readers.clang.parse import ParsedUnit, Unit
 from layoutlint.readers.processes.child import HAS_PROCESSES
@@ -203,6 +203,9 @@ def _editable(request: Request) -> Request | None:
     is_special = request.looks_for_hidden or request.wanted.names_only or request.wanted.arrays is not None
     if unit.subject is not None or unit.with_marks or unit.doubts or unit.shuffling_option or is_special:
         return None
+    given = (text.encode(errors="surrogateescape") for _, text in unit.texts)
+    if unit.is_gcc and any(map(pack_pragmas.may_align, given)):
+        return None  # each parse can need another text
     main = unit.header or unit.main
     real = files.real_path(main)
     texts = [given.text for given in unit.replaced if given.path == real]

@@ -181,6 +181,7 @@ _SIGNATURES: dict[str, tuple[Any, ...]] = {
     "clang_getFieldDeclBitWidth": (c_int, Cursor),
     "clang_Cursor_getOffsetOfField": (c_longlong, Cursor),
     "clang_getTypedefDeclUnderlyingType": (Type, Cursor),
+    "clang_getEnumDeclIntegerType": (Type, Cursor),
     "clang_getTypeSpelling": (String, Type),
     "clang_getTypeDeclaration": (Cursor, Type),
     "clang_getCanonicalType": (Type, Type),

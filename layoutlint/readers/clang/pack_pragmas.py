@@ -6,6 +6,19 @@ import re
 from collections.abc import Iterable, Sequence
 
 _PRAGMA = re.compile(rb"#\s*pragma\s+pack\s*\(([^)]{0,400})\)|\b_Pragma\b")
+_BLANK = rb"(?:[ \t]|/\*(?:[^*]|\*(?!/))*+\*/|\\\r?\n)"
+_BLANKS = re.compile(_BLANK)
+_ALIGNING = re.compile(
+    rb"""(?P<start>(?:(?:\#|%:)BLANK*pragmaBLANK+|\b_Pragma[ \t]*\([ \t]*L?"[ \t]*))
+    (?P<pragma>packBLANK*\((?P<words>(?:[\w,]|BLANK|[^()"\n])*)\)|optionsBLANK+alignBLANK*=[^"\n]*)""".replace(
+        b"BLANK", _BLANK
+    ),
+    re.VERBOSE,
+)
+_NUMBER = re.compile(rb"(?:0[xX][\da-fA-F]+|\d+)[uUlL]*")
+_VALUES = (0, 1, 2, 4, 8, 16)
+_OF_MINGW = b"_CRT_PACKING"
+"""A label to gcc and 8 to clang: each header of mingw has it, and its structs are laid out alike."""
 _DIRECTIVE = re.compile(rb"^[ \t]*#[ \t]*(?:if|el|endif|include|import)", re.MULTILINE)
 
 Pragma = tuple[int, bytes]
@@ -81,3 +94,65 @@ def stated_before(pragmas_in_file: Sequence[Pragma], text: bytes, offset: int) -
             current = None if value else 0
         current = int(value) if value.isdigit() else current
     return current
+
+
+def labels(text: bytes) -> frozenset[bytes]:
+    """Return the labels with which the pragmas of a text save what is in force."""
+    found = (_words(each) for each in _ALIGNING.finditer(text) if each["words"])
+    return frozenset(words[1] for words in found if words[0] == b"push" and len(words) > 1)
+
+
+def as_gcc(text: bytes, pushed: frozenset[bytes], macros: frozenset[bytes]) -> bytes:
+    """Return a text in which clang takes the pragmas as gcc does (handle_pragma_pack); lines stay the same.
+
+    gcc replaces no macros in them, has no `options align`, and ignores values that clang takes or warns of.
+    `pushed` has the labels of the whole unit, and `macros` those of them that are macros.
+    """
+
+    def translate(found: re.Match[bytes]) -> bytes:
+        pragma = found["pragma"]
+        if found["words"] is None:
+            return found["start"] + _blanked(pragma)
+        return found["start"] + _translated(pragma, _words(found), pushed, macros)
+
+    return _ALIGNING.sub(translate, text)
+
+
+def _words(pragma: re.Match[bytes]) -> list[bytes]:
+    return _BLANKS.sub(b"", pragma["words"]).split(b",")
+
+
+def _blanked(text: bytes) -> bytes:
+    return re.sub(rb"[^\n\\]", b" ", text)
+
+
+def may_align(text: bytes) -> bool:
+    """Return whether a text may have such pragmas."""
+    return b"ragma" in text and _ALIGNING.search(text) is not None
+
+
+def _translated(
+    pragma: bytes, words: list[bytes], pushed: frozenset[bytes], macros: frozenset[bytes]
+) -> bytes:
+    """Return a `pack(...)` with some words as clang has to read it."""
+    action, *rest = words
+    numbers = [word for word in rest if _NUMBER.fullmatch(word)]
+    names = [word for word in rest if not _NUMBER.fullmatch(word)]
+    is_value = not rest and (not action or _is_value(action))
+    is_push = action == b"push" and len(rest) == len(names[:1]) + len(numbers[:1])
+    is_push = is_push and all(map(_is_value, numbers))
+    is_pop = action == b"pop" and len(rest) <= 1 and not numbers
+    if not (is_value or is_push or is_pop):
+        return _blanked(pragma)
+    (label,) = names or [b""]
+    if is_pop and label and label not in pushed:
+        return b"pack(pop)"
+    if label in macros and label != _OF_MINGW:
+        return pragma.replace(label, b"layoutlint_" + label)
+    return pragma
+
+
+def _is_value(word: bytes) -> bool:
+    if not _NUMBER.fullmatch(word):
+        return False
+    return int(word.rstrip(b"uUlL"), 16 if word[:2].lower() == b"0x" else 10) in _VALUES

@@ -207,9 +207,14 @@ def read(
 
 
 def _without_rejected(lib: Any, handle: int, unit: Unit) -> Unit | None:
-    """Return a unit of gcc without the alignments that only libclang rejects; None without any."""
-    if not unit.is_gcc or not lib.clang_getNumDiagnostics(handle):
+    """Return a unit of gcc with pragmas as gcc has them, without the alignments that only libclang rejects;
+    None if it is that already.
+    """
+    if not unit.is_gcc:
         return None
+    translated = rejected_attributes.translate_pragmas(lib, handle, unit)
+    if translated is not None or not lib.clang_getNumDiagnostics(handle):
+        return translated
     texts = StructTexts(lib, handle)
     return rejected_attributes.blank(lib, handle, unit, texts.attributes)
 

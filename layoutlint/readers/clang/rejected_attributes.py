@@ -1,7 +1,8 @@
-"""Alignments that libclang rejects and gcc takes: they are blanked in its text, and stay known from it.
+"""Alignments that libclang rejects and gcc takes, and pragmas that both read differently.
 
-An array of a typedef that is aligned above its size is an error to libclang. gcc forgets the alignment in an
-array of qualified or atomic elements, and takes the last of several.
+Those alignments are blanked in libclang's text, and stay known from it. An array of a typedef
+that is aligned above its size is an error to libclang. gcc forgets the alignment in an array of qualified or
+atomic elements, and takes the last of several.
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from layoutlint.model.reading import InputText
 from layoutlint.model.record import Record, replace
-from layoutlint.readers.clang import libclang
+from layoutlint.readers.clang import libclang, option_table, pack_pragmas
+from layoutlint.readers.clang.flags import Doubt
 from layoutlint.readers.clang.libclang import Cursor, Spot
 from layoutlint.readers.clang.struct_texts import Attribute, end_of_parentheses
 
@@ -21,6 +23,9 @@ if TYPE_CHECKING:
 
 _ELEMENT = re.compile(r"size of array element of type '([^']*)'.* isn't a multiple of its alignment")
 _TOO_SMALL = re.compile(r"requested alignment is less than minimum alignment of ")
+_TARGET_PRAGMA = re.compile(rb"\bGCC[ \t]+target\b")
+_OF_PRAGMA = Doubt("`#pragma GCC target`", option_table.FEATURE_MACROS)
+"""gcc defines macros for what the pragma states, and clang ignores it."""
 MOST_PASSES = 8
 """The most parses of one unit: each shows errors that earlier ones hid."""
 Place = tuple[str, int]
@@ -55,6 +60,31 @@ def blank(
         return None
     texts = _texts(lib, handle, found)
     return _leave_out(unit, texts, found) if texts else None
+
+
+def translate_pragmas(lib: Any, handle: int, unit: Unit) -> Unit | None:
+    """Return the unit with pragmas as gcc understands them; None if clang does so."""
+    contents = {name: libclang.contents(lib, handle, file) for name, file in _files(lib, handle).items()}
+    if _OF_PRAGMA not in unit.doubts and any(map(_sets_target, contents.values())):
+        return replace(unit, doubts=(*unit.doubts, _OF_PRAGMA))
+    packing = {name: text for name, text in contents.items() if pack_pragmas.may_align(text)}
+    if not packing:
+        return None
+    pushed = frozenset[bytes]().union(*map(pack_pragmas.labels, packing.values()))
+    words = " ".join(unit.flags).encode(errors="surrogateescape")
+    definers = (words, *contents.values())
+    macros = frozenset(label for label in pushed if any(_defines(text, label) for text in definers))
+    translated = {name: pack_pragmas.as_gcc(text, pushed, macros) for name, text in packing.items()}
+    texts = {name: text for name, text in translated.items() if text != packing[name]}
+    return _leave_out(unit, texts, {}) if texts else None
+
+
+def _sets_target(text: bytes) -> bool:
+    return b"GCC" in text and b"ragma" in text and _TARGET_PRAGMA.search(text) is not None
+
+
+def _defines(text: bytes, name: bytes) -> bool:
+    return re.search(rb"(?:\bdefine[ \t]+|-D ?)" + re.escape(name) + rb"\b", text) is not None
 
 
 def _find_rejected(lib: Any, handle: int) -> tuple[set[str], set[Place]]:
@@ -102,11 +132,7 @@ def _declarations(lib: Any, handle: int, elements: set[str], places: set[Place])
 
 def _texts(lib: Any, handle: int, found: dict[Place, list[Attribute]]) -> dict[str, bytes]:
     """Return the files without some attributes, by name; all else stays where it is."""
-    files = {file for file, _ in libclang.inclusions(lib, handle)}
-    main = Spot(
-        lib, lib.clang_getRangeStart(lib.clang_getCursorExtent(lib.clang_getTranslationUnitCursor(handle)))
-    )
-    handles = {libclang.file_name(lib, file): file for file in (*files, main.file) if file is not None}
+    handles = _files(lib, handle)
     texts: dict[str, bytes] = {}
     for (name, _), attributes in found.items():
         for attribute in attributes:
@@ -117,6 +143,15 @@ def _texts(lib: Any, handle: int, found: dict[Place, list[Attribute]]) -> dict[s
             blanks = re.sub(rb"[^\n]", b" ", text[attribute.offset : end])
             texts[name] = text[: attribute.offset] + blanks + text[end:]
     return texts
+
+
+def _files(lib: Any, handle: int) -> dict[str, int]:
+    """Return the files of a unit, by name."""
+    files = {file for file, _ in libclang.inclusions(lib, handle)}
+    main = Spot(
+        lib, lib.clang_getRangeStart(lib.clang_getCursorExtent(lib.clang_getTranslationUnitCursor(handle)))
+    )
+    return {libclang.file_name(lib, file): file for file in (*files, main.file) if file is not None}
 
 
 def _leave_out(unit: Unit, texts: dict[str, bytes], found: dict[Place, list[Attribute]]) -> Unit:

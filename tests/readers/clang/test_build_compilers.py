@@ -28,7 +28,7 @@ NAMES = [
     ("i686-w64-mingw32-gcc", "gcc", (), "i686-unknown-windows-gnu"), ("aarch64-linux-android21-clang", "clang", (), "aarch64-unknown-linux-android21"),
     ("armv7a-linux-androideabi21-clang", "clang", (), "armv7a-unknown-linux-androideabi21"), ("x86_64-pc-linux-gnu-gcc", "gcc", (), "x86_64-unknown-linux-gnu"),
     ("mips-linux-gnu-gcc-12", "gcc", (12,), "mips-unknown-linux-gnu"), ("/usr/arm-none-eabi/bin/gcc", "gcc", (), "arm-none-eabi"), ("s390x-linux-gnu-cc", None, (), "s390x-unknown-linux-gnu"),
-    ("mpicc", None, (), None), ("tcc", None, (), None),
+    ("arm-rtems6-gcc", "gcc", (), "arm-unknown-rtems6"), ("mpicc", None, (), None), ("tcc", None, (), None),
 ]  # fmt: skip
 
 
@@ -62,6 +62,8 @@ WRAPPED = [
     ("ccache distcc gcc", "gcc", 3), ("env CC=x LANG=C gcc", "gcc", 4), ("sccache.exe clang.exe", "clang.exe", 2), ("/usr/lib/ccache/gcc -c", "/usr/lib/ccache/gcc", 1),
     ("icecc gcc", "gcc", 2), ("CCACHE_DIR=/x ccache gcc", "gcc", 3), ("nice -n 5 gcc", "gcc", 4), ("ccache", "ccache", 1),
     ("ccache u.c", "ccache", 1), ("ccache -c u.c", "ccache", 1), ("distcc ccache -DX u.cpp", "ccache", 2), ("nice -n 5 u.i", "nice", 1), ("env A=b", "env", 1),
+    ("/bin/bash ../libtool --tag=CC --mode=compile gcc -c", "gcc", 5), ("timeout 10 gcc", "gcc", 3), ("sh -c gcc", "gcc", 3),
+    ("/usr/bin/cmake -E __run_co_compile --tidy=x;-y --source=a.c -- arm-none-eabi-gcc -c", "arm-none-eabi-gcc", 7), ("cmake -E env A=b gcc", "gcc", 5),
 ]  # fmt: skip
 
 
@@ -99,6 +101,15 @@ def test_layouts_of_the_named_machine(command, tmp_path):
         assert (struct.target.name, struct.bit_size) == ("arm", 96)
     else:
         assert_as_gcc(tmp_path, command, text="struct facts { char a; long b; void *c; long long d; wchar_t e; };".replace("wchar_t", "__WCHAR_TYPE__"))
+
+
+def test_an_empty_word_is_no_compiler():
+    assert identify(["", "arm-none-eabi-gcc", "-c"]) == (compiler_named("arm-none-eabi-gcc"), 2)
+
+
+@pytest.mark.parametrize(("name", "flag"), [("arm-rtems6-gcc", "-fshort-enums"), ("arm-linux-gnueabi-gcc", "-fno-short-enums")])
+def test_enums_of_arm(name, flag):
+    assert flag in compiler_named(name).implied_flags(())
 
 
 RULE = '[[rule]]\nid = "apart"\nstruct = "q"\nkind = "no-straddle"\nfields = ["b"]\nwhy = "w"\n'

@@ -75,6 +75,18 @@ ROWS = {
     "a typedef of such an array": "typedef volatile int v16 __attribute__((aligned(16))); typedef v16 four[4]; struct facts { char a; four b; };",
     "an alignment of long double": "struct facts { char a; _Alignas(long double) char b; char c __attribute__((aligned(__alignof__(long double)))); };",
     "a size of a type on which both agree": "struct facts { char a[sizeof(struct { int x; char y; })]; int b : sizeof(enum large) + _Alignof(int); int c; };",
+    "aligned of an enum": "enum __attribute__((aligned(16))) e { A, B }; enum f { C = 1LL << 40 } __attribute__((aligned(1))); struct facts { char a; enum e b; char c; enum f d; struct { enum e e; } f; };",
+    "pack with a macro": "#define N 2\n#pragma pack(N)\nstruct facts { char a; int b; };",
+    "pack by an operator": "#define N 2\n_Pragma(\"pack(N)\")\n#pragma /* x */ pack \\\n (N)\nstruct facts { char a; int b; };",
+    "a label that is a macro": "#define N 2\n#pragma pack(push, 4)\n#pragma pack(push, N)\nstruct facts { char a; double b; };",
+    "the end of a label that is a macro": "#define N 2\n#pragma pack(push, N, 1)\n#pragma pack(push, 2)\n#pragma pack(pop, N)\nstruct facts { char a; int b; };",
+    "the end of an unknown label": "#pragma pack(push, a, 1)\n#pragma pack(push, b, 2)\n#pragma pack(pop, c)\nstruct facts { char a; int b; };",
+    "the end with a number": "#pragma pack(push, 1)\n#pragma pack(pop, 2)\nstruct facts { char a; int b; };",
+    "pack with a bad number": "#pragma pack(push, 2)\n#pragma pack(3)\n#pragma pack(push, 32)\n#pragma pack(1 + 1)\nstruct facts { char a; int b; };",
+    "pack with comments": "#pragma pack(/* x */ push, /* y, */ 2) // z\nstruct facts { char a; int b; };",
+    "pack that is not compiled": "#define N 2\n#pragma pack(push, 1)\n#if 0\n#pragma pack(N)\n#endif\nstruct facts { char a; int b; };",
+    "options of another compiler": "#pragma options align=packed\nstruct facts { char a; int b; };",
+    "the largest alignment": "#include <stddef.h>\nstruct facts { char a; max_align_t b; };",
     "nested": "struct facts { char a; struct { char b; i16 c : 3; } __attribute__((packed)) d[2]; struct { atomic e; } f; };",
 }  # fmt: skip
 FLAGS = {
@@ -160,6 +172,14 @@ def test_gcc_lays_out_under(tmp_path, command, flag):
     assert_as_gcc(tmp_path, command, flag, text=FLAGS[flag])
 
 
+FAST = "struct facts { __INT_FAST8_TYPE__ a; __INT_FAST16_TYPE__ b; char c; __UINT_FAST32_TYPE__ d; __INT_FAST64_TYPE__ e; char f[_Generic((__INT_FAST16_TYPE__) 0, int: 1, long: 2, short: 3)]; };"
+
+
+@pytest.mark.parametrize("command", ["gcc", "i686-linux-gnu-gcc", "aarch64-linux-gnu-gcc", "arm-none-eabi-gcc"])
+def test_fast_integers_are_those_of_gcc(tmp_path, command):
+    assert_as_gcc(tmp_path, command, text=FAST)
+
+
 _TWICE = "struct __attribute__((aligned(16))) __attribute__((aligned(4))) twice { char x; };"
 """Its size is 4 to gcc, and 16 to clang."""
 UNKNOWN = {
@@ -177,6 +197,8 @@ UNKNOWN = {
     "an alignment in an attribute": ("gcc", f"{_TWICE} struct facts {{ char a; int b __attribute__((aligned(sizeof(struct twice)))); }};", "sizeof"),
     "elements that gcc rejects": ("gcc", "typedef int i16_ __attribute__((aligned(16))); typedef volatile int v16 __attribute__((aligned(16))); struct facts { i16_ a[2]; v16 b[2]; };", "gcc rejects"),
     "a pragma under a condition": ("gcc", "struct facts { char a;\n#pragma pack(1)\n#if 1\n#pragma pack(2)\n#endif\nint b; };", "#pragma pack"),
+    "typeof of an aligned type": ("gcc", "typedef int i16_ __attribute__((aligned(16))); extern i16_ x; struct facts { char a; typeof(x) b; __typeof__((i16_)0) c; };", "typeof"),
+    "what a pragma makes of macros": ("gcc", '#pragma GCC push_options\n#pragma GCC target("avx2")\n#ifdef __AVX2__\nstruct facts { char a; int b; };\n#else\nstruct facts { char a; };\n#endif\n', "__AVX2__"),
 }  # fmt: skip
 
 
