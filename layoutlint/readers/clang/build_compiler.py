@@ -50,6 +50,7 @@ _BARE_ARM = re.compile(r"(?:arm|thumb)(?!64)\w*-(?:\w+-)*(?:eabi(?:hf)?|rtems[\d
 _WIDE = re.compile(r"(?:\w*64\w*|s390x)-(?!.*(?:x32|n32|ilp32))")
 """Machines whose `long` has 8 bytes."""
 _NARROW = frozenset(("-m32", "-mx32", "-m16"))
+_MOST = {"int": "__INT_MAX__", "long int": "__LONG_MAX__"}
 _ARM = re.compile(r"(?:arm|thumb)(?!64)")
 _BARE_SYSTEMS = ("elf", "eabi", "eabihf")
 _SYSTEM = re.compile(
@@ -115,9 +116,10 @@ class Compiler(Record, frozen=True):
         else:
             return ()
         return tuple(
-            f"-D__{sign}{name}_TYPE__={word}{value}"
+            f"-D__{sign}{name}_{macro}"
             for name, value in types.items()
-            for sign, word in (("", ""), ("U", "unsigned "))
+            for sign, word, limit in (("", "", "{}"), ("U", "unsigned ", "({}*2UL+1)"))
+            for macro in (f"TYPE__={word}{value}", f"MAX__={limit.format(_MOST[value])}")
         )
 
     def _has_short_enums(self, triple: str, words: Iterable[str]) -> bool:

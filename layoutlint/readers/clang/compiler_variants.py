@@ -92,7 +92,7 @@ def _differing_words(unit: Unit) -> frozenset[bytes] | None:
     names: tuple[str, ...]
     if compiler is None or compiler.family is None:
         absent = gcc_macros.absent_questions(gcc_macros.STAND_IN)
-        names = (*gcc_macros.NAMES, *gcc_macros.VERSION_NAMES, *absent)
+        names = (*gcc_macros.NAMES, *gcc_macros.BYTE_ORDERS, *gcc_macros.VERSION_NAMES, *absent)
     elif not compiler.version:
         names = (*gcc_macros.VERSION_NAMES, *gcc_macros.QUESTIONS)
     else:
@@ -105,7 +105,8 @@ def _compilers(lib: Any, unit: Unit) -> tuple[Macros, ...]:
     compiler = unit.compiler
     if compiler is None or not compiler.is_gcc:
         questions = ((name, 1) for name in gcc_macros.QUESTIONS)
-        clang = (*_CLANG, ("__clang_major__", libclang.version(lib)), *questions)
+        orders = ((name, 1) for name in gcc_macros.BYTE_ORDERS)
+        clang = (*_CLANG, ("__clang_major__", libclang.version(lib)), *orders, *questions)
         return clang, _macros_of_gcc(gcc_macros.STAND_IN)
     versions = (gcc_macros.version_of(compiler), *gcc_macros.versions_of(compiler))
     return tuple(map(_macros_of_gcc, versions))

@@ -28,6 +28,8 @@ NAMES = (
     "__llvm__", "__clang_literal_encoding__", "__clang_wide_literal_encoding__",
 )  # fmt: skip
 """Macros that only clang defines."""
+BYTE_ORDERS = ("__LITTLE_ENDIAN__", "__BIG_ENDIAN__")
+"""Macros of clang, which GCC has for PowerPC only."""
 VERSION_NAMES = ("__GNUC__", "__GNUC_MINOR__", "__GNUC_PATCHLEVEL__", "__VERSION__")
 _QUESTIONS = {
     (5,): ("__has_attribute", "__has_cpp_attribute"),
@@ -42,6 +44,7 @@ ANSWERED = ("__has_attribute", "__has_builtin")
 _PREFIX = "layoutlint"
 _BINARY128 = re.compile(r"(?:aarch64|arm64|mips64|s390|riscv|sparc64|loongarch64)")
 """Machines whose `long double` has 128 bits for GCC."""
+_POWER = re.compile(r"p(?:ower)?pc")
 _X87 = re.compile(r"(?:x86_64|amd64|i[3-9]86)")
 
 _ATTRIBUTES = {
@@ -147,10 +150,12 @@ def flags(version: Version, machine: str) -> tuple[str, ...]:
     """Return the flags under which libclang takes itself for GCC."""
     full = (*version, 0, 0)[:3]
     text = ".".join(map(str, full))
-    absent = absent_questions(full)
+    absent = (*absent_questions(full), *_absent_names(full, machine))
     is_x86 = _X87.match(machine) is not None
     types = _float_types(machine) if full >= (7,) else ()
+    processor = re.match(r"i[3456]86(?=-)", machine)
     return (
+        *(() if processor is None else (f"-march={processor[0]}",)),  # clang has SSE2 by default
         f"-fgnuc-version={text}",
         f'-D__VERSION__="{text}"',
         *(f"-U{name}" for name in (*NAMES, *absent)),
@@ -160,9 +165,31 @@ def flags(version: Version, machine: str) -> tuple[str, ...]:
             if question not in absent
             for word in _answer_flags(question, full, is_x86)
         ),
-        *(f"-D{name}={ctype}" for name, ctype in types),
+        *(f"-D{name}={ctype}" for name, ctype in (*types, *_own_names(machine))),
         *(SHOWING if "__has_attribute" in absent else ()),
     )
+
+
+def _absent_names(version: Version, machine: str) -> Iterator[str]:
+    """Yield macros of libclang that a GCC does not define."""
+    yield "__POINTER_WIDTH__"
+    if not _POWER.match(machine):
+        yield from (*BYTE_ORDERS, "__FLOAT128__")
+    if machine.startswith(("arm", "thumb", "mips", "riscv", "powerpc")) and "64" not in machine:
+        yield from ("_ILP32", "__ILP32__")
+    if version < (14,):
+        yield "__BITINT_MAXWIDTH__"
+
+
+def _own_names(machine: str) -> Iterator[tuple[str, str]]:
+    """Yield macros that only GCC defines, with their values."""
+    yield from (("__FLOAT_WORD_ORDER__", "__BYTE_ORDER__"), ("__SIG_ATOMIC_TYPE__", "int"))
+    yield from (("__SCHAR_WIDTH__", "8"), ("__LONG_LONG_WIDTH__", "64"))
+    if _POWER.match(machine):
+        yield "__powerpc", "1"
+        yield from [("__FLOAT128__", "1")] if "64le" in machine else ()
+    if _X87.match(machine):
+        yield "__SIZEOF_FLOAT80__", "12" if machine.startswith("i") else "16"
 
 
 @cache

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from layoutlint.model.reading import InputText
 from layoutlint.model.record import Record, replace
-from layoutlint.readers.clang import libclang, option_table, pack_pragmas
+from layoutlint.readers.clang import libclang, pack_pragmas
 from layoutlint.readers.clang.flags import Doubt
 from layoutlint.readers.clang.libclang import Cursor, Spot
 from layoutlint.readers.clang.struct_texts import Attribute, end_of_parentheses
@@ -23,8 +23,11 @@ if TYPE_CHECKING:
 
 _ELEMENT = re.compile(r"size of array element of type '([^']*)'.* isn't a multiple of its alignment")
 _TOO_SMALL = re.compile(r"requested alignment is less than minimum alignment of ")
-_TARGET_PRAGMA = re.compile(rb"\bGCC[ \t]+target\b")
-_OF_PRAGMA = Doubt("`#pragma GCC target`", option_table.FEATURE_MACROS)
+_TARGET_PRAGMA = re.compile(rb"GCC[ \t]+target\b")
+_OF_PRAGMA = Doubt(
+    "`#pragma GCC target`",
+    r"__(?:MMX|S?SSE\w+|SSE|AVX\w*|FMA4?|F16C|BMI2?|POPCNT|LZCNT|AES|PCLMUL|SHA\w*|GFNI|VAES|VPCLMULQDQ)__",
+)
 """gcc defines macros for what the pragma states, and clang ignores it."""
 MOST_PASSES = 8
 """The most parses of one unit: each shows errors that earlier ones hid."""
@@ -65,7 +68,7 @@ def blank(
 def translate_pragmas(lib: Any, handle: int, unit: Unit) -> Unit | None:
     """Return the unit with pragmas as gcc understands them; None if clang does so."""
     contents = {name: libclang.contents(lib, handle, file) for name, file in _files(lib, handle).items()}
-    if _OF_PRAGMA not in unit.doubts and any(map(_sets_target, contents.values())):
+    if _OF_PRAGMA not in unit.doubts and any(map(_sets_target, contents.items())):
         return replace(unit, doubts=(*unit.doubts, _OF_PRAGMA))
     packing = {name: text for name, text in contents.items() if pack_pragmas.may_align(text)}
     if not packing:
@@ -79,8 +82,10 @@ def translate_pragmas(lib: Any, handle: int, unit: Unit) -> Unit | None:
     return _leave_out(unit, texts, {}) if texts else None
 
 
-def _sets_target(text: bytes) -> bool:
-    return b"GCC" in text and b"ragma" in text and _TARGET_PRAGMA.search(text) is not None
+def _sets_target(named: tuple[str, bytes]) -> bool:
+    """Return whether a file, given by its name and text, has such a pragma, and is not the system's."""
+    name, text = named
+    return b"ragma" in text and not name.startswith("/usr/") and _TARGET_PRAGMA.search(text) is not None
 
 
 def _defines(text: bytes, name: bytes) -> bool:

@@ -180,6 +180,20 @@ def test_fast_integers_are_those_of_gcc(tmp_path, command):
     assert_as_gcc(tmp_path, command, text=FAST)
 
 
+MACROS = (
+    "defined __LITTLE_ENDIAN__", "defined __BIG_ENDIAN__", "defined __SSE2__", "defined __MMX__", "defined __i686__", "defined __ILP32__",
+    "__FLOAT_WORD_ORDER__ == __BYTE_ORDER__ && __BYTE_ORDER__", "defined __FLOAT_WORD_ORDER__", "defined __FLOAT128__", "__LONG_LONG_WIDTH__ == 64", "defined __POINTER_WIDTH__",
+    "defined __SIZEOF_FLOAT80__", "__INT_FAST16_MAX__ > 0xffff", "__UINT_FAST16_MAX__ > 0xffffffff", "__UINT_FAST32_MAX__ == __UINT32_MAX__",
+)  # fmt: skip
+"""Conditions to which gcc and clang say something else, on one target at least."""
+OF_MACROS = "struct facts { char a;\n" + "".join(f"#if {test}\nint b{number}; char c{number};\n#endif\n" for number, test in enumerate(MACROS)) + "};"
+
+
+@pytest.mark.parametrize("command", [each for each in COMPILERS if "m32" not in each] + ["powerpc-linux-gnu-gcc", "powerpc64le-linux-gnu-gcc", "riscv64-linux-gnu-gcc"])
+def test_macros_are_those_of_gcc(tmp_path, command):
+    assert_as_gcc(tmp_path, command, text=OF_MACROS)
+
+
 _TWICE = "struct __attribute__((aligned(16))) __attribute__((aligned(4))) twice { char x; };"
 """Its size is 4 to gcc, and 16 to clang."""
 UNKNOWN = {
