@@ -139,9 +139,9 @@ def identify(words: Sequence[str]) -> tuple[Compiler, int]:
         is_option = _ASSIGNMENT.fullmatch(word) or (position and re.match(r"-|\d+$", word))
         if is_wrapper(word):
             last = position
-        elif word and not is_option and _SOURCE.search(word):
+        elif not is_option and _SOURCE.search(word):
             break
-        elif word and not is_option:
+        elif not is_option:
             return compiler_named(word), position + 1
     return compiler_named(words[last]), last + 1
 

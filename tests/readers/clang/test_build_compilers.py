@@ -103,10 +103,6 @@ def test_layouts_of_the_named_machine(command, tmp_path):
         assert_as_gcc(tmp_path, command, text="struct facts { char a; long b; void *c; long long d; wchar_t e; };".replace("wchar_t", "__WCHAR_TYPE__"))
 
 
-def test_an_empty_word_is_no_compiler():
-    assert identify(["", "arm-none-eabi-gcc", "-c"]) == (compiler_named("arm-none-eabi-gcc"), 2)
-
-
 @pytest.mark.parametrize(("name", "flag"), [("arm-rtems6-gcc", "-fshort-enums"), ("arm-linux-gnueabi-gcc", "-fno-short-enums")])
 def test_enums_of_arm(name, flag):
     assert flag in compiler_named(name).implied_flags(())
