@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -92,7 +93,7 @@ def test_a_missing_header_of_a_cross_compiler_names_the_option(project):
     (project / "q.c").write_text("#include <sys/nowhere.h>\nstruct q { struct nowhere r; };\n")
     done = check(project)
     assert done.returncode == 3
-    assert "`--query-driver '/usr/bin/riscv64-unknown-elf-gcc*'`" in " ".join(done.stdout.split())
+    assert "`--query-driver '/usr/bin/*riscv64-unknown-elf-gcc*'`" in " ".join(done.stdout.split())
 
 
 HOSTILE = [
@@ -202,3 +203,13 @@ def test_init_offers_the_compiler(project):
     database(project, "gcc")
     done = run("init", "--dry-run", cwd=project)
     assert "--query-driver" in done.stdout.splitlines()[-1]
+
+
+def test_the_advised_option_asks_a_compiler_that_is_a_link(tmp_path):
+    need("gcc", "-c")
+    (tmp_path / "q.c").write_text("#if __has_builtin(__builtin_addcb)\nstruct q { char a; int b; };\n#else\nstruct q { char a; };\n#endif\n")
+    entry = {"directory": str(tmp_path), "file": "q.c", "arguments": ["gcc", "-c", "q.c"]}
+    (tmp_path / "compile_commands.json").write_text(json.dumps([entry]))
+    advised = " ".join(run("show", "compile_commands.json", "q", cwd=tmp_path).stderr.split())
+    glob = re.search(r"`--query-driver '([^']+)'`", advised)[1]
+    assert "not asked" not in run("show", "compile_commands.json", "q", "--query-driver", glob, cwd=tmp_path).stderr

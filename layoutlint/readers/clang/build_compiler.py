@@ -183,7 +183,7 @@ def compiler_named(word: str) -> Compiler:
 
 
 def _refusal(name: str, reason: str) -> str:
-    remedy = f"{_STATE_TARGET}, or `--query-driver '**/{name}'` asks it"
+    remedy = f"{_STATE_TARGET}, or `--query-driver '**/*{name}*'` asks it"
     return f"is compiled by {name}, {reason}; {remedy}"
 
 

@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 
 _MOST_QUESTIONS = 3
 """The most questions without a known answer for which all answers are tried."""
-_REMEDY = "`--query-driver '/usr/bin/gcc'`, or a database that names `gcc-12`"
+_REMEDY = "`--query-driver '/usr/bin/*gcc*'`"
+_NAME_REMEDY = ", or a database that names `gcc-12`"
 
 _CLANG: Macros = (
     ("__GNUC__", 4), ("__GNUC_MINOR__", 2), ("__GNUC_PATCHLEVEL__", 1), ("__clang__", 1), ("__llvm__", 1),
@@ -295,10 +296,11 @@ def _reason(struct: Struct, macros: list[str], unit: Unit, layouts: dict[str, St
     sizes = ", ".join(by_shape.values())
     compiler = unit.compiler
     if compiler is None or compiler.family is None:
-        who = "which compiler builds it is not known"
+        who, remedy = "which compiler builds it is not known", _REMEDY + _NAME_REMEDY
     else:
         who = f"{compiler.name} does not state enough"
-    return f"{struct.source}: {named} decides its layout ({sizes}), and {who}; add {_REMEDY}"
+        remedy = _REMEDY if compiler.version else _REMEDY + _NAME_REMEDY
+    return f"{struct.source}: {named} decides its layout ({sizes}), and {who}; add {remedy}"
 
 
 def _size(struct: Struct | None) -> str:

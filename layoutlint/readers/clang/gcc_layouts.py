@@ -91,6 +91,8 @@ class SettledRecord(Record, frozen=True):
     """Whether all its members are scalars."""
     has_no_mode: bool = False
     """Whether a member has no mode: a vector without registers, or `[]`."""
+    is_open: bool = False
+    """Whether its members are being read: until then, only pointers to it have a size."""
 
 
 class GccLayouts(Record, dict=True):
@@ -125,7 +127,7 @@ class GccLayouts(Record, dict=True):
         key = definition.data[0]
         if key not in self._records:
             # One that embeds itself, which is an error, has no layout.
-            self._records[key] = SettledRecord(RecordLayout(0, 1, ()))
+            self._records[key] = SettledRecord(RecordLayout(0, 1, ()), is_open=True)
             self._records[key] = self._settle(definition)
         return self._records[key]
 

@@ -127,8 +127,11 @@ def notes(compilers: Iterable[Compiler | None], options: ReadOptions) -> Iterato
 
 
 def remedy(name: str) -> str:
-    """Return the option with which a compiler is asked, as the user can type it."""
-    return f"`--query-driver {shlex.quote(f'/usr/bin/{name}*')}`"
+    """Return the option with which a compiler is asked, as the user can type it.
+
+    Links are resolved before it is matched: `gcc` is `x86_64-linux-gnu-gcc-12`.
+    """
+    return f"`--query-driver {shlex.quote(f'/usr/bin/*{name}*')}`"
 
 
 def find_program(name: str, path: str) -> str | None:

@@ -75,6 +75,7 @@ ROWS = {
     "a typedef of such an array": "typedef volatile int v16 __attribute__((aligned(16))); typedef v16 four[4]; struct facts { char a; four b; };",
     "an alignment of long double": "struct facts { char a; _Alignas(long double) char b; char c __attribute__((aligned(__alignof__(long double)))); };",
     "a size of a type on which both agree": "struct facts { char a[sizeof(struct { int x; char y; })]; int b : sizeof(enum large) + _Alignof(int); int c; };",
+    "the size of a pointer to itself": "struct in { struct in *n; char a[60 - sizeof(struct in *)]; }; typedef struct facts self; struct facts { char c; struct in d; char e; struct in f[2]; int g __attribute__((aligned(sizeof(self *)))); };",
     "aligned of an enum": "enum __attribute__((aligned(16))) e { A, B }; enum f { C = 1LL << 40 } __attribute__((aligned(1))); struct facts { char a; enum e b; char c; enum f d; struct { enum e e; } f; };",
     "pack with a macro": "#define N 2\n#pragma pack(N)\nstruct facts { char a; int b; };",
     "pack by an operator": "#define N 2\n_Pragma(\"pack(N)\")\n#pragma /* x */ pack \\\n (N)\nstruct facts { char a; int b; };",

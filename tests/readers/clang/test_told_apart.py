@@ -62,7 +62,7 @@ TEXTS = {
 }
 FILES = {"members.h": "#ifndef __clang__\nlong b;\n#endif\n", "clang.h": "typedef int unused;\n", "gcc.h": "#define PAD 8\n"}
 COMPILERS = ("gcc-12", "gcc-11", "clang-16")
-NAMED = re.compile(r"`\w+(?:\(\w+\))?`.* (?:decides|decide) its layout .*; add `--query-driver '/usr/bin/gcc'`, or a database that names `gcc-12`")
+NAMED = re.compile(r"`\w+(?:\(\w+\))?`.* (?:decides|decide) its layout .*; add `--query-driver '/usr/bin/\*gcc\*'`(?:, or a database that names `gcc-12`)?")
 UNKNOWN_TO_GCC_11_AND_12 = {"attribute since 12", "attribute of none"}
 """Texts with a question whose answer is in no table."""
 
