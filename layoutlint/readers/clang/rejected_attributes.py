@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 _ELEMENT = re.compile(r"size of array element of type '([^']*)'.* isn't a multiple of its alignment")
 _TOO_SMALL = re.compile(r"requested alignment is less than minimum alignment of ")
 _TARGET_PRAGMA = re.compile(rb"GCC[ \t]+target\b")
+_LAYOUT_PRAGMA = re.compile(rb"GCC[ \t]+optimize[^\n]*(?:pack-struct|short-(?:enums|wchar|double))")
 _OF_PRAGMA = Doubt(
     "`#pragma GCC target`",
     r"__(?:MMX|S?SSE\w+|SSE|AVX\w*|FMA4?|F16C|BMI2?|POPCNT|LZCNT|AES|PCLMUL|SHA\w*|GFNI|VAES|VPCLMULQDQ)__",
@@ -68,9 +69,12 @@ def blank(
 def translate_pragmas(lib: Any, handle: int, unit: Unit) -> Unit | None:
     """Return the unit with pragmas as gcc understands them; None if clang does so."""
     contents = {name: libclang.contents(lib, handle, file) for name, file in _files(lib, handle).items()}
-    if _OF_PRAGMA not in unit.doubts and any(map(_sets_target, contents.items())):
+    pragmas = {name: text for name, text in contents.items() if b"ragma" in text}
+    if _OF_PRAGMA not in unit.doubts and any(map(_sets_target, pragmas.items())):
         return replace(unit, doubts=(*unit.doubts, _OF_PRAGMA))
-    packing = {name: text for name, text in contents.items() if pack_pragmas.may_align(text)}
+    if unit.problem is None and any(map(_LAYOUT_PRAGMA.search, pragmas.values())):
+        return replace(unit, problem="a `#pragma GCC optimize` in it has a flag that changes layouts")
+    packing = {name: text for name, text in pragmas.items() if pack_pragmas.may_align(text)}
     if not packing:
         return None
     pushed = frozenset[bytes]().union(*map(pack_pragmas.labels, packing.values()))
@@ -85,7 +89,7 @@ def translate_pragmas(lib: Any, handle: int, unit: Unit) -> Unit | None:
 def _sets_target(named: tuple[str, bytes]) -> bool:
     """Return whether a file, given by its name and text, has such a pragma, and is not the system's."""
     name, text = named
-    return b"ragma" in text and not name.startswith("/usr/") and _TARGET_PRAGMA.search(text) is not None
+    return not name.startswith("/usr/") and _TARGET_PRAGMA.search(text) is not None
 
 
 def _defines(text: bytes, name: bytes) -> bool:

@@ -213,6 +213,7 @@ UNKNOWN = {
     "elements that gcc rejects": ("gcc", "typedef int i16_ __attribute__((aligned(16))); typedef volatile int v16 __attribute__((aligned(16))); struct facts { i16_ a[2]; v16 b[2]; };", "gcc rejects"),
     "a pragma under a condition": ("gcc", "struct facts { char a;\n#pragma pack(1)\n#if 1\n#pragma pack(2)\n#endif\nint b; };", "#pragma pack"),
     "typeof of an aligned type": ("gcc", "typedef int i16_ __attribute__((aligned(16))); extern i16_ x; struct facts { char a; typeof(x) b; __typeof__((i16_)0) c; };", "typeof"),
+    "a pragma with a flag of layouts": ("gcc", '#pragma GCC optimize("short-enums")\nenum e { A }; struct facts { char a; enum e b; };', "#pragma GCC optimize"),
     "what a pragma makes of macros": ("gcc", '#pragma GCC push_options\n#pragma GCC target("avx2")\n#ifdef __AVX2__\nstruct facts { char a; int b; };\n#else\nstruct facts { char a; };\n#endif\n', "__AVX2__"),
 }  # fmt: skip
 
