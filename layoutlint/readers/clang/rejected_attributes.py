@@ -165,7 +165,8 @@ def _files(lib: Any, handle: int) -> dict[str, int]:
 
 def _leave_out(unit: Unit, texts: dict[str, bytes], found: dict[Place, list[Attribute]]) -> Unit:
     """Return a unit that is read with other texts."""
-    blanked = tuple(BlankedAttribute(place, replace(each, is_blanked=True)) for place, own in found.items() for each in own)
+    unseen = [(place, replace(each, is_blanked=True)) for place, own in found.items() for each in own]
+    blanked = tuple(BlankedAttribute(place, each) for place, each in unseen)
     given = {name: text.decode(errors="surrogateescape") for name, text in texts.items()}
     if unit.text is not None and unit.main in given:
         unit = replace(unit, text=given.pop(unit.main))
