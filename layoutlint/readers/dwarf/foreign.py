@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from hashlib import sha256
 from math import prod
 from typing import Final
 
@@ -104,6 +103,8 @@ def _members_of(fields: Iterable[Field]) -> tuple[_Member, ...]:
 
 
 def _digest(bit_size: int | None, align: int | None, members: tuple[_Member, ...]) -> str:
+    from hashlib import sha256  # loads OpenSSL, for files with units in other languages
+
     return sha256(repr((bit_size, align, members)).encode()).hexdigest()
 
 
