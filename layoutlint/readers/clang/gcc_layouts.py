@@ -142,7 +142,7 @@ class GccLayouts(Record, dict=True):
         if counts and self._measured.differ_in(cursor):
             return True
         aligned = (each for each in self._texts.attributes(cursor) if each.kind == libclang.ALIGNED)
-        unclear = (f"{each.text} {each.argument}" for each in aligned if self._value(each) == UNKNOWN)
+        unclear = (f"{each.text} {each.argument or ''}" for each in aligned if self._value(each) == UNKNOWN)
         return any(map(self._measured.differ_in_text, unclear))
 
     # Types

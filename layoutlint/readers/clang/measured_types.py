@@ -21,7 +21,11 @@ _EXPRESSIONS = range(100, 200)
 """enum CXCursorKind, from FirstExpr to LastExpr."""
 _TAGS = (libclang.STRUCT, libclang.UNION, libclang.ENUM)
 _NAMED = (libclang.STRUCT, libclang.UNION, libclang.TYPEDEF)
-_OTHER_ALIGNMENTS = (type_kinds.VECTOR, type_kinds.EXT_VECTOR, type_kinds.ATOMIC)
+_MEMBERS = (47, 102)
+"""Members in an `offsetof`, and behind a dot or an arrow (CXCursor_MemberRef and MemberRefExpr)."""
+_NAMES = (libclang.TYPE_REF, *_MEMBERS)
+_REFERENCES = (libclang.DECL_REF, *_MEMBERS)
+_OTHER_ALIGNMENTS = (type_kinds.RECORD, type_kinds.VECTOR, type_kinds.EXT_VECTOR, type_kinds.ATOMIC)
 """Types of base types whose alignment differs between compilers."""
 _MEASURES = re.compile(r"sizeof|[aA]lign(?:of|as)|offsetof")
 _WORD = re.compile(r"[A-Za-z_]\w*")
@@ -42,6 +46,7 @@ class MeasuredTypes(Record, dict=True):
     """By enum, whether its values are the same for both."""
     _records: dict[int, bool] = field(default_factory=dict)
     """By definition, whether both lay it out alike."""
+    _is_all_alike: bool | None = None
 
     def differ_in(self, declaration: Cursor) -> bool:
         """Return whether an expression in a declaration measures a type that gcc lays out otherwise."""
@@ -51,7 +56,7 @@ class MeasuredTypes(Record, dict=True):
             if child.kind in _TAGS:
                 return libclang.CONTINUE
             is_inside = parent.kind in _EXPRESSIONS
-            if (is_inside and child.kind == libclang.TYPE_REF) or child.kind in _EXPRESSIONS:
+            if (is_inside and child.kind in _NAMES) or child.kind in _EXPRESSIONS:
                 found.append(child)
             return libclang.RECURSE
 
@@ -64,61 +69,58 @@ class MeasuredTypes(Record, dict=True):
             return False
         words = set(_WORD.findall(_SCALARS.sub("", text)))
         types = self._types
-        named = [ctype for word in words & types.keys() for ctype in types[word]]
-        every = (ctype for same in types.values() for ctype in same)
-        return not all(map(self._agrees, named if words <= types.keys() else every))
+        if not words <= types.keys():
+            return not self._agree_on_all()
+        return not all(self._agrees(ctype) for word in words for ctype in types[word])
+
+    def _agree_on_all(self) -> bool:
+        """Return whether gcc and clang agree on all named types of the unit."""
+        if self._is_all_alike is None:
+            self._is_all_alike = True  # to a type whose own text asks
+            self._is_all_alike = all(self._agrees(each) for same in self._types.values() for each in same)
+        return self._is_all_alike
 
     def _is_alike(self, part: Cursor) -> bool:
-        """Return whether gcc and clang agree on a type in an expression, or on an enumerator's value."""
-        if part.kind != libclang.DECL_REF:
-            return self._agrees(self._pointee(self.lib.clang_getCursorType(part)))
-        referenced = self.lib.clang_getCursorReferenced(part)
+        """Return whether gcc and clang agree on a part of an expression: a type, an offset, an enumerator."""
+        referenced = self.lib.clang_getCursorReferenced(part) if part.kind in _REFERENCES else part
+        owner = self.lib.clang_getCursorSemanticParent(referenced)
+        if part.kind in _MEMBERS and owner.kind in _TAGS:
+            return self._record_agrees(owner) and self._agrees(self.lib.clang_getCursorType(referenced))
         if referenced.kind != _ENUMERATOR:
-            return self._agrees(self._pointee(self.lib.clang_getCursorType(referenced)))
-        enum = self.lib.clang_getCursorSemanticParent(referenced)
-        if enum.data[0] not in self._enums:
-            self._enums[enum.data[0]] = True
+            return self._agrees(self.lib.clang_getCursorType(referenced))
+        if owner.data[0] not in self._enums:
+            self._enums[owner.data[0]] = True
             # A value counts on from the one before it.
-            self._enums[enum.data[0]] = not any(map(self.differ_in, _children(self.lib, enum)))
-        return self._enums[enum.data[0]]
-
-    def _pointee(self, ctype: Type) -> Type:
-        """Return what a pointer, or a pointer to pointers, refers to."""
-        canonical = self.lib.clang_getCanonicalType(ctype)
-        while canonical.kind == type_kinds.POINTER:
-            ctype = self.lib.clang_getPointeeType(canonical)
-            canonical = self.lib.clang_getCanonicalType(ctype)
-        return ctype
+            self._enums[owner.data[0]] = not any(map(self.differ_in, _children(self.lib, owner)))
+        return self._enums[owner.data[0]]
 
     def _agrees(self, ctype: Type) -> bool:
-        """Return whether gcc and clang agree on the size and alignment of a type, and on its members."""
+        """Return whether gcc and clang agree on the size and alignment of a type."""
         lib = self.lib
         base = type_kinds.innermost(lib, lib.clang_getCanonicalType(ctype))
-        definition = lib.clang_getCursorDefinition(lib.clang_getTypeDeclaration(base))
-        is_record = base.kind == type_kinds.RECORD and definition.data[0] is not None
-        if is_record and self.layouts.record(definition).is_open:
-            return True  # only a pointer to it is measured
-        facts = self.layouts.type_of(ctype)
         if base.kind == type_kinds.RECORD:
-            if definition.data[0] is not None and not self._record_agrees(definition):
+            definition = lib.clang_getCursorDefinition(lib.clang_getTypeDeclaration(base))
+            if definition.data[0] is None or self.layouts.record(definition).is_open:
+                return True  # only a pointer to it is measured
+            if not self._record_agrees(definition):
                 return False
-        elif not facts.is_user_aligned and base.kind not in _OTHER_ALIGNMENTS:
+        facts = self.layouts.type_of(ctype)
+        if base.kind not in _OTHER_ALIGNMENTS and not facts.is_user_aligned:
             return facts.problem is None
         size, align = lib.clang_Type_getSizeOf(ctype), lib.clang_Type_getAlignOf(ctype)
         aligns = {facts.align, self.layouts.alignment_of(ctype), max(1, align)}
         return facts.bit_size == max(0, size) * 8 and len(aligns) == 1 and facts.problem is None
 
     def _record_agrees(self, definition: Cursor) -> bool:
+        """Return whether gcc and clang lay out a struct or union alike."""
         key = definition.data[0]
         if key not in self._records:
-            self._records[key] = True  # one that embeds itself, which is an error
             settled = self.layouts.record(definition)
+            if settled.is_open:
+                return True  # it measures itself, or a pointer to it does
             cursors = libclang.fields_of(self.lib, self.lib.clang_getCursorType(definition))
-            self._records[key] = (
-                settled.problem is None
-                and settled.layout == self.layouts.stated_layout(definition, cursors)
-                and all(self._agrees(self.lib.clang_getCursorType(cursor)) for cursor in cursors)
-            )
+            is_same = settled.layout == self.layouts.stated_layout(definition, cursors)
+            self._records[key] = settled.problem is None and is_same
         return self._records[key]
 
     @cached_property

@@ -64,6 +64,8 @@ class KnownLayouts(Record, frozen=True):
         if struct.binding is None:
             return (struct.name, struct.place, struct.layout) in self.layouts
         size, fields = struct.binding
+        if not size:
+            return True  # of a struct that C only declares, bindgen makes an empty one
         own = frozenset((name.removesuffix("_"), offset) for name, offset in fields)
         return any(
             size == known and whole <= own for known, whole in self.fields.get(struct.name, ())

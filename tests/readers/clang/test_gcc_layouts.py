@@ -88,6 +88,7 @@ ROWS = {
     "pack that is not compiled": "#define N 2\n#pragma pack(push, 1)\n#if 0\n#pragma pack(N)\n#endif\nstruct facts { char a; int b; };",
     "options of another compiler": "#pragma options align=packed\nstruct facts { char a; int b; };",
     "the largest alignment": "#include <stddef.h>\nstruct facts { char a; max_align_t b; };",
+    "a size behind a macro": "#define HELD(x) x\n#define AS(x) __attribute__((aligned(sizeof(HELD(x)))))\ntypedef int wide AS(long); typedef int less AS(short);\nstruct facts { char a; wide b; less c[2]; char d AS(struct facts *); };",
     "nested": "struct facts { char a; struct { char b; i16 c : 3; } __attribute__((packed)) d[2]; struct { atomic e; } f; };",
 }  # fmt: skip
 FLAGS = {
