@@ -68,6 +68,8 @@ class MeasuredTypes(Record, dict=True):
         if not _MEASURES.search(text):
             return False
         words = set(_WORD.findall(_SCALARS.sub("", text)))
+        if not words:
+            return False
         types = self._types
         if not words <= types.keys():
             return not self._agree_on_all()
@@ -132,7 +134,7 @@ class MeasuredTypes(Record, dict=True):
             if child.kind in _NAMED:
                 name = libclang.spelling(self.lib, child)
                 found.setdefault(name, []).append(self.lib.clang_getCursorType(child))
-            return libclang.RECURSE
+            return libclang.RECURSE if child.kind in _TAGS else libclang.CONTINUE
 
         libclang.visit(self.lib, self.lib.clang_getTranslationUnitCursor(self.unit), take)
         return found
