@@ -32,6 +32,8 @@ _OWN_SUFFIXES: Final = (
 )
 """Files that no unit in C shares."""
 
+_PLACEHOLDERS: Final = frozenset(("_unused", "_address"))
+"""The fields of what bindgen makes of a struct that C only declares."""
 _Member = tuple[str | None, int, int | None, tuple["_Member", ...]]
 """Name, offset and size in bits, and the members of its type."""
 
@@ -64,8 +66,8 @@ class KnownLayouts(Record, frozen=True):
         if struct.binding is None:
             return (struct.name, struct.place, struct.layout) in self.layouts
         size, fields = struct.binding
-        if not size:
-            return True  # of a struct that C only declares, bindgen makes an empty one
+        if _PLACEHOLDERS.issuperset(name for name, _ in fields):
+            return True  # a declaration
         own = frozenset((name.removesuffix("_"), offset) for name, offset in fields)
         return any(
             size == known and whole <= own for known, whole in self.fields.get(struct.name, ())

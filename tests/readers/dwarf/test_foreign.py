@@ -87,6 +87,8 @@ RUST = {
     "another type": ("#[repr(C)] pub struct q { pub a: i64, pub other: i32 }", False),
     "another order": ("#[repr(C)] pub struct q { pub type_: i32, pub a: i64 }", False),
     "an enum": ("pub enum q { A(i64), B(i32, i32) }", False),
+    "what bindgen makes of a declaration": ("#[repr(C)] pub struct q { _unused: [u8; 0] }", True),
+    "what newer ones make": ("#[repr(C)] pub struct q { pub _address: u8 }", True),
     "another name": ("pub struct r { pub a: i64 }", True),
 }
 
