@@ -209,8 +209,8 @@ class Blob:
         """
         if self.base is not None or any(True for _ in self.records_named(_INTEGERS, _OF_CLANG)):
             return False
-        arrays = (self.record(type_id) for type_id, _ in self.own_types(_ARRAYS))
-        if any(self.record(array_type.words[1]).name == "int" for array_type in arrays):
+        ints = {each.id for each in self.records_named(_INTEGERS, ("int",))}
+        if any(self.record(type_id).words[1] in ints for type_id, _ in self.own_types(_ARRAYS)):
             return False
         functions = [type_id for type_id, _ in self.own_types(_FUNCTIONS)]
         last = max((type_id for type_id, _ in self.own_types(_TYPES)), default=0)
