@@ -229,7 +229,8 @@ def _select_symbols(symbols: list[Symbol], wanted: Wanted, image: Image) -> list
     read_mostly = {number for number, header in enumerate(image.headers) if READ_MOSTLY in header.name}
 
     def is_selected(symbol: Symbol) -> bool:
-        if symbol.name in names or not symbol.has_type:
+        is_boundary = not symbol.size and _is_label_only(symbol.name)  # `__TMC_END__` is an STT_OBJECT
+        if symbol.name in names or is_boundary or not symbol.has_type:
             return symbol.name in names
         return symbol.section in read_mostly or any(fnmatchcase(symbol.name, pattern) for pattern in patterns)
 

@@ -108,6 +108,17 @@ def test_a_name_that_is_not_there_has_the_nearest(tmp_path):
     assert reading.missing_variables == (MissingVariable("cuont", " (did you mean `count`?)"),)
 
 
+def test_patterns_match_no_boundaries(tmp_path):
+    """`__TMC_END__` of crtend.o is an object without a size in each program: the end of a table, and no variable."""
+    need("gcc")
+    (tmp_path / "a.c").write_text("long count; int main(void) { return count; }")
+    subprocess.run(["gcc", "-g", "-o", tmp_path / "a", tmp_path / "a.c"], check=True)
+    symbols = subprocess.run(["nm", tmp_path / "a"], check=True, capture_output=True, text=True).stdout
+    assert "__TMC_END__" in symbols
+    assert {"count", "__dso_handle", "__TMC_END__"} & {*describe(variables(tmp_path / "a", "*"))} == {"count", "__dso_handle"}
+    assert "__TMC_END__" in describe(variables(tmp_path / "a", "__TMC_END__"))
+
+
 def test_without_debug_information_types_are_not_known(tmp_path):
     made = build(tmp_path, "gcc")
     subprocess.run(["strip", "--strip-debug", made], check=True)
