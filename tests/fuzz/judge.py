@@ -162,12 +162,27 @@ def _geometry(struct: dict[str, Any]) -> Iterator[str]:
     spans = [_bits(field) for field in fields]
     yield from (f"{name}: {field['path']} lies outside its {size} bytes"
                 for field, (start, end) in zip(fields, spans, strict=True) if not 0 <= start <= end <= size * 8)  # fmt: skip
+    spans = _innermost(struct["fields"])
     for hole in struct["holes"]:
         start, end = _bits(hole)
         if not 0 <= start < end <= size * 8:
             yield f"{name}: a hole of bits {start} to {end} in {size} bytes"
         if any(max(start, other) < min(end, behind) for other, behind in spans):
             yield f"{name}: a field lies in the hole of bits {start} to {end}"
+
+
+def _innermost(fields: list[dict[str, Any]]) -> list[tuple[int, int]]:
+    """Where the fields without listed members are, as far as they lie inside those that hold them: these have holes, too."""
+    spans: dict[str, tuple[int, int]] = {}
+    found = []
+    for number, field in enumerate(fields):
+        path = field["path"]
+        start, end = _bits(field)
+        first, behind = spans.get(path.rpartition(".")[0], (start, end))
+        spans[path] = max(start, first), min(end, behind)
+        if not (number + 1 < len(fields) and fields[number + 1]["path"].startswith(f"{path}.")):
+            found.append(spans[path])
+    return found
 
 
 def _bits(thing: dict[str, Any]) -> tuple[int, int]:

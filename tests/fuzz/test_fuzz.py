@@ -128,6 +128,7 @@ REPORT = '{"exit": %d, "inputs": [{"structs": %d}], "unread": [%s], "findings": 
 STRUCT = '{"structs": [{"name": "ring", "aliases": [], "size": %s, "align": 8, "problem": null, "fields": [%s], "holes": [%s]}]}'
 FIELD = '{"path": "head", "offset": %d, "size": %d, "bit_offset": null, "bit_size": null}'
 HOLE = '{"offset": %d, "size": %d, "bit_offset": null, "bit_size": null}'
+INNER = FIELD.replace("head", "head.inner")
 SAID = [
     # command, status, stdout, stderr, whether something is wrong with it
     (CHECK, 0, REPORT % (0, 1, "", "", KEPT, 1), "", False),
@@ -145,6 +146,9 @@ SAID = [
     (SHOW, 0, STRUCT % (16, FIELD % (12, 8), ""), "", True),
     (SHOW, 0, STRUCT % (16, FIELD % (0, 8), HOLE % (4, 4)), "", True),
     (SHOW, 0, STRUCT % (16, "", HOLE % (8, 9)), "", True),
+    (SHOW, 0, STRUCT % (16, f"{FIELD % (0, 16)}, {INNER % (0, 4)}", HOLE % (4, 12)), "", False),
+    (SHOW, 0, STRUCT % (16, f"{FIELD % (0, 16)}, {INNER % (0, 4)}", HOLE % (3, 4)), "", True),
+    (SHOW, 0, STRUCT % (16, f"{FIELD % (4, 0)}, {INNER % (4, 4)}", HOLE % (4, 12)), "", False),
     (SHOW, 0, STRUCT % ("null", "", ""), "", True),
     (SHOW, 0, '{"structs": []}', "layoutlint: note: nothing", True),
     (SHOW, 3, '{"structs": []}', "layoutlint: input: no struct ring", False),
