@@ -112,8 +112,8 @@ def as_gcc(text: bytes, pushed: frozenset[bytes], macros: frozenset[bytes]) -> b
     def translate(found: re.Match[bytes]) -> bytes:
         pragma = found["pragma"]
         if found["words"] is None:
-            return found["start"] + _blanked(pragma)
-        return found["start"] + _translated(pragma, _words(found), pushed, macros)
+            return found["start"] + _blank(pragma)
+        return found["start"] + _translate(pragma, _words(found), pushed, macros)
 
     return _ALIGNING.sub(translate, text)
 
@@ -122,7 +122,7 @@ def _words(pragma: re.Match[bytes]) -> list[bytes]:
     return _BLANKS.sub(b"", pragma["words"]).split(b",")
 
 
-def _blanked(text: bytes) -> bytes:
+def _blank(text: bytes) -> bytes:
     return re.sub(rb"[^\n\\]", b" ", text)
 
 
@@ -131,7 +131,7 @@ def may_align(text: bytes) -> bool:
     return b"ragma" in text and _ALIGNING.search(text) is not None
 
 
-def _translated(
+def _translate(
     pragma: bytes, words: list[bytes], pushed: frozenset[bytes], macros: frozenset[bytes]
 ) -> bytes:
     """Return a `pack(...)` with some words as clang has to read it."""
@@ -143,7 +143,7 @@ def _translated(
     is_push = is_push and all(map(_is_value, numbers))
     is_pop = action == b"pop" and len(rest) <= 1 and not numbers
     if not (is_value or is_push or is_pop):
-        return _blanked(pragma)
+        return _blank(pragma)
     (label,) = names or [b""]
     if is_pop and label and label not in pushed:
         return b"pack(pop)"
