@@ -56,6 +56,9 @@ def test_elements_are_as_far_apart_as_sizeof_says(element: str, reader: str, tmp
     path = input_for(reader, tmp_path)
     done = run("check", path, "--rules", tmp_path / "r.toml", "--format", "json")
     (finding,) = json.loads(done.stdout)["findings"]
+    if reader == "btf" and "struct" not in element and "union" not in element:
+        assert "BTF does not state the dimensions" in finding["message"]  # `x[]` and `x[][2]` are one to pahole
+        return
     steps = {int(number) for number in re.findall(r"(\d+) bytes (?:on\)|apart)", finding["message"])}
     assert steps == {expected}, finding["message"]
 

@@ -54,6 +54,8 @@ _MEASURED_OTHERWISE = (
 )
 _INTEGERS = frozenset((3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20))
 """Kinds of integers (enum CXTypeKind)."""
+_MODES = (0, 8, 16, 32, 64)
+"""The bits of what has a mode in a struct of 8 bytes."""
 _DOUBLE, _LONG_DOUBLE = 22, 23
 _X87 = {("i386", 12): 4, ("x86_64", 16): 16, ("x32", 16): 16}
 """The alignment of `long double` in bytes by target and size: for clang, it is 8 under -malign-double."""
@@ -290,7 +292,6 @@ class GccLayouts(Record, dict=True):
         return TypeFacts(
             value.bit_size, by_gcc.align, value.is_user_aligned, problem=problem,
             plain_align=value.align, is_plain_user_aligned=value.is_user_aligned, atomic_align=by_gcc.align,
-            is_record=value.is_record,
         )  # fmt: skip
 
     def _complex(self, element: Type) -> TypeFacts:
@@ -395,7 +396,9 @@ class GccLayouts(Record, dict=True):
             return False  # it decides nothing
         of_members = map(self.lib.clang_getCursorType, cursors)
         kinds = (self.lib.clang_getCanonicalType(ctype).kind for ctype in of_members)
-        return any(each.mode is Mode.NONE for each in types) or type_kinds.INCOMPLETE_ARRAY in kinds
+        # An array or a struct of 3 bytes is no integer (compute_record_mode).
+        has_none = any(each.mode is Mode.NONE or each.bit_size not in _MODES for each in types)
+        return has_none or type_kinds.INCOMPLETE_ARRAY in kinds
 
     def stated_layout(self, definition: Cursor, cursors: list[Cursor]) -> RecordLayout:
         """Return libclang's layout."""

@@ -100,6 +100,10 @@ FROM_COMPILER = (
         "gcc from 14 on places the struct of a parameter list at the top of the unit, where it is read",
     ),
     Explained(
+        _compiler_versions("gcc", 0, 99, "btf"), ("gigantic",),
+        "BTF of gcc leaves out bit-fields from 2 MiB on, of which a gap is all that is seen; the struct is unknown",
+    ),
+    Explained(
         _compiler_versions("gcc", 0, 99, "btf"), ("in_parameters",),
         "BTF has no scopes: `STRUCT 'in_parameters'` stands beside all others",
     ),

@@ -81,7 +81,7 @@ UNITS = {
     "-g -g1": ("gcc -g -c a.c; gcc -g -g1 -c b.c" + TWO, "1 C unit compiled with line numbers only (-g1): b.c"),
     "-g1 -g": ("gcc -g -c a.c; gcc -g1 -g -c b.c" + TWO, ""),
     "-gctf -g0": ("gcc -g -c a.c; gcc -gctf -g0 -c b.c" + TWO, "1 C unit compiled with -g0, which leaves out all types: b.c"),
-    "-gctf -g0, data only": ("gcc -g -DONE -c a.c; gcc -gctf -g0 -DDATA -c b.c; ld -r a.o b.o -o out", "1 C unit compiled with -g0, which leaves out all types: b.c"),
+    "-gctf -g0, data only": ("gcc -g -DONE -c a.c; gcc -gctf -g0 -DDATA -c b.c; ld -r a.o b.o -o out", "1 C unit without debug information: b.c"),
     "-g0 -gctf": ("gcc -g -c a.c; gcc -g0 -gctf -c b.c" + TWO, ""),
     "-ggdb1": ("gcc -g -c a.c; gcc -ggdb1 -c b.c" + TWO, "1 C unit compiled with line numbers only (-g1): b.c"),
     "-g1, not recorded": ("gcc -g -c a.c; gcc -g1 -gno-record-gcc-switches -c b.c" + TWO, "1 C unit compiled with line numbers only (-g1): b.c"),
