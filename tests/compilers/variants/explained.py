@@ -100,7 +100,7 @@ FROM_COMPILER = (
         "gcc from 14 on places the struct of a parameter list at the top of the unit, where it is read",
     ),
     Explained(
-        _compiler_versions("gcc", 0, 99, "btf"), ("gigantic",),
+        _naming("gcc -gbtf"), ("gigantic",),
         "BTF of gcc leaves out bit-fields from 2 MiB on, of which a gap is all that is seen; the struct is unknown",
     ),
     Explained(
