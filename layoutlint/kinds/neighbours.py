@@ -253,14 +253,35 @@ class _Variable(Record, frozen=True):
 def _close_pairs(
     group: list[_Variable], others: list[_Variable], line: int
 ) -> Iterator[tuple[_Variable, _Variable]]:
-    """Yield pairs that can be on one line, or overlap, in the order of both lists. Raises CannotTell for too
-    many.
+    """Yield pairs that can be on one line and share no memory, and pairs of one variable that do.
+
+    In the order of both lists. Raises CannotTell for too many.
+
+    Thousands of names can have one address, so other pairs that share memory are not even counted.
     """
     near = _Spans([(other.place.offset, other.place.end) for other in others])
-    reaches = [(variable.place.offset - line, variable.place.end + line) for variable in group]
-    refuse_many(sum(near.count_candidates(*reach) for reach in reaches), "variables")
-    for variable, reach in zip(group, reaches, strict=True):
-        yield from ((variable, others[number]) for number in near.overlapping_indices(*reach))
+    numbers: dict[_At, list[int]] = {}
+    for number, other in enumerate(others):
+        numbers.setdefault(other.position, []).append(number)
+    of_one = {
+        position: _Spans([(others[number].place.offset, others[number].place.end) for number in own])
+        for position, own in numbers.items()
+    }
+    places = [(variable, variable.place.offset, variable.place.end) for variable in group]
+    refuse_many(
+        sum(
+            near.count_beside(start, end, line)
+            + (of_one[variable.position].count_candidates(start, end) if variable.position in of_one else 0)
+            for variable, start, end in places
+        ),
+        "variables",
+    )
+    for variable, start, end in places:
+        chosen = near.indices_beside(start, end, line)
+        if variable.position in of_one:
+            own = numbers[variable.position]
+            chosen |= {own[index] for index in of_one[variable.position].overlapping_indices(start, end)}
+        yield from ((variable, others[number]) for number in sorted(chosen))
 
 
 class _Spans:
@@ -272,6 +293,8 @@ class _Spans:
         self._starts = [spans[number][0] for number in self._numbers]
         self._ends = list(accumulate((spans[number][1] for number in self._numbers), max))
         """The maximum end up to each range."""
+        self._by_end = sorted(range(len(spans)), key=lambda number: spans[number][1])
+        self._sorted_ends = [spans[number][1] for number in self._by_end]
 
     def overlapping_indices(self, start: int, end: int) -> list[int]:
         """Return the indices of the ranges that overlap [start, end), in ascending order."""
@@ -281,6 +304,22 @@ class _Spans:
     def count_candidates(self, start: int, end: int) -> int:
         """Return an upper limit for the number of ranges that `overlapping` returns."""
         return max(0, bisect_left(self._starts, end) - self._first_index(start))
+
+    def indices_beside(self, start: int, end: int, line: int) -> set[int]:
+        """Return the indices of the ranges less than a line before or after [start, end)."""
+        before, after = self._slices_beside(start, end, line)
+        return {*self._by_end[before], *self._numbers[after]}
+
+    def count_beside(self, start: int, end: int, line: int) -> int:
+        """Return the number of ranges that `indices_beside` returns, before and after."""
+        return sum(each.stop - each.start for each in self._slices_beside(start, end, line))
+
+    def _slices_beside(self, start: int, end: int, line: int) -> tuple[slice, slice]:
+        ends, starts = self._sorted_ends, self._starts
+        return (
+            slice(bisect_right(ends, start - line), bisect_right(ends, start)),
+            slice(bisect_left(starts, end), bisect_left(starts, end + line)),
+        )
 
     def _first_index(self, start: int) -> int:
         return bisect_right(self._ends, start)

@@ -5,6 +5,7 @@ A set of alignments is stored as their sum, as in `Field.possible`; 0 means only
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from math import prod
 from typing import NamedTuple
@@ -175,10 +176,11 @@ def may_be_larger(fields: Sequence[Field], sizes: Sequence[int], bit_size: int, 
 
     A vector of three is an array in BTF, and an atomic struct is a struct before DWARF 5: both are padded.
     """
-    doubtful = []
+    doubtful, by_start = [], _fields_by_start(fields)
     for field, size, end in zip(fields, sizes, _ends(fields, bit_size, is_union), strict=True):
         fits = size > 0 and field.bit_offset + size <= end
-        doubtful.append(fits and (_is_natural(field, size) or not _is_explained(fields, field, end)))
+        following = by_start.get(end, ())
+        doubtful.append(fits and (_is_natural(field, size) or not _is_explained(following, field, end)))
     return doubtful
 
 
@@ -193,28 +195,36 @@ def may_straddle(
     """
     if is_union:
         return [False] * len(fields)
-    doubtful, follows_unexplained = [], False
+    doubtful, follows_unexplained, by_start = [], False, _fields_by_start(fields)
     for field, end in zip(fields, _ends(fields, bit_size, is_union), strict=True):
         is_gap = field.bit_offset + (field.bit_size or 0) + 8 <= end
-        is_unexplained = is_gap and not _is_explained(fields, field, end)
+        following = by_start.get(end, ())
+        is_unexplained = is_gap and not _is_explained(following, field, end)
         can_be = possible_alignments.may_be_whole(field) and not field.is_bitfield
-        is_explained = not follows_unexplained and _may_be_explained(fields, field, end, states_aligned)
+        is_explained = not follows_unexplained and _may_be_explained(following, field, end, states_aligned)
         doubtful.append(can_be and is_unexplained and not is_explained)
         follows_unexplained = is_unexplained
     return doubtful
 
 
-def _may_be_explained(fields: Sequence[Field], field: Field, end: int, states_aligned: bool) -> bool:
-    """Return whether an alignment that the input does not state may explain the gap after a member.
+def _fields_by_start(fields: Sequence[Field]) -> dict[int, list[Field]]:
+    by_start: dict[int, list[Field]] = {}
+    for field in fields:
+        by_start.setdefault(field.bit_offset, []).append(field)
+    return by_start
+
+
+def _may_be_explained(following: Sequence[Field], field: Field, end: int, states_aligned: bool) -> bool:
+    """Return whether an alignment that the input does not state may explain the gap before the members at
+    `end`.
 
     A typedef or a vector, which is an array in BTF, can have one; `#pragma pack` can lower it.
     """
     gap, largest = end - field.bit_offset - (field.bit_size or 0), 0
-    for other in fields:
-        if other.bit_offset == end:
-            is_open = not states_aligned or other.underlying_types or other.dims
-            stated = (other.possible or other.align or 1) | other.requested_align
-            largest = max(largest, end & -end if is_open else 8 * stated)
+    for other in following:
+        is_open = not states_aligned or other.underlying_types or other.dims
+        stated = (other.possible or other.align or 1) | other.requested_align
+        largest = max(largest, end & -end if is_open else 8 * stated)
     return gap < min(largest, end & -end)
 
 
@@ -222,8 +232,8 @@ def _ends(fields: Sequence[Field], bit_size: int, is_union: bool) -> Iterator[in
     """Yield the bit up to which each member can extend: the start of the next, or the end of the struct."""
     starts = sorted({field.bit_offset for field in fields})
     for number, field in enumerate(fields, 1):
-        later = (start for start in starts if start > field.bit_offset and not is_union)
-        end = next(later, bit_size)
+        later = len(starts) if is_union else bisect_right(starts, field.bit_offset)
+        end = starts[later] if later < len(starts) else bit_size
         if not is_union and number < len(fields):
             end = min(end, fields[number].bit_offset)
         yield end
@@ -237,10 +247,10 @@ def _is_natural(field: Field, size: int) -> bool:
     return field.bit_offset % (size & -size if count == 1 else 8) == 0
 
 
-def _is_explained(fields: Sequence[Field], field: Field, end: int) -> bool:
-    """Return whether the alignment of the next member explains the gap after a member."""
+def _is_explained(following: Sequence[Field], field: Field, end: int) -> bool:
+    """Return whether the alignment of the members at `end` explains the gap before them."""
     gap = end - field.bit_offset - (field.bit_size or 0)
-    aligns = [(other.align or 1) * 8 for other in fields if other.bit_offset == end]
+    aligns = [(other.align or 1) * 8 for other in following]
     aligns = aligns or [end & -end]  # what the size of the struct allows
     return any(gap < align and end % align == 0 for align in aligns)
 

@@ -102,8 +102,10 @@ def command_line(folder: Path, text: str, compiler: str | None, kind: str, keys:
     source = "q.c"
     if compiler is not None:
         source = "q.o"
+        # Other objects can share the last line of an object's variables: those are linked.
+        how = ("-nostdlib", "-static") if kind == "neighbours" else ("-c",)
         subprocess.run(
-            [tool(compiler), "-g", "-c", "q.c", "-o", "q.o"], cwd=folder, check=True, capture_output=True
+            [tool(compiler), "-g", *how, "q.c", "-o", "q.o"], cwd=folder, check=True, capture_output=True
         )
     return ["-m", "layoutlint", "check", source, "--rules", "r.toml", "--no-packs", "-j1"]
 
