@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import ClassVar
 
-from layoutlint.comparison.edits import Edits
+from layoutlint.comparison.edits import Edit, Edits
 from layoutlint.comparison.layouts import LayoutChange, Presence, compare_layouts
 from layoutlint.comparison.scope import spell_types_alike
 from layoutlint.errors import UsageError
@@ -261,7 +261,8 @@ def _edits(edits: Edits) -> Iterator[str]:
     """Yield the edit that pushed fields, and the fields that it moved."""
     if edits.cause is not None:
         yield phrases.edit(edits.cause)
-    others = len(edits.edits) - (edits.cause is not None)
+    sizes = {edit.path: edit for edit in edits.edits}
+    others = sum(not _is_of_elements(edit, sizes) for edit in edits.edits) - (edits.cause is not None)
     if others:
         yield quantity(others, "more edit")
     moves = list(map(phrases.offsets, edits.moves))
@@ -269,6 +270,14 @@ def _edits(edits: Edits) -> Iterator[str]:
         rest = len(moves) - _MOST_MOVES
         hidden = f" and {quantity(rest, 'more field')} moved" if rest > 0 else ""
         yield ", ".join(moves[:_MOST_MOVES]) + hidden
+
+
+def _is_of_elements(edit: Edit, by_path: Mapping[str, Edit]) -> bool:
+    """Return whether an edit of elements is said by the edit of their array, which has as many as before."""
+    array = by_path.get(edit.path.removesuffix("[0]"))
+    if array is None or array is edit or array.old is None or array.new is None:
+        return False
+    return array.old.field.dims == array.new.field.dims
 
 
 def _evidence(edits: Edits) -> Iterator[Place]:

@@ -263,7 +263,7 @@ EDITS = {
     ),
     "an embedded struct": (
         "long next;", "long next; char c;", 1, {"ring": "broken", "gone": "kept", "queue_a": "kept"},
-        "resized `links`: 16 -> 32 bytes, because struct link changed (src/ring.h:7); `id` 32 -> 48, `lock` 32 -> 48, `tail` 40 -> 56",
+        "resized `links`: 16 -> 32 bytes, because struct link changed (src/ring.h:7); 1 more edit; `id` 32 -> 48, `lock` 32 -> 48, `tail` 40 -> 56",
     ),
     "an alignment": (
         "};\nstruct queue_a", "} __attribute__((aligned(16)));\nstruct queue_a", 1, {"ring": "broken", "gone": "kept", "queue_a": "kept"},
