@@ -80,7 +80,8 @@ class Exam:
         again = {one.of for one in known}  # what has typedefs is placed by its own table, or by theirs
         for one in known:
             word = chance.choice(_PLACES)
-            if (word == "embedded" and one.c_name not in embedded) or one.of or one.c_name in again:
+            is_shared = bool(one.of) or one.c_name in again
+            if (word == "embedded" and one.c_name not in embedded) or is_shared:
                 word = ""
             array = (
                 chance.choice((0, 2, 3, 5))
@@ -91,8 +92,15 @@ class Exam:
                 word = "static"
             if one.is_open or not facts[one.name].size:
                 array = None
-            exam.places[one.name] = Placing("" if word == "array" else word, array)
-            exam.questions += exam._ask(one, chance)
+            word = "" if word == "array" else word
+            # Where nothing is stated, what the input shows counts as well (places.py), also of packed members.
+            is_held = (one.of or one.c_name) in embedded
+            is_shown = not word and (is_held or facts[one.name].align < exam.min_align)
+            if is_shown and not is_shared:
+                word = f"aligned:{max(exam.min_align, facts[one.name].align)}"
+            exam.places[one.name] = Placing(word, array)
+            if not (is_shown and is_shared):
+                exam.questions += exam._ask(one, chance)
         return exam
 
     def _ask(self, one: Record, chance: random.Random) -> Iterator[Question]:
