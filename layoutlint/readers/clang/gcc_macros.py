@@ -44,7 +44,7 @@ ANSWERED = ("__has_attribute", "__has_builtin")
 _PREFIX = "layoutlint"
 _BINARY128 = re.compile(r"(?:aarch64|arm64|mips64|s390|riscv|sparc64|loongarch64)")
 """Machines whose `long double` has 128 bits for GCC."""
-_POWER = re.compile(r"p(?:ower)?pc")
+_POWER = re.compile(r"ppc|powerpc")
 _X87 = re.compile(r"(?:x86_64|amd64|i[3-9]86)")
 
 _ATTRIBUTES = {
