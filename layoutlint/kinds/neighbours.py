@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
 from fnmatch import fnmatchcase
 from functools import cached_property
-from itertools import accumulate, islice, pairwise, product
+from itertools import islice, pairwise, product
 from math import prod
 from typing import ClassVar
 
@@ -14,6 +13,7 @@ from layoutlint.geometry.field_types import TYPE
 from layoutlint.geometry.layout import Layout, Place
 from layoutlint.geometry.placement import LINUX_ATTRIBUTE, Placements, field_lines
 from layoutlint.geometry.siblings import next_elements, places_in_differing_elements
+from layoutlint.geometry.spans import Spans
 from layoutlint.judgement.advice import first_few
 from layoutlint.judgement.context import SELECTOR, CannotTell, Context, NoSuchField
 from layoutlint.judgement.line_sharing import Pair, judge_apart, refuse_many
@@ -259,12 +259,12 @@ def _close_pairs(
 
     Thousands of names can have one address, so other pairs that share memory are not even counted.
     """
-    near = _Spans([(other.place.offset, other.place.end) for other in others])
+    near = Spans([(other.place.offset, other.place.end) for other in others])
     numbers: dict[_At, list[int]] = {}
     for number, other in enumerate(others):
         numbers.setdefault(other.position, []).append(number)
     of_one = {
-        position: _Spans([(others[number].place.offset, others[number].place.end) for number in own])
+        position: Spans([(others[number].place.offset, others[number].place.end) for number in own])
         for position, own in numbers.items()
     }
     places = [(variable, variable.place.offset, variable.place.end) for variable in group]
@@ -282,47 +282,6 @@ def _close_pairs(
             own = numbers[variable.position]
             chosen |= {own[index] for index in of_one[variable.position].overlapping_indices(start, end)}
         yield from ((variable, others[number]) for number in sorted(chosen))
-
-
-class _Spans:
-    """Ranges of memory, found by binary search: a kernel has 100,000 variables."""
-
-    def __init__(self, spans: list[tuple[int, int]]) -> None:
-        self._spans = spans
-        self._numbers = sorted(range(len(spans)), key=spans.__getitem__)
-        self._starts = [spans[number][0] for number in self._numbers]
-        self._ends = list(accumulate((spans[number][1] for number in self._numbers), max))
-        """The maximum end up to each range."""
-        self._by_end = sorted(range(len(spans)), key=lambda number: spans[number][1])
-        self._sorted_ends = [spans[number][1] for number in self._by_end]
-
-    def overlapping_indices(self, start: int, end: int) -> list[int]:
-        """Return the indices of the ranges that overlap [start, end), in ascending order."""
-        chosen = self._numbers[self._first_index(start) : bisect_left(self._starts, end)]
-        return sorted(number for number in chosen if self._spans[number][1] > start)
-
-    def count_candidates(self, start: int, end: int) -> int:
-        """Return an upper limit for the number of ranges that `overlapping` returns."""
-        return max(0, bisect_left(self._starts, end) - self._first_index(start))
-
-    def indices_beside(self, start: int, end: int, line: int) -> set[int]:
-        """Return the indices of the ranges less than a line before or after [start, end)."""
-        before, after = self._slices_beside(start, end, line)
-        return {*self._by_end[before], *self._numbers[after]}
-
-    def count_beside(self, start: int, end: int, line: int) -> int:
-        """Return the number of ranges that `indices_beside` returns, before and after."""
-        return sum(each.stop - each.start for each in self._slices_beside(start, end, line))
-
-    def _slices_beside(self, start: int, end: int, line: int) -> tuple[slice, slice]:
-        ends, starts = self._sorted_ends, self._starts
-        return (
-            slice(bisect_right(ends, start - line), bisect_right(ends, start)),
-            slice(bisect_left(starts, end), bisect_left(starts, end + line)),
-        )
-
-    def _first_index(self, start: int) -> int:
-        return bisect_right(self._ends, start)
 
 
 def find_arrays(context: Context, paths: Iterable[str]) -> list[Place]:
@@ -359,7 +318,7 @@ class _Variables:
             for section in context.layout.struct.fields
         ]
         self._section_names = [section.path for section in sections]
-        self._sections = _Spans([(section.offset, section.end) for section in sections])
+        self._sections = Spans([(section.offset, section.end) for section in sections])
         self._by_name: dict[str, list[int]] = {}
         for number, place in enumerate(context.layout.places):
             self._by_name.setdefault(place.path, []).append(number)
@@ -426,9 +385,9 @@ class _Variables:
         )
 
     @cached_property
-    def _used_spans(self) -> tuple[list[_Variable], _Spans]:
+    def _used_spans(self) -> tuple[list[_Variable], Spans]:
         uses = self.declared_variables()
-        return uses, _Spans([(v.place.offset, v.place.end) for v in uses])
+        return uses, Spans([(v.place.offset, v.place.end) for v in uses])
 
     def _with_words(self, whole: Place, place: Place) -> _Variable:
         at = whole.path, whole.bit_offset

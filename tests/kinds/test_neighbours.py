@@ -12,12 +12,13 @@ from pathlib import Path
 import pytest
 
 from layoutlint.errors import RuleFileError
+from layoutlint.geometry.spans import Spans
 from layoutlint.intent.toml import rule_file
 from layoutlint.judgement import line_sharing
 from layoutlint.judgement.finding import Report
 from layoutlint.judgement.verdict import Outcome
 from layoutlint.kinds import neighbours
-from layoutlint.kinds.neighbours import Neighbours, _Spans
+from layoutlint.kinds.neighbours import Neighbours
 from layoutlint.lint.options import Options
 from layoutlint.lint.run import check
 from layoutlint.model.record import replace
@@ -509,7 +510,7 @@ SPANS = [((0, 8), 1), ((0, 9), 2), ((4, 120), 3), ((7, 8), 1), ((60, 101), 1), (
 
 @pytest.mark.parametrize(("span", "count"), SPANS)
 def test_candidates_are_counted_before_they_are_compared(span, count):
-    ranges = _Spans([(8, 16), (100, 108), (0, 8)])
+    ranges = Spans([(8, 16), (100, 108), (0, 8)])
     assert (ranges.count_candidates(*span), len(ranges.overlapping_indices(*span))) == (count, count)
 
 
