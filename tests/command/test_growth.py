@@ -19,7 +19,16 @@ from layoutlint.lint.options import Options
 from layoutlint.lint.run import check
 from layoutlint.model.wanted import Wanted
 from layoutlint.randstruct import gcc_plugin, seed
-from layoutlint.readers.clang import attributes, compdb, pack_pragmas, parse, text_search
+from layoutlint.readers.clang import (
+    annotation_tags,
+    attributes,
+    compdb,
+    gcc_texts,
+    omissions,
+    pack_pragmas,
+    parse,
+    text_search,
+)
 from layoutlint.readers.clang.flags import normalise
 from layoutlint.readers.clang.parse import Unit
 from layoutlint.reports.check import text as as_text
@@ -194,6 +203,15 @@ TEXTS: list[tuple[str, Callable[[str], object], str, str]] = [
     ("open comments", Text, "", "/*"),
     ("escaped quotes of attributes", attributes.without_members, "", '\\"'),
     ("open pragmas", lambda text: pack_pragmas.pragmas(text.encode()), "", "#pragma pack("),
+    ("words of a pragma", lambda text: pack_pragmas.may_align(text.encode()), "#pragma pack(", "a"),
+    ("comments in a pragma", lambda text: pack_pragmas.may_align(text.encode()), "#pragma pack(", "/**/"),
+    ("open comments in pragmas", lambda text: pack_pragmas.may_align(text.encode()), "", "#pragma/*"),
+    ("hashes and spaces", lambda text: pack_pragmas.may_align(text.encode()), "ragma", "# "),
+    ("pragmas of gcc on a line", lambda text: gcc_texts._LAYOUT_PRAGMA.search(text.encode()), "", "GCC optimize "),
+    ("macros that go on", lambda text: list(annotation_tags._annotating_macros(text.encode())), "", "#define A \\\n"),
+    ("open comments and macros", lambda text: list(annotation_tags._annotating_macros(text.encode())), "", "/* "),
+    ("local structs without braces", lambda text: list(omissions._BODY.finditer(text)), "", "struct a "),
+    ("one long member", lambda text: list(omissions._embedded_types(text)), "", "a "),
     ("a seed and spaces", lambda text: seed._QUOTED.search(text), "randstruct_seed", " "),
     ("a seed's index", lambda text: seed._QUOTED.search(text), "randstruct_seed[", " "),
     ("lines before a hash", lambda text: seed._HASHED.search(text), "", "\n"),

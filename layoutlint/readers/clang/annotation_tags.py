@@ -22,10 +22,10 @@ from layoutlint.readers.clang.libclang import Cursor
 _MACRO = b"LAYOUTLINT"
 """The prefix of the macros in layoutlint.h."""
 _WRITTEN = re.compile(rb'annotate(?:__)?\s*\(\s*"layoutlint:')
-_DEFINED = re.compile(rb"^[ \t]*#[ \t]*define[ \t]+(\w+)(?:[^\n\\]|\\.)*?" + _WRITTEN.pattern, re.M | re.S)
-"""The name of a macro that annotates."""
-_DIRECTIVE = re.compile(rb"^[ \t]*#(?:[^\n\\]|\\.)*|//[^\n]*|/\*.*?\*/", re.M | re.S)
+_DEFINE = re.compile(rb"[ \t]*#[ \t]*define[ \t]+(\w+)")
+_DIRECTIVE = re.compile(rb"^[ \t]*#(?:[^\n\\]|\\.)*|//[^\n]*|/\*.*?(?:\*/|\Z)", re.M | re.S)
 """Directives and comments."""
+_NAME = re.compile(rb"[A-Za-z_]\w*")
 _RECORDS = (libclang.STRUCT, libclang.UNION)
 
 
@@ -84,11 +84,10 @@ class Annotations:
         texts = [text for file in files if _WRITTEN.search(text := self._contents(file))]
         if not texts:
             return
-        names = {name for text in texts for name in _DEFINED.findall(text)}
-        every = [_DIRECTIVE.sub(b"", self._contents(file)) for file in files]
-        for name in sorted(names):
-            if any(re.search(rb"\b%s\b" % name, text) for text in every):
-                yield f"`{name.decode()}`"
+        names = {name for text in texts for name in _annotating_macros(text)}
+        every = (_DIRECTIVE.sub(b"", self._contents(file)) for file in files)
+        used = {word for text in every for word in _NAME.findall(text)} if names else set[bytes]()
+        yield from (f"`{name.decode()}`" for name in sorted(names & used))
         if any(_WRITTEN.search(_DIRECTIVE.sub(b"", text)) for text in texts):
             yield "`annotate`"
 
@@ -116,6 +115,13 @@ def mentions_annotations(lib: Any, unit: int, main: int | None) -> bool:
     """Return whether any file of a unit has annotations, or their macro: searching for them takes time."""
     files = _files(lib, unit, main)
     return any(has_annotation_marks(libclang.contents(lib, unit, file)) for file in files if file is not None)
+
+
+def _annotating_macros(text: bytes) -> Iterator[bytes]:
+    """Yield the names of the macros of a text that annotate."""
+    for directive in _DIRECTIVE.finditer(text):
+        if (define := _DEFINE.match(directive[0])) and _WRITTEN.search(directive[0]):
+            yield define[1]
 
 
 def _files(lib: Any, unit: int, main: int | None) -> list[int | None]:

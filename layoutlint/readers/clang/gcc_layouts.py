@@ -25,6 +25,7 @@ from layoutlint.readers.clang import (
 from layoutlint.readers.clang.build_compiler import Compiler
 from layoutlint.readers.clang.clang_records import ClangRules
 from layoutlint.readers.clang.gcc_records import GccRules
+from layoutlint.readers.clang.gcc_texts import BlankedAttribute
 from layoutlint.readers.clang.libclang import Cursor, Spot, Type
 from layoutlint.readers.clang.measured_types import MeasuredTypes
 from layoutlint.readers.clang.record_facts import (
@@ -35,7 +36,6 @@ from layoutlint.readers.clang.record_facts import (
     RecordLayout,
     TypeFacts,
 )
-from layoutlint.readers.clang.rejected_attributes import BlankedAttribute
 from layoutlint.readers.clang.struct_texts import PACKS, Attribute, StructTexts
 
 _SIZED = re.compile(r"\b(?P<operator>sizeof|_Alignof|__alignof(?:__)?)\s*\((?P<type>[\w ]+[ *]*)\)")

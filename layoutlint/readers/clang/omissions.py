@@ -26,8 +26,9 @@ FUNCTION: Final = 8
 _MOST: Final = 3
 _LINE_END: Final = "\n"
 _WORD: Final = re.compile(r"[A-Za-z_]\w*")
+_WORD_BEFORE: Final = re.compile(r"(?P<word>[A-Za-z_]\w*+)\s*+(?P<star>\*?)")
 _BRACE: Final = re.compile(r"[{}]")
-_BODY: Final = re.compile(r"\b(?:struct|union)\b([^;{}()=]*)\{")
+_BODY: Final = re.compile(r"\b(?:struct|union)\b([^;{}()=]{0,400})\{")
 _ENDS: Final = re.compile(r"\)\s*;")
 """The end of a declaration; parameters of K&R functions end in semicolons as well, after names."""
 
@@ -90,19 +91,21 @@ def find_local_containers(
         for start, end in ((start, _end(text, start)) for start in sorted(offsets)):
             for body in _BODY.finditer(text, start, end):
                 types = set(_embedded_types(text[body.end() : _end(text, body.end() - 1)]))
+                embedded = set[str]().union(*(held.get(word, ()) for word in types))
+                if not embedded:
+                    continue
                 name = (_WORD.findall(body[1]) or ["a struct without a name"])[-1]
                 place = f"{places.reported_name(file)}:{text.count(_LINE_END, 0, body.start()) + 1}"
-                embedded = set[str]().union(*(held.get(word, ()) for word in types))
                 yield from (HiddenStruct(each, place, True, name) for each in sorted(embedded))
 
 
 def _embedded_types(body: str) -> Iterator[str]:
     """Yield the words of a struct's text that can be the types of members which are no pointers."""
     for member in body.split(";"):
-        for word in _WORD.finditer(member):
-            is_pointer = member[word.end() :].lstrip().startswith("*") and "," not in member
-            if not is_pointer:
-                yield word[0]
+        has_several = "," in member
+        for word in _WORD_BEFORE.finditer(member):
+            if has_several or not word["star"]:
+                yield word["word"]
 
 
 def find_lost_members(damaged: Iterable[Struct], wanted: Wanted) -> Iterator[HiddenStruct]:

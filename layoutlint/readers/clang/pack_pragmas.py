@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterable, Sequence
 
 _PRAGMA = re.compile(rb"#\s*pragma\s+pack\s*\(([^)]{0,400})\)|\b_Pragma\b")
-_BLANK = rb"(?:[ \t]|/\*(?:[^*]|\*(?!/))*+\*/|\\\r?\n)"
+_BLANK = rb"(?:[ \t]|/\*(?:[^*]|\*(?!/)){0,400}+\*/|\\\r?\n)"
 _BLANKS = re.compile(_BLANK)
 _ALIGNING = re.compile(
-    rb"""(?P<start>(?:(?:\#|%:)BLANK*pragmaBLANK+|\b_Pragma[ \t]*\([ \t]*L?"[ \t]*))
-    (?P<pragma>packBLANK*\((?P<words>(?:[\w,]|BLANK|[^()"\n])*)\)|optionsBLANK+alignBLANK*=[^"\n]*)""".replace(
+    rb"""(?P<start>(?:(?:\#|%:)BLANK*+pragmaBLANK++|\b_Pragma[ \t]*+\([ \t]*+L?"[ \t]*+))
+    (?P<pragma>packBLANK*+\((?P<words>(?:BLANK|[^()"\n])*+)\)|optionsBLANK++alignBLANK*+=[^"\n]*+)""".replace(
         b"BLANK", _BLANK
     ),
     re.VERBOSE,

@@ -25,10 +25,10 @@ from layoutlint.readers.clang import (
     declarations,
     diagnostics,
     flags,
+    gcc_texts,
     libclang,
     lookups,
     macro_variants,
-    rejected_attributes,
 )
 from layoutlint.readers.clang.alignments import Alignments
 from layoutlint.readers.clang.annotation_tags import Annotations, mentions_annotations
@@ -40,6 +40,7 @@ from layoutlint.readers.clang.diagnostics import Diagnostic, ErrorOrigin
 from layoutlint.readers.clang.file_names import Places
 from layoutlint.readers.clang.flags import Doubt
 from layoutlint.readers.clang.gcc_layouts import GccLayouts
+from layoutlint.readers.clang.gcc_texts import BlankedAttribute
 from layoutlint.readers.clang.listing import Listing, Scope
 from layoutlint.readers.clang.lookups import Messages
 from layoutlint.readers.clang.missing_headers import Remedies
@@ -50,7 +51,6 @@ from layoutlint.readers.clang.omissions import (
     find_lost_members,
 )
 from layoutlint.readers.clang.preamble import Preamble
-from layoutlint.readers.clang.rejected_attributes import BlankedAttribute
 from layoutlint.readers.clang.struct_texts import StructTexts
 from layoutlint.readers.clang.trust import Problems
 from layoutlint.readers.clang.types import (
@@ -177,10 +177,10 @@ def read(
     lib = libclang.library()
 
     def read_variant(variant: Unit, is_searched: bool = False) -> ParsedUnit:
-        passes = rejected_attributes.MOST_PASSES
+        passes = gcc_texts.MOST_PASSES
         while True:
             with parse_unit(lib, variant, printed, libclang.PREFERRED_OPTIONS) as handle:
-                blanked = _without_rejected(lib, handle, variant) if passes else None
+                blanked = _as_gcc(lib, handle, variant) if passes else None
                 if blanked is None:
                     return read_handle(
                         lib, handle, variant, requested, looks_for_hidden, printed, is_searched=is_searched
@@ -206,17 +206,17 @@ def read(
     return compiler_variants.settle(parsed, read_settled)
 
 
-def _without_rejected(lib: Any, handle: int, unit: Unit) -> Unit | None:
+def _as_gcc(lib: Any, handle: int, unit: Unit) -> Unit | None:
     """Return a unit of gcc with pragmas as gcc has them, without the alignments that only libclang rejects;
     None if it is that already.
     """
     if not unit.is_gcc:
         return None
-    translated = rejected_attributes.translate_pragmas(lib, handle, unit)
+    translated = gcc_texts.translate_pragmas(lib, handle, unit)
     if translated is not None or not lib.clang_getNumDiagnostics(handle):
         return translated
     texts = StructTexts(lib, handle)
-    return rejected_attributes.blank(lib, handle, unit, texts.attributes)
+    return gcc_texts.blank_rejected(lib, handle, unit, texts.attributes)
 
 
 def read_handle(

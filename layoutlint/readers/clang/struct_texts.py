@@ -31,7 +31,7 @@ class Attribute(Record, frozen=True):
     argument: str | None = None
     """What is in the parentheses of `aligned`, empty without any; None if a macro hides it."""
     is_blanked: bool = False
-    """Whether libclang does not see it (rejected_attributes)."""
+    """Whether libclang does not see it (gcc_texts)."""
 
 
 class StructTexts(Record, dict=True):
@@ -40,7 +40,7 @@ class StructTexts(Record, dict=True):
     lib: Any
     unit: int
     blanked: dict[tuple[str, int], list[Attribute]] = field(default_factory=dict)
-    """Attributes that libclang does not see (rejected_attributes), by file and offset of the name."""
+    """Attributes that libclang does not see (gcc_texts), by file and offset of the name."""
     _pragmas: dict[int, tuple[Pragma, ...]] = field(default_factory=dict)
     _below: dict[int, tuple[Pragma, ...]] = field(default_factory=dict)
 

@@ -135,26 +135,32 @@ def _layout_of(unit: Unit, position: int, place: str) -> str:
         return ""
 
 
-def contained_names(unit: Unit, position: int, depth: int = 0) -> Iterator[str]:
+def contained_names(unit: Unit, position: int) -> Iterator[str]:
     """Yield the names of the structs in a type by value, at any depth, also those of other units.
 
     Raises DAMAGE.
     """
-    plan, values, end = _entry(unit, position)
-    is_struct = plan.tag in KEYWORDS
-    target = unit.reference(plan, values, SIGNATURE if is_struct else TYPE)
-    is_derived = plan.tag in (spelling.TYPEDEF, spelling.ARRAY) or plan.tag in spelling.QUALIFIERS
-    name = unit.text(plan, values, NAME)
-    if name is not None and depth and (is_struct or plan.tag == spelling.TYPEDEF):
-        yield name
-    if depth > spelling.DEEPEST or not (is_struct or is_derived):
-        return
-    if target is not None:
-        yield from contained_names(*target, depth + (not is_struct))
-    for child, attributes, _ in unit.children(plan, end) if is_struct else ():
-        inner = unit.reference(child, attributes, TYPE) if child.tag in (_MEMBER, _BASE_CLASS) else None
-        if inner is not None and _EXTERNAL not in attributes:
-            yield from contained_names(*inner, depth + 1)
+    pending, seen = [(unit, position, False)], set[tuple[Unit, int]]()
+    while pending:
+        unit, position, is_inside = pending.pop()
+        if (unit, position) in seen:
+            continue
+        seen.add((unit, position))
+        plan, values, end = _entry(unit, position)
+        is_struct = plan.tag in KEYWORDS
+        is_derived = plan.tag in (spelling.TYPEDEF, spelling.ARRAY) or plan.tag in spelling.QUALIFIERS
+        if not (is_struct or is_derived):
+            continue
+        name = unit.text(plan, values, NAME)
+        if name is not None and is_inside:
+            yield name
+        target = unit.reference(plan, values, SIGNATURE if is_struct else TYPE)
+        if target is not None:
+            pending.append((*target, is_inside or not is_struct))
+        for child, attributes, _ in unit.children(plan, end) if is_struct else ():
+            inner = unit.reference(child, attributes, TYPE) if child.tag in (_MEMBER, _BASE_CLASS) else None
+            if inner is not None and _EXTERNAL not in attributes:
+                pending.append((*inner, True))
 
 
 def _entry(unit: Unit, position: int) -> tuple[Plan, Values, int]:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.harness.command import run
 from tests.harness.tools import need
 from tests.readers.dwarf.test_omissions import build, reasons, report
 
@@ -79,6 +80,16 @@ def test_names_of_c_plus_plus(tmp_path, case):
     found = report(tmp_path, build(tmp_path, "gcc -g -c a.c; g++ -g -c b.cc; ld -r a.o b.o -o out", a_c="struct q { long a, b; } v0;\n", b_cc=NAMES[case]))
     assert [reason.endswith(": q at b.cc:1") for reason in reasons(found)] == [True]
     assert found["exit"] == 3
+
+
+def test_a_type_that_is_in_another_twice_is_looked_into_once(tmp_path):
+    need("g++")
+    chain = "".join(f"struct s{n} {{ s{n - 1} x, y; }};\n" for n in range(1, 22))
+    source = f"struct held {{ long a; }};\nstruct s0 {{ int q; }};\n{chain}struct other {{ held z; }} o;\nlong f(s21 *p) {{ return (long)&p->y; }}\n"
+    made = build(tmp_path, "g++ -g -gdwarf-4 -fdebug-types-section -c b.cc -o out", b_cc=source)
+    done = run("containers", made, "held", cwd=tmp_path, seconds=10)
+    assert done.returncode == 3
+    assert "1 struct with held inside" in done.stderr
 
 
 RUST = {

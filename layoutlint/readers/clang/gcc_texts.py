@@ -1,14 +1,14 @@
-"""Alignments that libclang rejects and gcc takes, and pragmas that both read differently.
+"""What libclang reads in place of the text of a unit of gcc: pragmas and alignments as gcc has them.
 
-Those alignments are blanked in libclang's text, and stay known from it. An array of a typedef
-that is aligned above its size is an error to libclang. gcc forgets the alignment in an array of qualified or
-atomic elements, and takes the last of several.
+An array of a typedef that is aligned above its size is an error to libclang. gcc forgets the alignment in an
+array of qualified or atomic elements, and takes the last of several. Such alignments are blanked, and stay
+known from the text.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from layoutlint.model.reading import InputText
@@ -24,7 +24,10 @@ if TYPE_CHECKING:
 _ELEMENT = re.compile(r"size of array element of type '([^']*)'.* isn't a multiple of its alignment")
 _TOO_SMALL = re.compile(r"requested alignment is less than minimum alignment of ")
 _TARGET_PRAGMA = re.compile(rb"GCC[ \t]+target\b")
-_LAYOUT_PRAGMA = re.compile(rb"GCC[ \t]+optimize[^\n]*(?:pack-struct|short-(?:enums|wchar|double))")
+_LAYOUT_PRAGMA = re.compile(
+    rb"GCC[ \t]+optimize(?:[^\nG]|G(?!CC))*?(?:pack-struct|short-(?:enums|wchar|double))"
+)
+_MACRO = re.compile(rb"define[ \t]+(\w+)")
 _OF_PRAGMA = Doubt(
     "`#pragma GCC target`",
     r"__(?:MMX|S?SSE\w+|SSE|AVX\w*|FMA4?|F16C|BMI2?|POPCNT|LZCNT|AES|PCLMUL|SHA\w*|GFNI|VAES|VPCLMULQDQ)__",
@@ -44,7 +47,7 @@ class BlankedAttribute(Record, frozen=True):
     attribute: Attribute
 
 
-def blank(
+def blank_rejected(
     lib: Any, handle: int, unit: Unit, attributes_of: Callable[[Cursor], list[Attribute]]
 ) -> Unit | None:
     """Return the unit without the alignments that libclang rejects in it; None if nothing can be blanked.
@@ -63,7 +66,7 @@ def blank(
     if any(each.argument is None or each.offset < 0 for own in found.values() for each in own):
         return None
     texts = _texts(lib, handle, found)
-    return _leave_out(unit, texts, found) if texts else None
+    return _with_texts(unit, texts, found) if texts else None
 
 
 def translate_pragmas(lib: Any, handle: int, unit: Unit) -> Unit | None:
@@ -78,12 +81,10 @@ def translate_pragmas(lib: Any, handle: int, unit: Unit) -> Unit | None:
     if not packing:
         return None
     pushed = frozenset[bytes]().union(*map(pack_pragmas.labels, packing.values()))
-    words = " ".join(unit.flags).encode(errors="surrogateescape")
-    definers = (words, *contents.values())
-    macros = frozenset(label for label in pushed if any(_defines(text, label) for text in definers))
+    macros = pushed.intersection(_macro_names(unit.flags, contents.values())) if pushed else pushed
     translated = {name: pack_pragmas.as_gcc(text, pushed, macros) for name, text in packing.items()}
     texts = {name: text for name, text in translated.items() if text != packing[name]}
-    return _leave_out(unit, texts, {}) if texts else None
+    return _with_texts(unit, texts, {}) if texts else None
 
 
 def _sets_target(named: tuple[str, bytes]) -> bool:
@@ -92,8 +93,11 @@ def _sets_target(named: tuple[str, bytes]) -> bool:
     return not name.startswith("/usr/") and _TARGET_PRAGMA.search(text) is not None
 
 
-def _defines(text: bytes, name: bytes) -> bool:
-    return re.search(rb"(?:\bdefine[ \t]+|-D ?)" + re.escape(name) + rb"\b", text) is not None
+def _macro_names(flags: Iterable[str], texts: Iterable[bytes]) -> Iterator[bytes]:
+    """Yield the macros that flags and texts define."""
+    words = " ".join(flags).replace("-D", "define ").encode(errors="surrogateescape")
+    for text in (words, *texts):
+        yield from _MACRO.findall(text)
 
 
 def _find_rejected(lib: Any, handle: int) -> tuple[set[str], set[Place]]:
@@ -163,7 +167,7 @@ def _files(lib: Any, handle: int) -> dict[str, int]:
     return {libclang.file_name(lib, file): file for file in (*files, main.file) if file is not None}
 
 
-def _leave_out(unit: Unit, texts: dict[str, bytes], found: dict[Place, list[Attribute]]) -> Unit:
+def _with_texts(unit: Unit, texts: dict[str, bytes], found: dict[Place, list[Attribute]]) -> Unit:
     """Return a unit that is read with other texts."""
     unseen = [(place, replace(each, is_blanked=True)) for place, own in found.items() for each in own]
     blanked = tuple(BlankedAttribute(place, each) for place, each in unseen)
