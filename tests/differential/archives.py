@@ -8,7 +8,6 @@ files of other formats, which have to be reported one by one, and files that are
 
 from __future__ import annotations
 
-import argparse
 import json
 import random
 import shutil
@@ -20,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from tests.differential import options
 from tests.harness.command import run
 from tests.readers.archives import made
 
@@ -150,10 +150,7 @@ def contradictions(count: int, seed: int) -> tuple[Counter[str], list[str]]:
 
 def main(words: Sequence[str] | None = None) -> int:
     """Print the counts, and what contradicts; 1 if anything does."""
-    parser = argparse.ArgumentParser(prog="python -m tests.differential.archives", description=__doc__)
-    parser.add_argument("--cases", type=int, default=100, metavar="N")
-    parser.add_argument("--seed", type=int, default=1, metavar="N")
-    given = parser.parse_args(words)
+    given = options.parse("archives", __doc__, words)
     counts, found = contradictions(given.cases, given.seed)
     print("\n".join(found))
     print(f"{given.cases} cases, seed {given.seed}: {dict(counts)}, {len(found)} contradictions")

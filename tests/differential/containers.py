@@ -8,7 +8,6 @@ tag, behind typedefs, in functions and parameter lists, in unions and arrays, an
 
 from __future__ import annotations
 
-import argparse
 import json
 import random
 import shutil
@@ -20,6 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from tests.differential import options
 from tests.harness.command import run
 
 FILE, LOCAL, PARAMETER, CPP = "file", "local", "parameter", "C++"
@@ -308,10 +308,7 @@ def contradictions(count: int, seed: int, per_unit: int = 10) -> tuple[Counter[s
 
 def main(words: Sequence[str] | None = None) -> int:
     """Print the counts, and what contradicts; 1 if anything does."""
-    parser = argparse.ArgumentParser(prog="python -m tests.differential.containers", description=__doc__)
-    parser.add_argument("--cases", type=int, default=100, metavar="N")
-    parser.add_argument("--seed", type=int, default=1, metavar="N")
-    given = parser.parse_args(words)
+    given = options.parse("containers", __doc__, words)
     counts, found = contradictions(given.cases, given.seed)
     print("\n".join(found))
     print(f"{given.cases} cases, seed {given.seed}: {dict(counts)}, {len(found)} contradictions; unknown: {dict(DOUBTS)}")

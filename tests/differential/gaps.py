@@ -10,7 +10,6 @@ otherwise as well; its structs say nothing of those that are judged.
 
 from __future__ import annotations
 
-import argparse
 import json
 import random
 import subprocess
@@ -21,6 +20,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.differential import options
 from tests.differential.configurations import works
 from tests.harness.command import run
 
@@ -225,10 +225,7 @@ def _judge(folder: Path, case: Case, objects: tuple[str, ...]) -> tuple[str, str
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m tests.differential.gaps", description=__doc__)
-    parser.add_argument("--cases", type=int, default=1000, metavar="N")
-    parser.add_argument("--seed", type=int, default=1, metavar="N")
-    given = parser.parse_args()
+    given = options.parse("gaps", __doc__)
     result = examine(given.cases, given.seed)
     for text in result.wrong:
         print(text)

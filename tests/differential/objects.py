@@ -8,7 +8,6 @@ says it of the allocator, and prints their addresses, and those of their members
 
 from __future__ import annotations
 
-import argparse
 import random
 import subprocess
 import sys
@@ -22,6 +21,7 @@ from layoutlint.intent.toml import rule_file
 from layoutlint.judgement.verdict import Verdict
 from layoutlint.lint.options import Options
 from layoutlint.lint.run import check
+from tests.differential import options
 
 LINE = 64
 BLOCKS = 130
@@ -273,10 +273,7 @@ def _count(case: Case, printed: Printed, verdict: Verdict, tally: Tally) -> None
 
 def main(words: Sequence[str] | None = None) -> int:
     """Prints the figures; 1 if a verdict is wrong."""
-    parser = argparse.ArgumentParser(prog="python -m tests.differential.objects", description=__doc__)
-    parser.add_argument("--cases", type=int, default=1000, metavar="N")
-    parser.add_argument("--seed", type=int, default=1, metavar="N")
-    given = parser.parse_args(words)
+    given = options.parse("objects", __doc__, words)
     tally = run(given.cases, given.seed)
     print("\n".join(tally.wrong[:5]))
     print(f"{given.cases} cases, {dict(tally.outcomes)}, {tally.tolerated} tolerated, {len(tally.wrong)} wrong")

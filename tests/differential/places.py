@@ -10,7 +10,6 @@ counted from addresses, offsets and alignments that the compiler prints, and fro
 
 from __future__ import annotations
 
-import argparse
 import json
 import random
 import re
@@ -22,6 +21,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tests.differential import options
 from tests.differential.configurations import works
 from tests.harness.command import run
 
@@ -252,10 +252,7 @@ def _compare(
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m tests.differential.places", description=__doc__)
-    parser.add_argument("--cases", type=int, default=1000, metavar="N")
-    parser.add_argument("--seed", type=int, default=1, metavar="N")
-    given = parser.parse_args()
+    given = options.parse("places", __doc__)
     result = examine(given.cases, given.seed)
     for text in result.wrong:
         print(text)

@@ -8,7 +8,6 @@ in the program, where it must be what the addresses say, and in the first object
 
 from __future__ import annotations
 
-import argparse
 import random
 import subprocess
 import sys
@@ -23,6 +22,7 @@ from layoutlint.intent.toml import rule_file
 from layoutlint.judgement.verdict import Verdict
 from layoutlint.lint.options import Options
 from layoutlint.lint.run import check
+from tests.differential import options
 
 LINE = 64
 TYPES = ("char {}[{n}]", "long {}", "int {}", "short {}", "struct {{ long head; char rest[{n}]; }} {}", "lock_t {}[{few}]")
@@ -258,10 +258,7 @@ def _worst(verdicts: list[Verdict]) -> str:
 
 def main(words: Sequence[str] | None = None) -> int:
     """Prints the figures; 1 if a verdict is wrong."""
-    parser = argparse.ArgumentParser(prog="python -m tests.differential.variables", description=__doc__)
-    parser.add_argument("--cases", type=int, default=1000, metavar="N")
-    parser.add_argument("--seed", type=int, default=1, metavar="N")
-    given = parser.parse_args(words)
+    given = options.parse("variables", __doc__, words)
     tally = run(given.cases, given.seed)
     print("\n".join(tally.wrong[:3]))
     print(f"{given.cases} cases, {dict(sorted(tally.outcomes.items()))}, {len(tally.wrong)} wrong")
