@@ -40,6 +40,13 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument("--changes", action="store_true", help="compare two versions of each struct")
     parser.add_argument("--ask", action="store_true", help="ask these gccs (--query-driver)")
     parser.add_argument(
+        "--measured",
+        type=float,
+        default=sources.MACHINES[0].measured,
+        metavar="SHARE",
+        help="members with `sizeof` and the like of other structs",
+    )
+    parser.add_argument(
         "--reduce",
         type=int,
         default=0,
@@ -89,7 +96,7 @@ def _sources(given: argparse.Namespace, keep: Path) -> int:
     if not machines:
         return 3
     begun = time.monotonic()
-    machines = [replace(one, is_asked=given.ask) for one in machines]
+    machines = [replace(one, is_asked=given.ask, measured=given.measured) for one in machines]
     run = sources.Run(machines, given.seed, given.per_unit, given.jobs)
     for _ in run.steps(given.cases):
         print(run.line(), file=sys.stderr, flush=True)

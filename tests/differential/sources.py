@@ -58,6 +58,8 @@ class Machine:
     most_unknown: float = 0.05
     is_asked: bool = False
     """Whether the compiler is asked (`--query-driver`)."""
+    measured: float = 0.004
+    """The share of members whose numbers are measured of other types."""
 
     @property
     def name(self) -> str:
@@ -142,7 +144,8 @@ def examine(machine: Machine, seed: int, count: int) -> Tally:
     extra = chance.choice(machine.rare) if chance.random() < _RARE else ()
     compiler = Compiler(machine.name, machine.command, ("-std=gnu17", *extra))
     is_x86 = ("-mms-bitfields",) in machine.rare
-    return compare(compiler, WideMaker(seed, machine.words, is_x86).make(count), seed, machine.is_asked)
+    unit = WideMaker(seed, machine.words, is_x86, machine.measured).make(count)
+    return compare(compiler, unit, seed, machine.is_asked)
 
 
 def compare(compiler: Compiler, unit: Unit, seed: int, is_asked: bool = False) -> Tally:
@@ -281,9 +284,9 @@ class Run:
 
     def steps(self, cases: int) -> Iterator[None]:
         """Goes on until each machine has had so many structs; the same ones for any number of jobs."""
-        units = -(-cases // self.per_unit)
+        units, names = -(-cases // self.per_unit), [one.name for one in MACHINES]
         work = [
-            (one, self.seed * 1_000_003 + n * len(MACHINES) + MACHINES.index(replace(one, is_asked=False)))
+            (one, self.seed * 1_000_003 + n * len(MACHINES) + names.index(one.name))
             for n in range(units)
             for one in self.machines
         ]

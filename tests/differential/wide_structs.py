@@ -30,15 +30,17 @@ typedef struct {{
 
 
 class WideMaker(Maker):
-    """Makes one unit; `is_x86` adds the attributes that only x86 has."""
+    """Makes one unit; `is_x86` adds the attributes that only x86 has.
 
-    def __init__(self, seed: int, words: Words, is_x86: bool) -> None:
+    `measured` is the share of members whose numbers are measured of other types.
+    """
+
+    def __init__(self, seed: int, words: Words, is_x86: bool, measured: float) -> None:
         super().__init__(seed, words)
         self.is_x86 = is_x86
         self.floats = _FLOATS if words.long_bits == 64 or is_x86 else _FLOATS[:3]
         self._open_body = _WideBody(self, self.chance)
-        self.measured = 0.004
-        """The share of members whose numbers are measured of other types."""
+        self.measured = measured
 
     # Types that are no structs
 
