@@ -79,6 +79,7 @@ GUESSES = {
 }
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("text", "is_noted"), GUESSES.values(), ids=GUESSES)
 def test_flexible_arrays_of_locks_are_noted(text: str, is_noted: bool, tmp_path: Path):
     source = tmp_path / "a.c"

@@ -181,6 +181,7 @@ def lines(seed: int) -> Iterator[str]:
     yield from findings(report)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("part", range(PARTS))
 def test_reports_of_seeds(part, golden, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)  # guesses read the sources beside the structs: there are none

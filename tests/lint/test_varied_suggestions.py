@@ -118,6 +118,7 @@ def lines(seed: int) -> Iterator[str]:
         yield f"{type(error).__name__}: {error}"
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("part", range(3))
 def test_orders_of_seeds(part, golden, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)

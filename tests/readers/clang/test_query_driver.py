@@ -310,6 +310,7 @@ REAL = [
 ]  # fmt: skip
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(("compiler", "words", "text"), REAL, ids=range(len(REAL)))
 def test_real_compilers_decide_layouts(compiler, words, text, tmp_path):
     need(compiler, "-c")

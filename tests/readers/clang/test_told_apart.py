@@ -88,6 +88,7 @@ def read(folder, text: str, compiler: str | None):
     return [struct for struct in reading.structs if struct.name == "s"]
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("name", TEXTS)
 @pytest.mark.parametrize("compiler", COMPILERS)
 def test_sizes_are_those_of_the_compiler_that_the_database_names(tmp_path, compiler, name):
@@ -99,6 +100,7 @@ def test_sizes_are_those_of_the_compiler_that_the_database_names(tmp_path, compi
         assert (struct.problem, struct.bit_size) == (None, size(tmp_path, compiler, text) * 8)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", TEXTS)
 def test_without_a_compiler_both_layouts_are_known(tmp_path, name):
     text, is_alike = TEXTS[name]
