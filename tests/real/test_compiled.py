@@ -15,7 +15,7 @@ CASES = (
     row("cloud", ("show", "--format", "json", "--all", "--expand")),
     ("cloud", ("show", "--reader", "btf", "--format", "json", "--all", "--expand")),
     row("next", ("containers", "--format", "json", "rw_semaphore")),
-    ("next-arm64", ("check", "--format", "json")),
+    row("next-arm64", ("check", "--format", "json")),
 )
 
 

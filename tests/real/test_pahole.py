@@ -24,7 +24,7 @@ KERNELS = [
     # kernel, at least so many structs, fields and bit-fields that both list
     row("cloud", 7_000, 45_000, 1_200, id="cloud"),
     row("next", 8_000, 50_000, 1_400, id="next"),
-    ("next-arm64", 7_500, 50_000, 1_300),
+    row("next-arm64", 7_500, 50_000, 1_300, id="next-arm64"),
     ("armhf", 7_500, 50_000, 1_300),
     ("newest", 9_000, 55_000, 1_700),  # has units in Rust and in DWARF 4 among the others
 ]

@@ -27,7 +27,7 @@ PAIRS = [
     row("next", "btf", "next-headers", "clang", 3_800),
     ("newest", "dwarf", "newest", "btf", 9_000),
     ("newest", "dwarf", "newest-headers", "clang", 4_000),
-    ("newest", "btf", "newest-headers", "clang", 4_000),
+    row("newest", "btf", "newest-headers", "clang", 4_000),
 ]
 
 PRIVATE = "sources have a struct of this name of their own, and the one in the header is in no unit of this kernel"
