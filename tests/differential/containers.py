@@ -125,7 +125,10 @@ def make(chance: random.Random, number: int, first: int) -> Case:
         count = chance.choice((1, 1, 1, 3)) if form not in ("base class",) else 1
         member = f"struct lq{number} q[{count}];" if count > 1 else f"struct lq{number} q;"
         pad = chance.choice(("", "int z;", "long z;", f"char z[{chance.randint(1, 90)}];"))
-        case.places.append(Place(form, place, f"{pad} {member}", count))
+        body = f"{pad} {member}"
+        if any(other.body == body and "in a member" in (other.form, form) for other in case.places):
+            body = f"char z[{91 + place}]; {member}"  # pahole makes one type of both, and BTF has it only in the member
+        case.places.append(Place(form, place, body, count))
     return case
 
 
