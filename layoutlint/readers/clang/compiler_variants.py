@@ -58,7 +58,9 @@ def find_dependent(
     if words is None or not requested:
         return (), ()
     folders = tuple(word[2:] for word in unit.flags if word.startswith("-I") and len(word) > 2)
-    search = Dependence(lib, handle, unit.main, folders, words, _compilers(lib, unit))
+    search = Dependence(
+        lib, handle, unit.main, folders, words, _compilers(lib, unit), _unmodelled_test(unit)
+    )
     asked = search.questions()
     search.questioned = asked - _exact_questions(unit, asked)
     if not search.may_differ():
@@ -99,6 +101,15 @@ def _differing_words(unit: Unit) -> frozenset[bytes] | None:
     else:
         names = gcc_macros.VERSION_NAMES[len(compiler.version) :]
     return frozenset(name.encode() for name in names)
+
+
+def _unmodelled_test(unit: Unit) -> Callable[[str], bool]:
+    """Return a function that returns whether a GCC may predefine a macro where libclang does not, or the
+    reverse, and no flag states it.
+    """
+    machine = _machine(unit)
+    stated = {word.removeprefix("-D").removeprefix("-U").partition("=")[0] for word in unit.flags}
+    return lambda name: gcc_macros.is_predefined_otherwise(name, machine) and name not in stated
 
 
 def _compilers(lib: Any, unit: Unit) -> tuple[Macros, ...]:
@@ -275,6 +286,7 @@ def _settle_one(
     is_answerable = len(unknown) <= _MOST_QUESTIONS and all(
         name != _text(UNANSWERABLE) for _, name in unknown
     )
+    is_answerable = is_answerable and not any(map(_unmodelled_test(unit), dependent.words))
     first = variants[0][1]
     layouts = dict(variants)
     distinct = list(dict.fromkeys(None if one is None else _shape(one) for _, one in variants))
@@ -295,11 +307,13 @@ def _reason(struct: Struct, macros: list[str], unit: Unit, layouts: dict[str, St
         by_shape.setdefault(None if one is None else _shape(one), f"{label} {_size(one)}")
     sizes = ", ".join(by_shape.values())
     compiler = unit.compiler
+    is_enough = not any(map(_unmodelled_test(unit), macros))
     if compiler is None or compiler.family is None:
-        who, remedy = "which compiler builds it is not known", _REMEDY + _NAME_REMEDY
+        who = "which compiler builds it is not known"
     else:
         who = f"{compiler.name} does not state enough"
-        remedy = _REMEDY if compiler.version else _REMEDY + _NAME_REMEDY
+        is_enough = is_enough and not compiler.version
+    remedy = _REMEDY + _NAME_REMEDY if is_enough else _REMEDY
     return f"{struct.source}: {named} decides its layout ({sizes}), and {who}; add {remedy}"
 
 

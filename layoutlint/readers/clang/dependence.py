@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from typing import Any
 
@@ -29,6 +29,15 @@ _QUESTIONS = frozenset(name.encode() for name in gcc_macros.QUESTIONS)
 _ALWAYS_DEFINED = frozenset(name.encode() for name in gcc_macros.VERSION_NAMES)
 UNANSWERABLE = b"?"
 """What stands for the name in a question that a macro asks in too many ways."""
+_OF_LIBRARY = tuple(
+    f"/{name}"
+    for name in (
+        *("include/stdc-predef.h", "include/stdint.h", "include/math.h", "include/wchar.h"),
+        *("bits/wchar.h", "bits/fp-fast.h", "bits/flt-eval-method.h", "include/stdatomic.h"),
+        *("machine/ieeefp.h", "machine/setjmp.h", "machine/time.h", "include/sys/features.h"),
+    )
+)
+"""Headers of C libraries that ask for what compilers predefine, and define no struct by it."""
 _ENDS = 3
 """The compilers that come first: the likeliest, and the first and last version."""
 _LONGEST_BEFORE = 1000
@@ -51,6 +60,8 @@ class Dependence(Record, dict=True):
     """Words in which compilers differ."""
     compilers: tuple[Macros, ...]
     """The macros of each compiler that can build the unit."""
+    is_unmodelled: Callable[[str], bool]
+    """Returns whether compilers may differ in a macro in a way that `compilers` does not state."""
     questioned: set[tuple[bytes, bytes]] = field(default_factory=set)
     """Questions to which they answer differently."""
     unkept: list[str] = field(default_factory=list)
@@ -82,6 +93,13 @@ class Dependence(Record, dict=True):
                 places = self._included_at.setdefault(names[handle], [])
                 places.append((names[spot.file], spot.offset))
         return found
+
+    @cached_property
+    def _unmodelled(self) -> frozenset[bytes]:
+        """The macros in the unit in which compilers may differ in a way that is not known."""
+        own = (file for name, file in self._files.items() if not name.endswith(_OF_LIBRARY))
+        names = set[str]().union(*(file.reserved for file in own))
+        return frozenset(name.encode() for name in filter(self.is_unmodelled, names))
 
     @cached_property
     def _all_files(self) -> dict[str, File]:
@@ -141,6 +159,8 @@ class Dependence(Record, dict=True):
 
     def may_differ(self) -> bool:
         """Return whether a text of the unit has anything in which compilers differ."""
+        if self._unmodelled:
+            return True
         names = (*self.roots, *{question for question, _ in self.questioned})
         word = re.compile(rb"(?<!\w)(?:" + b"|".join(names) + rb")(?!\w)")
         texts = [file.text for file in self._files.values()]
@@ -157,8 +177,11 @@ class Dependence(Record, dict=True):
         if node[0] == "call":
             return node[1:] in self.questioned
         if node[0] == "defined":
-            return node[1] in self.roots and node[1] not in _ALWAYS_DEFINED
-        return node[0] == "word" and node[1] in self.roots
+            is_certain = node[1] in _ALWAYS_DEFINED
+            return node[1] in self._unmodelled or (node[1] in self.roots and not is_certain)
+        word = node[1]
+        is_value = isinstance(word, bytes) and word in self._unmodelled and directives.is_value(word)
+        return node[0] == "word" and (word in self.roots or is_value)
 
     def roots_of(self, structs: Iterable[Iterable[Cursor]]) -> list[set[Node]]:
         """Return the words in which compilers differ and on which each struct depends.

@@ -35,6 +35,8 @@ _ASKING_MACRO = re.compile(
 )
 VERSION = re.compile(rb"(?<!\w)__(?:GNUC_(?:MINOR__|PATCHLEVEL__|PREREQ)|VERSION__)(?!\w)")
 _DEFINED_TESTS = (b"ifdef", b"ifndef", b"elifdef", b"elifndef")
+_TESTS = (b"if", b"elif", *_DEFINED_TESTS)
+_RESERVED = re.compile(rb"\b_[A-Z_]\w*", re.ASCII)
 ELSE = b"\0"
 """What is between the conditions of `#if` and `#elif`."""
 _LARGEST = 1 << 22
@@ -103,6 +105,17 @@ class File(Record, dict=True):
         is_plain = VERSION.search(DIRECTIVE.sub(b"", self.comment_free(0, len(self.text))))
         return None if is_plain or not all(map(_defines_test, others)) else tests
 
+    @cached_property
+    def reserved(self) -> frozenset[str]:
+        """The names in its conditions and macros that C reserves for compilers and libraries; in macros, only
+        those that are no keywords by their form.
+        """
+        tests = b" ".join(each.text for each in self.directives if each.name in _TESTS)
+        macros = (each.text.split(None, 1)[1:] for each in self.directives if each.name == b"define")
+        values = b" ".join(body for bodies in macros for body in bodies)
+        words = {*_RESERVED.findall(tests), *(each for each in _RESERVED.findall(values) if is_value(each))}
+        return frozenset(word.decode() for word in words)
+
     def calls(self, macro: bytes) -> frozenset[bytes]:
         """Return the words with which a macro is called."""
         if macro not in self._calls:
@@ -145,6 +158,11 @@ class File(Record, dict=True):
     def comment_free(self, start: int, end: int) -> bytes:
         """Return a part of the text without comments."""
         return _COMMENT.sub(b" ", self.text[start:end])
+
+
+def is_value(word: bytes) -> bool:
+    """Return whether a reserved name can be a macro with a value: `__LP64__`, and not `__seg_gs`."""
+    return word.endswith(b"__") or not word.islower()
 
 
 def _defines_test(directive: Directive) -> bool:
@@ -229,6 +247,7 @@ def keep(names: Iterable[str]) -> None:
             file.packing,
             file.asks,
             file.asking_macros,
+            file.reserved,
         )
         for macro in file.macros:
             _definers.setdefault(macro, []).append(name)

@@ -6,8 +6,10 @@ GCC 9 to 16, and before that of the manuals.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
+from fnmatch import translate
 from functools import cache
 
 from layoutlint.readers.clang.build_compiler import Compiler
@@ -220,6 +222,27 @@ def _float_types(machine: str) -> Iterator[tuple[str, str]]:
 def absent_questions(version: Version) -> tuple[str, ...]:
     """Return the macros of QUESTIONS that a version does not define."""
     return tuple(name for name in QUESTIONS if not _is_defined(name, version))
+
+
+@cache
+def _predefined(machine: str) -> re.Pattern[str]:
+    with open(os.path.join(os.path.dirname(__file__), "predefined_names.txt"), encoding="ascii") as file:
+        words = " ".join(line for line in file if not line.startswith("#")).split()
+    patterns, is_own = list[str](), False
+    for word in words:
+        if word[0] in "(." or word.isalnum():
+            is_own = re.match(word, machine) is not None
+        elif is_own:
+            patterns.append(translate(word))
+    return re.compile("|".join(patterns))
+
+
+@cache
+def is_predefined_otherwise(name: str, machine: str) -> bool:
+    """Return whether a GCC for a machine may predefine a macro where libclang, reading as it, does not, or
+    the reverse.
+    """
+    return _predefined(machine).match(name) is not None
 
 
 def is_exact(question: str, name: str, version: Version) -> bool:

@@ -76,13 +76,13 @@ def size(folder, compiler: str, text: str) -> int:
         return int.from_bytes(elf.get_section(symbol["st_shndx"]).data()[symbol["st_value"] :][:8], "little")
 
 
-def read(folder, text: str, compiler: str | None):
+def read(folder, text: str, compiler: str | None, *words: str):
     for name, content in FILES.items():
         (folder / name).write_text(content)
     path = folder / "s.c"
     path.write_text(f"{text}\n")
     if compiler is not None:
-        command = {"directory": str(folder), "file": "s.c", "arguments": [compiler, "-c", "s.c"]}
+        command = {"directory": str(folder), "file": "s.c", "arguments": [compiler, *words, "-c", "s.c"]}
         (folder / "compile_commands.json").write_text(json.dumps([command]))
     [reading], _ = inputs.read((str(path),), Wanted(frozenset({"s"})), ReadOptions())
     return [struct for struct in reading.structs if struct.name == "s"]
