@@ -125,6 +125,20 @@ class Commit(Record, frozen=True):
         entries = (entry.partition(b"\t") for entry in output.split(b"\0") if entry)
         return {os.fsdecode(name): Blob(*head.decode().split()[::2]) for head, _, name in entries}
 
+    def link_above(self, folder: str) -> tuple[str, str] | None:
+        """Return the first part of a folder's path that is a link in the tree, and its target; None without.
+
+        Raises UsageError.
+        """
+        parts = folder.split("/")
+        prefixes = ["/".join(parts[:count]) for count in range(1, len(parts) + 1)]
+        output = _run(self.top, "ls-tree", "-z", "--full-tree", self.id, "--", *prefixes)
+        for head, _, name in (entry.partition(b"\t") for entry in output.split(b"\0") if entry):
+            mode, _, blob = head.decode().split()
+            if mode == _LINK:
+                return os.fsdecode(name), os.fsdecode(_run(self.top, "cat-file", "blob", blob))
+        return None
+
     def content(self, path: str) -> bytes | None:
         """Return a file of the commit; None if it is missing. Raises UsageError if it is no plain file."""
         mode = self.files(path).get(path)

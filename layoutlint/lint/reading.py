@@ -124,9 +124,14 @@ def add_comments(reading: Reading, options: ReadOptions) -> Reading:
     """Return a reading with the annotations in comments of C sources, or of the source directories."""
     from layoutlint.intent.annotations.comments import Sources, with_comments  # most inputs have neither
 
+    sources = Sources(comment_folders(reading, options), options.texts, options.replaced)
+    return with_comments(reading, sources, reading.reader != "clang")
+
+
+def comment_folders(reading: Reading, options: ReadOptions) -> tuple[str, ...]:
+    """Return the folders of the files that a reading names."""
     is_text = reading.reader == "clang"
-    folders = (".", reading.path, os.path.dirname(reading.path) or ".") if is_text else options.sources
-    return with_comments(reading, Sources(folders, options.texts, options.replaced), not is_text)
+    return (".", reading.path, os.path.dirname(reading.path) or ".") if is_text else options.sources
 
 
 def _proofs(readings: list[Reading], wanted: Wanted, options: ReadOptions) -> Proofs:

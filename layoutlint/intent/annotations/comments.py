@@ -67,7 +67,7 @@ class Sources(Record):
         for given in self.given:
             if given.path == file:
                 return file, given.text.encode(errors="surrogateescape")
-        path = self._find_path(file)
+        path = self.find_path(file)
         if path is None:
             return "", b""
         real_path = files.real_path(path) if self.replaced else path
@@ -76,7 +76,8 @@ class Sources(Record):
                 return path, given.text.encode(errors="surrogateescape")
         return path, _bytes(path)
 
-    def _find_path(self, file: str) -> str | None:
+    def find_path(self, file: str) -> str | None:
+        """Return the path of a file that an input names; None if it is missing."""
         if not os.path.isabs(file):
             tails = [file]
         else:  # the folder of the compilation can be elsewhere on this machine
