@@ -18,18 +18,20 @@ _MOST_LINKS: Final = 40
 
 
 def path_in_base(commit: Commit, path: str) -> str | None:
-    """Return the path that a file of the working tree has in the tree of a commit; None for a file outside.
+    """Return the path that a file of the working tree, or of a copy that is read instead, has in a commit.
 
-    Below the top, links of the commit count, and none of the working tree. The last part is not followed.
-    Raises UsageError if a link of the commit leads out of its tree.
+    None for a file outside. Below the top, links of the commit count, and none of the working tree. The last
+    part is not followed. Raises UsageError if a link of the commit leads out of its tree.
     """
-    folder, name = os.path.split(os.path.abspath(path))
-    below = _below(folder, commit.tree_folder or commit.top)
-    if below is None:
-        is_top = name and _below(os.path.join(folder, name), commit.tree_folder or commit.top) == ""
-        return "" if is_top else None
-    folder = _without_links(commit, below)
-    return os.path.join(folder, name) if folder else name
+    path = os.path.abspath(path)
+    for top in dict.fromkeys((commit.tree_folder or commit.top, commit.top)):
+        if _below(path, top) == "":
+            return ""
+        folder, name = os.path.split(path)
+        below = _below(folder, top)
+        if below is not None:
+            return os.path.join(_without_links(commit, below), name)
+    return None
 
 
 def _below(folder: str, top: str) -> str | None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.command.test_policy import BASE, BROKEN, IGNORED, RULES, commit_files, project
+from tests.command.test_policy import BROKEN, IGNORED, RULES, commit_files, project
 from tests.harness.command import ROOT, run
 from tests.harness.repository import write
 from tests.harness.tools import need
