@@ -23,7 +23,7 @@ from layoutlint.lint import base_tree, reading
 from layoutlint.lint.base_tree import BaseTree
 from layoutlint.lint.judged_input import JudgedInput
 from layoutlint.lint.options import Options, Policy
-from layoutlint.model.reading import Reading, ReadOptions, Unread, no_progress
+from layoutlint.model.reading import Reading, ReadOptions, Unread
 from layoutlint.model.record import Record, replace
 from layoutlint.model.wanted import Wanted
 from layoutlint.readers import inputs as input_readers
@@ -116,7 +116,7 @@ def _ends_later(ignored: Ignore, base: Ignore) -> bool:
 def _definitions(readings: Iterable[Reading], commit: Commit, read: ReadOptions) -> Iterator[_Definition]:
     """Yield the structs of readings that are in the tree of a commit."""
     for each in readings:
-        sources = Sources(reading.comment_folders(each, read))
+        sources = reading.sources_of(each, read)
         for struct in each.structs:
             file = None if struct.source is None else _path(struct.source.file, sources, commit)
             if file is None:
@@ -142,14 +142,7 @@ def _read_base(
     own = tuple(dict.fromkeys(path for path in paths if path is not None))
     with temporary_folder() as root:
         tree = base_tree.export(policy.commit, packs, root)
-        read = replace(
-            options.read,
-            flags=base_tree.flags(options.read),
-            copy=tree.copy,
-            progress=no_progress,
-            cache=False,
-            executor=None,
-        )
+        read = replace(tree.options_of(options.read), executor=None)
         commit = replace(policy.commit, tree_folder=tree.top)
         request = _Request(commit, tree, own, frozenset(each.place for each in definitions), read)
         try:

@@ -8,8 +8,8 @@ from layoutlint import files
 from layoutlint.intent import exported_tree, git_index, tree_copies
 from layoutlint.intent.git import Commit
 from layoutlint.judgement.rule import Pack
-from layoutlint.model.reading import ReadOptions, TreeCopy
-from layoutlint.model.record import Record
+from layoutlint.model.reading import ReadOptions, TreeCopy, no_progress
+from layoutlint.model.record import Record, replace
 from layoutlint.readers.clang import copied_flags
 from layoutlint.readers.clang.kernel.tree import enclosing_tree
 
@@ -21,6 +21,8 @@ class BaseTree(Record, frozen=True):
     """The real path of the copy."""
     folder: str
     """The folder there that stands for the working folder; it is missing if the commit lacks it."""
+    working_folder: str
+    """The folder of the working tree that it stands for."""
     copy: TreeCopy | None
     """What the working tree has besides; None for a kernel and a bare repository."""
 
@@ -34,6 +36,13 @@ class BaseTree(Record, frozen=True):
         database = copied_flags.path_in_working_tree(self.copy, path)
         return database if files.is_file(database) else None
 
+    def options_of(self, read: ReadOptions) -> ReadOptions:
+        """Return the options for reading in this copy, without a cache and without progress."""
+        words = flags(read)
+        if self.copy is not None:
+            words = copied_flags.flags_for_copy(self.copy, words, self.working_folder)
+        return replace(read, flags=words, copy=self.copy, progress=no_progress, cache=False)
+
 
 def export(commit: Commit, packs: tuple[Pack, ...], root: str) -> BaseTree:
     """Write the files of a commit that inputs of the working folder can need below `root`.
@@ -46,7 +55,8 @@ def export(commit: Commit, packs: tuple[Pack, ...], root: str) -> BaseTree:
     exported = exported_tree.export(commit, tree, wanted, index=git_index.read(commit.top))
     working_tree = tree_copies.working_tree(commit, root, wanted)
     copy = None if working_tree is None else working_tree.copy(tree, exported.files)
-    return BaseTree(files.real_path(tree), os.path.join(tree, place), copy)
+    working_folder = os.path.normpath(os.path.join(commit.top, place))
+    return BaseTree(files.real_path(tree), os.path.join(tree, place), working_folder, copy)
 
 
 def flags(read: ReadOptions) -> tuple[str, ...]:

@@ -115,7 +115,7 @@ def _read_base(commit: Commit, base: BaseRun, root: str) -> BaseFindings:
     tree = base_tree.export(commit, base.packs + base.kernel_packs, root)
     if not files.is_folder(tree.folder):
         return BaseFindings()
-    read = replace(base.options.read, copy=tree.copy)
+    read = tree.options_of(base.options.read)
     policy = base.options.policy and base.options.policy.move_to(tree.top)
     base = replace(base, options=replace(base.options, policy=policy, read=read))
     try:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.command.test_policy import BROKEN, IGNORED, RULES, commit_files, project
+from tests.command.test_policy import BROKEN, IGNORED, IGNORED_AT_B, RULES, commit_files, project
 from tests.harness.command import ROOT, run
 from tests.harness.repository import write
 from tests.harness.tools import need
@@ -64,6 +64,16 @@ CASES = {
     "kept in a header of a new unit": ({"q.h": IGNORED}, {"new.c": '#include "q.h"\nstruct q n;\n'}, "new.c", 0, 0),
     "kept in a folder": ({"src/q.h": IGNORED}, {"src/q.h": "\n" + IGNORED}, "src", 0, 0),
 }  # fmt: skip
+
+BUILT = {
+    # folder of the run, words
+    "by flags": (".", ("inc/q.h", "--", "-Ibuild")),
+    "by flags from a folder below": ("src", ("x.c", "--", "-I../build", "-I../inc")),
+    "by a database": (".", ("build/compile_commands.json",)),
+    "by a database from its folder": ("build", ("compile_commands.json",)),
+    "by its absolute path": ("src", ("HERE/inc/q.h", "--", "-IHERE/build")),
+    "in an object": (".", ("build/x.o", "--sources", "inc", "--", "-Ibuild")),
+}
 
 
 def change_to(folder: Path, files: dict[str, str]) -> None:
@@ -147,3 +157,21 @@ def test_of_a_compiled_input(project, compiler, base, text, with_policy):
     assert status(project, "q.o", "--sources", ".")[0] == 0
     code, printed = status(project, "q.o", "--sources", ".", "--policy-from", "HEAD")
     assert code == with_policy, printed
+
+
+@pytest.mark.one_in(6)
+@pytest.mark.parametrize(("place", "words"), BUILT.values(), ids=BUILT)
+def test_with_a_header_that_the_build_makes(project, place, words):
+    """The base has the same, and is read with the same flags, wherever the run is."""
+    command = ["cc", "-g", "-I../inc", "-I.", "-c", "../src/x.c"]
+    folder = str(project / "build")
+    sources = {"inc/q.h": '#include "made.h"\n' + IGNORED, "src/x.c": '#include "q.h"\nstruct q x;\n'}
+    commit_files(project, {"layoutlint.toml": RULES, ".gitignore": "build\n"} | sources)
+    database = json.dumps([{"directory": folder, "file": "../src/x.c", "arguments": command}])
+    write(project, {"build/made.h": "", "build/compile_commands.json": database})
+    words, _, flags = " ".join(words).replace("HERE", str(project)).partition(" -- ")
+    for text, expected in (("\n" + IGNORED, 0), (IGNORED_AT_B, 1)):
+        write(project, {"inc/q.h": '#include "made.h"\n' + text})
+        subprocess.run([need("gcc"), *command[1:], "-o", "x.o"], cwd=folder, check=True)
+        code, printed = status(project / place, *words.split(), "--policy-from", "HEAD", "--", *flags.split())
+        assert code == expected, printed
