@@ -25,21 +25,19 @@ def path_in_base(commit: Commit, path: str) -> str | None:
     """
     path = os.path.abspath(path)
     for top in dict.fromkeys((commit.tree_folder or commit.top, commit.top)):
-        if _below(path, top) == "":
-            return ""
-        folder, name = os.path.split(path)
-        below = _below(folder, top)
-        if below is not None:
-            return os.path.join(_without_links(commit, below), name)
+        inside = _part_in_tree(path, top)
+        if inside is not None:
+            folder, name = os.path.split(inside)
+            return os.path.join(_without_links(commit, folder), name)
     return None
 
 
-def _below(folder: str, top: str) -> str | None:
-    """Return the path of a folder below the top of a working tree; None if it is outside.
+def _part_in_tree(path: str, top: str) -> str | None:
+    """Return a path below the top of a working tree; None if it is outside.
 
     Links outside of the tree are followed: no change makes them.
     """
-    at, left = os.sep, _parts(folder)
+    at, left = os.sep, _parts(path)
     for _ in range(_MOST_LINKS * 100):
         if at == top:
             inside = os.path.normpath(os.path.join(*reversed(left))) if left else ""

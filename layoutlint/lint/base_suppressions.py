@@ -56,7 +56,7 @@ class _Request(Record, frozen=True):
     read: ReadOptions
 
 
-def uncounted(
+def find_missing(
     intents: Iterable[Intent], inputs: Iterable[JudgedInput], policy: Policy, options: Options
 ) -> dict[Suppression, str]:
     """Return the suppressions that a base commit lacks, each with the reason; empty if it is just that.

@@ -281,7 +281,7 @@ def _apply_policy(
         return intents, {}
     from layoutlint.lint import base_suppressions  # few runs have a policy
 
-    dropped = base_suppressions.uncounted(intents, inputs, options.policy, options)
+    dropped = base_suppressions.find_missing(intents, inputs, options.policy, options)
     return [
         replace(intent, suppressions=tuple(each for each in intent.suppressions if each not in dropped))
         for intent in intents

@@ -37,7 +37,7 @@ def tree(tmp_path) -> Path:
     return tmp_path
 
 
-def beside(tree: Path) -> None:
+def add_surroundings(tree: Path) -> None:
     """Links of the user to the tree and into it, and a repository with a link in it."""
     (tree.parent / "deep").symlink_to(tree / "folder")
     (tree / "folder/link").symlink_to("../elsewhere")
@@ -47,7 +47,7 @@ def beside(tree: Path) -> None:
 
 
 def test_links_outside_of_checkouts_are_the_user_s(tree):
-    beside(tree)
+    add_surroundings(tree)
     assert run("check", "q.h", "--rules", "rules.toml", "--output", f"json={tree.parent}/way/new", cwd=tree).returncode == 1
     assert (tree / "new").read_text().startswith("{")
 
@@ -95,7 +95,7 @@ REFUSED = [
 def test_refused_before_anything_is_read(tree, given, message):
     (tree / "other.h").write_text(SOURCE)
     (tree / "binary").write_bytes(b"\x7fELF....")
-    beside(tree)
+    add_surroundings(tree)
     before = state(tree)
     words = [word for output in given for word in ("--output", output.replace("HERE", str(tree)).replace("UP", str(tree.parent)))]
     done = run("check", "q.h", "--rules", "rules.toml", *words, cwd=tree)

@@ -88,8 +88,9 @@ def test_links_outside_of_the_checkout_are_the_user_s(project):
     commit_files(project, BASE)
     (project.parent / "way").symlink_to(project)
     (project.parent / "inner").symlink_to(project / "ci")
+    (project.parent / "r.toml").symlink_to(project / "ci/r.toml")
     replace_by_link(project, "ci", "lax")
-    for path in ("../way/ci/r.toml", "../inner/r.toml"):
+    for path in ("../way/ci/r.toml", "../inner/r.toml", "../r.toml"):
         assert status(project, "q.h", "--rules", path, "--policy-from", "HEAD")[0] == 1
 
 
