@@ -37,11 +37,13 @@ class BaseTree(Record, frozen=True):
         return database if files.is_file(database) else None
 
     def options_of(self, read: ReadOptions) -> ReadOptions:
-        """Return the options for reading in this copy, without a cache and without progress."""
+        """Return the options for reading in this copy, without texts of the change, cache and progress."""
         words = flags(read)
         if self.copy is not None:
             words = copied_flags.flags_for_copy(self.copy, words, self.working_folder)
-        return replace(read, flags=words, copy=self.copy, progress=no_progress, cache=False)
+        return replace(
+            read, flags=words, copy=self.copy, texts=(), replaced=(), progress=no_progress, cache=False
+        )
 
 
 def export(commit: Commit, packs: tuple[Pack, ...], root: str) -> BaseTree:
