@@ -127,5 +127,24 @@ class Policy(Record):
 
 
 def from_revision(revision: str) -> Policy:
-    """Return the policy of a revision; raises UsageError if there is no such commit."""
-    return Policy(git.commit(revision))
+    """Return the policy of a revision.
+
+    Raises UsageError if there is no such commit, or if the working folder is another one there.
+    """
+    commit = git.commit(revision)
+    _refuse_linked_folder(commit)
+    return Policy(commit)
+
+
+def _refuse_linked_folder(commit: git.Commit) -> None:
+    """Raise UsageError if the shell came to the working folder by a link that the commit does not have."""
+    named, here = os.environ.get("PWD", ""), os.getcwd()
+    if not os.path.isabs(named) or os.path.realpath(named) != os.path.realpath(here):
+        return
+    is_same = path_in_base(commit, os.path.join(named, _RULES)) == path_in_base(
+        commit, os.path.join(here, _RULES)
+    )
+    if not is_same:
+        raise UsageError(
+            f"{named} leads to {here}, but not in {commit.name}: start at the top of the checkout"
+        )

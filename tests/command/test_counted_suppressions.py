@@ -11,7 +11,7 @@ import pytest
 
 from tests.command.test_policy import BROKEN, IGNORED, IGNORED_AT_B, RULES, commit_files, project
 from tests.harness.command import ROOT, run
-from tests.harness.repository import write
+from tests.harness.repository import git, write
 from tests.harness.tools import need
 
 __all__ = ["project"]
@@ -175,3 +175,16 @@ def test_with_a_header_that_the_build_makes(project, place, words):
         subprocess.run([need("gcc"), *command[1:], "-o", "x.o"], cwd=folder, check=True)
         code, printed = status(project / place, *words.split(), "--policy-from", "HEAD", "--", *flags.split())
         assert code == expected, printed
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("unstaged", [{}, {"r.h": "int r;\n"}], ids=["all staged", "more unstaged"])
+@pytest.mark.parametrize("words", [("--staged",), ("--since", "HEAD"), ("q.h", "--since", "HEAD")], ids=" ".join)
+@pytest.mark.parametrize(("text", "expected"), [("\n" + IGNORED, 0), (IGNORED_AT_B, 1)], ids=["kept", "moved"])
+def test_of_a_change(project, words, unstaged, text, expected):
+    commit_files(project, {"layoutlint.toml": RULES, "q.h": IGNORED, "r.h": ""})
+    write(project, {"q.h": text})
+    git(project, "add", ".")
+    write(project, unstaged)
+    assert status(project, *words, "--all-findings")[0] == 0
+    assert status(project, *words, "--all-findings", "--policy-from", "HEAD")[0] == expected

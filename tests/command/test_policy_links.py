@@ -94,6 +94,20 @@ def test_links_outside_of_the_checkout_are_the_user_s(project):
         assert status(project, "q.h", "--rules", path, "--policy-from", "HEAD")[0] == 1
 
 
+@pytest.mark.parametrize(("is_of_base", "code"), [(False, 2), (True, 0)], ids=["of the change", "of the base"])
+def test_a_working_folder_that_is_a_link(project, is_of_base, code):
+    """The shell of `cd src` knows by which path it came to the folder."""
+    commit_files(project, {"src/layoutlint.toml": RULES, "lax/layoutlint.toml": NONE, "lax/q.h": OTHER, "src/q.h": BROKEN})
+    replace_by_link(project, "src", "lax")
+    if is_of_base:
+        commit_files(project, {})
+    words = ("check", "q.h", "--policy-from", "HEAD")
+    done = run(*words, cwd=project / "src", PWD=str(project / "src"))
+    assert (done.returncode, "but not in HEAD" in done.stderr) == (code, code == 2), done.stderr
+    (project.parent / "way").symlink_to(project / "lax")
+    assert run(*words, cwd=project / "lax", PWD=str(project.parent / "way")).returncode == 0
+
+
 def test_a_rule_file_by_its_absolute_path_beside_unstaged_changes(project):
     """A copy of the index is read then, and the working tree is still part of the change."""
     write(commit_files(project, BASE), {"layoutlint.toml": NONE, "q.h": "\n" + BROKEN})
