@@ -6,6 +6,7 @@ import json
 import shutil
 import subprocess
 from pathlib import Path
+from random import Random
 
 import pytest
 
@@ -188,3 +189,45 @@ def test_of_a_change(project, words, unstaged, text, expected):
     write(project, unstaged)
     assert status(project, *words, "--all-findings")[0] == 0
     assert status(project, *words, "--all-findings", "--policy-from", "HEAD")[0] == expected
+
+
+COPIES = {  # the only one that the compiler sees is "seen"
+    "seen": "{}", "zero": "#if 0\n{}\n#endif", "branch": "#ifdef OLD\n{}\n#endif", "comment": "//{}\nint end;", "string": "const char *s = \"{}\";",
+    "macro": "#define OTHER {}", "namesake": "{}",
+}  # fmt: skip
+PLACES = ("struct", "a", "b", "in.a", "in.b")
+COUNTING = frozenset(("struct", "a", "b"))
+"""The places that cover the finding on `a` and `b`."""
+
+
+def copy_of_struct(copy: str, marked: set[tuple[str, str]]) -> str:
+    """Return one copy of struct q with suppressions at some places, where only one copy is code."""
+    marks = {place: MARK if (copy, place) in marked else "" for place in PLACES}
+    body = (
+        f"{marks['struct']}\nstruct {'r' if copy == 'namesake' else 'q'} {{\n struct {{ long a; {marks['in.a']}\n long b; {marks['in.b']}\n }} in;\n"
+        f" long a; {marks['a']}\n long b; {marks['b']}\n}};"
+    )
+    ends = {"comment": "\n//", "string": " ", "macro": " \\\n"}
+    return COPIES[copy].format(body.replace("\n", ends.get(copy, "\n")))
+
+
+def render(order: list[str], marked: set[tuple[str, str]]) -> str:
+    return "\n".join(copy_of_struct(copy, marked) for copy in order) + "\n"
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("seed", range(30))
+def test_random_places(project, seed):
+    """A suppression that the change has counts if the compiler sees one at its place in the base."""
+    random = Random(seed)
+    everywhere = [(copy, place) for copy in COPIES for place in PLACES]
+    base, change = (set(random.sample(everywhere, random.randint(1, 14))) for _ in range(2))
+    change.add(("seen", random.choice(sorted(COUNTING))))
+    if random.random() < 0.5:
+        base.add(random.choice(sorted(each for each in change if each[0] == "seen")))
+    orders = [random.sample(sorted(COPIES), len(COPIES)) for _ in range(2)]
+    commit_files(project, {"layoutlint.toml": RULES, "q.h": render(orders[0], base)})
+    write(project, {"q.h": render(orders[1], change)})
+    counts = any(("seen", place) in base & change for place in COUNTING)
+    assert status(project, "q.h")[0] == 0
+    assert status(project, "q.h", "--policy-from", "HEAD")[0] == (0 if counts else 1)
