@@ -11,19 +11,20 @@ from layoutlint.comparison.baseline_match import can_be_accepted
 from layoutlint.comparison.standings import finding_key, standing
 from layoutlint.errors import ReadError, UsageError
 from layoutlint.files import accesses
+from layoutlint.intent import exported_tree, git_index, tree_copies
 from layoutlint.intent.git import Commit
 from layoutlint.judgement.finding import BaselineUse, Finding, Report, State
 from layoutlint.judgement.rule import Pack
 from layoutlint.judgement.verdict import Outcome
-from layoutlint.lint import base_memory, base_tree, baseline, run
+from layoutlint.lint import base_memory, baseline, run
 from layoutlint.lint.base_memory import BaseFindings
-from layoutlint.lint.base_tree import BaseTree
 from layoutlint.lint.exit_status import exit_status
 from layoutlint.lint.options import Options
-from layoutlint.model.reading import Unread, no_progress
+from layoutlint.model.reading import TreeCopy, Unread, no_progress
 from layoutlint.model.record import Record, replace
 from layoutlint.model.wanted import Wanted
-from layoutlint.readers.clang import text_search
+from layoutlint.readers.clang import copied_flags, text_search
+from layoutlint.readers.clang.kernel.tree import enclosing_tree
 from layoutlint.readers.processes.child import Lost
 from layoutlint.readers.processes.pool import run_in_child
 from layoutlint.readers.processes.temporary_folder import temporary_folder
@@ -99,8 +100,7 @@ def find_in_base(commit: Commit, base: BaseRun, number: int = 0) -> BaseFindings
     packs, kernel_packs = (
         tuple(_without_rules(pack, changed) for pack in packs) for packs in (base.packs, base.kernel_packs)
     )
-    flags = base_tree.flags(base.options.read)
-    read = replace(base.options.read, flags=flags, progress=no_progress, cache=False)
+    read = replace(base.options.read, flags=_flags(base), progress=no_progress, cache=False)
     options = replace(base.options, read=read, change=replace(change, required=()))
     own = BaseRun(tuple(inside), packs, kernel_packs, options, base.sought)
     with temporary_folder() as root:
@@ -112,21 +112,27 @@ def find_in_base(commit: Commit, base: BaseRun, number: int = 0) -> BaseFindings
 
 def _read_base(commit: Commit, base: BaseRun, root: str) -> BaseFindings:
     """Return the findings in a commit, whose files are written below `root`. Raises ReadError, UsageError."""
-    tree = base_tree.export(commit, base.packs + base.kernel_packs, root)
-    if not files.is_folder(tree.folder):
+    place = commit.path_in_tree(os.curdir) or os.curdir
+    wanted = exported_tree.wanted_files(commit, place, base.packs + base.kernel_packs)
+    tree = os.path.join(root, "tree")
+    exported = exported_tree.export(commit, tree, wanted, index=git_index.read(commit.top))
+    working_tree = tree_copies.working_tree(commit, root, wanted)
+    copy = None if working_tree is None else working_tree.copy(tree, exported.files)
+    read = replace(base.options.read, copy=copy)
+    folder = os.path.join(tree, place)
+    if not files.is_folder(folder):
         return BaseFindings()
-    read = tree.options_of(base.options.read)
-    policy = base.options.policy and base.options.policy.move_to(tree.top)
+    policy = base.options.policy and base.options.policy.move_to(files.real_path(tree))
     base = replace(base, options=replace(base.options, policy=policy, read=read))
     try:
-        return run_in_child(partial(_judge, tree=tree, label=commit.name), base)
+        return run_in_child(partial(_judge, folder=folder, label=commit.name), base)
     except Lost as lost:
         raise ReadError(commit.name, f"the process that read it {lost.how}") from lost
 
 
-def _judge(base: BaseRun, tree: BaseTree, label: str) -> BaseFindings:
-    accesses.enter_folder(tree.folder)
-    paths = tuple(filter(None, map(tree.input_path, base.inputs)))
+def _judge(base: BaseRun, folder: str, label: str) -> BaseFindings:
+    accesses.enter_folder(folder)
+    paths = tuple(filter(None, (_base_path(path, base.options.read.copy) for path in base.inputs)))
     paths = tuple(dict.fromkeys((*paths, *_former_files(base))))
     if not paths:
         return BaseFindings()
@@ -148,6 +154,17 @@ def _former_files(base: BaseRun) -> Iterator[str]:
         yield from places
 
 
+def _base_path(path: str, copy: TreeCopy | None) -> str | None:
+    """Return the path of an input in a base; None if it is missing there.
+
+    A compilation database of the working tree names the units of the base too.
+    """
+    if files.exists(path) or copy is None or not path.endswith(".json"):
+        return path if files.exists(path) else None
+    database = copied_flags.path_in_working_tree(copy, path)
+    return database if files.is_file(database) else None
+
+
 def _unknown_in_base(findings: Iterable[Finding], base: BaseFindings, label: str) -> tuple[Unread, ...]:
     """Return the findings that are new only as far as is known: the base could not be judged."""
     unknown = {entry.key for entry in base.entries if entry.standing.outcome is Outcome.UNKNOWN}
@@ -161,3 +178,12 @@ def _unknown_in_base(findings: Iterable[Finding], base: BaseFindings, label: str
 
 def _without_rules(pack: Pack, ids: frozenset[str]) -> Pack:
     return replace(pack, rules=tuple(rule for rule in pack.rules if rule.id not in ids))
+
+
+def _flags(base: BaseRun) -> tuple[str, ...]:
+    """Return the compiler flags; a kernel that is built in place has its generated headers there."""
+    flags = base.options.read.flags
+    tree = enclosing_tree(os.path.join(os.getcwd(), "_"))
+    if tree is None or any(flag.startswith("O=") for flag in flags):
+        return flags
+    return (*flags, f"O={tree}")
