@@ -91,8 +91,11 @@ def _remove(folder: str) -> None:
 def _is_of_a_run(folder: str) -> bool:
     """Return whether a folder has the mark of a run, and nothing that a run does not put there."""
     try:
-        is_marked = files.read_start(os.path.join(folder, _MARK), len(_CONTENT) + 1) == _CONTENT
-        return is_marked and set(os.listdir(folder)) <= {_MARK, _FILES}
+        if set(os.listdir(folder)) - {_MARK, _FILES}:
+            return False
+        mark = os.open(os.path.join(folder, _MARK), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        with os.fdopen(mark, "rb") as file:
+            return file.read(len(_CONTENT) + 1) == _CONTENT
     except OSError:
         return False
 
