@@ -300,7 +300,7 @@ def base_policy(arguments: Arguments) -> Policy | None:
         return None
     from layoutlint.intent import policy
 
-    return policy.from_revision(arguments.judging.policy_from, arguments.inputs, arguments.judging.sources)
+    return policy.from_revision(arguments.judging.policy_from)
 
 
 def _refuse_guesses(packs: tuple[Pack, ...]) -> None:

@@ -171,7 +171,7 @@ def _open_obstacle(descriptor: int) -> str | None:
 def _write_obstacle(path: str) -> str | None:
     """Return the reason why a file cannot be written; None if it can. Raises OSError."""
     folder = os.path.dirname(path)
-    if not os.path.isabs(path) and (link := _link_above(folder)) is not None:
+    if (link := _link_above(folder)) is not None:
         return f"{link} is a symbolic link; give the path that it points to"
     if not S_ISDIR(os.stat(folder or ".").st_mode):
         return "not a directory"
@@ -194,13 +194,31 @@ def _kind(mode: int) -> str:
 
 
 def _link_above(folder: str) -> str | None:
-    """Return the first part of a relative path that is a symbolic link; None if none is."""
-    prefix = ""
+    """Return the first part of a path that is a symbolic link in a checkout; None if none is.
+
+    Relative paths are those of a checkout. In an absolute one, it begins with the working folder, or with the
+    top of a repository: links further out are the user's.
+    """
+    is_absolute = os.path.isabs(folder)
+    prefix, is_checkout = os.sep if is_absolute else "", not is_absolute
     for part in folder.split("/"):
         prefix = os.path.join(prefix, part)
-        if part not in ("", ".", "..") and os.path.islink(prefix):
+        if part in ("", ".", ".."):
+            continue
+        if is_checkout and os.path.islink(prefix):
             return prefix
+        is_checkout = is_checkout or _is_checkout(prefix)
     return None
+
+
+def _is_checkout(folder: str) -> bool:
+    """Return whether a folder is the working folder, in it, or in a repository."""
+    real, working_folder = os.path.realpath(folder), os.path.realpath(os.curdir)
+    while real != os.path.dirname(real):
+        if real == working_folder or os.path.lexists(os.path.join(real, ".git")):
+            return True
+        real = os.path.dirname(real)
+    return False
 
 
 def _descriptor(path: str) -> int | None:

@@ -147,7 +147,7 @@ def suggest(
     for name, file in outputs:
         output_files.write_bytes(file, _encode(reports.SUGGEST_FORMATS[name](results)))
     if own.write:
-        _write(results)
+        _write(results, question.paths)
     _print(results, own, reading)
     sys.exit(_status(results, own))
 
@@ -295,13 +295,13 @@ def _request(name: str, own: SuggestOptions) -> Request:
     return Request(name, aims, own.effort, own.sources, own.force, own.alternative or 0)
 
 
-def _write(results: Sequence[Suggestion]) -> None:
+def _write(results: Sequence[Suggestion], inputs: tuple[str, ...]) -> None:
     """Write the changed files whole, all of them or none.
 
-    Nothing is written if one of several structs got no patch. Raises UsageError if a file was changed
-    meanwhile, or cannot be written.
+    Nothing is written if one of several structs got no patch. Raises UsageError if a file is outside of the
+    trees of the inputs, was changed meanwhile, or cannot be written.
     """
-    from layoutlint.commands import file_changes, terminal
+    from layoutlint.commands import file_changes, input_tree, terminal
 
     lacking = [result for result in results if result.patch is None]
     if lacking and len(results) > 1:
@@ -315,7 +315,9 @@ def _write(results: Sequence[Suggestion]) -> None:
         path = os.path.realpath(patch.file)
         old, _ = patches.get(path, (_encode(patch.old_text), b""))
         patches[path] = old, _encode(patch.text)
-    file_changes.replace_files({path: texts for path, texts in patches.items() if texts[0] != texts[1]})
+    changed = {path: texts for path, texts in patches.items() if texts[0] != texts[1]}
+    input_tree.refuse_outside(changed, inputs)
+    file_changes.replace_files(changed)
 
 
 def _status(results: Sequence[Suggestion], own: SuggestOptions) -> int:

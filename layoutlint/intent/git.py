@@ -37,7 +37,7 @@ _HARDENING: Final = (
     "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "core.attributesFile=/dev/null",
     "-c", "core.sshCommand=false", "-c", "core.gitProxy=", "-c", "core.pager=cat", "-c", "credential.helper=",
     "-c", "diff.external=", "-c", "protocol.allow=never", "-c", "safe.bareRepository=explicit",
-    "-c", "gc.auto=0", "-c", "maintenance.auto=false",
+    "-c", "gc.auto=0", "-c", "maintenance.auto=false", "-c", "advice.graftFileDeprecated=false",
 )  # fmt: skip
 _ENVIRONMENT: Final = {
     "GIT_ALLOW_PROTOCOL": "none",
@@ -58,6 +58,9 @@ _NO_REPOSITORY = "not a git repository (or any"
 """What git says in a folder without a repository around it; other messages name a broken one."""
 _NO_CHECKOUT: Final = ("bare repository", "must be run in a work tree")
 """What git says where there is no working tree; its messages are those of the C locale."""
+_CAUSES: Final = ("fatal: ", "error: ")
+_ASIDES: Final = ("hint: ", "warning: ")
+"""The beginnings of git's messages on failures, and of others."""
 _TRUST: Final = "; if you trust it, run `git config --global --add safe.directory` with this folder"
 _COMMIT: Final = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 UNKNOWN_EDITS: Final = "?"
@@ -124,6 +127,20 @@ class Commit(Record, frozen=True):
         output = _run(self.top, *words, limits=replace(_LIMITS, output=_LARGEST_LIST))
         entries = (entry.partition(b"\t") for entry in output.split(b"\0") if entry)
         return {os.fsdecode(name): Blob(*head.decode().split()[::2]) for head, _, name in entries}
+
+    def link_above(self, folder: str) -> tuple[str, str] | None:
+        """Return the first part of a folder's path that is a link in the tree, and its target; None without.
+
+        Raises UsageError.
+        """
+        parts = folder.split("/")
+        prefixes = ["/".join(parts[:count]) for count in range(1, len(parts) + 1)]
+        output = _run(self.top, "ls-tree", "-z", "--full-tree", self.id, "--", *prefixes)
+        for head, _, name in (entry.partition(b"\t") for entry in output.split(b"\0") if entry):
+            mode, _, blob = head.decode().split()
+            if mode == _LINK:
+                return os.fsdecode(name), os.fsdecode(_run(self.top, "cat-file", "blob", blob))
+        return None
 
     def content(self, path: str) -> bytes | None:
         """Return a file of the commit; None if it is missing. Raises UsageError if it is no plain file."""
@@ -405,7 +422,7 @@ def _apply(folder: str, patch: str, shown: str, *words: str) -> bytes:
     except program.LimitExceeded as error:
         raise ReadError(shown, f"git apply {error}") from error
     if result.status:
-        message = result.messages.decode(errors="replace").strip().partition("\n")[0]
+        message = _cause(result.messages)
         reason = message.removeprefix("error: ") or f"status {result.status}"
         raise ReadError(shown, f"does not apply: {reason}")
     return result.output
@@ -533,10 +550,17 @@ def _run(folder: str, *words: str, limits: program.Limits | None = None, with_in
     except program.LimitExceeded as error:
         raise UsageError(f"git {words[0]} {error}") from error
     if result.status:
-        message = result.messages.decode(errors="replace").strip().partition("\n")[0]
+        message = _cause(result.messages)
         remedy = _TRUST if "dubious ownership" in message else ""
         raise UsageError(f"git {words[0]} failed: {message or f'status {result.status}'}{remedy}")
     return result.output
+
+
+def _cause(messages: bytes) -> str:
+    """Return the line of git's messages that says why it failed: not a hint or a warning before it."""
+    lines = messages.decode(errors="replace").strip().split("\n")
+    causes = (line for line in lines if line.startswith(_CAUSES))
+    return next(causes, None) or next((line for line in lines if not line.startswith(_ASIDES)), lines[0])
 
 
 def _command(folder: str) -> tuple[str, ...]:

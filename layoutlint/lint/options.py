@@ -12,24 +12,28 @@ from layoutlint.model.structs import Struct
 from layoutlint.model.wanted import Wanted
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from layoutlint.intent.annotations.rules import Suppression
+    from layoutlint.intent.git import Commit
     from layoutlint.judgement.rule import Rule
     from layoutlint.randstruct.randomisation import Randomisation
 
 
 class Policy(Protocol):
-    """Decides which suppressions count: those that a base commit has too."""
+    """The rule files of a base commit."""
 
-    def has_suppression(self, suppression: Suppression) -> bool:
-        """Return whether a suppression counts."""
+    @property
+    def commit(self) -> Commit:
+        """The commit, which also decides which suppressions count: those that it has too."""
         ...
 
     def move_to(self, folder: str) -> Policy:
         """Return the policy for a copy of the tree in another folder."""
         ...
 
-    def sentences(self, dropped: tuple[Suppression, ...]) -> tuple[str, ...]:
-        """Return sentences for the report; `dropped` are the suppressions that do not count."""
+    def sentences(self, dropped: Mapping[Suppression, str]) -> tuple[str, ...]:
+        """Return sentences for the report; `dropped` are the suppressions that do not count, and why."""
         ...
 
 

@@ -25,6 +25,7 @@ from layoutlint.model.wanted import Wanted
 from layoutlint.readers import inputs
 
 if TYPE_CHECKING:
+    from layoutlint.intent.annotations.comments import Sources
     from layoutlint.intent.claims import Claims
 
 
@@ -122,11 +123,18 @@ def _add_wanted_comments(result: Reading | Unread, wanted: Wanted, options: Read
 
 def add_comments(reading: Reading, options: ReadOptions) -> Reading:
     """Return a reading with the annotations in comments of C sources, or of the source directories."""
-    from layoutlint.intent.annotations.comments import Sources, with_comments  # most inputs have neither
+    from layoutlint.intent.annotations.comments import with_comments  # most inputs have neither
+
+    return with_comments(reading, sources_of(reading, options), reading.reader != "clang")
+
+
+def sources_of(reading: Reading, options: ReadOptions) -> Sources:
+    """Return the C files that a reading names."""
+    from layoutlint.intent.annotations.comments import Sources
 
     is_text = reading.reader == "clang"
     folders = (".", reading.path, os.path.dirname(reading.path) or ".") if is_text else options.sources
-    return with_comments(reading, Sources(folders, options.texts, options.replaced), not is_text)
+    return Sources(folders, options.texts, options.replaced, is_text)
 
 
 def _proofs(readings: list[Reading], wanted: Wanted, options: ReadOptions) -> Proofs:

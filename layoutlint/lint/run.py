@@ -132,12 +132,12 @@ def report_on(
     held, unheld = _held_findings(read_result, options)
     findings += held
     idle: list[Suppression] = []
-    dropped: tuple[Suppression, ...] = ()
+    dropped: dict[Suppression, str] = {}
     today = None
     if intents:
         from layoutlint.intent.annotations import suppression
 
-        counting, dropped = _apply_policy(intents, options)
+        counting, dropped = _apply_policy(intents, inputs, options)
         today = _current_date(counting, options)
         findings, idle = suppression.mark_suppressed(findings, counting, today or "")
     judged = tuple(findings) if intents else ()
@@ -226,7 +226,7 @@ def _applicable_rules(inputs: list[JudgedInput], read_result: Inputs, options: O
     is_about_layouts = options.compares or options.held or options.surveyed is not None
     may_lack_rules = has_strays or options.change or is_about_layouts
     if inputs and not rules and not read_result.unread and not may_lack_rules:
-        policy = f" (policy {'; '.join(options.policy.sentences(()))})" if options.policy else ""
+        policy = f" (policy {'; '.join(options.policy.sentences({}))})" if options.policy else ""
         raise UsageError(
             "no rules apply to these inputs; give some with --rules FILE or --pack NAME"
             f"{_macro_hint(inputs)}{_source_hint(options.read.sources)}{policy}"
@@ -268,15 +268,20 @@ def _held_findings(read_result: Inputs, options: Options) -> tuple[list[Finding]
     return findings, list(held_layouts.other_targets(options.held, readings))
 
 
-def _apply_policy(intents: list[Intent], options: Options) -> tuple[list[Intent], tuple[Suppression, ...]]:
-    """Return the intents with the suppressions that count, and the suppressions that the policy drops."""
+def _apply_policy(
+    intents: list[Intent], inputs: list[JudgedInput], options: Options
+) -> tuple[list[Intent], dict[Suppression, str]]:
+    """Return the intents with the suppressions that count, and those that the policy drops, with the reason.
+
+    Raises UsageError and ReadError.
+    """
     if not options.suppressions:
-        return [replace(intent, suppressions=()) for intent in intents], ()
-    policy = options.policy
-    if policy is None:
-        return intents, ()
-    suppressions = [suppression for intent in intents for suppression in intent.suppressions]
-    dropped = tuple(suppression for suppression in suppressions if not policy.has_suppression(suppression))
+        return [replace(intent, suppressions=()) for intent in intents], {}
+    if options.policy is None:
+        return intents, {}
+    from layoutlint.lint import base_suppressions  # few runs have a policy
+
+    dropped = base_suppressions.find_missing(intents, inputs, options.policy, options)
     return [
         replace(intent, suppressions=tuple(each for each in intent.suppressions if each not in dropped))
         for intent in intents

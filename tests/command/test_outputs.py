@@ -20,6 +20,8 @@ TABLE = ROOT / "fixtures/net_cachelines/simple.rst"
 
 @pytest.fixture
 def tree(tmp_path) -> Path:
+    tmp_path = tmp_path / "tree"
+    tmp_path.mkdir()
     (tmp_path / "q.h").write_text(SOURCE)
     (tmp_path / "victim").write_text("precious\n")
     (tmp_path / "rules.toml").write_text(RULES)
@@ -35,6 +37,21 @@ def tree(tmp_path) -> Path:
     return tmp_path
 
 
+def add_surroundings(tree: Path) -> None:
+    """Links of the user to the tree and into it, and a repository with a link in it."""
+    (tree.parent / "deep").symlink_to(tree / "folder")
+    (tree / "folder/link").symlink_to("../elsewhere")
+    (tree.parent / "way").symlink_to(tree)
+    (tree.parent / "repository/.git").mkdir(parents=True)
+    (tree.parent / "repository/link").symlink_to("../way")
+
+
+def test_links_outside_of_checkouts_are_the_user_s(tree):
+    add_surroundings(tree)
+    assert run("check", "q.h", "--rules", "rules.toml", "--output", f"json={tree.parent}/way/new", cwd=tree).returncode == 1
+    assert (tree / "new").read_text().startswith("{")
+
+
 def state(folder: Path) -> dict[str, object]:
     """All that a run could change."""
     files = (path for path in folder.rglob("*") if path.is_file() or path.is_symlink())
@@ -47,6 +64,10 @@ REFUSED = [
     (["json=dangling"], "it is a symbolic link"),
     (["json=folder-link/new"], "folder-link is a symbolic link"),
     (["json=folder/../folder-link/new"], "is a symbolic link"),
+    (["json=HERE/folder-link/new"], "folder-link is a symbolic link"),
+    (["json=UP/way/folder-link/new"], "folder-link is a symbolic link"),
+    (["json=UP/deep/link/new"], "deep/link is a symbolic link"),
+    (["json=UP/repository/link/new"], "repository/link is a symbolic link"),
     (["json=folder"], "it is a directory"),
     (["json=fifo"], "it is a pipe"),
     (["json=q.h"], "same file as q.h, which is read"),
@@ -74,8 +95,9 @@ REFUSED = [
 def test_refused_before_anything_is_read(tree, given, message):
     (tree / "other.h").write_text(SOURCE)
     (tree / "binary").write_bytes(b"\x7fELF....")
+    add_surroundings(tree)
     before = state(tree)
-    words = [word for output in given for word in ("--output", output)]
+    words = [word for output in given for word in ("--output", output.replace("HERE", str(tree)).replace("UP", str(tree.parent)))]
     done = run("check", "q.h", "--rules", "rules.toml", *words, cwd=tree)
     assert done.returncode == 2
     assert done.stdout == ""
@@ -106,7 +128,7 @@ def test_written_whole_with_the_permissions_that_were_there(tree):
     old = tree / "old.json"
     old.write_text("x" * 100_000)
     old.chmod(0o640)
-    words = ("--output", "json=old.json", "--output", "sarif=folder/new.sarif", "--output", f"text={tree}/folder-link/abs")
+    words = ("--output", "json=old.json", "--output", "sarif=folder/new.sarif", "--output", f"text={tree}/elsewhere/abs")
     done = run("check", "q.h", "--rules", "rules.toml", *words, cwd=tree)
     assert done.returncode == 1
     assert stat.S_IMODE(old.stat().st_mode) == 0o640

@@ -283,4 +283,4 @@ def test_a_git_that_does_not_end(tmp_path, monkeypatch, script, seconds, message
     monkeypatch.setattr("layoutlint.intent.git._git", lambda: str(script_file))
     monkeypatch.setattr("layoutlint.intent.git._LIMITS", program.Limits(seconds=seconds, output=1 << 24, messages=4096))
     with pytest.raises(UsageError, match=message):
-        policy.from_revision("HEAD", (), ())
+        policy.from_revision("HEAD")

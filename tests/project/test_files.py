@@ -33,7 +33,7 @@ ALLOWED = {
     "readers/processes/permissions.py": {"open", "listdir", "stat", "readlink"},
     "readers/processes/guard.py": {"environ", "stat"},
     "readers/processes/sandbox.py": {"open"},
-    "readers/processes/temporary_folder.py": {"open", "scandir", "lexists"},
+    "readers/processes/temporary_folder.py": {"open", "scandir", "listdir", "lexists"},
     # the cache itself, and what it compares
     "readers/cache/answers.py": {"stat", "islink", "realpath"},
     "readers/cache/folder.py": {"open", "environ", "stat", "lstat", "listdir", "isdir", "realpath", "lexists"},
@@ -48,7 +48,7 @@ ALLOWED = {
     # trees that `diff` writes, and the parts of a patch
     "intent/exported_tree.py": {"open"},
     "intent/patched_tree.py": {"open"},
-    "intent/policy.py": {"walk", "isdir", "realpath", "lexists"},
+    "intent/policy.py": {"walk", "isdir", "realpath", "lexists", "environ"},
     # of files whose content or folder is logged
     "readers/elf/elf_file.py": {"stat"},
     "readers/modules/find.py": {"islink"},

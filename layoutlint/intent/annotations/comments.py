@@ -52,6 +52,8 @@ class Sources(Record):
     given: tuple[InputText, ...] = ()
     replaced: tuple[InputText, ...] = ()
     """The texts that count in place of those of files, by their real paths."""
+    are_here: bool = False
+    """Whether an absolute name is that of a file of this machine: the input is C text, not compiled."""
     _texts: dict[str, tuple[str, Text] | None] = field(default_factory=dict)
 
     def find(self, file: str) -> tuple[str, Text] | None:
@@ -67,7 +69,7 @@ class Sources(Record):
         for given in self.given:
             if given.path == file:
                 return file, given.text.encode(errors="surrogateescape")
-        path = self._find_path(file)
+        path = self.find_path(file)
         if path is None:
             return "", b""
         real_path = files.real_path(path) if self.replaced else path
@@ -76,9 +78,12 @@ class Sources(Record):
                 return path, given.text.encode(errors="surrogateescape")
         return path, _bytes(path)
 
-    def _find_path(self, file: str) -> str | None:
+    def find_path(self, file: str) -> str | None:
+        """Return the path of a file that an input names; None if it is missing."""
         if not os.path.isabs(file):
             tails = [file]
+        elif self.are_here:
+            return file if files.is_file(file) else None
         else:  # the folder of the compilation can be elsewhere on this machine
             steps = file.strip("/").split("/")
             tails = ["/".join(steps[number:]) for number in range(len(steps))]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import cast
 
 from layoutlint.errors import RuleFileError, did_you_mean
@@ -51,6 +51,15 @@ def intent_of(structs: Iterable[Struct], origin: str, accesses: tuple[str, ...])
     if reader.mistakes:
         raise RuleFileError(tuple(dict.fromkeys(reader.mistakes)))
     return reader.intent()
+
+
+def suppressions_of(struct: Struct, origin: str) -> Iterator[Suppression]:
+    """Yield the suppressions on a struct and its fields; raises AnnotationError."""
+    for annotation in struct.annotations:
+        ignored = parse(annotation.text).ignored
+        if ignored is not None:
+            source = annotation.source or Source(origin)
+            yield Suppression(struct.name, annotation.path, ignored, source)
 
 
 class _Reader(Record):

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from layoutlint.errors import RuleFileError
 from layoutlint.intent.annotations.rules import Intent, Suppression, intent_of
+from layoutlint.intent.annotations.syntax import parse
 from layoutlint.judgement.context import Access
 from layoutlint.judgement.finding import Finding
 from layoutlint.judgement.rule import ACCESSES, Pack
@@ -88,8 +89,20 @@ def _apply_suppression(finding: Finding, matching: list[Suppression], today: str
     return replace(finding, expired=f"{ignored.reason} ({source}), until {ignored.until}")
 
 
+def _stands_at(suppression: Suppression, struct: Struct) -> bool:
+    """Return whether a suppression is an annotation of this definition, and not of another of its name."""
+    return any(
+        annotation.path == suppression.path
+        and annotation.source in (None, suppression.source)
+        and parse(annotation.text).ignored == suppression.ignored
+        for annotation in struct.annotations
+    )
+
+
 def _concerns(suppression: Suppression, finding: Finding) -> bool:
-    """Return whether a suppression on the struct of a finding applies to the finding."""
+    """Return whether a suppression on a struct with the name of a finding's applies to the finding."""
+    if finding.struct is None or not _stands_at(suppression, finding.struct):
+        return False
     if not any(Wanted(patterns=(rule,)).matches(finding.rule.id) for rule in suppression.ignored.rules):
         return False
     paths = [place.path for place in finding.verdict.evidence]

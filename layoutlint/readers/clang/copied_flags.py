@@ -8,7 +8,7 @@ there. Folders without any file that git tracks stay: build folders, submodules.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from layoutlint import files
@@ -39,13 +39,18 @@ def path_in_copy(copy: TreeCopy, path: str) -> str:
 
 def command_for_copy(copy: TreeCopy, command: Command, near: tuple[str, ...] = ()) -> Command:
     """Return the command for the copy. Generated headers are also found beside the files in `near`."""
-    words = flags.make_absolute(command.words, command.directory)
-    words = flags.replace_paths(words, lambda option, path: tuple(_places(copy, option, path)))
+    words = flags_for_copy(copy, command.words, command.directory)
     folders = (os.path.dirname(path) for path in (os.path.join(command.directory, command.file), *near))
     quoted = (_shadow(copy, path_in_working_tree(copy, folder)) for folder in folders)
     beside = tuple(word for folder in dict.fromkeys(filter(None, quoted)) for word in ("-iquote", folder))
     file = path_in_copy(copy, os.path.join(command.directory, command.file))
     return replace(command, file=file, words=(*words, *beside))
+
+
+def flags_for_copy(copy: TreeCopy, words: Iterable[str], folder: str) -> tuple[str, ...]:
+    """Return the words of a command in a folder of the working tree for the copy."""
+    words = flags.make_absolute(words, folder)
+    return flags.replace_paths(words, lambda option, path: tuple(_places(copy, option, path)))
 
 
 def _places(copy: TreeCopy, option: str, path: str) -> Iterator[str]:

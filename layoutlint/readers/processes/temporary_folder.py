@@ -1,7 +1,8 @@
 """Temporary folders that are removed however a run ends; after SIGKILL, by the next run that makes one.
 
 A run holds a lock on its folder, which ends with the last of its processes. A folder that can be locked has
-no owner any more.
+no owner any more. It has a file that says whose it is, beside the folder that is handed out: other folders
+with such a name are the user's.
 """
 
 from __future__ import annotations
@@ -23,6 +24,10 @@ _ENDING = tuple(
 """Signals that end a process at once, unless it handles them."""
 _HAS_LOCKS = os.name == "posix"
 _PREFIX = "layoutlint-run-"
+_MARK, _CONTENT = "layoutlint", b"layoutlint removes this folder when its run has ended\n"
+"""The file that every folder of a run has, and its text."""
+_FILES = "files"
+"""The folder of a run that is handed out."""
 _ATTEMPTS = 100
 """The most folders that are made because other runs removed earlier ones before they were locked."""
 _HELD = (*_ENDING, signal.SIGINT)
@@ -40,10 +45,10 @@ def temporary_folder() -> Iterator[str]:
         with _signals_held():
             folder, lock = _make_locked()
         try:
-            yield files.real_path(folder)
+            yield files.real_path(os.path.join(folder, _FILES))
         finally:
             with _signals_held():
-                shutil.rmtree(folder, ignore_errors=True)
+                _remove(folder)
                 if lock is not None:
                     os.close(lock)
 
@@ -51,7 +56,7 @@ def temporary_folder() -> Iterator[str]:
 def _make_locked() -> tuple[str, int | None]:
     """Return a new folder and the descriptor that locks it; None if this system has no such locks."""
     for _ in range(_ATTEMPTS):
-        folder = tempfile.mkdtemp(prefix=_PREFIX)
+        folder = _make()
         if not _HAS_LOCKS:
             return folder, None
         try:
@@ -63,6 +68,38 @@ def _make_locked() -> tuple[str, int | None]:
     raise OSError("temporary folders vanish as soon as they are made")
 
 
+def _make() -> str:
+    """Return a new folder with its mark, which comes last."""
+    folder = tempfile.mkdtemp(prefix=_PREFIX)
+    try:
+        os.mkdir(os.path.join(folder, _FILES))
+        with open(os.path.join(folder, _MARK), "xb") as file:
+            file.write(_CONTENT)
+    except OSError:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+    return folder
+
+
+def _remove(folder: str) -> None:
+    """Remove a folder, its mark last: what cannot be removed now is known later."""
+    shutil.rmtree(os.path.join(folder, _FILES), ignore_errors=True)
+    if not os.path.lexists(os.path.join(folder, _FILES)):
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _is_of_a_run(folder: str) -> bool:
+    """Return whether a folder has the mark of a run, and nothing that a run does not put there."""
+    try:
+        if set(os.listdir(folder)) - {_MARK, _FILES}:
+            return False
+        mark = os.open(os.path.join(folder, _MARK), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        with os.fdopen(mark, "rb") as file:
+            return file.read(len(_CONTENT) + 1) == _CONTENT
+    except OSError:
+        return False
+
+
 def remove_stale_folders(place: str) -> None:
     """Remove the folders of this user's killed runs in the folder of temporary files."""
     if not _HAS_LOCKS:
@@ -71,9 +108,11 @@ def remove_stale_folders(place: str) -> None:
         stale = [entry.path for entry in entries if entry.name.startswith(_PREFIX)]
         for folder in stale:
             lock = _lock(folder)
-            if lock is not None:
-                shutil.rmtree(folder, ignore_errors=True)
-                os.close(lock)
+            if lock is None:
+                continue
+            if _is_of_a_run(folder):
+                _remove(folder)
+            os.close(lock)
 
 
 def _lock(folder: str) -> int | None:

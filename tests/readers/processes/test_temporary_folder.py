@@ -25,6 +25,12 @@ with temporary_folder() as folder:
     print(os.getpid(), flush=True)
     time.sleep(60)
 """
+MARK = b"layoutlint removes this folder when its run has ended\n"
+OF_THE_USER = {
+    "layoutlint-run-2026": ("report.json", "files/x"),
+    "layoutlint-run-results": ("layoutlint", "report.json", "files/x"),
+    "layoutlint-run-text": ("files/layoutlint",),
+}
 
 
 @pytest.fixture
@@ -56,11 +62,11 @@ def test_a_killed_run(place, how, is_removed):
         before = folders(place)
         assert len(before) == 1
         with temporary_folder() as own:
-            assert set(folders(place)) == {*before, Path(own).name}
+            assert set(folders(place)) == {*before, Path(own).parent.name}
         process.kill()
         process.wait()
         with temporary_folder() as own:
-            assert folders(place) == sorted([Path(own).name, *([] if is_removed else before)])
+            assert folders(place) == sorted([Path(own).parent.name, *([] if is_removed else before)])
         assert folders(place) == ([] if is_removed else before)
     finally:
         os.killpg(process.pid, signal.SIGKILL) if how == "fork" else process.kill()
@@ -77,8 +83,22 @@ def test_what_is_not_its_own_stays(place, tmp_path_factory):
     if os.geteuid() == 0:
         (place / "layoutlint-run-theirs").mkdir()
         os.chown(place / "layoutlint-run-theirs", 1234, 1234)
-    before = folders(place)
-    (place / "layoutlint-run-stale/deep").mkdir(parents=True)
+    for name, files in OF_THE_USER.items():
+        for file in files:
+            (place / name / file).parent.mkdir(parents=True, exist_ok=True)
+            (place / name / file).write_bytes(MARK if file == "layoutlint" else b"mine")
+    (place / "layoutlint-run-stale/files/deep").mkdir(parents=True)
+    (place / "layoutlint-run-stale/layoutlint").write_bytes(MARK)
+    before = {path: path.is_file() for path in place.rglob("*") if "stale" not in str(path)}
     with temporary_folder():
         pass
-    assert (folders(place), list(target.iterdir())) == (before, [target / "kept"])
+    assert {path: path.is_file() for path in place.rglob("*")} == before
+    assert list(target.iterdir()) == [target / "kept"]
+
+
+def test_the_mark(place):
+    """What a run puts beside its files is what the next one looks for."""
+    with temporary_folder() as own:
+        assert sorted(path.name for path in Path(own).parent.iterdir()) == ["files", "layoutlint"]
+        assert (Path(own).parent / "layoutlint").read_bytes() == MARK
+        assert list(Path(own).iterdir()) == []

@@ -1,0 +1,69 @@
+"""The files of a base commit in a temporary folder, and how inputs are read there."""
+
+from __future__ import annotations
+
+import os
+
+from layoutlint import files
+from layoutlint.intent import exported_tree, git_index, tree_copies
+from layoutlint.intent.git import Commit
+from layoutlint.judgement.rule import Pack
+from layoutlint.model.reading import ReadOptions, TreeCopy, no_progress
+from layoutlint.model.record import Record, replace
+from layoutlint.readers.clang import copied_flags
+from layoutlint.readers.clang.kernel.tree import enclosing_tree
+
+
+class BaseTree(Record, frozen=True):
+    """A copy of the tree of a commit."""
+
+    top: str
+    """The real path of the copy."""
+    folder: str
+    """The folder there that stands for the working folder; it is missing if the commit lacks it."""
+    working_folder: str
+    """The folder of the working tree that it stands for."""
+    copy: TreeCopy | None
+    """What the working tree has besides; None for a kernel and a bare repository."""
+
+    def input_path(self, path: str) -> str | None:
+        """Return the path of an input, relative to `folder`, where this process works; None if it is missing.
+
+        A compilation database of the working tree names the units of the base too.
+        """
+        if files.exists(path) or self.copy is None or not path.endswith(".json"):
+            return path if files.exists(path) else None
+        database = copied_flags.path_in_working_tree(self.copy, path)
+        return database if files.is_file(database) else None
+
+    def options_of(self, read: ReadOptions) -> ReadOptions:
+        """Return the options for reading in this copy, without texts of the change, cache and progress."""
+        words = flags(read)
+        if self.copy is not None:
+            words = copied_flags.flags_for_copy(self.copy, words, self.working_folder)
+        return replace(
+            read, flags=words, copy=self.copy, texts=(), replaced=(), progress=no_progress, cache=False
+        )
+
+
+def export(commit: Commit, packs: tuple[Pack, ...], root: str) -> BaseTree:
+    """Write the files of a commit that inputs of the working folder can need below `root`.
+
+    Raises UsageError if git fails, and ReadError if the files cannot be written.
+    """
+    place = commit.path_in_tree(os.curdir) or os.curdir
+    wanted = exported_tree.wanted_files(commit, place, packs)
+    tree = os.path.join(root, "tree")
+    exported = exported_tree.export(commit, tree, wanted, index=git_index.read(commit.top))
+    working_tree = tree_copies.working_tree(commit, root, wanted)
+    copy = None if working_tree is None else working_tree.copy(tree, exported.files)
+    working_folder = os.path.normpath(os.path.join(commit.top, place))
+    return BaseTree(files.real_path(tree), os.path.join(tree, place), working_folder, copy)
+
+
+def flags(read: ReadOptions) -> tuple[str, ...]:
+    """Return the compiler flags; a kernel that is built in place has its generated headers there."""
+    tree = enclosing_tree(os.path.join(os.getcwd(), "_"))
+    if tree is None or any(flag.startswith("O=") for flag in read.flags):
+        return read.flags
+    return (*read.flags, f"O={tree}")
