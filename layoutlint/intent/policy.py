@@ -12,10 +12,12 @@ from layoutlint.intent.annotations.comments import named_annotations
 from layoutlint.intent.annotations.rules import Suppression
 from layoutlint.intent.annotations.syntax import AnnotationError, Ignore
 from layoutlint.intent.annotations.syntax import parse as parse_annotation
+from layoutlint.intent.base_flags import BaseFlags
 from layoutlint.intent.c_comments import Text
 from layoutlint.intent.toml import rule_file
 from layoutlint.judgement.rule import Pack
-from layoutlint.model.record import Record, field, replace
+from layoutlint.model.flag_files import FlagUse
+from layoutlint.model.record import Record, field
 from layoutlint.readers.clang.text_search import definitions_in
 
 _RULES = "layoutlint.toml"
@@ -33,6 +35,7 @@ class Policy(Record):
     """The rule files and suppressions of a commit."""
 
     commit: git.Commit
+    flag_files: BaseFlags
     folders: tuple[str, ...] = (".",)
     """Folders of the files that inputs name."""
     used: list[str] = field(default_factory=list)
@@ -42,7 +45,8 @@ class Policy(Record):
 
     def move_to(self, folder: str) -> Policy:
         """Return the policy for a copy of the tree in another folder."""
-        return Policy(replace(self.commit, tree_folder=folder), self.folders, self.used, self.unused)
+        flag_files = self.flag_files.move_to(folder)
+        return Policy(flag_files.commit, flag_files, self.folders, self.used, self.unused)
 
     def packs(self, paths: tuple[str, ...]) -> tuple[Pack, ...]:
         """Return the packs of rule files and folders of them, or of the nearest `layoutlint.toml`.
@@ -155,8 +159,13 @@ class Policy(Record):
             self._parsed[file] = suppressions
         return self._parsed[file]
 
-    def sentences(self, dropped: tuple[Suppression, ...]) -> tuple[str, ...]:
-        """Return the sentences of the report on the policy; `dropped` are suppressions that do not count."""
+    def sentences(
+        self, dropped: tuple[Suppression, ...], flag_uses: dict[str, FlagUse] | None = None
+    ) -> tuple[str, ...]:
+        """Return the sentences of the report on the policy.
+
+        `dropped` are suppressions that do not count, `flag_uses` what readings say of files with flags.
+        """
         files = ", ".join(dict.fromkeys(self.used)) or "no rule file"
         sentences = [f"of {self.commit.name} ({self.commit.id[:12]}): {files}"]
         sentences += [
@@ -164,7 +173,8 @@ class Policy(Record):
         ]
         missing = f"does not count, because {self.commit.name} does not have it"
         texts = (f"`ignore[{', '.join(one.ignored.rules)}]` at {one.source}" for one in dropped)
-        return (*sentences, *(f"{text} {missing}" for text in dict.fromkeys(texts)))
+        sentences += (f"{text} {missing}" for text in dict.fromkeys(texts))
+        return (*sentences, *self.flag_files.sentences(flag_uses or {}))
 
 
 def _ends_later(ignored: Ignore, base: Ignore) -> bool:
@@ -216,4 +226,5 @@ def from_revision(revision: str, inputs: Iterable[str], sources: tuple[str, ...]
     folders = [".", *sources]
     for path in inputs:
         folders += [path] if os.path.isdir(path) else [os.path.dirname(path) or "."]
-    return Policy(git.commit(revision), tuple(dict.fromkeys(folders)))
+    commit = git.commit(revision)
+    return Policy(commit, BaseFlags(commit), tuple(dict.fromkeys(folders)))
