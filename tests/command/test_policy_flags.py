@@ -89,6 +89,10 @@ CASES = {
     "flags that break the rule": ({"compile_flags.txt": "-DSMALL\n"}, {"compile_flags.txt": "-DY\n"}, HEADER, BROKEN, UNKNOWN),
     "a maintainer accepts new flags": ({}, {"compile_flags.txt": "-DSMALL\n"}, (*HEADER, "--", "-DSMALL"), KEPT, KEPT),
     "a maintainer wants no others": ({"compile_flags.txt": "-DX\n"}, {"compile_flags.txt": "-DSMALL\n"}, (*HEADER, "--no-compile-commands"), BROKEN, BROKEN),
+    "a kernel's makefile": (KERNEL, {"Makefile": KERNEL["Makefile"] + "KBUILD_CFLAGS += -DSMALL\n"}, KERNEL_HEADER, KEPT, BROKEN),
+    "a kernel's makefile, for a tree": (KERNEL, {"Makefile": KERNEL["Makefile"] + "KBUILD_CFLAGS += -DSMALL\n"}, FOLDER, KEPT, BROKEN),
+    "a makefile of a kernel's folder": (
+        KERNEL | {"fs/q.h": TEXT, "fs/q.c": SOURCE}, {"fs/Makefile": "ccflags-y += -DSMALL\n"}, ("fs/q.c",), KEPT, BROKEN),
     "a kernel's version": (
         KERNEL | {"layoutlint.toml": RULES + 'when = { kernel = ">=6.0" }\n'}, {"Makefile": "VERSION = 5\nPATCHLEVEL = 1\n"}, FOLDER, UNKNOWN, BROKEN),
     "a kernel's configuration": (
