@@ -146,7 +146,7 @@ _OPTIONS = (
     click.option(
         "--policy-from",
         metavar="REV",
-        help="Take rules, matrix, baseline, suppressions from commit REV.",
+        help="Take rules, suppressions and flags from commit REV.",
     ),
     click.option("--no-suppressions", is_flag=True, help="Count findings that `ignore[...]` suppresses."),
     click.option(
@@ -196,7 +196,8 @@ def judge(arguments: Arguments, policy: Policy | None, scope: Scope | None = Non
         )
         policy = policy and policy.move_to(staged.folder)
         judged = _judge(moved, policy, scope, staged.change, staged.copy)
-    read = replace(judged.options.read, cache=read_options((), arguments.reading).cache, copy=None)
+    cache = read_options((), arguments.reading, policy=policy).cache
+    read = replace(judged.options.read, cache=cache, copy=None)
     return judged._replace(options=replace(judged.options, read=read), parents=changed.parents)
 
 

@@ -420,6 +420,7 @@ def read_options(
 ) -> ReadOptions:
     """Return the options of readers; `flags` are the compiler flags after `--`. Raises UsageError."""
     from layoutlint.commands import replay, terminal
+    from layoutlint.model.flag_files import ON_DISK
     from layoutlint.model.reading import DEBUG_DIR, ReadOptions
 
     _refuse_folders_without_c(sources)
@@ -437,7 +438,8 @@ def read_options(
         sources=sources,
         servers=debug_servers(reading),
         texts=texts,
-        cache=replay.is_on(reading.no_cache),
+        flag_files=ON_DISK if policy is None else policy.flag_files,
+        cache=policy is None and replay.is_on(reading.no_cache),
     )
 
 

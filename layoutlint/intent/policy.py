@@ -8,10 +8,12 @@ from collections.abc import Iterator, Mapping
 from layoutlint.errors import RuleFileError, UsageError
 from layoutlint.intent import git
 from layoutlint.intent.annotations.rules import Suppression
+from layoutlint.intent.base_flags import BaseFlags
 from layoutlint.intent.base_paths import path_in_base
 from layoutlint.intent.toml import rule_file
 from layoutlint.judgement.rule import Pack
-from layoutlint.model.record import Record, field, replace
+from layoutlint.model.flag_files import FlagUse
+from layoutlint.model.record import Record, field
 
 _RULES = "layoutlint.toml"
 
@@ -20,13 +22,15 @@ class Policy(Record):
     """The rule files of a commit."""
 
     commit: git.Commit
+    flag_files: BaseFlags
     used: list[str] = field(default_factory=list)
     unused: list[str] = field(default_factory=list)
     """Rule files that exist only in the working tree."""
 
     def move_to(self, folder: str) -> Policy:
         """Return the policy for a copy of the tree in another folder."""
-        return Policy(replace(self.commit, tree_folder=folder), self.used, self.unused)
+        flag_files = self.flag_files.move_to(folder)
+        return Policy(flag_files.commit, flag_files, self.used, self.unused)
 
     def packs(self, paths: tuple[str, ...]) -> tuple[Pack, ...]:
         """Return the packs of rule files and folders of them, or of the nearest `layoutlint.toml`.
@@ -108,7 +112,9 @@ class Policy(Record):
         except UnicodeDecodeError as error:
             raise RuleFileError((f"{path}: not UTF-8 in {self.commit.name}",)) from error
 
-    def sentences(self, dropped: Mapping[Suppression, str]) -> tuple[str, ...]:
+    def sentences(
+        self, dropped: Mapping[Suppression, str], flag_uses: dict[str, FlagUse] | None = None
+    ) -> tuple[str, ...]:
         """Return the sentences of the report on the policy.
 
         `dropped` are suppressions that do not count, with the reason if it is not that the commit lacks them.
@@ -123,7 +129,7 @@ class Policy(Record):
             f"`ignore[{', '.join(one.ignored.rules)}]` at {one.source} does not count, because {why or lack}"
             for one, why in dropped.items()
         )
-        return (*sentences, *dict.fromkeys(texts))
+        return (*sentences, *dict.fromkeys(texts), *self.flag_files.sentences(flag_uses or {}))
 
 
 def from_revision(revision: str) -> Policy:
@@ -133,7 +139,7 @@ def from_revision(revision: str) -> Policy:
     """
     commit = git.commit(revision)
     _refuse_linked_folder(commit)
-    return Policy(commit)
+    return Policy(commit, BaseFlags(commit))
 
 
 def _refuse_linked_folder(commit: git.Commit) -> None:

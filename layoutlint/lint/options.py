@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 from layoutlint.judgement.verdict import Outcome
+from layoutlint.model.flag_files import FlagUse
 from layoutlint.model.paths import is_pattern
 from layoutlint.model.reading import Reading, ReadOptions, Unread, Version
 from layoutlint.model.record import Record, field
@@ -32,8 +33,12 @@ class Policy(Protocol):
         """Return the policy for a copy of the tree in another folder."""
         ...
 
-    def sentences(self, dropped: Mapping[Suppression, str]) -> tuple[str, ...]:
-        """Return sentences for the report; `dropped` are the suppressions that do not count, and why."""
+    def sentences(
+        self, dropped: Mapping[Suppression, str], flag_uses: dict[str, FlagUse] | None = None
+    ) -> tuple[str, ...]:
+        """Return sentences for the report; `dropped` are the suppressions that do not count, and why;
+        `flag_uses` what readings say of files with flags.
+        """
         ...
 
 

@@ -167,7 +167,8 @@ def report_on(
     uses = unused.suppression_uses(intents, idle, judged, inputs, options.unused)
     result = replace(result, suppressions=tuple(uses)) if intents else result
     if options.policy is not None:
-        sentences = options.policy.sentences(dropped)
+        flag_uses = dict(use for reading in read_result.readings for use in reading.flag_uses)
+        sentences = options.policy.sentences(dropped, flag_uses)
         result = replace(result, coverage=replace(result.coverage, policy=sentences))
     if any(rule.guess for rule in rules):
         from layoutlint.lint import ranking

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from layoutlint.errors import NoDebugInformation, ReadError
 from layoutlint.model.declared import StructDeclaration
+from layoutlint.model.flag_files import ON_DISK, FlagFiles, FlagUse
 from layoutlint.model.randomised import ShufflingEvidence
 from layoutlint.model.record import Record, replace
 from layoutlint.model.storage import AllocatorWord, Storage
@@ -205,6 +206,8 @@ class Reading(Record, frozen=True):
     """The C compilers that made an object, as it names them: `GCC: (Debian 14.2.0-19) 14.2.0`."""
     compile_commands: str | None = None
     """The compilation database that its flags are from; None if they are not from one."""
+    flag_uses: tuple[tuple[str, FlagUse], ...] = ()
+    """The files with flags that a base commit has otherwise, or that git does not track, if it decides."""
     allocator: AllocatorWord | None = None
     """The word of `placement` for the allocator that a program names instead of the C library's; None for
     none."""
@@ -314,6 +317,8 @@ class ReadOptions(Record, frozen=True):
     """Whether the flags of C files come from the compilation database around them."""
     compile_commands: str | None = None
     """The compilation database to use for C files; None for those around each."""
+    flag_files: FlagFiles = ON_DISK
+    """The files with flags that count: those on disk, or those of a base commit."""
     copy: TreeCopy | None = None
     """The copy of a repository that is read; None if the files of the working tree are."""
     finds_omissions: bool = False

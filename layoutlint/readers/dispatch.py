@@ -137,6 +137,8 @@ def read(path: str, wanted: Wanted, options: ReadOptions) -> Reading:
     if reader == "snapshot":
         from layoutlint.readers import snapshot
 
+        if options.flag_files.is_chosen(path):
+            raise ReadError(path, "is a snapshot that the change itself wrote, which states no code")
         return snapshot.read(path, wanted, options)
     return _read_blob(path, wanted, options) if reader == "btf" else _read_elf(path, wanted, options)
 

@@ -84,6 +84,16 @@ def test_a_change_does_not_edit_its_own_judge(runner):
     assert runner.change(layoutlint_toml="[[rule]]\n").check().status == 2
 
 
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("since", ["false", "true"])
+def test_a_change_does_not_choose_its_flags(runner, since):
+    hidden = f"#ifdef HIDDEN\n{FIXED}\n#else\n{EXAMPLE['ring.h']}\n#endif\n"
+    runner.head = commit(runner.top, "change", {"ring.h": hidden, "compile_flags.txt": "-DHIDDEN\n"})
+    done = runner.check(since=since)
+    assert (done.status, "the change chose flags (compile_flags.txt)" in done.log) == (1, True)
+    assert runner.check(since=since, arguments="-- -DHIDDEN").status == 0
+
+
 REFUSED = {
     "quotes": ({"inputs": "'ring.h"}, "the quotes of the input `inputs` do not match"),
     "quotes of arguments": ({"arguments": '"-- -I'}, "the quotes of the input `arguments` do not match"),

@@ -162,6 +162,15 @@ class TestGitLab:
         assert (pipeline.top / "layoutlint-comment.md").read_text().startswith("<!-- layoutlint diff -->")
 
     @pytest.mark.exhaustive
+    def test_a_change_does_not_choose_its_flags(self, pipeline):
+        variables = pipeline.merge_request()
+        fixed, broken = ((pipeline.top / name).read_text() for name in ("ring-fixed.h", "ring.h"))
+        hidden = f"#ifdef HIDDEN\n{fixed}\n#else\n{broken}\n#endif\n"
+        commit_files(pipeline.top, {"ring.h": hidden, "compile_flags.txt": "-DHIDDEN\n"})
+        done = pipeline.run("layoutlint", **variables)
+        assert (done.returncode, "the change chose flags" in done.stdout) == (1, True)
+
+    @pytest.mark.exhaustive
     def test_a_broken_rule_file(self, pipeline):
         (pipeline.top / "layoutlint.toml").write_text("[[rule]]\n")
         assert pipeline.run("layoutlint").returncode == 2

@@ -8,7 +8,10 @@ import pytest
 
 from layoutlint.geometry.layout import Layout
 from layoutlint.model.reading import ReadOptions
+from layoutlint.model.record import replace
 from layoutlint.model.wanted import Wanted
+from layoutlint.readers.clang.kernel import tree as trees
+from layoutlint.readers.clang.kernel.makefile import Makefiles
 from layoutlint.readers.dispatch import read
 from tests.harness.command import run
 from tests.harness.effort import row
@@ -107,3 +110,28 @@ def test_typedef_names_of_a_header_tree(next_headers):
     sizes = {(alias, s.name): s.bit_size for s in reading.structs for alias in s.aliases or (s.name,)}
     assert sizes == {(name, tag): size * 8 for name, tag, size in TYPEDEFS}
     assert {s.name: s.source.file for s in reading.structs}["pte_t"] == "arch/x86/include/asm/pgtable_64_types.h"
+
+
+@pytest.mark.parametrize("tree", [tree for tree, _ in TREES])
+def test_no_line_of_a_real_makefile_makes_layouts_unknown(kernel, tree):
+    """For none of the architectures whose makefiles a header package has."""
+    found = trees.find(str(kernel(tree)))
+    assert found is not None
+    own = found.config - {"X86_64", "X86", "64BIT"}
+    for options, arch, triple in trees._ARCHITECTURES:
+        other = replace(found, config=own.union(options), arch=arch, triple=triple)
+        added = Makefiles(other).of_tree
+        assert (added.problem, added.doubts) == (None, ()), arch
+
+
+@pytest.mark.parametrize(("line", "status"), [("", 0), ("KBUILD_CFLAGS += -fpack-struct=1\n", 3)])
+def test_a_flag_in_the_makefile_of_a_real_tree(next_headers, tmp_path, line, status):
+    found = trees.find(str(next_headers))
+    for name in ("arch", "include", "scripts", "tools"):
+        (tmp_path / name).symlink_to(f"{found.source}/{name}")
+    (tmp_path / "Makefile").write_text(found.makefile + line)
+    done = run("check", str(tmp_path), "--struct", "net_device*", "--format", "json", "--", f"O={next_headers}", seconds=120)
+    report = json.loads(done.stdout)
+    causes = {finding["message"] for finding in report["findings"] if finding["outcome"] == "unknown"}
+    assert (done.returncode, bool(causes)) == (status, status == 3)
+    assert all(f"adds {line[17:-1]} to KBUILD_CFLAGS" in cause for cause in causes)

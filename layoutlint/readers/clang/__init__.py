@@ -5,13 +5,23 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 
 from layoutlint import files
 from layoutlint.errors import ReadError
+from layoutlint.model.flag_files import ON_DISK
 from layoutlint.model.reading import Reading, ReadOptions
 from layoutlint.model.record import replace
 from layoutlint.model.wanted import Wanted
-from layoutlint.readers.clang import c_units, compdb, flag_search, response_files, text_inputs, text_search
+from layoutlint.readers.clang import (
+    c_units,
+    changed_flags,
+    compdb,
+    flag_search,
+    response_files,
+    text_inputs,
+    text_search,
+)
 from layoutlint.readers.clang.kernel import read as kernel
 from layoutlint.readers.clang.kernel import tree
 
@@ -26,11 +36,19 @@ def read(path: str, wanted: Wanted, options: ReadOptions) -> Reading:
     another project, whose compile_commands.json can be there. Raises ReadError if there is no C, the kernel
     is not configured, or nothing can be parsed.
     """
-    build, flags = kernel.build_folder(response_files.expand(options.flags, os.getcwd()))
+    if options.flag_files is ON_DISK:
+        return _read(path, wanted, options)
+    return changed_flags.read(partial(_read, path, wanted), options)
+
+
+def _read(path: str, wanted: Wanted, options: ReadOptions) -> Reading:
+    words = response_files.expand(options.flags, os.getcwd(), options.flag_files)
+    build, flags = kernel.build_folder(words)
     options = replace(options, flags=flags)
     if build is not None and options.compile_commands is None:
         database = os.path.join(build, compdb.NAME)
-        options = replace(options, compile_commands=database if files.is_file(database) else None)
+        is_there = options.flag_files.has_file(database)
+        options = replace(options, compile_commands=database if is_there else None)
     if files.is_folder(path):
         reading = _read_folder(path, build, wanted, options)
         return replace(reading, names=_names_below(path)) if wanted.names_only else reading
@@ -40,7 +58,7 @@ def read(path: str, wanted: Wanted, options: ReadOptions) -> Reading:
         raise ReadError(path, "no such file or directory")
     enclosing = tree.enclosing_tree(path)
     if enclosing is not None and not flags:
-        kernel_tree = tree.find(enclosing, build)
+        kernel_tree = tree.find(enclosing, build, options.flag_files)
         if kernel_tree is not None:
             return kernel.read_file(kernel_tree, path, path, wanted, options)
     return text_inputs.read_file(path, wanted.narrow(is_kernel=False), options)
@@ -53,7 +71,7 @@ def _names_below(path: str) -> frozenset[str]:
 
 
 def _read_folder(path: str, build: str | None, wanted: Wanted, options: ReadOptions) -> Reading:
-    kernel_tree = tree.find(path, build)
+    kernel_tree = tree.find(path, build, options.flag_files)
     if kernel_tree is not None:
         return kernel.read(kernel_tree, path, wanted, options)
     database = flag_search.database_in(path, options)

@@ -11,6 +11,7 @@ from typing import Any
 
 from layoutlint import files
 from layoutlint.errors import ReadError
+from layoutlint.model.flag_files import ON_DISK, FlagFiles
 from layoutlint.model.reading import Omission, Reading, ReadOptions, Unread
 from layoutlint.model.record import Record, replace
 from layoutlint.model.wanted import Wanted
@@ -56,7 +57,7 @@ def read(path: str, wanted: Wanted, options: ReadOptions) -> Reading:
     working_folder = os.getcwd()
     notes: list[str] = []
     parts = []
-    commands, unread = _expand_commands(load(path))
+    commands, unread = _expand_commands(load(path, options.flag_files), options.flag_files)
     if options.copy is not None:
         commands = tuple(copied_flags.command_for_copy(options.copy, command) for command in commands)
     commands_used = list(_select_commands(commands, wanted))
@@ -112,9 +113,12 @@ def _names(commands: tuple[Command, ...]) -> frozenset[str]:
     )
 
 
-def load(path: str) -> tuple[Command, ...]:
-    """Return the commands of a database, in order; raises ReadError with the number of a wrong entry."""
-    entries, base = load_entries(path), base_folder(path)
+def load(path: str, flag_files: FlagFiles = ON_DISK) -> tuple[Command, ...]:
+    """Return the commands of a database, in order; raises ReadError with the number of a wrong entry.
+
+    Its relative folders start where it was written, not at a link to it.
+    """
+    entries, base = load_entries(path, flag_files), flag_files.folder_of(path)
     if not entries:
         raise ReadError(path, "names no files")
     return tuple(command_of(path, base, number, entry) for number, entry in enumerate(entries, 1))
@@ -124,10 +128,10 @@ BUILD_FOLDERS = ("", "build", "builddir", "out", "_build", "cmake-build-debug", 
 """The folders of a project in which build systems are usually told to write."""
 
 
-def load_entries(path: str) -> list[dict[str, Any]]:
+def load_entries(path: str, flag_files: FlagFiles = ON_DISK) -> list[dict[str, Any]]:
     """Return the entries of a database, each with a `file`; raises ReadError."""
     try:
-        text = files.read_all(path, _LARGEST)
+        text = flag_files.read_all(path, _LARGEST)
         if not text.strip():
             raise ReadError(path, "the file is empty: the build system has not written it yet")
         _refuse_crowded(path, text)
@@ -144,11 +148,6 @@ def load_entries(path: str) -> list[dict[str, Any]]:
         if not isinstance(entry.get("directory", ""), str):
             raise ReadError(path, f"entry {number}: `directory` is not a string")
     return entries
-
-
-def base_folder(path: str) -> str:
-    """Return the folder at which relative folders of a database start: where it was written, not a link."""
-    return os.path.dirname(files.real_path(path))
 
 
 def _refuse_crowded(path: str, text: bytes) -> None:
@@ -177,19 +176,21 @@ def command_of(path: str, base: str, number: int, entry: dict[str, Any]) -> Comm
     return Command(entry["file"], directory, tuple(words[number:]), words[number - 1])
 
 
-def expand(command: Command) -> Command:
+def expand(command: Command, flag_files: FlagFiles = ON_DISK) -> Command:
     """Return a command with response files expanded; raises ReadError if its flags cannot be read."""
     reason = _refusal(command)
-    words = response_files.expand(command.words, command.directory)
+    words = response_files.expand(command.words, command.directory, flag_files)
     reason = reason or flags.count_problem(words)
     if reason is not None:
         raise ReadError(command.file, reason)
     return replace(command, words=words)
 
 
-def _expand_commands(commands: tuple[Command, ...]) -> tuple[tuple[Command, ...], list[Unread]]:
+def _expand_commands(
+    commands: tuple[Command, ...], flag_files: FlagFiles = ON_DISK
+) -> tuple[tuple[Command, ...], list[Unread]]:
     """Return the commands with response files expanded, and those whose flags cannot be read."""
-    expansion = response_files.Expansion()
+    expansion = response_files.Expansion(flag_files)
     complete, unread = [], []
     for command in commands:
         reason = _refusal(command)

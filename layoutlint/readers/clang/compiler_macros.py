@@ -99,6 +99,8 @@ def _is_local(mention: bytes) -> bool:
 
 def _message(doubt: Doubt, name: bytes) -> str:
     macro = name.decode("ascii", "replace")
+    if doubt.reason:
+        return f"{doubt.reason}; the text depends on `{macro}`"
     if "aligned" in macro:
         return (
             f"compiled with {doubt.flag}, under which `{macro}` means another alignment to GCC than to clang"

@@ -15,6 +15,7 @@ from typing import Any
 from layoutlint import files
 from layoutlint.errors import ReadError
 from layoutlint.files.accesses import SharedLog
+from layoutlint.model.flag_files import ON_DISK, FlagFiles
 from layoutlint.model.reading import ReadOptions, TreeCopy
 from layoutlint.model.record import Record, field
 from layoutlint.readers.clang import c_units, compdb, copied_flags, flags_file, project
@@ -116,17 +117,17 @@ def search(path: str, options: ReadOptions) -> Search | None:
         folder = os.curdir if copy is None else copy.working_folder
         paths = [os.path.join(folder, options.compile_commands) if copy else options.compile_commands]
     else:
-        paths = list(_paths_around(path))
+        paths = list(_paths_around(path, options.flag_files))
         if not paths and files.is_link(path) and copy is None:
-            paths = list(_paths_around(files.real_path(path)))
+            paths = list(_paths_around(files.real_path(path), options.flag_files))
         if copy is not None:
             original = copied_flags.path_in_working_tree(copy, path)
-            paths += (at for at in _paths_around(original) if at not in paths)
+            paths += (at for at in _paths_around(original, options.flag_files) if at not in paths)
     named = options.compile_commands is not None
     last = next((at for at in paths if not named and os.path.basename(at) == flags_file.NAME), None)
     paths = paths if last is None else paths[: paths.index(last)]
-    databases = tuple(_database(at, *_state(at), copy) for at in paths)
-    own = None if last is None else FlagsFile(last, copy)
+    databases = tuple(_database(at, *_state(at), copy, options.flag_files) for at in paths)
+    own = None if last is None else FlagsFile(last, copy, options.flag_files)
     return Search(databases, own) if databases or own else None
 
 
@@ -136,14 +137,14 @@ def database_in(folder: str, options: ReadOptions) -> str | None:
     if options.copy is not None and options.finds_flags and options.compile_commands is None:
         folders.append(copied_flags.path_in_working_tree(options.copy, folder))
     places = (os.path.join(each, compdb.NAME) for each in folders)
-    return next(filter(files.is_file, places), None)
+    return next(filter(options.flag_files.has_file, places), None)
 
 
-def _paths_around(path: str) -> Iterator[str]:
+def _paths_around(path: str, flag_files: FlagFiles) -> Iterator[str]:
     for folder in project.folders_around(path):
         for place in PLACES:
             at = os.path.join(folder, place)
-            if files.is_file(at):
+            if flag_files.has_file(at):
                 yield _from_working_folder(at)
 
 
@@ -162,9 +163,9 @@ def _state(path: str) -> tuple[int, int]:
 
 
 @lru_cache(maxsize=4)
-def _database(path: str, modified: int, size: int, copy: TreeCopy | None) -> Database:
+def _database(path: str, modified: int, size: int, copy: TreeCopy | None, flag_files: FlagFiles) -> Database:
     """Return a database, which is read once for many inputs."""
-    return Database(path, compdb.base_folder(path), copy)
+    return Database(path, flag_files.folder_of(path), copy, flag_files)
 
 
 class Database(Record):
@@ -174,6 +175,7 @@ class Database(Record):
     base: str
     copy: TreeCopy | None = None
     """The copy of its tree that is read; None if the tree is."""
+    flag_files: FlagFiles = ON_DISK
     _entries: list[dict[str, Any]] = field(default_factory=list)
     _files: list[str] = field(default_factory=list)
     """The file of each entry."""
@@ -194,7 +196,7 @@ class Database(Record):
         if self._entries:
             return
         try:
-            entries = compdb.load_entries(self.path)
+            entries = compdb.load_entries(self.path, self.flag_files)
         except ReadError as error:
             raise ReadError(error.path, f"{error.reason} (--no-compile-commands leaves it out)") from error
         for number, entry in enumerate(entries):
@@ -224,7 +226,7 @@ class Database(Record):
             return None
         command = self._command_of(numbers[0])
         try:
-            command = self._adapt_to_copy(compdb.expand(command), path)
+            command = self._adapt_to_copy(compdb.expand(command, self.flag_files), path)
             return Match(self.path, command, True, numbers[0], len(numbers), self._report_name)
         except ReadError as error:
             reason = f"{error.reason} (--no-compile-commands reads it without these flags)"
@@ -314,7 +316,7 @@ class Database(Record):
     def _raw_command(self, number: int) -> Command:
         """Return the command of an entry as the database has it. Raises ReadError."""
         command = compdb.command_of(self.path, self.base, number + 1, self._entries[number])
-        return compdb.expand(command)
+        return compdb.expand(command, self.flag_files)
 
 
 class _Nearness:

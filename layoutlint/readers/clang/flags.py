@@ -43,6 +43,8 @@ class Doubt(Record, frozen=True):
     flag: str
     names: str
     """A regular expression."""
+    reason: str = ""
+    """Why they may differ, if not by the compiler."""
 
 
 class Flags(Record, frozen=True):
@@ -446,7 +448,7 @@ def _groups(words: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
 
 def _effect(word: str) -> str | None:
     """Return the problem of dropping a flag that may change layouts; None for a harmless plugin."""
-    if word.startswith("-fplugin=") and option_table.NEUTRAL_PLUGINS.search(os.path.basename(word)):
+    if option_table.NEUTRAL_PLUGIN.fullmatch(word):
         return None
     if "randomize_layout" in word:
         return f"compiled with {word}, which shuffles fields"

@@ -6,6 +6,7 @@ import os
 
 from layoutlint import files
 from layoutlint.errors import ReadError
+from layoutlint.model.flag_files import ON_DISK, FlagFiles
 from layoutlint.model.reading import TreeCopy
 from layoutlint.model.record import Record
 from layoutlint.readers.clang import compdb, copied_flags
@@ -22,20 +23,21 @@ class FlagsFile(Record, frozen=True):
     path: str
     copy: TreeCopy | None = None
     """The copy of its tree that is read; None if the tree is."""
+    flag_files: FlagFiles = ON_DISK
 
     def command(self, file: str) -> Command:
         """Return the command for a C file. Raises ReadError with the option that leaves the flags out."""
         folder = os.path.dirname(os.path.abspath(self.path))
         command = Command(os.path.abspath(file), folder, self._words())
         try:
-            command = compdb.expand(command)
+            command = compdb.expand(command, self.flag_files)
         except ReadError as error:
             raise ReadError(self.path, f"{error.reason} (--no-compile-commands leaves it out)") from error
         return command if self.copy is None else copied_flags.command_for_copy(self.copy, command, (file,))
 
     def _words(self) -> tuple[str, ...]:
         try:
-            text = files.read_all(self.path, _LARGEST).decode(errors="surrogateescape")
+            text = self.flag_files.read_all(self.path, _LARGEST).decode(errors="surrogateescape")
         except OSError as error:
             reason = f"{files.error_reason(error)} (--no-compile-commands leaves it out)"
             raise ReadError(self.path, reason) from error

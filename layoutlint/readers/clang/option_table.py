@@ -412,11 +412,13 @@ _OFF = re.compile(
 """What is off unless an option turns it on that is not known here."""
 _MACHINE_MACROS = re.compile(MACHINE_MACROS, re.VERBOSE)
 _NATIVE = re.compile(r"-m(?:arch|cpu|tune)=.*native.*")
-NEUTRAL_PLUGINS = re.compile(
-    r"annobin|stackleak|latent_entropy|structleak|sancov|cyc_complexity|arm_ssp|kstack_erase"
-    r"|multiple_compilers"
+NEUTRAL_PLUGIN = re.compile(
+    r"-fplugin=(?:(?:gcc-)?annobin"
+    r"|/usr/lib(?:64|exec)?/gcc(?:-cross)?/[\w-]+/[\d.]+/plugin/(?:gcc-)?annobin\.so)"
 )
-"""GCC plugins that leave fields where they are."""
+"""A plugin that leaves fields where they are, from the compiler's own folder: GCC searches a name without `.`
+and `/` only there (plugin.c, add_new_plugin). Of a plugin elsewhere, the name says nothing.
+"""
 
 
 @cache

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 
 from layoutlint import files
 from layoutlint.errors import ReadError
+from layoutlint.model.flag_files import ON_DISK, FlagFiles
 from layoutlint.model.record import Record
 
 _DEEPEST = 16
@@ -19,17 +20,18 @@ _MOST_OF_ALL = 1 << 28
 _PIECES = re.compile(r"""(\s+)|\\(.)|"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)'|(.)""", re.DOTALL)
 
 
-def expand(words: Iterable[str], directory: str) -> tuple[str, ...]:
+def expand(words: Iterable[str], directory: str, flag_files: FlagFiles = ON_DISK) -> tuple[str, ...]:
     """Return the words with response files expanded, from a folder; a missing one stays as it is.
 
     Raises ReadError for files that include themselves, or are too large.
     """
-    return Expansion().expand(words, directory)
+    return Expansion(flag_files).expand(words, directory)
 
 
 class Expansion(Record):
     """Expands the response files of commands, with limits for each command and for all of them."""
 
+    flag_files: FlagFiles = ON_DISK
     directory: str = ""
     read: int = 0
     """Bytes read for this command."""
@@ -62,7 +64,7 @@ class Expansion(Record):
                 path, f"is a response file inside {_DEEPEST} others, which is the most that are read"
             )
         try:
-            text = files.read_all(path, _MOST_BYTES)
+            text = self.flag_files.read_all(path, _MOST_BYTES)
         except FileNotFoundError:
             return None  # GCC then treats the word as a file
         except OSError as error:

@@ -91,7 +91,8 @@ def read_folder(path: str, wanted: Wanted, options: ReadOptions) -> Reading:
         return reading
     omitted = [*_omissions(path, wanted), *_unreadable_files(paths)]
     if options.finds_flags and options.compile_commands is None:
-        omitted += _databases(path, paths, selected, files_read.search)
+        unused = _databases(path, paths, selected, files_read.search)
+        omitted += (omission for at, omission in unused if options.flag_files.has_file(at))
     return replace(reading, omissions=(*reading.omissions, *omitted))
 
 
@@ -120,7 +121,9 @@ def _unreadable_files(paths: list[str]) -> Iterator[Omission]:
         yield Omission(f"{len(paths):,} C files, of which the first {text_search.MOST_FILES:,} are searched")
 
 
-def _databases(path: str, paths: list[str], chosen: list[str], search: Search | None) -> Iterator[Omission]:
+def _databases(
+    path: str, paths: list[str], chosen: list[str], search: Search | None
+) -> Iterator[tuple[str, Omission]]:
     """Yield the unused compilation databases below a folder that can have the flags of files that were read.
 
     `paths` are all C files below it. A folder without any is a build folder, next to its sources.
@@ -133,7 +136,7 @@ def _databases(path: str, paths: list[str], chosen: list[str], search: Search | 
         is_of_build = not any(file.startswith(f"{folder}{os.sep}") for file in paths)
         top = os.path.dirname(folder) if is_of_build else folder
         if os.path.basename(database) == _DATABASE and any(f.startswith(f"{top}{os.sep}") for f in chosen):
-            yield Omission(f"read without the flags in {database}: give that file as INPUT")
+            yield database, Omission(f"read without the flags in {database}: give that file as INPUT")
 
 
 def _omissions(path: str, wanted: Wanted) -> Iterator[Omission]:

@@ -224,7 +224,8 @@ FLAGS = [
     (("--target=arm-linux-gnueabi",), 16),
     (("-fconserve-stack", "-mindirect-branch=thunk-extern", "-fno-allow-store-data-races"), 24),
     (("-mpreferred-stack-boundary=3", "-Wno-everything", "-Werror", "-O2", "-g3", "-pipe", "-MD", "-MF", "x.d"), 24),
-    (("-fplugin=./scripts/gcc-plugins/stackleak_plugin.so", "--param", "ssp-buffer-size=4"), 24),
+    (("-fplugin=annobin", "--param", "ssp-buffer-size=4"), 24),
+    (("-fplugin=/usr/lib/gcc/x86_64-linux-gnu/12/plugin/annobin.so",), 24),
     (("-D", "long=int", "-fms-extensions"), 16),
 ]  # fmt: skip
 
@@ -238,6 +239,9 @@ def test_flags(tmp_path, flags, size):
 
 REFUSED = [
     ("-fplugin=randomize_layout_plugin.so", "compiled with -fplugin=randomize_layout_plugin.so, which shuffles fields"),
+    *((f"-fplugin={file}", f"compiled with -fplugin={file}, which libclang does not have and which may change layouts") for file in (
+        "./scripts/gcc-plugins/stackleak_plugin.so", "annobin.so", "./annobin", "/tmp/usr/lib/gcc/x/12/plugin/annobin.so",
+        "/usr/lib/gcc/x/12/plugin/../../../../../../tmp/annobin.so")),
     ("-fplugin=own.so", "compiled with -fplugin=own.so, which libclang does not have and which may change layouts"),
     ("-m31", "compiled with -m31, which libclang does not have and which may change layouts"),
     ("-m96bit-long-double", "compiled with -m96bit-long-double, which libclang does not have and which may change layouts"),

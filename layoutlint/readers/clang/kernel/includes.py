@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Iterator
 from functools import cached_property
 
+from layoutlint.model.truth import Truth, conjoin, disjoin, negate
 from layoutlint.readers.c_tokens import BLOCK_COMMENT, LINE_COMMENT
 from layoutlint.readers.clang import text_search
 from layoutlint.readers.clang.kernel.tree import Tree
@@ -34,9 +35,6 @@ _OTHER_MACHINES = {
 """Folders and prefixes below include/ (xen/arm/page.h, kvm/arm_pmu.h), and the architectures that include
 them."""
 _MACHINE = re.compile(rf"(?:^|/)({'|'.join(_OTHER_MACHINES)})(?=[/_-])")
-
-Truth = bool | None
-"""None if the configuration does not decide it."""
 
 
 class Includes:
@@ -153,18 +151,18 @@ class Includes:
             if word == "include":
                 target = _INCLUDED.match(rest)
                 if target is not None:
-                    holds_around = _conjoin(current for _, current in branches)
+                    holds_around = conjoin(current for _, current in branches)
                     yield (target[1] + target[2]).decode(errors="surrogateescape"), holds_around
             elif word == "endif":
                 branches = branches[:-1]
             elif word in ("elif", "else"):
                 earlier, current = branches.pop() if branches else (None, None)
-                was_taken = _disjoin((earlier, current))
+                was_taken = disjoin((earlier, current))
                 condition = True if word == "else" else self._holds(rest)
-                branches.append((was_taken, _conjoin((_negate(was_taken), condition))))
+                branches.append((was_taken, conjoin((negate(was_taken), condition))))
             else:
                 holds = self._is_defined(rest.decode(errors="replace")) if word != "if" else self._holds(rest)
-                branches.append((False, _negate(holds) if word == "ifndef" else holds))
+                branches.append((False, negate(holds) if word == "ifndef" else holds))
 
     def _is_defined(self, name: str) -> Truth:
         """Return whether a macro is defined, as far as the configuration states it."""
@@ -216,17 +214,17 @@ class _Expression:
         operands = [self._conjunction()]
         while self._accept("||"):
             operands.append(self._conjunction())
-        return _disjoin(operands)
+        return disjoin(operands)
 
     def _conjunction(self) -> Truth:
         operands = [self._operand()]
         while self._accept("&&"):
             operands.append(self._operand())
-        return _conjoin(operands)
+        return conjoin(operands)
 
     def _operand(self) -> Truth:
         if self._accept("!"):
-            return _negate(self._operand())
+            return negate(self._operand())
         if self._accept("("):
             value = self._disjunction()
             if not self._accept(")"):
@@ -240,20 +238,6 @@ class _Expression:
         is_next = self._at < len(self._tokens) and self._tokens[self._at] == token
         self._at += is_next
         return is_next
-
-
-def _negate(truth: Truth) -> Truth:
-    return None if truth is None else not truth
-
-
-def _conjoin(truths: Iterable[Truth]) -> Truth:
-    values = set(truths)
-    return False if False in values else None if None in values else True
-
-
-def _disjoin(truths: Iterable[Truth]) -> Truth:
-    values = set(truths)
-    return True if True in values else None if None in values else False
 
 
 def _innermost(file: str, folders: tuple[str, ...]) -> str:

@@ -1,67 +1,241 @@
-"""The flags that the Makefile of a folder adds to a kernel source (Documentation/kbuild/makefiles.rst)."""
+"""The flags that makefiles add to kernel sources (Documentation/kbuild/makefiles.rst).
+
+An option changes no layout (`make_options`), or is read, or makes layouts unknown. make is not run: what its
+functions and recipes compute is not seen.
+"""
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+import shlex
+from collections.abc import Iterable, Iterator
+from functools import cached_property
 
-from layoutlint.files import accesses
-from layoutlint.readers.clang import text_search
+from layoutlint.model.flag_files import ON_DISK, FlagFiles
+from layoutlint.model.record import Record, field
+from layoutlint.model.target import target_named
+from layoutlint.readers.clang import flags
+from layoutlint.readers.clang.flags import Doubt
+from layoutlint.readers.clang.kernel import make_lines, make_options
+from layoutlint.readers.clang.kernel.make_lines import Assignment
+from layoutlint.readers.clang.kernel.make_options import Machine
+from layoutlint.readers.clang.kernel.tree import Tree
 
-_CONTINUED = re.compile(rb"\\\n\s*")
-_COMMENT = re.compile(rb"(?:^|\s)#.*")
-_ADDS = re.compile(rb"^(subdir-)?ccflags-y\s*(?:\+|:)?=\s*(.*)$", re.MULTILINE)
-_WORD = re.compile(r"-[ID]\s*(?:[^\s$]|\$\(\w+\))+")
+_OF_TREE = (
+    "KBUILD_CFLAGS", "KBUILD_CPPFLAGS", "LINUXINCLUDE", "NOSTDINC_FLAGS", "KCFLAGS", "KCPPFLAGS", "CPPFLAGS",
+    "CFLAGS", "CC", "c_flags", "_c_flags", "subdir-ccflags-y", "subdir-ccflags-remove-y",
+)  # fmt: skip
+"""The variables with flags of all C files of the kernel, in the top Makefile and what it includes."""
+_LARGEST = 1 << 22
+"""The most bytes of a makefile; those of Linux v7.2 have up to 100 thousand."""
+_FIRST = (
+    "Makefile", "GNUmakefile", "makefile", "Kbuild", "arch/{arch}/Makefile", "scripts/Makefile.build",
+    "scripts/Makefile.lib",
+)  # fmt: skip
+"""The makefiles with flags of all C files; others are included."""
+_MAKEFILE = re.compile(r"(?:arch|scripts)/(?:[\w.-]+/)*(?:Makefile[\w.-]*|Kbuild[\w.-]*)")
+_OF_FOLDER = (*_OF_TREE, "ccflags-y", "EXTRA_CFLAGS")
+_NOT_OF_C = re.compile(r"(?i).*(?:ld_?flags|a_?flags|rust).*")
+"""Variables with options of the assembler, the linker and Rust."""
+_REMOVES = re.compile(r"CFLAGS_REMOVE_|(?:subdir-)?ccflags-remove-")
+_FILTERED = re.compile(r"\$\((?:filter-out|subst|patsubst)\s([^,]{0,4096}),")
+_IS_READ = re.compile(r"-[DUI](?:[^\s$%]|\$\(\w+\))+")
 _VARIABLE = re.compile(r"\$\((\w+)\)")
+_REFERENCE = re.compile(r"\$[({]([\w.-]+)[)}]")
+_SEPARATE = re.compile(r"(?:^|(?<=\s))(-[DUI])\s+(?=[^\s-])")
 
 
-def added_flags(source: str, top: str) -> tuple[str, ...]:
-    """Return the -I and -D of `ccflags-y` for a file below the folder `top`, those of outer folders first.
+class Added(Record, frozen=True):
+    """Flags that makefiles add."""
 
-    The Makefile of the nearest outer folder builds a folder that has none (`xfs-y += libxfs/xfs_ag.o`). Flags
-    that depend on an option of the configuration, or on the Makefile's own variables, are left out.
-    """
-    folders = [os.path.dirname(source)]
-    while folders[-1] != top and len(folders[-1]) > len(top):
-        folders.append(os.path.dirname(folders[-1]))
-    own_folder = next((folder for folder in folders if _has_makefile(folder)), folders[0])
-    words = [
-        word for folder in reversed(folders) for word in _cached_words(folder, top, folder == own_folder)
-    ]
-    return tuple(dict.fromkeys(words))
+    flags: tuple[str, ...] = ()
+    problem: str | None = None
+    """An option that may change layouts, with the makefile that adds it; None without one."""
+    doubts: tuple[Doubt, ...] = ()
+    """Macros that may be defined otherwise."""
 
 
-@accesses.remember(1 << 16)
-def _cached_words(folder: str, top: str, is_own: bool) -> tuple[str, ...]:
-    return tuple(_words(folder, top, is_own))
+class Makefiles(Record, dict=True):
+    """The makefiles of a tree."""
+
+    tree: Tree
+    flag_files: FlagFiles = ON_DISK
+    """The makefiles that count: those on disk, or those of a base commit."""
+    _added: dict[tuple[str, bool, str], Added] = field(default_factory=dict)
+    """What the makefile of a folder adds to its own or to inner folders, for a source."""
+    _assignments: dict[str, list[tuple[str, Assignment]]] = field(default_factory=dict)
+    _makefiles: dict[str, str | None] = field(default_factory=dict)
+
+    @cached_property
+    def of_tree(self) -> Added:
+        """What the top Makefile and what it includes add to all C files."""
+        names = [name.format(arch=self.tree.arch) for name in _FIRST]
+        lines = [*self._lines(os.path.join(self.tree.build, "Makefile"))] if self.tree.roots[1:] else []
+        for name in names:
+            own = self._lines(os.path.join(self.tree.source, name))
+            lines += own
+            names += (each for each in dict.fromkeys(self._names_included(own)) if each not in names)
+        return _join(self._result(lines, _OF_TREE, None))
+
+    def _names_included(self, lines: list[tuple[str, Assignment]]) -> Iterator[str]:
+        """Yield the makefiles that lines of another include, from the top of the tree."""
+        for _, line in lines:
+            if line.variable in (make_lines.INCLUDE, "include-y") and line.is_taken is not False:
+                value = line.value.replace("$(SRCARCH)", self.tree.arch).replace("$(srctree)/", "")
+                yield from (word for word in value.split() if _MAKEFILE.fullmatch(word))
+
+    def of_source(self, source: str) -> Added:
+        """Return what the makefiles of the folders of a source add, those of outer folders first.
+
+        The Makefile of the nearest outer folder builds a folder that has none
+        (`xfs-y += libxfs/xfs_ag.o`).
+        """
+        top = self.tree.source
+        folders = [os.path.dirname(source)]
+        while folders[-1] != top and len(folders[-1]) > len(top):
+            folders.append(os.path.dirname(folders[-1]))
+        own = next((folder for folder in folders if self._makefile(folder)), folders[0])
+        stem = os.path.splitext(os.path.basename(source))[0]
+        return _join(
+            self._of_folder(folder, folder == own, stem) for folder in reversed(folders) if folder != top
+        )
+
+    def _of_folder(self, folder: str, is_own: bool, stem: str) -> Added:
+        path = self._makefile(folder)
+        lines = [] if path is None else self._lines(path)
+        own = f"CFLAGS_{stem}.o"
+        has_own = is_own and any(line.variable.endswith(f"_{stem}.o") for _, line in lines)
+        key = folder, is_own, stem if has_own else ""
+        if key not in self._added:
+            inherited = ("subdir-ccflags-y", "subdir-ccflags-remove-y")
+            removing = ("ccflags-remove-y", f"CFLAGS_REMOVE_{stem}.o")
+            roots = (*_OF_FOLDER, *inherited, *removing, own) if is_own else inherited
+            self._added[key] = _join(self._result(lines, roots, folder))
+        return self._added[key]
+
+    def _result(
+        self, lines: list[tuple[str, Assignment]], roots: tuple[str, ...], folder: str | None
+    ) -> Iterator[Added]:
+        """Yield what the assignments to some variables, and to those that they use, add."""
+        counting = _with_used((line for _, line in lines), roots)
+        for path, line in lines:
+            if line.variable not in counting or line.is_taken is False:
+                continue
+            is_certain = line.variable in roots and line.is_taken is True
+            where = f"{os.path.relpath(path, self.tree.source)}:{line.number}"
+            for option in self._find_removed(line):
+                yield Added(problem=f"{where} removes {option}, which may change layouts")
+            if _REMOVES.match(line.variable):
+                continue
+            for option in make_options.options(_SEPARATE.sub(r"\1", line.value)):
+                resolved = self._resolve(option, folder)
+                if option.startswith("-I"):
+                    yield self._of_folder_option(line, resolved, where)
+                elif make_options.changes_nothing(option, self._machine):
+                    continue
+                elif resolved is not None and is_certain:
+                    yield Added((resolved,))
+                else:
+                    yield _unread(option, line, where)
+
+    def _find_removed(self, line: Assignment) -> Iterator[str]:
+        """Yield the flags of the tree that a line takes away."""
+        parts = [line.value] if _REMOVES.match(line.variable) else _FILTERED.findall(line.value)
+        for option in (option for part in parts for option in make_options.options(part)):
+            if option in self.tree.flags:
+                yield option
+
+    def _of_folder_option(self, line: Assignment, resolved: str | None, where: str) -> Added:
+        """Return a folder of headers; those that depend on make's variables are left out."""
+        if resolved is None or resolved[2:] in self.tree.folders:
+            return Added()
+        if line.variable in ("LINUXINCLUDE", "NOSTDINC_FLAGS") and not line.appends:
+            order = f"{where} puts {resolved} in front of other folders"
+            return Added(problem=f"{order}, which may change layouts")
+        return Added((resolved,))
+
+    def _resolve(self, option: str, folder: str | None) -> str | None:
+        """Return a macro or folder as the compiler has it; None if it depends on make's own variables."""
+        top = self.tree.source
+        variables = {"srctree": top}
+        if folder is not None:
+            variables["src"] = variables["obj"] = os.path.relpath(folder, top)
+        if not _IS_READ.fullmatch(option) or not variables.keys() >= set(_VARIABLE.findall(option)):
+            return None
+        text = _VARIABLE.sub(lambda match: variables[match[1]], option)
+        try:
+            words = shlex.split(text)
+        except ValueError:
+            return None
+        if len(words) != 1 or not option.startswith("-I"):
+            return words[0] if len(words) == 1 else None
+        return f"-I{os.path.normpath(os.path.join(top, words[0][2:]))}"
+
+    def _lines(self, path: str) -> list[tuple[str, Assignment]]:
+        """Return the assignments of a makefile, each with its path."""
+        if path not in self._assignments:
+            lines = make_lines.assignments(self._text(path), self._value)
+            self._assignments[path] = [(path, line) for line in lines]
+        return self._assignments[path]
+
+    def _value(self, option: str) -> str | None:
+        """Return the value of an option of the configuration; None for a number or text."""
+        if option in self.tree.config:
+            return "m" if f"{option}_MODULE" in self._macros else "y"
+        return None if option in self._macros else ""
+
+    @cached_property
+    def _macros(self) -> frozenset[str]:
+        return self.tree.macros
+
+    @cached_property
+    def _machine(self) -> Machine:
+        target = target_named(flags.architecture(self.tree.triple, 64))
+        return Machine(target.pointer_size * 8, "little" if target.little_endian else "big")
+
+    def _makefile(self, folder: str) -> str | None:
+        """Return the makefile of a folder that is not empty; None if it has none."""
+        if folder not in self._makefiles:
+            names = (os.path.join(folder, name) for name in ("Kbuild", "Makefile"))
+            self._makefiles[folder] = next(filter(self._text, names), None)
+        return self._makefiles[folder]
+
+    def _text(self, path: str) -> str:
+        """Return the text of a makefile; empty if it is missing or cannot be read."""
+        try:
+            return self.flag_files.read_all(path, _LARGEST).decode("utf-8", "replace")
+        except OSError:
+            return ""
 
 
-def _words(folder: str, top: str, is_own: bool) -> Iterator[str]:
-    text = _makefile(folder)
-    relative = os.path.relpath(folder, top)
-    variables = {"srctree": top, "src": relative, "obj": relative}
-    for is_inherited, words in _ADDS.findall(_CONTINUED.sub(b" ", text)):
-        if not is_inherited and not is_own:
-            continue
-        for word in _WORD.findall(_COMMENT.sub(b"", words).decode("utf-8", "replace")):
-            used_variables = set(_VARIABLE.findall(word))
-            if used_variables <= variables.keys():
-                yield _resolve(_VARIABLE.sub(lambda match: variables[match[1]], word), top)
+def _join(parts: Iterable[Added]) -> Added:
+    parts = tuple(parts)
+    return Added(
+        tuple(dict.fromkeys(flag for part in parts for flag in part.flags)),
+        next((part.problem for part in parts if part.problem is not None), None),
+        tuple(dict.fromkeys(doubt for part in parts for doubt in part.doubts)),
+    )
 
 
-@accesses.remember(1 << 16)
-def _has_makefile(folder: str) -> bool:
-    return bool(_makefile(folder))
+def _with_used(lines: Iterable[Assignment], roots: Iterable[str]) -> set[str]:
+    """Return variables, and those whose values are parts of theirs."""
+    used: dict[str, set[str]] = {}
+    for line in lines:
+        names = (name for name in _REFERENCE.findall(line.value) if not _NOT_OF_C.fullmatch(name))
+        used.setdefault(line.variable, set()).update(names)
+    counting, pending = set[str](), set(roots)
+    while pending:
+        name = pending.pop()
+        counting.add(name)
+        pending |= used.get(name, set()) - counting
+    return counting
 
 
-def _makefile(folder: str) -> bytes:
-    """Return the text of a folder's Makefile; empty if it has none."""
-    names = (os.path.join(folder, name) for name in ("Kbuild", "Makefile"))
-    return next((text for text in map(text_search.content, names) if text), b"")
-
-
-def _resolve(word: str, top: str) -> str:
-    """Return a flag without blanks after its letter, and with an absolute folder."""
-    flag, value = word[:2], word[2:].strip()
-    return flag + (os.path.normpath(os.path.join(top, value)) if flag == "-I" else value)
+def _unread(option: str, line: Assignment, where: str) -> Added:
+    """Return an option that is not read: layouts can depend on it, or on a macro only where it is used."""
+    adds = f"{where} adds {option} to {line.variable}"
+    macro = re.match(r"-[DU]['\"]?(\w+)", option)
+    if macro is None:
+        return Added(problem=f"{adds}, which may change layouts")
+    return Added(doubts=(Doubt(option, macro[1], f"{adds}, whose value or condition only make knows"),))

@@ -15,8 +15,8 @@ from layoutlint.model.structs import Struct
 from layoutlint.model.wanted import Wanted
 from layoutlint.readers.clang import flags, gcc_macros, parallel, text_search
 from layoutlint.readers.clang.file_names import name_without_links, relative_to
-from layoutlint.readers.clang.kernel import makefile
 from layoutlint.readers.clang.kernel.includes import Includes
+from layoutlint.readers.clang.kernel.makefile import Added, Makefiles
 from layoutlint.readers.clang.kernel.tree import Tree
 from layoutlint.readers.clang.parse import Unit
 
@@ -100,6 +100,11 @@ class _KernelReader(Record, dict=True):
     def includes(self) -> Includes:
         """The include lines of the tree's files."""
         return Includes(self.tree)
+
+    @cached_property
+    def makefiles(self) -> Makefiles:
+        """The makefiles of the tree."""
+        return Makefiles(self.tree, self.options.flag_files)
 
     def reading(self, path: str) -> Reading:
         """Return the Reading of all units so far."""
@@ -234,26 +239,30 @@ class _KernelReader(Record, dict=True):
         shown = [relative_to(self.tree.roots, header) for header in headers]
         origin = shown[0] if len(shown) == 1 else f"{len(shown)} headers"
         main = os.path.join(self.tree.source, _SYNTHETIC)
-        unit = self._unit(main, origin, (), text)
+        unit = self._unit(main, origin, Added(), text)
         return replace(unit, header=headers[0]) if len(headers) == 1 else unit
 
     def _directive(self, header: str) -> str:
         name = self.include_name(header)
         return f"#include <{name}>\n" if name else f'#include "{header}"\n'
 
-    def _unit(self, main: str, origin: str, unit_flags: tuple[str, ...], text: str | None) -> Unit:
+    def _unit(self, main: str, origin: str, own: Added, text: str | None) -> Unit:
         marks = self.options.with_marks
         user_flags = flags.normalise(self.options.flags)
         if user_flags.refusal is not None:
             raise ReadError(origin, user_flags.refusal)
         as_gcc = gcc_macros.flags_of(self.tree.compiler, self.tree.triple)
         shuffling = _SHUFFLING if marks else ()
-        words = (*as_gcc, "-xc", *self.tree.flags, *shuffling, *unit_flags, *user_flags.passed)
+        all_files = self.makefiles.of_tree
+        unit_flags = (*all_files.flags, *own.flags, *user_flags.passed)
+        words = (*as_gcc, "-xc", *self.tree.flags, *shuffling, *unit_flags)
         # If fields are reordered afterwards, the declared order is needed.
         shuffling_option = None if marks else self.tree.shuffling_option
         return Unit(
-            main, words, self.tree.build, self.tree.roots, origin, text, user_flags.problem,
-            user_flags.doubts, shuffling_option, marks, compiler=self.tree.compiler,
+            main, words, self.tree.build, self.tree.roots, origin, text,
+            user_flags.problem or all_files.problem or own.problem,
+            (*user_flags.doubts, *all_files.doubts, *own.doubts),
+            shuffling_option, marks, compiler=self.tree.compiler,
         )  # fmt: skip
 
     def unit_of(self, file: str) -> Unit:
@@ -264,8 +273,9 @@ class _KernelReader(Record, dict=True):
         if source is None:
             return self.group([file])
         folders = tuple(f"-I{folder}" for folder in dict.fromkeys(map(os.path.dirname, (source, file))))
-        unit_flags = (*folders, *makefile.added_flags(source, self.tree.source))
-        return self._unit(source, relative_to(self.tree.roots, source), unit_flags, None)
+        own = self.makefiles.of_source(source)
+        own = replace(own, flags=(*folders, *own.flags))
+        return self._unit(source, relative_to(self.tree.roots, source), own, None)
 
     def _includer(self, header: str) -> str | None:
         """Return the first source near a private header that includes it, after the headers that it needs."""

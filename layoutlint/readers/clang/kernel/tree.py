@@ -12,6 +12,7 @@ from functools import lru_cache
 
 from layoutlint import files
 from layoutlint.errors import ReadError
+from layoutlint.model.flag_files import ON_DISK, FlagFiles
 from layoutlint.model.reading import Version
 from layoutlint.model.record import Record, replace
 from layoutlint.readers.clang import builtin_headers
@@ -160,11 +161,11 @@ class Tree(Record, frozen=True):
         return (*words, *(("-isystem", builtin_folder) if builtin_folder else ()))
 
 
-def find(path: str, build: str | None = None) -> Tree | None:
+def find(path: str, build: str | None = None, flag_files: FlagFiles = ON_DISK) -> Tree | None:
     """Return the kernel tree of a folder (source, build or header package); None if it is no kernel.
 
     `build` names the build folder of a source tree, as `make O=` does. Raises ReadError for a kernel that is
-    not configured.
+    not configured, or whose configuration a change chose.
     """
     folder = os.path.abspath(path)
     source = _source(folder)
@@ -173,7 +174,9 @@ def find(path: str, build: str | None = None) -> Tree | None:
     candidates = [build] if build else [folder, os.path.join(folder, "build")]
     for candidate in candidates:
         if files.exists(os.path.join(candidate, _AUTOCONF)):
-            tree = _tree(path, source, os.path.abspath(files.real_path(candidate)))
+            _refuse_chosen(path, candidate, flag_files)
+            built = os.path.abspath(files.real_path(candidate))
+            tree = _tree(path, source, built, _text(source, "Makefile", flag_files))
             return replace(tree, note=_source_note(folder, source))
     where = build or path
     raise ReadError(
@@ -182,6 +185,14 @@ def find(path: str, build: str | None = None) -> Tree | None:
         " (run `make olddefconfig prepare`, or name its build folder: `-- O=FOLDER`, in a matrix"
         ' `flags = ["O=FOLDER"]`)',
     )
+
+
+def _refuse_chosen(path: str, build: str, flag_files: FlagFiles) -> None:
+    """Raise ReadError for a configuration that a change brings along; a step of the build makes others."""
+    for name in (_AUTOCONF, *_CONFIGS):
+        place = os.path.join(build, name)
+        if flag_files.is_chosen(place):
+            raise ReadError(path, f"the change chose its configuration: git tracks {place}")
 
 
 def enclosing_tree(path: str) -> str | None:
@@ -245,11 +256,11 @@ def _source_note(folder: str, source: str) -> str | None:
     return None if is_beside else f"the headers of {source} are read, which its Makefile names"
 
 
-def _tree(path: str, source: str, build: str) -> Tree:
+def _tree(path: str, source: str, build: str, makefile: str) -> Tree:
     config = _config(build)
     for options, arch, triple in _ARCHITECTURES:
         if config.issuperset(options):
-            return Tree(source, build, config, arch, triple, _text(source, "Makefile"))
+            return Tree(source, build, config, arch, triple, makefile)
     raise ReadError(path, "is configured for an architecture that is not known here")
 
 
@@ -262,11 +273,11 @@ def _config(build: str) -> frozenset[str]:
     return frozenset(_DEFINED.findall(_text(build, _AUTOCONF)))
 
 
-def _text(folder: str, name: str) -> str:
+def _text(folder: str, name: str, flag_files: FlagFiles = ON_DISK) -> str:
     """Return the content of a file of a tree, empty if it is missing; raises ReadError."""
     path = os.path.join(folder, name)
     try:
-        return files.read_all(path, _LARGEST).decode("utf-8", "replace")
+        return flag_files.read_all(path, _LARGEST).decode("utf-8", "replace")
     except (FileNotFoundError, NotADirectoryError):
         return ""
     except OSError as error:
