@@ -51,7 +51,7 @@ class StagedTree(Record, frozen=True):
     def path(self, name: str) -> str:
         """Return a path of the command line in this tree: absolute ones can name files of the repository."""
         is_inside = os.path.isabs(name) and f"{name}/".startswith(f"{self.top}/")
-        return self.folder + name[len(self.top) :] if is_inside else name
+        return os.path.relpath(self.folder + name[len(self.top) :]) if is_inside else name
 
 
 @contextmanager
@@ -135,4 +135,5 @@ def _rebase(change: Change, root: str) -> Change:
         return replace(difference, parent=parent, paths=paths, inner=inner)
 
     differences = tuple(map(rebase, change.differences))
-    return replace(change, top=root, differences=differences, tracked=move_below_root(change.tracked))
+    tracked, untracked = map(move_below_root, (change.tracked, change.untracked))
+    return replace(change, top=root, differences=differences, tracked=tracked, untracked=untracked)

@@ -11,9 +11,10 @@ from layoutlint import files
 from layoutlint.geometry.field_types import TYPE
 from layoutlint.judgement.rule import VARIABLES, Pack, Rule
 from layoutlint.model.paths import is_pattern
-from layoutlint.model.reading import Unread
-from layoutlint.model.record import Record, field
+from layoutlint.model.reading import ReadOptions, Unread, no_progress
+from layoutlint.model.record import Record, field, replace
 from layoutlint.model.wanted import Wanted
+from layoutlint.readers import inputs
 from layoutlint.readers.clang import flags, text_search
 from layoutlint.readers.clang.inclusion import Inclusion
 from layoutlint.readers.clang.kernel.tree import Tree
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
 C_SUFFIXES = (".c", ".h")
 _WORD = re.compile(r"\w+")
 _GROUP_MARK = b"cacheline_group_begin"
+_FLAGS = (f"{os.sep}compile_commands.json", f"{os.sep}compile_flags.txt")
+"""The ends of the paths of files with the flags of other files."""
+_FORCED = re.compile(rb"-(?:include|imacros)[\s\",\\\\=]*+([^\s\",\\\\]++)")
 
 
 class Definers(Record, frozen=True):
@@ -47,6 +51,29 @@ class Definers(Record, frozen=True):
         wanted = Wanted(patterns=(struct,))
         return [file for file, names in self.structs.items() if any(map(wanted.matches, names))]
 
+    def with_parsed(self, paths: Iterable[str], packs: Collection[Pack], options: ReadOptions) -> Definers:
+        """Return the definers with the structs that libclang finds in some files, whatever their text says.
+
+        Headers that such a file includes are files of their own; other texts that it includes are its own.
+        """
+        wanted = requested_structs(packs)
+        structs = dict(self.structs)
+        for path in paths if wanted.names or wanted.patterns else ():
+            readings, _ = inputs.read((path,), wanted, replace(options, progress=no_progress))
+            for struct in (struct for reading in readings for struct in reading.structs):
+                is_defined = struct.bit_size is not None or struct.problem is not None
+                if is_defined and struct.source is not None and is_own(struct.source.file, (path,)):
+                    names = (each for each in (struct.name, *struct.aliases) if wanted.matches(each))
+                    structs[path] = structs.get(path, frozenset()).union(names)
+        return replace(self, structs=structs)
+
+
+def is_own(file: str, inputs: Iterable[str]) -> bool:
+    """Return whether a definition in a file counts as one of some inputs: it is one, or no C file."""
+    if not file.endswith(C_SUFFIXES):
+        return True
+    return files.real_path(file) in map(files.real_path, inputs)
+
 
 def requested_structs(packs: Collection[Pack]) -> Wanted:
     """Return the structs with rules, and those that rule files declare as annotated."""
@@ -65,12 +92,25 @@ def repository_definers(
     structs, marked = search(searched, wanted)
     parsed = flags.normalise(words)
     folders, forced = (tuple(map(os.path.abspath, names)) for names in (parsed.folders, parsed.includes))
+    forced += tuple(_read_by_all(known))
     unread: tuple[Unread, ...] = ()
     if len(paths) > len(searched):
         reason = f"the first {len(searched):,} of {len(paths):,} C files are searched for affected structs"
         unread += (Unread("staged change", reason),)
     variables = _files_with_variables(searched, packs)
     return Definers(structs, marked, Inclusion(known, folders, forced), None, variables, unread)
+
+
+def _read_by_all(known: frozenset[str]) -> Iterator[str]:
+    """Yield the files that decide the flags of all C files, and those whose name follows `-include` there."""
+    databases = sorted(path for path in known if path.endswith(_FLAGS))
+    yield from databases
+    names = {os.path.basename(os.fsdecode(name)) for path in databases for name in _forced_names(path)}
+    yield from sorted(path for path in known if names and os.path.basename(path) in names)
+
+
+def _forced_names(path: str) -> list[bytes]:
+    return _FORCED.findall(text_search.content(path))
 
 
 def kernel_definers(

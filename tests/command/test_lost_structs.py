@@ -1,0 +1,166 @@
+"""`--since` and `--staged`: a struct that a rule judged is judged after the change too, or is gone in truth."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.harness.command import run
+from tests.harness.repository import commit, git, write
+
+RULE = '[[rule]]\nid = "{id}"\nstruct = "{struct}"\nkind = "separate"\nfields = [["a"], ["b"]]\nwhy = "w"\n'
+RULES, PATTERN = RULE.format(id="apart", struct="ring"), RULE.format(id="all", struct="*_ring")
+GOOD = "struct %s { long a; char pad[64]; long b; };\n"
+RENAMED = "struct %s { long a; long b; };\n"
+RING, LOST = GOOD % "ring", RENAMED % "ring_"
+SOURCE = '#include "ring.h"\nint used;\n'
+DATABASE = '[{"directory": ".", "file": "a.c", "arguments": ["cc", "-c", "a.c"]}]'
+BASE: dict[str, str | None] = {"layoutlint.toml": RULES, "ring.h": RING, "a.c": SOURCE, "compile_commands.json": DATABASE, "other.h": "int other;\n"}
+
+DECOYS: dict[str, dict[str, str | None]] = {
+    # what the change does: each renames the struct, and puts its two fields on one line
+    "renamed": {"ring.h": LOST},
+    "comment": {"ring.h": f"/* {RING} */\n{LOST}"},
+    "line comment": {"ring.h": f"// struct ring {{\n{LOST}"},
+    "string": {"ring.h": f'static const char *text = "struct ring {{";\n{LOST}'},
+    "#if 0": {"ring.h": f"#if 0\n{RING}#endif\n{LOST}"},
+    "#ifdef": {"ring.h": f"#ifdef NEVER\n{RING}#endif\n{LOST}"},
+    "macro that renames": {"ring.h": f"#define ring ring_\n{RENAMED % 'ring'}#undef ring\n"},
+    "macro of another file": {"ring.h": f'#include "names.h"\n{RENAMED % "ring"}', "names.h": "#define ring ring_\n"},
+    "macro that nobody uses": {"ring.h": f"#define RING {RING[:-1]}\n{LOST}"},
+    "macro that pastes": {"ring.h": f"#define MAKE(x) struct x##_ {{ long a; long b; }}\nMAKE(ring);\n/* {RING} */"},
+    "declaration": {"ring.h": f"struct ring;\n{LOST}"},
+    "typedef of a number": {"ring.h": f"typedef long ring;\n{LOST}"},
+    "typedef of an incomplete struct": {"ring.h": f"typedef struct gone ring;\n{LOST}"},
+    "local to a function": {"ring.h": f"static inline void f(void) {{ {RING} }}\n{LOST}"},
+    "other file": {"ring.h": LOST, "other.h": RING},
+    "other file, in a comment": {"ring.h": LOST, "other.h": f"/* {RING} */\n"},
+    "included other file": {"ring.h": f'#include "other.h"\n{LOST}', "other.h": RING},
+    "moved under another name": {"ring.h": '#include "new.h"\n', "new.h": f"/* {RING} */\n{LOST}"},
+    "a typedef without a tag": {"ring.h": f"/* {RING} */\ntypedef struct {{ long a; long b; }} ring_;\n"},
+}  # fmt: skip
+INPUTS: dict[str, tuple[str, ...]] = {
+    "file": ("a.c", "--since", "HEAD"), "header": ("ring.h", "--since", "HEAD"), "database": ("compile_commands.json", "--since", "HEAD"),
+    "folder": (".", "--since", "HEAD"), "change": ("--since", "HEAD"), "staged": ("--staged",), "staged file": ("a.c", "--staged"), "staged header": ("ring.h", "--staged"),
+}  # fmt: skip
+
+
+def check(folder: Path, *words: str, **environment: str) -> tuple[int, dict, str]:
+    done = run("check", *words, "--format", "json", cwd=folder, **environment)
+    report = json.loads(done.stdout) if done.stdout.startswith("{") else {}
+    return done.returncode, report, done.stdout + done.stderr
+
+
+def stage(folder: Path, before: dict[str, str | None], change: dict[str, str | None]) -> None:
+    commit(folder, "before", before)
+    write(folder, change)
+    git(folder, "add", "-A")
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("name", DECOYS)
+def test_decoys(tmp_path, name):
+    """What only the text names is not judged; each way to give inputs says so."""
+    stage(tmp_path, BASE, DECOYS[name])
+    codes = {way: check(tmp_path, *words)[0] for way, words in INPUTS.items()}
+    assert codes == dict.fromkeys(INPUTS, 3)
+
+
+def test_a_decoy_of_a_staged_change(tmp_path):
+    stage(tmp_path, BASE, DECOYS["macro that renames"])
+    code, _, text = check(tmp_path, "--staged")
+    assert (code, "pass `--removed ring`" in text) == (3, True), text
+
+
+ONE, TWO = GOOD % "rx_ring", GOOD % "tx_ring"
+PATTERNS: dict[str, str | None] = {"layoutlint.toml": PATTERN, "ring.h": ONE + TWO}
+NOTE = "matched `*_ring` before this change, and is gone"
+EXACT = {"layoutlint.toml": RULES, "ring.h": RING + "struct kept { int x; };\n", "tx.h": TWO}
+REMOVED: dict[str, tuple[dict[str, str | None], dict[str, str | None], tuple[str, ...], int, str]] = {
+    # before, the change, options, exit status, what is said
+    "an exact name": (EXACT, {"ring.h": "struct kept { int x; };\n"}, (), 3, "ring.h defined struct ring before this change"),
+    "with its rule": (EXACT, {"ring.h": "struct kept { int x; };\n", "layoutlint.toml": RULES.replace("ring", "tx_ring")}, (), 0, ""),
+    "renamed with its rule": (EXACT, {"ring.h": GOOD % "ring_", "layoutlint.toml": RULES.replace("ring", "ring_")}, (), 0, ""),
+    "renamed with its rule, and broken": (EXACT, {"ring.h": LOST, "layoutlint.toml": RULES.replace("ring", "ring_")}, (), 1, "apart"),
+    "with the option": (EXACT, {"ring.h": "struct kept { int x; };\n"}, ("--removed", "ring"), 0, ""),
+    "with the option, and the keyword": (EXACT, {"ring.h": "struct kept { int x; };\n"}, ("--removed", "struct ring"), 0, ""),
+    "with the option for another struct": (EXACT, {"ring.h": "struct kept { int x; };\n"}, ("--removed", "kept"), 3, "defined struct ring"),
+    "the option for a struct that is there": (EXACT, {"ring.h": RENAMED % "ring"}, ("--removed", "ring"), 1, "apart"),
+    "moved": (EXACT, {"ring.h": None, "moved.h": RING}, (), 0, ""),
+    "moved beside an heir": (EXACT, {"ring.h": RENAMED % "other", "moved.h": RING}, (), 3, "struct other is new and has fields of it"),
+    "moved beside another struct": (EXACT, {"ring.h": "struct other { int x, y, z; };\n", "moved.h": RING}, (), 0, ""),
+    "one of two definitions": ({**EXACT, "more.h": RING}, {"more.h": None}, (), 0, ""),
+    "one of two definitions renamed": ({**EXACT, "more.h": RING}, {"more.h": RENAMED % "ring_more"}, (), 3, "struct ring_more is new"),
+    "one of a pattern": (PATTERNS, {"ring.h": TWO}, (), 0, f"struct rx_ring of ring.h {NOTE}"),
+    "one of a pattern renamed": (PATTERNS, {"ring.h": TWO + LOST}, (), 3, "struct ring_ is new"),
+    "one of a pattern renamed, with a decoy": (PATTERNS, {"ring.h": f"{TWO}{LOST}/* {ONE} */\n"}, (), 3, "struct ring_ is new"),
+    "one of a pattern renamed, with the option": (PATTERNS, {"ring.h": TWO + LOST}, ("--removed", "rx_ring"), 0, ""),
+    "one of a pattern renamed to match": (PATTERNS, {"ring.h": TWO + RENAMED % "new_ring"}, (), 1, "struct new_ring"),
+    "one of a pattern, in its own file": ({**PATTERNS, "ring.h": ONE, "tx.h": TWO}, {"ring.h": None}, (), 0, f"struct rx_ring of ring.h {NOTE}"),
+    "the last of a pattern": (PATTERNS, {"ring.h": "/* rx_ring */\n"}, (), 3, "nothing that is judged defines it now"),
+    "the last of a pattern, with a decoy": (PATTERNS, {"ring.h": "", "d.h": f"/* {ONE} */\n"}, (), 3, "nothing that is judged defines it now"),
+    "all of a pattern, with the option": (PATTERNS, {"ring.h": ""}, ("--removed", "rx_ring", "--removed", "tx_ring"), 0, ""),
+}  # fmt: skip
+
+
+@pytest.mark.one_in(11)
+@pytest.mark.parametrize("name", REMOVED)
+def test_removed_on_purpose(tmp_path, name):
+    before, change, words, status, message = REMOVED[name]
+    stage(tmp_path, before, change)
+    code, _, text = check(tmp_path, "--staged", *words)
+    assert (code, message in text) == (status, True), text
+
+
+def test_options_that_need_a_change(tmp_path):
+    write(tmp_path, BASE)
+    code, _, text = check(tmp_path, "ring.h", "--removed", "ring")
+    assert (code, "--removed needs --staged or --since" in text) == (2, True)
+
+
+UNREACHED = "the change reaches no wanted struct"
+
+
+@pytest.mark.one_in(5)
+@pytest.mark.parametrize(("change", "words", "status", "is_said"), [
+    ({"other.h": "int more;\n"}, ("--staged",), 0, True), ({"README": "text\n"}, ("--since", "HEAD"), 0, True),
+    ({"other.h": "int more;\n"}, ("a.c", "--since", "HEAD"), 0, False), ({"ring.h": RING + "\n"}, ("--staged",), 0, False),
+    ({"ring.h": "", "a.c": "int none;\n"}, ("a.c", "--since", "HEAD"), 3, False),
+])  # fmt: skip
+def test_why_nothing_is_judged(tmp_path, change, words, status, is_said):
+    stage(tmp_path, BASE, change)
+    code, report, _ = check(tmp_path, *words)
+    assert (code, [each["reason"] for each in report["coverage"]["not_covered"]]) == (status, [UNREACHED] if is_said else [])
+    assert (f"exit 0: {UNREACHED}" in run("check", *words, cwd=tmp_path).stdout) == is_said
+
+
+BROKEN = RENAMED % "ring"
+REACHED: dict[str, tuple[dict[str, str | None], dict[str, str | None]]] = {
+    # before, the change; the struct is included by a.c or src/x.c, and broken
+    "an included header": ({}, {"ring.h": BROKEN}),
+    "through another header": ({"a.c": '#include "mid.h"\n', "mid.h": '#include "ring.h"\n'}, {"ring.h": BROKEN}),
+    "a body that is included": ({"ring.h": 'struct ring {\n#include "body.inc"\n};\n', "body.inc": "long a; char pad[64]; long b;\n"}, {"body.inc": "long a, b;\n"}),
+    "a file of another suffix": ({"a.c": '#include "ring.x"\n', "ring.h": "\n", "ring.x": RING}, {"ring.x": BROKEN}),
+    "a comment before the brace": ({"ring.h": RING.replace("ring {", "ring /* of a queue */ {")}, {"ring.h": BROKEN.replace("ring {", "ring /* of a queue */ {")}),
+    "a name that a macro makes": ({"ring.h": "#define MAKE(x) struct x##ng\nMAKE(ri) { long a; char pad[64]; long b; };\n"},
+                                  {"ring.h": "#define MAKE(x) struct x##ng\nMAKE(ri) { long a; long b; };\n"}),
+    "a directive in another way to write it": ({"a.c": '%:include "ring.h"\n'}, {"ring.h": BROKEN}),
+}  # fmt: skip
+
+
+@pytest.mark.one_in(7)
+@pytest.mark.parametrize("name", REACHED)
+def test_given_files_are_judged_with_what_they_include(tmp_path, name):
+    before, change = REACHED[name]
+    stage(tmp_path, {**BASE, "src/x.c": '#include "../a.c"\n', **before}, change)
+    codes = {words: check(tmp_path, *words)[0] for words in (("a.c", "--staged"), ("a.c", "--since", "HEAD"), ("src/x.c", "--since", "HEAD"))}
+    assert codes == dict.fromkeys(codes, 1)
+
+
+def test_unstaged_changes_beside_staged_ones_are_named(tmp_path):
+    stage(tmp_path, BASE, {"ring.h": RING + "\n"})
+    write(tmp_path, {"ring.h": BROKEN})
+    code, _, text = check(tmp_path, "a.c", "--staged")
+    assert (code, "unstaged changes are not judged: ring.h; stage them with `git add`" in text) == (0, True), text
