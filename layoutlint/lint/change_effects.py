@@ -154,7 +154,14 @@ class _Search(Record, dict=True):
         if paths or not below:
             part = definers.repository_definers(paths, self.known_names, self.packs, other_words)
             own = sorted(filter(self.is_own, paths.intersection(self._changed_paths)))
-            yield part.with_parsed(own, self.packs, self.options.read)
+            others = (path for path in sorted(paths) if path.endswith(C_SUFFIXES) and self.is_own(path))
+            affected = (path for path in others if self.reaches(part, path))
+            yield part.with_parsed(own, affected, self.packs, self.options.read)
+
+    def reaches(self, part: Definers, file: str) -> bool:
+        """Return whether a file is or includes one that differs from each parent, also through others."""
+        closure = part.inclusion.closure(file)
+        return not any(closure.isdisjoint(difference.paths) for difference in self.change.differences)
 
     def _kernel_roots(self) -> set[str]:
         """Return the kernel trees with changed files, and the one that the repository is."""
@@ -301,8 +308,7 @@ class _Part(Record, dict=True):
     def _add_definer(self, hits: _Hits, file: str, rules: list[Rule]) -> None:
         """Add a file if the change touches a file that it includes, or a rule on one of its structs."""
         closure = self.part.inclusion.closure(file)
-        differences = self.search.change.differences
-        is_touched = not any(closure.isdisjoint(difference.paths) for difference in differences)
+        is_touched = self.search.reaches(self.part, file)
         affected = self._touched_rules(closure, rules)
         if is_touched:
             hits.structs |= text_search.names_defined(text_search.content(file))

@@ -227,7 +227,8 @@ def _read_base(commit: Commit, base: BaseRun, root: str, task: Callable[..., T],
     Without the working folder in the commit, that is `nothing`. Raises ReadError and UsageError.
     """
     place = commit.path_in_tree(os.curdir) or os.curdir
-    wanted = exported_tree.wanted_files(commit, place, base.packs + base.kernel_packs)
+    packs = base.packs + base.kernel_packs
+    wanted = exported_tree.wanted_files(commit, place, packs, with_others=True)
     tree = os.path.join(root, "tree")
     exported = exported_tree.export(commit, tree, wanted, index=git_index.read(commit.top))
     working_tree = tree_copies.working_tree(commit, root, wanted)

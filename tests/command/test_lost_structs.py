@@ -164,3 +164,30 @@ def test_unstaged_changes_beside_staged_ones_are_named(tmp_path):
     write(tmp_path, {"ring.h": BROKEN})
     code, _, text = check(tmp_path, "a.c", "--staged")
     assert (code, "unstaged changes are not judged: ring.h; stage them with `git add`" in text) == (0, True), text
+
+
+AFFECTED: dict[str, dict[str, str | None]] = {
+    # headers whose struct contains one of pad.h, which the change shrinks
+    "as usual": {"ring.h": '#include "pad.h"\nstruct ring { long a; struct pad pad; long b; };\n'},
+    "a comment before the brace": {"ring.h": '#include "pad.h"\nstruct ring /* of a queue */ { long a; struct pad pad; long b; };\n'},
+    "a comment before the name": {"ring.h": '#include "pad.h"\nstruct /* this is the */ ring { long a; struct pad pad; long b; };\n'},
+    "an attribute between brackets": {"ring.h": '#include "pad.h"\nstruct [[gnu::aligned(8)]] ring { long a; struct pad pad; long b; };\n'},
+    "a line that goes on": {"ring.h": '#include "pad.h"\nstruct \\\n ring \\\n { long a; struct pad pad; long b; };\n'},
+    "an attribute behind a condition": {
+        "ring.h": '#include "pad.h"\nstruct\n#ifdef __GNUC__\n__attribute__((aligned(8)))\n#endif\nring { long a; struct pad pad; long b; };\n'},
+    "a macro that makes it": {"ring.h": '#include "pad.h"\n#define MAKE(name) struct name { long a; struct pad pad; long b; }\nMAKE(ring);\n'},
+    "a typedef of a struct elsewhere": {"inner.h": '#include "pad.h"\nstruct inner { long a; struct pad pad; long b; };\n',
+                                         "ring.h": '#include "inner.h"\ntypedef struct inner ring;\n'},
+    "a body that is included": {"body.inc": "long a; struct pad pad; long b;\n", "ring.h": '#include "pad.h"\nstruct ring {\n#include "body.inc"\n};\n'},
+    "a file of another suffix": {"ring.x": '#include "pad.h"\nstruct ring { long a; struct pad pad; long b; };\n', "ring.h": '#include "ring.x"\n'},
+    "through a header that a build makes": {"ring.h": '#include "made.h"\nstruct ring { long a; struct pad pad; long b; };\n', ".gitignore": "made.h\n", "made.h": '#include "pad.h"\n'},
+}  # fmt: skip
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("name", AFFECTED)
+def test_all_ways_to_write_a_struct_are_reached(tmp_path, name):
+    pads = [f"struct pad {{ char bytes[{size}]; }};\n" for size in (64, 8)]
+    stage(tmp_path, {**BASE, **AFFECTED[name], "pad.h": pads[0]}, {"pad.h": pads[1]})
+    codes = {way: check(tmp_path, *words)[0] for way, words in INPUTS.items()}
+    assert codes == dict.fromkeys(INPUTS, 1)
