@@ -43,15 +43,16 @@ KERNEL_MARK = "include/linux/kconfig.h"
 class WantedFiles:
     """Decides which files of a tree are read. Of a kernel, sources count only where rules name them.
 
-    `with_others` adds the files with other names that C can include, but not of a kernel, which has many.
+    `others` are more paths that are read. If they are given, so are files with other names that C can
+    include, but not of a kernel, which has many.
     """
 
     def __init__(
-        self, is_kernel: bool, path: str, packs: tuple[Pack, ...], with_others: bool = False
+        self, is_kernel: bool, path: str, packs: tuple[Pack, ...], others: tuple[str, ...] | None = None
     ) -> None:
         self._is_kernel = is_kernel
-        self._has_others = with_others and not is_kernel
-        self._path = path
+        self._has_others = others is not None and not is_kernel
+        self._path, self._others = path, tuple(f"{other}/" for other in others or ())
         self._headers = tuple(i.header for pack in packs for i in pack.structs if i.header is not None)
 
     @property
@@ -68,14 +69,16 @@ class WantedFiles:
             return True
         if not path.endswith(_SOURCES):
             return self._has_others and not path.endswith(_NOT_C)
-        return not self._is_kernel or path.startswith(f"{self._path}/") or path.endswith(self._headers)
+        if not self._is_kernel or f"{path}/".startswith(self._others):
+            return True
+        return path.startswith(f"{self._path}/") or path.endswith(self._headers)
 
 
 def wanted_files(
-    commit: Commit, path: str, packs: tuple[Pack, ...], with_others: bool = False
+    commit: Commit, path: str, packs: tuple[Pack, ...], others: tuple[str, ...] | None = None
 ) -> WantedFiles:
     """Return which files of a commit are read, if an input is at a path below its top."""
-    return WantedFiles(KERNEL_MARK in commit.files(KERNEL_MARK), path, packs, with_others)
+    return WantedFiles(KERNEL_MARK in commit.files(KERNEL_MARK), path, packs, others)
 
 
 class ExportedTree(Record, frozen=True):

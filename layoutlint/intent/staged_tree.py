@@ -61,7 +61,7 @@ def enter(change: Change) -> Iterator[StagedTree]:
     Raises UsageError, and ReadError if the files cannot be written.
     """
     index = git_index.read(change.top) if change.repositories or not is_under_pre_commit() else None
-    wanted = exported_tree.WantedFiles(_is_kernel(index), ".", (), with_others=True)
+    wanted = exported_tree.WantedFiles(_is_kernel(index), ".", (), others=())
     differing = (
         frozenset[str]() if index is None else index.differing_paths(partial(_can_differ, index, wanted))
     )

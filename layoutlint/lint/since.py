@@ -227,8 +227,10 @@ def _read_base(commit: Commit, base: BaseRun, root: str, task: Callable[..., T],
     Without the working folder in the commit, that is `nothing`. Raises ReadError and UsageError.
     """
     place = commit.path_in_tree(os.curdir) or os.curdir
-    packs = base.packs + base.kernel_packs
-    wanted = exported_tree.wanted_files(commit, place, packs, with_others=True)
+    packs, change = base.packs + base.kernel_packs, base.options.change
+    paths = (*base.inputs, *(change.own_files if change is not None else ()))
+    others = tuple(os.path.normpath(os.path.join(place, path)) for path in paths)
+    wanted = exported_tree.wanted_files(commit, place, packs, others)
     tree = os.path.join(root, "tree")
     exported = exported_tree.export(commit, tree, wanted, index=git_index.read(commit.top))
     working_tree = tree_copies.working_tree(commit, root, wanted)
@@ -329,8 +331,12 @@ def _unknown_in_base(findings: Iterable[Finding], base: BaseFindings, label: str
 
 def _flags(base: BaseRun) -> tuple[str, ...]:
     """Return the compiler flags; a kernel that is built in place has its generated headers there."""
-    flags = base.options.read.flags
+    build = "O="
+    flags = tuple(
+        build + os.path.abspath(flag.removeprefix(build)) if flag.startswith(build) else flag
+        for flag in base.options.read.flags
+    )
     tree = enclosing_tree(os.path.join(os.getcwd(), "_"))
-    if tree is None or any(flag.startswith("O=") for flag in flags):
+    if tree is None or any(flag.startswith(build) for flag in flags):
         return flags
     return (*flags, f"O={tree}")

@@ -191,3 +191,36 @@ def test_all_ways_to_write_a_struct_are_reached(tmp_path, name):
     stage(tmp_path, {**BASE, **AFFECTED[name], "pad.h": pads[0]}, {"pad.h": pads[1]})
     codes = {way: check(tmp_path, *words)[0] for way, words in INPUTS.items()}
     assert codes == dict.fromkeys(INPUTS, 1)
+
+
+TREE: dict[str, str | None] = {
+    "Makefile": "VERSION = 6\nPATCHLEVEL = 12\nSUBLEVEL = 0\n", "include/linux/kconfig.h": "#include <generated/autoconf.h>\n",
+    "include/linux/compiler-version.h": "\n", "include/linux/compiler_types.h": "\n", "arch/x86/include/asm/x.h": "\n",
+    "include/linux/ring.h": RING, "include/linux/other.h": "int other;\n", "init/main.c": "#include <linux/ring.h>\n", "layoutlint.toml": RULES,
+}  # fmt: skip
+BUILD: dict[str, str | None] = {"include/generated/autoconf.h": "\n", "include/config/auto.conf": "CONFIG_X86_64=y\n"}
+OF_TREE = {
+    "tree": (".", "--since", "HEAD"), "header": ("include/linux/ring.h", "--since", "HEAD"), "source": ("init/main.c", "--since", "HEAD"),
+    "change": ("--since", "HEAD"), "staged": ("--staged",), "staged source": ("init/main.c", "--staged"),
+}  # fmt: skip
+
+
+def codes_of_tree(folder: Path, change: dict[str, str | None]) -> dict[str, int]:
+    """The exit status of each way to give a kernel tree, whose build folder is beside it."""
+    texts = {name: text and text.replace('#include "', '#include "linux/') for name, text in change.items()}
+    (folder / "tree").mkdir()
+    write(folder / "build", BUILD)
+    stage(folder / "tree", TREE, {f"include/linux/{name}": text for name, text in texts.items()})
+    return {way: check(folder / "tree", *words, "--flags", "O=../build")[0] for way, words in OF_TREE.items()}
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("name", DECOYS)
+def test_decoys_in_a_kernel(tmp_path, name):
+    assert codes_of_tree(tmp_path, DECOYS[name]) == dict.fromkeys(OF_TREE, 3)
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize(("text", "status"), [(RING + "\n", 0), (BROKEN, 1)])
+def test_a_kernel_without_decoys(tmp_path, text, status):
+    assert codes_of_tree(tmp_path, {"ring.h": text}) == dict.fromkeys(OF_TREE, status)

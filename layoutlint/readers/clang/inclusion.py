@@ -23,7 +23,8 @@ _SPLICE = re.compile(rb"(?:\\|\?\?/)[ \t\v\f]*+\r?\n")
 """The end of a line that goes on in the next; a trigraph can write it."""
 _DIRECTIVE = re.compile(rb"(#|%:|\?\?=|\*/)[ \t\v\f]*+(?:include|include_next|import|embed)\b([^\n\r]*+)")
 """A directive: after its sign, in all ways to write that, or after a comment."""
-_NAME = re.compile(rb"""[ \t\v\f]*+(?:(")([^"]++)"|<([^>]++)>|([A-Za-z_]))""")
+_NAME = re.compile(rb"""[ \t\v\f]*+(?:(")([^"]++)"|<([^>]++)>|([A-Za-z_])|/\*|[$\x80-\xff])""")
+"""What can follow it: a name, a macro, or a comment."""
 
 
 def _included_names(text: bytes) -> tuple[list[tuple[bool, str]], bool]:
@@ -34,10 +35,12 @@ def _included_names(text: bytes) -> tuple[list[tuple[bool, str]], bool]:
     names, has_others = [], False
     for match in _DIRECTIVE.finditer(_SPLICE.sub(b"", text)):
         name = _NAME.match(match[2])
-        if name is not None and name[4] is None:
+        if name is None:
+            continue
+        if name[2] or name[3]:
             names.append((name[1] is not None, os.fsdecode(name[2] or name[3])))
         else:  # `computed_includes` reads the names of macros behind the usual sign
-            has_others = has_others or name is None or match[1] != b"#"
+            has_others = has_others or name[4] is None or match[1] != b"#"
     return names, has_others
 
 
