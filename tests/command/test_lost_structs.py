@@ -224,3 +224,29 @@ def test_decoys_in_a_kernel(tmp_path, name):
 @pytest.mark.parametrize(("text", "status"), [(RING + "\n", 0), (BROKEN, 1)])
 def test_a_kernel_without_decoys(tmp_path, text, status):
     assert codes_of_tree(tmp_path, {"ring.h": text}) == dict.fromkeys(OF_TREE, status)
+
+
+GONE = {"ring.h": f"/* {RING} */\n{LOST}", "layoutlint.toml": RULES.replace("ring", "ring_ten")}
+POLICY: dict[str, tuple[dict[str, str | None], tuple[str, ...], int, str]] = {
+    # what the change does besides hiding the struct, more options, exit status, what is said
+    "the rule stays": ({"ring.h": GONE["ring.h"]}, (), 3, "remove or change the rule first, as the owner of the rules, or pass `--removed ring`"),
+    "the change edits the rule": (GONE, (), 3, "ring.h defined struct ring before this change"),
+    "the change removes the rules": ({**GONE, "layoutlint.toml": None}, (), 3, "ring.h defined struct ring before this change"),
+    "the owner says so": (GONE, ("--removed", "ring"), 0, ""),
+}  # fmt: skip
+
+
+@pytest.mark.one_in(4)
+@pytest.mark.parametrize("name", POLICY)
+def test_the_rules_of_the_base(tmp_path, name):
+    change, words, status, message = POLICY[name]
+    stage(tmp_path, {**BASE, "src/x.c": '#include "../ring.h"\n'}, change)
+    for inputs in (("src/x.c", "--since", "HEAD"), ("--since", "HEAD"), ("--staged",)):
+        code, _, text = check(tmp_path, *inputs, *words, "--policy-from", "HEAD")
+        assert (inputs, code, message in text) == (inputs, status, True), text
+
+
+def test_renamed_beside_its_rules(tmp_path):
+    """The rule file and the header are renamed in one change, and the struct is hidden."""
+    stage(tmp_path, BASE, {"ring.h": None, "rings.h": f"/* {RING} */\n{LOST}", "a.c": '#include "rings.h"\n'})
+    assert check(tmp_path, "a.c", "--since", "HEAD")[0] == 3
