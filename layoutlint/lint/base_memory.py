@@ -28,6 +28,8 @@ class BaseFindings(Record, frozen=True):
     """What could not be read there, so that findings may seem new."""
     judged: tuple[JudgedStruct, ...] = ()
     """What its rules judged."""
+    failed: tuple[Unread, ...] = ()
+    """The inputs of which nothing could be read there, so that nothing shows what its rules judged."""
 
 
 def recall_or_find(parts: tuple[object, ...], root: str, find: Callable[[], BaseFindings]) -> BaseFindings:

@@ -154,12 +154,11 @@ def add(report: Report, findings: Iterable[Finding], options: Options) -> Report
     """Return a report with findings on losses, in place of those on rules without a struct."""
     findings = tuple(findings)
     ids = {each.rule.id for each in findings}
-    if not ids:
-        return report
     others = (each for each in report.findings if each.struct is not None or each.rule.id not in ids)
     every = tuple(sorted((*others, *findings), key=run.sort_key))
     rules = tuple({rule.id: rule for rule in (*(each.rule for each in findings), *report.rules)}.values())
-    count = max(report.coverage.rules, len(rules))
-    coverage = replace(report.coverage, rules=count, unreached="")
+    unreached = "" if findings or report.unread else report.coverage.unreached
+    count = max(report.coverage.rules, len(rules)) if findings else report.coverage.rules
+    coverage = replace(report.coverage, rules=count, unreached=unreached)
     status = exit_status(every, report.unread, options, report.coverage.not_covered)
     return replace(report, findings=every, rules=rules, coverage=coverage, exit_status=status)

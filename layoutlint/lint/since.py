@@ -76,6 +76,8 @@ def compare(
         report = _accept_known(report, parents, bases, base, command)
     if base.options.ignore_missing:
         return report
+    failed = dict.fromkeys(each for found in bases for each in found.failed)
+    report = replace(report, unread=tuple(dict.fromkeys((*report.unread, *failed))))
     return lost.add(report, _losses(report, change, bases, base), base.options)
 
 
@@ -254,7 +256,8 @@ def _names(base: BaseRun, folder: str, is_kernel: bool) -> frozenset[str]:
 
 def _judge(base: BaseRun, folder: str, label: str, is_kernel: bool) -> BaseFindings:
     accesses.enter_folder(folder)
-    paths = tuple(filter(None, (_base_path(path, base.options.read.copy) for path in base.inputs)))
+    copied = filter(None, (_base_path(path, base.options.read.copy) for path in base.inputs))
+    paths = tuple(path for path in copied if not _is_empty(path))
     own = tuple(_own_files(base, is_kernel))
     former = tuple(_former_files(base))
     if not (paths or own or former):
@@ -264,11 +267,13 @@ def _judge(base: BaseRun, folder: str, label: str, is_kernel: bool) -> BaseFindi
         report = run.check(every, base.packs, base.kernel_packs, base.options)
     except UsageError:  # no rule was there
         return BaseFindings()
-    unread = (replace(each, origin=f"{label}:{each.origin}") for each in report.unread)
+    unread = tuple(replace(each, origin=f"{label}:{each.origin}") for each in report.unread)
     entries = baseline.new_entries(report, replace(base.options, allow_unknown=True))
     counted = frozenset((*paths, *own))
     judged = lost.list_judged(report, partial(_is_of_inputs, inputs=counted, base=base))
-    return BaseFindings(entries, tuple(unread), judged)
+    missing = counted.difference(reading.path for reading in report.readings)
+    failed = tuple(each for each, given in zip(unread, report.unread, strict=True) if given.origin in missing)
+    return BaseFindings(entries, unread, judged, failed)
 
 
 def _is_of_inputs(finding: Finding, inputs: frozenset[str], base: BaseRun) -> bool:
@@ -294,8 +299,14 @@ def _own_files(base: BaseRun, is_kernel: bool) -> Iterator[str]:
         return
     requested = definers.requested_structs(base.packs + base.kernel_packs)
     for path in filter(files.is_file, change.own_files):
+        if _is_empty(path):
+            continue
         if not is_kernel or text_search.names_in_text(text_search.content(path), requested):
             yield path
+
+
+def _is_empty(path: str) -> bool:
+    return files.is_file(path) and not files.status_of(path).st_size
 
 
 def _former_files(base: BaseRun) -> Iterator[str]:

@@ -250,3 +250,12 @@ def test_renamed_beside_its_rules(tmp_path):
     """The rule file and the header are renamed in one change, and the struct is hidden."""
     stage(tmp_path, BASE, {"ring.h": None, "rings.h": f"/* {RING} */\n{LOST}", "a.c": '#include "rings.h"\n'})
     assert check(tmp_path, "a.c", "--since", "HEAD")[0] == 3
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize(("old", "status", "origins"), [("\x7fELF, damaged\n", 3, ["HEAD:ring.h"]), ("", 0, [])])
+def test_a_base_that_cannot_be_read(tmp_path, old, status, origins):
+    """Nothing shows what rules judged there; an empty file shows that they judged nothing."""
+    stage(tmp_path, {**BASE, "ring.h": old, "other.h": RING}, {"ring.h": RING + "\n"})
+    code, report, text = check(tmp_path, "ring.h", "--since", "HEAD")
+    assert (code, [each["origin"] for each in report["unread"]]) == (status, origins), text
