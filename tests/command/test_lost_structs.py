@@ -105,7 +105,7 @@ REMOVED: dict[str, tuple[dict[str, str | None], dict[str, str | None], tuple[str
 }  # fmt: skip
 
 
-@pytest.mark.one_in(11)
+@pytest.mark.one_in(22)
 @pytest.mark.parametrize("name", REMOVED)
 def test_removed_on_purpose(tmp_path, name):
     before, change, words, status, message = REMOVED[name]
@@ -246,8 +246,9 @@ def test_the_rules_of_the_base(tmp_path, name):
         assert (inputs, code, message in text) == (inputs, status, True), text
 
 
-def test_renamed_beside_its_rules(tmp_path):
-    """The rule file and the header are renamed in one change, and the struct is hidden."""
+@pytest.mark.exhaustive
+def test_renamed_with_its_header(tmp_path):
+    """The header is renamed in the same change, and the struct is hidden."""
     stage(tmp_path, BASE, {"ring.h": None, "rings.h": f"/* {RING} */\n{LOST}", "a.c": '#include "rings.h"\n'})
     assert check(tmp_path, "a.c", "--since", "HEAD")[0] == 3
 
@@ -259,3 +260,18 @@ def test_a_base_that_cannot_be_read(tmp_path, old, status, origins):
     stage(tmp_path, {**BASE, "ring.h": old, "other.h": RING}, {"ring.h": RING + "\n"})
     code, report, text = check(tmp_path, "ring.h", "--since", "HEAD")
     assert (code, [each["origin"] for each in report["unread"]]) == (status, origins), text
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize(("words", "environment"), [
+    (("ring.h", "--staged"), {"PRE_COMMIT": "1"}), (("--staged",), {"PRE_COMMIT_FROM_REF": "HEAD~1", "PRE_COMMIT_TO_REF": "HEAD"}),
+    (("--staged", "--all-findings"), {}), (("--staged", "--baseline", "accepted.toml"), {}), (("--since", "HEAD", "--fail-on", "broken"), {}),
+    (("--staged", "--struct", "ring"), {}),
+])  # fmt: skip
+def test_options_beside_a_decoy(tmp_path, words, environment):
+    """A baseline, or a filter of pre-commit for other files, accepts no struct that is gone."""
+    stage(tmp_path, {**BASE, "accepted.toml": 'schema = "layoutlint/baseline/1"\naccept = []\n'}, DECOYS["comment"])
+    if "PRE_COMMIT_FROM_REF" in environment:
+        git(tmp_path, "commit", "-qm", "change")
+    code, _, text = check(tmp_path, *words, **environment)
+    assert (code, "ring.h defined struct ring before this change" in text) == (3, True), text
