@@ -28,6 +28,8 @@ class BaseFindings(Record, frozen=True):
     """What could not be read there, so that findings may seem new."""
     judged: tuple[JudgedStruct, ...] = ()
     """What its rules judged."""
+    units: tuple[JudgedStruct, ...] = ()
+    """The structs of rules that changed files had there, also by what they include; without their rules."""
     failed: tuple[Unread, ...] = ()
     """The inputs of which nothing could be read there, so that nothing shows what its rules judged."""
 

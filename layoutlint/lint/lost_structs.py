@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from fnmatch import fnmatchcase
 
 from layoutlint.geometry.layout import Layout
 from layoutlint.judgement.finding import Finding, Report
@@ -12,8 +13,10 @@ from layoutlint.lint import run
 from layoutlint.lint.exit_status import exit_status
 from layoutlint.lint.options import Options
 from layoutlint.model.paths import is_pattern
+from layoutlint.model.reading import Reading
 from layoutlint.model.record import Record, replace
 from layoutlint.model.structs import Struct
+from layoutlint.model.wanted import Wanted
 from layoutlint.phrases import first_few
 
 
@@ -42,6 +45,8 @@ class Loss(Record, frozen=True):
     was: tuple[JudgedStruct, ...]
     is_judged: bool
     """Whether another definition of the name is judged, or for a pattern another name."""
+    is_of_unit: bool = False
+    """Whether it is still defined, but not for a changed file: that matters if it has an heir."""
 
     @property
     def key(self) -> tuple[str, str]:
@@ -112,6 +117,30 @@ def find(
     return tuple(losses)
 
 
+def structs_of_units(readings: Iterable[Reading], wanted: Wanted) -> Iterator[JudgedStruct]:
+    """Yield the requested structs of files, also of what they include, without rules."""
+    for reading in readings:
+        for struct in reading.structs:
+            if struct.bit_size is not None or struct.problem is not None:
+                for name in filter(wanted.matches, (struct.name, *struct.aliases)):
+                    yield JudgedStruct("", name, reading.path, field_names(struct))
+
+
+def find_in_units(
+    old: Iterable[JudgedStruct],
+    new: Iterable[JudgedStruct],
+    rules: Iterable[Rule],
+    removed: frozenset[str],
+) -> Iterator[Loss]:
+    """Yield the structs of rules that changed files had, and have no more."""
+    now = {(each.name, each.file) for each in new}
+    gone = [each for each in old if (each.name, each.file) not in now and each.name not in removed]
+    for rule in rules:
+        for each in gone:
+            if rule.struct != VARIABLES and not rule.guess and fnmatchcase(each.name, rule.struct):
+                yield Loss(rule, each.name, (each,), True, is_of_unit=True)
+
+
 def _is_open(rule: Rule) -> bool:
     """Return whether a rule names its structs by a pattern, or variables."""
     return rule.struct == VARIABLES or is_pattern(rule.struct)
@@ -142,7 +171,7 @@ def finding(loss: Loss, heirs: Sequence[str], remedy: str) -> Finding | None:
         text = f"{files} no longer defines {loss.subject}, and {heir}"
     elif not loss.is_judged:
         text = f"{files} defined {loss.subject} before this change, and nothing that is judged defines it now"
-    elif _is_open(loss.rule):
+    elif _is_open(loss.rule) and not loss.is_of_unit:
         text = f"{loss.subject} of {files} matched `{loss.rule.struct}` before this change, and is gone"
         return Finding(replace(loss.rule, severity=Severity.NOTE), None, unknown(text), "")
     else:

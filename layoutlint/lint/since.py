@@ -23,10 +23,10 @@ from layoutlint.lint import base_memory, baseline, definers, run
 from layoutlint.lint import lost_structs as lost
 from layoutlint.lint.base_memory import BaseFindings
 from layoutlint.lint.exit_status import exit_status
-from layoutlint.lint.lost_structs import Loss
+from layoutlint.lint.lost_structs import JudgedStruct, Loss
 from layoutlint.lint.options import ChangeScope, Options
 from layoutlint.model.paths import is_pattern
-from layoutlint.model.reading import TreeCopy, Unread, no_progress
+from layoutlint.model.reading import Reading, TreeCopy, Unread, no_progress
 from layoutlint.model.record import Record, replace
 from layoutlint.model.structs import Struct
 from layoutlint.model.wanted import Wanted
@@ -107,15 +107,28 @@ def _losses(report: Report, change: Change, bases: list[BaseFindings], base: Bas
     assert scope is not None
     rules = [rule for pack in base.packs + base.kernel_packs for rule in pack.rules]
     now = lost.list_judged(report, lambda finding: True)
-    losses = [lost.find(each.judged, now, rules, scope.removed) for each in bases]
+    search = Heirs(change, base)
+    units = search.list_units() if any(each.units for each in bases) else ()
+    losses = [
+        (
+            *lost.find(each.judged, now, rules, scope.removed),
+            *lost.find_in_units(each.units, units, rules, scope.removed),
+        )
+        for each in bases
+    ]
+    found = set[tuple[str, str]]()
     for loss in dict.fromkeys(each for of_parent in losses for each in of_parent):
+        if loss.key in found:
+            continue
         pairs = zip(losses, scope.changed_rules, strict=True)
         if all(loss.rule.id in new or any(loss.key == other.key for other in own) for own, new in pairs):
-            yield from _finding_on(loss, change, base)
+            findings = tuple(_finding_on(loss, search, base))
+            found |= {loss.key} if findings else set()
+            yield from findings
 
 
-def _finding_on(loss: Loss, change: Change, base: BaseRun) -> Iterator[Finding]:
-    scope, search = base.options.change, Heirs(change, base)
+def _finding_on(loss: Loss, search: Heirs, base: BaseRun) -> Iterator[Finding]:
+    scope = base.options.change
     assert scope is not None
     if not loss.is_judged:
         others = dict(scope.definers).get(loss.rule.struct, ())
@@ -157,13 +170,22 @@ class Heirs(Record):
         old = (names_in_base(parent, self.base, paths) for parent in self.change.parents)
         return lost.successors(loss, structs, frozenset[str]().union(*old))
 
+    def list_units(self) -> tuple[JudgedStruct, ...]:
+        """Return the structs of rules in changed files, also in what they include."""
+        scope, wanted = self.base.options.change, _request(self.base)
+        assert scope is not None
+        return tuple(lost.structs_of_units(self._readings(scope.own_files, wanted), wanted))
+
     def _structs(self, paths: Iterable[str], wanted: Wanted) -> list[Struct]:
-        """Return structs of some files as the change has them."""
+        return [struct for reading in self._readings(paths, wanted) for struct in reading.structs]
+
+    def _readings(self, paths: Iterable[str], wanted: Wanted) -> list[Reading]:
+        """Return the readings of some files as the change has them."""
         with staged_tree.enter(self.change) as staged:
             read = replace(self.base.options.read, copy=staged.copy, cache=False, progress=no_progress)
             existing = tuple(path for path in paths if files.is_file(path))
             readings, _ = inputs.read(existing, wanted, read)
-        return [struct for reading in readings for struct in reading.structs]
+        return readings
 
 
 def _mildest(findings: tuple[Finding, ...]) -> Finding:
@@ -273,7 +295,21 @@ def _judge(base: BaseRun, folder: str, label: str, is_kernel: bool) -> BaseFindi
     judged = lost.list_judged(report, partial(_is_of_inputs, inputs=counted, base=base))
     missing = counted.difference(reading.path for reading in report.readings)
     failed = tuple(each for each, given in zip(unread, report.unread, strict=True) if given.origin in missing)
-    return BaseFindings(entries, unread, judged, failed)
+    units = () if is_kernel else tuple(_units(base))
+    return BaseFindings(entries, unread, judged, units, failed)
+
+
+def _units(base: BaseRun) -> Iterator[JudgedStruct]:
+    """Yield the structs of rules in the changed files of a base, also in what they include."""
+    change, wanted = base.options.change, _request(base)
+    paths = () if change is None else tuple(path for path in change.own_files if files.is_file(path))
+    if paths and (wanted.names or wanted.patterns):
+        readings, _ = inputs.read(paths, wanted, base.options.read)
+        yield from lost.structs_of_units(readings, wanted)
+
+
+def _request(base: BaseRun) -> Wanted:
+    return definers.requested_structs(base.packs + base.kernel_packs)
 
 
 def _is_of_inputs(finding: Finding, inputs: frozenset[str], base: BaseRun) -> bool:
@@ -297,7 +333,7 @@ def _own_files(base: BaseRun, is_kernel: bool) -> Iterator[str]:
     change = base.options.change
     if change is None or base.is_whole:
         return
-    requested = definers.requested_structs(base.packs + base.kernel_packs)
+    requested = _request(base)
     for path in filter(files.is_file, change.own_files):
         if _is_empty(path):
             continue

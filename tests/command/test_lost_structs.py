@@ -275,3 +275,22 @@ def test_options_beside_a_decoy(tmp_path, words, environment):
         git(tmp_path, "commit", "-qm", "change")
     code, _, text = check(tmp_path, *words, **environment)
     assert (code, "ring.h defined struct ring before this change" in text) == (3, True), text
+
+
+PART = "struct ring { long a;\n#ifndef ring\nchar pad[64];\n#endif\nlong b; };\n"
+TWO_UNITS = '[{"directory": ".", "file": "a.c", "arguments": ["cc", "a.c"]}, {"directory": ".", "file": "b.c", "arguments": ["cc", "b.c"]}]'
+BESIDE: dict[str, dict[str, str | None]] = {
+    # the struct is left as it was for some files; others get a new one
+    "a macro in one of two sources": {"a.c": '#define ring ring_\n#include "ring.h"\n', "ring.h": PART},
+    "another header in one of two sources": {"a.c": '#include "new.h"\n', "new.h": LOST},
+    "another header through a header": {"mid.h": '#include "new.h"\n', "new.h": LOST},
+}  # fmt: skip
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("name", BESIDE)
+def test_a_struct_that_is_left_for_other_files(tmp_path, name):
+    before = {**BASE, "b.c": SOURCE, "a.c": '#include "mid.h"\n', "mid.h": '#include "ring.h"\n', "compile_commands.json": TWO_UNITS}
+    stage(tmp_path, before, BESIDE[name])
+    ways = {way: words for way, words in INPUTS.items() if way in ("file", "database", "folder", "change", "staged", "staged file")}
+    assert {way: check(tmp_path, *words)[0] for way, words in ways.items()} == dict.fromkeys(ways, 3)
