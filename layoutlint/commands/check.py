@@ -32,6 +32,7 @@ from layoutlint.commands.options import (
     reading_options,
     uses_option,
 )
+from layoutlint.commands.struct_names import strip_keywords
 from layoutlint.errors import missing_library
 from layoutlint.files import accesses
 
@@ -65,6 +66,7 @@ class CheckOptions(NamedTuple):
     staged: bool
     since: str | None
     all_findings: bool
+    removed: tuple[str, ...]
     baseline: str | None
     evidence: tuple[str, ...]
     snapshot: str | None
@@ -141,6 +143,13 @@ class CheckOptions(NamedTuple):
     "--all-findings",
     is_flag=True,
     help="With --staged or --since, fail for old findings too.",
+)
+@click.option(
+    "--removed",
+    multiple=True,
+    metavar="STRUCT",
+    callback=strip_keywords,
+    help="With --staged or --since, STRUCT is gone on purpose.",
 )
 @click.option(
     "--quiet", "-q", is_flag=True, help="Print only findings, and why something could not be judged."
@@ -254,10 +263,10 @@ def _judge(arguments: Arguments, own: CheckOptions, executor: ExecutorOptions) -
     held = None if own.snapshot is None else _read_held_layouts(own.snapshot, arguments, policy)
     preloaded = "layoutlint.readers.preload", "layoutlint.lint.run"
     runner = make_executor(executor, preloaded) if executor.is_any else None
-    scope = Scope(own.fail_on, own.guesses, own.staged, own.since, held, own.uses, runner)
+    scope = Scope(own.fail_on, own.guesses, own.staged, own.since, held, own.uses, own.removed, runner)
     if own.baseline is None:
         judged = judging.judge(arguments, policy, scope)
-        return _with_fixes(_without_known(judged, own), judged, own)
+        return _with_fixes(_compare(judged.report, judged, own), judged, own)
     from layoutlint.intent.toml import baseline_file
 
     text = policy.text(own.baseline) if policy is not None else None
@@ -266,9 +275,8 @@ def _judge(arguments: Arguments, own: CheckOptions, executor: ExecutorOptions) -
     from layoutlint.lint import baseline
 
     judged = judging.judge(arguments, policy, scope)
-    return _with_fixes(
-        baseline.apply(judged.report, entries, own.baseline, judged.options), judged, own
-    )
+    report = baseline.apply(judged.report, entries, own.baseline, judged.options)
+    return _with_fixes(_compare(report, judged, own), judged, own)
 
 
 def _with_fixes(report: Report, judged: Judged, own: CheckOptions) -> Report:
@@ -297,20 +305,24 @@ def _read_held_layouts(path: str, arguments: Arguments, policy: Policy | None) -
     return Held(reading, shlex.join(words))
 
 
-def _without_known(judged: Judged, own: CheckOptions) -> Report:
-    """Return a report in which findings that were there before a change are known.
+def _compare(report: Report, judged: Judged, own: CheckOptions) -> Report:
+    """Return a report with the structs that a change takes from rules, and in which findings that were there
+    before are known.
 
     Files that are named although they are unchanged are judged as they are. Raises UsageError and ReadError.
     """
-    if own.all_findings or not (judged.parents and judged.inputs):
-        return judged.report
-    if own.since is None and judged.names_others:
-        return judged.report
+    change = judged.change
+    if change is None or not change.parents:
+        return report
+    names_others = own.since is None and judged.names_others
+    if names_others and change.is_empty:
+        return report
     from layoutlint.lint import since
 
     option = "--staged" if own.since is None else f"--since {own.since}"
     base = since.BaseRun(judged.inputs, judged.packs, judged.kernel_packs, judged.options)
-    return since.compare(judged.report, judged.parents, base, f"layoutlint check {option} -v")
+    accepts_known = not (own.all_findings or names_others or own.baseline is not None)
+    return since.compare(report, change, base, f"layoutlint check {option} -v", accepts_known)
 
 
 def _write(files: list[tuple[str, str]], report: Report, own: CheckOptions, reading: ReadingOptions) -> None:
@@ -363,17 +375,10 @@ def _repository() -> Repository:
 
 def _refuse_without_effect(own: CheckOptions, judging: JudgingOptions, inputs: tuple[str, ...]) -> None:
     """Raise UsageError for options that contradict each other, or have no effect."""
-    if own.staged and standard_input.WORD in inputs:
-        raise click.UsageError("--staged judges files of a git repository, and `-` is standard input")
-    if own.since is not None:
-        _refuse_beside_since(own, judging, inputs)
-    if own.all_findings and not (own.staged or own.since is not None):
-        raise click.UsageError("--all-findings needs --staged or --since")
-    if own.staged and judging.matrix_path is not None:
-        raise click.UsageError(
-            "--staged chooses the inputs, and the builds of --matrix name their own; pre-commit has the hook "
-            "`layoutlint-tree` for them"
-        )
+    _refuse_beside_change(own, judging, inputs)
+    for option, is_given in (("--all-findings", own.all_findings), ("--removed", own.removed)):
+        if is_given and not (own.staged or own.since is not None):
+            raise click.UsageError(f"{option} needs --staged or --since")
     if own.snapshot is not None:
         _refuse_beside_snapshot(own, judging)
     partial = {
@@ -421,6 +426,19 @@ def _refuse_beside_snapshot(own: CheckOptions, judging: JudgingOptions) -> None:
     for option, is_given in others.items():
         if is_given:
             raise click.UsageError(f"--snapshot holds all of one build; {option} cannot be given with it")
+
+
+def _refuse_beside_change(own: CheckOptions, judging: JudgingOptions, inputs: tuple[str, ...]) -> None:
+    """Raise UsageError for options that contradict --staged or --since."""
+    if own.staged and standard_input.WORD in inputs:
+        raise click.UsageError("--staged judges files of a git repository, and `-` is standard input")
+    if own.since is not None:
+        _refuse_beside_since(own, judging, inputs)
+    if own.staged and judging.matrix_path is not None:
+        raise click.UsageError(
+            "--staged chooses the inputs, and the builds of --matrix name their own; pre-commit has the hook "
+            "`layoutlint-tree` for them"
+        )
 
 
 def _refuse_beside_since(own: CheckOptions, judging: JudgingOptions, inputs: tuple[str, ...]) -> None:

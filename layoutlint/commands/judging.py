@@ -24,7 +24,6 @@ from layoutlint.commands.struct_names import strip_keyword
 
 if TYPE_CHECKING:
     from layoutlint.intent.change import Change
-    from layoutlint.intent.git import Commit
     from layoutlint.intent.policy import Policy
     from layoutlint.intent.staged_tree import StagedTree
     from layoutlint.judgement.finding import Report
@@ -88,6 +87,8 @@ class Scope(NamedTuple):
     """The snapshot to which layouts are held."""
     uses: tuple[str, ...] = ()
     """C sources whose functions rank guesses."""
+    removed: tuple[str, ...] = ()
+    """The structs that people removed on purpose."""
     executor: Executor | None = None
     """What reads inputs, or judges the builds of a matrix; None for processes of this run."""
 
@@ -105,8 +106,8 @@ class Judged(NamedTuple):
     inputs: tuple[str, ...]
     packs: tuple[Pack, ...]
     kernel_packs: tuple[Pack, ...]
-    parents: tuple[Commit, ...] = ()
-    """The commits with which a change is compared."""
+    change: Change | None = None
+    """The change that was judged, if one was."""
     names_others: bool = False
     """Whether the command line names files that the change leaves as they are."""
 
@@ -187,9 +188,8 @@ def judge(arguments: Arguments, policy: Policy | None, scope: Scope | None = Non
     changed = change.staged_change() if scope.since is None else change.change_since(scope.since)
     with staged_tree.enter(changed) as staged:
         if not staged.is_other:
-            return _judge(arguments, policy, scope, changed)._replace(parents=changed.parents)
-        if scope.since is not None:
-            _complain_of_unstaged(staged)
+            return _judge(arguments, policy, scope, changed)._replace(change=changed)
+        _complain_of_unstaged(staged)
         moved = arguments._replace(
             inputs=tuple(map(staged.path, arguments.inputs)),
             reading=arguments.reading._replace(no_cache=True),
@@ -198,11 +198,11 @@ def judge(arguments: Arguments, policy: Policy | None, scope: Scope | None = Non
         judged = _judge(moved, policy, scope, staged.change, staged.copy)
     cache = read_options((), arguments.reading, policy=policy).cache
     read = replace(judged.options.read, cache=cache, copy=None)
-    return judged._replace(options=replace(judged.options, read=read), parents=changed.parents)
+    return judged._replace(options=replace(judged.options, read=read), change=changed)
 
 
 def _complain_of_unstaged(staged: StagedTree) -> None:
-    """Print on stderr that changes since a revision are not judged, because the index lacks them."""
+    """Print on stderr that changes are not judged, because the index lacks them."""
     from layoutlint.commands import terminal
     from layoutlint.phrases import first_few
 
@@ -241,9 +241,10 @@ def _judge(
     if change is not None:
         from layoutlint.lint import change_effects
 
-        names = change_effects.split_names(inputs)
+        names = change_effects.split_names(inputs, are_inputs=scope.since is not None)
         names_others = change.with_paths(names.changed).has_others
-        result = change_effects.find(change, names, packs, kernel_packs, options)
+        removed = frozenset(scope.removed)
+        result = change_effects.find(change, names, packs, kernel_packs, options, removed)
         inputs, packs, kernel_packs = result.inputs, result.packs, result.kernel_packs
         options = replace(options, change=result.scope)
     if not builds:

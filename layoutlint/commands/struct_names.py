@@ -27,6 +27,11 @@ def strip_keyword(ctx: click.Context, param: click.Parameter, name: str | None) 
     return None if name is None else without_keyword(name)
 
 
+def strip_keywords(ctx: click.Context, param: click.Parameter, names: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the values of a repeated option without keywords in front of them (a callback of click)."""
+    return tuple(map(without_keyword, names))
+
+
 def without_keywords(words: tuple[str, ...]) -> tuple[str, ...]:
     """Return names without keywords, which can be words of their own: `show ring.h struct ring`."""
     return tuple(

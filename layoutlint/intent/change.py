@@ -20,6 +20,8 @@ from layoutlint.model.structs import Source
 _FROM, _TO = "PRE_COMMIT_FROM_REF", "PRE_COMMIT_TO_REF"
 """pre-commit's names for the commits of `--from-ref` and `--to-ref`, also in a push."""
 _NOWHERE = Source("")
+_INCLUDED = (".h", ".inc", ".def", ".tbl", ".c")
+"""Suffixes of files that a build makes and C includes."""
 _LARGEST = 1 << 24
 """The most bytes of an earlier file of a submodule."""
 
@@ -97,6 +99,13 @@ class Change(Record, frozen=True):
     """Absolute paths of the files after the change, and of others that the command line names."""
     repositories: tuple[str, ...] = ()
     """The submodules that are read from their repository, with their commits."""
+    untracked: frozenset[str] = frozenset()
+    """Absolute paths of the files that git does not track: they can include files of the change."""
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether only the command line says that files differ."""
+        return all(difference.paths <= difference.named for difference in self.differences)
 
     @property
     def paths(self) -> frozenset[str]:
@@ -165,7 +174,8 @@ def _change(top: str, differences: tuple[Difference, ...]) -> Change:
     tracked = _absolute(top, (path for path, blob in whole.items() if not blob.is_submodule))
     first = (Difference(None, tracked),)
     read = (f"{path} {blob.id}" for path, blob in blobs.items() if blob.is_submodule and path not in whole)
-    return Change(top, differences or first, tracked, tuple(read))
+    untracked = _absolute(top, (path for path in git.untracked_files(top) if path.endswith(_INCLUDED)))
+    return Change(top, differences or first, tracked, tuple(read), untracked)
 
 
 def _difference(parent: Commit, rows: Iterable[tuple[str, Blob | None, Blob | None]]) -> Difference:

@@ -29,16 +29,30 @@ _C_TEXT = (".h", ".hh", ".hpp", ".hxx", ".inc", ".def", ".tbl", ".H", ".toml", "
 """Suffixes of files that C text includes, or that decide how it is read."""
 _SOURCES = (".c", ".cc", ".cpp", ".cxx")
 _DATABASE = "compile_commands.json"
+_NOT_C = (
+    ".a", ".avi", ".bmp", ".bz2", ".css", ".dll", ".dylib", ".eps", ".exe", ".gif", ".gz", ".html", ".ico",
+    ".jar", ".jpeg", ".jpg", ".js", ".ko", ".md", ".mp3", ".mp4", ".o", ".obj", ".pdf", ".png", ".py", ".rst",
+    ".sh", ".so", ".svg", ".tar", ".tgz", ".ttf", ".wav", ".webp", ".woff", ".woff2", ".xz",
+    ".yaml", ".yml", ".zip", ".zst",
+)  # fmt: skip
+"""Suffixes of files that no C text includes."""
 KERNEL_MARK = "include/linux/kconfig.h"
 """A file that every Linux source tree has."""
 
 
 class WantedFiles:
-    """Decides which files of a tree are read. Of a kernel, sources count only where rules name them."""
+    """Decides which files of a tree are read. Of a kernel, sources count only where rules name them.
 
-    def __init__(self, is_kernel: bool, path: str, packs: tuple[Pack, ...]) -> None:
+    `others` are more paths that are read. If they are given, so are files with other names that C can
+    include, but not of a kernel, which has many.
+    """
+
+    def __init__(
+        self, is_kernel: bool, path: str, packs: tuple[Pack, ...], others: tuple[str, ...] | None = None
+    ) -> None:
         self._is_kernel = is_kernel
-        self._path = path
+        self._has_others = others is not None and not is_kernel
+        self._path, self._others = path, tuple(f"{other}/" for other in others or ())
         self._headers = tuple(i.header for pack in packs for i in pack.structs if i.header is not None)
 
     @property
@@ -54,13 +68,17 @@ class WantedFiles:
         if path.endswith(_C_TEXT) or "." not in name or path == self._path:
             return True
         if not path.endswith(_SOURCES):
-            return False
-        return not self._is_kernel or path.startswith(f"{self._path}/") or path.endswith(self._headers)
+            return self._has_others and not path.endswith(_NOT_C)
+        if not self._is_kernel or f"{path}/".startswith(self._others):
+            return True
+        return path.startswith(f"{self._path}/") or path.endswith(self._headers)
 
 
-def wanted_files(commit: Commit, path: str, packs: tuple[Pack, ...]) -> WantedFiles:
+def wanted_files(
+    commit: Commit, path: str, packs: tuple[Pack, ...], others: tuple[str, ...] | None = None
+) -> WantedFiles:
     """Return which files of a commit are read, if an input is at a path below its top."""
-    return WantedFiles(KERNEL_MARK in commit.files(KERNEL_MARK), path, packs)
+    return WantedFiles(KERNEL_MARK in commit.files(KERNEL_MARK), path, packs, others)
 
 
 class ExportedTree(Record, frozen=True):

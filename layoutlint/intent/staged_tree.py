@@ -51,7 +51,7 @@ class StagedTree(Record, frozen=True):
     def path(self, name: str) -> str:
         """Return a path of the command line in this tree: absolute ones can name files of the repository."""
         is_inside = os.path.isabs(name) and f"{name}/".startswith(f"{self.top}/")
-        return self.folder + name[len(self.top) :] if is_inside else name
+        return os.path.relpath(self.folder + name[len(self.top) :]) if is_inside else name
 
 
 @contextmanager
@@ -61,7 +61,7 @@ def enter(change: Change) -> Iterator[StagedTree]:
     Raises UsageError, and ReadError if the files cannot be written.
     """
     index = git_index.read(change.top) if change.repositories or not is_under_pre_commit() else None
-    wanted = exported_tree.WantedFiles(_is_kernel(index), ".", ())
+    wanted = exported_tree.WantedFiles(_is_kernel(index), ".", (), others=())
     differing = (
         frozenset[str]() if index is None else index.differing_paths(partial(_can_differ, index, wanted))
     )
@@ -135,4 +135,5 @@ def _rebase(change: Change, root: str) -> Change:
         return replace(difference, parent=parent, paths=paths, inner=inner)
 
     differences = tuple(map(rebase, change.differences))
-    return replace(change, top=root, differences=differences, tracked=move_below_root(change.tracked))
+    tracked, untracked = map(move_below_root, (change.tracked, change.untracked))
+    return replace(change, top=root, differences=differences, tracked=tracked, untracked=untracked)

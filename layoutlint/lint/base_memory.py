@@ -12,6 +12,7 @@ import msgspec
 from layoutlint import files
 from layoutlint.comparison.baseline_match import Entry
 from layoutlint.files import accesses
+from layoutlint.lint.lost_structs import JudgedStruct
 from layoutlint.model.reading import Unread
 from layoutlint.model.record import Record
 from layoutlint.readers.cache import keys
@@ -25,6 +26,12 @@ class BaseFindings(Record, frozen=True):
     """Its findings, as a baseline accepts them."""
     unread: tuple[Unread, ...] = ()
     """What could not be read there, so that findings may seem new."""
+    judged: tuple[JudgedStruct, ...] = ()
+    """What its rules judged."""
+    units: tuple[JudgedStruct, ...] = ()
+    """The structs of rules that changed files had there, also by what they include; without their rules."""
+    failed: tuple[Unread, ...] = ()
+    """The inputs of which nothing could be read there, so that nothing shows what its rules judged."""
 
 
 def recall_or_find(parts: tuple[object, ...], root: str, find: Callable[[], BaseFindings]) -> BaseFindings:
@@ -34,7 +41,7 @@ def recall_or_find(parts: tuple[object, ...], root: str, find: Callable[[], Base
     temporary folder `root` comes from the commit, and is no other question.
     """
     try:
-        memory = Memory(keys.key_of("base", parts, strftime("%Y-%m-%d")))
+        memory = Memory(keys.key_of("base/2", parts, strftime("%Y-%m-%d")))
     except (keys.Unknown, OSError):
         return find()
     kept = memory.recall()

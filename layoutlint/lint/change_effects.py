@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator
+from fnmatch import fnmatchcase
 from functools import cached_property
 
 from layoutlint import files
@@ -15,7 +16,6 @@ from layoutlint.lint import definers
 from layoutlint.lint.definers import C_SUFFIXES, Definers
 from layoutlint.lint.options import ChangeScope, Options
 from layoutlint.lint.reading import embedded_names
-from layoutlint.model.paths import is_pattern
 from layoutlint.model.reading import Unread
 from layoutlint.model.record import Record, replace
 from layoutlint.model.structs import Source
@@ -24,8 +24,6 @@ from layoutlint.readers.clang import text_search
 from layoutlint.readers.clang.kernel import tree as kernel_tree
 from layoutlint.readers.clang.kernel.read import build_folder
 
-_HARMLESS = (".md", ".rst", ".py", ".sh", ".yml", ".yaml", ".json", ".html", ".css", ".png", ".svg", ".pdf")
-"""Suffixes of files that C does not include."""
 _MACRO = re.compile(rb"^[ \t]*#[ \t]*(?:define|undef)[ \t]+(\w+)", re.MULTILINE)
 _PACKING = re.compile(rb"#[ \t]*pragma[ \t]+pack|\b_Pragma\b")
 _WORD = re.compile(rb"\w+")
@@ -51,28 +49,40 @@ class Names(Record, frozen=True):
     """Other inputs, as given: they are judged whole."""
     is_selection: bool
     """Whether other changed files are not judged for themselves: a filter of pre-commit leaves them out."""
+    given: tuple[str, ...] = ()
+    """The C files among them that a person names, not pre-commit: they are judged with all they include."""
 
 
-def split_names(names: Iterable[str]) -> Names:
-    """Return file names by what they are to a change."""
+def split_names(names: Iterable[str], are_inputs: bool = False) -> Names:
+    """Return file names by what they are to a change.
+
+    `are_inputs` says that people chose them, as with `--since`: C files among them are judged whole too.
+    """
     names = tuple(names)
-    suffixes = (*C_SUFFIXES, ".toml")
+    suffixes = (".toml",) if are_inputs else (*C_SUFFIXES, ".toml")
     changed = tuple(name for name in names if name.endswith(suffixes) and not files.is_folder(name))
     whole = tuple(name for name in names if name not in changed)
-    return Names(tuple(map(_absolute, changed)), whole, bool(changed) or is_under_pre_commit())
+    paths, by_hand = tuple(map(_absolute, changed)), not is_under_pre_commit()
+    given = tuple(path for path in paths if by_hand and path.endswith(C_SUFFIXES))
+    return Names(paths, whole, bool(changed) or not by_hand, given)
 
 
 def find(
-    change: Change, names: Names, packs: tuple[Pack, ...], kernel_packs: tuple[Pack, ...], options: Options
+    change: Change,
+    names: Names,
+    packs: tuple[Pack, ...],
+    kernel_packs: tuple[Pack, ...],
+    options: Options,
+    removed: frozenset[str] = frozenset(),
 ) -> Affected:
-    """Return what a change can affect.
+    """Return what a change can affect; `removed` are the structs that people removed on purpose.
 
-    Raises ReadError for a kernel that is not configured, and UsageError if the repository has no rules.
+    Inputs that are given are judged whole: nothing is left out of them. Raises ReadError for a kernel that is
+    not configured, and UsageError if the repository has no rules.
     """
-    search = _Search(change.with_paths(names.changed), names, packs, kernel_packs, options)
-    inputs = frozenset(map(_absolute, names.whole))
-    if all(path.endswith(_HARMLESS) and path not in inputs for path in search.change.paths):
-        return search.result(())
+    search = _Search(change.with_paths(names.changed), names, packs, kernel_packs, options, removed)
+    if names.whole:
+        return search.whole()
     parts = tuple(search.parts())
     if not packs and not any(part.structs or part.marked for part in parts):
         search.refuse_without_rules()
@@ -87,11 +97,12 @@ class _Search(Record, dict=True):
     packs: tuple[Pack, ...]
     kernel_packs: tuple[Pack, ...]
     options: Options
+    removed: frozenset[str]
 
     @cached_property
     def known_names(self) -> frozenset[str]:
-        """The files before and after the change."""
-        return self.change.tracked | self.change.paths
+        """The files before and after the change, and those that git does not track."""
+        return self.change.tracked | self.change.paths | self.change.untracked
 
     @cached_property
     def changed_rules(self) -> tuple[frozenset[Rule], ...]:
@@ -106,8 +117,11 @@ class _Search(Record, dict=True):
     @property
     def changed_files(self) -> tuple[str, ...]:
         """The C files that differ, from the working folder: a struct can be from one that is gone."""
-        paths = sorted(path for path in self.change.paths if path.endswith(C_SUFFIXES))
-        return tuple(map(_from_working_folder, paths))
+        return tuple(map(_from_working_folder, self._changed_paths))
+
+    @property
+    def _changed_paths(self) -> list[str]:
+        return sorted(path for path in self.change.paths if path.endswith(C_SUFFIXES))
 
     def _changed_rules(self, difference: Difference) -> frozenset[Rule]:
         ids = frozenset[str]().union(*map(difference.changed_overrides, self.packs))
@@ -136,10 +150,18 @@ class _Search(Record, dict=True):
                 packs = self.packs + self.kernel_packs
                 yield definers.kernel_definers(kernel, inside, changed, self.known_names, packs)
         below = tuple(f"{root}{os.sep}" for root in roots)
-        others = [path for path in self.change.tracked if not path.startswith(below)] if below else None
-        if others != []:
-            paths = self.change.tracked if others is None else others
-            yield definers.repository_definers(paths, self.known_names, self.packs, other_words)
+        paths = frozenset(path for path in self.change.tracked if not below or not path.startswith(below))
+        if paths or not below:
+            part = definers.repository_definers(paths, self.known_names, self.packs, other_words)
+            own = sorted(filter(self.is_own, paths.intersection(self._changed_paths)))
+            others = (path for path in sorted(paths) if path.endswith(C_SUFFIXES) and self.is_own(path))
+            affected = (path for path in others if self.reaches(part, path))
+            yield part.with_parsed(own, affected, self.packs, self.options.read)
+
+    def reaches(self, part: Definers, file: str) -> bool:
+        """Return whether a file is or includes one that differs from each parent, also through others."""
+        closure = part.inclusion.closure(file)
+        return not any(closure.isdisjoint(difference.paths) for difference in self.change.differences)
 
     def _kernel_roots(self) -> set[str]:
         """Return the kernel trees with changed files, and the one that the repository is."""
@@ -147,24 +169,28 @@ class _Search(Record, dict=True):
         trees = (kernel_tree.enclosing_tree(os.path.join(at, "_")) for at in {*folders, self.change.top})
         return {root for root in trees if root is not None}
 
+    def whole(self) -> Affected:
+        """Return the given inputs, which are judged whole, and the named files of the change."""
+        inputs = (*self.names.whole, *filter(files.is_file, map(_from_working_folder, self._own_files())))
+        unread = (*self.change.unread, *self._missing_names())
+        scope = replace(self._scope(None, (), unread), is_whole=True)
+        return Affected(inputs, self.packs, self.kernel_packs, scope)
+
     def result(self, parts: tuple[Definers, ...]) -> Affected:
         """Return what the change affects in some parts of the repository."""
         hits = [_Part(self, part).hits() for part in parts]
         rules = frozenset(rule for hit in hits for rule in hit.rules)
-        structs = frozenset(name for hit in hits for name in hit.structs)
+        is_kernel = bool(parts) and all(part.tree is not None for part in parts) and not self.names.given
+        structs = frozenset(name for hit in hits for name in hit.structs) if is_kernel else None
         required = tuple(self._required_rules(parts, rules))
         hints = tuple(intent for hit in hits for intent in hit.hints)
         packs = _keep_rules(self.packs, rules, structs)
         kernel_packs = _keep_rules(self.kernel_packs, rules, structs)
-        unread = (*self.change.unread, *self._missing_names(bool(parts)))
+        unread = (*self.change.unread, *self._missing_names())
         unread += tuple(unread for part in parts for unread in part.unread)
-        if self.names.whole and parts:
-            inputs = (*self.names.whole, *filter(files.is_file, map(_from_working_folder, self._own_files())))
-            scope = self._scope(None, required, unread)
-            return Affected(inputs, self.packs, self.kernel_packs, scope)
         inputs = tuple(dict.fromkeys(_from_working_folder(file) for hit in hits for file in hit.inputs))
         added = (Pack(_HINTS, _HINTS, (), hints),) if hints else ()
-        scope = self._scope(structs, required, unread)
+        scope = replace(self._scope(structs, required, unread), definers=tuple(_definers(parts, rules)))
         return Affected(inputs, packs + added, kernel_packs, scope)
 
     def _scope(
@@ -173,13 +199,21 @@ class _Search(Record, dict=True):
         required: tuple[tuple[Rule, str], ...],
         unread: tuple[Unread, ...],
     ) -> ChangeScope:
-        ids, changed = self.changed_rule_ids, self.changed_files
-        return ChangeScope(structs, required, unread, ids, changed, self.change.repositories)
+        return ChangeScope(
+            structs,
+            required,
+            unread,
+            self.changed_rule_ids,
+            self.changed_files,
+            tuple(_from_working_folder(path) for path in self._changed_paths if self.is_own(path)),
+            tuple(map(_from_working_folder, self.names.given)),
+            self.change.repositories,
+            removed=self.removed,
+        )
 
-    def _missing_names(self, is_read: bool) -> Iterator[Unread]:
-        """Yield the names of no file, neither before nor after the change, that no run reads."""
-        whole = () if is_read else (name for name in self.names.whole if not files.exists(name))
-        for name in (*map(_from_working_folder, sorted(self.change.missing_paths)), *whole):
+    def _missing_names(self) -> Iterator[Unread]:
+        """Yield the names of no file, neither before nor after the change."""
+        for name in map(_from_working_folder, sorted(self.change.missing_paths)):
             yield Unread(name, "no such file or directory")
 
     def _own_files(self) -> list[str]:
@@ -198,31 +232,24 @@ class _Search(Record, dict=True):
     def _required_rules(
         self, parts: tuple[Definers, ...], affected: frozenset[Rule]
     ) -> Iterator[tuple[Rule, str]]:
-        """Yield the rules that must judge a struct, with the reason if none can be there."""
+        """Yield the new rules, which must judge a struct, with the reason if none can be there."""
         for rule in (rule for pack in self.packs for rule in pack.rules):
-            if rule.shipped or rule.guess or rule.struct == VARIABLES:
+            if rule.shipped or rule.guess or rule.struct == VARIABLES or rule.struct in self.removed:
                 continue
             is_defined = any(part.files_of(rule.struct) for part in parts)
             if is_defined and rule in affected and all(rule in rules for rules in self.changed_rules):
                 yield rule, ""
-            elif not is_defined and parts:
-                reason = self._missing_reason(rule)
-                yield from ((rule, reason),) if reason is not None else ()
+            elif not is_defined and parts and self._is_new(rule):
+                yield rule, f"no C file of the repository defines {rule.subject}"
 
-    def _missing_reason(self, rule: Rule) -> str | None:
-        """Return the reason for a struct that no file defines; None if the change has no part in that."""
-        removed: list[str] = []
-        for difference, rules in zip(self.change.differences, self.changed_rules, strict=True):
-            # A file that only the command line names, as `--all-files` of pre-commit does, has no new rules.
-            is_new = rule in rules and os.path.abspath(rule.source.file) not in difference.named
-            file = None if is_new else _removed_definer(difference, rule.struct)
-            if file is None and not is_new:
-                return None
-            removed += [] if file is None else [file]
-        if removed:
-            before = f"{_from_working_folder(removed[0])} defined {rule.subject} before this change"
-            return f"{before}, and no C file of the repository defines it now"
-        return f"no C file of the repository defines {rule.subject}"
+    def _is_new(self, rule: Rule) -> bool:
+        """Return whether a rule differs from each parent.
+
+        A file that only the command line names, as `--all-files` of pre-commit does, has no new rules.
+        """
+        path = os.path.abspath(rule.source.file)
+        pairs = zip(self.change.differences, self.changed_rules, strict=True)
+        return all(rule in rules and path not in difference.named for difference, rules in pairs)
 
 
 class _Hits(Record):
@@ -240,11 +267,15 @@ class _Part(Record, dict=True):
     search: _Search
     part: Definers
 
+    @property
+    def _packs(self) -> tuple[Pack, ...]:
+        """The rule files for this part."""
+        return self.search.packs + (self.search.kernel_packs if self.part.tree is not None else ())
+
     @cached_property
     def rules_by_file(self) -> dict[str, list[Rule]]:
         """The rules on the structs that each file defines."""
-        packs = self.search.packs + (self.search.kernel_packs if self.part.tree is not None else ())
-        rules = [rule for pack in packs for rule in pack.rules if rule.struct != VARIABLES]
+        rules = [rule for pack in self._packs for rule in pack.rules if rule.struct != VARIABLES]
         by_file: dict[str, list[Rule]] = {file: [] for file in self.part.marked}
         files = {struct: self.part.files_of(struct) for struct in {rule.struct for rule in rules}}
         for rule in rules:
@@ -261,17 +292,23 @@ class _Part(Record, dict=True):
             if self.search.is_own(file):
                 self._add_definer(hits, file, rules)
         for file in sorted(self.search.change.paths):
-            if file.endswith(C_SUFFIXES) and self.search.is_own(file) and files.is_file(file):
+            if not file.endswith(C_SUFFIXES) or not self.search.is_own(file):
+                continue
+            self._add_old_definer(hits, file)
+            if files.is_file(file):
                 self._add_context(hits, file)
         if self.part.tree is not None:
             hits.inputs[:] = self._kernel_inputs(hits, self.part.tree)
+        given = [path for path in self.search.names.given if files.is_file(path)]
+        if given:
+            hits.inputs += given
+            hits.rules |= {rule for pack in self._packs for rule in pack.rules}
         return hits
 
     def _add_definer(self, hits: _Hits, file: str, rules: list[Rule]) -> None:
         """Add a file if the change touches a file that it includes, or a rule on one of its structs."""
         closure = self.part.inclusion.closure(file)
-        differences = self.search.change.differences
-        is_touched = not any(closure.isdisjoint(difference.paths) for difference in differences)
+        is_touched = self.search.reaches(self.part, file)
         affected = self._touched_rules(closure, rules)
         if is_touched:
             hits.structs |= text_search.names_defined(text_search.content(file))
@@ -286,6 +323,17 @@ class _Part(Record, dict=True):
             rule for rule in rules
             if all(touched or rule in new for touched, new in zip(is_touched, changed, strict=True))
         }  # fmt: skip
+
+    def _add_old_definer(self, hits: _Hits, file: str) -> None:
+        """Add the rules that a changed file can concern: all; of a kernel, on structs it seems to have."""
+        rules = [rule for pack in self._packs for rule in pack.rules]
+        if self.part.tree is None:
+            hits.rules |= set(rules)
+            return
+        olds = (difference.old_content(file) for difference in self.search.change.differences)
+        names = {name for old in olds if old for name in text_search.names_defined(old)}
+        hits.structs |= names
+        hits.rules |= {rule for rule in rules if any(fnmatchcase(name, rule.struct) for name in names)}
 
     def _add_context(self, hits: _Hits, file: str) -> None:
         """Add a changed file that includes a definer, if its macros or containers can affect a layout."""
@@ -335,30 +383,29 @@ class _Part(Record, dict=True):
         )
 
 
-def _keep_rules(packs: tuple[Pack, ...], rules: frozenset[Rule], structs: frozenset[str]) -> tuple[Pack, ...]:
+def _definers(parts: tuple[Definers, ...], rules: Iterable[Rule]) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yield the structs of rules with the files that seem to define them, from the working folder."""
+    for struct in sorted({rule.struct for rule in rules if rule.struct != VARIABLES}):
+        paths = sorted({path for part in parts for path in part.files_of(struct)})
+        if paths:
+            yield struct, tuple(map(_from_working_folder, paths))
+
+
+def _keep_rules(
+    packs: tuple[Pack, ...], rules: frozenset[Rule], structs: frozenset[str] | None
+) -> tuple[Pack, ...]:
     """Return packs with some of their rules, and without requests for annotations in other structs."""
     return tuple(
         replace(
             pack,
             rules=tuple(rule for rule in pack.rules if rule in rules),
             structs=tuple(
-                replace(intent, annotated=intent.annotated and intent.struct in structs)
+                replace(intent, annotated=intent.annotated and (structs is None or intent.struct in structs))
                 for intent in pack.structs
             ),
         )
         for pack in packs
     )
-
-
-def _removed_definer(difference: Difference, struct: str) -> str | None:
-    """Return a changed file that defined a struct, or one that matches a pattern, in the parent; or None."""
-    wanted = Wanted(patterns=(struct,)) if is_pattern(struct) else Wanted(frozenset((struct,)))
-    for path in sorted(difference.paths):
-        if path.endswith(C_SUFFIXES) and text_search.names_in_text(
-            difference.old_content(path) or b"", wanted
-        ):
-            return path
-    return None
 
 
 def _absolute(path: str) -> str:

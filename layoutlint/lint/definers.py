@@ -11,9 +11,11 @@ from layoutlint import files
 from layoutlint.geometry.field_types import TYPE
 from layoutlint.judgement.rule import VARIABLES, Pack, Rule
 from layoutlint.model.paths import is_pattern
-from layoutlint.model.reading import Unread
-from layoutlint.model.record import Record, field
+from layoutlint.model.reading import ReadOptions, Unread, no_progress
+from layoutlint.model.record import Record, field, replace
+from layoutlint.model.structs import Struct
 from layoutlint.model.wanted import Wanted
+from layoutlint.readers import inputs
 from layoutlint.readers.clang import flags, text_search
 from layoutlint.readers.clang.inclusion import Inclusion
 from layoutlint.readers.clang.kernel.tree import Tree
@@ -23,7 +25,13 @@ if TYPE_CHECKING:
 
 C_SUFFIXES = (".c", ".h")
 _WORD = re.compile(r"\w+")
+_TAG = re.compile(rb"[A-Za-z_\x80-\xff][\w\x80-\xff]*+")
+_USE = rb"\b(?:struct|union)\s++%s\s*+[*;)]"
+"""A use of a struct, which does not define it."""
 _GROUP_MARK = b"cacheline_group_begin"
+_FLAGS = (f"{os.sep}compile_commands.json", f"{os.sep}compile_flags.txt")
+"""The ends of the paths of files with the flags of other files."""
+_FORCED = re.compile(rb"-(?:include|imacros)[\s\",\\\\=]*+([^\s\",\\\\]++)")
 
 
 class Definers(Record, frozen=True):
@@ -47,6 +55,55 @@ class Definers(Record, frozen=True):
         wanted = Wanted(patterns=(struct,))
         return [file for file, names in self.structs.items() if any(map(wanted.matches, names))]
 
+    def with_parsed(
+        self, changed: Iterable[str], affected: Iterable[str], packs: Collection[Pack], options: ReadOptions
+    ) -> Definers:
+        """Return the definers with the structs that libclang finds in changed files, and in affected ones
+        that may define one in a way which the search does not know.
+
+        Headers that such a file includes are files of their own; other texts that it includes are its own.
+        """
+        wanted = requested_structs(packs)
+        if not (wanted.names or wanted.patterns):
+            return self
+        unsure = (path for path in affected if may_define(text_search.content(path), wanted))
+        paths = tuple(path for path in dict.fromkeys((*changed, *unsure)) if _has_text(path))
+        readings, unread = inputs.read(paths, wanted, replace(options, progress=no_progress))
+        structs, read = dict(self.structs), {reading.path for reading in readings}
+        for reading in readings:
+            names = {name for struct in reading.structs for name in _own_names(struct, reading.path, wanted)}
+            if names:
+                structs[reading.path] = structs.get(reading.path, frozenset()).union(names)
+        failed = tuple(each for each in unread if each.origin in paths and each.origin not in read)
+        return replace(self, structs=structs, unread=self.unread + failed)
+
+
+def _own_names(struct: Struct, path: str, wanted: Wanted) -> Iterator[str]:
+    """Yield the requested names of a struct that a file defines itself."""
+    is_defined = struct.bit_size is not None or struct.problem is not None
+    if is_defined and struct.source is not None and is_own(struct.source.file, (path,)):
+        yield from filter(wanted.matches, (struct.name, *struct.aliases))
+
+
+def _has_text(path: str) -> bool:
+    return files.is_file(path) and files.status_of(path).st_size > 0
+
+
+def may_define(text: bytes, wanted: Wanted) -> bool:
+    """Return whether a text has a requested name, other than in pointers, declarations and `sizeof`."""
+    words = {word: word.decode(errors="surrogateescape") for word in set(_TAG.findall(text))}
+    requested = (re.escape(word) for word, name in words.items() if wanted.matches(name))
+    return any(
+        len(re.findall(rb"\b%s\b" % word, text)) > len(re.findall(_USE % word, text)) for word in requested
+    )
+
+
+def is_own(file: str, inputs: Iterable[str]) -> bool:
+    """Return whether a definition in a file counts as one of some inputs: it is one, or no C file."""
+    if not file.endswith(C_SUFFIXES):
+        return True
+    return files.real_path(file) in map(files.real_path, inputs)
+
 
 def requested_structs(packs: Collection[Pack]) -> Wanted:
     """Return the structs with rules, and those that rule files declare as annotated."""
@@ -65,12 +122,25 @@ def repository_definers(
     structs, marked = search(searched, wanted)
     parsed = flags.normalise(words)
     folders, forced = (tuple(map(os.path.abspath, names)) for names in (parsed.folders, parsed.includes))
+    forced += tuple(_read_by_all(known))
     unread: tuple[Unread, ...] = ()
     if len(paths) > len(searched):
         reason = f"the first {len(searched):,} of {len(paths):,} C files are searched for affected structs"
         unread += (Unread("staged change", reason),)
     variables = _files_with_variables(searched, packs)
     return Definers(structs, marked, Inclusion(known, folders, forced), None, variables, unread)
+
+
+def _read_by_all(known: frozenset[str]) -> Iterator[str]:
+    """Yield the files that decide the flags of all C files, and those whose name follows `-include` there."""
+    databases = sorted(path for path in known if path.endswith(_FLAGS))
+    yield from databases
+    names = {os.path.basename(os.fsdecode(name)) for path in databases for name in _forced_names(path)}
+    yield from sorted(path for path in known if names and os.path.basename(path) in names)
+
+
+def _forced_names(path: str) -> list[bytes]:
+    return _FORCED.findall(text_search.content(path))
 
 
 def kernel_definers(

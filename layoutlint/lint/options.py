@@ -77,8 +77,18 @@ class ChangeScope(Record, frozen=True):
     """For each parent, the ids of the rules that the change adds, or makes judge otherwise than there."""
     changed_files: tuple[str, ...] = ()
     """The C files before and after the change that differ, from the working folder, sorted."""
+    own_files: tuple[str, ...] = ()
+    """Those of them that are judged for themselves: no filter of pre-commit leaves them out."""
+    given: tuple[str, ...] = ()
+    """The C files that a person names: they are judged with all that they include."""
     repositories: tuple[str, ...] = ()
     """The submodules that are read from their repository, with their commits."""
+    is_whole: bool = False
+    """Whether inputs are given and judged whole, so that every rule must judge a struct of them."""
+    definers: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    """The files of the repository that seem to define the structs of rules, by the struct of the rule."""
+    removed: frozenset[str] = frozenset()
+    """The structs that people removed on purpose: a rule on one of them needs no struct."""
 
 
 class Held(Record, frozen=True):
@@ -148,7 +158,12 @@ class Options(Record, frozen=True):
     def skips_missing(self) -> bool:
         """Whether rules on structs that no input defines are skipped: the inputs are a part of the code."""
         is_survey = self.surveyed is not None  # a rule may judge another input of it
-        return self.ignore_missing or self.change is not None or self.compares or is_survey
+        is_part = self.change is not None and not self.change.is_whole
+        return self.ignore_missing or is_part or self.compares or is_survey
+
+    def is_removed(self, struct: str) -> bool:
+        """Return whether people removed the struct of a rule on purpose."""
+        return self.change is not None and struct in self.change.removed
 
     @property
     def selection(self) -> Selection:

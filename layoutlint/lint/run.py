@@ -23,7 +23,7 @@ from layoutlint.lint.name_hints import (
     missing_struct_hints,
     selects_nothing,
 )
-from layoutlint.lint.options import Options
+from layoutlint.lint.options import ChangeScope, Options
 from layoutlint.lint.reading import (
     Inputs,
     embedded_names,
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from layoutlint.intent.claims import Claims
     from layoutlint.lint.guess_uses import GuessUses
 
+_UNREACHED = "the change reaches no wanted struct"
 FOR_OTHERS = Unread(RULES, "nothing was judged: they are for other targets, versions or configurations")
 
 
@@ -149,9 +150,10 @@ def report_on(
     if options.change is not None:
         required = () if options.ignore_missing else options.change.required
         findings += unused.find_missing_structs(required, findings, inputs)
-        rules = tuple(dict.fromkeys((*rules, *(rule for rule, _ in required))))
-    elif not options.skips_missing:
-        findings += unused.find_unused_rules(rules, findings, inputs, options.unused, hints)
+        rules = _rules_of_change(rules, required, findings, options.change)
+    if not options.skips_missing:
+        needed = tuple(rule for rule in rules if not options.is_removed(rule.struct))
+        findings += unused.find_unused_rules(needed, findings, inputs, options.unused, hints)
     findings += unused_intent
     rules += tuple(dict.fromkeys(finding.rule for finding in held))
     functions = _guess_uses(packs, kernel_packs, options) if options.uses else None
@@ -176,6 +178,18 @@ def report_on(
         applied = dict.fromkeys(pack for each in inputs for pack in each.packs)
         return ranking.rank(result, applied, options.guesses, functions)
     return result
+
+
+def _rules_of_change(
+    rules: tuple[Rule, ...],
+    required: Iterable[tuple[Rule, str]],
+    findings: list[Finding],
+    change: ChangeScope,
+) -> tuple[Rule, ...]:
+    """Return the rules of a run on a change: if it judges a part, those that judged something there."""
+    every = tuple(dict.fromkeys((*rules, *(rule for rule, _ in required))))
+    judging = {finding.rule for finding in findings}
+    return every if change.is_whole else tuple(rule for rule in every if rule in judging)
 
 
 def _guess_uses(packs: tuple[Pack, ...], kernel_packs: tuple[Pack, ...], options: Options) -> GuessUses:
@@ -225,7 +239,8 @@ def _applicable_rules(inputs: list[JudgedInput], read_result: Inputs, options: O
     rules = tuple(dict.fromkeys(rule for each in inputs for rule in each.rules))
     has_strays = any(each.reading.strays for each in inputs)
     is_about_layouts = options.compares or options.held or options.surveyed is not None
-    may_lack_rules = has_strays or options.change or is_about_layouts
+    is_part = options.change is not None and not options.change.is_whole
+    may_lack_rules = has_strays or is_part or is_about_layouts
     if inputs and not rules and not read_result.unread and not may_lack_rules:
         policy = f" (policy {'; '.join(options.policy.sentences({}))})" if options.policy else ""
         raise UsageError(
@@ -319,9 +334,12 @@ def _report(
         *(each for i in inputs if claims for each in claims.stale_files(i.reading)),
     ]
     has_none = not coverage.structs or selects_nothing(inputs, options)
-    if inputs and has_none and not is_judged and not options.skips_missing:
+    are_removed = bool(rules) and all(options.is_removed(rule.struct) for rule in rules)
+    if inputs and has_none and not (is_judged or are_removed or options.skips_missing):
         are_skipped = rules and len(coverage.skipped) == len(rules)
         unread.append(FOR_OTHERS if are_skipped else failure_without_verdicts(rules, inputs, options))
+    if options.change is not None and not (ordered or unread or any(gap.rules for gap in omitted)):
+        coverage = replace(coverage, unreached=_UNREACHED)
     return Report(
         readings=_readings_with_notes(inputs, ordered, options),
         findings=tuple(f for f in ordered if f.verdict.outcome is not Outcome.KEPT),

@@ -204,6 +204,8 @@ def exit_meaning(report: Report) -> str:
         return "something could not be judged"
     if report.exit_status:
         return "the run failed"
+    if report.coverage.unreached:
+        return report.coverage.unreached
     ignored = ", ".join(_uncounted_problems(report))
     return f"nothing broken that counts; not counted: {ignored}" if ignored else "nothing broken"
 

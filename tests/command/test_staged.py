@@ -49,7 +49,7 @@ CASES: dict[str, tuple[dict[str, str | None], dict[str, str | None], int, str]] 
         "q.h defined struct q\u00f6 before this change"),
     "takes a ruled struct out": (BASE, {"q.h": '#include "base.h"\n'}, 3, "q.h defined struct q before this change"),
     "renames a ruled struct": (BASE, {"q.h": QH.replace("struct q ", "struct s ")}, 3, "q.h defined struct q before this change"),
-    "takes the last match of a pattern out": ({**BASE, "layoutlint.toml": PATTERN}, {"q.h": None}, 3, "q.h defined struct q* before"),
+    "takes the last match of a pattern out": ({**BASE, "layoutlint.toml": PATTERN}, {"q.h": None}, 3, "q.h defined struct q before"),
     "turns a ruled struct off": (BASE, {"q.h": f"#include \"base.h\"\n#ifdef NEVER\n{Q}#endif\n"}, 3, "q-apart"),
     "takes a ruled field out": (BASE, {"q.h": QH.replace("long b;", "")}, 3, "has no field `b`"),
     "adds a broken rule": ({**BASE, "r.h": BROKEN_R}, {"layoutlint.toml": WITH_R}, 1, "r-apart"),

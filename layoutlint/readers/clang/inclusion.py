@@ -2,7 +2,8 @@
 
 Too many rather than too few: conditions are ignored, and a name that no known folder has can refer to every
 file that ends with it. Where a macro writes the name, it can be any that a macro contains. If no macro with
-its name is defined there, it can be any file of the repository that C includes.
+its name is defined there, it can be any file of the repository that C includes; so can it where a line is
+written in a way that this module does not read.
 """
 
 from __future__ import annotations
@@ -15,9 +16,32 @@ from functools import cached_property
 from layoutlint import files
 from layoutlint.model.record import Record, field
 from layoutlint.readers.clang import text_search
-from layoutlint.readers.clang.include_graph import computed_includes, included_names, names_in_macros
+from layoutlint.readers.clang.include_graph import computed_includes, names_in_macros
 
 _INCLUDED = re.compile(r"\.(?:h|hh|hpp|hxx|H|inc|inl|def|tbl|x)$")
+_SPLICE = re.compile(rb"(?:\\|\?\?/)[ \t\v\f]*+\r?\n")
+"""The end of a line that goes on in the next; a trigraph can write it."""
+_DIRECTIVE = re.compile(rb"(#|%:|\?\?=|\*/)[ \t\v\f]*+(?:include|include_next|import|embed)\b([^\n\r]*+)")
+"""A directive: after its sign, in all ways to write that, or after a comment."""
+_NAME = re.compile(rb"""[ \t\v\f]*+(?:(")([^"]++)"|<([^>]++)>|([A-Za-z_])|/\*|[$\x80-\xff])""")
+"""What can follow it: a name, a macro, or a comment."""
+
+
+def _included_names(text: bytes) -> tuple[list[tuple[bool, str]], bool]:
+    """Return the headers that a text can include, and whether it can include others.
+
+    A line in a comment or a string counts as well.
+    """
+    names, has_others = [], False
+    for match in _DIRECTIVE.finditer(_SPLICE.sub(b"", text)):
+        name = _NAME.match(match[2])
+        if name is None:
+            continue
+        if name[2] or name[3]:
+            names.append((name[1] is not None, os.fsdecode(name[2] or name[3])))
+        else:  # `computed_includes` reads the names of macros behind the usual sign
+            has_others = has_others or name[4] is None or match[1] != b"#"
+    return names, has_others
 
 
 class Inclusion(Record, dict=True):
@@ -72,15 +96,18 @@ class Inclusion(Record, dict=True):
                 yield from self._resolve(path, True, name)
             # The flags or the file that includes this one define it; of a tree, they are too many.
             if not self.searches_disk and any(macro not in macros for macro, _ in lines):
-                yield from (each for each in self.known if _INCLUDED.search(each))
+                yield from self._all_included
 
     def includes(self, file: str) -> tuple[str, ...]:
         """Return the files that a file seems to include itself; for a link, also the file it leads to."""
         if file not in self._included:
             targets: list[str] = []
             text = text_search.content(file)
-            for is_quoted, name in included_names(text):
+            names, has_others = _included_names(text)
+            for is_quoted, name in names:
                 targets += self._resolve(file, is_quoted, name)
+            if has_others or len(text) >= text_search.MOST_BYTES:
+                targets += self._all_included
             self._computed[file] = computed_includes(text)
             real = self._real_path(file)
             targets += [real] if real != file else []
@@ -114,6 +141,11 @@ class Inclusion(Record, dict=True):
         for path in self._paths_by_name.get(os.path.basename(tail), ()):
             if path.endswith(f"{os.sep}{tail}"):
                 yield path
+
+    @cached_property
+    def _all_included(self) -> list[str]:
+        """The files of the repository that C includes by their names."""
+        return [path for path in self.known if _INCLUDED.search(path)]
 
     @cached_property
     def _paths_by_name(self) -> dict[str, list[str]]:

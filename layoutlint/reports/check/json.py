@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from typing import Any
 
 from layoutlint.geometry.layout import Place
@@ -240,8 +241,14 @@ def _coverage(coverage: Coverage, builds: tuple[Build, ...]) -> dict[str, Any]:
         "policy": list(coverage.policy),
         "today": coverage.today,
         "overridden": list(coverage.overridden),
-        "not_covered": [_coverage_gap(part) for part in coverage.not_covered],
+        "not_covered": [_coverage_gap(part) for part in (*coverage.not_covered, *_gap_of_change(coverage))],
     }
+
+
+def _gap_of_change(coverage: Coverage) -> Iterator[CoverageGap]:
+    """Yield why a change left nothing to judge, as a part to which no rule applies."""
+    if coverage.unreached:
+        yield CoverageGap("change", coverage.unreached, ())
 
 
 def _coverage_gap(part: CoverageGap) -> dict[str, Any]:
