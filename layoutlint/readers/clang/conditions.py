@@ -137,7 +137,8 @@ class _Parser:
         if token["compared"]:
             name = token["compared"]
             compare = _COMPARISONS[token["operator"]]
-            return bool(compare(macros.get(name, 0), number(token["number"]))) if name in self._names else None
+            own_value, other = macros.get(name, 0), number(token["number"])
+            return bool(compare(own_value, other)) if name in self._names else None
         if token["name"] in self._names:
             return bool(macros.get(token["name"], 0))
         if token["number_alone"]:

@@ -13,7 +13,7 @@ from layoutlint.readers.order_uses.memory import is_own
 from layoutlint.readers.order_uses.subject import Subject
 
 _BYTES = (
-    r"(?:(?:const|volatile)\s+)*(?:void|(?:(?:un)?signed\s+)?char|(?:__)?[us]8|u?int8_t|uchar|u_char|byte)"
+    r"(?:(?:const|volatile)\s++)*+(?:void|(?:(?:un)?signed\s++)?+char|(?:__)?[us]8|u?int8_t|uchar|u_char|byte)"
 )
 _NUMBER = r"(?:0[xX][0-9a-fA-F]+|[1-9]\d*)"
 _ADDRESS = r"(?<!&)&(?!&)\s*(\w+)\s*(->|\.)\s*({members})"
@@ -30,14 +30,14 @@ _MOVES = (
 )
 _OUTSIDE = r"\b(\w+)\s*(->|\.)\s*({members})\s*\[\s*(-?)\s*(\d+)\s*\]"
 _BYTES_FROM = (
-    rf"\(\s*{_BYTES}\s*\*\s*\)\s*\(?\s*(&?)\s*(\w+)\s*\)?\s*[+-]\s*"
-    rf"(?:({_NUMBER})\b(?!\s*\*)|sizeof\s*\(([^()]*(?:\([^()]*\)[^()]*)*)\))"
+    rf"\(\s*+{_BYTES}\s*+\*\s*+\)\s*+\(?\s*+(&?)\s*+(\w++)\s*+\)?\s*+[+-]\s*+"
+    rf"(?:({_NUMBER})\b(?!\s*+\*)|sizeof\s*+\(([^()]*+(?:\([^()]*+\)[^()]*+)*+)\))"
 )
 _TO_OBJECT = re.compile(
-    rf"\s*\*\s*\)\s*\(\s*\(\s*{_BYTES}\s*\*\s*\)\s*\(?\s*\w+\s*\)?\s*[+-]\s*{_NUMBER}\s*\)"
+    rf"\s*+\*\s*+\)\s*+\(\s*+\(\s*+{_BYTES}\s*+\*\s*+\)\s*+\(?\s*+\w++\s*+\)?\s*+[+-]\s*+{_NUMBER}\s*+\)"
 )
 _BYTES_BY_NAME = (
-    rf"(?<!\*)(?<!\*\()\(\s*{_BYTES}\s*\*\s*\)\s*\(?\s*(&?)\s*(\w+)\s*\)?\s*\+\s*\(*\s*"
+    rf"(?<!\*)(?<!\*\()\(\s*+{_BYTES}\s*+\*\s*+\)\s*+\(?\s*+(&?)\s*+(\w++)\s*+\)?\s*+\+\s*+\(*+\s*+"
     r"(?!sizeof\b)[A-Za-z_]"
 )
 """A single byte, `*((char *)p + n)`, is a use that `objects` finds."""
@@ -199,7 +199,7 @@ def _elements_outside(code: Code, subject: Subject) -> Iterator[OrderUse]:
 
 def _byte_offsets(code: Code, subject: Subject) -> Iterator[OrderUse | Unresolved]:
     """Yield the places that a number of bytes gives: `(char *)p + 4`, `(struct ring *)((char *)p - 4)`."""
-    if not re.search(rf"\(\s*{_BYTES}\s*\*", code.text):
+    if not re.search(rf"\(\s*+{_BYTES}\s*+\*", code.text):
         return
     for match in re.finditer(_BYTES_FROM, code.text):
         meaning = (code.own_type if match[1] else code.pointed_type)(match[2], match.start())

@@ -116,7 +116,8 @@ class Tree(Record, frozen=True):
     def compiler(self) -> Compiler | None:
         """The compiler that the configuration was made for; None before Linux 4.18, which does not say."""
         text = next(filter(None, (_text(self.build, name) for name in _CONFIGS)), "")
-        versions = {name: number(digits) for name, digits in _COMPILER_VERSION.findall(text) if number(digits)}
+        stated = ((name, number(digits)) for name, digits in _COMPILER_VERSION.findall(text))
+        versions = {name: version for name, version in stated if version}
         named = _COMPILER.search(text)
         for name, family in _FAMILIES:
             if name in versions and f"CC_IS_{name}" in self.config:
