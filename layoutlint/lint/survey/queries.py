@@ -22,12 +22,16 @@ from layoutlint.comparison.survey_report import (
     StoreReport,
     StructVariants,
 )
-from layoutlint.comparison.survey_tables import OUTCOMES, RUNS, TABLES, WITHOUT
+from layoutlint.comparison.survey_tables import OUTCOMES, RUNS, TABLES, WITHOUT, Column
 from layoutlint.errors import ReadError
 from layoutlint.lint.survey.store import Store, arrow_schema
 from layoutlint.model.record import Record
 from layoutlint.readers.processes.temporary_folder import temporary_folder
 
+_TYPES = {
+    "text": "VARCHAR", "integer": "BIGINT", "number": "DOUBLE", "boolean": "BOOLEAN", "time": "TIMESTAMPTZ",
+    "texts": "VARCHAR[]", "integers": "BIGINT[]",
+}  # fmt: skip
 _LISTED = 1_000
 _COSTLY = 20
 _VARIANTS = 20
@@ -261,17 +265,34 @@ def _connect(store: Store) -> Iterator[Any]:
             yield connection
         except duckdb.OutOfMemoryException as error:
             raise ReadError(store.path, "there is not enough memory or disk space for the query") from error
+        except (UnicodeDecodeError, RuntimeError) as error:  # in a text, or in the message about it
+            raise ReadError(store.path, "is damaged: a text is not UTF-8") from error
         except duckdb.Error as error:
             raise ReadError(store.path, f"is damaged: {str(error).splitlines()[0][:300]}") from error
         finally:
             connection.close()
 
 
+def _checked(column: Column) -> str:
+    """Return the value of a column in SQL, which fails if it has another type, or is missing."""
+    name, type_ = column.name, _TYPES[column.type]
+    wrong = [] if column.is_optional else [f"{name} IS NULL"]
+    if type_.endswith("[]"):
+        wrong.append(f"list_count({name}) < len({name})")
+    problem = f"WHEN {' OR '.join(wrong)} THEN error('{name} has no value')" if wrong else ""
+    return f"CAST(CASE {problem} ELSE {name} END AS {type_})" if wrong else f"CAST({name} AS {type_})"
+
+
 def _make_views(store: Store, connection: Any) -> None:
     for table in TABLES:
         if store.files(table):
             pattern = os.path.join(glob.escape(os.path.join(store.path, table)), "*.parquet")
-            connection.read_parquet(pattern).create_view(f"all_{table}")
+            stored = connection.read_parquet(pattern)
+            stored.create_view(f"stored_{table}")
+            columns = [each for each in TABLES[table] if each.name in stored.columns and each.type in _TYPES]
+            checked = ", ".join(f"{_checked(each)} AS {each.name}" for each in columns)
+            values = f"* REPLACE ({checked})" if checked else "*"
+            connection.execute(f"CREATE VIEW all_{table} AS SELECT {values} FROM stored_{table}")
         else:
             connection.from_arrow(arrow_schema(table).empty_table()).create_view(f"all_{table}")
     connection.execute("SET TimeZone = 'UTC'")
