@@ -16,7 +16,7 @@ from layoutlint.readers.profiles.type_report import parse_offset, role_of, witho
 
 _TITLE = re.compile(r"^\s*Annotate type: '(.*)'(?: in (.*?))? \((\d+) samples\):?\s*$")
 _SCREEN = re.compile(
-    r"^\s*(?:Annotate type: '[^']*' \(\d+ samples\)\s*$|.*\bOffset\s+Size\s+Field\b|[-+]\s+\d+[.,]\d\d\s+\d)"
+    r"^\s*+(?:Annotate type: '[^']*' \(\d+ samples\)\s*$|.*\bOffset\s+Size\s+Field\b|[-+]\s+\d+[.,]\d\d\s+\d)"
 )
 """What perf shows on the screen only: titles without a file, names of columns, signs of folded members."""
 _EVENT = re.compile(r"^\s*event\[(\d+)\] = (.+?)\s*$")

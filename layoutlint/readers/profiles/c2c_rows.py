@@ -26,8 +26,8 @@ _USUAL = {
 }
 """Columns by their number, for excerpts without a header: perf 4.10 to 5.18, and since 5.19."""
 
-_BLOCK = re.compile(r"^\s*#?\s*(\d+(?:\s+\d+){3,8})\s+(0x[0-9a-fA-F]+)\s*$")
-_SHARES = r"^\s*(?P<shares>(?:\d+[.,]\d+%\s+)+)(?P<offset>0x[0-9a-fA-F]+)\s+"
+_BLOCK = re.compile(r"^\s*+#?\s*+(\d+(?:\s+\d+){3,8})\s+(0x[0-9a-fA-F]+)\s*$")
+_SHARES = r"^\s*+(?P<shares>(?:\d++[.,]\d++%\s++)++)(?P<offset>0x[0-9a-fA-F]++)\s++"
 _ROW = re.compile(
     _SHARES + r"(?:[^%]*?\s)?0x[0-9a-fA-F]+\s+(?P<numbers>(?:-?\d+\s+)+)"
     r"(?P<verbose>0x[0-9a-fA-F]+\s+\S\s+)?(?P<mode>\[.\])(?:\s+(?P<rest>.*))?$"

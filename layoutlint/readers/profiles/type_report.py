@@ -12,11 +12,11 @@ from layoutlint.model.record import Record, field
 from layoutlint.model.structs import Source
 from layoutlint.readers.profiles.records import EventProfile, Role, TypeRow
 
-_EVENT = re.compile(r"^\s*#?\s*Samples: \S+ +of events? '(.*)'")
+_EVENT = re.compile(r"^\s*+#?\s*+Samples: \S+ +of events? '(.*)'")
 _TYPE, _OFFSET = "Data Type", "Data Type Offset"
 _TREE = f"{_TYPE} / {_OFFSET}"
-_HEADER = re.compile(r"^\s*#?\s*Overhead\b.*\bData Type\b")
-_RULER = re.compile(r"^\s*#?\s*\.{3,}(?:\s+\.{3,})*\s*$")
+_HEADER = re.compile(r"^\s*+#?\s*+Overhead\b.*\bData Type\b")
+_RULER = re.compile(r"^\s*+#?\s*+\.{3,}(?:\s+\.{3,})*\s*$")
 _OFFSETS = re.compile(r"^(.+?) \+(0x[0-9a-fA-F]{1,16}|\d{1,18})(?: \((.*))?$")
 _PERCENT = re.compile(r"^-?\d+[.,]\d+%$|^-?\d+%$")
 _NO_FIELD = "no field"
