@@ -273,7 +273,7 @@ def _connect(store: Store) -> Iterator[Any]:
             connection.close()
 
 
-def _checked(column: Column) -> str:
+def _check_sql(column: Column) -> str:
     """Return the value of a column in SQL, which fails if it has another type, or is missing."""
     name, type_ = column.name, _TYPES[column.type]
     wrong = [] if column.is_optional else [f"{name} IS NULL"]
@@ -290,7 +290,7 @@ def _make_views(store: Store, connection: Any) -> None:
             stored = connection.read_parquet(pattern)
             stored.create_view(f"stored_{table}")
             columns = [each for each in TABLES[table] if each.name in stored.columns and each.type in _TYPES]
-            checked = ", ".join(f"{_checked(each)} AS {each.name}" for each in columns)
+            checked = ", ".join(f"{_check_sql(each)} AS {each.name}" for each in columns)
             values = f"* REPLACE ({checked})" if checked else "*"
             connection.execute(f"CREATE VIEW all_{table} AS SELECT {values} FROM stored_{table}")
         else:

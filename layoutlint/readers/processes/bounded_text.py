@@ -38,7 +38,7 @@ def map_ordered(
     """
     done: dict[int, list[_R | Failure]] = {}
     at = 0
-    for number, result in sandbox.run_each(partial(_each, work), groups, jobs, _LIMITS):
+    for number, result in sandbox.run_each(partial(_work_on_group, work), groups, jobs, _LIMITS):
         if not isinstance(result, Failure):
             done[number] = [*result]
         elif len(groups[number]) == 1:
@@ -50,19 +50,19 @@ def map_ordered(
             at += 1
 
 
-def _each(work: Callable[[str], _R], paths: Sequence[str]) -> list[_R]:
-    return [_timed(work, path) for path in paths]
+def _work_on_group(work: Callable[[str], _R], paths: Sequence[str]) -> list[_R]:
+    return [_limit_time(work, path) for path in paths]
 
 
 def _one_by_one(
     work: Callable[[str], _R], paths: Sequence[str], patience: Patience
 ) -> Iterator[_R | Failure]:
     """Yield the result for each path of a group that one of them ended."""
-    for _, result in sandbox.run_each(partial(_timed, work), paths, 1, _LIMITS, patience):
+    for _, result in sandbox.run_each(partial(_limit_time, work), paths, 1, _LIMITS, patience):
         yield result
 
 
-def _timed(work: Callable[[str], _R], path: str) -> _R:
+def _limit_time(work: Callable[[str], _R], path: str) -> _R:
     """Return the result of the work; the system ends this process after the time for the file."""
     if not HAS_PROCESSES:
         return work(path)
