@@ -29,8 +29,8 @@ from layoutlint.model.record import Record
 from layoutlint.readers.processes.temporary_folder import temporary_folder
 
 _TYPES = {
-    "text": "VARCHAR", "integer": "BIGINT", "number": "DOUBLE", "boolean": "BOOLEAN", "time": "TIMESTAMPTZ",
-    "texts": "VARCHAR[]", "integers": "BIGINT[]",
+    "text": "VARCHAR", "integer": "BIGINT", "number": "DOUBLE", "boolean": "BOOLEAN",
+    "time": "TIMESTAMP WITH TIME ZONE", "texts": "VARCHAR[]", "integers": "BIGINT[]",
 }  # fmt: skip
 _LISTED = 1_000
 _COSTLY = 20
@@ -273,14 +273,25 @@ def _connect(store: Store) -> Iterator[Any]:
             connection.close()
 
 
+def _check_values(store: Store, table: str, types: dict[str, str]) -> str:
+    """Return the values of a table in SQL, by the types of its columns. Raises ReadError for others."""
+    columns = [each for each in TABLES[table] if each.name in types and each.type in _TYPES]
+    for each in columns:
+        if types[each.name] != _TYPES[each.type]:
+            reason = f"is damaged: column {each.name} of {table} has the type {types[each.name][:100]}"
+            raise ReadError(store.path, reason)
+    checked = ", ".join(f"{_check_sql(each)} AS {each.name}" for each in columns)
+    return f"* REPLACE ({checked})" if checked else "*"
+
+
 def _check_sql(column: Column) -> str:
-    """Return the value of a column in SQL, which fails if it has another type, or is missing."""
-    name, type_ = column.name, _TYPES[column.type]
+    """Return the value of a column in SQL, which fails if it is missing."""
+    name = column.name
     wrong = [] if column.is_optional else [f"{name} IS NULL"]
-    if type_.endswith("[]"):
+    if _TYPES[column.type].endswith("[]"):
         wrong.append(f"list_count({name}) < len({name})")
-    problem = f"WHEN {' OR '.join(wrong)} THEN error('{name} has no value')" if wrong else ""
-    return f"CAST(CASE {problem} ELSE {name} END AS {type_})" if wrong else f"CAST({name} AS {type_})"
+    problem = f"THEN error('{name} has no value')"
+    return f"CASE WHEN {' OR '.join(wrong)} {problem} ELSE {name} END" if wrong else name
 
 
 def _make_views(store: Store, connection: Any) -> None:
@@ -289,9 +300,8 @@ def _make_views(store: Store, connection: Any) -> None:
             pattern = os.path.join(glob.escape(os.path.join(store.path, table)), "*.parquet")
             stored = connection.read_parquet(pattern)
             stored.create_view(f"stored_{table}")
-            columns = [each for each in TABLES[table] if each.name in stored.columns and each.type in _TYPES]
-            checked = ", ".join(f"{_check_sql(each)} AS {each.name}" for each in columns)
-            values = f"* REPLACE ({checked})" if checked else "*"
+            types = dict(zip(stored.columns, map(str, stored.types), strict=True))
+            values = _check_values(store, table, types)
             connection.execute(f"CREATE VIEW all_{table} AS SELECT {values} FROM stored_{table}")
         else:
             connection.from_arrow(arrow_schema(table).empty_table()).create_view(f"all_{table}")
