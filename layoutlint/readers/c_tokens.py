@@ -19,6 +19,25 @@ _DIRECTIVE = re.compile(r"\n[ \t]*#[ \t]*(\w*+)((?:[^\n\\]++|\\[ \t]*+\r?\n|\\)*
 _VISIBLE = re.compile(r"[^\n]")
 
 
+MOST = 1 << 64
+"""Larger than any integer of C."""
+_MOST_DIGITS = 64
+
+
+def number(literal: str) -> int:
+    """Return the value of a decimal, octal, binary or hexadecimal literal, 0 without digits; `MOST` for more.
+
+    int() takes octal ones for mistakes, and refuses thousands of digits.
+    """
+    digits = literal.lower().rstrip("ul")
+    base = {"0x": 16, "0b": 2}.get(digits[:2], 10)
+    digits = digits[2:] if base != 10 else digits
+    if base == 10 and digits[:1] == "0" and not set(digits) - set("01234567"):
+        base = 8
+    digits = digits.lstrip("0") or "0"
+    return min(int(digits, base), MOST) if len(digits) <= _MOST_DIGITS else MOST
+
+
 def blank_out(text: str) -> str:
     """Return a text with spaces for comments, strings, directives and `#if 0`; it keeps lines and quotes."""
     text = blank_comments(text)

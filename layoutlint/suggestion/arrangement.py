@@ -15,6 +15,8 @@ from layoutlint.randstruct.c_abi import CannotLayOut, MemberLayout, Rules, round
 from layoutlint.randstruct.variants import Way
 
 _BYTE = 8
+_MOST_ROWS = 1 << 20
+"""The most rows of the tables of all units; a million takes seconds."""
 
 
 class Unit(Record, frozen=True):
@@ -307,6 +309,8 @@ def arrange(
     # A packed struct can have a smaller alignment than `int : 0` in it.
     wanted = [max(one.align or 1, one.requested_align or 1) for each in ways for one in each.members]
     most = max([*aligns, *wanted]) * _BYTE
+    if most // grain * sum(len(each.members) for each in ways) > _MOST_ROWS:
+        raise CannotLayOut(f"too many orders differ: it needs an alignment of {most // _BYTE:,} bytes")
     builder = _Builder(most // grain, grain, [])
     top = builder.level(every[0])
     if (coarse := _coarse_grain(builder.units, grain, min(aligns) * _BYTE)) > grain:

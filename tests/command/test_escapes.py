@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from layoutlint import escapes
+from layoutlint.reports import FORMATS
 from tests.harness.command import run
 from tests.readers.elf.test_elf import tool
 
@@ -183,6 +184,14 @@ class TestRuns:
             harmless(run("check", path.name, "--rules", "rules.toml", "--format", form, cwd=vehicles), form)
             harmless(run("show", path.name, "q", "--format", "c", cwd=vehicles), "c")
         harmless(run("check", *(path.name for path in vehicles.iterdir() if not path.name.isascii()), "--rules", "rules.toml", "--format", form, cwd=vehicles), form)
+
+    @pytest.mark.one_in(6)
+    @pytest.mark.parametrize("form", sorted(FORMATS))
+    @pytest.mark.parametrize("text", ["struct q { int a, b; char pad[200]; int c; };\n", "struct q { int a; unknown c; };\n", ""])
+    def test_a_file_name_that_begins_with_a_line_break(self, tmp_path, form, text):
+        (tmp_path / f"\n{FORGED}.c").write_text(text)
+        (tmp_path / f"\n{FORGED}.toml").write_text(RULE.format(payload='"w"', struct='"q"', field='"c"'))
+        harmless(run("check", f"\n{FORGED}.c", "--rules", f"\n{FORGED}.toml", "--format", form, cwd=tmp_path), form)
 
     @pytest.mark.one_in(3)
     @pytest.mark.parametrize("form", CHECKED)

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from layoutlint.commands.language_server.messages import LARGEST
 from tests.command.test_lsp import RING, RULES
 from tests.harness.editor import descendants, uri
 
@@ -170,6 +171,23 @@ HEADS = {
 def test_heads(pipe: Pipe, head: str):
     pipe.send(b'{"jsonrpc": "2.0", "id": 5, "method": "no/such"}', head)
     assert pipe.answer(5)["error"]["code"] == NO_METHOD
+
+
+NO_LENGTH = {
+    "missing": "Content-Type: x\r\n\r\n", "negative": "Content-Length: -5\r\n\r\n", "zero": "Content-Length: 0\r\n\r\n",
+    "word": "Content-Length: five\r\n\r\n", "fraction": "Content-Length: 5.5\r\n\r\n", "sign": "Content-Length: +5\r\n\r\n",
+    "too large": f"Content-Length: {LARGEST + 1}\r\n\r\n", "larger than memory": "Content-Length: 999999999999999999\r\n\r\n",
+    "digits": f"Content-Length: {'9' * 5000}\r\n\r\n", "two": "Content-Length: 5\r\nContent-Length: 6\r\n\r\n",
+    "long line": f"X: {'x' * 100_000}\r\n\r\n",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("body", [b"", b'{"jsonrpc": "2.0", "method": "no/such"}', b"x" * (1 << 16), b"\r\n\r\n{}\r\n"], ids=["none", "one", "long", "lines"])
+@pytest.mark.parametrize("head", NO_LENGTH.values(), ids=NO_LENGTH)
+def test_a_head_without_a_length_has_an_answer_and_the_next_message_counts(pipe: Pipe, folder: Path, head: str, body: bytes):
+    pipe.send(body, head)
+    assert pipe.answer(None)["error"]["code"] == PARSE_ERROR
+    assert is_alive(pipe, folder)
 
 
 WRONG = [

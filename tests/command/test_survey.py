@@ -11,6 +11,7 @@ import sys
 import time
 from pathlib import Path
 
+import pyarrow
 import pytest
 from pyarrow import parquet
 
@@ -381,3 +382,26 @@ def test_a_member_is_not_read_again_while_its_archive_stays_the_same(folder):
     assert survey(folder, *names, rules=rules)[1]["new"] == 2
     status, found = survey(folder, "a.deb:usr/lib/gone.o", rules=rules)
     assert (status, found["failures"][0]["failure"]) == (3, "unread")
+
+
+DAMAGED = [
+    # a table, a column, its values: whole Parquet files that no survey writes
+    ("runs", "input", pyarrow.nulls(1, pyarrow.string())), ("readings", "target", pyarrow.nulls(1, pyarrow.string())),
+    ("runs", "outcome", pyarrow.array([[1, 2]])), ("runs", "seconds", pyarrow.array(["x"])), ("layouts", "struct", pyarrow.array([True])),
+    ("runs", "input", pyarrow.StringArray.from_buffers(1, *pyarrow.array([b"\xff\xfe"]).buffers()[1:])),
+    ("readings", "target", pyarrow.StringArray.from_buffers(1, *pyarrow.array([b"\xff\xfe"]).buffers()[1:])),
+]  # fmt: skip
+
+
+@pytest.mark.one_in(3)
+@pytest.mark.parametrize(("table", "column", "value"), DAMAGED)
+def test_damaged_values_end_a_report(folder, table, column, value):
+    survey(folder, "near")
+    (path,) = (folder / "store" / table).glob("*.parquet")
+    whole = parquet.read_table(path)
+    values = pyarrow.concat_arrays([value] * len(whole))
+    parquet.write_table(whole.set_column(whole.schema.get_field_index(column), column, values), path)
+    for form in ("text", "json", "csv"):
+        done = run("survey", "report", "store", "--format", form, cwd=folder)
+        assert done.returncode in (0, 1, 3), done.stderr
+        assert form != "text" or (done.returncode, "is damaged" in done.stderr) == (3, True)

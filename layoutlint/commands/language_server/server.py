@@ -25,6 +25,7 @@ from pygls.protocol import LanguageServerProtocol, lsp_method
 from layoutlint import __version__, escapes
 from layoutlint.commands.language_server import actions, diagnostics, rule_texts, views
 from layoutlint.commands.language_server.documents import OpenDocument, path_of
+from layoutlint.commands.language_server.messages import Messages
 from layoutlint.commands.language_server.requests import (
     Accept,
     Accepted,
@@ -196,7 +197,7 @@ def serve(settings: Settings) -> None:
     register(server)
     register_views(server)
     register_edits(server)
-    server.start_io(requests, responses)
+    server.start_io(Messages(requests), responses)  # type: ignore[arg-type]  # all that it calls
     if server.protocol.status:
         sys.exit(server.protocol.status)
 

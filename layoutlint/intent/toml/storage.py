@@ -21,7 +21,7 @@ from layoutlint.phrases import name_hint
 STORAGE_KEYS = ("placement", "stride", "constructor", "red_zone", "array")
 _FUNCTION = re.compile(r"[A-Za-z_]\w{0,99}")
 _MOST_ARGUMENTS = 100
-_OTHER_ALIGNMENT = re.compile(r"([a-z-]+)[ (=_-]+(\d+)\)?")
+_OTHER_ALIGNMENT = re.compile(r"([a-z]++(?:-[a-z]++)*+)[ (=_-]+(\d+)\)?")
 _ALIGNMENT = re.compile(r"[0-9]{1,9}")
 
 

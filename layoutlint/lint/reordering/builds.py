@@ -29,6 +29,8 @@ from layoutlint.suggestion.demands import MOST_LINES
 from layoutlint.suggestion.search import Aim, BuildTask
 
 MOST_MEMBERS = 250
+LARGEST = 1 << 40
+"""The most bytes of a struct whose orders are searched: sums of the search are integers of 64 bits."""
 """The most members of a struct that is searched: pairs of them are compared."""
 
 
@@ -113,6 +115,8 @@ def arrangements(subject: Subject, opens: bool) -> list[Arrangement]:
         raise Refused(f"it has {len(struct.fields)} members, and at most {MOST_MEMBERS} are searched")
     if not struct.fields:
         raise Refused("it has no members")
+    if (struct.bit_size or 0) > 8 * LARGEST:
+        raise Refused(f"it has more than the {LARGEST:,} bytes of which orders are searched")
     names = randomisation.embedded_names((struct,))
     context = inputs.read((subject.path,), Wanted(names), subject.options.read)[0] if names else []
     declared_struct = _with_pragma(subject, randomisation.declared_struct(reading, context, struct))

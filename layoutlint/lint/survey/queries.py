@@ -22,12 +22,16 @@ from layoutlint.comparison.survey_report import (
     StoreReport,
     StructVariants,
 )
-from layoutlint.comparison.survey_tables import OUTCOMES, RUNS, TABLES, WITHOUT
+from layoutlint.comparison.survey_tables import OUTCOMES, RUNS, TABLES, WITHOUT, Column
 from layoutlint.errors import ReadError
 from layoutlint.lint.survey.store import Store, arrow_schema
 from layoutlint.model.record import Record
 from layoutlint.readers.processes.temporary_folder import temporary_folder
 
+_TYPES = {
+    "text": "VARCHAR", "integer": "BIGINT", "number": "DOUBLE", "boolean": "BOOLEAN",
+    "time": "TIMESTAMP WITH TIME ZONE", "texts": "VARCHAR[]", "integers": "BIGINT[]",
+}  # fmt: skip
 _LISTED = 1_000
 _COSTLY = 20
 _VARIANTS = 20
@@ -261,17 +265,44 @@ def _connect(store: Store) -> Iterator[Any]:
             yield connection
         except duckdb.OutOfMemoryException as error:
             raise ReadError(store.path, "there is not enough memory or disk space for the query") from error
+        except (UnicodeDecodeError, RuntimeError) as error:  # in a text, or in the message about it
+            raise ReadError(store.path, "is damaged: a text is not UTF-8") from error
         except duckdb.Error as error:
             raise ReadError(store.path, f"is damaged: {str(error).splitlines()[0][:300]}") from error
         finally:
             connection.close()
 
 
+def _check_values(store: Store, table: str, types: dict[str, str]) -> str:
+    """Return the values of a table in SQL, by the types of its columns. Raises ReadError for others."""
+    columns = [each for each in TABLES[table] if each.name in types and each.type in _TYPES]
+    for each in columns:
+        if types[each.name] != _TYPES[each.type]:
+            reason = f"is damaged: column {each.name} of {table} has the type {types[each.name][:100]}"
+            raise ReadError(store.path, reason)
+    checked = ", ".join(f"{_check_sql(each)} AS {each.name}" for each in columns)
+    return f"* REPLACE ({checked})" if checked else "*"
+
+
+def _check_sql(column: Column) -> str:
+    """Return the value of a column in SQL, which fails if it is missing."""
+    name = column.name
+    wrong = [] if column.is_optional else [f"{name} IS NULL"]
+    if _TYPES[column.type].endswith("[]"):
+        wrong.append(f"list_count({name}) < len({name})")
+    problem = f"THEN error('{name} has no value')"
+    return f"CASE WHEN {' OR '.join(wrong)} {problem} ELSE {name} END" if wrong else name
+
+
 def _make_views(store: Store, connection: Any) -> None:
     for table in TABLES:
         if store.files(table):
             pattern = os.path.join(glob.escape(os.path.join(store.path, table)), "*.parquet")
-            connection.read_parquet(pattern).create_view(f"all_{table}")
+            stored = connection.read_parquet(pattern)
+            stored.create_view(f"stored_{table}")
+            types = dict(zip(stored.columns, map(str, stored.types), strict=True))
+            values = _check_values(store, table, types)
+            connection.execute(f"CREATE VIEW all_{table} AS SELECT {values} FROM stored_{table}")
         else:
             connection.from_arrow(arrow_schema(table).empty_table()).create_view(f"all_{table}")
     connection.execute("SET TimeZone = 'UTC'")

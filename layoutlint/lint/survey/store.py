@@ -68,15 +68,15 @@ class Store(Record, frozen=True):
 
     def rows(self, table: str, columns: tuple[str, ...]) -> Iterator[Row]:
         """Yield some columns of all rows of a table, a batch in memory at a time. Raises ReadError."""
-        from pyarrow import ArrowInvalid, parquet
+        from pyarrow import ArrowException, parquet
 
         for path in self.files(table):
             try:
                 with parquet.ParquetFile(path) as file:
                     for batch in file.iter_batches(columns=list(columns)):
                         yield from batch.to_pylist()
-            except (ArrowInvalid, OSError, KeyError) as error:
-                cause = str(error).splitlines()[0].rstrip(".")
+            except (ArrowException, OSError, KeyError, ValueError, OverflowError) as error:
+                cause = str(error).partition("\n")[0].rstrip(".")
                 reason = f"is damaged: {cause}; remove it, and the next run does its part again"
                 raise ReadError(path, reason) from error
 

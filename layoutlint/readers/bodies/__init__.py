@@ -20,7 +20,7 @@ from layoutlint.readers.bodies import sources, trees, unit
 from layoutlint.readers.bodies.unit import UnitFunctions
 from layoutlint.readers.cache import answers, keys
 from layoutlint.readers.cache.memory import Memory
-from layoutlint.readers.clang import limits, parallel
+from layoutlint.readers.clang import libclang, limits, parallel
 from layoutlint.readers.clang.lookups import Messages
 from layoutlint.readers.clang.parse import Unit
 from layoutlint.readers.processes import sandbox
@@ -218,5 +218,5 @@ def _read_unit(each: Unit, keeps: bool) -> _Read:
         return _Read(outcome, answers.settle(log))
     except ReadError as error:
         return _Read(Unread.of_error(error), None)
-    except RecursionError:
+    except libclang.TOO_DEEP:
         return _Read(Unread(each.origin, "is nested too deeply"), None)

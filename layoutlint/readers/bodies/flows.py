@@ -126,7 +126,7 @@ def _read_unit(unit: Unit, names: tuple[str, ...]) -> Flows:
         return _Reader(unit, names).read()
     except ReadError as error:
         return Flows(notes=[f"{error.path} {error.reason}"])
-    except RecursionError:
+    except libclang.TOO_DEEP:
         return Flows(notes=[f"{unit.origin}, which is nested too deeply"])
 
 

@@ -33,7 +33,7 @@ _TAKE = re.compile(
     r"(?:^|_)(?:acquire|take|get|grab|enter)_(?:\w+_)?(?:lock|mutex|critical)(?:_|$)|"
     r"(?:^|_)down(?:_(?:read|write))?(?:_(?:trylock|interruptible|killable|nested))*$|"
     r"(?:^|_)tas(?:_|$)|(?:^|_)test_and_set(?:_\d+)?$|"
-    r"(?:^|_)(?:mutex|lock|spin\w*)\w*_(?:constructor|locker_new|auto_lock)(?:_|$)"
+    r"(?:^|_)(?:mutex|lock|spin)\w*_(?:constructor|locker_new|auto_lock)(?:_|$)"
 )
 _RELEASE = re.compile(
     rf"(?:^|_)(?:\w*unlock\w*|clear_lock)(?:_|$)|(?:^|_)(?:{_OWNERS})_(?:release|leave|exit|put|drop|give)(?:_|$)|"
@@ -48,6 +48,8 @@ _ZERO = re.compile(
 """Those that return zero, or an error."""
 
 
+_LONGEST = 1_000
+"""The most characters of a name; no longer one is that of a lock."""
 _WORDS = (
     "lock", "mutex", "mtx", "lck", "critical", "monitor", "spin", "down", "up", "tas", "test_and_set",
 )  # fmt: skip
@@ -59,6 +61,8 @@ _VERBS = re.compile(r"(?:un|try|timed|rd|wr)?lock|acquire|release|enter|leave|ex
 @lru_cache(1 << 14)
 def operation(name: str) -> Operation | None:
     """Return what a function does to a lock, as its name says; None for one without such words."""
+    if len(name) > _LONGEST:
+        return None
     words = words_of(name)
     if not any(word in words for word in _WORDS):
         return None
@@ -73,7 +77,7 @@ def operation(name: str) -> Operation | None:
 
 def is_primitive(name: str) -> bool:
     """Return whether a function is an atomic operation of which locks are made."""
-    return _PRIMITIVE.search(words_of(name)) is not None
+    return len(name) <= _LONGEST and _PRIMITIVE.search(words_of(name)) is not None
 
 
 @lru_cache(1 << 14)

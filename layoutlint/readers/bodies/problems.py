@@ -14,6 +14,7 @@ from layoutlint.errors import ReadError
 from layoutlint.model.reading import InputText, ReadOptions
 from layoutlint.model.record import replace
 from layoutlint.readers.bodies import sources, trees
+from layoutlint.readers.c_tokens import number
 from layoutlint.readers.clang import diagnostics, limits, parse
 from layoutlint.readers.clang.file_names import Places
 from layoutlint.readers.clang.parse import Unit
@@ -77,4 +78,4 @@ def _errors(unit: Unit) -> list[Problem]:
 
 def _problem(text: str) -> Problem:
     match = _ERROR.match(text)
-    return Problem("", None, text) if match is None else Problem(match[1], int(match[2]), match[3])
+    return Problem("", None, text) if match is None else Problem(match[1], number(match[2]), match[3])

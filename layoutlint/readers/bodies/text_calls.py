@@ -9,6 +9,7 @@ from layoutlint.model.flows import Address, Pass, Text
 from layoutlint.readers.bodies.flow_numbers import FlowNumbers
 from layoutlint.readers.bodies.flow_types import TEXT
 from layoutlint.readers.bodies.trees import Node, skip_layers
+from layoutlint.readers.c_tokens import number
 from layoutlint.readers.clang import libclang
 
 _READS: dict[str, tuple[int, ...]] = {
@@ -100,7 +101,7 @@ class TextCalls(FlowNumbers):
         if match["precision"] is None:
             return None
         if match["precision"] != "*":
-            return int(match["precision"] or 0)
+            return number(match["precision"].lstrip("0"))
         position = next(given, None)
         return 0 if position is None else self._number(arguments[position]) or 0
 
@@ -113,7 +114,7 @@ class TextCalls(FlowNumbers):
                 continue
             addresses = next(given, [])
             if match["kind"] in "s[c" and match["width"]:
-                size = int(match["width"]) + (match["kind"] != "c")
+                size = number(match["width"]) + (match["kind"] != "c")
             else:
                 size = self._scanned_size(match["length"], match["kind"])
             if size:

@@ -8,6 +8,8 @@ from __future__ import annotations
 import re
 from functools import cache
 
+from layoutlint.readers.c_tokens import number
+
 Macros = tuple[tuple[str, int], ...]
 """The macros by which a compiler is told, with their values; others of NAMES are not defined for it."""
 
@@ -131,13 +133,14 @@ class _Parser:
                 else ("__clang_major__", "__clang_minor__")
             )
             own = tuple(macros.get(name, 0) for name in names)
-            return own >= (int(token["major"]), int(token["minor"]))
+            return own >= (number(token["major"]), number(token["minor"]))
         if token["compared"]:
             name = token["compared"]
             compare = _COMPARISONS[token["operator"]]
-            return bool(compare(macros.get(name, 0), int(token["number"]))) if name in self._names else None
+            own_value, other = macros.get(name, 0), number(token["number"])
+            return bool(compare(own_value, other)) if name in self._names else None
         if token["name"] in self._names:
             return bool(macros.get(token["name"], 0))
         if token["number_alone"]:
-            return int(token["number_alone"]) != 0
+            return number(token["number_alone"]) != 0
         return None

@@ -18,6 +18,8 @@ _AGGREGATES = ("struct", "union")
 _ENDS_DECLARATOR = frozenset(";,=[:")
 _LONGEST = 12
 """The most words of a type in a message."""
+_MOST_WORDS = 200
+"""The most words of a declaration that are read: a hint is not worth the square of a long one."""
 _MOST_TEXTS = 40
 """The most files with a name that are divided into declarations."""
 
@@ -94,7 +96,8 @@ def _statements(tokens: list[str]) -> Iterator[_Statement]:
         depth -= token == "}"
         if depth <= 0:
             depth = 0
-            words.append(token)
+            if len(words) < _MOST_WORDS:
+                words.append(token)
         elif description := _describe_inner(words, tokens, number):
             inner.append((token, description))
         depth += token == "{"

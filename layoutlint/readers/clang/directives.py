@@ -25,7 +25,7 @@ _LAYOUT_PRAGMA = re.compile(
     rb"#[ \t]*pragma[ \t]+"
     rb"(?:pack|ms_struct|scalar_storage_order|options|GCC[ \t]+(?:target|optimize|push_options))"
 )
-_PACKING = re.compile(rb"#[ \t]*define[ \t]+(\w+)[^\n]*_Pragma[^\n]*(?:pack|ms_struct|storage_order)")
+_PACKING = re.compile(rb"#[ \t]*define[ \t]+(\w++)(?>[^\n]*?_Pragma)[^\n]*(?:pack|ms_struct|storage_order)")
 _ASKS = re.compile(
     rb"(?<!define )(__has_(?:attribute|builtin|feature|extension|c_attribute|cpp_attribute))"
     rb"[ \t]*\([ \t]*(\w+)"

@@ -15,6 +15,7 @@ from typing import Any
 from layoutlint.model.record import Record, field, replace
 from layoutlint.model.target import Target
 from layoutlint.readers import scalars
+from layoutlint.readers.c_tokens import number
 from layoutlint.readers.clang import (
     attributes,
     clang_records,
@@ -524,7 +525,7 @@ class GccLayouts(Record, dict=True):
     @cached_property
     def _default_pack(self) -> int:
         """The number of the last `-fpack-struct=`; 0 for none."""
-        numbers = [int(word[14:]) for word in self.flags if re.fullmatch(r"-fpack-struct=\d+", word)]
+        numbers = [number(word[14:]) for word in self.flags if re.fullmatch(r"-fpack-struct=\d+", word)]
         return numbers[-1] if numbers else 0
 
     @cached_property

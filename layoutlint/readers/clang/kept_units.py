@@ -37,7 +37,7 @@ _PREAMBLE = re.compile(
     re.DOTALL,
 )
 """Space, comments and directives: at least all that clang's Lexer::ComputePreamble takes."""
-_INCLUDES = re.compile(rb"(?:\#|%:|\?\?=)(?:\s|/\*.{,1000}?\*/)*(?:include|import)", re.DOTALL)
+_INCLUDES = re.compile(rb"(?:\#|%:|\?\?=)(?:\s|/\*(?:[^*]|\*(?!/)){0,1000}+\*/)*+(?:include|import)")
 _POSITION_WORDS = ("include_next", "__BASE_FILE__", "__INCLUDE_LEVEL__", "system_header")
 _PRAGMA_ONCE = re.compile(r"pragma\s+once")
 """What means something else in the file of a unit than in a file that it includes."""

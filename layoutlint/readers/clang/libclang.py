@@ -122,6 +122,8 @@ class IndexOptions(Structure):
 ChildVisitor = ctypes.CFUNCTYPE(c_int, Cursor, Cursor, c_void_p)
 FieldVisitor = ctypes.CFUNCTYPE(c_int, Cursor, c_void_p)
 InclusionVisitor = ctypes.CFUNCTYPE(None, c_void_p, POINTER(Location), c_uint, c_void_p)
+TOO_DEEP = (RecursionError, ctypes.ArgumentError)
+"""What calls raise that are nested too deeply: ctypes has an error of its own in place of Python's."""
 
 _SIGNATURES: dict[str, tuple[Any, ...]] = {
     "clang_createIndex": (c_void_p, c_int, c_int),

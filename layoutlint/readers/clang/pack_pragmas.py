@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
+from layoutlint.readers.c_tokens import number
+
 _PRAGMA = re.compile(rb"#\s*pragma\s+pack\s*\(([^)]{0,400})\)|\b_Pragma\b")
 _BLANK = rb"(?:[ \t]|/\*(?:[^*]|\*(?!/)){0,400}+\*/|\\\r?\n)"
 _BLANKS = re.compile(_BLANK)
@@ -92,7 +94,7 @@ def stated_before(pragmas_in_file: Sequence[Pragma], text: bytes, offset: int) -
             stack.append((label, current))
         elif not value.isdigit():
             current = None if value else 0
-        current = int(value) if value.isdigit() else current
+        current = number(value.decode()) if value.isdigit() else current
     return current
 
 
@@ -155,4 +157,4 @@ def _translate(
 def _is_value(word: bytes) -> bool:
     if not _NUMBER.fullmatch(word):
         return False
-    return int(word.rstrip(b"uUlL"), 16 if word[:2].lower() == b"0x" else 10) in _VALUES
+    return number(word.decode()) in _VALUES

@@ -120,6 +120,9 @@ def _parse_unit(unit: Unit, wanted: Wanted, looks_for_hidden: bool) -> ParsedUni
     except ReadError as error:
         accesses.refuse(error.reason)
         return Unread.of_error(error)
+    except libclang.TOO_DEEP:
+        accesses.refuse("nested too deeply")
+        return Unread(unit.origin, "is nested too deeply")
 
 
 def distinct_definitions(structs: Iterable[Struct]) -> tuple[Struct, ...]:

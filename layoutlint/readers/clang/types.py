@@ -40,6 +40,8 @@ _MOST_TYPEDEFS = 256
 """The longest chain of typedefs; libclang's time for each grows with those after it."""
 _MOST_FIELDS = 10_000
 """The most members of a struct; libclang's time for the offset of each grows with their number."""
+_LARGEST = 1 << 59
+"""The most bytes of the members of a struct: libclang states offsets in bits, as integers of 64 bits."""
 DEEPEST = 64
 """The deepest nesting: deeper types are spelled by libclang, deeper structs refused. No hand-written C comes
 close."""
@@ -259,6 +261,7 @@ class Types(Record):
                 raise ReadError(
                     place.file, f"line {place.line}: a struct has more than {_MOST_FIELDS:,} fields"
                 )
+            self._refuse_too_large(record, cursors)
             offsets = self._offsets(record, cursors)
             fields = [self._field(cursor, offset) for cursor, offset in zip(cursors, offsets, strict=True)]
             self._depth -= 1
@@ -266,6 +269,14 @@ class Types(Record):
             if self.with_marks:
                 self.declared[key] = record, self._declaration(record, cursors, fields)
         return self._members[key]
+
+    def _refuse_too_large(self, record: Cursor, cursors: list[Cursor]) -> None:
+        """Raise ReadError for a struct of which libclang states wrong offsets and sizes."""
+        types = map(self.lib.clang_getCursorType, cursors)
+        if sum(max(0, self.lib.clang_Type_getSizeOf(each)) for each in types) > _LARGEST:
+            place = self.places.source(record)
+            reason = "a struct has more than 2^59 bytes, in which libclang states wrong offsets"
+            raise ReadError(place.file, f"line {place.line}: {reason}")
 
     def _offsets(self, record: Cursor, cursors: list[Cursor]) -> Sequence[int]:
         """Return the offset of each member, in bits."""

@@ -9,6 +9,7 @@ from typing import Final
 from layoutlint.model import possible_alignments
 from layoutlint.model.structs import Unstated
 from layoutlint.model.target import Target
+from layoutlint.readers.c_tokens import number
 from layoutlint.readers.dwarf.format.constants import attribute
 from layoutlint.readers.dwarf.format.unit import Unit
 
@@ -53,12 +54,12 @@ def find_unstated(unit: Unit, target: Target) -> Unstated | None:
 def omissions(text: str, version: int, target: Target) -> Unstated:
     """Return what a compiler, as DW_AT_producer names it, leaves out of DWARF of a version."""
     if (clang := _CLANG.search(text)) is not None:
-        left_out = _clang_omissions(0 if text.startswith("Apple") else int(clang[1]))
+        left_out = _clang_omissions(0 if text.startswith("Apple") else number(clang[1]))
         # LLVM writes atomic types, and the alignments of typedefs, since DWARF 5 (DwarfUnit.cpp).
         return left_out | (Unstated.ATOMIC | Unstated.TYPEDEF if version < _DWARF_5 else Unstated.NOTHING)
     gcc = _GCC.match(text)
     is_strict = "-gstrict-dwarf" in text and version < _DWARF_5
-    if gcc is None or int(gcc[1]) < _GCC_STATES or is_strict:
+    if gcc is None or number(gcc[1]) < _GCC_STATES or is_strict:
         return EVERYTHING | (Unstated.ATOMIC_UNROUNDED if gcc is not None else Unstated.NOTHING)
     left_out = Unstated.PACKED | Unstated.PRAGMA | Unstated.ATOMIC_UNROUNDED
     if version < _DWARF_5:

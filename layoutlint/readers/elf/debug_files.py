@@ -55,7 +55,7 @@ def debug_file(image: Image, kind: str | None, options: ReadOptions) -> Image:
     has none, the checksum in .gnu_debuglink decides. Raises ReadError that lists all places searched.
     """
     link = _debug_link(image)
-    places = list(dict.fromkeys(_debug_places(image, link, options.debug_dirs)))
+    places = _reachable(image, _debug_places(image, link, options.debug_dirs), options.debug_dirs)
     problems: list[str] = []
     for place in places:
         if _first_file([place], image) is None:
@@ -118,7 +118,7 @@ def supplement(image: Image, options: ReadOptions) -> Image | None:
     link = _supplement_link(image)
     if link is None:
         return None
-    places = list(_supplement_places(image, link, options.debug_dirs))
+    places = _reachable(image, _supplement_places(image, link, options.debug_dirs), options.debug_dirs)
     problems: list[str] = []
     path = _first_file(places, image) or _download_file(link.build_id, options, problems)
     if path is None:
@@ -139,7 +139,9 @@ def split(image: Image, directory: str, name: str, options: ReadOptions) -> Iter
     `directory` and `name` are DW_AT_comp_dir and DW_AT_dwo_name. The caller compares DW_AT_dwo_id. Raises
     ReadError if the file is missing or cannot be read.
     """
-    places = list(_split_places(image, directory, name, options.debug_dirs))
+    places = _reachable(
+        image, _split_places(image, directory, name, options.debug_dirs), options.debug_dirs
+    )
     path = _first_file(places, image)
     if path is None:
         raise ReadError(image.path, f"{name} (split DWARF) was not found: {_missing_files(places)}")
@@ -155,7 +157,7 @@ def package(image: Image, options: ReadOptions) -> Image | None:
     names = dict.fromkeys((image.path, files.real_path(image.path)))
     places = [f"{name}.dwp" for name in names]
     places += [_move_root(root, f"{name}.dwp") for root in options.debug_dirs for name in names]
-    path = _first_file(places, image)
+    path = _first_file(_reachable(image, places, options.debug_dirs), image)
     return image.open_related(path) if path is not None else None
 
 
@@ -196,8 +198,8 @@ def _debug_places(image: Image, link: _DebugLink | None, roots: tuple[str, ...])
     yield from build_id_paths(image.build_id or "", roots)
     name = link.name if link else ""
     for directory in _directories(image) if name else ():
-        yield os.path.normpath(os.path.join(directory, name))
-        yield os.path.normpath(os.path.join(directory, ".debug", name))
+        yield _join(image, directory, name)
+        yield _join(image, directory, os.path.join(".debug", name))
         yield from (_move_root(root, os.path.join(directory, name)) for root in roots)
     release = version.image_release(image) if image.is_kernel and not image.is_relocatable else None
     if release is not None:
@@ -261,7 +263,7 @@ def _supplement_id(other: Image) -> str | None:
 
 
 def _supplement_places(image: Image, link: _Link, roots: tuple[str, ...]) -> Iterator[str]:
-    paths = [os.path.normpath(os.path.join(directory, link.name)) for directory in _directories(image)]
+    paths = [_join(image, directory, link.name) for directory in _directories(image)]
     yield from paths
     parts = [part for part in link.name.split("/") if part not in ("", ".")]
     if _DWZ in parts:
@@ -274,10 +276,11 @@ def _supplement_places(image: Image, link: _Link, roots: tuple[str, ...]) -> Ite
 
 def _split_places(image: Image, directory: str, name: str, roots: tuple[str, ...]) -> Iterator[str]:
     path = os.path.normpath(os.path.join(directory, name))
+    folders = _directories(image)
     if os.path.isabs(path):
-        yield path
-    for folder in _directories(image):
-        yield os.path.normpath(os.path.join(folder, name))
+        yield _join(image, folders[0], path)
+    for folder in folders:
+        yield _join(image, folder, name)
         yield os.path.join(folder, os.path.basename(name))
     for root in roots:
         yield _move_root(root, path)
@@ -290,6 +293,41 @@ def _directories(image: Image) -> list[str]:
         return [os.path.dirname(files.real_path(image.path))]
     paths = (os.path.abspath(image.path), files.real_path(image.path))
     return list(dict.fromkeys(os.path.dirname(path) for path in paths))
+
+
+def _join(image: Image, folder: str, name: str) -> str:
+    """Return the path of a name in a folder; a member of an archive names files of its archive only.
+
+    The root of its system is that of the archive, also for `..`.
+    """
+    root = _archive_root(image)
+    if root is None:
+        return os.path.normpath(os.path.join(folder, name))
+    inside = os.path.normpath(os.path.join("/", folder.removeprefix(root), name))
+    return f"{root}{inside.lstrip('/')}"
+
+
+def _archive_root(image: Image) -> str | None:
+    """Return the root of the archive that a file is a member of, `ARCHIVE:/`; None for a file on disk.
+
+    That of a download has no other files.
+    """
+    if files.stored_file(image.path) is None:
+        return None
+    archive, colon, _ = files.real_path(image.path).rpartition(":/")
+    return f"{archive}:/" if colon else os.path.join(image.path, "")
+
+
+def _reachable(image: Image, places: Iterable[str], roots: tuple[str, ...]) -> list[str]:
+    """Return the different places that an image may name: for a member of an archive or a download, other
+    members, and files below the folders for debug files.
+    """
+    distinct = list(dict.fromkeys(places))
+    own = _archive_root(image)
+    if own is None:
+        return distinct
+    allowed = tuple(os.path.join(os.path.abspath(root), "") for root in roots)
+    return [place for place in distinct if os.path.abspath(place).startswith((own, *allowed))]
 
 
 def _move_root(root: str, path: str) -> str:

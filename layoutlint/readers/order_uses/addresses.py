@@ -6,13 +6,14 @@ import re
 from collections.abc import Iterator
 from itertools import islice
 
+from layoutlint.readers.c_tokens import number
 from layoutlint.readers.order_uses.code import Code
 from layoutlint.readers.order_uses.facts import OrderUse, Unresolved
 from layoutlint.readers.order_uses.memory import is_own
 from layoutlint.readers.order_uses.subject import Subject
 
 _BYTES = (
-    r"(?:(?:const|volatile)\s+)*(?:void|(?:(?:un)?signed\s+)?char|(?:__)?[us]8|u?int8_t|uchar|u_char|byte)"
+    r"(?:(?:const|volatile)\s++)*+(?:void|(?:(?:un)?signed\s++)?+char|(?:__)?[us]8|u?int8_t|uchar|u_char|byte)"
 )
 _NUMBER = r"(?:0[xX][0-9a-fA-F]+|[1-9]\d*)"
 _ADDRESS = r"(?<!&)&(?!&)\s*(\w+)\s*(->|\.)\s*({members})"
@@ -29,14 +30,14 @@ _MOVES = (
 )
 _OUTSIDE = r"\b(\w+)\s*(->|\.)\s*({members})\s*\[\s*(-?)\s*(\d+)\s*\]"
 _BYTES_FROM = (
-    rf"\(\s*{_BYTES}\s*\*\s*\)\s*\(?\s*(&?)\s*(\w+)\s*\)?\s*[+-]\s*"
-    rf"(?:({_NUMBER})\b(?!\s*\*)|sizeof\s*\(([^()]*(?:\([^()]*\)[^()]*)*)\))"
+    rf"\(\s*+{_BYTES}\s*+\*\s*+\)\s*+\(?\s*+(&?)\s*+(\w++)\s*+\)?\s*+[+-]\s*+"
+    rf"(?:({_NUMBER})\b(?!\s*+\*)|sizeof\s*+\(([^()]*+(?:\([^()]*+\)[^()]*+)*+)\))"
 )
 _TO_OBJECT = re.compile(
-    rf"\s*\*\s*\)\s*\(\s*\(\s*{_BYTES}\s*\*\s*\)\s*\(?\s*\w+\s*\)?\s*[+-]\s*{_NUMBER}\s*\)"
+    rf"\s*+\*\s*+\)\s*+\(\s*+\(\s*+{_BYTES}\s*+\*\s*+\)\s*+\(?\s*+\w++\s*+\)?\s*+[+-]\s*+{_NUMBER}\s*+\)"
 )
 _BYTES_BY_NAME = (
-    rf"(?<!\*)(?<!\*\()\(\s*{_BYTES}\s*\*\s*\)\s*\(?\s*(&?)\s*(\w+)\s*\)?\s*\+\s*\(*\s*"
+    rf"(?<!\*)(?<!\*\()\(\s*+{_BYTES}\s*+\*\s*+\)\s*+\(?\s*+(&?)\s*+(\w++)\s*+\)?\s*+\+\s*+\(*+\s*+"
     r"(?!sizeof\b)[A-Za-z_]"
 )
 """A single byte, `*((char *)p + n)`, is a use that `objects` finds."""
@@ -185,8 +186,9 @@ def _elements_outside(code: Code, subject: Subject) -> Iterator[OrderUse]:
         dims, is_last = subject.struct.fields[place].dims, place == len(subject.members) - 1
         length = dims[0] if dims else None
         is_end = code.text[max(0, match.start() - 1) : match.start()] == "&"
-        is_behind = not is_last and bool(length) and int(match[5]) >= (length or 0) + is_end
-        if not (is_behind or (match[4] and int(match[5]) and dims)):
+        index = number(match[5])
+        is_behind = not is_last and bool(length) and index >= (length or 0) + is_end
+        if not (is_behind or (match[4] and index and dims)):
             continue
         if is_own(code, subject, match[1], match[2], match.start()) is True:
             yield OrderUse(
@@ -197,11 +199,11 @@ def _elements_outside(code: Code, subject: Subject) -> Iterator[OrderUse]:
 
 def _byte_offsets(code: Code, subject: Subject) -> Iterator[OrderUse | Unresolved]:
     """Yield the places that a number of bytes gives: `(char *)p + 4`, `(struct ring *)((char *)p - 4)`."""
-    if not re.search(rf"\(\s*{_BYTES}\s*\*", code.text):
+    if not re.search(rf"\(\s*+{_BYTES}\s*+\*", code.text):
         return
     for match in re.finditer(_BYTES_FROM, code.text):
         meaning = (code.own_type if match[1] else code.pointed_type)(match[2], match.start())
-        is_offset = int(match[3], 0) > _MOST_TAG if match[3] else _names_member(subject, match[4])
+        is_offset = number(match[3]) > _MOST_TAG if match[3] else _names_member(subject, match[4])
         if is_offset and subject.is_type(meaning):
             yield _byte_use(code, match.start(), "a number of bytes leads to a place in the struct")
     for match in re.finditer(_BYTES_BY_NAME, code.text):
@@ -209,8 +211,8 @@ def _byte_offsets(code: Code, subject: Subject) -> Iterator[OrderUse | Unresolve
         if not subject.is_type(meaning) or _TO_OFFSET.match(code.text, match.end() - 1) is not None:
             continue
         text = f"to which place in the struct a number of bytes from `{match[2]}` leads"
-        line, number = code.line(match.start()), code.text[match.end() - 1 : match.end() + _NEAR]
-        if _IS_MEMBER.match(number) or _is_mark(code, match[2], match.start()):
+        line, behind = code.line(match.start()), code.text[match.end() - 1 : match.end() + _NEAR]
+        if _IS_MEMBER.match(behind) or _is_mark(code, match[2], match.start()):
             text = f"check {text}: the number is not a constant, or marks the pointer"
             yield OrderUse("unclear", code.path, line, text, is_note=True)
         else:

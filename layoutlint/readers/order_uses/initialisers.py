@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from layoutlint.model.structs import Field
 from layoutlint.readers.allocations.declarations import Unclear
+from layoutlint.readers.c_tokens import number
 from layoutlint.readers.order_uses.code import Code
 from layoutlint.readers.order_uses.facts import OrderUse, Unresolved
 from layoutlint.readers.order_uses.subject import Subject
@@ -352,8 +353,8 @@ class Judge:
 
 def _parts_behind(field: Field, path: str) -> int:
     """Return how many values fit behind the element or the member of a field that a path names."""
-    if path[:1] == "[" and len(field.dims) == 1 and field.aggregate is None and path[1:-1].isdigit():
-        return max(0, (field.dims[0] or 0) - int(path[1:-1]) - 1)
+    if path[:1] == "[" and len(field.dims) == 1 and field.aggregate is None and path[1:-1].isdecimal():
+        return max(0, (field.dims[0] or 0) - number(path[1:-1]) - 1)
     names = [each.name for each in field.members]
     if path[:1] != "." or field.dims or path[1:] not in names or field.aggregate != "struct":
         return 0

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from layoutlint.readers.allocations import expressions
 from layoutlint.readers.allocations.declarations import Unclear
+from layoutlint.readers.c_tokens import number
 from layoutlint.readers.order_uses.code import Code
 from layoutlint.readers.order_uses.facts import OrderUse, Unresolved
 from layoutlint.readers.order_uses.subject import Subject, type_names
@@ -192,9 +193,9 @@ def is_own(code: Code, subject: Subject, receiver: str, sign: str, at: int) -> b
 def _last_member(subject: Subject, place: int, member: str, size: str, indexed: bool) -> int | None:
     """Return the position of the last member that a size from a member on covers; None if it is unknown."""
     own = subject.byte_size(place)
-    number = _NUMBER.match(size)
-    if number is not None:
-        return _member_at_distance(subject, place, int(number[1], 0))
+    stated = _NUMBER.match(size)
+    if stated is not None:
+        return _member_at_distance(subject, place, number(stated[1]))
     operands = [(match[1] or match[2] or "").strip() for match in _SIZEOF.finditer(size)]
     operands += [f".{match[1]}" for match in _FIELD.finditer(size)]
     if not operands:
@@ -210,7 +211,7 @@ def _last_member(subject: Subject, place: int, member: str, size: str, indexed: 
         return max(places)
     factor = re.search(r"(?:^|[^\w])([2-9]\d*)\s*\*|\*\s*([2-9]\d*)\b", size)
     if factor is not None and len(operands) == 1 and own is not None and _MEMBER.search(operands[0]):
-        return _member_at_distance(subject, place, own * int(factor[1] or factor[2]))
+        return _member_at_distance(subject, place, own * number(factor[1] or factor[2]))
     return place if subject.struct.fields[place].dims and not indexed else None
 
 
@@ -349,10 +350,10 @@ def _is_of_argument(operand: str, arguments: list[str]) -> bool:
 
 def members_before(subject: Subject, size: str) -> tuple[str, ...] | None:
     """Return the members in the first bytes of the struct, by a number of bytes; None for another size."""
-    number = _NUMBER.match(size)
-    if number is None or not subject.struct.fields:
+    stated = _NUMBER.match(size)
+    if stated is None or not subject.struct.fields:
         return None
-    bits = 8 * int(number[1], 0)
+    bits = 8 * number(stated[1])
     fields = zip(subject.members, subject.struct.fields, strict=True)
     return tuple(name for name, field in fields if field.bit_offset < bits)
 

@@ -20,29 +20,29 @@ from layoutlint.readers.order_uses.overlays import scalar_bits
 from layoutlint.readers.order_uses.subject import Subject
 
 _BYTE = r"(?:(?:un)?signed\s+char|char|(?:__)?[us]8|u?int8_t|uchar|u_char|byte|bool|_Bool)"
-_SCALAR = rf"(?:(?:const|volatile)\s+)*(?:{_BYTE}|{WIDE})"
-_CAST = rf"\(\s*{_SCALAR}\s*\*\s*\)\s*\(*\s*(&?)\s*(\w+)\s*\)*"
-_ELEMENT = re.compile(rf"{_CAST}\s*\[([^\]]*)\]")
-_DEREFERENCED = re.compile(rf"\*\s*\(\s*{_CAST}\s*[+-]\s*([^;,]{{1,200}})")
+_SCALAR = rf"(?:(?:const|volatile)\s++)*+(?:{_BYTE}|{WIDE})"
+_CAST = rf"\(\s*{_SCALAR}\s*+\*\s*+\)\s*+\(*\s*+(&?)\s*+(\w+)\s*+\)*"
+_ELEMENT = re.compile(rf"{_CAST}\s*+\[([^\]]*)\]")
+_DEREFERENCED = re.compile(rf"\*\s*+\(\s*{_CAST}\s*+[+-]\s*([^;,]{{1,200}})")
 _JUDGED = re.compile(r"\s*(?:sizeof\b|0[xX]|[4-9]|[1-9]\d)")
 """A number or a size, which `addresses` judges."""
 _ASSIGNED = re.compile(
-    r"(?<![\w.>])([A-Za-z_]\w*+)\s*=\s*(?:\([^()]{1,80}\*\s*\)\s*)*\(*(&?)\s*([A-Za-z_]\w*+)(?:(->|\.)(\w++))?\)*\s*[;,)]"
+    r"(?<![\w.>])([A-Za-z_]\w*+)\s*+=\s*(?:\([^()]{1,80}\*\s*+\)\s*)*\(*(&?)\s*+([A-Za-z_]\w*+)(?:(->|\.)(\w++))?\)*\s*[;,)]"
 )
-_DECLARED = r"\b({scalar}|(?:const\s+)?void)\s*\*[^;(){{}}]*?\b{name}\b"
+_DECLARED = r"\b({scalar}|(?:const\s+)?void)\s*+\*[^;(){{}}]*?\b{name}\b"
 _MOVES = (
-    r"(?:\+\+|--)\s*{name}\b|\b{name}\s*(?:\+\+|--)|(?<!\*)\b{name}\s*(?:\+=|-=|\+(?!\+)|-(?![->])|\[)"
-    r"|(?:^|[^\w)\]\s])\s*\*\s*(?:\+\+|--)?{name}\b"
+    r"(?:\+\+|--)\s*+{name}\b|\b{name}\s*+(?:\+\+|--)|(?<!\*)\b{name}\s*+(?:\+=|-=|\+(?!\+)|-(?![->])|\[)"
+    r"|(?:^|[^\w)\]\s])\s*+\*\s*+(?:\+\+|--)?{name}\b"
 )
-_CAST_OF = r"\(\s*{scalar}\s*\*+\s*\)\s*\(*\s*{name}\b"
-_WIDE_MEMBER = rf"\(\s*({WIDE})\s*\*\s*\)\s*\(*&\s*(\w+)\s*(->|\.)\s*({{members}})\b(?!\s*(?:->|\.|\[))"
+_CAST_OF = r"\(\s*{scalar}\s*+\*+\s*+\)\s*+\(*\s*+{name}\b"
+_WIDE_MEMBER = rf"\(\s*({WIDE})\s*+\*\s*+\)\s*+\(*&\s*+(\w+)\s*+(->|\.)\s*({{members}})\b(?!\s*(?:->|\.|\[))"
 _NUMBER_OFFSET = re.compile(
-    r"\(\s*(?:u?intptr_t|size_t|unsigned\s+long|long|ulong)\s*\)\s*\(?\s*(&?)\s*([A-Za-z_]\w*)\s*\)?\s*\+\s*(?:[4-9]|[1-9]\d|0[xX])"
+    r"\(\s*(?:u?intptr_t|size_t|unsigned\s+long|long|ulong)\s*+\)\s*+\(?\s*+(&?)\s*+([A-Za-z_]\w*)\s*+\)?\s*+\+\s*+(?:[4-9]|[1-9]\d|0[xX])"
 )
 _FROM_START = (
-    rf"&\s*(\w+)\s*(->|\.)\s*({{members}})\s*\)*\s*-\s*\(\s*{_SCALAR}\s*\*\s*\)\s*\(?\s*&?\s*\1\b(?!\s*(?:->|\.))"
+    rf"&\s*+(\w+)\s*+(->|\.)\s*({{members}})\s*+\)*\s*+-\s*+\(\s*{_SCALAR}\s*+\*\s*+\)\s*+\(?\s*+&?\s*\1\b(?!\s*(?:->|\.))"
 )
-_ARGUMENT = re.compile(r"\s*(?:\([^()]*\*\s*\)\s*)*\(*(&?)\s*([A-Za-z_]\w*)\s*\)*\s*")
+_ARGUMENT = re.compile(r"\s*(?:\([^()]*\*\s*+\)\s*)*\(*(&?)\s*+([A-Za-z_]\w*)\s*+\)*\s*")
 _VARIABLE = re.compile(r"\s*+(?:const\s*+|__\w++\s*+|\*\s*+)*+(\w++)")
 _STARTS_AT_OFFSET = re.compile(r"[^;]{0,80}?\boffsetof\b")
 _HAS_HANDLE = re.compile(r"(?:nla_put|skb_put)\w*|(?:\w*_)?(?:read|write|send|recv)(?:to|from|msg)?")

@@ -359,7 +359,10 @@ def answer(path: str, subject: Subject, question: Question) -> FileUses:
         text = data.decode("latin-1")
         names = [name for name in names if containers.may_embed(text, question.types[name])]
     has_bodies = any(name.encode() in data for name in question.overlays)
-    if not (has_macros or has_values or names or has_bodies) or len(data) > _MOST_TEXT:
+    if not (has_macros or has_values or names or has_bodies):
+        return uses
+    if len(data) > _MOST_TEXT:
+        uses.unread = f"has more than {_MOST_TEXT >> 20} MB of text"
         return uses
     raw = data.decode("latin-1")
     code = statements(path, raw)

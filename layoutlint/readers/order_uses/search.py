@@ -8,7 +8,6 @@ from contextlib import suppress
 from functools import partial
 
 from layoutlint import files
-from layoutlint.errors import ReadError
 from layoutlint.model.flows import Flows
 from layoutlint.model.reading import Progress, no_progress
 from layoutlint.model.record import replace
@@ -22,8 +21,9 @@ from layoutlint.readers.order_uses.facts import LookedAt, OrderUse, Search, Unre
 from layoutlint.readers.order_uses.overlays import Leading, Overlay
 from layoutlint.readers.order_uses.scan import Expansions, FileUses, Question
 from layoutlint.readers.order_uses.subject import Subject, with_names
-from layoutlint.readers.processes.child import Lost
-from layoutlint.readers.processes.pool import map_ordered, processors
+from layoutlint.readers.processes import bounded_text
+from layoutlint.readers.processes.pool import processors
+from layoutlint.readers.processes.sandbox import Failure, Patience
 
 _MANY = 400
 """The number of files that is worth several processes."""
@@ -56,8 +56,8 @@ def find_order_uses(
     `flows` are the flows of addresses in their functions, if these can be parsed. `groups` are structs
     without a name in it whose members are among its fields: the first of them, and the one behind the last.
 
-    0 jobs mean one process for each processor. Failures to read are sentences in the result. Raises
-    ReadError if a process that reads dies.
+    0 jobs mean one process for each processor. Failures to read are sentences in the result, also
+    of files that take too long.
     """
     subject = Subject(struct, _typedef_names(struct), (), groups)
     c_sources = sources.find(paths)
@@ -65,7 +65,7 @@ def find_order_uses(
     if not subject.names:
         sentences = ("no file was searched: the struct has no name in C",)
         return Search(facts, LookedAt(), (*c_sources.missing, *sentences))
-    spread = partial(_spread, jobs=jobs, progress=progress)
+    spread = partial(_spread, jobs=jobs, progress=progress, patience=bounded_text.patience())
     return _Run(subject, c_sources, spread, flows).search(facts)
 
 
@@ -93,24 +93,24 @@ Spread = Callable[[Callable[[str], FileUses], Sequence[str]], Iterator[FileUses]
 
 
 def _spread(
-    work: Callable[[str], FileUses], paths: Sequence[str], jobs: int, progress: Progress
+    work: Callable[[str], FileUses],
+    paths: Sequence[str],
+    jobs: int,
+    progress: Progress,
+    patience: Patience,
 ) -> Iterator[FileUses]:
-    """Yield the results of files that say something, by several processes if there are many files."""
+    """Yield the results of files that say something, by several processes if there are many files.
+
+    A file that takes too long says that it could not be searched.
+    """
     number = jobs or (processors() if len(paths) >= _MANY else 1)
     chunks = [paths[at : at + _CHUNK] for at in range(0, len(paths), _CHUNK)]
-    done = 0
-    try:
-        for chunk in map_ordered(partial(_search_chunk, work), chunks, number):
-            done += 1
-            progress("sources", min(done * _CHUNK, len(paths)), len(paths))
-            yield from chunk
-    except Lost as lost:
-        path = chunks[lost.part or 0][0]
-        raise ReadError(path, f"the process that read it and files beside it {lost.how}") from lost
-
-
-def _search_chunk(work: Callable[[str], FileUses], paths: Sequence[str]) -> list[FileUses]:
-    return [uses for uses in map(work, paths) if uses != FileUses(uses.path)]
+    for done, results in enumerate(bounded_text.map_ordered(work, chunks, number, patience)):
+        progress("sources", min((done + 1) * _CHUNK, len(paths)), len(paths))
+        for path, result in zip(chunks[done], results, strict=True):
+            uses = FileUses(path, unread=result.how, mentions=True) if isinstance(result, Failure) else result
+            if uses != FileUses(path):
+                yield uses
 
 
 class _Run:
@@ -273,7 +273,7 @@ class _Run:
             return self._files
         chosen = [path for path in self._sources.files if path in paths]
         made = {each.path: each for each in self._search(chosen)}
-        return [made.get(each.path, each) for each in self._files]
+        return [each if each.unread else made.get(each.path, each) for each in self._files]
 
     def _add_macros(self, answers: Iterable[FileUses]) -> None:
         for each in answers:
@@ -344,6 +344,8 @@ class _Run:
         work = partial(scan.answer, subject=self._subject, question=question)
         answers = list(self._spread(work, self._sources.files))
         self._add_macros(answers)
+        unread = (each for each in answers if each.unread)
+        self._files += (FileUses(each.path, unread=each.unread, mentions=each.mentions) for each in unread)
         for each in answers:
             self._first_members.update(each.first_members)
             self._bodies.update(each.bodies)

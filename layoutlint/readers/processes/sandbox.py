@@ -205,6 +205,8 @@ def _result(child: Child, limits: Limits) -> Any:
 def _describe_death(number: int, limits: Limits) -> str:
     if number == signal.SIGALRM:
         return f"does not end within {limits.seconds} s"
+    if number == signal.SIGPROF:
+        return "takes more processor time than its size allows"
     if number == signal.SIGABRT:  # what C and C++ do when they get no memory
         return f"gives up (it may take {limits.memory >> 20:,} MB of memory)"
     return cause_of_death(-number)

@@ -12,18 +12,18 @@ from layoutlint.errors import ReadError
 from layoutlint.model.record import Record, field
 from layoutlint.model.structs import Source
 from layoutlint.readers.profiles.records import EventProfile, TypeRow, TypeSize
-from layoutlint.readers.profiles.type_report import role_of, without_width
+from layoutlint.readers.profiles.type_report import parse_offset, role_of, without_width
 
 _TITLE = re.compile(r"^\s*Annotate type: '(.*)'(?: in (.*?))? \((\d+) samples\):?\s*$")
 _SCREEN = re.compile(
-    r"^\s*(?:Annotate type: '[^']*' \(\d+ samples\)\s*$|.*\bOffset\s+Size\s+Field\b|[-+]\s+\d+[.,]\d\d\s+\d)"
+    r"^\s*+(?:Annotate type: '[^']*' \(\d+ samples\)\s*$|.*\bOffset\s+Size\s+Field\b|[-+]\s+\d+[.,]\d\d\s+\d)"
 )
 """What perf shows on the screen only: titles without a file, names of columns, signs of folded members."""
 _EVENT = re.compile(r"^\s*event\[(\d+)\] = (.+?)\s*$")
 _HEADER = re.compile(
     r"^\s*(Percent|samples|Samples|Period)(?:\s+\1)*\s+offset\s+size\s+field\s*$", re.IGNORECASE
 )
-_STATISTICS = re.compile(r"^\s*total (\d+), ok (\d+) \(.*\), bad (\d+)")
+_STATISTICS = re.compile(r"^\s*total (\d{1,18}), ok \d{1,18} \(.*\), bad (\d{1,18})\b")
 _NUMBER = re.compile(r"0x[0-9a-fA-F]{1,16}|\d{1,18}")
 _COUNT = re.compile(r"\d{1,18}(?:[.,]\d+)?")
 _CLOSING = re.compile(r"^\s*\};?\s*$")
@@ -69,7 +69,7 @@ class Parser(Record):
             return
         statistics = _STATISTICS.match(text)
         if statistics is not None and len(text) < 200 and int(statistics[1]):
-            self.unknown = 100.0 * int(statistics[3]) / int(statistics[1])
+            self.unknown = 100.0 * int(statistics[2]) / int(statistics[1])
         if not self.types or self.types[-1].is_done:
             return
         self._take_line(self.types[-1], number, text, Source(self.path, number))
@@ -77,6 +77,8 @@ class Parser(Record):
     def _take_line(self, each: _OpenType, number: int, text: str, place: Source) -> None:
         event, header = _EVENT.match(text), _HEADER.match(text)
         if event is not None:
+            if each.unit:  # its rows have no column for it
+                raise ReadError(place, "an event is named below the head of its table")
             each.events.append(event[2])
         elif header is not None:
             each.unit = header[1].lower()
@@ -105,7 +107,7 @@ class Parser(Record):
                 place, f"the row is cut off, or has not {number_of_events} counts, offset, size and member"
             )
         rest = rest.rstrip()
-        offset, size = int(offset_word, 0), int(size_word, 0)
+        offset, size = parse_offset(offset_word), parse_offset(size_word)
         member = _member_name(rest) if each.stack else ""
         path = ".".join([*filter(None, each.stack[1:]), *([member] if member else [])])
         if not each.stack:

@@ -28,7 +28,7 @@ _TERMINAL_TITLE = re.compile(r"^\s*Cacheline 0x[0-9a-f]+")
 _TABLE_ROW = re.compile(r"^\s*\d+\s.*\b0x[0-9a-fA-F]+")
 _TOTAL = re.compile(r"^\s*Total records\s*:\s*(\d{1,18})\s*$")
 _RULER = re.compile(r"^\s*#\s*\.{2,}(?:\s+\.{2,})+\s*$")
-_DASHES = re.compile(r"^\s*#?\s*-{20,}\s*$")
+_DASHES = re.compile(r"^\s*+#?\s*+-{20,}\s*$")
 
 _MOST_BLOCKS = 20_000
 """Cache lines that are kept. perf lists the hottest first, and by default none below 0.05 % of the HITMs."""

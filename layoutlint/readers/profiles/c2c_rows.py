@@ -26,8 +26,8 @@ _USUAL = {
 }
 """Columns by their number, for excerpts without a header: perf 4.10 to 5.18, and since 5.19."""
 
-_BLOCK = re.compile(r"^\s*#?\s*(\d+(?:\s+\d+){3,8})\s+(0x[0-9a-fA-F]+)\s*$")
-_SHARES = r"^\s*(?P<shares>(?:\d+[.,]\d+%\s+)+)(?P<offset>0x[0-9a-fA-F]+)\s+"
+_BLOCK = re.compile(r"^\s*+#?\s*+(\d+(?:\s+\d+){3,8})\s+(0x[0-9a-fA-F]+)\s*$")
+_SHARES = r"^\s*+(?P<shares>(?:\d++[.,]\d++%\s++)++)(?P<offset>0x[0-9a-fA-F]++)\s++"
 _ROW = re.compile(
     _SHARES + r"(?:[^%]*?\s)?0x[0-9a-fA-F]+\s+(?P<numbers>(?:-?\d+\s+)+)"
     r"(?P<verbose>0x[0-9a-fA-F]+\s+\S\s+)?(?P<mode>\[.\])(?:\s+(?P<rest>.*))?$"
@@ -45,6 +45,8 @@ _SOURCE = re.compile(r"\S+:\d+|\S+\+(?:0x)?[0-9a-fA-F]+|\?\?:0|\S+\[[0-9a-fA-F]+
 _LARGEST_OFFSET = 255
 """The last byte of the longest line, 256 bytes on s390x; 127 of a pair of lines on x86 (--double-cl)."""
 _MOST = 1 << 63
+_LONGEST = 20
+"""Characters of a number; int() refuses thousands of digits."""
 
 
 class Columns(Record, frozen=True):
@@ -110,7 +112,10 @@ def parse_block(text: str, columns: Columns | None, place: Source) -> tuple[Colu
     match = _BLOCK.match(text)
     if match is None:
         return None
-    numbers = [int(word) for word in match[1].split()[1:]]
+    words = match[1].split()[1:]
+    if max(map(len, (*words, match[2]))) > _LONGEST:
+        raise ReadError(place, "a number is too large")
+    numbers = [int(word) for word in words]
     if columns is None or len(columns.names) != len(numbers):
         if columns is not None or len(numbers) not in _USUAL:
             raise ReadError(place, f"{len(numbers)} counts do not fit the columns of the table; {ENGLISH}")

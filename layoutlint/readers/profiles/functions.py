@@ -10,7 +10,7 @@ from layoutlint.readers.profiles import report_text
 _EVENT = re.compile(r"^#\s*Samples: ")
 _SEVERAL = re.compile(r"^#\s*Overhead\b")
 """The header of a report in which each percentage is that of an event."""
-_ROW = re.compile(r"^\s*(\d{1,3}[.,]\d{1,4}%(?:[\s;,|]+\d{1,3}[.,]\d{1,4}%)*).*?\[[k.guH]\]\s+([\w.$]+)")
+_ROW = re.compile(r"^\s*(\d{1,3}[.,]\d{1,4}%(?:[\s;,|]++\d{1,3}[.,]\d{1,4}%)*+).*?\[[k.guH]\]\s+([\w.$]+)")
 _MOST = 1.01
 _SHARE = re.compile(r"(\d{1,3}[.,]\d{1,4})%")
 

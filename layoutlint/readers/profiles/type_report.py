@@ -12,11 +12,11 @@ from layoutlint.model.record import Record, field
 from layoutlint.model.structs import Source
 from layoutlint.readers.profiles.records import EventProfile, Role, TypeRow
 
-_EVENT = re.compile(r"^\s*#?\s*Samples: \S+ +of events? '(.*)'")
+_EVENT = re.compile(r"^\s*+#?\s*+Samples: \S+ +of events? '(.*)'")
 _TYPE, _OFFSET = "Data Type", "Data Type Offset"
 _TREE = f"{_TYPE} / {_OFFSET}"
-_HEADER = re.compile(r"^\s*#?\s*Overhead\b.*\bData Type\b")
-_RULER = re.compile(r"^\s*#?\s*\.{3,}(?:\s+\.{3,})*\s*$")
+_HEADER = re.compile(r"^\s*+#?\s*+Overhead\b.*\bData Type\b")
+_RULER = re.compile(r"^\s*+#?\s*+\.{3,}(?:\s+\.{3,})*\s*$")
 _OFFSETS = re.compile(r"^(.+?) \+(0x[0-9a-fA-F]{1,16}|\d{1,18})(?: \((.*))?$")
 _PERCENT = re.compile(r"^-?\d+[.,]\d+%$|^-?\d+%$")
 _NO_FIELD = "no field"
@@ -151,6 +151,11 @@ def without_width(member: str) -> str:
     return _WIDTH.sub("", member)
 
 
+def parse_offset(word: str) -> int:
+    """Return a number of bytes: hexadecimal after `0x`, else decimal, also after a 0."""
+    return int(word, 16 if word.startswith("0x") else 10)
+
+
 def role_of(name: str) -> Role:
     """Return what an event counts, by its name (`perf mem record -e list`)."""
     text = name.lower()
@@ -208,8 +213,7 @@ def _add_row(
     if has_no_field and not _MEMBERS.match(name):
         event.scalars += share
         return
-    word = match[2]
-    offset = int(word, 16 if word.startswith("0x") else 10)
+    place_in_type = parse_offset(match[2])
     event.rows.append(
-        TypeRow(name, offset, None if has_no_field else path, share, samples, number, is_cut=is_cut)
+        TypeRow(name, place_in_type, None if has_no_field else path, share, samples, number, is_cut=is_cut)
     )

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from layoutlint import escapes
 from layoutlint.judgement.finding import Finding, Report
 from layoutlint.judgement.rule import Severity
 from layoutlint.judgement.verdict import Outcome
@@ -72,7 +73,8 @@ def _case(diagnostic: Diagnostic, result: str, acceptance: str) -> Iterator[str]
         return
     yield f"    <testcase{head}>"
     line = "" if diagnostic.line is None else f":{diagnostic.line}"
-    text = "\n".join((f"{diagnostic.file}{line}: {diagnostic.message}", *diagnostic.origins))
+    file = escapes.inline(diagnostic.file)
+    text = "\n".join((f"{file}{line}: {diagnostic.message}", *diagnostic.origins))
     if result == "skipped":
         yield f"      <skipped{attributes(message=acceptance)}/>"
     elif result == "system-out":
@@ -85,4 +87,5 @@ def _case(diagnostic: Diagnostic, result: str, acceptance: str) -> Iterator[str]
 
 
 def _rows(text: str) -> str:
-    return "\n".join(map(escape, text.split("\n")))
+    """Return text for an element; its lines are lines of the output, so none may begin a command."""
+    return "\n".join(escape(escapes.line(row)) for row in text.split("\n"))

@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import zlib
 from pathlib import Path
 
 import pytest
 
 from tests.harness.command import ROOT, WITHOUT_CACHE, run
-from tests.readers.archives import hostile
+from tests.harness.tools import need
+from tests.readers.archives import hostile, made
 from tests.readers.archives.test_archives import compile_object
 
 LIMITED = ("sh", "-c", 'ulimit -d 307200 && exec "$@"', "sh")
@@ -95,3 +97,52 @@ def test_truncation(tmp_path, one, name):
         is_whole = 0 < members_end <= size
         assert (done.returncode, name in done.stderr) == ((0, False) if is_whole else (3, True)), part
     assert [path.name for path in tmp_path.iterdir()] == [name]
+
+
+def split_object(folder: Path) -> tuple[Path, Path]:
+    """An object whose types are in a .dwo, which it names by its absolute path."""
+    (folder / "a.c").write_text("struct ring { char head; long tail; };\nstruct ring v;\n")
+    subprocess.run([need("gcc"), "-g", "-gsplit-dwarf", "-c", folder / "a.c", "-o", folder / "a.o"], cwd=folder, check=True)
+    return folder / "a.o", folder / "a.dwo"
+
+
+SPLIT = [
+    # id, the members of the archive, whether the struct is found: the .dwo itself is on this machine, where the object names it
+    ("alone", lambda built, split: {"a.o": built}, False),
+    ("beside", lambda built, split: {"lib/a.o": built, "lib/a.dwo": split}, True),
+    ("at its path", lambda built, split: {"lib/a.o": built, str(built)[1:].replace(".o", ".dwo"): split}, True),
+    ("elsewhere", lambda built, split: {"lib/a.o": built, "usr/a.dwo": split}, False),
+]  # fmt: skip
+
+
+@pytest.mark.one_in(2)
+@pytest.mark.parametrize(("members", "is_found"), [row[1:] for row in SPLIT], ids=[row[0] for row in SPLIT])
+def test_a_member_reads_split_debug_information_of_its_archive_only(tmp_path, members, is_found):
+    built, split = split_object(tmp_path)
+    content = {name: path.read_bytes() for name, path in members(built, split).items()}
+    (tmp_path / "a.tar").write_bytes(made.tar(content.items()))
+    done = run("show", "a.tar", "ring", cwd=tmp_path)
+    assert ("struct ring" in done.stdout, done.returncode) == (is_found, 0 if is_found else 3)
+    if not is_found:
+        assert "(split DWARF) was not found" in done.stderr
+        assert f"no {tmp_path}/a.tar:{tmp_path}/a.dwo" in done.stderr
+        assert f"no {split}" not in done.stderr
+    assert "struct ring" in run("show", built, "ring", cwd=tmp_path).stdout
+
+
+@pytest.mark.one_in(2)
+@pytest.mark.parametrize("link", ["{}/a.debug", "../../../../../../../../../..{}/a.debug"])
+def test_a_member_reads_debug_files_of_its_archive_only(tmp_path, link):
+    """The file that the link leads to is on this machine."""
+    (tmp_path / "a.c").write_text("struct ring { char head; long tail; };\nstruct ring v;\n")
+    subprocess.run([need("gcc"), "-g", "-c", "a.c"], cwd=tmp_path, check=True)
+    (tmp_path / "a.debug").write_bytes((tmp_path / "a.o").read_bytes())
+    name = link.format(tmp_path).encode()
+    crc = zlib.crc32((tmp_path / "a.debug").read_bytes()).to_bytes(4, "little")
+    (tmp_path / "link").write_bytes(name + bytes(4 - len(name) % 4) + crc)
+    subprocess.run([need("objcopy"), "--strip-debug", "--add-section", ".gnu_debuglink=link", "a.o", "b.o"], cwd=tmp_path, check=True)
+    (tmp_path / "a.tar").write_bytes(made.tar([("lib/b.o", (tmp_path / "b.o").read_bytes())]))
+    done = run("show", "a.tar", "--all", cwd=tmp_path)
+    assert (done.stdout, done.returncode) == ("", 3)
+    assert f"no {tmp_path}/a.tar:{tmp_path}/a.debug" in done.stderr
+    assert "struct ring" in run("show", "b.o", "ring", cwd=tmp_path).stdout

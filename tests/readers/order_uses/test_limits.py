@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 from functools import cache
 from pathlib import Path
 
 import pytest
 
 from layoutlint import api
-from layoutlint.errors import ReadError
 from layoutlint.model.flows import Defined, Flows, UnionUse
 from layoutlint.model.record import replace
 from layoutlint.model.structs import Source, Struct
 from layoutlint.readers.order_uses import definition, expansion, find_order_uses, scan, search, sources
 from layoutlint.readers.order_uses.scan import Expansions
 from layoutlint.readers.order_uses.subject import Subject
-from layoutlint.readers.processes.child import Lost
+from layoutlint.readers.processes import bounded_text
 from tests.harness.command import ROOT
 
 TYPES = """\
@@ -121,16 +122,48 @@ def test_folders_that_cannot_be_walked(tmp_path, monkeypatch):
     assert (names, missing) == ([["a.h", "b.c"], ["y.rs"]], ["folders that cannot be listed: a, b, c and 1 more"])
 
 
-def test_a_process_that_dies(tmp_path, monkeypatch):
-    def die(work, chunks, number):
-        raise Lost("was killed", 1)
-        yield
+def ends(how: str) -> None:
+    if how == "dies":
+        os.kill(os.getpid(), signal.SIGKILL)
+    while how == "does not end":
+        pass
 
-    monkeypatch.setattr(search, "_CHUNK", 2)
-    monkeypatch.setattr(search, "map_ordered", die)
-    with pytest.raises(ReadError) as raised:
-        found_in(tmp_path, {f"{name}.c": "struct s *p;" for name in "abcd"})
-    assert (raised.value.path, raised.value.reason) == (f"{tmp_path}/c.c", "the process that read it and files beside it was killed")
+
+@pytest.mark.parametrize(
+    ("how", "reason"),
+    [("dies", "was killed (perhaps for want of memory)"), ("does not end", "takes more processor time than its size allows")],
+)
+@pytest.mark.parametrize("chunk", [1, 2])
+def test_a_file_at_which_a_process_ends_is_not_searched_and_others_are(tmp_path, monkeypatch, how, reason, chunk):
+    def search_file(path: str, **more: object) -> scan.FileUses:
+        ends(how if path.endswith("c.c") else "")
+        return whole(path, **more)  # type: ignore[arg-type]
+
+    whole = scan.search_file
+    monkeypatch.setattr(scan, "search_file", search_file)
+    monkeypatch.setattr(bounded_text, "_SECONDS", 0.2)
+    monkeypatch.setattr(search, "_CHUNK", chunk)
+    found = found_in(tmp_path, {f"{name}.c": "void f(struct s *p) { fwrite(p, sizeof *p, 1, 0); }" for name in "abcd"})
+    places = [(use.kind, Path(use.file or "").name, use.text.removeprefix("could not be looked at: the file ")) for use in found.uses]
+    assert sorted(each for each in places if each[0] == "unclear") == [("unclear", "c.c", reason)]
+    assert [name for kind, name, _ in places if kind == "raw-transfer"] == ["a.c", "b.c", "d.c"]
+    assert found.not_looked_at[0] == f"1 file could not be searched: c.c ({reason})"
+
+
+def test_time_for_files_that_fail_ends(tmp_path, monkeypatch):
+    def search_file(path: str, **more: object) -> scan.FileUses:
+        ends("does not end" if Path(path).stem in "abc" else "")
+        return scan.FileUses(path)
+
+    monkeypatch.setattr(scan, "search_file", search_file)
+    monkeypatch.setattr(bounded_text, "_SECONDS", 0.2)
+    monkeypatch.setattr(bounded_text, "_PATIENCE_SECONDS", 0.25)
+    found = found_in(tmp_path, {f"{name}.c": "struct s *p;" for name in "abcd"})
+    texts = [use.text.removeprefix("could not be looked at: the file ") for use in found.uses if use.kind == "unclear"]
+    slow, later = "takes more processor time than its size allows", "is not begun: others that failed used up the time for it"
+    assert texts.count(slow) >= 1
+    assert set(texts) == {slow, later}
+    assert len(texts) == 4
 
 
 @pytest.mark.parametrize(("count", "is_said"), [(7, False), (8, False), (9, True), (12, True)])

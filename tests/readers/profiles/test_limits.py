@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import importlib
 import re
+import time
+from contextlib import suppress
 
 import pytest
 
@@ -65,3 +67,21 @@ def test_build_ids_that_are_kept(most, kept, monkeypatch, tmp_path):
     monkeypatch.setattr(module, "_MOST_BUILD_IDS", most)
     (tmp_path / "report").write_text("".join(f"{number:016x} x\n" for number in range(2)) + (PROFILES / "c2c-hitm.txt").read_text())
     assert len(read(str(tmp_path / "report")).header.build_ids) == kept
+
+
+LONG_LINES = [
+    # a report, a part of a line of it, what is in the line again and again in place of that
+    ("c2c-hitm.txt", "   0     ", " "), ("c2c-hitm.txt", " box  ", " "), ("annotate-6.12.txt", "Percent ", " "),
+    ("report-6.12.txt", "Overhead", " "), ("report-6.12.txt", "# Samples", "# "), ("c2c-hitm.txt", "#  ", "#"), ("c2c-hitm.txt", "100.00%", "0.00% "),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("report", "part", "again"), LONG_LINES)
+def test_a_long_line_takes_no_square_of_its_length(report, part, again, tmp_path):
+    text = (PROFILES / report).read_text()
+    assert part in text
+    (tmp_path / "report").write_text(text.replace(part, again * (60_000 // len(again)) + part, 1))
+    before = time.process_time()
+    with suppress(ReadError):
+        read(str(tmp_path / "report"))
+    assert time.process_time() - before < 2

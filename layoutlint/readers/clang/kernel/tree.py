@@ -15,6 +15,7 @@ from layoutlint.errors import ReadError
 from layoutlint.model.flag_files import ON_DISK, FlagFiles
 from layoutlint.model.reading import Version
 from layoutlint.model.record import Record, replace
+from layoutlint.readers.c_tokens import number
 from layoutlint.readers.clang import builtin_headers
 from layoutlint.readers.clang.build_compiler import Compiler, Family
 from layoutlint.readers.linux import config
@@ -116,7 +117,8 @@ class Tree(Record, frozen=True):
     def compiler(self) -> Compiler | None:
         """The compiler that the configuration was made for; None before Linux 4.18, which does not say."""
         text = next(filter(None, (_text(self.build, name) for name in _CONFIGS)), "")
-        versions = {name: int(number) for name, number in _COMPILER_VERSION.findall(text) if int(number)}
+        stated = ((name, number(digits)) for name, digits in _COMPILER_VERSION.findall(text))
+        versions = {name: version for name, version in stated if version}
         named = _COMPILER.search(text)
         for name, family in _FAMILIES:
             if name in versions and f"CC_IS_{name}" in self.config:
@@ -286,5 +288,5 @@ def _text(folder: str, name: str, flag_files: FlagFiles = ON_DISK) -> str:
 
 @lru_cache(maxsize=2)  # editors read the same text for each edit
 def _version(makefile: str) -> Version:
-    numbers = {name: int(value) for name, value in _VERSION.findall(makefile)}
+    numbers = {name: number(value) for name, value in _VERSION.findall(makefile)}
     return tuple(numbers.get(name, 0) for name in ("VERSION", "PATCHLEVEL", "SUBLEVEL"))
