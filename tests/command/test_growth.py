@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 
 from layoutlint.errors import ReadError
-from layoutlint.intent import policy
 from layoutlint.intent.c_comments import Text
 from layoutlint.intent.toml import document, rule_file
 from layoutlint.lint.options import Options
@@ -224,8 +223,6 @@ TEXTS: list[tuple[str, Callable[[str], object], str, str]] = [
     ("escaped quotes of TOML", document._tokens, "", '"\\'),
     ("strings of TOML", document._tokens, '"""a', '\\"""\n'),
     ("spaces in a message", lambda text: document._syntax_mistake(f"{text} (at line 1, column 2)", text, "r.toml"), "", " "),
-    ("structs in structs", lambda text: list(policy._suppressions(text.encode())), "", "struct a {\n"),
-    ("suppressions on a line", lambda text: list(policy._suppressions(f"struct a {{\n{text}\n}};\n".encode())), "", 'LAYOUTLINT(ignore[a])"'),
     ("qualifiers", c_types.add_blanks, "", "const a "),
 ]  # fmt: skip
 
