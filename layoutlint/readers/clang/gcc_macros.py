@@ -225,7 +225,7 @@ def absent_questions(version: Version) -> tuple[str, ...]:
 
 
 @cache
-def _predefined(machine: str) -> re.Pattern[str]:
+def _names_for(machine: str) -> re.Pattern[str]:
     with open(os.path.join(os.path.dirname(__file__), "predefined_names.txt"), encoding="ascii") as file:
         words = " ".join(line for line in file if not line.startswith("#")).split()
     patterns, is_own = list[str](), False
@@ -242,7 +242,7 @@ def is_predefined_otherwise(name: str, machine: str) -> bool:
     """Return whether a GCC for a machine may predefine a macro where libclang, reading as it, does not, or
     the reverse.
     """
-    return _predefined(machine).match(name) is not None
+    return _names_for(machine).match(name) is not None
 
 
 def is_exact(question: str, name: str, version: Version) -> bool:
