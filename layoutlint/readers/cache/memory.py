@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import zlib
+from collections.abc import Mapping
 from contextlib import closing
 
 from layoutlint.files import accesses
@@ -55,11 +56,7 @@ class Memory:
 
     def keep_settled(self, settled: answers.Answers, result: bytes) -> None:
         """Keep a result that depends on some answers."""
-        opened = folder.open_folder(create=True)
-        if opened is not None:
-            with closing(opened):
-                encoded = zlib.compress(json.dumps(settled, separators=(",", ":")).encode(), 1)
-                opened.write(self._key, len(encoded).to_bytes(_LENGTH, "little") + encoded + result)
+        keep_several({self._key: (settled, result)})
 
     def _read(self) -> bytes | None:
         opened = folder.open_folder(create=False)
@@ -67,6 +64,17 @@ class Memory:
             return None
         with closing(opened):
             return opened.read(self._key)
+
+
+def keep_several(results: Mapping[str, tuple[answers.Answers, bytes]]) -> None:
+    """Keep results, by their keys, each with the answers that it depends on."""
+    opened = folder.open_folder(create=True) if results else None
+    if opened is not None:
+        with closing(opened):
+            for number, (key, (settled, result)) in enumerate(results.items(), 1):
+                encoded = zlib.compress(json.dumps(settled, separators=(",", ":")).encode(), 1)
+                content = len(encoded).to_bytes(_LENGTH, "little") + encoded + result
+                opened.write(key, content, is_last=number == len(results))
 
 
 def _decompress(data: bytes) -> bytes:

@@ -50,7 +50,7 @@ cdef CharactersOfText get_characters
 cdef DisposeOfText dispose_text
 
 # enum CXTypeKind
-cdef int RECORD = 105
+cdef int RECORD = 105, ATOMIC = 177
 # enum CXCursorKind
 cdef int STRUCT = 2, UNION = 3, FUNCTION = 8, VARIABLE = 9, TYPEDEF = 20
 cdef int FIRST_REFERENCE = 40, LAST_REFERENCE = 50, MEMBER_NAME = 47
@@ -307,6 +307,30 @@ def declarations(unit):
     visit.records, visit.typedefs, visit.variables, visit.functions = [], [], [], []
     visit.run(_raw(unit))
     return visit.records, visit.typedefs, visit.variables, visit.functions
+
+
+cdef class _StructNames(_Visit):
+    cdef set names
+
+    cdef int take(self, CXCursor child, CXCursor parent) except -1:
+        cdef int kind = child.kind
+        if kind == STRUCT or kind == UNION:
+            if is_definition(child):
+                self.names.add(_spelling(child))
+            return RECURSE
+        if kind == TYPEDEF:
+            kind = get_canonical_type(get_type(child)).kind
+            if kind == RECORD or kind == ATOMIC:
+                self.names.add(_spelling(child))
+        return CONTINUE
+
+
+def struct_names(unit):
+    """Return the names of the structs that a unit defines, and of the typedefs that can refer to one."""
+    cdef _StructNames visit = _StructNames.__new__(_StructNames)
+    visit.names = set()
+    visit.run(_raw(unit))
+    return visit.names
 
 
 cdef class _NamedDeclarations(_Visit):
