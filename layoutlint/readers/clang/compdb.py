@@ -87,7 +87,9 @@ def read(path: str, wanted: Wanted, options: ReadOptions) -> Reading:
     shown_path = path if options.copy is None else options.copy.display_path(path)
     reading = replace(reading, compile_commands=shown_path)
     if options.finds_omissions:
-        omissions = (*found.omissions(wanted, outcome.structs), *_missing_sources(commands))
+        others = ((unit.origin, listing) for unit, listing in found.others.items())
+        hidden = unit_listings.hidden_by_errors(others, wanted, outcome.structs)
+        omissions = (*hidden, *_missing_sources(commands))
         reading = replace(reading, omissions=(*reading.omissions, *omissions))
     return replace(reading, names=_names(commands)) if wanted.names_only else reading
 

@@ -147,23 +147,3 @@ def identity_of(lib: Any, record: Cursor) -> int | None:
     """Return the identity of a struct, wherever it is declared."""
     identity: int | None = lib.clang_getTypeDeclaration(lib.clang_getCursorType(record)).data[0]
     return identity
-
-
-def struct_names(lib: Any, unit: Cursor) -> set[str]:
-    """Return the names of the structs that a unit defines, and of the typedefs that can refer to one."""
-    if libclang.native is not None:
-        found: set[str] = libclang.native.struct_names(unit)
-        return found
-    names = set[str]()
-
-    def take(child: Cursor, _: Cursor) -> int:
-        if child.kind in (libclang.STRUCT, libclang.UNION):
-            names.update([libclang.spelling(lib, child)] if lib.clang_isCursorDefinition(child) else ())
-            return libclang.RECURSE
-        if child.kind == libclang.TYPEDEF:
-            kind = lib.clang_getCanonicalType(lib.clang_getCursorType(child)).kind
-            names.update([libclang.spelling(lib, child)] if kind in (RECORD, ATOMIC) else ())
-        return libclang.CONTINUE
-
-    libclang.visit(lib, unit, take)
-    return names

@@ -13,23 +13,23 @@ import zlib
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any
 
-from layoutlint import phrases
+from layoutlint import files, phrases
 from layoutlint.errors import ReadError
 from layoutlint.files import accesses
 from layoutlint.model.reading import Omission, ReadOptions, Unread
 from layoutlint.model.record import Record, replace
-from layoutlint.model.structs import Struct
+from layoutlint.model.structs import Struct, has_annotation_marks
 from layoutlint.model.task import LIMITS_OF_INPUT, Failure
 from layoutlint.model.wanted import Wanted
 from layoutlint.readers.cache import answers, keys, memory
 from layoutlint.readers.cache.answers import Answers
-from layoutlint.readers.clang import annotation_tags, compiler_macros, libclang, lookups, parallel, parse
+from layoutlint.readers.clang import compiler_macros, libclang, lookups, parallel, parse, unit_layouts
 from layoutlint.readers.clang.file_names import Places
-from layoutlint.readers.clang.limits import LIMITS, PATIENCE, confine
-from layoutlint.readers.clang.listing import struct_names
+from layoutlint.readers.clang.limits import confine
 from layoutlint.readers.clang.lookups import Messages
 from layoutlint.readers.clang.parallel import Outcome
 from layoutlint.readers.clang.parse import Unit
+from layoutlint.readers.clang.unit_layouts import Definition
 from layoutlint.readers.processes import sandbox
 
 _KIND = "structs of a unit"
@@ -44,18 +44,24 @@ _DAMAGE = (ValueError, TypeError, KeyError, zlib.error)
 class UnitListing(Record, frozen=True):
     """The structs that a unit defines."""
 
-    names: frozenset[str]
-    """The tags of its definitions, and the typedefs that refer to a struct."""
-    is_annotated: bool
-    """Whether a file of it can have annotations."""
+    definitions: frozenset[Definition]
+    """The tags and typedefs of the structs that it defines, each with a digest of its layout."""
+    annotated: frozenset[str]
+    """The paths of the files of it that can have annotations."""
     files: frozenset[str]
-    """The paths of the files that it includes."""
+    """The paths of its file and of the files that it includes."""
     error: str | None = None
     """The first error in its text that stops a compiler: behind it, structs may be missing."""
 
     def may_have(self, wanted: Wanted) -> bool:
         """Return whether the unit may define a requested struct."""
-        return (wanted.annotated and self.is_annotated) or any(map(wanted.matches, self.names))
+        is_annotated = wanted.annotated and bool(self.annotated)
+        return is_annotated or any(wanted.matches(name) for name, _ in self.definitions)
+
+    def requested(self, wanted: Wanted) -> Iterator[object]:
+        """Yield the requested definitions, and the files that can have annotations if these are requested."""
+        yield from (each for each in self.definitions if wanted.matches(each[0]))
+        yield from map(files.real_path, self.annotated if wanted.annotated else ())
 
 
 class Defining(Record, frozen=True):
@@ -66,18 +72,20 @@ class Defining(Record, frozen=True):
     others: dict[Unit, UnitListing]
     """The listings of the units that define none."""
 
-    def omissions(self, wanted: Wanted, structs: tuple[Struct, ...]) -> Iterator[Omission]:
-        """Yield the units in which errors may hide a requested struct: one without a definition so far, or
-        one that matches a pattern.
-        """
-        failed = {unit.origin: each.error for unit, each in self.others.items() if each.error is not None}
-        missing = parallel.missing_names(structs, wanted)
-        if not failed or not (wanted.patterns or missing or wanted.everything):
-            return
+
+def hidden_by_errors(
+    listings: Iterable[tuple[str, UnitListing]], wanted: Wanted, structs: tuple[Struct, ...]
+) -> Iterator[Omission]:
+    """Yield the units, by their origins, in which errors may hide a requested struct: one without a
+    definition among `structs`, or one that matches a pattern.
+    """
+    failed = {origin: each.error for origin, each in listings if each.error is not None}
+    missing = parallel.missing_names(structs, wanted)
+    if failed and (wanted.patterns or missing or wanted.everything):
         first = next(iter(failed.values()))
-        what = "1 file that has errors" if len(failed) == 1 else f"{len(failed):,} files that have errors"
-        reason = f"{what}, and no struct of a rule before them: {phrases.first_few(list(failed))} ({first})"
-        yield Omission(reason, None if wanted.patterns else frozenset(missing))
+        what = "1 file has errors" if len(failed) == 1 else f"{len(failed):,} files have errors"
+        reason = f"{what} that may hide structs: {phrases.first_few(list(failed))} ({first})"
+        yield Omission(reason, frozenset(missing) if missing and not wanted.patterns else None)
 
 
 def read(units: Sequence[Unit], certain: Collection[Unit], wanted: Wanted, options: ReadOptions) -> Defining:
@@ -159,10 +167,10 @@ def _list_in_task(batch: tuple[Unit, ...]) -> list[_Listed]:
 def _list_confined(batches: Sequence[tuple[Unit, ...]], jobs: int) -> Iterator[tuple[int, list[_Listed]]]:
     """List the units of each batch in a process within LIMITS; each alone if that fails."""
     patience = sandbox.Patience(_PATIENCE_SECONDS)
-    for number, result in sandbox.run_each(_list_batch, batches, jobs, LIMITS, patience):
+    for number, result in sandbox.run_each(_list_batch, batches, jobs, parallel.LIMITS, patience):
         if isinstance(result, sandbox.Failure):
             alone = [(unit,) for unit in batches[number]]
-            single = dict(sandbox.run_each(_list_batch, alone, jobs, LIMITS, PATIENCE))
+            single = dict(sandbox.run_each(_list_batch, alone, jobs, parallel.LIMITS, parallel.PATIENCE))
             result = [listed for at, (unit,) in enumerate(alone) for listed in _of_one(unit, single[at])]
         yield number, result
 
@@ -200,16 +208,20 @@ def _parse_names(unit: Unit, printed: Messages | None) -> UnitListing:
     with parse.parse_unit(lib, unit, printed, libclang.PREFERRED_OPTIONS) as handle:
         if printed is not None:
             lookups.log_unit(lib, handle, unit, printed)
-        names = struct_names(lib, lib.clang_getTranslationUnitCursor(handle))
-        included = [file for file, _ in libclang.inclusions(lib, handle)]
-        paths = (os.path.join(unit.directory, libclang.file_name(lib, file)) for file in included)
-        main = lib.clang_getFile(handle, os.fsencode(unit.main))
-        is_annotated = annotation_tags.mentions_annotations(lib, handle, main)
-        listing = UnitListing(frozenset(names), is_annotated, frozenset(map(os.path.normpath, paths)))
+        defined = unit_layouts.definitions(lib, lib.clang_getTranslationUnitCursor(handle))
+        included = dict.fromkeys(file for file, _ in libclang.inclusions(lib, handle))
+        paths = {lib.clang_getFile(handle, os.fsencode(unit.main)): unit.main}
+        paths |= {file: os.path.join(unit.directory, libclang.file_name(lib, file)) for file in included}
+        marked = (path for file, path in paths.items() if _is_marked(lib, handle, file))
+        listing = UnitListing(defined, frozenset(marked), frozenset(map(os.path.normpath, paths.values())))
         if unit.problem is None and not _has_errors(lib, handle, unit):
             return listing
     parsed = parse.read(unit, Wanted())
     return replace(listing, error=next(iter(parsed.without_warnings(parsed.errors)), None))
+
+
+def _is_marked(lib: Any, handle: int, file: int) -> bool:
+    return has_annotation_marks(libclang.contents(lib, handle, file))
 
 
 def _has_errors(lib: Any, handle: int, unit: Unit) -> bool:
@@ -252,11 +264,11 @@ def _key(unit: Unit, options: ReadOptions) -> str | None:
 
 
 def _encode(listing: UnitListing) -> bytes:
-    names, paths = sorted(listing.names), sorted(listing.files)
-    return zlib.compress(json.dumps([names, listing.is_annotated, paths, listing.error]).encode(), 1)
+    defined, paths = sorted(listing.definitions), sorted(listing.files)
+    return zlib.compress(json.dumps([defined, sorted(listing.annotated), paths, listing.error]).encode(), 1)
 
 
 def _decode(content: bytes) -> UnitListing:
     """Return the listing that was encoded. Raises one of `_DAMAGE`."""
-    names, is_annotated, paths, error = json.loads(zlib.decompress(content))
-    return UnitListing(frozenset(names), bool(is_annotated), frozenset(paths), error)
+    defined, annotated, paths, error = json.loads(zlib.decompress(content))
+    return UnitListing(frozenset(map(tuple, defined)), frozenset(annotated), frozenset(paths), error)
