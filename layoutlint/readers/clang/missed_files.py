@@ -31,7 +31,7 @@ class MissedFiles(Record):
     def find(self) -> list[str]:
         """Return the files whose requested structs differ from those of the files that are read anyway.
 
-        Of several with the same structs and layouts, it is the first. Raises ReadError if there is no libclang.
+        Of several with the same structs and layouts, it is the first. Raises ReadError without libclang.
         """
         for path in filter(files.is_file, self.paths):  # others are dangling links, or reported as not read
             self._add_unit(path)
@@ -75,7 +75,7 @@ class MissedFiles(Record):
                 self.failed.append(listing)
 
     def _requested(self, path: str) -> Iterator[object]:
-        """Yield the requested definitions of a file, as its compiler lays them out, and its annotated files."""
+        """Yield the requested definitions of a file with its compiler, and its annotated files."""
         if path in self._listings:
             compiler = self._units[path].compiler
             for each in self._listings[path].requested(self.given.wanted):

@@ -357,7 +357,9 @@ cdef class _Layouts(_Visit):
         if canonical.kind == ATOMIC:
             canonical = get_canonical_type(get_value_type(canonical))
         if canonical.kind == RECORD:
-            self.typedefs.append((_spelling(typedef), <size_t>get_type_declaration(canonical).data[0], size, align))
+            self.typedefs.append(
+                (_spelling(typedef), <size_t>get_type_declaration(canonical).data[0], size, align, _spot(typedef)[0])
+            )
         return 0
 
 

@@ -16,10 +16,10 @@ _Parts = dict[int, list[tuple[Any, ...]]]
 """By the identity of a struct: its kind, size, alignment, file and line; then for each field its name, offset
 in bits and the identity of its struct, or 0, and for each struct inside its identity."""
 _Records = list[tuple[str, int]]
-_Typedefs = list[tuple[str, int, int, int]]
-"""The name of each typedef, the identity of its struct, its size and its alignment."""
-Definition = tuple[str, str]
-"""A tag or typedef, and a digest: equal for equal layouts of one definition in one text."""
+_Typedefs = list[tuple[str, int, int, int, int | None]]
+"""The name of each typedef, the identity of its struct, its size, its alignment, and its file."""
+Definition = tuple[str, str, str]
+"""A tag or typedef, the file that has it, and a digest: equal for equal layouts of one definition."""
 
 
 def definitions(lib: Any, unit: Cursor) -> frozenset[Definition]:
@@ -27,10 +27,14 @@ def definitions(lib: Any, unit: Cursor) -> frozenset[Definition]:
     parts, records, typedefs = _layouts(lib, unit)
     digests = _Digests(lib, parts)
     # A struct without a name is called `struct (unnamed at x.h:1:9)`.
-    tags = ((name, digests.of(identity)) for name, identity in records if name and "(" not in name)
+    tags = (
+        (name, digests.file_of(identity), digests.of(identity))
+        for name, identity in records
+        if name and "(" not in name
+    )
     named = (
-        (name, f"{digests.of(identity)} {size} {align}")
-        for name, identity, size, align in typedefs
+        (name, digests.file(file), f"{digests.of(identity)} {size} {align}")
+        for name, identity, size, align, file in typedefs
         if identity in parts
     )
     return frozenset((*tags, *named))
@@ -51,7 +55,7 @@ class _Digests:
             head, *rest = self._parts.get(identity, [()])
             if head:
                 kind, size, align, file, line = head
-                text = [(kind, size, align, self._file(file), line), *map(self._field, rest)]
+                text = [(kind, size, align, self.file(file), line), *map(self._field, rest)]
                 digest = hashlib.blake2b(repr(text).encode(errors="replace"), digest_size=8)
                 self._known[identity] = digest.hexdigest()
         return self._known[identity]
@@ -60,7 +64,12 @@ class _Digests:
         *own, inner = field
         return (*own, self.of(inner) if inner else "")
 
-    def _file(self, file: int | None) -> str:
+    def file_of(self, identity: int) -> str:
+        """Return the file in which a struct of the unit is defined."""
+        return self.file(self._parts[identity][0][3])
+
+    def file(self, file: int | None) -> str:
+        """Return the name of a file by libclang's handle."""
         if file not in self._files:
             assert file is not None
             self._files[file] = libclang.file_name(self._lib, file)
@@ -123,4 +132,5 @@ class _Visit:
         if canonical.kind == RECORD:
             identity = int(lib.clang_getTypeDeclaration(canonical).data[0] or 0)
             size, align = lib.clang_Type_getSizeOf(ctype), lib.clang_Type_getAlignOf(ctype)
-            self.typedefs.append((libclang.spelling(lib, typedef), identity, size, align))
+            file, _ = libclang.spot(lib, typedef)
+            self.typedefs.append((libclang.spelling(lib, typedef), identity, size, align, file))

@@ -25,7 +25,7 @@ from layoutlint.readers.cache import answers, keys, memory
 from layoutlint.readers.cache.answers import Answers
 from layoutlint.readers.clang import compiler_macros, libclang, lookups, parallel, parse, unit_layouts
 from layoutlint.readers.clang.file_names import Places
-from layoutlint.readers.clang.limits import confine
+from layoutlint.readers.clang.limits import LIMITS, PATIENCE, confine
 from layoutlint.readers.clang.lookups import Messages
 from layoutlint.readers.clang.parallel import Outcome
 from layoutlint.readers.clang.parse import Unit
@@ -56,12 +56,18 @@ class UnitListing(Record, frozen=True):
     def may_have(self, wanted: Wanted) -> bool:
         """Return whether the unit may define a requested struct."""
         is_annotated = wanted.annotated and bool(self.annotated)
-        return is_annotated or any(wanted.matches(name) for name, _ in self.definitions)
+        return is_annotated or any(wanted.matches(name) for name, _, _ in self.definitions)
 
     def requested(self, wanted: Wanted) -> Iterator[object]:
         """Yield the requested definitions, and the files that can have annotations if these are requested."""
         yield from (each for each in self.definitions if wanted.matches(each[0]))
         yield from map(files.real_path, self.annotated if wanted.annotated else ())
+
+    def names_in(self, paths: Iterable[str], wanted: Wanted) -> list[str]:
+        """Return the requested names that some files themselves define, sorted."""
+        real = frozenset(map(files.real_path, paths))
+        found = {(name, at) for name, at, _ in self.definitions if wanted.matches(name)}
+        return sorted({name for name, at in found if files.real_path(at) in real})
 
 
 class Defining(Record, frozen=True):
@@ -167,10 +173,10 @@ def _list_in_task(batch: tuple[Unit, ...]) -> list[_Listed]:
 def _list_confined(batches: Sequence[tuple[Unit, ...]], jobs: int) -> Iterator[tuple[int, list[_Listed]]]:
     """List the units of each batch in a process within LIMITS; each alone if that fails."""
     patience = sandbox.Patience(_PATIENCE_SECONDS)
-    for number, result in sandbox.run_each(_list_batch, batches, jobs, parallel.LIMITS, patience):
+    for number, result in sandbox.run_each(_list_batch, batches, jobs, LIMITS, patience):
         if isinstance(result, sandbox.Failure):
             alone = [(unit,) for unit in batches[number]]
-            single = dict(sandbox.run_each(_list_batch, alone, jobs, parallel.LIMITS, parallel.PATIENCE))
+            single = dict(sandbox.run_each(_list_batch, alone, jobs, LIMITS, PATIENCE))
             result = [listed for at, (unit,) in enumerate(alone) for listed in _of_one(unit, single[at])]
         yield number, result
 
