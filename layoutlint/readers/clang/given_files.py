@@ -59,7 +59,8 @@ class GivenFiles(Record):
 
     def plain_unit(self, path: str) -> Unit:
         """Return the unit of a file that is perhaps not read; raises ReadError."""
-        return self._unit_with(os.path.abspath(path), None if self.search is None else self.search.match(path))
+        match = None if self.search is None else self.search.match(path)
+        return self._unit_with(os.path.abspath(path), match)
 
     def _unit_with(self, path: str, match: Match | None) -> Unit:
         """Return the unit of a file with the flags of a command."""

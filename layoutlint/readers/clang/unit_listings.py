@@ -33,7 +33,7 @@ from layoutlint.readers.clang.unit_layouts import Definition
 from layoutlint.readers.processes import sandbox
 
 _KIND = "structs of a unit"
-_BATCH = 12
+_BATCH = 24
 """The most units that one process parses."""
 _PATIENCE_SECONDS = 120.0
 """How long a run waits for processes with several units that fail; then each unit has its own."""

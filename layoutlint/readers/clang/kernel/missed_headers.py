@@ -15,7 +15,7 @@ from fnmatch import translate
 
 from layoutlint import files
 from layoutlint.model.wanted import Wanted
-from layoutlint.readers.clang import text_proofs
+from layoutlint.readers.clang.kernel import pasted_names
 
 _LARGEST = 1 << 27
 _SKIPPED = re.compile(
@@ -90,7 +90,7 @@ class Search:
             used = [makers[name] for name in named if uses[name].are_more(code)]
             if used and None not in used:
                 words = frozenset(_WORD.findall(text)).union(*(each for each in used if each is not None))
-                used = [None] if text_proofs.can_paste(words, self._wanted) else []
+                used = [None] if pasted_names.can_paste(words, self._wanted) else []
             if used:
                 yield path
 

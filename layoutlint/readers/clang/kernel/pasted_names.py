@@ -1,8 +1,4 @@
-"""Proofs that units do not define a struct of a name, by the words of all texts that they can include.
-
-A struct or typedef gets its name from a word of a text, or from pieces that `##` joins. So no unit defines it
-if the word is in none of its texts, and each way to cut it into pieces has a piece that is in none.
-"""
+"""Whether macros can join words of a text to a requested name, with `##`."""
 
 from __future__ import annotations
 
