@@ -56,13 +56,13 @@ class Search:
             text = _read(path)
             is_mentioned = has_patterns or self._is_mentioned(text)
             if is_mentioned:
-                text = _joined(text)
+                text = _join_lines(text)
                 makers.update(self._makers(text))
             texts[path] = text
             if is_mentioned and self._uses.are_more(_DEFINE.sub(b"", text)):
                 found[path] = None
         found.update(dict.fromkeys(self._users(texts, makers)))
-        named = (path for path in others if self._uses.are_there(_joined(_read(path))))
+        named = (path for path in others if self._uses.are_there(_join_lines(_read(path))))
         parts = [os.fsencode(os.path.basename(path)) for path in named]
         found.update(dict.fromkeys(path for path in texts if any(part in texts[path] for part in parts)))
         return list(found)
@@ -131,7 +131,7 @@ def _read(path: str) -> bytes:
         return b""
 
 
-def _joined(text: bytes) -> bytes:
+def _join_lines(text: bytes) -> bytes:
     """Return a text with its continued lines joined, and spaces for its comments."""
 
     def replace(match: re.Match[bytes]) -> bytes:
