@@ -41,10 +41,10 @@ class MissedFiles(Record):
         headers = (path for path, first in is_first.items() if not first)
         self._list([path for path in headers if files.real_path(path) not in included])
         known: set[object] = set(map(files.real_path, self.seeming))
-        known |= {each for path in self.seeming for each in self._requested(path)}
+        known |= {each for path in self.seeming for each in self._requests(path)}
         found = []
         for path in sorted(self._listings.keys() - self.seeming):
-            new = set(self._requested(path)) - known
+            new = set(self._requests(path)) - known
             if new:
                 found.append(path)
                 known |= new
@@ -74,9 +74,9 @@ class MissedFiles(Record):
             elif path not in self.seeming:
                 self.failed.append(listing)
 
-    def _requested(self, path: str) -> Iterator[object]:
+    def _requests(self, path: str) -> Iterator[object]:
         """Yield the requested definitions of a file with its compiler, and its annotated files."""
         if path in self._listings:
             compiler = self._units[path].compiler
-            for each in self._listings[path].requested(self.given.wanted):
+            for each in self._listings[path].requests(self.given.wanted):
                 yield each if isinstance(each, str) else (each, compiler)

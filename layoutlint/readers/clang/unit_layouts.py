@@ -28,12 +28,12 @@ def definitions(lib: Any, unit: Cursor) -> frozenset[Definition]:
     digests = _Digests(lib, parts)
     # A struct without a name is called `struct (unnamed at x.h:1:9)`.
     tags = (
-        (name, digests.file_of(identity), digests.of(identity))
+        (name, digests.file_of(identity), digests.digest(identity))
         for name, identity in records
         if name and "(" not in name
     )
     named = (
-        (name, digests.file(file), f"{digests.of(identity)} {size} {align}")
+        (name, digests.file(file), f"{digests.digest(identity)} {size} {align}")
         for name, identity, size, align, file in typedefs
         if identity in parts
     )
@@ -48,7 +48,7 @@ class _Digests:
         self._files: dict[int | None, str] = {None: ""}
         self._known: dict[int, str] = {}
 
-    def of(self, identity: int) -> str:
+    def digest(self, identity: int) -> str:
         """Return the digest of a struct; empty if it is not defined, or contains itself."""
         if identity not in self._known:
             self._known[identity] = ""
@@ -62,7 +62,7 @@ class _Digests:
 
     def _field(self, field: tuple[Any, ...]) -> tuple[Any, ...]:
         *own, inner = field
-        return (*own, self.of(inner) if inner else "")
+        return (*own, self.digest(inner) if inner else "")
 
     def file_of(self, identity: int) -> str:
         """Return the file in which a struct of the unit is defined."""

@@ -58,7 +58,7 @@ class UnitListing(Record, frozen=True):
         is_annotated = wanted.annotated and bool(self.annotated)
         return is_annotated or any(wanted.matches(name) for name, _, _ in self.definitions)
 
-    def requested(self, wanted: Wanted) -> Iterator[object]:
+    def requests(self, wanted: Wanted) -> Iterator[object]:
         """Yield the requested definitions, and the files that can have annotations if these are requested."""
         yield from (each for each in self.definitions if wanted.matches(each[0]))
         yield from map(files.real_path, self.annotated if wanted.annotated else ())
