@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import closing
 
 from layoutlint.files import accesses
@@ -30,7 +30,9 @@ class Memory:
 
     def recall(self) -> bytes | None:
         """Return the result that is kept, if all that it depends on is the same; an active log gets that."""
-        content = self._read()
+        return self._recall(self._read())
+
+    def _recall(self, content: bytes | None) -> bytes | None:
         if content is None:
             return None
         try:
@@ -64,6 +66,16 @@ class Memory:
             return None
         with closing(opened):
             return opened.read(self._key)
+
+
+def recall_several(keys: Iterable[str]) -> dict[str, bytes]:
+    """Return the results that are kept under some keys, and that `recall` would return."""
+    opened = folder.open_folder(create=False)
+    if opened is None:
+        return {}
+    with closing(opened):
+        results = {key: Memory(key)._recall(opened.read(key)) for key in keys}
+    return {key: result for key, result in results.items() if result is not None}
 
 
 def keep_several(results: Mapping[str, tuple[answers.Answers, bytes]]) -> None:

@@ -11,6 +11,7 @@ import json
 import os
 import zlib
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
 from typing import Any
 
 from layoutlint import files, phrases
@@ -31,6 +32,7 @@ from layoutlint.readers.clang.parallel import Outcome
 from layoutlint.readers.clang.parse import Unit
 from layoutlint.readers.clang.unit_layouts import Definition
 from layoutlint.readers.processes import sandbox
+from layoutlint.readers.processes.child import Child
 
 _KIND = "structs of a unit"
 _BATCH = 24
@@ -114,11 +116,7 @@ def list_units(units: Sequence[Unit], options: ReadOptions) -> dict[Unit, UnitLi
 
     Raises ReadError if there is no libclang.
     """
-    listings: dict[Unit, UnitListing | Unread] = {}
-    for unit in units:
-        kept = _recall(unit, options)
-        if kept is not None:
-            listings[unit] = kept
+    listings: dict[Unit, UnitListing | Unread] = dict(_recall(units, options))
     new = [unit for unit in units if unit not in listings]
     lists = _list_anew(new, options)
     _keep(zip(new, lists, strict=True), options)
@@ -191,6 +189,8 @@ def _list_batch(units: tuple[Unit, ...]) -> list[_Listed]:
     is_logged = accesses.active_log() is not None
     printed = [Messages() if is_logged else None for _ in units]
     confine()
+    if Child.is_current:
+        libclang.share_contents()
     return [_list(unit, messages) for unit, messages in zip(units, printed, strict=True)]
 
 
@@ -239,14 +239,14 @@ def _has_errors(lib: Any, handle: int, unit: Unit) -> bool:
     return bool(unit.doubts) and any(each.is_global for each in doubts)
 
 
-def _recall(unit: Unit, options: ReadOptions) -> UnitListing | None:
-    """Return the listing of a unit that an earlier run kept; None if there is none that still holds."""
-    place = _key(unit, options)
-    content = None if place is None else memory.Memory(place).recall()
-    try:
-        return None if content is None else _decode(content)
-    except _DAMAGE:
-        return None
+def _recall(units: Sequence[Unit], options: ReadOptions) -> Iterator[tuple[Unit, UnitListing]]:
+    """Yield the units with a listing that an earlier run kept and that still holds."""
+    places = {unit: place for unit in units if (place := _key(unit, options)) is not None}
+    contents = memory.recall_several(places.values())
+    for unit, place in places.items():
+        if place in contents:
+            with suppress(*_DAMAGE):
+                yield unit, _decode(contents[place])
 
 
 def _keep(listed: Iterable[tuple[Unit, _Listed]], options: ReadOptions) -> None:
