@@ -26,7 +26,6 @@ _SKIPPED = re.compile(
 _DEFINE = re.compile(rb"^[ \t]*+(?:#|%:)[ \t]*+define[ \t]++(\w++)([^\n]*+)", re.MULTILINE)
 _NAMES = re.compile(rb"\b(?:struct|union|typedef)\b|\}")
 """What is before the name of a struct or typedef."""
-_SPLIT = re.compile(rb"\\\r?\n\w")
 _WORD = re.compile(rb"\w++")
 _SPECIFIERS = frozenset(b"const static extern volatile inline register return sizeof".split())
 _AFTER_USE = rb"(?![\w$])\s*+(?:\*|const\b|volatile\b|[A-Za-z_]\w*+\s*+[;,)=\[(:])"
@@ -69,7 +68,8 @@ class Search:
 
     def _is_mentioned(self, text: bytes) -> bool:
         """Return whether a text can have one of the names, perhaps on two lines."""
-        return any(name in text for name in self._names) or _SPLIT.search(text) is not None
+        joined = text.replace(b"\\\r\n", b"").replace(b"\\\n", b"")
+        return any(name in joined for name in self._names)
 
     def _makers(self, text: bytes) -> Iterator[tuple[bytes, frozenset[bytes] | None]]:
         """Yield the macros of a text whose bodies have a requested name, or can make one of pieces; for the
