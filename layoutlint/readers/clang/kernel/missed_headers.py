@@ -78,7 +78,7 @@ class Search:
         for macro, body in _DEFINE.findall(text):
             if self._uses.are_there(body):
                 yield macro, None
-            elif b"##" in body and _NAMES.search(body):
+            elif self._wanted.patterns and b"##" in body and _NAMES.search(body):
                 yield macro, frozenset(_WORD.findall(text))
 
     def _users(self, texts: dict[str, bytes], makers: dict[bytes, frozenset[bytes] | None]) -> Iterator[str]:
