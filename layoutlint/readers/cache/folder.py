@@ -22,7 +22,7 @@ _MAGIC = b"layoutlint cache 1\n"
 _DIGEST = 32
 _MOST_BYTES = 1 << 28
 """The most bytes of all entries; the least recently used go."""
-_MOST_ENTRIES = 4096
+_MOST_ENTRIES = 1 << 14
 _LARGEST = 1 << 26
 """The most bytes of an entry."""
 _TOUCHED = 60
@@ -68,8 +68,8 @@ class Folder:
             return _unpack(key, data)
         return None
 
-    def write(self, key: str, content: bytes) -> None:
-        """Keep an entry, whole or not at all; then remove old ones if there are too many."""
+    def write(self, key: str, content: bytes, is_last: bool = True) -> None:
+        """Keep an entry, whole or not at all; after the last one, remove old ones if there are too many."""
         if len(content) > _LARGEST - len(_MAGIC) - _DIGEST:
             return
         temporary = f"{_TEMPORARY}{os.getpid()}-{time.monotonic_ns()}"
@@ -83,7 +83,8 @@ class Folder:
             except OSError:
                 os.unlink(temporary, dir_fd=self._descriptor)
                 raise
-            self._evict()
+            if is_last:
+                self._evict()
 
     def usage(self) -> Usage:
         """Return the number of entries and their bytes."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import zlib
+from collections.abc import Iterable, Mapping
 from contextlib import closing
 
 from layoutlint.files import accesses
@@ -29,7 +30,9 @@ class Memory:
 
     def recall(self) -> bytes | None:
         """Return the result that is kept, if all that it depends on is the same; an active log gets that."""
-        content = self._read()
+        return self._recall(self._read())
+
+    def _recall(self, content: bytes | None) -> bytes | None:
         if content is None:
             return None
         try:
@@ -55,11 +58,7 @@ class Memory:
 
     def keep_settled(self, settled: answers.Answers, result: bytes) -> None:
         """Keep a result that depends on some answers."""
-        opened = folder.open_folder(create=True)
-        if opened is not None:
-            with closing(opened):
-                encoded = zlib.compress(json.dumps(settled, separators=(",", ":")).encode(), 1)
-                opened.write(self._key, len(encoded).to_bytes(_LENGTH, "little") + encoded + result)
+        keep_several({self._key: (settled, result)})
 
     def _read(self) -> bytes | None:
         opened = folder.open_folder(create=False)
@@ -67,6 +66,27 @@ class Memory:
             return None
         with closing(opened):
             return opened.read(self._key)
+
+
+def recall_several(keys: Iterable[str]) -> dict[str, bytes]:
+    """Return the results that are kept under some keys, and that `recall` would return."""
+    opened = folder.open_folder(create=False)
+    if opened is None:
+        return {}
+    with closing(opened):
+        results = {key: Memory(key)._recall(opened.read(key)) for key in keys}
+    return {key: result for key, result in results.items() if result is not None}
+
+
+def keep_several(results: Mapping[str, tuple[answers.Answers, bytes]]) -> None:
+    """Keep results, by their keys, each with the answers that it depends on."""
+    opened = folder.open_folder(create=True) if results else None
+    if opened is not None:
+        with closing(opened):
+            for number, (key, (settled, result)) in enumerate(results.items(), 1):
+                encoded = zlib.compress(json.dumps(settled, separators=(",", ":")).encode(), 1)
+                content = len(encoded).to_bytes(_LENGTH, "little") + encoded + result
+                opened.write(key, content, is_last=number == len(results))
 
 
 def _decompress(data: bytes) -> bytes:

@@ -25,6 +25,7 @@ from layoutlint.readers.clang import (
     query_driver,
     response_files,
     text_search,
+    unit_listings,
 )
 from layoutlint.readers.clang.include_graph import IncludeGraph
 from layoutlint.readers.clang.parse import Unit
@@ -56,27 +57,30 @@ def read(path: str, wanted: Wanted, options: ReadOptions) -> Reading:
     """Return the requested structs of the units that can define them, each with its own flags."""
     working_folder = os.getcwd()
     notes: list[str] = []
-    parts = []
+    parts: dict[Unit, bool] = {}
     commands, unread = _expand_commands(load(path, options.flag_files), options.flag_files)
     if options.copy is not None:
         commands = tuple(copied_flags.command_for_copy(options.copy, command) for command in commands)
-    commands_used = list(_select_commands(commands, wanted))
-    for command in commands_used or commands[:1]:
+    seeming = frozenset(_select_commands(commands, wanted))
+    for command in commands:
         try:
             roots = (os.path.dirname(os.path.abspath(path)), working_folder)
-            parts.append(unit_of(path, command, options, roots))
+            unit = unit_of(path, command, options, roots)
+            parts[unit] = parts.get(unit, False) or command in seeming
         except c_units.NotC as error:
-            notes.append(str(error))
+            notes += [str(error)] if command in seeming else []
         except ReadError as error:
             unread.append(Unread.of_error(error))
     if not parts and unread:
         raise ReadError(unread[0].origin, unread[0].reason)
     if not parts:
         raise ReadError(path, "names no C source that can be read")
-    outcome = parallel.run(list(dict.fromkeys(parts)), wanted, options)
-    if not commands_used:
+    certain = frozenset(unit for unit, is_seeming in parts.items() if is_seeming)
+    found = unit_listings.read(tuple(parts), certain, wanted, options)
+    outcome = found.outcome
+    if not outcome.parsed:
         notes.append(f"no text of the {len(commands)} units and their headers defines a wanted struct")
-        outcome = outcome.without_failures()
+        outcome = outcome.plus(parallel.run(tuple(parts)[:1], wanted, options).without_failures())
     outcome = outcome.plus(parallel.Outcome((), tuple(unread)))
     notes += c_units.notes(c_units.command_line_flags(options)) if options.target else ()
     notes += query_driver.notes((unit.compiler for unit in parts), options)
@@ -84,7 +88,10 @@ def read(path: str, wanted: Wanted, options: ReadOptions) -> Reading:
     shown_path = path if options.copy is None else options.copy.display_path(path)
     reading = replace(reading, compile_commands=shown_path)
     if options.finds_omissions:
-        reading = replace(reading, omissions=(*reading.omissions, *_missing_sources(commands)))
+        others = ((unit.origin, listing) for unit, listing in found.others.items())
+        hidden = unit_listings.hidden_by_errors(others, wanted, outcome.structs)
+        omissions = (*hidden, *_missing_sources(commands))
+        reading = replace(reading, omissions=(*reading.omissions, *omissions))
     return replace(reading, names=_names(commands)) if wanted.names_only else reading
 
 

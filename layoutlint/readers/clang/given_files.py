@@ -57,6 +57,11 @@ class GivenFiles(Record):
         self.matches[path] = match
         return self._unit_with(os.path.abspath(path), match)
 
+    def plain_unit(self, path: str) -> Unit:
+        """Return the unit of a file that is perhaps not read; raises ReadError."""
+        match = None if self.search is None else self.search.match(path)
+        return self._unit_with(os.path.abspath(path), match)
+
     def _unit_with(self, path: str, match: Match | None) -> Unit:
         """Return the unit of a file with the flags of a command."""
         folder, words = os.getcwd(), c_units.command_line_flags(self.options)

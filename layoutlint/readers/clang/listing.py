@@ -11,7 +11,7 @@ from layoutlint.model.wanted import Wanted
 from layoutlint.readers.clang import libclang
 from layoutlint.readers.clang.annotation_tags import Annotations
 from layoutlint.readers.clang.file_names import Places
-from layoutlint.readers.clang.libclang import Cursor
+from layoutlint.readers.clang.libclang import Cursor, Type
 from layoutlint.readers.clang.omissions import FUNCTION
 from layoutlint.readers.clang.type_kinds import ATOMIC, RECORD
 
@@ -105,14 +105,20 @@ class Listing:
             is_wanted = self.wanted.matches(name)
             if not is_wanted and self.annotations is None:
                 continue
-            canonical = lib.clang_getCanonicalType(lib.clang_getCursorType(typedef))
-            if canonical.kind == ATOMIC:
-                canonical = lib.clang_getCanonicalType(lib.clang_Type_getValueType(canonical))
+            canonical = self._canonical(typedef)
             if canonical.kind == RECORD:
                 record = lib.clang_getTypeDeclaration(canonical)
                 if is_wanted or self.may_be_annotated(record):
                     by_struct.setdefault(record.data[0], []).append(typedef)
         return by_struct
+
+    def _canonical(self, typedef: Cursor) -> Type:
+        """Return the type that a typedef refers to; of an atomic type, the type of its value."""
+        lib = self.lib
+        canonical: Type = lib.clang_getCanonicalType(lib.clang_getCursorType(typedef))
+        if canonical.kind == ATOMIC:
+            canonical = lib.clang_getCanonicalType(lib.clang_Type_getValueType(canonical))
+        return canonical
 
     def names(self) -> Iterator[str]:
         """Yield the tags of structs that are defined, and the typedefs that refer to a struct."""
@@ -123,7 +129,7 @@ class Listing:
             if lib.clang_isCursorDefinition(record) and not lib.clang_Cursor_isAnonymous(record):
                 yield libclang.spelling(lib, record)
         for typedef in self.typedefs:
-            if lib.clang_getCanonicalType(lib.clang_getCursorType(typedef)).kind == RECORD:
+            if self._canonical(typedef).kind == RECORD:
                 yield libclang.spelling(lib, typedef)
 
     def is_in_scope(self, record: Cursor) -> bool:

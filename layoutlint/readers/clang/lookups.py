@@ -12,6 +12,7 @@ import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from layoutlint import files
@@ -167,25 +168,25 @@ class _Lookups:
             return content
         known = self._log.contents.get(self._log.absolute(path))
         digest = known[1] if known is not None and known[0] == state else None
-        self._log.add_content(self._log.absolute(path), state, digest or hashlib.sha256(content).hexdigest())
+        self._log.add_content(self._log.absolute(path), state, digest or _digest(content))
         return content
 
     def _take_names(self, path: str, content: bytes) -> bool:
         """Log the quoted names of a text beside it; return whether it can include any name."""
         folder = os.path.dirname(path)
-        for name in set(_QUOTED.findall(content)):
+        quoted, probed, is_unknown, is_unusual = _directives(content)
+        for name in quoted:
             self._look_up(os.path.join(folder, os.fsdecode(name)))
             self._names.add(os.fsdecode(name))
-        if b"__has_" in content:
-            for quote, name in _PROBED.findall(content):
-                if not name:
-                    self._log.obstacle = f"{path}: __has_include of a macro"
-                self._names.add(os.fsdecode(name))
-                if quote == b'"':
-                    self._look_up(os.path.join(folder, os.fsdecode(name)))
-        if any(word in content for word in _MAY_BE_UNKNOWN) and _UNKNOWN.search(content):
+        for quote, name in probed:
+            if not name:
+                self._log.obstacle = f"{path}: __has_include of a macro"
+            self._names.add(os.fsdecode(name))
+            if quote == b'"':
+                self._look_up(os.path.join(folder, os.fsdecode(name)))
+        if is_unknown:
             self._log.obstacle = f"{path}: a directive whose files are not known"
-        return _UNUSUAL.search(content) is not None
+        return is_unusual
 
     def _missing_headers(self) -> list[str]:
         """Return the names in the errors on missing headers."""
@@ -214,6 +215,21 @@ class _Lookups:
         if entries is not None:
             kind = accesses.kind_of(path) if name in entries or name in ("", ".", "..") else accesses.ABSENT
             self._log.add_kind(self._log.absolute(path), kind)
+
+
+@lru_cache(maxsize=512)  # units share headers; the texts of these are kept by `libclang.share_contents`
+def _directives(content: bytes) -> tuple[frozenset[bytes], tuple[tuple[bytes, bytes], ...], bool, bool]:
+    """Return the quoted names that a text includes, those that it probes with their quote, whether it has a
+    directive whose files are not known, and whether one can include any name.
+    """
+    probed = tuple(_PROBED.findall(content)) if b"__has_" in content else ()
+    is_unknown = any(word in content for word in _MAY_BE_UNKNOWN) and _UNKNOWN.search(content) is not None
+    return frozenset(_QUOTED.findall(content)), probed, is_unknown, _UNUSUAL.search(content) is not None
+
+
+@lru_cache(maxsize=512)
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
 
 
 def _log_driver(words: tuple[str, ...]) -> None:

@@ -34,6 +34,8 @@ ctypedef int (*NumberOfCursor)(CXCursor) noexcept
 ctypedef CXType (*TypeOfCursor)(CXCursor) noexcept
 ctypedef CXType (*TypeOfType)(CXType) noexcept
 ctypedef CXCursor (*CursorOfType)(CXType) noexcept
+ctypedef long long (*NumberOfType)(CXType) noexcept
+ctypedef long long (*LongNumberOfCursor)(CXCursor) noexcept
 ctypedef CXSourceLocation (*LocationOfCursor)(CXCursor) noexcept
 ctypedef void (*SpotOfLocation)(CXSourceLocation, void **, unsigned int *, unsigned int *, unsigned int *) noexcept
 
@@ -41,7 +43,9 @@ cdef VisitChildren visit_children
 cdef CursorOfCursor get_referenced
 cdef NumberOfCursor get_binary_operator, get_unary_operator, is_definition
 cdef TypeOfCursor get_type
-cdef TypeOfType get_canonical_type
+cdef TypeOfType get_canonical_type, get_element_type, get_value_type
+cdef NumberOfType get_size, get_align
+cdef LongNumberOfCursor get_offset
 cdef CursorOfType get_type_declaration
 cdef LocationOfCursor get_location
 cdef SpotOfLocation get_spot
@@ -50,9 +54,9 @@ cdef CharactersOfText get_characters
 cdef DisposeOfText dispose_text
 
 # enum CXTypeKind
-cdef int RECORD = 105
+cdef int RECORD = 105, FIRST_ARRAY = 112, LAST_ARRAY = 115, ATOMIC = 177
 # enum CXCursorKind
-cdef int STRUCT = 2, UNION = 3, FUNCTION = 8, VARIABLE = 9, TYPEDEF = 20
+cdef int STRUCT = 2, UNION = 3, FIELD = 6, FUNCTION = 8, VARIABLE = 9, TYPEDEF = 20
 cdef int FIRST_REFERENCE = 40, LAST_REFERENCE = 50, MEMBER_NAME = 47
 cdef int FIRST_EXPRESSION = 100, FIRST_LITERAL = 106, LAST_LITERAL = 110, SIZEOF = 136, FIRST_ATTRIBUTE = 400
 LAYERS = (111, 100, 117)
@@ -66,6 +70,7 @@ cdef object Definition = None
 def bind(lib, cursor_class, definition_class):
     """Call the functions of a libclang that ctypes has loaded; raises AttributeError if it has not all."""
     global visit_children, get_referenced, get_binary_operator, get_unary_operator, is_definition
+    global get_element_type, get_value_type, get_size, get_align, get_offset
     global get_type, get_canonical_type, get_type_declaration, get_location, get_spot, get_spelling, get_characters, dispose_text
     global Cursor, Definition
     get_referenced = <CursorOfCursor><size_t>_address(lib.clang_getCursorReferenced)
@@ -73,6 +78,11 @@ def bind(lib, cursor_class, definition_class):
     get_type = <TypeOfCursor><size_t>_address(lib.clang_getCursorType)
     get_canonical_type = <TypeOfType><size_t>_address(lib.clang_getCanonicalType)
     get_type_declaration = <CursorOfType><size_t>_address(lib.clang_getTypeDeclaration)
+    get_element_type = <TypeOfType><size_t>_address(lib.clang_getElementType)
+    get_value_type = <TypeOfType><size_t>_address(lib.clang_Type_getValueType)
+    get_size = <NumberOfType><size_t>_address(lib.clang_Type_getSizeOf)
+    get_align = <NumberOfType><size_t>_address(lib.clang_Type_getAlignOf)
+    get_offset = <LongNumberOfCursor><size_t>_address(lib.clang_Cursor_getOffsetOfField)
     get_location = <LocationOfCursor><size_t>_address(lib.clang_getCursorLocation)
     get_spot = <SpotOfLocation><size_t>_address(lib.clang_getFileLocation)
     get_spelling = <TextOfCursor><size_t>_address(lib.clang_getCursorSpelling)
@@ -307,6 +317,58 @@ def declarations(unit):
     visit.records, visit.typedefs, visit.variables, visit.functions = [], [], [], []
     visit.run(_raw(unit))
     return visit.records, visit.typedefs, visit.variables, visit.functions
+
+
+cdef class _Layouts(_Visit):
+    cdef dict parts
+    cdef list records, typedefs
+
+    cdef int take(self, CXCursor child, CXCursor parent) except -1:
+        cdef int kind = child.kind
+        cdef CXType ctype
+        if kind == STRUCT or kind == UNION:
+            if is_definition(child):
+                ctype = get_type(child)
+                self.parts[<size_t>child.data[0]] = [(kind, get_size(ctype), get_align(ctype), *_spot(child))]
+                if parent.kind == STRUCT or parent.kind == UNION:
+                    (<list>self.parts[<size_t>parent.data[0]]).append((<size_t>child.data[0],))
+                self.records.append((_spelling(child), <size_t>child.data[0]))
+            return RECURSE
+        if kind == FIELD:
+            self.take_field(child, parent)
+        elif kind == TYPEDEF:
+            ctype = get_type(child)
+            self.take_typedef(child, get_size(ctype), get_align(ctype), get_canonical_type(ctype))
+        return CONTINUE
+
+    cdef int take_field(self, CXCursor child, CXCursor parent) except -1:
+        cdef CXType ctype = get_canonical_type(get_type(child))
+        cdef size_t inner = 0
+        while FIRST_ARRAY <= ctype.kind <= LAST_ARRAY:
+            ctype = get_canonical_type(get_element_type(ctype))
+        if ctype.kind == RECORD:
+            inner = <size_t>get_type_declaration(ctype).data[0]
+        fields = self.parts.get(<size_t>parent.data[0])
+        if fields is not None:
+            (<list>fields).append((_spelling(child), get_offset(child), inner))
+        return 0
+
+    cdef int take_typedef(self, CXCursor typedef, long long size, long long align, CXType canonical) except -1:
+        if canonical.kind == ATOMIC:
+            canonical = get_canonical_type(get_value_type(canonical))
+        if canonical.kind == RECORD:
+            self.typedefs.append(
+                (_spelling(typedef), <size_t>get_type_declaration(canonical).data[0], size, align, _spot(typedef)[0])
+            )
+        return 0
+
+
+def layouts(unit):
+    """Return the structs that a unit defines and the typedefs that refer to one, as unit_layouts.py has them."""
+    cdef _Layouts visit = _Layouts.__new__(_Layouts)
+    visit.parts, visit.records, visit.typedefs = {}, [], []
+    visit.run(_raw(unit))
+    return visit.parts, visit.records, visit.typedefs
 
 
 cdef class _NamedDeclarations(_Visit):

@@ -49,8 +49,7 @@ def run(units: Sequence[Unit], wanted: Wanted, options: ReadOptions) -> Outcome:
     libclang.library()  # once, before processes start
     for unit in units[:1]:
         parse.prepare(unit)
-    if options.replaced:
-        units = [replace(unit, replaced=options.replaced) for unit in units]
+    units = with_replaced(units, options)
     kept = kept_units.active() if len(units) == 1 else None
     if kept is None:
         return _run_afresh(units, wanted, options)
@@ -61,6 +60,11 @@ def run(units: Sequence[Unit], wanted: Wanted, options: ReadOptions) -> Outcome:
     outcome = _run_afresh(units, wanted, options)
     kept.note(request, *outcome.parsed)
     return outcome
+
+
+def with_replaced(units: Sequence[Unit], options: ReadOptions) -> Sequence[Unit]:
+    """Return the units with the texts that are read in place of those of files."""
+    return [replace(unit, replaced=options.replaced) for unit in units] if options.replaced else units
 
 
 def _run_afresh(units: Sequence[Unit], wanted: Wanted, options: ReadOptions) -> Outcome:

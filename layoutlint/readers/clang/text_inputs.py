@@ -17,6 +17,7 @@ from layoutlint.readers.clang import c_units, flag_search, parallel, query_drive
 from layoutlint.readers.clang.c_units import HEADERS, SOURCES
 from layoutlint.readers.clang.flag_search import Search
 from layoutlint.readers.clang.given_files import GivenFiles
+from layoutlint.readers.clang.missed_files import MissedFiles
 from layoutlint.readers.clang.parallel import Outcome
 
 _DATABASE = "compile_commands.json"
@@ -73,23 +74,28 @@ def read_folder(path: str, wanted: Wanted, options: ReadOptions) -> Reading:
     selected = sorted({file for files in files_by_name.values() for file in files})
     if wanted.annotated:
         selected = sorted({*selected, *text_search.annotated_files(paths)})
-    is_empty = not selected
+    files_read = GivenFiles(wanted, options, flag_search.search(path, options))
+    missed = MissedFiles(files_read, paths[: text_search.MOST_FILES], frozenset(selected))
+    found = missed.find()
+    is_empty = not selected and not found
     if wanted.arrays is not None:
         selected = sorted({*selected, *(path for path in paths if path.endswith(SOURCES))})
     if not selected:
         # Parse one unit anyway: it shows the target, and that nothing was found.
-        selected = paths[:1]
-    files_read = GivenFiles(wanted, options, flag_search.search(path, options))
+        selected = found[:1] or paths[:1]
     outcome = files_read.read(files_read.leave_out_read(selected))
     if is_empty:
         outcome = outcome.without_failures()
+    outcome = outcome.plus(files_read.read([path for path in found if path not in selected]))
+    outcome = outcome.plus(Outcome((), tuple(missed.failed)))
     notes = [*_notes_on_files(files_read), *c_units.notes(c_units.command_line_flags(options))]
     reading = _reading(path, files_read, outcome, notes)
     if is_empty:
         reading = _with_note(reading, path, len(paths))
     if not options.finds_omissions:
         return reading
-    omitted = [*_omissions(path, wanted), *_unreadable_files(paths)]
+    errors = missed.omissions([*selected, *found], outcome.structs)
+    omitted = [*_omissions(path, wanted), *_unreadable_files(paths), *errors]
     if options.finds_flags and options.compile_commands is None:
         unused = _databases(path, paths, selected, files_read.search)
         omitted += (omission for at, omission in unused if options.flag_files.has_file(at))
@@ -109,14 +115,11 @@ def _notes_on_files(files_read: GivenFiles) -> Iterator[str]:
 
 
 def _unreadable_files(paths: list[str]) -> Iterator[Omission]:
-    """Yield the files whose text cannot be read, or not to its end; dangling links are left out."""
+    """Yield the files that cannot be read, and how many are too many; dangling links are left out."""
     existing = [path for path in paths[: text_search.MOST_FILES] if files.exists(path)]
     closed = [path for path in existing if not files.is_file(path) or not files.is_readable(path)]
-    large = [path for path in existing if files.status_of(path).st_size > text_search.MOST_BYTES]
     if closed:
         yield Omission(f"cannot read {first_few(closed)}")
-    if large:
-        yield Omission(f"searched only in the first {text_search.MOST_BYTES >> 20} MB: {first_few(large)}")
     if len(paths) > text_search.MOST_FILES:
         yield Omission(f"{len(paths):,} C files, of which the first {text_search.MOST_FILES:,} are searched")
 

@@ -108,16 +108,17 @@ def test_files_without_access(tmp_path):
     assert report(tmp_path, tree)["exit"] == 3
 
 
-def test_files_that_are_not_searched_to_the_end(tmp_path):
+def test_files_that_are_not_read_and_a_large_one_that_is(tmp_path):
     tree = write(tmp_path / "tree", {"a.h": GOOD})
     (tree / "gone.h").symlink_to("nowhere")
     (tree / "round.h").symlink_to("round.h")
     assert report(tmp_path, tree)["exit"] == 0
     os.mkfifo(tree / "pipe.h")
-    write(tree, {"b.h": "\n" * (4 << 20) + GOOD})
+    write(tree, {"b.h": "\n" * (4 << 20) + GOOD.replace("{", "{ long more;")})
     found = report(tmp_path, tree)
     assert found["exit"] == 3
-    assert reasons(found) == ["cannot read pipe.h", "searched only in the first 4 MB: b.h"]
+    assert reasons(found) == ["cannot read pipe.h"]
+    assert found["inputs"][0]["structs"] == 2
 
 
 def test_sources_of_a_database_that_are_gone(tmp_path):

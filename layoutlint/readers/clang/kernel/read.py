@@ -9,12 +9,13 @@ from functools import cached_property
 
 from layoutlint import files
 from layoutlint.errors import ReadError
-from layoutlint.model.reading import MissingHeader, Reading, ReadOptions
+from layoutlint.model.reading import MissingHeader, Reading, ReadOptions, Unread
 from layoutlint.model.record import Record, field, replace
 from layoutlint.model.structs import Struct
 from layoutlint.model.wanted import Wanted
-from layoutlint.readers.clang import flags, gcc_macros, parallel, text_search
+from layoutlint.readers.clang import flags, gcc_macros, parallel, text_search, unit_listings
 from layoutlint.readers.clang.file_names import name_without_links, relative_to
+from layoutlint.readers.clang.kernel import missed_headers
 from layoutlint.readers.clang.kernel.includes import Includes
 from layoutlint.readers.clang.kernel.makefile import Added, Makefiles
 from layoutlint.readers.clang.kernel.tree import Tree
@@ -304,13 +305,30 @@ class _KernelReader(Record, dict=True):
         if not missing.names and not missing.patterns:
             return
         self.options.progress("searching headers", 0, 1)
-        places = text_search.definitions(self._public_files(), missing, stop_when_found=False)
+        paths = list(self._public_files())
+        places = text_search.definitions(paths, missing, stop_when_found=False)
+        self._add_missed(places, paths, missing)
         self.in_no_text = set(missing.names) - places.keys()
         places = {
             name: self._drop_unconfigured(self._resolve_generic(files)) for name, files in places.items()
         }
         self._try(self._settle_unclear(places, missing), every=True)
         self._note_non_structs(places)
+
+    def _add_missed(self, places: dict[str, list[str]], paths: list[str], missing: Wanted) -> None:
+        """Add the headers that define a requested struct, although no text of theirs plainly does."""
+        known = {file for found in places.values() for file in found}
+        others = missed_headers.other_files(self.tree.folders)
+        missed = [file for file in missed_headers.Search(missing).find(paths, others) if file not in known]
+        units = {self.group([file]): file for file in missed}
+        listings = unit_listings.list_units(list(units), self.options)
+        for unit, file in units.items():
+            listing = listings[unit]
+            if isinstance(listing, Unread):
+                self.outcome = self.outcome.plus(parallel.Outcome((), (listing,)))
+                continue
+            for name in listing.names_in((file, *others), missing):
+                places.setdefault(name, []).append(file)
 
     def _public_files(self) -> Iterator[str]:
         """Yield the headers of the include folders, the most used first."""

@@ -1,0 +1,112 @@
+"""Forms in which C defines a struct that no search of the text finds: a database, a folder and a kernel tree
+judge what the compiler sees, as the file alone is judged.
+"""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from layoutlint.model.reading import ReadOptions
+from layoutlint.model.wanted import Wanted
+from layoutlint.readers import clang
+
+BODY = "{ int a; long b; };"
+LONG = f"__attribute__((aligned(8), annotate(\"{'x' * 90}\")))"
+FORMS = {
+    # form: text of the header that defines rx_ring, with other files
+    "plain": (f"struct rx_ring {BODY}", {}),
+    "comment before the brace": (f"struct rx_ring /* receive side */ {BODY}", {}),
+    "line comment before the brace": (f"struct rx_ring // receive side\n{BODY}", {}),
+    "comment before the name": (f"struct /* of a queue */ rx_ring {BODY}", {}),
+    "comment like FreeRTOS": ("typedef struct tskRing /* The old name. */\n{ int a; long b; } rx_ring;", {}),
+    "attribute in brackets": (f"struct [[gnu::aligned(8)]] rx_ring {BODY}", {}),
+    "attribute behind #ifdef": (f"struct\n#ifdef __GNUC__\n__attribute__((aligned(8)))\n#endif\nrx_ring {BODY}", {}),
+    "long attribute": (f"struct {LONG} rx_ring {BODY}", {}),
+    "made by a macro": ("#define MAKE(name) struct name { int a; long b; }\nMAKE(rx_ring);", {}),
+    "made by an object-like macro": (f"#define RING struct rx_ring {BODY}\nRING", {}),
+    "queue head": ("#define SLIST_HEAD(name, type) struct name { struct type *first; long b; }\nSLIST_HEAD(rx_ring, x);", {}),
+    "pasted name": (f"#define SIDE(side) struct side##_ring {BODY}\nSIDE(rx)", {}),
+    "pasted in two steps": (f"#define CAT_(a, b) a##b\n#define CAT(a, b) CAT_(a, b)\nstruct CAT(rx, _ring) {BODY}", {}),
+    "renamed": (f"#define ring rx_ring\nstruct ring {BODY}", {}),
+    "body from an #include": ("struct rx_ring\n#include \"body.inc\"\n;", {"body.inc": "{ int a; long b; }\n"}),
+    "brace from a macro": ("#define BEGIN {\nstruct rx_ring BEGIN int a; long b; };", {}),
+    "line continuation": (f"struct rx_\\\nring \\\n{BODY}", {}),
+    "line continuation in struct": (f"str\\\nuct rx_ring {BODY}", {}),
+    "digraphs": ("struct rx_ring <% int a; long b; %>;", {}),
+    "typedef of a struct defined elsewhere": (f"struct x {BODY}\ntypedef const /* y */ struct x /* z */ rx_ring;", {}),
+    "typedef behind the struct": (f"typedef int\nw; struct x {BODY} typedef\nstruct x (rx_ring);", {}),
+    "typedef before": (f"struct x typedef rx_ring; struct x {BODY}", {}),
+    "typedef of typeof": (f"struct x {BODY}\nextern struct x y; typedef __typeof__(y) rx_ring;", {}),
+    "other suffix": ("#include \"ring.tab\"", {"ring.tab": f"struct rx_ring /**/ {BODY}\n"}),
+    "computed include": ("#define FILE_NAME \"ring.tab\"\n#include FILE_NAME", {"ring.tab": f"struct rx_ring {BODY}\n"}),
+    "inside of another struct": ("struct outer { struct /**/ rx_ring /**/ { int a; long b; } inner; };", {}),
+    "in a declaration": ("static struct /**/ rx_ring /**/ { int a; long b; } one;", {}),
+    "return type": ("struct /**/ rx_ring /**/ { int a; long b; } *get(void);", {}),
+    "union": ("union /**/ rx_ring /**/ { int a; long b; };", {}),
+    "a file of more than 4 MB": ("\n" * (4 << 20) + f"struct rx_ring {BODY}", {}),
+}  # fmt: skip
+KERNEL = {
+    "Makefile": "VERSION = 6\nPATCHLEVEL = 1\nSUBLEVEL = 0\n",
+    "include/linux/kconfig.h": "",
+    "include/linux/compiler_types.h": "",
+    "include/generated/autoconf.h": "#define CONFIG_X86_64 1\n",
+    "include/config/auto.conf": "CONFIG_X86_64=y\n",
+    "include/linux/mm.h": "struct page { long flags; };\n",
+    "include/linux/use.h": "#include <linux/ring.h>\nstruct page *rx_ring_page(struct rx_ring *ring);\n",
+}
+
+
+def write(folder, texts):
+    for name, text in texts.items():
+        at = folder / name
+        at.parent.mkdir(parents=True, exist_ok=True)
+        at.write_text(text)
+
+
+def shapes(path, wanted):
+    reading = clang.read(str(path), wanted, ReadOptions(finds_omissions=True, jobs=1))
+    return {(struct.name, struct.aliases, struct.bit_size) for struct in reading.structs if struct.bit_size is not None}
+
+
+def as_file(folder, text, more, wanted):
+    write(folder, {"ring.h": text + "\n", **more, "use.c": '#include "ring.h"\n'})
+    return folder / "use.c"
+
+
+def as_database(folder, text, more, wanted):
+    write(folder, {"ring.h": text + "\n", **more, "use.c": '#include "ring.h"\n', "other.c": "int other;\n"})
+    entries = [{"directory": str(folder), "file": name, "arguments": ["clang", "-c", name]} for name in ("other.c", "use.c")]
+    write(folder, {"compile_commands.json": json.dumps(entries)})
+    return folder / "compile_commands.json"
+
+
+def as_folder(folder, text, more, wanted):
+    write(folder, {"ring.h": text + "\n", **more, "use.c": '#include "ring.h"\n', "other.c": "int other;\n"})
+    return folder
+
+
+def as_kernel(folder, text, more, wanted):
+    header = {"include/linux/ring.h": text + "\n"}
+    write(folder, KERNEL | header | {f"include/linux/{name}": content for name, content in more.items()})
+    return folder
+
+
+WANTED = {"name": Wanted(frozenset(["rx_ring"])), "pattern": Wanted(patterns=("*_ring",))}
+
+
+PASTED = ("pasted name", "pasted in two steps")
+"""Forms of exact names that a tree does not find: the name is then reported as missing."""
+
+
+@pytest.mark.one_in(20)
+@pytest.mark.parametrize("wanted", WANTED.values(), ids=WANTED)
+@pytest.mark.parametrize(("text", "more"), FORMS.values(), ids=FORMS)
+@pytest.mark.parametrize("form", [as_database, as_folder, as_kernel])
+def test_what_the_file_alone_shows_is_judged(form, text, more, wanted, tmp_path):
+    alone = shapes(as_file(tmp_path / "alone", text, more, wanted), wanted)
+    assert len(alone) == 1
+    if form is as_kernel and wanted.names and text in {FORMS[name][0] for name in PASTED}:
+        alone = set()
+    assert shapes(form(tmp_path / "whole", text, more, wanted), wanted) == alone
