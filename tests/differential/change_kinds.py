@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 
 from tests.differential.change_projects import APART, Files, Link, Project
 
@@ -31,7 +32,8 @@ class Change:
     """More flags of the build after the change."""
     words: tuple[str, ...] = ()
     """More options of the run."""
-    note: str = ""
+    baseline: str | None = None
+    """A baseline that accepts what the change breaks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +140,18 @@ def _(p: Project) -> Change:
     change = _rename(p, new, f"typedef struct {{\n{p.members(p.gap(p.bad))}}} {new};\n")
     change.changed[p.unit] = p.unit_text((new,))
     return change
+
+
+@_change("rename", "to a union", rules=(*APART, "offset"))
+def _(p: Project) -> Change:
+    text = p.struct(p.good).replace("struct ", "union ")
+    return Change(p.files(p.struct(p.good)), {p.header: p.header_text(text), p.unit: p.unit_text((f"union {p.tag}",))})
+
+
+@_change("rename", "of the header")
+def _(p: Project) -> Change:
+    path = p.header.removesuffix(".h") + p.chance.choice((".hpp", ".hh", ".inc", ".h.in", "_new.h"))
+    return Change(p.files(p.struct(p.good)), {p.header: None, path: p.header_text(p.struct(p.bad)), p.unit: p.unit_text(includes=p.include(path))})
 
 
 @_change("rename", "in another new file", is_pattern=False)
@@ -313,6 +327,21 @@ def _(p: Project) -> Change:
     return _turn(p, lambda n: f"#define {name}(n) char n[{n}]\nstruct {p.tag} {{\n{p.members(f'{name}({p.pad});')}}};\n")
 
 
+@_change("macro", "of the flags that names the struct", projects=(False,))
+def _(p: Project) -> Change:
+    name = p.name().upper()
+    p.defines = (f"-D{name}={p.tag}",)
+    change = _turn(p, lambda n: f"struct {name} {{\n{p.members(p.gap(n))}}};\n")
+    change.flags = p.defines
+    return change
+
+
+@_change("macro", "that makes it a union", rules=(*APART, "offset"))
+def _(p: Project) -> Change:
+    text = f"#define struct union\n{p.struct(p.good)}#undef struct\n"
+    return Change(p.files(p.struct(p.good)), {p.header: p.header_text(text), p.unit: p.unit_text((f"union {p.tag}",))})
+
+
 # Attributes
 
 _ATTRIBUTED: dict[str, str] = {
@@ -405,6 +434,10 @@ _FORMS: dict[str, Callable[[Project, str], str]] = {
     "inside another struct": lambda p, text: f"struct {p.name()} {{ int {p.name()}; {text.rstrip()[:-1]} {p.name()}; }};\n",
     "an include guard around it": lambda p, text: f"#ifndef {p.tag.upper()}\n#define {p.tag.upper()}\n{text}#endif\n",
     "letters outside of ASCII": lambda p, text: "/* \u00e4\u20ac\U0001f600 */\n" + text.replace(p.tag, p.tag + " /* \u00fc */", 1),
+    "inside a typedef": lambda p, text: f"typedef {text.rstrip()[:-1]} {p.name()}, *{p.name()};\n",
+    "inside sizeof": lambda p, text: f"enum {{ {p.name()} = sizeof({text.rstrip()[:-1]}) }};\n",
+    "in a declaration of a variable": lambda p, text: f"extern const volatile {text.rstrip()[:-1]} *{p.name()};\n",
+    "around the members": lambda p, text: text.replace("{", "{ struct {", 1).rpartition("};")[0] + "}; };\n",
     "a null directive": lambda p, text: text.replace(p.tag, f"\n#\n{p.tag}\n#\n", 1),
     "a #line": lambda p, text: f'#line 7 "elsewhere.y"\n{text}',
 }  # fmt: skip
@@ -424,6 +457,11 @@ for _name, _make in _FORMS.items():
 def _(p: Project) -> Change:
     text = p.header_text(f"/* @@ */\n{p.struct(p.bad)}")
     return Change(p.files(p.struct(p.good)), {p.header: text.encode().replace(b"@@", b"\xe9\xff\xfe")})
+
+
+@_change("comment", "behind a byte order mark")
+def _(p: Project) -> Change:
+    return Change(p.files(p.struct(p.good)), {p.header: "\ufeff" + p.header_text(p.struct(p.bad))})
 
 
 # Includes
@@ -496,7 +534,7 @@ def _(p: Project) -> Change:
 @_change("include", "that is far away")
 def _(p: Project) -> Change:
     paths = [p.beside(f"{p.name()}.h") for _ in range(p.chance.randint(2, 12))]
-    chain: Files = {path: p.header_text(p.include(after)) for path, after in zip(paths, paths[1:], strict=False)}
+    chain: Files = {path: p.header_text(p.include(after)) for path, after in pairwise(paths)}
     return Change(p.files(p.include(paths[0]), {**chain, paths[-1]: p.header_text(p.struct(p.good))}), {paths[-1]: p.header_text(p.struct(p.bad))})
 
 
@@ -560,7 +598,7 @@ def _(p: Project) -> Change:
 @_change("link", "of links")
 def _(p: Project) -> Change:
     names = [f"{p.name()}.h" for _ in range(3)]
-    chain: Files = {p.beside(name): Link(after) for name, after in zip(names, names[1:], strict=False)}
+    chain: Files = {p.beside(name): Link(after) for name, after in pairwise(names)}
     return Change(p.files(p.struct(p.good)), {p.header: Link(names[0]), **chain, p.beside(names[-1]): p.header_text(p.struct(p.bad))})
 
 
@@ -572,6 +610,14 @@ def _(p: Project) -> Change:
     pad = f"struct {inner} {{ char bytes[%d]; }};\n"
     base = p.files(text, {f"{folder}/x.h": pad % p.good, f"{other}/x.h": pad % p.bad}, before=p.include(f"{folder}/x.h"))
     return Change(base, {f"{folder}/x.h": None, folder: Link(f"e{inner}")})
+
+
+@_change("link", "in place of the folder of units", projects=(False,))
+def _(p: Project) -> Change:
+    other, broken = f"new_{p.sources}", p.header_text(p.struct(p.bad))
+    moved: Files = {p.unit: p.unit_text(), p.other: "", **({p.header: broken, p.junk_header: ""} if p.folder == p.sources else {})}
+    changed: Files = {p.sources: Link(other), **({} if p.header in moved else {p.header: broken})}
+    return Change(p.files(p.struct(p.good)), {**changed, **{path.replace(p.sources, other, 1): text for path, text in moved.items()}})
 
 
 @_change("link", "in place of the unit", projects=(False,))

@@ -22,6 +22,7 @@ from elftools.elf.elffile import ELFFile
 
 from tests.harness.repository import git
 
+_RECORDS = ("DW_TAG_structure_type", "DW_TAG_union_type")
 LINE, SMALLEST = 64, 8
 """Bytes of a line, and the alignment that allocators give."""
 
@@ -94,6 +95,8 @@ class Project:
         self.is_database_tracked = chance.random() < 0.5
         self.id = f"{words[0]}-rule"
         self.rule_file = "layoutlint.toml"
+        self.has_companion = False
+        """Whether another struct in the project has the rule too, and keeps it."""
 
     # Names
 
@@ -169,9 +172,10 @@ class Project:
 
     def files(self, definition: str, more: Files | None = None, before: str = "", units: tuple[str, ...] = (), **unit: object) -> Files:
         """Return the whole project, with a definition in the header, and more files."""
+        companion = self.struct(self.good, f"{self.other_tag}_{self.suffix}" if self.is_pattern else None) if self.has_companion else ""
         found: Files = {
             self.rule_file: self.rules(), self.header: self.header_text(definition, before), self.unit: self.unit_text(**unit),  # type: ignore[arg-type]
-            self.junk_header: self.header_text(""), self.other: self.include(self.junk_header) + f"int {self.name('g')};\n" + self.junk(),
+            self.junk_header: self.header_text(companion), self.other: self.include(self.junk_header) + f"int {self.name('g')};\n" + self.junk(),
             "README": f"struct {self.tag} holds the {self.a}\n", **(more or {}),
         }  # fmt: skip
         if self.is_kernel:
@@ -256,12 +260,25 @@ def _structs_of(die: DIE) -> Iterator[Seen]:
     record = die
     if die.tag == "DW_TAG_typedef" and "DW_AT_type" in die.attributes:
         record = die.get_DIE_from_attribute("DW_AT_type")
-    if record.tag != "DW_TAG_structure_type" or "DW_AT_byte_size" not in record.attributes or "DW_AT_name" not in die.attributes:
+    if record.tag not in _RECORDS or "DW_AT_byte_size" not in record.attributes or "DW_AT_name" not in die.attributes:
         return
-    members = [each for each in record.iter_children() if each.tag == "DW_TAG_member" and "DW_AT_name" in each.attributes]
-    offsets = {_text(each): each.attributes["DW_AT_data_member_location"].value for each in members if "DW_AT_data_member_location" in each.attributes}
-    aligned = [each.attributes["DW_AT_alignment"].value for each in (record, *members) if "DW_AT_alignment" in each.attributes]
+    members = list(_members(record, 0))
+    aligned = [each.attributes["DW_AT_alignment"].value for each in (record, *(member for member, _ in members)) if "DW_AT_alignment" in each.attributes]
+    offsets = {_text(member): offset for member, offset in members}
     yield Seen(_text(die), record.attributes["DW_AT_byte_size"].value, max(aligned, default=1), offsets)
+
+
+def _members(record: DIE, start: int) -> Iterator[tuple[DIE, int]]:
+    """Yield the members of a struct or union with their offsets, those of structs without a name too."""
+    for member in record.iter_children():
+        if member.tag != "DW_TAG_member":
+            continue
+        place = member.attributes.get("DW_AT_data_member_location")
+        offset = start + (place.value if place is not None else 0)
+        if "DW_AT_name" in member.attributes:
+            yield member, offset
+        else:
+            yield from _members(member.get_DIE_from_attribute("DW_AT_type"), offset)
 
 
 def _text(die: DIE) -> str:

@@ -160,31 +160,26 @@ def _(p: Project) -> Change:
 # Baselines
 
 
-def _baseline(p: Project, outcome: str = "broken") -> str:
-    share = "" if outcome == "broken" else ', share = "8/8"'
-    rows = f'  {{ rule = "{p.id}", struct = "{p.tag}", fields = ["{p.a}", "{p.b}"], outcome = "{outcome}"{share}, pairs = [["{p.a}", "{p.b}", "8/8"]] }},\n'
-    return f'schema = "layoutlint/baseline/1"\naccept = [\n{rows}]\n'
-
-
 _EMPTY = 'schema = "layoutlint/baseline/1"\naccept = []\n'
-_BASELINES: dict[str, tuple[str | None, Callable[[Project], Files]]] = {
-    # before, after
-    "that accepts it": (_EMPTY, lambda p: {"ci/base.toml": _baseline(p)}),
-    "that is a link now": (_EMPTY, lambda p: {"ci/base.toml": Link("../x.toml"), "x.toml": _baseline(p)}),
-    "in a folder that is a link now": (_EMPTY, lambda p: {"ci/base.toml": None, "ci": Link("elsewhere"), "elsewhere/base.toml": _baseline(p)}),
-    "that is new": (None, lambda p: {"ci/base.toml": _baseline(p)}),
+_BASELINES: dict[str, tuple[str | None, str, Files]] = {
+    # before, the file that accepts what the change breaks, what else the change does
+    "that accepts it": (_EMPTY, "ci/base.toml", {}),
+    "that is a link now": (_EMPTY, "x.toml", {"ci/base.toml": Link("../x.toml")}),
+    "in a folder that is a link now": (_EMPTY, "elsewhere/base.toml", {"ci/base.toml": None, "ci": Link("elsewhere")}),
+    "that is new": (None, "ci/base.toml", {}),
 }  # fmt: skip
 
 
-def _baseline_change(name: str, before: str | None, after: Callable[[Project], Files]) -> None:
+def _baseline_change(name: str, before: str | None, path: str, more: Files) -> None:
     @_change("baseline", name)
     def _(p: Project) -> Change:
         base = p.files(p.struct(p.good), {"ci/keep": "\n"} if before is None else {"ci/base.toml": before})
-        return Change(base, {p.header: p.header_text(p.struct(p.bad)), **after(p)}, words=("--baseline", "ci/base.toml"))
+        changed: Files = {path: _EMPTY, **more, p.header: p.header_text(p.struct(p.bad))}
+        return Change(base, changed, words=("--baseline", "ci/base.toml"), baseline=path)
 
 
-for _name, (_before, _after) in _BASELINES.items():
-    _baseline_change(_name, _before, _after)
+for _name, (_before, _path, _more) in _BASELINES.items():
+    _baseline_change(_name, _before, _path, _more)
 
 
 # Flags: the text asks for a macro, which the change defines for layoutlint and not for the build
@@ -198,20 +193,21 @@ _FLAGS: dict[str, Callable[[Project, str], Files]] = {
     "in a new compile_flags.txt": lambda p, flag: {"compile_flags.txt": f"-I{p.folder}\n{flag}\n"},
     "in a nearer compile_flags.txt": lambda p, flag: {f"{p.sources}/compile_flags.txt": f"-I../{p.folder}\n{flag}\n"},
     "in the database": lambda p, flag: {p.database: p.database_text((p.unit, p.other), ".", (flag,))},
-    "in a nearer database": lambda p, flag: {f"{p.sources}/compile_commands.json": _nearer(p, flag)},
-    "in a response file": lambda p, flag: {p.database: p.database_text((p.unit, p.other), ".", ("@flags.rsp",)), "flags.rsp" if "/" not in p.database else "flags.rsp": flag + "\n"},
-    "in a database that the rule file names": lambda p, flag: {p.rule_file: 'compile_commands = "ci/db.json"\n' + p.rules(), "ci/db.json": p.database_text((p.unit, p.other), ".", (flag,)).replace('".."', '"."').replace('"."', '".."')},
+    "in a nearer database": lambda p, flag: {f"{p.sources}/compile_commands.json": _below(p, flag)},
+    "in a response file": lambda p, flag: {p.database: p.database_text((p.unit, p.other), ".", ("@flags.rsp",)), "flags.rsp": flag + "\n"},
+    "in a database that the rule file names": lambda p, flag: {p.rule_file: 'compile_commands = "ci/db.json"\n' + p.rules(), "ci/db.json": _below(p, flag)},
 }  # fmt: skip
 
 
-def _nearer(p: Project, flag: str) -> str:
-    return p.database_text((p.unit,), ".", (flag,)).replace('".."', '"."').replace('"."', '".."')
+def _below(p: Project, flag: str) -> str:
+    """Return a database for a folder of the project."""
+    return p.database_text((p.unit, p.other), "..", (flag,))
 
 
 def _flag_change(name: str, make: Callable[[Project, str], Files]) -> None:
     @_change("flag", name, projects=(False,))
     def _(p: Project) -> Change:
-        p.is_database_tracked = "flags" not in name.split("_")[-1] or p.is_database_tracked
+        p.is_database_tracked |= "the database" in name or "response" in name
         macro = p.name().upper()
         return Change(p.files(p.struct(p.good)), {p.header: p.header_text(_hidden(p, macro)), **make(p, f"-D{macro}")})
 
@@ -225,6 +221,20 @@ def _(p: Project) -> Change:
     p.is_database_tracked, p.defines, macro = True, ("@flags.rsp",), p.name().upper()
     base = p.files(p.struct(p.good), {"flags.rsp": "-DX\n"})
     return Change(base, {p.header: p.header_text(_hidden(p, macro)), "flags.rsp": f"-DX -D{macro}\n"}, flags=("-DX",))
+
+
+@_change("flag", "in the database, which break it alone", projects=(False,))
+def _(p: Project) -> Change:
+    p.is_database_tracked, macro = True, p.name().upper()
+    flag = f"-D{macro}={p.bad}"
+    text = f"#ifndef {macro}\n#define {macro} {p.good}\n#endif\nstruct {p.tag} {{\n{p.members(f'char {p.pad}[{macro}];')}}};\n"
+    return Change(p.files(text), {p.database: p.database_text((p.unit, p.other), ".", (flag,))}, flags=(flag,))
+
+
+@_change("flag", "in the database, which has no unit any more", projects=(False,))
+def _(p: Project) -> Change:
+    p.is_database_tracked = True
+    return Change(p.files(p.struct(p.good)), {p.header: p.header_text(p.struct(p.bad)), p.database: p.database_text((p.other,), ".")})
 
 
 _MAKEFILE = {

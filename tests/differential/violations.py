@@ -88,7 +88,7 @@ def cases(count: int, seed: int, only: str = "", is_harmless: bool = False) -> I
 
 
 def _fits(variant: Variant, form: str) -> bool:
-    return (True if form == "kernel tree" else False) in variant.projects or form.startswith("--")
+    return (form == "kernel tree") in variant.projects or form.startswith("--")
 
 
 def _is_judged(variant: Variant, form: str) -> bool:
@@ -102,10 +102,13 @@ def examine(case: Case, folder: Path) -> Outcome | None:
     is_kernel = case.form == "kernel tree" if case.form in INPUTS else chance.choice(_projects(case))
     is_pattern = chance.random() < 0.4 if case.variant.is_pattern is None else case.variant.is_pattern
     project = Project(chance, is_kernel, case.variant.rules or ALL_KINDS, is_pattern, case.is_harmless)
+    project.has_companion = case.variant.is_pattern is None and chance.random() < 0.5
     change = case.variant.make(project)
     if _make_repository(project, change, folder) == case.is_harmless:
         return None
     given, words = _words(case, project, change, chance)
+    if change.baseline is not None:
+        run("baseline", "write", change.baseline, words[0], cwd=folder)
     _stage(case.form, folder)
     done = run("check", *words, cwd=folder)
     is_change = case.form in ("--staged", "--since")
@@ -151,6 +154,8 @@ def _words(case: Case, project: Project, change: Change, chance: random.Random) 
     more = {"--staged": ("--staged",), "--since": ("--since", "HEAD~1"), "--policy-from": ("--policy-from", "HEAD~1")}.get(case.form, ())
     if case.form == "--since" and chance.random() < 0.3:
         more += ("--policy-from", "HEAD~1")
+    if project.is_kernel and chance.random() < 0.7:
+        more += ("--no-packs",)
     return given, (*inputs[given], *more, *change.words)
 
 
@@ -210,8 +215,9 @@ def main(words: Sequence[str] | None = None) -> int:
     given = parser.parse_args(words)
     result = examine_all(list(cases(given.cases, given.seed, given.only, given.harmless)), given.keep)
     wrong = [one for one in result.outcomes if (one.status != 0 if given.harmless else one.is_wrong)]
-    for one in sorted(wrong, key=lambda one: one.line):
-        print(one.line)
+    for one in sorted(result.outcomes, key=lambda one: one.line):
+        if one in wrong or one.status == 2:
+            print(one.line)
     print(table(result))
     silent = Counter((one.case.variant, one.input, one.status) for one in result.outcomes if not one.is_promised)
     for (variant, where, status), count in sorted(silent.items(), key=str):
