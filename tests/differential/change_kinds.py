@@ -336,6 +336,17 @@ def _(p: Project) -> Change:
     return change
 
 
+@_change("macro", "that counts includes", silent=("folder", "kernel tree"), reason="a header alone is at another level")
+def _(p: Project) -> Change:
+    return _turn(p, lambda n: f"#if __INCLUDE_LEVEL__ == 1\n{p.struct(n)}#else\n{p.struct(p.good)}#endif\n")
+
+
+@_change("macro", "that is one of the compiler")
+def _(p: Project) -> Change:
+    test = p.chance.choice(("#ifndef __clang__", "#if __GNUC__ >= 5 && !defined __llvm__", "#if !__has_attribute(ext_vector_type)", "#ifdef __x86_64__", "#if __SIZEOF_POINTER__ == 8"))
+    return _turn(p, lambda n: f"{test}\n{p.struct(n)}#else\n{p.struct(p.good)}#endif\n")
+
+
 @_change("macro", "that makes it a union", rules=(*APART, "offset"))
 def _(p: Project) -> Change:
     text = f"#define struct union\n{p.struct(p.good)}#undef struct\n"
@@ -412,6 +423,12 @@ def packable(p: Project) -> str:
 
 # Comments and the form of the text
 
+_EXPRESSIONS = (
+    "_Static_assert(sizeof(TYPE) > 0, \"\");\n", "extern int NAME[sizeof(TYPE)];\n", "extern __typeof__(TYPE) NAME;\n", "typedef char NAME[_Alignof(TYPE)];\n",
+    "struct NAME { char x[sizeof(TYPE)]; };\n", "extern __typeof__(&(TYPE){0}) NAME;\n", "struct NAME { int x : sizeof(TYPE) > 8 ? 3 : 2; };\n",
+    "extern int NAME __attribute__((aligned(8 * (sizeof(TYPE) > 1))));\n", "extern int NAME[__builtin_offsetof(TYPE, MEMBER) + 1];\n",
+    "struct NAME { _Alignas(TYPE) char c; };\n", "extern char NAME[_Generic((char)0, char: sizeof(TYPE), default: 1)];\n", "TYPE *NAME(int);\n",
+)  # fmt: skip
 _FORMS: dict[str, Callable[[Project, str], str]] = {
     "before the brace": lambda p, text: text.replace(p.tag, f"{p.tag} /* receive side */", 1),
     "before the name": lambda p, text: text.replace(p.tag, f"/* the one */ {p.tag}", 1),
@@ -435,7 +452,8 @@ _FORMS: dict[str, Callable[[Project, str], str]] = {
     "an include guard around it": lambda p, text: f"#ifndef {p.tag.upper()}\n#define {p.tag.upper()}\n{text}#endif\n",
     "letters outside of ASCII": lambda p, text: "/* \u00e4\u20ac\U0001f600 */\n" + text.replace(p.tag, p.tag + " /* \u00fc */", 1),
     "inside a typedef": lambda p, text: f"typedef {text.rstrip()[:-1]} {p.name()}, *{p.name()};\n",
-    "inside sizeof": lambda p, text: f"enum {{ {p.name()} = sizeof({text.rstrip()[:-1]}) }};\n",
+    "in the value of an enumerator": lambda p, text: f"enum {{ {p.name()} = sizeof({text.rstrip()[:-1]}) }};\n",
+    "in an expression": lambda p, text: p.chance.choice(_EXPRESSIONS).replace("TYPE", text.rstrip()[:-1]).replace("NAME", p.name()).replace("MEMBER", p.b),
     "in a declaration of a variable": lambda p, text: f"extern const volatile {text.rstrip()[:-1]} *{p.name()};\n",
     "around the members": lambda p, text: text.replace("{", "{ struct {", 1).rpartition("};")[0] + "}; };\n",
     "a null directive": lambda p, text: text.replace(p.tag, f"\n#\n{p.tag}\n#\n", 1),
@@ -560,6 +578,13 @@ def _(p: Project) -> Change:
     text = f"#define {name} {p.tag}x\n{p.include(path)}#undef {name}\n#define {name} {p.tag}\n{p.include(path)}#undef {name}\n"
     body = f"struct {name} {{\n%s}};\n"
     return Change(p.files(text, {path: body % p.members(p.gap(p.good))}), {path: body % p.members(p.gap(p.bad))})
+
+
+@_change("include", "of itself")
+def _(p: Project) -> Change:
+    name = p.name().upper()
+    opening = f"#ifndef {name}\n#define {name}\n{p.include(p.header)}#else\n#ifndef {name}_DONE\n#define {name}_DONE\n"
+    return Change(p.files(p.struct(p.good)), {p.header: f"{opening}{p.struct(p.bad)}#endif\n#endif\n"})
 
 
 @_change("include", "of a header of more than 4 MiB")

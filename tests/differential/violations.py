@@ -56,7 +56,9 @@ class Outcome:
 
     @property
     def is_wrong(self) -> bool:
-        """Whether the run passed against the promise, or failed by itself."""
+        """Whether the run passed against the promise, or failed by itself; of a harmless change, whether it did not pass."""
+        if self.case.is_harmless:
+            return self.status != 0
         return self.status not in (0, 1, 2, 3) or (self.status == 0 and self.is_promised)
 
     @property
@@ -214,7 +216,7 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument("--keep", type=Path, metavar="FOLDER", help="keep the repositories that are wrong")
     given = parser.parse_args(words)
     result = examine_all(list(cases(given.cases, given.seed, given.only, given.harmless)), given.keep)
-    wrong = [one for one in result.outcomes if (one.status != 0 if given.harmless else one.is_wrong)]
+    wrong = [one for one in result.outcomes if one.is_wrong]
     for one in sorted(result.outcomes, key=lambda one: one.line):
         if one in wrong or one.status == 2:
             print(one.line)
