@@ -6,6 +6,7 @@ Every row breaks the rule, as the objects of gcc show. `python -m tests.differen
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -171,6 +172,16 @@ def test_what_was_there_before_is_judged_or_missing(tmp_path, what, base, change
     make(tmp_path, base, changed, form)
     found = statuses(tmp_path, form)
     assert found == dict.fromkeys(found, 3)
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("form", ["file", "database", "folder"])
+@pytest.mark.parametrize("test", ["#ifdef __FLT128_MAX__", "#ifdef __GCC_IEC_559", "#ifndef __CONSTANT_CFSTRINGS__"])
+def test_macros_of_a_compiler_count_if_it_is_asked(tmp_path, test, form):
+    gcc = need("gcc", "-c")
+    make(tmp_path, BASE, header(f"{test}\n{BAD}#else\n{GOOD}#endif\n"), form)
+    found = statuses(tmp_path, form, "--query-driver", os.path.realpath(gcc))
+    assert found == dict.fromkeys(found, 1)
 
 
 def promises() -> dict[tuple[str, str], str]:

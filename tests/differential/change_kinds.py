@@ -6,6 +6,8 @@ only the present state could know: these are listed with the reason.
 
 from __future__ import annotations
 
+import os
+import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
@@ -345,6 +347,14 @@ def _(p: Project) -> Change:
 def _(p: Project) -> Change:
     test = p.chance.choice(("#ifndef __clang__", "#if __GNUC__ >= 5 && !defined __llvm__", "#if !__has_attribute(ext_vector_type)", "#ifdef __x86_64__", "#if __SIZEOF_POINTER__ == 8"))
     return _turn(p, lambda n: f"{test}\n{p.struct(n)}#else\n{p.struct(p.good)}#endif\n")
+
+
+@_change("macro", "that gcc alone predefines, or clang", projects=(False,))
+def _(p: Project) -> Change:
+    test = p.chance.choice(("#ifdef __FLT128_MAX__", "#ifdef __GCC_IEC_559", "#ifdef __WINT_MIN__", "#ifndef __CONSTANT_CFSTRINGS__", "#ifndef __SIZE_FMTX__"))
+    change = _turn(p, lambda n: f"{test}\n{p.struct(n)}#else\n{p.struct(p.good)}#endif\n")
+    change.words = ("--query-driver", os.path.realpath(shutil.which("gcc") or "gcc"))
+    return change
 
 
 @_change("macro", "that makes it a union", rules=(*APART, "offset"))
