@@ -7,6 +7,7 @@ only the present state could know: these are listed with the reason.
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -106,14 +107,38 @@ def _(p: Project) -> Change:
     return _rename(p, p.chance.choice((f"{p.tag}s", p.tag.upper(), p.name())))
 
 
+def _rename_beside(p: Project, new: str, text: str, more: Files | None = None) -> Change:
+    """Return a rename of one of two structs that match the pattern."""
+    other = f"{p.other_tag}_{p.suffix}"
+    base = p.files(p.struct(p.good) + p.struct(p.good, other), {p.unit: p.unit_text((f"struct {p.tag}", f"struct {other}")), **(more or {})})
+    changed: Files = {p.header: p.header_text(text + p.struct(p.good, other)), p.unit: p.unit_text((f"struct {new}", f"struct {other}"))}
+    return Change(base, changed, names=(new,))
+
+
 @_change("rename", "out of a pattern that others match", is_pattern=True, silent=INPUTS, reason=_PATTERN)
 def _(p: Project) -> Change:
-    other = p.struct(p.good, f"{p.other_tag}_{p.suffix}")
-    change = _rename(p, f"{p.tag}s", p.struct(p.bad, f"{p.tag}s") + other)
-    change.base[p.header] = p.header_text(p.struct(p.good) + other)
-    both = (f"struct {p.tag}", f"struct {p.other_tag}_{p.suffix}")
-    change.base[p.unit] = p.unit_text(both)
-    change.changed[p.unit] = p.unit_text((f"struct {p.tag}s", both[1]))
+    return _rename_beside(p, f"{p.tag}s", p.struct(p.bad, f"{p.tag}s"))
+
+
+@_change("rename", "out of a pattern that others match, with more fields", is_pattern=True, silent=INPUTS, reason=_PATTERN)
+def _(p: Project) -> Change:
+    text = p.struct(p.bad, f"{p.tag}s").replace("};", f"long {p.name()};\n}};") if p.rule.kind != "size" else p.struct(p.bad, f"{p.tag}s")
+    return _rename_beside(p, f"{p.tag}s", text)
+
+
+@_change("rename", "out of a pattern that others match, to a name that was there", is_pattern=True, silent=INPUTS, reason=_PATTERN)
+def _(p: Project) -> Change:
+    new = p.name()
+    return _rename_beside(p, new, p.struct(p.bad, new), {p.beside(f"{p.name()}.h"): f"struct {new} {{ int x; }};\n"})
+
+
+@_change("rename", "out of a pattern that others match, of the fields too", is_pattern=True, unseen=(*INPUTS, "none"), reason="a struct of other names and fields is another one")
+def _(p: Project) -> Change:
+    text = p.struct(p.bad, f"{p.tag}s")
+    for name in {line.split()[-1].strip("*;").partition("[")[0] for line in p.members(p.gap(8)).splitlines()}:
+        text = re.sub(rf"\b{name}\b", f"new_{name}", text)
+    change = _rename_beside(p, f"{p.tag}s", text)
+    change.fields = (f"new_{p.a}", f"new_{p.b}")
     return change
 
 

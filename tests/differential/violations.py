@@ -113,7 +113,7 @@ def examine(case: Case, folder: Path) -> Outcome | None:
         run("baseline", "write", change.baseline, words[0], cwd=folder)
     _stage(case.form, folder)
     done = run("check", *words, cwd=folder)
-    is_change = case.form in ("--staged", "--since")
+    is_change = "--staged" in words or "--since" in words
     is_promised = given not in case.variant.unseen and (is_change or given not in case.variant.silent)
     return Outcome(case, given, done.returncode, is_promised, ("check", *words), done.stdout + done.stderr)
 
@@ -154,8 +154,8 @@ def _words(case: Case, project: Project, change: Change, chance: random.Random) 
         plain = ["kernel tree"] if project.is_kernel else ["file", "database", "folder"]
         given = chance.choice(plain if case.form == "--policy-from" else [*plain, "none"])
     more = {"--staged": ("--staged",), "--since": ("--since", "HEAD~1"), "--policy-from": ("--policy-from", "HEAD~1")}.get(case.form, ())
-    if case.form == "--since" and chance.random() < 0.3:
-        more += ("--policy-from", "HEAD~1")
+    if case.form.startswith("--") and case.form != "--staged" and chance.random() < 0.3:
+        more = ("--since", "HEAD~1", "--policy-from", "HEAD~1")
     if project.is_kernel and chance.random() < 0.7:
         more += ("--no-packs",)
     return given, (*inputs[given], *more, *change.words)
