@@ -85,6 +85,8 @@ POLICIES: list[tuple[str, str, Files, Files, tuple[str, ...], tuple[int, ...]]] 
     ("flag", "is in a new compile_flags.txt", BASE, header(f"#ifdef LINT\n{GOOD}#else\n{BAD}#endif\n", **{"src/compile_flags.txt": "-I../inc\n-DLINT\n"}), (), (1, 3)),
     ("flag", "is in the database", BASE, header(f"#ifdef LINT\n{GOOD}#else\n{BAD}#endif\n", **{"compile_commands.json": "-DLINT"}), (), (1, 3)),
 ]  # fmt: skip
+MAKEFILES = ("KBUILD_CFLAGS += -DSHORT", "KBUILD_CPPFLAGS += -DSHORT", "CPPFLAGS += -DSHORT", "KBUILD_CFLAGS += -fpack-struct=1")
+"""Flags that a Makefile of Linux can add, which break the rule."""
 
 
 def database(files: Files, *flags: str) -> str:
@@ -156,6 +158,21 @@ def test_no_change_edits_its_judge(tmp_path, kind, what, base, changed, more, ex
     assert set(found.values()) <= set(expected), found
 
 
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("flags", MAKEFILES)
+def test_flags_of_a_kernel_s_makefile_count(tmp_path, flags):
+    need("gcc", "-c")
+    holes = "struct holes { char a; long b; char c; long d; char e; long f; char g; long h; };\n" + GOOD.replace("char pad[64]", "struct holes pad")
+    base: Files = {**KERNEL, **in_kernel({**BASE, "inc/ring.h": f"#ifdef SHORT\n{BAD}#else\n{holes}#endif\n"})}
+    git(tmp_path, "init", "-q", "-b", "main")
+    write(tmp_path, base)
+    assert statuses(tmp_path, "kernel tree") == {".": 0}
+    write(tmp_path, {"Makefile": f"{KERNEL['Makefile']}{flags}\n"})
+    seen = seen_structs(tmp_path, ("kernel/a.c",), ("-Iinclude", flags.split()[-1]))
+    assert {each.offsets["tail"] - each.offsets["head"] < 72 for each in seen if "tail" in each.offsets} == {True}
+    assert statuses(tmp_path, "kernel tree")["."] in (1, 3)
+
+
 WITHOUT = [
     # what the change does; before, the change; the form, and the status of it with --since
     ("renames one of several matches of a pattern", MATCHED, header(LOOP, **{"src/a.c": LOOP_UNIT}), ("database", "folder", "kernel tree")),
@@ -206,5 +223,6 @@ def test_the_page_has_what_is_tested():
             tested[row[0], form].add(row[4])
     for row in POLICIES:
         tested.setdefault((row[0], "--policy-from"), set()).update(row[5])
+    tested["flag", "kernel tree"] = {1, 3}
     found = {pair: set(map(int, re.findall(r"\d", cell))) for pair, cell in promises().items() if cell != "\u2013"}
     assert found == tested
