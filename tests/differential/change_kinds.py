@@ -615,6 +615,37 @@ def _(p: Project) -> Change:
     return Change(p.files(text, {path: body % p.members(p.gap(p.good))}), {path: body % p.members(p.gap(p.bad))})
 
 
+@_change("include", "of a file that git does not track")
+def _(p: Project) -> Change:
+    path = p.beside(f"gen/{p.name()}.h")
+    return Change(p.files(p.struct(p.good), {".gitignore": "gen\n"}), {p.header: p.header_text(p.include(path)), path: p.struct(p.bad)})
+
+
+@_change("include", "of a file with an odd name")
+def _(p: Project) -> Change:
+    path = p.beside(p.chance.choice(("a b.h", "\u00fc.h", "-x.h", "a'b.h", "a\tb.h", "x;y.h", "%s.h", "a&b.h", "#.h", "...h", "x.H", "a,b.h")))
+    line = p.include(path)
+    plain = p.chance.random() < 0.5
+    base = p.files(p.struct(p.good)) if plain else p.files(line, {path: p.struct(p.good)})
+    return Change(base, {p.header: p.header_text(line), path: p.struct(p.bad)} if plain else {path: p.struct(p.bad)})
+
+
+@_change("include", "of a file in a folder that searches may leave out")
+def _(p: Project) -> Change:
+    folder = p.chance.choice((".hidden", "build", "out", "node_modules", "vendor", "third_party", "test", "Documentation", "tools", "scripts", "samples", ".git2", "CVS", "uapi"))
+    path = f"{folder}/{p.name()}.h"
+    line = f'#include "{"../" * (p.folder.count("/") + 1)}{path}"\n'
+    plain = p.chance.random() < 0.5
+    base = p.files(p.struct(p.good)) if plain else p.files(line, {path: p.struct(p.good)})
+    return Change(base, {p.header: p.header_text(line), path: p.struct(p.bad)} if plain else {path: p.struct(p.bad)})
+
+
+@_change("include", "of a header with attributes of git")
+def _(p: Project) -> Change:
+    words = p.chance.choice(("export-ignore", "-text", "text eol=crlf", "binary", "ident", "export-subst", "filter=none", "merge=ours", "-diff", "linguist-generated"))
+    return Change(p.files(p.struct(p.good)), {".gitattributes": f"*.h {words}\n", p.header: p.header_text(p.struct(p.bad))})
+
+
 @_change("include", "of itself")
 def _(p: Project) -> Change:
     name = p.name().upper()

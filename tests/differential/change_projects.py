@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import shlex
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -93,6 +94,7 @@ class Project:
         self.defines: tuple[str, ...] = ()
         self.database = chance.choice(("compile_commands.json", "build/compile_commands.json"))
         self.is_database_tracked = chance.random() < 0.5
+        self.compiler = chance.choice((("gcc",), ("gcc",), ("cc",), ("gcc-12",), ("/usr/bin/gcc",), ("ccache", "gcc")))
         self.id = f"{words[0]}-rule"
         self.rule_file = "layoutlint.toml"
         self.has_companion = False
@@ -197,7 +199,10 @@ class Project:
         """Return the compilation database of some units."""
         words = self.defines if flags is None else flags
         top = directory if directory != "." else "." if "/" not in self.database else ".."
-        return json.dumps([{"directory": top, "file": unit, "arguments": ["gcc", *self.flags, *words, "-c", unit]} for unit in units], indent=1)
+        commands = [(unit, [*self.compiler, *self.flags, *words, "-c", unit]) for unit in units]
+        if self._number % 3:
+            return json.dumps([{"directory": top, "file": unit, "arguments": command} for unit, command in commands], indent=1)
+        return json.dumps([{"directory": top, "command": shlex.join(command), "file": unit} for unit, command in commands], indent=1)
 
     @property
     def flags(self) -> tuple[str, ...]:
