@@ -129,7 +129,7 @@ def _(p: Project) -> Change:
 @_change("rename", "out of a pattern that others match, to a name that was there", is_pattern=True, silent=INPUTS, reason=_PATTERN)
 def _(p: Project) -> Change:
     new = p.name()
-    return _rename_beside(p, new, p.struct(p.bad, new), {p.beside(f"{p.name()}.h"): f"struct {new} {{ int x; }};\n"})
+    return _rename_beside(p, new, p.struct(p.bad, new), {p.path_beside(f"{p.name()}.h"): f"struct {new} {{ int x; }};\n"})
 
 
 @_change("rename", "out of a pattern that others match, of the fields too", is_pattern=True, unseen=(*INPUTS, "none"), reason="a struct of other names and fields is another one")
@@ -183,7 +183,7 @@ def _(p: Project) -> Change:
 
 @_change("rename", "in another new file", is_pattern=False)
 def _(p: Project) -> Change:
-    new, path = p.name(), p.beside(f"{p.name()}.h")
+    new, path = p.name(), p.path_beside(f"{p.name()}.h")
     change = _rename(p, new, "", {path: p.header_text(p.struct(p.bad, new))})
     change.changed[p.header] = None
     change.changed[p.unit] = p.unit_text((f"struct {new}",), includes=p.include(path))
@@ -237,7 +237,7 @@ def _(p: Project) -> Change:
 
 @_change("decoy", "in a header that nothing includes", is_pattern=False, silent=("folder", "kernel tree"), reason=_NAMED)
 def _(p: Project) -> Change:
-    return _rename(p, p.name(), more={p.beside(f"{p.name()}.h"): p.header_text(p.struct(p.good))})
+    return _rename(p, p.name(), more={p.path_beside(f"{p.name()}.h"): p.header_text(p.struct(p.good))})
 
 
 @_change("decoy", "in a file that is no C", is_pattern=False)
@@ -266,7 +266,7 @@ def _(p: Project) -> Change:
 
 @_change("macro", "that is the distance, in another header")
 def _(p: Project) -> Change:
-    name, path = p.name().upper(), p.beside(f"{p.name()}.h")
+    name, path = p.name().upper(), p.path_beside(f"{p.name()}.h")
     text = f"struct {p.tag} {{\n{p.members(f'char {p.pad}[{name}];')}}};\n"
     base = p.files(text, {path: p.header_text(f"#define {name} {p.good}\n")}, before=p.include(path))
     return Change(base, {path: p.header_text(f"#define {name} {p.bad}\n")})
@@ -522,21 +522,21 @@ def _(p: Project) -> Change:
 
 @_change("include", "of the body")
 def _(p: Project) -> Change:
-    path = p.beside(f"{p.name()}{p.chance.choice(('.inc', '.h', '.def', '.fields', ''))}")
+    path = p.path_beside(f"{p.name()}{p.chance.choice(('.inc', '.h', '.def', '.fields', ''))}")
     text = f"struct {p.tag} {{\n{p.include(path)}}};\n"
     return Change(p.files(text, {path: p.members(p.gap(p.good))}), {path: p.members(p.gap(p.bad))})
 
 
 @_change("include", "of the brace and the body")
 def _(p: Project) -> Change:
-    path = p.beside(f"{p.name()}.inc")
+    path = p.path_beside(f"{p.name()}.inc")
     text = f"struct {p.tag}\n{p.include(path)};\n"
     return Change(p.files(p.struct(p.good)), {p.header: p.header_text(text), path: f"{{\n{p.members(p.gap(p.bad))}}}\n"})
 
 
 @_change("include", "of the distance")
 def _(p: Project) -> Change:
-    path, inner = p.beside(f"{p.name()}{p.chance.choice(('.inc', '.h', '.tpl', ''))}"), p.name()
+    path, inner = p.path_beside(f"{p.name()}{p.chance.choice(('.inc', '.h', '.tpl', ''))}"), p.name()
     text = f"struct {p.tag} {{\n{p.members(f'struct {inner} {p.pad};')}}};\n"
     pad = f"struct {inner} {{ char bytes[%d]; }};\n"
     return Change(p.files(text, {path: pad % p.good}, before=p.include(path)), {path: pad % p.bad})
@@ -544,19 +544,19 @@ def _(p: Project) -> Change:
 
 @_change("include", "of a file with another suffix, which has the struct now")
 def _(p: Project) -> Change:
-    path = p.beside(f"{p.name()}{p.chance.choice(('.inc', '.inl', '.def', '.tpl', '.txt', '', '.hh', '.c.in'))}")
+    path = p.path_beside(f"{p.name()}{p.chance.choice(('.inc', '.inl', '.def', '.tpl', '.txt', '', '.hh', '.c.in'))}")
     return Change(p.files(p.struct(p.good)), {p.header: p.header_text(p.include(path)), path: p.struct(p.bad)})
 
 
 @_change("include", "of a file with another suffix, which had it before")
 def _(p: Project) -> Change:
-    path = p.beside(f"{p.name()}{p.chance.choice(('.inc', '.inl', '.def', '.tpl', '.txt', '', '.c.in'))}")
+    path = p.path_beside(f"{p.name()}{p.chance.choice(('.inc', '.inl', '.def', '.tpl', '.txt', '', '.c.in'))}")
     return Change(p.files(p.include(path), {path: p.struct(p.good)}), {path: p.struct(p.bad)})
 
 
 @_change("include", "by a macro")
 def _(p: Project) -> Change:
-    path, name = p.beside(f"{p.name()}.h"), p.name().upper()
+    path, name = p.path_beside(f"{p.name()}.h"), p.name().upper()
     spelled = f'"{path.rpartition("/")[2]}"' if p.is_kernel else p.include(path).split()[1]  # `linux` is a macro of gcc
     line = f"#define {name} {spelled}\n#include {name}\n"
     plain = p.chance.random() < 0.5
@@ -567,11 +567,11 @@ def _(p: Project) -> Change:
 @_change("include", "of a new header before another of this name")
 def _(p: Project) -> Change:
     name, inner = f"{p.name()}.h", p.name()
-    p.header = p.beside(f"deep/{inner}.h")
+    p.header = p.path_beside(f"deep/{inner}.h")
     text = f"struct {p.tag} {{\n{p.members(f'struct {inner} {p.pad};')}}};\n"
     pad = f"struct {inner} {{ char bytes[%d]; }};\n"
-    base = p.files(text, {p.beside(name): pad % p.good}, before=f'#include "{"linux/" if p.is_kernel else ""}{name}"\n')
-    return Change(base, {p.beside(f"deep/linux/{name}" if p.is_kernel else f"deep/{name}"): pad % p.bad})
+    base = p.files(text, {p.path_beside(name): pad % p.good}, before=f'#include "{"linux/" if p.is_kernel else ""}{name}"\n')
+    return Change(base, {p.path_beside(f"deep/linux/{name}" if p.is_kernel else f"deep/{name}"): pad % p.bad})
 
 
 @_change("include", "of a source")
@@ -586,14 +586,14 @@ def _(p: Project) -> Change:
 
 @_change("include", "that is far away")
 def _(p: Project) -> Change:
-    paths = [p.beside(f"{p.name()}.h") for _ in range(p.chance.randint(2, 12))]
+    paths = [p.path_beside(f"{p.name()}.h") for _ in range(p.chance.randint(2, 12))]
     chain: Files = {path: p.header_text(p.include(after)) for path, after in pairwise(paths)}
     return Change(p.files(p.include(paths[0]), {**chain, paths[-1]: p.header_text(p.struct(p.good))}), {paths[-1]: p.header_text(p.struct(p.bad))})
 
 
 @_change("include", "with comments and continued lines")
 def _(p: Project) -> Change:
-    path = p.beside(f"{p.name()}.h")
+    path = p.path_beside(f"{p.name()}.h")
     line = p.chance.choice(("/* a */ # /* b */ include /* c */ @ /* d */\n", "#\\\ninclude \\\n  @\n", "%:include @\n", "#  include@ // more\n"))
     text = line.replace("@", p.include(path).split()[1])
     return Change(p.files(text, {path: p.struct(p.good)}), {path: p.struct(p.bad)})
@@ -601,7 +601,7 @@ def _(p: Project) -> Change:
 
 @_change("include", "that depends on whether a file is there")
 def _(p: Project) -> Change:
-    path = p.beside(f"{p.name()}.h")
+    path = p.path_beside(f"{p.name()}.h")
     name = p.include(path).split()[1]
     text = f"#if __has_include({name})\n{p.struct(p.bad)}#else\n{p.struct(p.good)}#endif\n"
     return Change(p.files(text), {path: p.header_text("")})
@@ -609,7 +609,7 @@ def _(p: Project) -> Change:
 
 @_change("include", "twice, with other macros")
 def _(p: Project) -> Change:
-    path, name = p.beside(f"{p.name()}.h"), p.name().upper()
+    path, name = p.path_beside(f"{p.name()}.h"), p.name().upper()
     text = f"#define {name} {p.tag}x\n{p.include(path)}#undef {name}\n#define {name} {p.tag}\n{p.include(path)}#undef {name}\n"
     body = f"struct {name} {{\n%s}};\n"
     return Change(p.files(text, {path: body % p.members(p.gap(p.good))}), {path: body % p.members(p.gap(p.bad))})
@@ -617,13 +617,13 @@ def _(p: Project) -> Change:
 
 @_change("include", "of a file that git does not track")
 def _(p: Project) -> Change:
-    path = p.beside(f"gen/{p.name()}.h")
+    path = p.path_beside(f"gen/{p.name()}.h")
     return Change(p.files(p.struct(p.good), {".gitignore": "gen\n"}), {p.header: p.header_text(p.include(path)), path: p.struct(p.bad)})
 
 
 @_change("include", "of a file with an odd name")
 def _(p: Project) -> Change:
-    path = p.beside(p.chance.choice(("a b.h", "\u00fc.h", "-x.h", "a'b.h", "a\tb.h", "x;y.h", "%s.h", "a&b.h", "#.h", "...h", "x.H", "a,b.h")))
+    path = p.path_beside(p.chance.choice(("a b.h", "\u00fc.h", "-x.h", "a'b.h", "a\tb.h", "x;y.h", "%s.h", "a&b.h", "#.h", "...h", "x.H", "a,b.h")))
     line = p.include(path)
     plain = p.chance.random() < 0.5
     base = p.files(p.struct(p.good)) if plain else p.files(line, {path: p.struct(p.good)})
@@ -664,15 +664,15 @@ def _(p: Project) -> Change:
 
 @_change("link", "in place of the header")
 def _(p: Project) -> Change:
-    path = p.beside(f"{p.name()}{p.chance.choice(('.h', '.h.new', '.txt'))}")
+    path = p.path_beside(f"{p.name()}{p.chance.choice(('.h', '.h.new', '.txt'))}")
     return Change(p.files(p.struct(p.good)), {p.header: Link(path.rpartition("/")[2]), path: p.header_text(p.struct(p.bad))})
 
 
 @_change("link", "to another file than before")
 def _(p: Project) -> Change:
-    good, bad = (p.beside(f"{p.name()}{p.chance.choice(('.h', '.old'))}") for _ in range(2))
+    good, bad = (p.path_beside(f"{p.name()}{p.chance.choice(('.h', '.old'))}") for _ in range(2))
     inner = p.name()
-    link = p.beside(f"{inner}.h")
+    link = p.path_beside(f"{inner}.h")
     pad = f"struct {inner} {{ char bytes[%d]; }};\n"
     text = f"struct {p.tag} {{\n{p.members(f'struct {inner} {p.pad};')}}};\n"
     base = p.files(text, {good: pad % p.good, bad: pad % p.bad, link: Link(good.rpartition("/")[2])}, before=p.include(link))
@@ -689,14 +689,14 @@ def _(p: Project) -> Change:
 @_change("link", "of links")
 def _(p: Project) -> Change:
     names = [f"{p.name()}.h" for _ in range(3)]
-    chain: Files = {p.beside(name): Link(after) for name, after in pairwise(names)}
-    return Change(p.files(p.struct(p.good)), {p.header: Link(names[0]), **chain, p.beside(names[-1]): p.header_text(p.struct(p.bad))})
+    chain: Files = {p.path_beside(name): Link(after) for name, after in pairwise(names)}
+    return Change(p.files(p.struct(p.good)), {p.header: Link(names[0]), **chain, p.path_beside(names[-1]): p.header_text(p.struct(p.bad))})
 
 
 @_change("link", "in place of a folder of headers")
 def _(p: Project) -> Change:
     inner = p.name()
-    folder, other = p.beside(f"d{inner}"), p.beside(f"e{inner}")
+    folder, other = p.path_beside(f"d{inner}"), p.path_beside(f"e{inner}")
     text = f"struct {p.tag} {{\n{p.members(f'struct {inner} {p.pad};')}}};\n"
     pad = f"struct {inner} {{ char bytes[%d]; }};\n"
     base = p.files(text, {f"{folder}/x.h": pad % p.good, f"{other}/x.h": pad % p.bad}, before=p.include(f"{folder}/x.h"))
@@ -730,13 +730,13 @@ def _(p: Project) -> Change:
 
 @_change("namesake", "that is good, in a new header")
 def _(p: Project) -> Change:
-    path = p.beside(f"{p.chance.choice('az')}{p.name()}.h")
+    path = p.path_beside(f"{p.chance.choice('az')}{p.name()}.h")
     return Change(p.files(p.struct(p.good)), {p.header: p.header_text(p.struct(p.bad)), path: p.header_text(p.struct(p.good))})
 
 
 @_change("namesake", "that was there and is good")
 def _(p: Project) -> Change:
-    path = p.beside(f"{p.chance.choice('az')}{p.name()}.h")
+    path = p.path_beside(f"{p.chance.choice('az')}{p.name()}.h")
     return Change(p.files(p.struct(p.good), {path: p.header_text(p.struct(p.good))}), {p.header: p.header_text(p.struct(p.bad))})
 
 

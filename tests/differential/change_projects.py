@@ -122,7 +122,7 @@ class Project:
         below = path.removeprefix("include/" if self.is_kernel else f"{self.folder}/")
         return f"#include <{below}>\n" if self.is_kernel or self.chance.random() < 0.3 else f'#include "{below}"\n'
 
-    def beside(self, name: str) -> str:
+    def path_beside(self, name: str) -> str:
         """Return the path of another file in the folder of headers."""
         return f"{self.folder}/{name}"
 

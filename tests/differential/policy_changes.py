@@ -14,7 +14,7 @@ _change = adder(POLICY_VARIANTS)
 # Suppressions
 
 
-def _suppressed(p: Project, n: int, at_field: str = "", at_struct: str = "", text: str | None = None) -> str:
+def _suppress(p: Project, n: int, at_field: str = "", at_struct: str = "", text: str | None = None) -> str:
     definition = p.struct(n) if text is None else text
     return at_struct + definition.replace(f"long {p.b};", f"long {p.b};{at_field}").replace(f"long {p.a};", f"long {p.a};{at_field}")
 
@@ -33,7 +33,7 @@ _SUPPRESSIONS: dict[str, Callable[[Project], tuple[str, str]]] = {
 def _suppression(name: str, words: Callable[[Project], tuple[str, str]]) -> None:
     @_change("suppression", name)
     def _(p: Project) -> Change:
-        return Change(p.files(p.struct(p.good)), {p.header: p.header_text(_suppressed(p, p.bad, *words(p)))})
+        return Change(p.files(p.struct(p.good)), {p.header: p.header_text(_suppress(p, p.bad, *words(p)))})
 
 
 for _name, _words in _SUPPRESSIONS.items():
@@ -47,21 +47,21 @@ def _(p: Project) -> Change:
     return Change(p.files(p.struct(p.good)), {p.header: p.header_text(text)})
 
 
-def _moved(name: str, before: Callable[[Project, str], str]) -> None:
+def _move_suppression(name: str, before: Callable[[Project, str], str]) -> None:
     """Add a change that writes a suppression which the base has elsewhere."""
 
     @_change("suppression", name)
     def _(p: Project) -> Change:
         mark = f" /* layoutlint: ignore[{p.id}] known */"
         base = p.files(before(p, mark) + p.struct(p.good))
-        return Change(base, {p.header: p.header_text(before(p, mark) + _suppressed(p, p.bad, mark))})
+        return Change(base, {p.header: p.header_text(before(p, mark) + _suppress(p, p.bad, mark))})
 
 
-_moved("that the base has in another struct", lambda p, mark: _suppressed(p, 0, mark, text=p.struct(p.bad, p.name())))
-_moved("that the base has in #if 0", lambda p, mark: f"#if 0\n{_suppressed(p, p.bad, mark)}#endif\n")
-_moved("that the base has in a branch that is off", lambda p, mark: f"#ifdef {p.id.upper().replace('-', '_')}_OFF\n#else\n#endif\n#ifdef NEVER_ON\n{_suppressed(p, p.bad, mark)}#endif\n")
-_moved("that the base has in a function", lambda p, mark: f"static inline int {p.name()}(void) {{\n{_suppressed(p, p.good, mark)}\treturn sizeof(struct {p.tag});\n}}\n")
-_moved("that the base has at a variable", lambda p, mark: f"extern long {p.a};{mark}\nextern long {p.b};{mark}\n")
+_move_suppression("that the base has in another struct", lambda p, mark: _suppress(p, 0, mark, text=p.struct(p.bad, p.name())))
+_move_suppression("that the base has in #if 0", lambda p, mark: f"#if 0\n{_suppress(p, p.bad, mark)}#endif\n")
+_move_suppression("that the base has in a branch that is off", lambda p, mark: f"#ifdef {p.id.upper().replace('-', '_')}_OFF\n#else\n#endif\n#ifdef NEVER_ON\n{_suppress(p, p.bad, mark)}#endif\n")
+_move_suppression("that the base has in a function", lambda p, mark: f"static inline int {p.name()}(void) {{\n{_suppress(p, p.good, mark)}\treturn sizeof(struct {p.tag});\n}}\n")
+_move_suppression("that the base has at a variable", lambda p, mark: f"extern long {p.a};{mark}\nextern long {p.b};{mark}\n")
 
 
 @_change("suppression", "that the base has at a field of this name inside", rules=("separate", "distance-min", "distance-max", "offset"))
@@ -70,16 +70,16 @@ def _(p: Project) -> Change:
 
     def text(n: int, inner: str, outer: str) -> str:
         inside = f"struct {{ long {p.a};{inner}\nlong {p.b};{inner}\n}} {p.name()};\n"
-        return _suppressed(p, n, outer).replace(f"long {p.b};", f"long {p.b};", 1).rpartition("};")[0] + inside + "};\n"
+        return _suppress(p, n, outer).replace(f"long {p.b};", f"long {p.b};", 1).rpartition("};")[0] + inside + "};\n"
 
     return Change(p.files(text(p.good, mark, "")), {p.header: p.header_text(text(p.bad, mark, mark))})
 
 
 @_change("suppression", "that the base has in another file")
 def _(p: Project) -> Change:
-    mark, path = f" /* layoutlint: ignore[{p.id}] known */", p.beside(f"{p.name()}.h")
-    base = p.files(p.struct(p.good), {path: _suppressed(p, p.good, mark)})
-    return Change(base, {p.header: p.header_text(_suppressed(p, p.bad, mark))})
+    mark, path = f" /* layoutlint: ignore[{p.id}] known */", p.path_beside(f"{p.name()}.h")
+    base = p.files(p.struct(p.good), {path: _suppress(p, p.good, mark)})
+    return Change(base, {p.header: p.header_text(_suppress(p, p.bad, mark))})
 
 
 # Rules
@@ -185,7 +185,7 @@ for _name, (_before, _path, _more) in _BASELINES.items():
 # Flags: the text asks for a macro, which the change defines for layoutlint and not for the build
 
 
-def _hidden(p: Project, name: str) -> str:
+def _hide_by_macro(p: Project, name: str) -> str:
     return f"#ifdef {name}\n{p.struct(p.good)}#else\n{p.struct(p.bad)}#endif\n"
 
 
@@ -193,13 +193,13 @@ _FLAGS: dict[str, Callable[[Project, str], Files]] = {
     "in a new compile_flags.txt": lambda p, flag: {"compile_flags.txt": f"-I{p.folder}\n{flag}\n"},
     "in a nearer compile_flags.txt": lambda p, flag: {f"{p.sources}/compile_flags.txt": f"-I../{p.folder}\n{flag}\n"},
     "in the database": lambda p, flag: {p.database: p.database_text((p.unit, p.other), ".", (flag,))},
-    "in a nearer database": lambda p, flag: {f"{p.sources}/compile_commands.json": _below(p, flag)},
+    "in a nearer database": lambda p, flag: {f"{p.sources}/compile_commands.json": _database_below(p, flag)},
     "in a response file": lambda p, flag: {p.database: p.database_text((p.unit, p.other), ".", ("@flags.rsp",)), "flags.rsp": flag + "\n"},
-    "in a database that the rule file names": lambda p, flag: {p.rule_file: 'compile_commands = "ci/db.json"\n' + p.rules(), "ci/db.json": _below(p, flag)},
+    "in a database that the rule file names": lambda p, flag: {p.rule_file: 'compile_commands = "ci/db.json"\n' + p.rules(), "ci/db.json": _database_below(p, flag)},
 }  # fmt: skip
 
 
-def _below(p: Project, flag: str) -> str:
+def _database_below(p: Project, flag: str) -> str:
     """Return a database for a folder of the project."""
     return p.database_text((p.unit, p.other), "..", (flag,))
 
@@ -209,7 +209,7 @@ def _flag_change(name: str, make: Callable[[Project, str], Files]) -> None:
     def _(p: Project) -> Change:
         p.is_database_tracked |= "the database" in name or "response" in name
         macro = p.name().upper()
-        return Change(p.files(p.struct(p.good)), {p.header: p.header_text(_hidden(p, macro)), **make(p, f"-D{macro}")})
+        return Change(p.files(p.struct(p.good)), {p.header: p.header_text(_hide_by_macro(p, macro)), **make(p, f"-D{macro}")})
 
 
 for _name, _files in _FLAGS.items():
@@ -220,7 +220,7 @@ for _name, _files in _FLAGS.items():
 def _(p: Project) -> Change:
     p.is_database_tracked, p.defines, macro = True, ("@flags.rsp",), p.name().upper()
     base = p.files(p.struct(p.good), {"flags.rsp": "-DX\n"})
-    return Change(base, {p.header: p.header_text(_hidden(p, macro)), "flags.rsp": f"-DX -D{macro}\n"}, flags=("-DX",))
+    return Change(base, {p.header: p.header_text(_hide_by_macro(p, macro)), "flags.rsp": f"-DX -D{macro}\n"}, flags=("-DX",))
 
 
 @_change("flag", "in the database, which break it alone", projects=(False,))
