@@ -227,7 +227,7 @@ def _(p: Project) -> Change:
     return _rename(p, new, f"#define {p.tag} {new}\n{p.struct(p.bad)}#undef {p.tag}\n")
 
 
-@_change("decoy", "under a macro of the unit that renames it", is_pattern=False, silent=("folder", "kernel tree"), reason="the header alone has the name, and is kept or not by itself")
+@_change("decoy", "under a macro of the unit that renames it", is_pattern=False)
 def _(p: Project) -> Change:
     new = f"{p.tag}_"
     change = _rename(p, new, p.struct(p.bad))
@@ -272,7 +272,7 @@ def _(p: Project) -> Change:
     return Change(base, {path: p.header_text(f"#define {name} {p.bad}\n")})
 
 
-@_change("macro", "of the unit before the header", projects=(False,), silent=("folder",), reason="the macro is the unit's, which a folder's header does not have")
+@_change("macro", "of the unit before the header", projects=(False,))
 def _(p: Project) -> Change:
     name = p.name().upper()
     text = f"#ifndef {name}\n#define {name} {p.good}\n#endif\nstruct {p.tag} {{\n{p.members(f'char {p.pad}[{name}];')}}};\n"
@@ -363,7 +363,7 @@ def _(p: Project) -> Change:
     return change
 
 
-@_change("macro", "that counts includes", silent=("folder", "kernel tree"), reason="a header alone is at another level")
+@_change("macro", "that counts includes", unseen=("none",), reason="the header is judged by itself")
 def _(p: Project) -> Change:
     return _turn(p, lambda n: f"#if __INCLUDE_LEVEL__ == 1\n{p.struct(n)}#else\n{p.struct(p.good)}#endif\n")
 
@@ -752,7 +752,7 @@ def _(p: Project) -> Change:
     return _turn(p, lambda n: f"#ifdef {name}\n{p.struct(p.good)}#else\n{p.struct(n)}#endif\n")
 
 
-@_change("namesake", "in another build of the same text", projects=(False,), silent=("folder",), reason="one unit alone has the macro")
+@_change("namesake", "in another build of the same text", projects=(False,))
 def _(p: Project) -> Change:
     path, name = f"{p.sources}/{p.name()}.c", p.name().upper()
     text = f"#ifdef {name}\n{p.struct(p.bad)}#else\n{p.struct(p.good)}#endif\n"
