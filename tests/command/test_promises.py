@@ -81,6 +81,7 @@ POLICIES: list[tuple[str, str, Files, Files, tuple[str, ...], tuple[int, ...]]] 
     ("rule", "is a note", BASE, header(BAD, **{"layoutlint.toml": RULES + 'severity = "note"\n'}), (), (1,)),
     ("rule", "is in a folder that is a link now", {**BASE, "ci/rules/r.toml": RULES}, header(BAD, **{"ci/rules/r.toml": None, "ci": Link("new"), "new/rules/r.toml": RULES + 'severity = "note"\n'}), ("--rules", "ci/rules"), (1,)),
     ("baseline", "accepts it", {**BASE, "ci/b.toml": BASELINE % ""}, header(BAD, **{"ci/b.toml": ACCEPTED}), ("--baseline", "ci/b.toml"), (1,)),
+    ("baseline", "is new", BASE, header(BAD, **{"b.toml": ACCEPTED}), ("--baseline", "b.toml"), (2,)),
     ("baseline", "is in a folder that is a link now", {**BASE, "ci/b.toml": BASELINE % ""}, header(BAD, **{"ci/b.toml": None, "ci": Link("new"), "new/b.toml": ACCEPTED}), ("--baseline", "ci/b.toml"), (1,)),
     ("flag", "is in a new compile_flags.txt", BASE, header(f"#ifdef LINT\n{GOOD}#else\n{BAD}#endif\n", **{"src/compile_flags.txt": "-I../inc\n-DLINT\n"}), (), (1, 3)),
     ("flag", "is in the database", BASE, header(f"#ifdef LINT\n{GOOD}#else\n{BAD}#endif\n", **{"compile_commands.json": "-DLINT"}), (), (1, 3)),

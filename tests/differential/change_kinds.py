@@ -235,6 +235,12 @@ def _(p: Project) -> Change:
     return change
 
 
+@_change("decoy", "that is a struct in the same file", is_pattern=False, unseen=(*INPUTS, "none"), reason=_NAMED)
+def _(p: Project) -> Change:
+    new = p.name()
+    return _rename(p, new, p.struct(p.good) + p.struct(p.bad, new))
+
+
 @_change("decoy", "in a header that nothing includes", is_pattern=False, silent=("folder", "kernel tree"), reason=_NAMED)
 def _(p: Project) -> Change:
     return _rename(p, p.name(), more={p.path_beside(f"{p.name()}.h"): p.header_text(p.struct(p.good))})
