@@ -81,9 +81,16 @@ _change = adder(VARIANTS)
 
 
 def _turn(p: Project, odd: Callable[[int], str], before: str = "", **unit: object) -> Change:
-    """Return a change of a definition in an odd form; half of them have that form before."""
-    plain = p.chance.random() < 0.5
-    base = p.files(p.struct(p.good) if plain else odd(p.good), before=before, **unit)  # type: ignore[arg-type]
+    """Return a change of a definition in an odd form: it has that form before, or not, or only a type in it changes."""
+    form = p.chance.choice(("plain", "odd", "inside"))
+    if form == "inside":
+        path, p.inner = p.path_beside(f"{p.name()}.h"), p.name("pad")
+        text, pad = odd(p.good), f"struct {p.inner} {{ char bytes[%d]; }};\n"
+        if f"struct {p.inner} " in text:
+            base = p.files(text, {path: pad % p.good}, before=before + p.include(path), **unit)  # type: ignore[arg-type]
+            return Change(base, {path: pad % p.bad})
+        p.inner = ""
+    base = p.files(p.struct(p.good) if form == "plain" else odd(p.good), before=before, **unit)  # type: ignore[arg-type]
     return Change(base, {p.header: p.header_text(odd(p.bad), before)})
 
 

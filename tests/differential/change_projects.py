@@ -97,6 +97,8 @@ class Project:
         self.compiler = chance.choice((("gcc",), ("gcc",), ("cc",), ("gcc-12",), ("/usr/bin/gcc",), ("ccache", "gcc")))
         self.id = f"{words[0]}-rule"
         self.rule_file = "layoutlint.toml"
+        self.inner = ""
+        """The type between the fields of the rule, if another header has it."""
         self.has_companion = False
         """Whether another struct in the project has the rule too, and keeps it."""
 
@@ -129,7 +131,9 @@ class Project:
     # Texts
 
     def gap(self, count: int) -> str:
-        """Return a member of so many bytes."""
+        """Return a member of so many bytes, or of the type `inner`."""
+        if self.inner:
+            return f"struct {self.inner} {self.pad};"
         return self.chance.choice((f"char {self.pad}[{count}];", f"long {self.pad}[{count // 8}];", f"unsigned char {self.pad}[{count}];"))
 
     def members(self, between: str) -> str:
@@ -174,12 +178,14 @@ class Project:
 
     def files(self, definition: str, more: Files | None = None, before: str = "", units: tuple[str, ...] = (), **unit: object) -> Files:
         """Return the whole project, with a definition in the header, and more files."""
+        inner, self.inner = self.inner, ""
         companion = self.struct(self.good, f"{self.other_tag}_{self.suffix}" if self.is_pattern else None) if self.has_companion else ""
         found: Files = {
             self.rule_file: self.rules(), self.header: self.header_text(definition, before), self.unit: self.unit_text(**unit),  # type: ignore[arg-type]
             self.junk_header: self.header_text(companion), self.other: self.include(self.junk_header) + f"int {self.name('g')};\n" + self.junk(),
             "README": f"struct {self.tag} holds the {self.a}\n", **(more or {}),
         }  # fmt: skip
+        self.inner = inner
         if self.is_kernel:
             found |= {
                 "Makefile": "VERSION = 6\nPATCHLEVEL = 1\nSUBLEVEL = 2\n", "include/linux/kconfig.h": "#include <generated/autoconf.h>\n",
