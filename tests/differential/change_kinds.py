@@ -391,7 +391,7 @@ def _(p: Project) -> Change:
 def _(p: Project) -> Change:
     test = p.chance.choice(("#ifdef __FLT128_MAX__", "#ifdef __GCC_IEC_559", "#ifdef __WINT_MIN__", "#ifndef __CONSTANT_CFSTRINGS__", "#ifndef __SIZE_FMTX__"))
     change = _turn(p, lambda n: f"{test}\n{p.struct(n)}#else\n{p.struct(p.good)}#endif\n")
-    change.words = ("--query-driver", os.path.realpath(shutil.which("gcc") or "gcc"))
+    change.words = () if p.chance.random() < 0.7 else ("--query-driver", os.path.realpath(shutil.which("gcc") or "gcc"))
     return change
 
 
