@@ -62,6 +62,7 @@ class Variant:
 VARIANTS: list[Variant] = []
 _NAMED = "another struct has the name"
 _PATTERN = "other structs match the pattern"
+_ELSEWHERE = "a kernel's headers are searched, not all that its sources include"
 
 
 def adder(variants: list[Variant]) -> Callable[..., Callable[[Make], Make]]:
@@ -182,7 +183,7 @@ def _(p: Project) -> Change:
     return Change(p.files(p.struct(p.good)), {p.header: p.header_text(text), p.unit: p.unit_text((f"union {p.tag}",))})
 
 
-@_change("rename", "of the header")
+@_change("rename", "of the header", unseen=("kernel tree",), reason=_ELSEWHERE)
 def _(p: Project) -> Change:
     path = p.header.removesuffix(".h") + p.chance.choice((".hpp", ".hh", ".inc", ".h.in", "_new.h"))
     return Change(p.files(p.struct(p.good)), {p.header: None, path: p.header_text(p.struct(p.bad)), p.unit: p.unit_text(includes=p.include(path))})
@@ -643,7 +644,7 @@ def _(p: Project) -> Change:
     return Change(base, {p.header: p.header_text(line), path: p.struct(p.bad)} if plain else {path: p.struct(p.bad)})
 
 
-@_change("include", "of a file in a folder that searches may leave out")
+@_change("include", "of a file in a folder that searches may leave out", unseen=("kernel tree",), reason=_ELSEWHERE)
 def _(p: Project) -> Change:
     folder = p.chance.choice((".hidden", "build", "out", "node_modules", "vendor", "third_party", "test", "Documentation", "tools", "scripts", "samples", ".git2", "CVS", "uapi"))
     path = f"{folder}/{p.name()}.h"

@@ -152,7 +152,9 @@ def _words(case: Case, project: Project, change: Change, chance: random.Random) 
     given = case.form
     if given not in inputs:
         plain = ["kernel tree"] if project.is_kernel else ["file", "database", "folder"]
-        given = chance.choice(plain if case.form == "--policy-from" else [*plain, "none"])
+        chosen = chance.choice(plain if case.form == "--policy-from" else [*plain, "none"])
+        given = "kernel tree" if project.is_kernel else chosen
+        inputs[given] = inputs[chosen]
     more = {"--staged": ("--staged",), "--since": ("--since", "HEAD~1"), "--policy-from": ("--policy-from", "HEAD~1")}.get(case.form, ())
     if case.form.startswith("--") and case.form != "--staged" and chance.random() < 0.3:
         more = ("--since", "HEAD~1", "--policy-from", "HEAD~1")
