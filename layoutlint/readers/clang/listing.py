@@ -78,7 +78,7 @@ class Listing:
             self.records, _, _ = libclang.native.named_declarations(unit, names, identities)
 
     def _take(self, child: Cursor, parent: Cursor) -> int:
-        """Record a declaration; descend into structs, since C gives nested tags file scope."""
+        """Record a declaration; descend into structs and enums, since C gives tags inside file scope."""
         kind = child.kind
         if self.annotations is not None:
             self.annotations.take(child, parent)
@@ -95,7 +95,7 @@ class Listing:
             self.variables.append(child)
         elif kind == FUNCTION:
             self.functions.append(child)
-        return libclang.CONTINUE
+        return libclang.RECURSE if kind == libclang.ENUM else libclang.CONTINUE
 
     def requested_typedefs(self) -> TypedefsByStruct:
         """Return the requested typedefs of structs, by the identity of the struct, in text order."""

@@ -62,6 +62,8 @@ cdef int FIRST_EXPRESSION = 100, FIRST_LITERAL = 106, LAST_LITERAL = 110, SIZEOF
 LAYERS = (111, 100, 117)
 """CXCursor_ParenExpr, UnexposedExpr and CStyleCastExpr."""
 cdef int BREAK = 0, CONTINUE = 1, RECURSE = 2
+cdef int ENUM = 5
+"""CXCursor_EnumDecl."""
 
 cdef object Cursor = None
 cdef object Definition = None
@@ -308,7 +310,7 @@ cdef class _Declarations(_Visit):
             self.variables.append(_cursor(child))
         elif kind == FUNCTION:
             self.functions.append(_cursor(child))
-        return CONTINUE
+        return RECURSE if kind == ENUM else CONTINUE
 
 
 def declarations(unit):
@@ -386,7 +388,7 @@ cdef class _NamedDeclarations(_Visit):
                 self.typedefs.append(_cursor(child))
         elif kind == VARIABLE and get_canonical_type(get_type(child)).kind == RECORD:
             self.variables.append(_cursor(child))
-        return CONTINUE
+        return RECURSE if kind == ENUM else CONTINUE
 
     cdef bint is_requested(self, CXCursor record) except -1:
         if self.identities and <size_t>get_type_declaration(get_type(record)).data[0] in self.identities:
