@@ -1,9 +1,10 @@
 """Headers of a kernel that may define a requested struct, although no text of theirs plainly does.
 
-A tree has too many headers to parse them all for one name. A header may define a struct if it has the name
-anywhere but in a plain use (`struct page *`, `spinlock_t lock;`), or uses a macro that has. For patterns, it
-may also use a macro that makes a name of pieces, if the texts have the pieces. libclang then lists what such
-headers define. A name that is found nowhere is reported.
+A tree has too many headers to parse them all for one name. A header may define a struct if the name is where
+C has the tag of a definition or the name of a typedef, also with attributes, directives and macros around it,
+if a macro that makes structs is called with it, or if the header uses a macro with such a text. For patterns,
+it may also use a macro that makes a name of pieces, if the texts have the pieces. libclang then lists what
+such headers define. A name that is found nowhere is reported.
 """
 
 from __future__ import annotations
@@ -18,18 +19,37 @@ from layoutlint.model.wanted import Wanted
 from layoutlint.readers.clang.kernel import pasted_names
 
 _LARGEST = 1 << 27
+_FARTHEST = 4096
+"""The most bytes of a declaration before the name."""
+_MOST_ROUNDS = 8
+"""The most macros of macros that are followed."""
 _SKIPPED = re.compile(
     rb"\"(?:[^\"\\\n]|\\.)*+\"|'(?:[^'\\\n]|\\.)*+'|/\*.*?(?:\*/|\Z)|//(?:[^\n\\]|\\.)*+|\\[ \t]*+\r?\n",
     re.DOTALL,
 )
 """Texts in quotes, comments, and the ends of lines that go on."""
-_DEFINE = re.compile(rb"^[ \t]*+(?:#|%:)[ \t]*+define[ \t]++(\w++)([^\n]*+)", re.MULTILINE)
+_DEFINE = re.compile(
+    rb"^[ \t]*+(?:#|%:)[ \t]*+define[ \t]++(\w++)(\([^()\n]*+\))?([^\n]*+)", re.MULTILINE
+)
+"""A macro in joined lines: name, parameters, body."""
+_CALLABLE = re.compile(rb"#[ \t]*+define[ \t]++(\w++)(\([^()\n]*+\))((?:[^\n\\]|\\.)*+)", re.DOTALL)
 _NAMES = re.compile(rb"\b(?:struct|union|typedef)\b|\}")
 """What is before the name of a struct or typedef."""
 _WORD = re.compile(rb"\w++")
-_SPECIFIERS = frozenset(b"const static extern volatile inline register return sizeof".split())
-_AFTER_USE = rb"(?![\w$])\s*+(?:\*|const\b|volatile\b|[A-Za-z_]\w*+\s*+[;,)=\[(:])"
-"""What follows the type of a declaration."""
+_NEXT = re.compile(rb"\s*+(?:\w++|([{;,)\[#:(]|<[%:]|%:)|(.)|\Z)", re.DOTALL)
+"""What follows a name: a word, a sign that a definition can have there, another one, or nothing."""
+_LAST = re.compile(rb"(?:(\w++)|(\S))\s*\Z")
+_NO_TYPE = frozenset(b"return goto case else do sizeof typeof __typeof__ if while for".split())
+_TAGS = (b"struct", b"union", b"enum")
+_TYPES = frozenset(
+    b"int char long short signed unsigned float double void struct union enum const volatile".split()
+)
+_ATTRIBUTES = re.compile(
+    rb"(?:\s++|\w++|\[\[?[^\[\]]*+\]?\]|<:[^;{}]*?:>|\((?:[^()]|\((?:[^()]|\([^()]*+\))*+\))*+\))*+"
+)
+"""Words, and what is in brackets and parentheses."""
+_TYPEDEF = re.compile(rb"\btypedef\b")
+_AGGREGATE = re.compile(rb"\b(?:struct|union)\b")
 
 
 class Search:
@@ -47,23 +67,17 @@ class Search:
 
         `others` are files that headers can include, and that have other suffixes.
         """
-        found: dict[str, None] = {}
-        makers: dict[bytes, frozenset[bytes] | None] = {}
-        texts: dict[str, bytes] = {}
+        raw = {path: _read(path) for path in paths}
         has_patterns = bool(self._wanted.patterns)
-        for path in paths:
-            text = _read(path)
-            is_mentioned = has_patterns or self._is_mentioned(text)
-            if is_mentioned:
-                text = _join_lines(text)
-                makers.update(self._makers(text))
-            texts[path] = text
-            if is_mentioned and self._uses.are_more(_DEFINE.sub(b"", text)):
-                found[path] = None
-        found.update(dict.fromkeys(self._users(texts, makers)))
+        texts = {
+            path: _join_lines(text) for path, text in raw.items() if has_patterns or self._is_mentioned(text)
+        }
+        found = dict.fromkeys(self._definers(self._uses, texts, raw))
+        if has_patterns:
+            found.update(dict.fromkeys(self._users_of_pasting(texts)))
         named = (path for path in others if self._uses.are_there(_join_lines(_read(path))))
         parts = [os.fsencode(os.path.basename(path)) for path in named]
-        found.update(dict.fromkeys(path for path in texts if any(part in texts[path] for part in parts)))
+        found.update(dict.fromkeys(path for path, text in raw.items() if any(part in text for part in parts)))
         return list(found)
 
     def _is_mentioned(self, text: bytes) -> bool:
@@ -71,57 +85,161 @@ class Search:
         joined = text.replace(b"\\\r\n", b"").replace(b"\\\n", b"")
         return any(name in joined for name in self._names)
 
-    def _makers(self, text: bytes) -> Iterator[tuple[bytes, frozenset[bytes] | None]]:
-        """Yield the macros of a text whose bodies have a requested name, or can make one of pieces; for the
-        latter with the words of the text.
-        """
-        for macro, body in _DEFINE.findall(text):
-            if self._uses.are_there(body):
-                yield macro, None
-            elif self._wanted.patterns and b"##" in body and _NAMES.search(body):
-                yield macro, frozenset(_WORD.findall(text))
+    def _definers(self, uses: _Uses, texts: dict[str, bytes], raw: dict[str, bytes]) -> Iterator[str]:
+        """Yield the headers in which one of the names can be defined, also by macros that have it."""
+        seen = set[bytes]()
+        for _ in range(_MOST_ROUNDS):
+            callees, aliases = set[bytes](), set[bytes]()
+            for path, text in texts.items():
+                if uses.are_there(text):
+                    if uses.can_be_defined(_DEFINE.sub(b"", text), callees):
+                        yield path
+                    for macro, parameters, body in _DEFINE.findall(text):
+                        if uses.are_there(body) and not uses.are_there(parameters):
+                            is_edge = uses.can_be_defined(body, callees, is_body=True)
+                            aliases |= {macro} if is_edge else set()
+            makers = _makers_of_structs(callees, raw) if callees else frozenset()
+            if makers:
+                yield from (path for path in texts if uses.are_arguments(texts[path], makers))
+            aliases -= seen
+            if not aliases:
+                return
+            seen |= aliases
+            uses = _Uses(b"|".join(map(re.escape, sorted(aliases))))
+            for path, text in raw.items():
+                if path not in texts and any(alias in text for alias in aliases):
+                    texts[path] = _join_lines(text)
+            yield from (path for path, text in texts.items() if uses.are_used_alone(_DEFINE.sub(b"", text)))
 
-    def _users(self, texts: dict[str, bytes], makers: dict[bytes, frozenset[bytes] | None]) -> Iterator[str]:
-        """Yield the headers that use one of the macros, other than as the type of a declaration."""
-        uses = {name: _Uses(re.escape(name)) for name in makers}
+    def _users_of_pasting(self, texts: dict[str, bytes]) -> Iterator[str]:
+        """Yield the headers that use a macro which can make one of the names of pieces."""
+        makers: dict[bytes, frozenset[bytes]] = {}
+        for text in texts.values():
+            for macro, _, body in _DEFINE.findall(text) if b"##" in text else ():
+                if b"##" in body and _NAMES.search(body):
+                    makers[macro] = frozenset(_WORD.findall(text))
+        uses = {name: re.compile(rb"(?<![\w$])%s(?![\w$])" % re.escape(name)) for name in makers}
         for path, text in texts.items():
             named = [name for name in makers if name in text]
             code = _DEFINE.sub(b"", text) if named else b""
-            used = [makers[name] for name in named if uses[name].are_more(code)]
-            if used and None not in used:
-                words = frozenset(_WORD.findall(text)).union(*(each for each in used if each is not None))
-                used = [None] if pasted_names.can_paste(words, self._wanted) else []
-            if used:
+            used = [makers[name] for name in named if uses[name].search(code)]
+            if used and pasted_names.can_paste(frozenset(_WORD.findall(text)).union(*used), self._wanted):
                 yield path
 
 
+def _makers_of_structs(callees: set[bytes], texts: dict[str, bytes]) -> frozenset[bytes]:
+    """Return the macros among some called names that can make a struct or typedef of an argument; none that
+    are the argument and no more, which trace events use.
+    """
+    macros: dict[bytes, list[tuple[bytes, bytes]]] = {}
+    for text in texts.values():
+        for macro, parameters, body in _CALLABLE.findall(text):
+            macros.setdefault(macro, []).append((parameters, body))
+    calls: dict[bytes, set[bytes]] = {}
+    makers = set[bytes]()
+    pending = sorted(callees & macros.keys())
+    for macro in pending:
+        calls[macro] = inner = set[bytes]()
+        for parameters, body in macros[macro]:
+            names = _WORD.findall(parameters)
+            own = _Uses(b"|".join(names) or b"(?!)")
+            if body.strip() not in names and own.can_be_defined(_join_lines(body), inner, is_body=True):
+                makers.add(macro)
+        pending += sorted((inner & macros.keys()) - calls.keys() - {*pending})
+    for _ in calls:
+        more = {macro for macro, inner in calls.items() if not makers.isdisjoint(inner)} - makers
+        if not more:
+            break
+        makers |= more
+    return frozenset(callees & makers)
+
+
 class _Uses:
-    """Tells plain uses of some names, given as a pattern, from what can define or declare them."""
+    """Tells where C can define a struct or typedef of some names, given as a pattern."""
 
     def __init__(self, names: bytes) -> None:
         self._name = re.compile(rb"(?<![\w$])(?:%s)(?![\w$])" % names)
-        self._after = re.compile(rb"(?:%s)%s" % (names, _AFTER_USE))
-        self._after_tag = re.compile(rb"(?:%s)(?![\w$])\s*+[;),]" % names)
 
     def are_there(self, text: bytes) -> bool:
         """Return whether a text has one of the names."""
         return self._name.search(text) is not None
 
-    def are_more(self, text: bytes) -> bool:
-        """Return whether a text has one of the names anywhere but in plain uses."""
-        return any(not self._is_plain(text, match.start()) for match in self._name.finditer(text))
+    def are_used_alone(self, text: bytes) -> bool:
+        """Return whether a name is where a declaration begins: a macro that can stand for all of it."""
+        return any(
+            text[: found.start()].rstrip()[-1:] in (b"", b";", b"}", b"{", b")", b"\n")
+            for found in self._name.finditer(text)
+        )
 
-    def _is_plain(self, text: bytes, start: int) -> bool:
-        """Return whether a name is only used where it begins at `start`: as a type, a member or a pointer."""
-        before = text[max(0, start - 64) : start].rstrip()
-        if before.endswith((b"*", b".", b"->")):
-            return True  # a typedef with a `*` is a pointer
-        word = re.search(rb"\w++\Z", before)
-        if word is None:
-            return before[-1:] in (b";", b"{", b"(", b",") and self._after.match(text, start) is not None
-        if word[0] in (b"struct", b"union"):
-            return any(after.match(text, start) is not None for after in (self._after, self._after_tag))
-        return word[0] in _SPECIFIERS and self._after.match(text, start) is not None
+    def can_be_defined(self, text: bytes, callees: set[bytes], is_body: bool = False) -> bool:
+        """Return whether a text can define one of the names, and add the macros that it calls with one.
+
+        `is_body` is for the body of a macro, around which there can be any text.
+        """
+        places = [_is_defined_at(text, found, callees, is_body) for found in self._name.finditer(text)]
+        return any(places)
+
+    def are_arguments(self, text: bytes, callees: frozenset[bytes]) -> bool:
+        """Return whether one of some macros is called with one of the names."""
+        called = set[bytes]()
+        self.can_be_defined(_DEFINE.sub(b"", text), called)
+        return not called.isdisjoint(callees)
+
+
+def _is_defined_at(text: bytes, name: re.Match[bytes], callees: set[bytes], is_body: bool) -> bool:
+    """Return whether a name can be a tag or typedef that is defined; add the macro whose argument it is."""
+    follows = _NEXT.match(text, name.end())
+    assert follows is not None
+    sign = follows[1]
+    is_end = not follows[0].strip()
+    if follows[2] is not None:
+        return False
+    before = text[max(0, name.start() - _FARTHEST) : name.start()].rstrip()
+    last = _LAST.search(before)
+    if last is None:
+        return is_body
+    before_word, before_sign = last[1], last[2]
+    if sign in (b")", b",") and before_sign in (b"(", b","):
+        callees.update(_callee(before))
+    if before_word in _NO_TYPE or (before_sign is not None and before_sign not in b")]}>(\"#"):
+        return False
+    declaration = re.split(rb"[;{}]", before)[-1] if before_sign != b"}" else _before_braces(before)
+    is_tag = before_word in _TAGS or (before_sign != b"(" and _AGGREGATE.search(declaration) is not None)
+    is_typedef = before_word not in _TAGS and _TYPEDEF.search(declaration) is not None
+    if sign in (b"{", b"<%", b"#", b"%:") or is_end:
+        return before_sign != b"(" or is_typedef
+    return is_typedef or (is_tag and _has_body(text, name.end()))
+
+
+def _has_body(text: bytes, start: int) -> bool:
+    """Return whether a body can begin behind attributes and macros that follow a tag."""
+    attributes = _ATTRIBUTES.match(text, start)
+    assert attributes is not None
+    end = text[attributes.end() : attributes.end() + 1]
+    words = _WORD.findall(attributes[0])
+    is_open = any(word in _TYPES for word in words[1:]) and b";" in end  # a macro has the brace
+    return end in (b"", b"{", b"<", b"#", b"%", b"?") or is_open
+
+
+def _before_braces(text: bytes) -> bytes:
+    """Return what is before the braces with which a text ends, back to the declaration before."""
+    depth = 0
+    for at in range(len(text) - 1, -1, -1):
+        depth += (text[at] == ord("}")) - (text[at] == ord("{"))
+        if depth == 0:
+            return re.split(rb"[;{}]", text[:at])[-1]
+    return b"typedef"  # too far to see
+
+
+def _callee(before: bytes) -> Iterator[bytes]:
+    """Yield the name of the function or macro whose arguments a text is in."""
+    depth = 0
+    for at in range(len(before) - 1, -1, -1):
+        depth += (before[at] == ord(")")) - (before[at] == ord("("))
+        if depth < 0:
+            word = re.search(rb"(\w++)\s*\Z", before[:at])
+            yield from () if word is None else (word[1],)
+            return
 
 
 def _read(path: str) -> bytes:
