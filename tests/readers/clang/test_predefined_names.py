@@ -20,8 +20,8 @@ GCCS = {
 }  # fmt: skip
 MODELLED = {*gcc_macros.NAMES, *gcc_macros.QUESTIONS, *gcc_macros.VERSION_NAMES}
 """Macros that are read as each compiler has them."""
-NO_CONDITION = re.compile(r"_STDC_PREDEF_H|__has_(?:include|embed)\w*|_Float\w+|layoutlint__\w+|[A-Za-z]\w*|__builtin_\w+")
-"""What conditions do not ask for, and names that are no compiler's alone."""
+NO_CONDITION = re.compile(r"__FLT_EVAL_METHOD__|_STDC_PREDEF_H|__has_(?:include|embed)\w*|_Float\w+|layoutlint__\w+|[A-Za-z]\w*|__builtin_\w+")
+"""What conditions do not ask for, names that are no compiler's alone, and a name that clang has without listing it."""
 XL = re.compile(r"__[a-z0-9_]*[a-z0-9]")
 """Functions of XL C, which clang has as macros for PowerPC."""
 
