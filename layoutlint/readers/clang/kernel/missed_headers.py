@@ -196,8 +196,11 @@ def _is_defined_at(text: bytes, name: re.Match[bytes], callees: set[bytes], is_b
         return False
     before = text[max(0, name.start() - _FARTHEST) : name.start()].rstrip()
     last = _LAST.search(before)
+    is_whole = is_end or sign in (b";", b"{", b"<%", b"#", b"%:")
     if last is None:
-        return is_body
+        return is_body and (is_whole or _has_body(text, name.end()))
+    if is_body and before.endswith(b"#") and not before.endswith(b"##"):
+        return False  # in quotes
     before_word, before_sign = last[1], last[2]
     if sign in (b")", b",") and before_sign in (b"(", b","):
         callees.update(_callee(before))
