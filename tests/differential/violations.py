@@ -22,7 +22,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from tests.differential import change_projects
-from tests.differential.change_kinds import INPUTS, VARIANTS, Change, Variant
+from tests.differential.change_kinds import INPUTS, NO_KERNEL_INPUT, VARIANTS, Change, Variant
 from tests.differential.change_projects import Project, commit, write
 from tests.differential.policy_changes import POLICY_VARIANTS
 from tests.harness.command import run
@@ -153,10 +153,10 @@ def _words(case: Case, project: Project, change: Change, chance: random.Random) 
     if given not in inputs:
         plain = ["kernel tree"] if project.is_kernel else ["file", "database", "folder"]
         chosen = chance.choice(plain if case.form == "--policy-from" else [*plain, "none"])
-        given = "kernel tree" if project.is_kernel else chosen
+        given = NO_KERNEL_INPUT if project.is_kernel and chosen == "none" else chosen
         inputs[given] = inputs[chosen]
     more = {"--staged": ("--staged",), "--since": ("--since", "HEAD~1"), "--policy-from": ("--policy-from", "HEAD~1")}.get(case.form, ())
-    if case.form.startswith("--") and case.form != "--staged" and chance.random() < 0.3:
+    if case.form in ("--since", "--policy-from") and "--baseline" not in change.words and chance.random() < 0.3:
         more = ("--since", "HEAD~1", "--policy-from", "HEAD~1")
     if project.is_kernel and chance.random() < 0.7:
         more += ("--no-packs",)
