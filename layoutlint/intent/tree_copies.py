@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from layoutlint import files
 from layoutlint.errors import ReadError
@@ -56,6 +56,32 @@ def working_tree(commit: Commit, root: str, wanted: WantedFiles) -> WorkingTree 
         raise ReadError(commit.name, reason) from error
     folders = _folders(tracked)
     return WorkingTree(commit.top, files.real_path(os.curdir), folders, files.real_path(folder))
+
+
+def link_kernel_build(kernel: str, copy: str) -> None:
+    """Give the copy of a kernel's tree what kbuild made inside the tree, or in `build` there, as links.
+
+    Other headers of the tree can be those of a later commit. Raises ReadError if the links cannot be made.
+    """
+    try:
+        for path in filter(files.is_file, _kernel_build(kernel)):
+            target = os.path.join(copy, os.path.relpath(path, kernel))
+            if not os.path.lexists(target):
+                files.content_state(path)  # what is kept of the run depends on it, and not on the link
+                os.makedirs(os.path.dirname(target), exist_ok=True)
+                os.symlink(path, target)
+    except OSError as error:
+        raise ReadError(kernel, f"generated files cannot be linked: {files.error_reason(error)}") from error
+
+
+def _kernel_build(kernel: str) -> Iterator[str]:
+    """Yield the configuration and the generated headers of a tree that is built in place or in `build`."""
+    for top in (kernel, os.path.join(kernel, "build")):
+        yield from (os.path.join(top, name) for name in (".config", "include/config/auto.conf"))
+        folders = files.expand(os.path.join(top, "arch/*/include/generated"))
+        for root in (os.path.join(top, "include/generated"), *folders):
+            for folder, _, names in files.walk(root):
+                yield from (os.path.join(folder, name) for name in names)
 
 
 def _folders(paths: Iterable[str]) -> frozenset[str]:

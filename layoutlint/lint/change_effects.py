@@ -181,6 +181,7 @@ class _Search(Record, dict=True):
         hits = [_Part(self, part).hits() for part in parts]
         rules = frozenset(rule for hit in hits for rule in hit.rules)
         is_kernel = bool(parts) and all(part.tree is not None for part in parts) and not self.names.given
+        is_kernel = is_kernel and all(rule.shipped for rule in rules)
         structs = frozenset(name for hit in hits for name in hit.structs) if is_kernel else None
         required = tuple(self._required_rules(parts, rules))
         hints = tuple(intent for hit in hits for intent in hit.hints)
@@ -325,7 +326,7 @@ class _Part(Record, dict=True):
         }  # fmt: skip
 
     def _add_old_definer(self, hits: _Hits, file: str) -> None:
-        """Add the rules that a changed file can concern: all; of a kernel, on structs it seems to have."""
+        """Add the rules that a changed file can concern; of shipped ones for kernels, by its structs."""
         rules = [rule for pack in self._packs for rule in pack.rules]
         if self.part.tree is None:
             hits.rules |= set(rules)
@@ -333,7 +334,8 @@ class _Part(Record, dict=True):
         olds = (difference.old_content(file) for difference in self.search.change.differences)
         names = {name for old in olds if old for name in text_search.names_defined(old)}
         hits.structs |= names
-        hits.rules |= {rule for rule in rules if any(fnmatchcase(name, rule.struct) for name in names)}
+        own = {rule for rule in rules if not rule.shipped and rule.struct != VARIABLES}
+        hits.rules |= own | {rule for rule in rules if any(fnmatchcase(name, rule.struct) for name in names)}
 
     def _add_context(self, hits: _Hits, file: str) -> None:
         """Add a changed file that includes a definer, if its macros or containers can affect a layout."""

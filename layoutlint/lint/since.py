@@ -263,6 +263,9 @@ def _read_base(commit: Commit, base: BaseRun, root: str, task: Callable[..., T],
     folder = os.path.join(tree, place)
     if not files.is_folder(folder):
         return nothing
+    kernel = enclosing_tree(os.path.join(os.getcwd(), "_"))
+    if kernel is not None:
+        tree_copies.link_kernel_build(kernel, os.path.join(folder, os.path.relpath(kernel)))
     policy = base.options.policy and base.options.policy.move_to(files.real_path(tree))
     base = replace(base, options=replace(base.options, policy=policy, read=read))
     try:
@@ -377,13 +380,9 @@ def _unknown_in_base(findings: Iterable[Finding], base: BaseFindings, label: str
 
 
 def _flags(base: BaseRun) -> tuple[str, ...]:
-    """Return the compiler flags; a kernel that is built in place has its generated headers there."""
+    """Return the compiler flags, with the absolute path of the folder in which a kernel is built."""
     build = "O="
-    flags = tuple(
+    return tuple(
         build + os.path.abspath(flag.removeprefix(build)) if flag.startswith(build) else flag
         for flag in base.options.read.flags
     )
-    tree = enclosing_tree(os.path.join(os.getcwd(), "_"))
-    if tree is None or any(flag.startswith(build) for flag in flags):
-        return flags
-    return (*flags, f"O={tree}")
