@@ -38,7 +38,7 @@ class BaseTree(Record, frozen=True):
 
     def options_of(self, read: ReadOptions) -> ReadOptions:
         """Return the options for reading in this copy, without texts of the change, cache and progress."""
-        words = flags(read)
+        words = read.flags
         if self.copy is not None:
             words = copied_flags.flags_for_copy(self.copy, words, self.working_folder)
         return replace(
@@ -55,15 +55,10 @@ def export(commit: Commit, packs: tuple[Pack, ...], root: str) -> BaseTree:
     wanted = exported_tree.wanted_files(commit, place, packs)
     tree = os.path.join(root, "tree")
     exported = exported_tree.export(commit, tree, wanted, index=git_index.read(commit.top))
+    kernel = enclosing_tree(os.path.join(os.getcwd(), "_"))
+    if kernel is not None:
+        tree_copies.link_kernel_build(kernel, os.path.join(tree, place, os.path.relpath(kernel)))
     working_tree = tree_copies.working_tree(commit, root, wanted)
     copy = None if working_tree is None else working_tree.copy(tree, exported.files)
     working_folder = os.path.normpath(os.path.join(commit.top, place))
     return BaseTree(files.real_path(tree), os.path.join(tree, place), working_folder, copy)
-
-
-def flags(read: ReadOptions) -> tuple[str, ...]:
-    """Return the compiler flags; a kernel that is built in place has its generated headers there."""
-    tree = enclosing_tree(os.path.join(os.getcwd(), "_"))
-    if tree is None or any(flag.startswith("O=") for flag in read.flags):
-        return read.flags
-    return (*read.flags, f"O={tree}")
