@@ -156,7 +156,7 @@ class _Search(Record, dict=True):
             own = sorted(filter(self.is_own, paths.intersection(self._changed_paths)))
             others = (path for path in sorted(paths) if path.endswith(C_SUFFIXES) and self.is_own(path))
             affected = (path for path in others if self.reaches(part, path))
-            yield part.with_parsed(own, affected, self.packs, self.options.read)
+            yield part.with_parsed(own, affected, paths, self.packs, self.options.read)
 
     def reaches(self, part: Definers, file: str) -> bool:
         """Return whether a file is or includes one that differs from each parent, also through others."""
@@ -293,7 +293,7 @@ class _Part(Record, dict=True):
             if self.search.is_own(file):
                 self._add_definer(hits, file, rules)
         for file in sorted(self.search.change.paths):
-            if not file.endswith(C_SUFFIXES) or not self.search.is_own(file):
+            if not self._is_text(file) or not self.search.is_own(file):
                 continue
             self._add_old_definer(hits, file)
             if files.is_file(file):
@@ -305,6 +305,13 @@ class _Part(Record, dict=True):
             hits.inputs += given
             hits.rules |= {rule for pack in self._packs for rule in pack.rules}
         return hits
+
+    def _is_text(self, file: str) -> bool:
+        """Return whether a changed file is C: by its suffix, or below the include folders of a kernel, whose
+        texts the search does not follow.
+        """
+        folders = self.part.tree.folders if self.part.tree is not None else ()
+        return file.endswith(C_SUFFIXES) or any(file.startswith(f"{folder}{os.sep}") for folder in folders)
 
     def _add_definer(self, hits: _Hits, file: str, rules: list[Rule]) -> None:
         """Add a file if the change touches a file that it includes, or a rule on one of its structs."""

@@ -56,12 +56,18 @@ class Definers(Record, frozen=True):
         return [file for file, names in self.structs.items() if any(map(wanted.matches, names))]
 
     def with_parsed(
-        self, changed: Iterable[str], affected: Iterable[str], packs: Collection[Pack], options: ReadOptions
+        self,
+        changed: Iterable[str],
+        affected: Iterable[str],
+        tracked: frozenset[str],
+        packs: Collection[Pack],
+        options: ReadOptions,
     ) -> Definers:
         """Return the definers with the structs that libclang finds in changed files, and in affected ones
         that may define one in a way which the search does not know.
 
-        Headers that such a file includes are files of their own; other texts that it includes are its own.
+        Headers that such a file includes are files of their own if git tracks them; other texts that it
+        includes are its own.
         """
         wanted = requested_structs(packs)
         if not (wanted.names or wanted.patterns):
@@ -71,18 +77,21 @@ class Definers(Record, frozen=True):
         readings, unread = inputs.read(paths, wanted, replace(options, progress=no_progress))
         structs, read = dict(self.structs), {reading.path for reading in readings}
         for reading in readings:
-            names = {name for struct in reading.structs for name in _own_names(struct, reading.path, wanted)}
-            if names:
-                structs[reading.path] = structs.get(reading.path, frozenset()).union(names)
+            own = (struct for struct in reading.structs if _is_defined_by(struct, reading.path, tracked))
+            names = (name for struct in own for name in (struct.name, *struct.aliases))
+            if requested := frozenset(filter(wanted.matches, names)):
+                structs[reading.path] = structs.get(reading.path, frozenset()) | requested
         failed = tuple(each for each in unread if each.origin in paths and each.origin not in read)
         return replace(self, structs=structs, unread=self.unread + failed)
 
 
-def _own_names(struct: Struct, path: str, wanted: Wanted) -> Iterator[str]:
-    """Yield the requested names of a struct that a file defines itself."""
-    is_defined = struct.bit_size is not None or struct.problem is not None
-    if is_defined and struct.source is not None and is_own(struct.source.file, (path,)):
-        yield from filter(wanted.matches, (struct.name, *struct.aliases))
+def _is_defined_by(struct: Struct, path: str, tracked: frozenset[str]) -> bool:
+    """Return whether a file defines a struct itself, or by an untracked file of its repository."""
+    if struct.source is None or (struct.bit_size is None and struct.problem is None):
+        return False
+    place, top = files.real_path(struct.source.file), os.path.commonpath(tracked or (path,))
+    is_untracked = place not in tracked and place.startswith(f"{top}{os.sep}")
+    return is_untracked or is_own(struct.source.file, (path,))
 
 
 def _has_text(path: str) -> bool:
