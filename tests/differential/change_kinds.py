@@ -63,6 +63,8 @@ class Variant:
 VARIANTS: list[Variant] = []
 _NAMED = "another struct has the name"
 _PATTERN = "other structs match the pattern"
+_JOINED = ("kernel tree", "none", NO_KERNEL_INPUT)
+_UNSHOWN = "the text of no header shows the name"
 _ELSEWHERE = "a kernel's headers are searched, not all that its sources include"
 
 
@@ -301,19 +303,19 @@ def _(p: Project) -> Change:
     return _turn(p, lambda n: f"#define {name}(x, n) struct x {{ {' '.join(p.members('char PAD[n];').replace('PAD', p.pad).split())} }}\n{name}({p.tag}, {n});\n")
 
 
-@_change("macro", "that pastes the name")
+@_change("macro", "that pastes the name", unseen=_JOINED, reason=_UNSHOWN)
 def _(p: Project) -> Change:
     name, (first, last) = p.name().upper(), p.tag.split("_")
     return _turn(p, lambda n: f"#define {name}(x) struct x##_{last} {{ {' '.join(p.members(p.gap(n)).split())} }}\n{name}({first});\n")
 
 
-@_change("macro", "that pastes the name from two parts", unseen=("kernel tree", NO_KERNEL_INPUT), reason="the text of no header shows the name")
+@_change("macro", "that pastes the name from two parts", unseen=_JOINED, reason=_UNSHOWN)
 def _(p: Project) -> Change:
     name, (first, last) = p.name().upper(), p.tag.split("_")
     return _turn(p, lambda n: f"#define {name}_(x, y) x##_##y\n#define {name}(x, y) {name}_(x, y)\nstruct {name}({first}, {last}) {{\n{p.members(p.gap(n))}}};\n")
 
 
-@_change("macro", "that pastes single letters of the name")
+@_change("macro", "that pastes single letters of the name", unseen=_JOINED, reason=_UNSHOWN)
 def _(p: Project) -> Change:
     name = p.name().upper()
     cut = p.chance.randint(1, len(p.tag) - 1)
