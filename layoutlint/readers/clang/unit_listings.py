@@ -24,7 +24,15 @@ from layoutlint.model.task import LIMITS_OF_INPUT, Failure
 from layoutlint.model.wanted import Wanted
 from layoutlint.readers.cache import answers, keys, memory
 from layoutlint.readers.cache.answers import Answers
-from layoutlint.readers.clang import compiler_macros, libclang, lookups, parallel, parse, unit_layouts
+from layoutlint.readers.clang import (
+    compiler_macros,
+    diagnostics,
+    libclang,
+    lookups,
+    parallel,
+    parse,
+    unit_layouts,
+)
 from layoutlint.readers.clang.file_names import Places
 from layoutlint.readers.clang.limits import LIMITS, PATIENCE, confine
 from layoutlint.readers.clang.lookups import Messages
@@ -232,9 +240,11 @@ def _is_marked(lib: Any, handle: int, file: int) -> bool:
 
 def _has_errors(lib: Any, handle: int, unit: Unit) -> bool:
     """Return whether anything in a parsed unit may hide structs."""
-    if libclang.error_messages(lib, handle):
-        return True
     places = Places(lib, unit.directory, unit.roots, {})
+    if any(
+        not each.is_warning for each in diagnostics.read_diagnostics(lib, handle, places, None, unit.is_gcc)
+    ):
+        return True
     doubts = compiler_macros.find_doubtful_mentions(lib, handle, unit.main, unit.flags, unit.doubts, places)
     return bool(unit.doubts) and any(each.is_global for each in doubts)
 

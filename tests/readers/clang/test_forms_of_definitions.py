@@ -110,3 +110,23 @@ def test_what_the_file_alone_shows_is_judged(form, text, more, wanted, tmp_path)
     if form is as_kernel and wanted.names and text in {FORMS[name][0] for name in PASTED}:
         alone = set()
     assert shapes(form(tmp_path / "whole", text, more, wanted), wanted) == alone
+
+
+@pytest.mark.parametrize(
+    ("text", "has_error"),
+    [
+        ("struct x { int a; };\n", False),
+        ("void *get(void) __attribute__((malloc(free, 1)));\n", False),  # as glibc has it, and only gcc understands it
+        ("unknown_type y;\n", True),
+        ("#include \"missing.h\"\n", True),
+        ("#error \"not configured\"\n", True),
+    ],
+)  # fmt: skip
+def test_a_unit_whose_errors_can_hide_structs_is_named(text, has_error, tmp_path):
+    write(tmp_path, {"use.c": "struct rx_ring { int a; };\n", "other.c": f"void free(void *);\n{text}"})
+    entries = [{"directory": str(tmp_path), "file": name, "arguments": ["gcc", "-c", name]} for name in ("other.c", "use.c")]
+    write(tmp_path, {"compile_commands.json": json.dumps(entries)})
+    wanted = Wanted(patterns=("*_ring",))
+    reading = clang.read(str(tmp_path / "compile_commands.json"), wanted, ReadOptions(finds_omissions=True, jobs=1))
+    assert any("other.c" in each.reason for each in reading.omissions) == has_error
+    assert [struct.name for struct in reading.structs] == ["rx_ring"]
