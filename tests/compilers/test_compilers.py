@@ -102,6 +102,7 @@ def test_dwarf_says_what_the_program_says(compiler, tmp_path, structs):
         agree(structs, built, facts, loses_full=is_clang, hides_atomics=is_clang and version < 5)
 
 
+@pytest.mark.exhaustive
 @PROFILE
 @given(structs=programs())
 def test_libclang_says_what_the_program_says(tmp_path, structs):

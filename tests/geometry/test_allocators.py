@@ -122,6 +122,7 @@ SIZES = (16, 24, 40, 48, 56, 64, 72, 80, 96, 104, 128, 136, 160, 192, 200, 256, 
 LINES = (32, 64, 128, 256)
 
 
+@pytest.mark.one_in(4)
 class TestAgainstMemory:
     @pytest.mark.parametrize(("size", "line"), list(product(SIZES, LINES)))
     def test_kmalloc(self, size, line):

@@ -215,6 +215,7 @@ def describe(index: Index, name: str, is_direct: bool = False) -> list[Told]:
     return [Told.from_container(way) for way in index.containers(name, definitions[0], is_direct)]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(("name", "ways"), TABLE, ids=[name for name, _ in TABLE])
 class TestEveryReader:
     def test_every_container_with_the_compilers_offset(self, structs, expected, name, ways):

@@ -60,6 +60,7 @@ SIZES = (80, 96, 104, 136, 176, 192, 200, 256, 320, 328)
 GAPS = (48, 56, 64)
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("gap", GAPS)
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize(("text_message", "addresses"), [

@@ -46,7 +46,7 @@ struct b { char c; LARGE_INTEGER l; BITMAPFILEHEADER h; WIN32_FIND_DATAA f; };
 """
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("compiler", ["x86_64-w64-mingw32-gcc", "i686-w64-mingw32-gcc", "/usr/bin/x86_64-w64-mingw32-gcc"])
 def test_packs_of_windows_headers(compiler, tmp_path):
     need_c_library(compiler.removeprefix("/usr/bin/"))

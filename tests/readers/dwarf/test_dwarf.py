@@ -155,12 +155,14 @@ NAMES = [
 ]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(("asked", "name", "aliases", "bits"), NAMES, ids=[" ".join(row[0]) for row in NAMES])
 def test_names_and_typedefs(way, asked, name, aliases, bits):
     struct = one(read(way, *asked))
     assert (struct.name, struct.aliases, struct.bit_size) == (name, aliases, bits)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", ["pointer_t", "pair_t", "local", "colour", "al", "function", "missing", ""])
 def test_what_is_no_struct_of_the_file(way, name):
     assert read(way, name).structs == ()

@@ -115,9 +115,11 @@ class Search:
         """Yield the headers that use a macro which can make one of the names of pieces."""
         makers: dict[bytes, frozenset[bytes]] = {}
         for text in texts.values():
-            for macro, _, body in _DEFINE.findall(text) if b"##" in text else ():
+            for macro, parameters, body in _DEFINE.findall(text) if b"##" in text else ():
                 if b"##" in body and _NAMES.search(body):
-                    makers[macro] = frozenset(_WORD.findall(text))
+                    marked = pasted_names.mark(parameters, body, self._wanted)
+                    if _Uses(pasted_names.MARK).can_be_defined(marked, set(), is_body=True):
+                        makers[macro] = frozenset(_WORD.findall(text))
         uses = {name: re.compile(rb"(?<![\w$])%s(?![\w$])" % re.escape(name)) for name in makers}
         for path, text in texts.items():
             named = [name for name in makers if name in text]

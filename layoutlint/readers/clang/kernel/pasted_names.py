@@ -2,12 +2,43 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection
 
 from layoutlint.model.wanted import Wanted
 
+_JOINED = re.compile(rb"\w++(?:\s*+##\s*+\w++)++")
+_WORD = re.compile(rb"\w++")
+MARK = b"layoutlint__joined"
+
 _PREDEFINED = frozenset(b"int char long short unsigned signed float double void _ __ l L u U f".split())
 """Words of macros that the compiler defines (`__SIZE_TYPE__`), which no text needs to have."""
+
+
+def mark(parameters: bytes, body: bytes, wanted: Wanted) -> bytes:
+    """Return the body of a macro with MARK in place of the names that it joins and whose ends can be those of
+    a requested name.
+    """
+    own = set(_WORD.findall(parameters))
+    requested = [
+        (
+            _literal(name).encode(errors="surrogateescape"),
+            _literal(name[::-1])[::-1].encode(errors="surrogateescape"),
+        )
+        for name in (*wanted.names, *wanted.patterns)
+    ]
+
+    def replace(joined: re.Match[bytes]) -> bytes:
+        words = _WORD.findall(joined[0])
+        head, tail = (b"" if words[end] in own else words[end] for end in (0, -1))
+        fits = any(
+            (first.startswith(head) or head.startswith(first))
+            and (last.endswith(tail) or tail.endswith(last))
+            for first, last in requested
+        )
+        return MARK if fits else joined[0]
+
+    return _JOINED.sub(replace, body)
 
 
 def can_paste(words: Collection[bytes], wanted: Wanted) -> bool:
