@@ -12,6 +12,7 @@ import pytest
 
 from tests.command.test_policy import BROKEN, IGNORED, IGNORED_AT_B, RULES, commit_files, project
 from tests.harness.command import ROOT, run
+from tests.harness.effort import draws
 from tests.harness.repository import git, write
 from tests.harness.tools import need
 
@@ -216,7 +217,7 @@ def render(order: list[str], marked: set[tuple[str, str]]) -> str:
 
 
 @pytest.mark.exhaustive
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", range(draws(6, 30)))
 def test_random_places(project, seed):
     """A suppression that the change has counts if the compiler sees one at its place in the base."""
     random = Random(seed)

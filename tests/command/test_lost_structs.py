@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.harness.command import run
+from tests.harness.effort import draws
 from tests.harness.repository import commit, git, write
 
 RULE = '[[rule]]\nid = "{id}"\nstruct = "{struct}"\nkind = "separate"\nfields = [["a"], ["b"]]\nwhy = "w"\n'
@@ -185,7 +186,7 @@ AFFECTED: dict[str, dict[str, str | None]] = {
 
 
 @pytest.mark.exhaustive
-@pytest.mark.parametrize("name", AFFECTED)
+@pytest.mark.parametrize("name", [*AFFECTED][:: draws(2, 1)])
 def test_all_ways_to_write_a_struct_are_reached(tmp_path, name):
     pads = [f"struct pad {{ char bytes[{size}]; }};\n" for size in (64, 8)]
     stage(tmp_path, {**BASE, **AFFECTED[name], "pad.h": pads[0]}, {"pad.h": pads[1]})
@@ -215,7 +216,7 @@ def codes_of_tree(folder: Path, change: dict[str, str | None]) -> dict[str, int]
 
 
 @pytest.mark.exhaustive
-@pytest.mark.parametrize("name", DECOYS)
+@pytest.mark.parametrize("name", [*DECOYS][:: draws(4, 1)])
 def test_decoys_in_a_kernel(tmp_path, name):
     assert codes_of_tree(tmp_path, DECOYS[name]) == dict.fromkeys(OF_TREE, 3)
 

@@ -9,6 +9,7 @@ from random import Random
 import pytest
 
 from tests.harness.command import run
+from tests.harness.effort import draws
 from tests.harness.repository import git
 
 RULES = """[pack]
@@ -259,7 +260,7 @@ def random_flags(random):
 
 
 @pytest.mark.exhaustive
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(draws(8, 40)))
 def test_random_flags_are_those_of_the_base(project, tmp_path, seed):
     """What the text of the change is with the base's flags decides; what the change's own flags alter is never passed."""
     random = Random(seed)

@@ -15,6 +15,7 @@ from layoutlint.model.wanted import Wanted
 from layoutlint.readers import clang
 from layoutlint.readers.clang.kernel import make_lines, tree
 from layoutlint.readers.clang.kernel.makefile import Added, Makefiles
+from tests.harness.effort import draws
 from tests.harness.tools import need
 from tests.readers.clang.test_inputs import CONFIGURED, KERNEL, lay
 
@@ -305,7 +306,7 @@ def random_lines(random, depth, names):
 
 
 @pytest.mark.exhaustive
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", range(draws(15, 60)))
 def test_make_takes_the_same_lines(tmp_path, seed):
     lines = list(random_lines(Random(seed), 4, count()))
     values = {"A": "y", "B": "m"}
