@@ -28,9 +28,7 @@ _SKIPPED = re.compile(
     re.DOTALL,
 )
 """Texts in quotes, comments, and the ends of lines that go on."""
-_DEFINE = re.compile(
-    rb"^[ \t]*+(?:#|%:)[ \t]*+define[ \t]++(\w++)(\([^()\n]*+\))?([^\n]*+)", re.MULTILINE
-)
+_DEFINE = re.compile(rb"^[ \t]*+(?:#|%:)[ \t]*+define[ \t]++(\w++)(\([^()\n]*+\))?([^\n]*+)", re.MULTILINE)
 """A macro in joined lines: name, parameters, body."""
 _CALLABLE = re.compile(rb"#[ \t]*+define[ \t]++(\w++)(\([^()\n]*+\))((?:[^\n\\]|\\.)*+)", re.DOTALL)
 _NAMES = re.compile(rb"\b(?:struct|union|typedef)\b|\}")
@@ -169,7 +167,8 @@ class _Uses:
     def are_used_alone(self, text: bytes) -> bool:
         """Return whether a name is where a declaration begins: a macro that can stand for all of it."""
         return any(
-            text[: found.start()].rstrip()[-1:] in (b"", b";", b"}", b"{", b")", b"\n")
+            text[text.rfind(b"\n", 0, found.start()) + 1 : found.start()].rstrip()[-1:]
+            in (b"", b";", b"}", b"{", b")")
             for found in self._name.finditer(text)
         )
 
@@ -206,7 +205,7 @@ def _is_defined_at(text: bytes, name: re.Match[bytes], callees: set[bytes], is_b
     before_word, before_sign = last[1], last[2]
     if sign in (b")", b",") and before_sign in (b"(", b","):
         callees.update(_callee(before))
-    if before_word in _NO_TYPE or (before_sign is not None and before_sign not in b")]}>(\"#"):
+    if before_word in _NO_TYPE or (before_sign is not None and before_sign not in b')]}>("#'):
         return False
     declaration = re.split(rb"[;{}]", before)[-1] if before_sign != b"}" else _before_braces(before)
     is_tag = before_word in _TAGS or (before_sign != b"(" and _AGGREGATE.search(declaration) is not None)
