@@ -221,7 +221,8 @@ def _has_body(text: bytes, start: int) -> bool:
     assert attributes is not None
     end = text[attributes.end() : attributes.end() + 1]
     words = _WORD.findall(attributes[0])
-    is_open = any(word in _TYPES for word in words[1:]) and b";" in end  # a macro has the brace
+    plain = [word for word in words[1:] if not word.startswith(b"__") and not word.isdigit()]
+    is_open = len(plain) > 1 or any(word in _TYPES for word in plain)  # a macro has the brace
     return end in (b"", b"{", b"<", b"#", b"%", b"?") or is_open
 
 
