@@ -223,9 +223,10 @@ class _Search(Record, dict=True):
     def is_own(self, file: str) -> bool:
         """Return whether a file is judged for itself, or is not changed.
 
-        In a merge, pre-commit passes only the files with conflicts, and never a file of a submodule.
+        In a merge, pre-commit passes only the files with conflicts, and never a deleted file or one of a
+        submodule.
         """
-        if file in self.change.inner_paths:
+        if file in self.change.inner_paths or file not in self.change.tracked:
             return True
         is_filtered = self.names.is_selection and len(self.change.differences) == 1
         return not is_filtered or file not in self.change.paths or file in self.names.changed

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
 from contextlib import closing
 
 from layoutlint.files import accesses
@@ -68,9 +68,9 @@ class Memory:
             return opened.read(self._key)
 
 
-def recall_several(keys: Iterable[str]) -> dict[str, bytes]:
+def recall_several(keys: Collection[str]) -> dict[str, bytes]:
     """Return the results that are kept under some keys, and that `recall` would return."""
-    opened = folder.open_folder(create=False)
+    opened = folder.open_folder(create=False) if keys else None
     if opened is None:
         return {}
     with closing(opened):

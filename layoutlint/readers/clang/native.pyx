@@ -341,7 +341,7 @@ cdef class _Layouts(_Visit):
         elif kind == TYPEDEF:
             ctype = get_type(child)
             self.take_typedef(child, get_size(ctype), get_align(ctype), get_canonical_type(ctype))
-        return CONTINUE
+        return RECURSE if kind == ENUM else CONTINUE
 
     cdef int take_field(self, CXCursor child, CXCursor parent) except -1:
         cdef CXType ctype = get_canonical_type(get_type(child))

@@ -95,7 +95,7 @@ class _Visit:
         self.typedefs: _Typedefs = []
 
     def take(self, child: Cursor, parent: Cursor) -> int:
-        """Record a declaration; descend into structs."""
+        """Record a declaration; descend into structs, and enums, whose values can define some."""
         lib, kind = self._lib, child.kind
         if kind in (libclang.STRUCT, libclang.UNION):
             if lib.clang_isCursorDefinition(child):
@@ -107,7 +107,7 @@ class _Visit:
             self.parts[parent.data[0]].append(field)
         elif kind == libclang.TYPEDEF:
             self._take_typedef(child)
-        return libclang.CONTINUE
+        return libclang.RECURSE if kind == libclang.ENUM else libclang.CONTINUE
 
     def _take_record(self, child: Cursor, parent: Cursor) -> None:
         lib, ctype = self._lib, self._lib.clang_getCursorType(child)

@@ -34,7 +34,7 @@ from layoutlint.readers.clang import (
     unit_layouts,
 )
 from layoutlint.readers.clang.file_names import Places
-from layoutlint.readers.clang.limits import LIMITS, PATIENCE, confine
+from layoutlint.readers.clang.limits import LIMITS, confine
 from layoutlint.readers.clang.lookups import Messages
 from layoutlint.readers.clang.parallel import Outcome
 from layoutlint.readers.clang.parse import Unit
@@ -46,7 +46,8 @@ _KIND = "structs of a unit"
 _BATCH = 24
 """The most units that one process parses."""
 _PATIENCE_SECONDS = 120.0
-"""How long a run waits for processes with several units that fail; then each unit has its own."""
+"""How long a run waits for processes with several units that fail, and as long for those with one; units that are
+read have other time (`limits.PATIENCE`)."""
 _DAMAGE = (ValueError, TypeError, KeyError, zlib.error)
 """What content of another form raises; checksums make it improbable."""
 
@@ -178,11 +179,11 @@ def _list_in_task(batch: tuple[Unit, ...]) -> list[_Listed]:
 
 def _list_confined(batches: Sequence[tuple[Unit, ...]], jobs: int) -> Iterator[tuple[int, list[_Listed]]]:
     """List the units of each batch in a process within LIMITS; each alone if that fails."""
-    patience = sandbox.Patience(_PATIENCE_SECONDS)
-    for number, result in sandbox.run_each(_list_batch, batches, jobs, LIMITS, patience):
+    for_batches, for_units = sandbox.Patience(_PATIENCE_SECONDS), sandbox.Patience(_PATIENCE_SECONDS)
+    for number, result in sandbox.run_each(_list_batch, batches, jobs, LIMITS, for_batches):
         if isinstance(result, sandbox.Failure):
             alone = [(unit,) for unit in batches[number]]
-            single = dict(sandbox.run_each(_list_batch, alone, jobs, LIMITS, PATIENCE))
+            single = dict(sandbox.run_each(_list_batch, alone, jobs, LIMITS, for_units))
             result = [listed for at, (unit,) in enumerate(alone) for listed in _of_one(unit, single[at])]
         yield number, result
 

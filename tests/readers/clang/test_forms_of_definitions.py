@@ -44,6 +44,7 @@ FORMS = {
     "inside of another struct": ("struct outer { struct /**/ rx_ring /**/ { int a; long b; } inner; };", {}),
     "in a declaration": ("static struct /**/ rx_ring /**/ { int a; long b; } one;", {}),
     "return type": ("struct /**/ rx_ring /**/ { int a; long b; } *get(void);", {}),
+    "in the value of an enumerator": ("enum { SIZE = sizeof(struct /**/ rx_ring /**/ { int a; long b; }) };", {}),
     "union": ("union /**/ rx_ring /**/ { int a; long b; };", {}),
     "a file of more than 4 MB": ("\n" * (4 << 20) + f"struct rx_ring {BODY}", {}),
 }  # fmt: skip

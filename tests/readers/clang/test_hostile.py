@@ -17,7 +17,7 @@ from layoutlint.lint.run import check
 from layoutlint.model.reading import ReadOptions, Unread
 from layoutlint.model.wanted import Wanted
 from layoutlint.readers import clang
-from layoutlint.readers.clang import parallel
+from layoutlint.readers.clang import parallel, unit_listings
 from layoutlint.readers.processes import sandbox
 from tests.harness.command import ROOT, run
 
@@ -69,7 +69,8 @@ RULES = '[[rule]]\nid = "small"\nstruct = "s"\nkind = "size"\nmax = 64\nwhy = "w
 @pytest.fixture(autouse=True)
 def working_folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(parallel, "LIMITS", sandbox.Limits(seconds=2, memory=512 << 20, is_confined=True))
+    for module in (parallel, unit_listings):
+        monkeypatch.setattr(module, "LIMITS", sandbox.Limits(seconds=2, memory=512 << 20, is_confined=True))
     monkeypatch.setattr(parallel, "PATIENCE", sandbox.Patience(100))
     os.mkfifo("pipe.h")
     os.symlink("/dev/zero", "zero.h")
@@ -169,7 +170,8 @@ def test_the_standard_input_is_no_empty_header(working_folder):
 
 @pytest.mark.exhaustive
 def test_units_that_hang_are_not_waited_for_one_by_one(working_folder, monkeypatch):
-    monkeypatch.setattr(parallel, "PATIENCE", sandbox.Patience(3))
+    monkeypatch.setattr(parallel.PATIENCE, "seconds", 3)
+    monkeypatch.setattr(unit_listings, "_PATIENCE_SECONDS", 3)
     (working_folder / "a.h").write_text(STRUCT)
     for number in range(12):
         (working_folder / f"bad{number:02}.h").write_text(HANG + STRUCT)

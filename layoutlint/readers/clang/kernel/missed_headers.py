@@ -11,18 +11,22 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from fnmatch import translate
+from itertools import islice
 
 from layoutlint import files
 from layoutlint.model.wanted import Wanted
 from layoutlint.readers.clang.kernel import pasted_names
 
 _LARGEST = 1 << 27
+"""The most bytes of a header that are searched."""
 _FARTHEST = 4096
-"""The most bytes of a declaration before the name."""
-_MOST_ROUNDS = 8
-"""The most macros of macros that are followed."""
+"""The most bytes of a declaration before the name, and behind it; if more decide, it may be a definition."""
+_MOST_PLACES = 2000
+"""The most places of names in a text that are looked at; a text with more may define one."""
+_MOST_MACROS = 200
+"""The most macros with a name that are followed."""
 _SKIPPED = re.compile(
     rb"\"(?:[^\"\\\n]|\\.)*+\"|'(?:[^'\\\n]|\\.)*+'|/\*.*?(?:\*/|\Z)|//(?:[^\n\\]|\\.)*+|\\[ \t]*+\r?\n",
     re.DOTALL,
@@ -38,7 +42,7 @@ _NEXT = re.compile(rb"\s*+(?:\w++|([{;,)\[#:(]|<[%:]|%:)|(.)|\Z)", re.DOTALL)
 """What follows a name: a word, a sign that a definition can have there, another one, or nothing."""
 _LAST = re.compile(rb"(?:(\w++)|(\S))\s*\Z")
 _NO_TYPE = frozenset(b"return goto case else do sizeof typeof __typeof__ if while for".split())
-_TAGS = (b"struct", b"union", b"enum")
+_TAGS = (b"struct", b"union")
 _TYPES = frozenset(
     b"int char long short signed unsigned float double void struct union enum const volatile".split()
 )
@@ -48,6 +52,10 @@ _ATTRIBUTES = re.compile(
 """Words, and what is in brackets and parentheses."""
 _TYPEDEF = re.compile(rb"\btypedef\b")
 _AGGREGATE = re.compile(rb"\b(?:struct|union)\b")
+
+
+class TooManyMacros(Exception):
+    """So many macros have a requested name, or can make one, that their uses are not searched."""
 
 
 class Search:
@@ -60,37 +68,45 @@ class Search:
         inside = (pattern.replace(b".", rb"\w") for pattern in patterns)
         self._uses = _Uses(b"|".join((*map(re.escape, self._names), *inside)))
 
-    def find(self, paths: Iterable[str], others: Iterable[str]) -> list[str]:
-        """Return the headers that may define a requested struct, in order.
+    def find(self, paths: Iterable[str], others: Iterable[str], known: Collection[str] = ()) -> list[str]:
+        """Return the headers that may define a requested struct, in order, without those that are `known` to.
 
-        `others` are files that headers can include, and that have other suffixes.
+        `others` are files that headers can include, and that have other suffixes. A header that cannot be
+        read may define anything. Raises TooManyMacros.
         """
-        raw = {path: _read(path) for path in paths}
+        contents = {path: _read(path) for path in paths}
+        raw = {path: text for path, text in contents.items() if text is not None}
         has_patterns = bool(self._wanted.patterns)
         texts = {
             path: _join_lines(text) for path, text in raw.items() if has_patterns or self._is_mentioned(text)
         }
-        found = dict.fromkeys(self._definers(self._uses, texts, raw))
+        found = dict.fromkeys(path for path, text in contents.items() if text is None)
+        found.update(dict.fromkeys(self._definers(self._uses, texts, raw, known)))
         if has_patterns:
             found.update(dict.fromkeys(self._users_of_pasting(texts)))
-        named = (path for path in others if self._uses.are_there(_join_lines(_read(path))))
+        other_texts = ((path, _read(path)) for path in others)
+        named = (
+            path for path, text in other_texts if text is None or self._uses.are_there(_join_lines(text))
+        )
         parts = [os.fsencode(os.path.basename(path)) for path in named]
         found.update(dict.fromkeys(path for path, text in raw.items() if any(part in text for part in parts)))
-        return list(found)
+        return [path for path in found if path not in known]
 
     def _is_mentioned(self, text: bytes) -> bool:
         """Return whether a text can have one of the names, perhaps on two lines."""
         joined = text.replace(b"\\\r\n", b"").replace(b"\\\n", b"")
         return any(name in joined for name in self._names)
 
-    def _definers(self, uses: _Uses, texts: dict[str, bytes], raw: dict[str, bytes]) -> Iterator[str]:
+    def _definers(
+        self, uses: _Uses, texts: dict[str, bytes], raw: dict[str, bytes], known: Collection[str]
+    ) -> Iterator[str]:
         """Yield the headers in which one of the names can be defined, also by macros that have it."""
         seen = set[bytes]()
-        for _ in range(_MOST_ROUNDS):
+        while True:
             callees, aliases = set[bytes](), set[bytes]()
             for path, text in texts.items():
                 if uses.are_there(text):
-                    if uses.can_be_defined(_DEFINE.sub(b"", text), callees):
+                    if path not in known and uses.can_be_defined(_DEFINE.sub(b"", text), callees):
                         yield path
                     for macro, parameters, body in _DEFINE.findall(text):
                         if uses.are_there(body) and not uses.are_there(parameters):
@@ -103,6 +119,8 @@ class Search:
             if not aliases:
                 return
             seen |= aliases
+            if len(seen) > _MOST_MACROS:
+                raise TooManyMacros
             uses = _Uses(b"|".join(map(re.escape, sorted(aliases))))
             for path, text in raw.items():
                 if path not in texts and any(alias in text for alias in aliases):
@@ -118,11 +136,12 @@ class Search:
                     marked = pasted_names.mark(parameters, body, self._wanted)
                     if _Uses(pasted_names.MARK).can_be_defined(marked, set(), is_body=True):
                         makers[macro] = frozenset(_WORD.findall(text))
-        uses = {name: re.compile(rb"(?<![\w$])%s(?![\w$])" % re.escape(name)) for name in makers}
+        if len(makers) > _MOST_MACROS:
+            raise TooManyMacros
         for path, text in texts.items():
             named = [name for name in makers if name in text]
-            code = _DEFINE.sub(b"", text) if named else b""
-            used = [makers[name] for name in named if uses[name].search(code)]
+            words = frozenset(_WORD.findall(_DEFINE.sub(b"", text))) if named else frozenset[bytes]()
+            used = [makers[name] for name in named if name in words]
             if used and pasted_names.can_paste(frozenset(_WORD.findall(text)).union(*used), self._wanted):
                 yield path
 
@@ -135,23 +154,24 @@ def _makers_of_structs(callees: set[bytes], texts: dict[str, bytes]) -> frozense
     for text in texts.values():
         for macro, parameters, body in _CALLABLE.findall(text):
             macros.setdefault(macro, []).append((parameters, body))
-    calls: dict[bytes, set[bytes]] = {}
-    makers = set[bytes]()
-    pending = sorted(callees & macros.keys())
+    callers: dict[bytes, set[bytes]] = {macro: set() for macro in callees & macros.keys()}
+    makers, pending = list[bytes](), sorted(callers)
     for macro in pending:
-        calls[macro] = inner = set[bytes]()
+        inner = set[bytes]()
         for parameters, body in macros[macro]:
             names = _WORD.findall(parameters)
             own = _Uses(b"|".join(names) or b"(?!)")
             if body.strip() not in names and own.can_be_defined(_join_lines(body), inner, is_body=True):
-                makers.add(macro)
-        pending += sorted((inner & macros.keys()) - calls.keys() - {*pending})
-    for _ in calls:
-        more = {macro for macro, inner in calls.items() if not makers.isdisjoint(inner)} - makers
-        if not more:
-            break
-        makers |= more
-    return frozenset(callees & makers)
+                makers.append(macro)
+        pending += sorted((inner & macros.keys()) - callers.keys())
+        for name in inner & macros.keys():
+            callers.setdefault(name, set()).add(macro)
+    found = set[bytes]()
+    for maker in makers:
+        if maker not in found:
+            found.add(maker)
+            makers += callers[maker]
+    return frozenset(callees & found)
 
 
 class _Uses:
@@ -177,8 +197,9 @@ class _Uses:
 
         `is_body` is for the body of a macro, around which there can be any text.
         """
-        places = [_is_defined_at(text, found, callees, is_body) for found in self._name.finditer(text)]
-        return any(places)
+        names = islice(self._name.finditer(text), _MOST_PLACES + 1)
+        places = [_is_defined_at(text, found, callees, is_body) for found in names]
+        return any(places) or len(places) > _MOST_PLACES
 
     def are_arguments(self, text: bytes, callees: frozenset[bytes]) -> bool:
         """Return whether one of some macros is called with one of the names."""
@@ -205,7 +226,11 @@ def _is_defined_at(text: bytes, name: re.Match[bytes], callees: set[bytes], is_b
     before_word, before_sign = last[1], last[2]
     if sign in (b")", b",") and before_sign in (b"(", b","):
         callees.update(_callee(before))
-    if before_word in _NO_TYPE or (before_sign is not None and before_sign not in b')]}>("#'):
+    if (
+        before_word in _NO_TYPE
+        or before_word == b"enum"
+        or (before_sign is not None and before_sign not in b')]}>("#')
+    ):
         return False
     declaration = re.split(rb"[;{}]", before)[-1] if before_sign != b"}" else _before_braces(before)
     is_tag = before_word in _TAGS or (before_sign != b"(" and _AGGREGATE.search(declaration) is not None)
@@ -217,8 +242,10 @@ def _is_defined_at(text: bytes, name: re.Match[bytes], callees: set[bytes], is_b
 
 def _has_body(text: bytes, start: int) -> bool:
     """Return whether a body can begin behind attributes and macros that follow a tag."""
-    attributes = _ATTRIBUTES.match(text, start)
+    attributes = _ATTRIBUTES.match(text, start, start + _FARTHEST)
     assert attributes is not None
+    if attributes.end() == start + _FARTHEST:
+        return True
     end = text[attributes.end() : attributes.end() + 1]
     words = _WORD.findall(attributes[0])
     plain = [word for word in words[1:] if not word.startswith(b"__") and not word.isdigit()]
@@ -247,11 +274,14 @@ def _callee(before: bytes) -> Iterator[bytes]:
             return
 
 
-def _read(path: str) -> bytes:
+def _read(path: str) -> bytes | None:
+    """Return the text of a file, empty if it does not exist; None if it cannot be read whole."""
     try:
         return files.read_all(path, _LARGEST)
-    except OSError:
+    except FileNotFoundError:
         return b""
+    except OSError:
+        return None
 
 
 def _join_lines(text: bytes) -> bytes:

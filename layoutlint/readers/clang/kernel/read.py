@@ -319,7 +319,12 @@ class _KernelReader(Record, dict=True):
         """Add the headers that define a requested struct, although no text of theirs plainly does."""
         known = {file for found in places.values() for file in found}
         others = missed_headers.other_files(self.tree.folders)
-        missed = [file for file in missed_headers.Search(missing).find(paths, others) if file not in known]
+        try:
+            missed = missed_headers.Search(missing).find(paths, others, known)
+        except missed_headers.TooManyMacros:
+            reason = "too many macros can make a requested struct: request fewer or longer names"
+            self.outcome = self.outcome.plus(parallel.Outcome((), (Unread(self.tree.source, reason),)))
+            return
         units = {self.group([file]): file for file in missed}
         listings = unit_listings.list_units(list(units), self.options)
         for unit, file in units.items():
