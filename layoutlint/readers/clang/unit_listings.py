@@ -46,8 +46,8 @@ _KIND = "structs of a unit"
 _BATCH = 24
 """The most units that one process parses."""
 _PATIENCE_SECONDS = 120.0
-"""How long a run waits for processes with several units that fail, and as long for those with one; units that are
-read have other time (`limits.PATIENCE`)."""
+"""How long a run waits for processes with several units that fail, and for those with one; units that are read
+have other time (`limits.PATIENCE`)."""
 _DAMAGE = (ValueError, TypeError, KeyError, zlib.error)
 """What content of another form raises; checksums make it improbable."""
 
