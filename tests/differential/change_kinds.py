@@ -591,7 +591,7 @@ def _(p: Project) -> Change:
     return Change(base, {p.path_beside(f"deep/linux/{name}" if p.is_kernel else f"deep/{name}"): pad % p.bad})
 
 
-@_change("include", "of a source")
+@_change("include", "of a source", unseen=("kernel tree", NO_KERNEL_INPUT), reason=_ELSEWHERE)
 def _(p: Project) -> Change:
     path = f"{p.sources}/{p.name()}.c"
     base = p.files("", {path: p.struct(p.good)}, after=f'#include "{path.rpartition("/")[2]}"\n')

@@ -46,8 +46,9 @@ _KIND = "structs of a unit"
 _BATCH = 24
 """The most units that one process parses."""
 _PATIENCE_SECONDS = 120.0
-"""How long a run waits for processes with several units that fail, and for those with one; units that are read
-have other time (`limits.PATIENCE`)."""
+"""How long a run waits for processes with several units that fail, and for those with one.
+
+Units that are read have other time (`limits.PATIENCE`)."""
 _DAMAGE = (ValueError, TypeError, KeyError, zlib.error)
 """What content of another form raises; checksums make it improbable."""
 
@@ -74,11 +75,10 @@ class UnitListing(Record, frozen=True):
         yield from (each for each in self.definitions if wanted.matches(each[0]))
         yield from map(files.real_path, self.annotated if wanted.annotated else ())
 
-    def names_in(self, paths: Iterable[str], wanted: Wanted) -> list[str]:
-        """Return the requested names that some files themselves define, sorted."""
-        real = frozenset(map(files.real_path, paths))
-        found = {(name, at) for name, at, _ in self.definitions if wanted.matches(name)}
-        return sorted({name for name, at in found if files.real_path(at) in real})
+    def requested_definitions(self, wanted: Wanted) -> list[Definition]:
+        """Return the requested definitions, with real paths, sorted."""
+        found = (each for each in self.definitions if wanted.matches(each[0]))
+        return sorted((name, files.real_path(at), layout) for name, at, layout in found)
 
 
 class Defining(Record, frozen=True):

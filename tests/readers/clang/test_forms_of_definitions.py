@@ -131,3 +131,28 @@ def test_a_unit_whose_errors_can_hide_structs_is_named(text, has_error, tmp_path
     reading = clang.read(str(tmp_path / "compile_commands.json"), wanted, ReadOptions(finds_omissions=True, jobs=1))
     assert any("other.c" in each.reason for each in reading.omissions) == has_error
     assert [struct.name for struct in reading.structs] == ["rx_ring"]
+
+
+NAMESAKES = {
+    # case: the headers of a kernel tree, and the sizes of struct rx_ring in them (None: unknown)
+    "in seven headers": ({f"{name}.h": f"struct rx_ring {{ char a[{at + 1}]; }};\n" for at, name in enumerate("abcdefg")}, set(range(8, 64, 8))),
+    "by a macro for a header that is included": (
+        {"a.h": "struct rx_ring { int a; };\n", "b.h": "#define NAME rx_ring\n#include <linux/body.h>\n", "body.h": "struct NAME { long a; };\n"},
+        {32, 64},
+    ),
+    "by macros for a header that is included twice": (
+        {"a.h": "#define NAME tx_ring\n#include <linux/body.h>\n#undef NAME\n#define NAME rx_ring\n#include <linux/body.h>\n",
+         "body.h": "struct NAME { long a; };\n"},
+        {64},
+    ),
+    "as the compiler is": ({"a.h": "struct rx_ring { int a; };\n", "b.h": f"#ifdef __llvm__\nstruct rx_ring {BODY}\n#else\nstruct rx_ring {{ int a, b, c; }};\n#endif\n"}, {32, None}),
+    "with an error": ({"a.h": "struct rx_ring { int a; };\n", "b.h": "#error not for this configuration\nstruct rx_ring { long a; };\n"}, {32}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("wanted", WANTED.values(), ids=WANTED)
+@pytest.mark.parametrize(("headers", "sizes"), NAMESAKES.values(), ids=NAMESAKES)
+def test_each_definition_of_a_kernel_tree_is_judged(headers, sizes, wanted, tmp_path):
+    write(tmp_path, KERNEL | {f"include/linux/{name}": text for name, text in headers.items()})
+    reading = clang.read(str(tmp_path), wanted, ReadOptions(finds_omissions=True, jobs=1))
+    assert {None if struct.problem else struct.bit_size for struct in reading.structs if struct.name == "rx_ring"} == sizes

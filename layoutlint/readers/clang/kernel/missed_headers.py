@@ -13,7 +13,8 @@ import os
 import re
 from collections.abc import Collection, Iterable, Iterator
 from fnmatch import translate
-from itertools import islice
+from functools import cached_property
+from itertools import chain, islice
 
 from layoutlint import files
 from layoutlint.model.wanted import Wanted
@@ -32,15 +33,23 @@ _SKIPPED = re.compile(
     re.DOTALL,
 )
 """Texts in quotes, comments, and the ends of lines that go on."""
+_CONTINUED = re.compile(rb"\\[ \t]*+\r?\n")
 _DEFINE = re.compile(rb"^[ \t]*+(?:#|%:)[ \t]*+define[ \t]++(\w++)(\([^()\n]*+\))?([^\n]*+)", re.MULTILINE)
 """A macro in joined lines: name, parameters, body."""
+_DIRECTIVE = re.compile(rb"^[ \t]*+(?:#|%:)[ \t]*+(?!include|import)[^\n]*+", re.MULTILINE)
+"""A directive in joined lines that adds no text where it is."""
+_ALONE = rb"(?<![\w$])%s(?![\w$])"
+_UNJOINED = rb"(?:%s)(?!\s*+##)"
+"""Names but those that `##` joins, which are no macros there."""
 _CALLABLE = re.compile(rb"#[ \t]*+define[ \t]++(\w++)(\([^()\n]*+\))((?:[^\n\\]|\\.)*+)", re.DOTALL)
 _NAMES = re.compile(rb"\b(?:struct|union|typedef)\b|\}")
 """What is before the name of a struct or typedef."""
 _WORD = re.compile(rb"\w++")
 _NEXT = re.compile(rb"\s*+(?:\w++|([{;,)\[#:(]|<[%:]|%:)|(.)|\Z)", re.DOTALL)
 """What follows a name: a word, a sign that a definition can have there, another one, or nothing."""
-_LAST = re.compile(rb"(?:(\w++)|(\S))\s*\Z")
+_LAST = re.compile(rb"\s*+(?:(\w++)|(\W))")
+"""The last word or sign of a text, in its reverse: a search for an end takes longer."""
+_PARENTHESIS = re.compile(rb"[()]")
 _NO_TYPE = frozenset(b"return goto case else do sizeof typeof __typeof__ if while for".split())
 _TAGS = (b"struct", b"union")
 _TYPES = frozenset(
@@ -54,78 +63,96 @@ _TYPEDEF = re.compile(rb"\btypedef\b")
 _AGGREGATE = re.compile(rb"\b(?:struct|union)\b")
 
 
+_Callables = dict[bytes, list[tuple[bytes, bytes]]]
+"""The parameters and bodies of the macros that can be called, by their names."""
+
+
 class TooManyMacros(Exception):
     """So many macros have a requested name, or can make one, that their uses are not searched."""
 
 
 class Search:
-    """Searches the headers of one tree for some names and patterns."""
+    """The headers of one tree in which some names and patterns are searched."""
 
-    def __init__(self, wanted: Wanted) -> None:
+    def __init__(self, paths: Iterable[str], wanted: Wanted) -> None:
         self._wanted = wanted
         self._names = sorted(name.encode(errors="surrogateescape") for name in wanted.names)
         patterns = (translate(each)[4:-3].encode(errors="surrogateescape") for each in wanted.patterns)
-        inside = (pattern.replace(b".", rb"\w") for pattern in patterns)
-        self._uses = _Uses(b"|".join((*map(re.escape, self._names), *inside)))
+        inside = (_ALONE % pattern.replace(b".", rb"\w") for pattern in patterns)
+        self._uses = _Uses(b"|".join((*map(_literal_word, self._names), *inside)))
+        contents = {path: _read(path) for path in paths}
+        self._unreadable = [path for path, text in contents.items() if text is None]
+        self._raw = {path: text for path, text in contents.items() if text is not None}
+        raw = self._raw.items()
+        mentioning = (each for each in raw if wanted.patterns or self._is_mentioned(each[1]))
+        self._texts = {path: _join_lines(text) for path, text in mentioning}
 
-    def find(self, paths: Iterable[str], others: Iterable[str], known: Collection[str] = ()) -> list[str]:
-        """Return the headers that may define a requested struct, in order, without those that are `known` to.
+    @property
+    def mentioning(self) -> list[str]:
+        """The headers that have one of the names somewhere, in the order given; with patterns, any header."""
+        return [*self._texts, *self._unreadable]
+
+    def find(self, others: Iterable[str], known: Collection[str] = ()) -> list[str]:
+        """Return the headers that may define a requested struct, without those that are `known` to.
 
         `others` are files that headers can include, and that have other suffixes. A header that cannot be
         read may define anything. Raises TooManyMacros.
         """
-        contents = {path: _read(path) for path in paths}
-        raw = {path: text for path, text in contents.items() if text is not None}
-        has_patterns = bool(self._wanted.patterns)
-        texts = {
-            path: _join_lines(text) for path, text in raw.items() if has_patterns or self._is_mentioned(text)
-        }
-        found = dict.fromkeys(path for path, text in contents.items() if text is None)
-        found.update(dict.fromkeys(self._definers(self._uses, texts, raw, known)))
-        if has_patterns:
-            found.update(dict.fromkeys(self._users_of_pasting(texts)))
+        found = dict.fromkeys((*self._unreadable, *self._definers(known)))
+        if self._wanted.patterns:
+            found.update(dict.fromkeys(self._users_of_pasting(self._texts)))
         other_texts = ((path, _read(path)) for path in others)
-        named = (
-            path for path, text in other_texts if text is None or self._uses.are_there(_join_lines(text))
-        )
+        named = (path for path, text in other_texts if text is None or self._is_mentioned(text))
         parts = [os.fsencode(os.path.basename(path)) for path in named]
-        found.update(dict.fromkeys(path for path, text in raw.items() if any(part in text for part in parts)))
+        raw = self._raw.items()
+        found.update(dict.fromkeys(path for path, text in raw if any(part in text for part in parts)))
         return [path for path in found if path not in known]
 
     def _is_mentioned(self, text: bytes) -> bool:
-        """Return whether a text can have one of the names, perhaps on two lines."""
-        joined = text.replace(b"\\\r\n", b"").replace(b"\\\n", b"")
-        return any(name in joined for name in self._names)
+        """Return whether a text has one of the names, perhaps on two lines or in a comment."""
+        joined = _CONTINUED.sub(b"", text)
+        is_possible = bool(self._wanted.patterns) or any(name in joined for name in self._names)
+        return is_possible and self._uses.are_there(joined)
 
-    def _definers(
-        self, uses: _Uses, texts: dict[str, bytes], raw: dict[str, bytes], known: Collection[str]
-    ) -> Iterator[str]:
+    def _definers(self, known: Collection[str]) -> Iterator[str]:
         """Yield the headers in which one of the names can be defined, also by macros that have it."""
-        seen = set[bytes]()
+        texts, uses, defining = dict(self._texts), self._uses, dict[bytes, list[str]]()
         while True:
-            callees, aliases = set[bytes](), set[bytes]()
-            for path, text in texts.items():
-                if uses.are_there(text):
-                    if path not in known and uses.can_be_defined(_DEFINE.sub(b"", text), callees):
-                        yield path
-                    for macro, parameters, body in _DEFINE.findall(text):
-                        if uses.are_there(body) and not uses.are_there(parameters):
-                            is_edge = uses.can_be_defined(body, callees, is_body=True)
-                            aliases |= {macro} if is_edge else set()
-            makers = _makers_of_structs(callees, raw) if callees else frozenset()
+            callees = set[bytes]()
+            code = {path: _DIRECTIVE.sub(b"", text) for path, text in texts.items() if uses.are_there(text)}
+            found = [
+                path for path, text in code.items()
+                if path not in known and (
+                    uses.can_be_defined(text, callees) or (defining and uses.are_used_alone(text))
+                )
+            ]  # fmt: skip
+            aliases: dict[bytes, list[str]] = {}
+            for path in code:
+                for alias in _aliases(texts[path], uses, callees):
+                    aliases.setdefault(alias, []).append(path)
+            makers = _makers_of_structs(callees, self._callables) if callees else frozenset[bytes]()
             if makers:
-                yield from (path for path in texts if uses.are_arguments(texts[path], makers))
-            aliases -= seen
+                found += (path for path, text in code.items() if uses.are_arguments(text, makers))
+            yield from found
+            if found:  # what defines a macro may include a header that uses it
+                yield from chain(*defining.values())
+            aliases = {alias: aliases[alias] for alias in aliases.keys() - defining.keys()}
             if not aliases:
                 return
-            seen |= aliases
-            if len(seen) > _MOST_MACROS:
+            defining |= aliases
+            if len(defining) > _MOST_MACROS:
                 raise TooManyMacros
-            uses = _Uses(b"|".join(map(re.escape, sorted(aliases))))
-            for path, text in raw.items():
+            uses = _Uses(_UNJOINED % b"|".join(map(_literal_word, sorted(aliases))))
+            for path, text in self._raw.items():
                 if path not in texts and any(alias in text for alias in aliases):
                     texts[path] = _join_lines(text)
-            yield from (path for path, text in texts.items() if uses.are_used_alone(_DEFINE.sub(b"", text)))
+    @cached_property
+    def _callables(self) -> _Callables:
+        macros: _Callables = {}
+        for text in self._raw.values():
+            for macro, parameters, body in _CALLABLE.findall(text):
+                macros.setdefault(macro, []).append((parameters, body))
+        return macros
 
     def _users_of_pasting(self, texts: dict[str, bytes]) -> Iterator[str]:
         """Yield the headers that use a macro which can make one of the names of pieces."""
@@ -140,27 +167,31 @@ class Search:
             raise TooManyMacros
         for path, text in texts.items():
             named = [name for name in makers if name in text]
-            words = frozenset(_WORD.findall(_DEFINE.sub(b"", text))) if named else frozenset[bytes]()
+            words = frozenset(_WORD.findall(_DIRECTIVE.sub(b"", text))) if named else frozenset[bytes]()
             used = [makers[name] for name in named if name in words]
             if used and pasted_names.can_paste(frozenset(_WORD.findall(text)).union(*used), self._wanted):
                 yield path
 
 
-def _makers_of_structs(callees: set[bytes], texts: dict[str, bytes]) -> frozenset[bytes]:
+def _aliases(text: bytes, uses: _Uses, callees: set[bytes]) -> Iterator[bytes]:
+    """Yield the macros of a text whose bodies can define one of some names, and add those that they call."""
+    for macro, parameters, body in _DEFINE.findall(text):
+        is_used = uses.are_there(body) and not uses.are_there(parameters)
+        if is_used and uses.can_be_defined(body, callees, is_body=True):
+            yield macro
+
+
+def _makers_of_structs(callees: set[bytes], macros: _Callables) -> frozenset[bytes]:
     """Return the macros among some called names that can make a struct or typedef of an argument; none that
     are the argument and no more, which trace events use.
     """
-    macros: dict[bytes, list[tuple[bytes, bytes]]] = {}
-    for text in texts.values():
-        for macro, parameters, body in _CALLABLE.findall(text):
-            macros.setdefault(macro, []).append((parameters, body))
     callers: dict[bytes, set[bytes]] = {macro: set() for macro in callees & macros.keys()}
     makers, pending = list[bytes](), sorted(callers)
     for macro in pending:
         inner = set[bytes]()
         for parameters, body in macros[macro]:
             names = _WORD.findall(parameters)
-            own = _Uses(b"|".join(names) or b"(?!)")
+            own = _Uses(b"|".join(map(_literal_word, names)) or b"(?!)")
             if body.strip() not in names and own.can_be_defined(_join_lines(body), inner, is_body=True):
                 makers.append(macro)
         pending += sorted((inner & macros.keys()) - callers.keys())
@@ -174,11 +205,17 @@ def _makers_of_structs(callees: set[bytes], texts: dict[str, bytes]) -> frozense
     return frozenset(callees & found)
 
 
+def _literal_word(name: bytes) -> bytes:
+    """Return the pattern of a name that is no part of another; that of a plain text is found faster."""
+    escaped = re.escape(name)
+    return rb"%s(?![\w$])(?<![\w$]%s)" % (escaped, escaped)
+
+
 class _Uses:
     """Tells where C can define a struct or typedef of some names, given as a pattern."""
 
     def __init__(self, names: bytes) -> None:
-        self._name = re.compile(rb"(?<![\w$])(?:%s)(?![\w$])" % names)
+        self._name = re.compile(names)
 
     def are_there(self, text: bytes) -> bool:
         """Return whether a text has one of the names."""
@@ -204,7 +241,7 @@ class _Uses:
     def are_arguments(self, text: bytes, callees: frozenset[bytes]) -> bool:
         """Return whether one of some macros is called with one of the names."""
         called = set[bytes]()
-        self.can_be_defined(_DEFINE.sub(b"", text), called)
+        self.can_be_defined(text, called)
         return not called.isdisjoint(callees)
 
 
@@ -217,13 +254,13 @@ def _is_defined_at(text: bytes, name: re.Match[bytes], callees: set[bytes], is_b
     if follows[2] is not None:
         return False
     before = text[max(0, name.start() - _FARTHEST) : name.start()].rstrip()
-    last = _LAST.search(before)
+    last = _LAST.match(before[::-1])
     is_whole = is_end or sign in (b";", b"{", b"<%", b"#", b"%:")
     if last is None:
         return is_body and (is_whole or _has_body(text, name.end()))
     if is_body and before.endswith(b"#") and not before.endswith(b"##"):
         return False  # in quotes
-    before_word, before_sign = last[1], last[2]
+    before_word, before_sign = (last[1] or b"")[::-1], last[2]
     if sign in (b")", b",") and before_sign in (b"(", b","):
         callees.update(_callee(before))
     if (
@@ -232,7 +269,9 @@ def _is_defined_at(text: bytes, name: re.Match[bytes], callees: set[bytes], is_b
         or (before_sign is not None and before_sign not in b')]}>("#')
     ):
         return False
-    declaration = re.split(rb"[;{}]", before)[-1] if before_sign != b"}" else _before_braces(before)
+    declaration = _declaration(before) if before_sign != b"}" else _before_braces(before)
+    if declaration.strip() == b"typedef":
+        return False  # the type, not the name
     is_tag = before_word in _TAGS or (before_sign != b"(" and _AGGREGATE.search(declaration) is not None)
     is_typedef = before_word not in _TAGS and _TYPEDEF.search(declaration) is not None
     if sign in (b"{", b"<%", b"#", b"%:") or is_end:
@@ -259,18 +298,23 @@ def _before_braces(text: bytes) -> bytes:
     for at in range(len(text) - 1, -1, -1):
         depth += (text[at] == ord("}")) - (text[at] == ord("{"))
         if depth == 0:
-            return re.split(rb"[;{}]", text[:at])[-1]
+            return _declaration(text[:at])
     return b"typedef"  # too far to see
+
+
+def _declaration(text: bytes) -> bytes:
+    """Return the end of a text behind its last semicolon or brace."""
+    return text[max(map(text.rfind, (b";", b"{", b"}"))) + 1 :]
 
 
 def _callee(before: bytes) -> Iterator[bytes]:
     """Yield the name of the function or macro whose arguments a text is in."""
-    depth = 0
-    for at in range(len(before) - 1, -1, -1):
-        depth += (before[at] == ord(")")) - (before[at] == ord("("))
+    depth, reverse = 0, before[::-1]
+    for found in _PARENTHESIS.finditer(reverse):
+        depth += 1 if found[0] == b")" else -1
         if depth < 0:
-            word = re.search(rb"(\w++)\s*\Z", before[:at])
-            yield from () if word is None else (word[1],)
+            last = _LAST.match(reverse, found.end())
+            yield from () if last is None or last[1] is None else (last[1][::-1],)
             return
 
 

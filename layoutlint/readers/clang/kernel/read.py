@@ -20,6 +20,8 @@ from layoutlint.readers.clang.kernel.includes import Includes
 from layoutlint.readers.clang.kernel.makefile import Added, Makefiles
 from layoutlint.readers.clang.kernel.tree import Tree
 from layoutlint.readers.clang.parse import Unit
+from layoutlint.readers.clang.unit_layouts import Definition
+from layoutlint.readers.clang.unit_listings import UnitListing
 
 _SOURCES = (
     "init", "kernel", "mm", "fs", "ipc", "lib", "block", "io_uring", "net", "security", "crypto", "virt",
@@ -30,7 +32,7 @@ _PUBLIC_FIRST = ("linux", "net")
 _CENTRAL = ("linux/mm.h", "linux/fs.h", "linux/seqlock.h")
 """Headers that give nearly all sources the definitions that depend on the configuration."""
 _MOST_CANDIDATES = 4
-"""The most files that are tried for a name."""
+"""The most files that are tried for a name that no header defines."""
 _MOST_ATTEMPTS = 16
 """The most units that are parsed to find the headers that can be read together; the last keeps its errors.
 All 3,000 headers of Linux 6.1 take 7."""
@@ -305,9 +307,9 @@ class _KernelReader(Record, dict=True):
         if not missing.names and not missing.patterns:
             return
         self.options.progress("searching headers", 0, 1)
-        paths = list(self._public_files())
-        places = text_search.definitions(paths, missing, stop_when_found=False)
-        self._add_missed(places, paths, missing)
+        search = missed_headers.Search(self._public_files(), missing)
+        places = text_search.definitions(search.mentioning, missing, stop_when_found=False)
+        self._add_missed(places, search, missing)
         self.in_no_text = set(missing.names) - places.keys()
         places = {
             name: self._drop_unconfigured(self._resolve_generic(files)) for name, files in places.items()
@@ -315,25 +317,37 @@ class _KernelReader(Record, dict=True):
         self._try(self._settle_unclear(places, missing), every=True)
         self._note_non_structs(places)
 
-    def _add_missed(self, places: dict[str, list[str]], paths: list[str], missing: Wanted) -> None:
+    def _add_missed(
+        self, places: dict[str, list[str]], search: missed_headers.Search, missing: Wanted
+    ) -> None:
         """Add the headers that define a requested struct, although no text of theirs plainly does."""
         known = {file for found in places.values() for file in found}
         others = missed_headers.other_files(self.tree.folders)
         try:
-            missed = missed_headers.Search(missing).find(paths, others, known)
+            missed = search.find(others, known)
         except missed_headers.TooManyMacros:
             reason = "too many macros can make a requested struct: request fewer or longer names"
             self.outcome = self.outcome.plus(parallel.Outcome((), (Unread(self.tree.source, reason),)))
             return
         units = {self.group([file]): file for file in missed}
         listings = unit_listings.list_units(list(units), self.options)
-        for unit, file in units.items():
-            listing = listings[unit]
-            if isinstance(listing, Unread):
-                self.outcome = self.outcome.plus(parallel.Outcome((), (listing,)))
-                continue
-            for name in listing.names_in((file, *others), missing):
-                places.setdefault(name, []).append(file)
+        failed = tuple(each for each in listings.values() if isinstance(each, Unread))
+        self.outcome = self.outcome.plus(parallel.Outcome((), failed))
+        defined = {
+            file: listing.requested_definitions(missing)
+            for unit, file in units.items() if isinstance(listing := listings[unit], UnitListing)
+        }  # fmt: skip
+        # A definition counts for its header, and for those that include it if it is none without them.
+        shown = {(name, files.real_path(file)) for name, found in places.items() for file in found}
+        for file, found in defined.items():
+            shown |= {(name, at) for name, at, _ in found if at == files.real_path(file)}
+        added = set[Definition]()
+        for file, found in defined.items():
+            for each in found:
+                name, at, _ = each
+                if at == files.real_path(file) or ((name, at) not in shown and each not in added):
+                    added.add(each)
+                    places.setdefault(name, []).append(file)
 
     def _public_files(self) -> Iterator[str]:
         """Yield the headers of the include folders, the most used first."""
@@ -407,7 +421,8 @@ class _KernelReader(Record, dict=True):
 
         With `every` all files are read, and each reliable definition is kept.
         """
-        for attempt in range(_MOST_CANDIDATES):
+        most = max(map(len, places.values()), default=0)
+        for attempt in range(most if every else _MOST_CANDIDATES):
             still_missing = self.missing_request()
             wanted = [paths for name, paths in places.items() if every or still_missing.matches(name)]
             candidates = {paths[attempt] for paths in wanted if attempt < len(paths)}
@@ -431,7 +446,7 @@ class _KernelReader(Record, dict=True):
         reliable = [s for s in self.outcome.structs if s.bit_size is not None and not s.problem]
         sound = {name for s in reliable for name in (s.name, *s.aliases)}
         failed = {
-            s for s in self.outcome.structs
+            s for unit in self.outcome.parsed if any(unit.without_warnings(unit.errors)) for s in unit.structs
             if s.problem and not sound.isdisjoint(names.intersection((s.name, *s.aliases)))
         }  # fmt: skip
         self._drop(failed)
