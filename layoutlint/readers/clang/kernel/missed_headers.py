@@ -39,8 +39,10 @@ _DEFINE = re.compile(rb"^[ \t]*+(?:#|%:)[ \t]*+define[ \t]++(\w++)(\([^()\n]*+\)
 _DIRECTIVE = re.compile(rb"^[ \t]*+(?:#|%:)[ \t]*+(?!include|import)[^\n]*+", re.MULTILINE)
 """A directive in joined lines that adds no text where it is."""
 _ALONE = rb"(?<![\w$])%s(?![\w$])"
-_UNJOINED = rb"(?:%s)(?!\s*+##)"
-"""Names but those that `##` joins, which are no macros there."""
+_NAME = re.compile(rb"[\w$]++")
+_PASTE = re.compile(rb"\s*+##")
+_MOST_SEARCHED = 8
+"""The most names that one expression searches for."""
 _CALLABLE = re.compile(rb"#[ \t]*+define[ \t]++(\w++)(\([^()\n]*+\))((?:[^\n\\]|\\.)*+)", re.DOTALL)
 _NAMES = re.compile(rb"\b(?:struct|union|typedef)\b|\}")
 """What is before the name of a struct or typedef."""
@@ -78,8 +80,7 @@ class Search:
         self._wanted = wanted
         self._names = sorted(name.encode(errors="surrogateescape") for name in wanted.names)
         patterns = (translate(each)[4:-3].encode(errors="surrogateescape") for each in wanted.patterns)
-        inside = (_ALONE % pattern.replace(b".", rb"\w") for pattern in patterns)
-        self._uses = _Uses(b"|".join((*map(_literal_word, self._names), *inside)))
+        self._uses = _Uses(self._names, (pattern.replace(b".", rb"\w") for pattern in patterns))
         contents = {path: _read(path) for path in paths}
         self._unreadable = [path for path, text in contents.items() if text is None]
         self._raw = {path: text for path, text in contents.items() if text is not None}
@@ -111,8 +112,7 @@ class Search:
     def _is_mentioned(self, text: bytes) -> bool:
         """Return whether a text has one of the names, perhaps on two lines or in a comment."""
         joined = _CONTINUED.sub(b"", text)
-        is_possible = bool(self._wanted.patterns) or any(name in joined for name in self._names)
-        return is_possible and self._uses.are_there(joined)
+        return self._uses.are_there(joined)
 
     def _definers(self, known: Collection[str]) -> Iterator[str]:
         """Yield the headers in which one of the names can be defined, also by macros that have it."""
@@ -142,7 +142,7 @@ class Search:
             defining |= aliases
             if len(defining) > _MOST_MACROS:
                 raise TooManyMacros
-            uses = _Uses(_UNJOINED % b"|".join(map(_literal_word, sorted(aliases))))
+            uses = _Uses(aliases, are_macros=True)
             for path, text in self._raw.items():
                 if path not in texts and any(alias in text for alias in aliases):
                     texts[path] = _join_lines(text)
@@ -161,7 +161,7 @@ class Search:
             for macro, parameters, body in _DEFINE.findall(text) if b"##" in text else ():
                 if b"##" in body and _NAMES.search(body):
                     marked = pasted_names.mark(parameters, body, self._wanted)
-                    if _Uses(pasted_names.MARK).can_be_defined(marked, set(), is_body=True):
+                    if _Uses((pasted_names.MARK,)).can_be_defined(marked, set(), is_body=True):
                         makers[macro] = frozenset(_WORD.findall(text))
         if len(makers) > _MOST_MACROS:
             raise TooManyMacros
@@ -191,7 +191,7 @@ def _makers_of_structs(callees: set[bytes], macros: _Callables) -> frozenset[byt
         inner = set[bytes]()
         for parameters, body in macros[macro]:
             names = _WORD.findall(parameters)
-            own = _Uses(b"|".join(map(_literal_word, names)) or b"(?!)")
+            own = _Uses(names)
             if body.strip() not in names and own.can_be_defined(_join_lines(body), inner, is_body=True):
                 makers.append(macro)
         pending += sorted((inner & macros.keys()) - callers.keys())
@@ -212,21 +212,36 @@ def _literal_word(name: bytes) -> bytes:
 
 
 class _Uses:
-    """Tells where C can define a struct or typedef of some names, given as a pattern."""
+    """Tells where C can define a struct or typedef of some names and patterns."""
 
-    def __init__(self, names: bytes) -> None:
-        self._name = re.compile(names)
+    def __init__(
+        self, names: Collection[bytes], patterns: Iterable[bytes] = (), are_macros: bool = False
+    ) -> None:
+        self._names, self._are_macros = frozenset(names), are_macros
+        few = map(_literal_word, sorted(self._names)) if len(self._names) <= _MOST_SEARCHED else ()
+        searched = b"|".join((*few, *(_ALONE % pattern for pattern in patterns)))
+        self._searched = re.compile(searched) if searched else None
+
+    def places(self, text: bytes) -> Iterator[re.Match[bytes]]:
+        """Yield where the names are in a text; macros only where C replaces them: not before `##`."""
+        found = self._searched.finditer(text) if self._searched is not None else iter(())
+        if len(self._names) > _MOST_SEARCHED:
+            # An expression of many names takes as long as all of them one by one.
+            found = chain(found, (word for word in _NAME.finditer(text) if word[0] in self._names))
+        if self._are_macros:
+            return (place for place in found if _PASTE.match(text, place.end()) is None)
+        return found
 
     def are_there(self, text: bytes) -> bool:
         """Return whether a text has one of the names."""
-        return self._name.search(text) is not None
+        return next(self.places(text), None) is not None
 
     def are_used_alone(self, text: bytes) -> bool:
         """Return whether a name is where a declaration begins: a macro that can stand for all of it."""
         return any(
             text[text.rfind(b"\n", 0, found.start()) + 1 : found.start()].rstrip()[-1:]
             in (b"", b";", b"}", b"{", b")")
-            for found in self._name.finditer(text)
+            for found in self.places(text)
         )
 
     def can_be_defined(self, text: bytes, callees: set[bytes], is_body: bool = False) -> bool:
@@ -234,7 +249,7 @@ class _Uses:
 
         `is_body` is for the body of a macro, around which there can be any text.
         """
-        names = islice(self._name.finditer(text), _MOST_PLACES + 1)
+        names = islice(self.places(text), _MOST_PLACES + 1)
         places = [_is_defined_at(text, found, callees, is_body) for found in names]
         return any(places) or len(places) > _MOST_PLACES
 
@@ -257,7 +272,7 @@ def _is_defined_at(text: bytes, name: re.Match[bytes], callees: set[bytes], is_b
     last = _LAST.match(before[::-1])
     is_whole = is_end or sign in (b";", b"{", b"<%", b"#", b"%:")
     if last is None:
-        return is_body and (is_whole or _has_body(text, name.end()))
+        return is_body and (is_whole or _has_body(text, name.end(), is_body))
     if is_body and before.endswith(b"#") and not before.endswith(b"##"):
         return False  # in quotes
     before_word, before_sign = (last[1] or b"")[::-1], last[2]
@@ -276,11 +291,11 @@ def _is_defined_at(text: bytes, name: re.Match[bytes], callees: set[bytes], is_b
     is_typedef = before_word not in _TAGS and _TYPEDEF.search(declaration) is not None
     if sign in (b"{", b"<%", b"#", b"%:") or is_end:
         return before_sign != b"(" or is_typedef
-    return is_typedef or (is_tag and _has_body(text, name.end()))
+    return is_typedef or (is_tag and _has_body(text, name.end(), is_body))
 
 
-def _has_body(text: bytes, start: int) -> bool:
-    """Return whether a body can begin behind attributes and macros that follow a tag."""
+def _has_body(text: bytes, start: int, is_body: bool) -> bool:
+    """Return whether the members can begin behind attributes and macros that follow a tag."""
     attributes = _ATTRIBUTES.match(text, start, start + _FARTHEST)
     assert attributes is not None
     if attributes.end() == start + _FARTHEST:
@@ -289,7 +304,7 @@ def _has_body(text: bytes, start: int) -> bool:
     words = _WORD.findall(attributes[0])
     plain = [word for word in words[1:] if not word.startswith(b"__") and not word.isdigit()]
     is_open = len(plain) > 1 or any(word in _TYPES for word in plain)  # a macro has the brace
-    return end in (b"", b"{", b"<", b"#", b"%", b"?") or is_open
+    return end in (b"", b"{", b"<", b"%", b"?") or (end == b"#" and not is_body) or is_open
 
 
 def _before_braces(text: bytes) -> bytes:
