@@ -252,7 +252,7 @@ class _Reader:
     def _per_cpu_names(self) -> dict[str, None]:
         """Return the structs of which the text says that each processor or thread has its own."""
         scans = [_scan(self._text(self._main))]
-        for file in dict.fromkeys(libclang.included_files(self._lib, self._handle)):
+        for file in libclang.included_files(self._lib, self._handle):
             if file == self._main:
                 continue
             path = libclang.file_name(self._lib, file)

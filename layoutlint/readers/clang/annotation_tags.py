@@ -125,4 +125,4 @@ def _annotating_macros(text: bytes) -> Iterator[bytes]:
 
 
 def _files(lib: Any, unit: int, main: int | None) -> list[int | None]:
-    return list(dict.fromkeys((main, *(file for file, _ in libclang.inclusions(lib, unit)))))
+    return list(dict.fromkeys((main, *libclang.included_files(lib, unit))))

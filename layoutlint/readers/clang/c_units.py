@@ -107,7 +107,7 @@ def _open_doubts(doubts: Iterable[flags.Doubt]) -> Iterator[flags.Doubt]:
     """
     for doubt in doubts:
         if "pack-struct" not in doubt.flag:
-            yield replace(doubt, names=rf"(?!{option_table.BARE_ALIGNED})(?:{doubt.names})")
+            yield replace(doubt, names=doubt.names.replace(f"|{option_table.BARE_ALIGNED}", ""))
 
 
 def _builtin_headers(words: tuple[str, ...], compiler: Compiler | None) -> tuple[str, ...]:

@@ -160,7 +160,7 @@ def _texts(lib: Any, handle: int, found: dict[Place, list[Attribute]]) -> dict[s
 
 def _files(lib: Any, handle: int) -> dict[str, int]:
     """Return the files of a unit, by name."""
-    files = {file for file, _ in libclang.inclusions(lib, handle)}
+    files = {*libclang.included_files(lib, handle)}
     main = Spot(
         lib, lib.clang_getRangeStart(lib.clang_getCursorExtent(lib.clang_getTranslationUnitCursor(handle)))
     )

@@ -433,6 +433,11 @@ def share_contents() -> None:
     _shared = {}
 
 
+def shares_contents() -> bool:
+    """Return whether this process reads several units of one input, one after another."""
+    return _shared is not None
+
+
 def is_settled(status: os.stat_result) -> bool:
     """Return whether a regular file has not changed since libclang was loaded."""
     is_old = status.st_mtime_ns > 0 and max(status.st_mtime_ns, status.st_ctime_ns) < _LOADED - _YOUNG
@@ -448,7 +453,7 @@ def _read_contents(lib: Any, unit: int, file: int) -> bytes:
 
 def keep_contents(lib: Any, unit: int, main: str) -> list[bytes]:
     """Keep the included files of a unit for when it is parsed again; return them."""
-    names = {file: file_name(lib, file) for file, _ in inclusions(lib, unit)}
+    names = {file: file_name(lib, file) for file in included_files(lib, unit)}
     kept = {(unit, name): contents(lib, unit, file) for file, name in names.items() if name != main}
     _lasting.update(kept)
     return list(kept.values())
@@ -456,6 +461,9 @@ def keep_contents(lib: Any, unit: int, main: str) -> list[bytes]:
 
 def file_name(lib: Any, file: int) -> str:
     """Return the name of a file as libclang has it."""
+    if native is not None:
+        name: str = native.file_name(file)
+        return name
     return text(lib, lib.clang_getFileName(file))
 
 
@@ -470,31 +478,40 @@ def dispose(lib: Any, unit: int) -> None:
 def forget(unit: int) -> None:
     """Forget the files of a unit by their handles, which mean others when it was parsed again."""
     _inclusions.pop(unit, None)
+    _included.pop(unit, None)
     for key in [key for key in _contents if key[0] == unit]:
         del _contents[key]
 
 
-def included_files(lib: Any, unit: int) -> list[int]:
-    """Return the file of each inclusion of a unit, some of them several times."""
-    result: list[int] = []
+def included_files(lib: Any, unit: int) -> tuple[int, ...]:
+    """Return the files that a unit includes, each once, in the order of their first inclusion."""
+    if unit not in _included:
+        found = native.included_files(unit) if native is not None else _visit_inclusions(lib, unit)
+        # libclang lists those of a precompiled preamble backwards, and before the file of the unit.
+        own = len(found) - 1 - found[::-1].index(0) if 0 in found else 0
+        _included[unit] = tuple(dict.fromkeys(filter(None, (*found[:own][::-1], *found[own:]))))
+    return _included[unit]
+
+
+def _visit_inclusions(lib: Any, unit: int) -> list[int]:
+    """Return what native.pyx returns."""
+    found: list[int] = []
 
     def visitor(file: int, stack: Any, depth: int, _: object) -> None:
-        if depth:
-            result.append(file)
+        found.append(file if depth else 0)
 
     lib.clang_getInclusions(unit, InclusionVisitor(visitor), None)
-    return result
+    return found
 
 
+_included: dict[int, tuple[int, ...]] = {}
+"""By unit."""
 _inclusions: dict[int, tuple[tuple[int, Spot], ...]] = {}
 """By unit."""
 
 
 def inclusions(lib: Any, unit: int) -> tuple[tuple[int, Spot], ...]:
-    """Return each inclusion of a unit, in the order of the text: the file, and the location of the directive.
-
-    libclang lists those of a precompiled preamble backwards, and before the file of the unit.
-    """
+    """Return each inclusion of a unit in the order of the text: the file, and where the directive is."""
     if unit not in _inclusions:
         _inclusions[unit] = _find_inclusions(lib, unit)
     return _inclusions[unit]

@@ -112,6 +112,11 @@ def log_unit(lib: Any, handle: int, unit: Unit, messages: Messages) -> None:
     files.content_state(lib._name if os.sep in lib._name else os.sep)
 
 
+_entries: dict[str, set[str] | None] = {}
+_kinds: dict[str, tuple[str, str]] = {}
+"""What `_Lookups` found for earlier units of a process that shares texts: it holds no more if it changed."""
+
+
 class _Lookups:
     """The lookups of one unit."""
 
@@ -120,8 +125,11 @@ class _Lookups:
         self._folders = list(dict.fromkeys(os.path.join(unit.directory, folder) for folder in folders))
         self._names: set[str] = set()
         """Names that were looked for in all include folders."""
-        self._entries: dict[str, set[str] | None] = {}
+        is_shared = libclang.shares_contents()
+        self._entries: dict[str, set[str] | None] = _entries if is_shared else {}
         """The entries of folders; None for those that do not exist."""
+        self._kinds: dict[str, tuple[str, str]] = _kinds if is_shared else {}
+        """For each path that was looked up, what decides, and its kind."""
 
     def log(self) -> None:
         """Log everything."""
@@ -148,7 +156,7 @@ class _Lookups:
     def _read_files(self) -> Iterator[tuple[str, bytes]]:
         """Yield the path and content of each included file; note the names by which it can be included."""
         visited: set[str] = set()
-        for handle, _ in libclang.inclusions(self._lib, self._handle):
+        for handle in libclang.included_files(self._lib, self._handle):
             name = libclang.text(self._lib, self._lib.clang_getFileName(handle))
             path = os.path.join(self._unit.directory, name)
             if path not in visited:
@@ -203,18 +211,24 @@ class _Lookups:
         return names
 
     def _look_up(self, path: str) -> None:
-        """Log the kind of a path; its folder is listed once."""
+        """Log the kind of a path, or that its folder does not exist."""
+        if path not in self._kinds:
+            self._kinds[path] = self._kind(path)
+        self._log.add_kind(*self._kinds[path])
+
+    def _kind(self, path: str) -> tuple[str, str]:
+        """Return the absolute path that decides, and its kind; each folder is listed once."""
         folder, _, name = path.rpartition("/")
         if folder not in self._entries:
             try:
                 self._entries[folder] = set(os.listdir(folder or "/"))
             except OSError:
                 self._entries[folder] = None
-                self._log.add_kind(self._log.absolute(folder), accesses.kind_of(folder))
         entries = self._entries[folder]
-        if entries is not None:
-            kind = accesses.kind_of(path) if name in entries or name in ("", ".", "..") else accesses.ABSENT
-            self._log.add_kind(self._log.absolute(path), kind)
+        if entries is None:
+            return self._log.absolute(folder), accesses.kind_of(folder)
+        kind = accesses.kind_of(path) if name in entries or name in ("", ".", "..") else accesses.ABSENT
+        return self._log.absolute(path), kind
 
 
 @lru_cache(maxsize=512)  # units share headers; the texts of these are kept by `libclang.share_contents`
@@ -238,11 +252,26 @@ def _log_driver(words: tuple[str, ...]) -> None:
         return
     roots = {"/"} | {match[1] for match in map(_SYSROOT.match, words) if match}
     roots |= {words[at + 1] for at, word in enumerate(words[:-1]) if word in ("-isysroot", "--sysroot")}
-    for root in roots:
-        for parent in _PARENTS:
-            next(files.walk(os.path.join(root, parent)), None)
-        for place in _COMPILERS:
-            _log_compilers(os.path.join(root, place))
+    find = _driver_answers if libclang.shares_contents() else _driver_answers.__wrapped__
+    log = accesses.active_log()
+    if log is not None:
+        log.add(find(frozenset(roots)))
+
+
+@lru_cache(maxsize=64)
+def _driver_answers(roots: frozenset[str]) -> Log:
+    """Return what the file system answers about the compilers below some folders."""
+    with accesses.log_answers() as log:
+        for root in roots:
+            for parent in _PARENTS:
+                next(files.walk(os.path.join(root, parent)), None)
+            for place in _COMPILERS:
+                _log_compilers(os.path.join(root, place))
+        _log_distribution()
+    return log
+
+
+def _log_distribution() -> None:
     for path in _DISTRIBUTION:
         try:
             files.read_start(path, 1 << 16)

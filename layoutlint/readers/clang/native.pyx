@@ -37,6 +37,9 @@ ctypedef CXCursor (*CursorOfType)(CXType) noexcept
 ctypedef long long (*NumberOfType)(CXType) noexcept
 ctypedef long long (*LongNumberOfCursor)(CXCursor) noexcept
 ctypedef CXSourceLocation (*LocationOfCursor)(CXCursor) noexcept
+ctypedef CXString (*TextOfFile)(void *) noexcept
+ctypedef void (*InclusionVisitor)(void *, CXSourceLocation *, unsigned int, void *) noexcept
+ctypedef void (*VisitInclusions)(void *, InclusionVisitor, void *) noexcept
 ctypedef void (*SpotOfLocation)(CXSourceLocation, void **, unsigned int *, unsigned int *, unsigned int *) noexcept
 
 cdef VisitChildren visit_children
@@ -52,6 +55,8 @@ cdef SpotOfLocation get_spot
 cdef TextOfCursor get_spelling
 cdef CharactersOfText get_characters
 cdef DisposeOfText dispose_text
+cdef TextOfFile get_file_name
+cdef VisitInclusions visit_inclusions
 
 # enum CXTypeKind
 cdef int RECORD = 105, FIRST_ARRAY = 112, LAST_ARRAY = 115, ATOMIC = 177
@@ -74,7 +79,7 @@ def bind(lib, cursor_class, definition_class):
     global visit_children, get_referenced, get_binary_operator, get_unary_operator, is_definition
     global get_element_type, get_value_type, get_size, get_align, get_offset
     global get_type, get_canonical_type, get_type_declaration, get_location, get_spot, get_spelling, get_characters, dispose_text
-    global Cursor, Definition
+    global get_file_name, visit_inclusions, Cursor, Definition
     get_referenced = <CursorOfCursor><size_t>_address(lib.clang_getCursorReferenced)
     is_definition = <NumberOfCursor><size_t>_address(lib.clang_isCursorDefinition)
     get_type = <TypeOfCursor><size_t>_address(lib.clang_getCursorType)
@@ -90,6 +95,8 @@ def bind(lib, cursor_class, definition_class):
     get_spelling = <TextOfCursor><size_t>_address(lib.clang_getCursorSpelling)
     get_characters = <CharactersOfText><size_t>_address(lib.clang_getCString)
     dispose_text = <DisposeOfText><size_t>_address(lib.clang_disposeString)
+    get_file_name = <TextOfFile><size_t>_address(lib.clang_getFileName)
+    visit_inclusions = <VisitInclusions><size_t>_address(lib.clang_getInclusions)
     if hasattr(lib, "clang_getCursorBinaryOperatorKind"):  # from libclang 17 on; function bodies are refused without
         get_binary_operator = <NumberOfCursor><size_t>_address(lib.clang_getCursorBinaryOperatorKind)
         get_unary_operator = <NumberOfCursor><size_t>_address(lib.clang_getCursorUnaryOperatorKind)
@@ -121,7 +128,10 @@ cdef tuple _spot(CXCursor raw):
 
 
 cdef str _spelling(CXCursor raw):
-    cdef CXString text = get_spelling(raw)
+    return _text(get_spelling(raw))
+
+
+cdef str _text(CXString text):
     cdef const char *characters = get_characters(text)
     try:
         return "" if characters == NULL else (<bytes>characters).decode("utf-8", "replace")
@@ -296,6 +306,22 @@ def spot(cursor):
     return _spot(_raw(cursor))
 
 
+def file_name(size_t file):
+    """Return the name of a file by libclang's handle."""
+    return _text(get_file_name(<void *>file))
+
+
+cdef void _include(void *file, CXSourceLocation *stack, unsigned int depth, void *data) noexcept:
+    (<list>data).append(<size_t>file if depth else 0)
+
+
+def included_files(size_t unit):
+    """Return the file of each inclusion of a unit, and 0 for its own file."""
+    cdef list found = []
+    visit_inclusions(<void *>unit, _include, <void *>found)
+    return found
+
+
 cdef class _Declarations(_Visit):
     cdef list records, typedefs, variables, functions
 
@@ -331,16 +357,16 @@ cdef class _Layouts(_Visit):
         if kind == STRUCT or kind == UNION:
             if is_definition(child):
                 ctype = get_type(child)
-                self.parts[<size_t>child.data[0]] = [(kind, get_size(ctype), get_align(ctype), *_spot(child))]
+                head = (kind, get_size(ctype), get_align(ctype), *_spot(child))
+                self.parts[<size_t>child.data[0]] = (head, [], [])
                 if parent.kind == STRUCT or parent.kind == UNION:
-                    (<list>self.parts[<size_t>parent.data[0]]).append((<size_t>child.data[0],))
+                    self.add_inner(self.parts[<size_t>parent.data[0]], <size_t>child.data[0])
                 self.records.append((_spelling(child), <size_t>child.data[0]))
             return RECURSE
         if kind == FIELD:
             self.take_field(child, parent)
         elif kind == TYPEDEF:
-            ctype = get_type(child)
-            self.take_typedef(child, get_size(ctype), get_align(ctype), get_canonical_type(ctype))
+            self.take_typedef(child, get_type(child))
         return RECURSE if kind == ENUM else CONTINUE
 
     cdef int take_field(self, CXCursor child, CXCursor parent) except -1:
@@ -350,18 +376,26 @@ cdef class _Layouts(_Visit):
             ctype = get_canonical_type(get_element_type(ctype))
         if ctype.kind == RECORD:
             inner = <size_t>get_type_declaration(ctype).data[0]
-        fields = self.parts.get(<size_t>parent.data[0])
-        if fields is not None:
-            (<list>fields).append((_spelling(child), get_offset(child), inner))
+        parts = self.parts.get(<size_t>parent.data[0])
+        if parts is not None:
+            (<list>(<tuple>parts)[1]).append(_spelling(child))
+            (<list>(<tuple>parts)[1]).append(get_offset(child))
+            if inner:
+                self.add_inner(parts, inner)
         return 0
 
-    cdef int take_typedef(self, CXCursor typedef, long long size, long long align, CXType canonical) except -1:
+    cdef int add_inner(self, tuple parts, size_t inner) except -1:
+        (<list>parts[2]).append(len(<list>parts[1]))
+        (<list>parts[2]).append(inner)
+        return 0
+
+    cdef int take_typedef(self, CXCursor typedef, CXType ctype) except -1:
+        cdef CXType canonical = get_canonical_type(ctype)
         if canonical.kind == ATOMIC:
             canonical = get_canonical_type(get_value_type(canonical))
         if canonical.kind == RECORD:
-            self.typedefs.append(
-                (_spelling(typedef), <size_t>get_type_declaration(canonical).data[0], size, align, _spot(typedef)[0])
-            )
+            identity = <size_t>get_type_declaration(canonical).data[0]
+            self.typedefs.append((_spelling(typedef), identity, get_size(ctype), get_align(ctype), _spot(typedef)[0]))
         return 0
 
 

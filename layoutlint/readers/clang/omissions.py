@@ -55,7 +55,7 @@ def find_hidden(
     """
     by_name = Wanted(wanted.names | wanted.with_containers, tuple(p for p in wanted.patterns if p.strip("*")))
     texts = {main: _definitions(libclang.contents(lib, unit, main), wanted)}
-    for file in dict.fromkeys(file for file, _ in libclang.inclusions(lib, unit)):
+    for file in libclang.included_files(lib, unit):
         texts[file] = _definitions(libclang.contents(lib, unit, file), by_name)
     scope = _Scope(lib, {file for file, definitions in texts.items() if definitions}, tuple(declarations))
     for file in (file for file, definitions in texts.items() if definitions):

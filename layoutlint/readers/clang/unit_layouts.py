@@ -12,9 +12,9 @@ from layoutlint.readers.clang import libclang
 from layoutlint.readers.clang.libclang import Cursor, Type
 from layoutlint.readers.clang.type_kinds import ARRAYS, ATOMIC, RECORD, VECTOR
 
-_Parts = dict[int, list[tuple[Any, ...]]]
-"""By the identity of a struct: its kind, size, alignment, file and line; then for each field its name, offset
-in bits and the identity of its struct, or 0, and for each struct inside its identity."""
+_Parts = dict[int, tuple[tuple[Any, ...], list[Any], list[int]]]
+"""By the identity of a struct: its kind, size, alignment, file and line; the name and offset in bits of each
+field; for each that is a struct, and each struct inside, the length of that list then and its identity."""
 _Records = list[tuple[str, int]]
 _Typedefs = list[tuple[str, int, int, int, int | None]]
 """The name of each typedef, the identity of its struct, its size, its alignment, and its file."""
@@ -52,17 +52,13 @@ class _Digests:
         """Return the digest of a struct; empty if it is not defined, or contains itself."""
         if identity not in self._known:
             self._known[identity] = ""
-            head, *rest = self._parts.get(identity, [()])
-            if head:
-                kind, size, align, file, line = head
-                text = [(kind, size, align, self.file(file), line), *map(self._field, rest)]
-                digest = hashlib.blake2b(repr(text).encode(errors="replace"), digest_size=8)
+            if identity in self._parts:
+                (kind, size, align, file, line), fields, inner = self._parts[identity]
+                structs = inner[::2], [self.digest(each) for each in inner[1::2]]
+                text = repr((kind, size, align, self.file(file), line, fields, structs))
+                digest = hashlib.blake2b(text.encode(errors="replace"), digest_size=8)
                 self._known[identity] = digest.hexdigest()
         return self._known[identity]
-
-    def _field(self, field: tuple[Any, ...]) -> tuple[Any, ...]:
-        *own, inner = field
-        return (*own, self.digest(inner) if inner else "")
 
     def file_of(self, identity: int) -> str:
         """Return the file in which a struct of the unit is defined."""
@@ -102,9 +98,10 @@ class _Visit:
                 self._take_record(child, parent)
             return libclang.RECURSE
         if kind == libclang.FIELD and parent.data[0] in self.parts:
-            inner = self._inner(lib.clang_getCanonicalType(lib.clang_getCursorType(child)))
-            field = libclang.spelling(lib, child), lib.clang_Cursor_getOffsetOfField(child), inner
-            self.parts[parent.data[0]].append(field)
+            _, fields, inner = self.parts[parent.data[0]]
+            fields += (libclang.spelling(lib, child), lib.clang_Cursor_getOffsetOfField(child))
+            if struct := self._inner(lib.clang_getCanonicalType(lib.clang_getCursorType(child))):
+                inner += (len(fields), struct)
         elif kind == libclang.TYPEDEF:
             self._take_typedef(child)
         return libclang.RECURSE if kind == libclang.ENUM else libclang.CONTINUE
@@ -112,9 +109,10 @@ class _Visit:
     def _take_record(self, child: Cursor, parent: Cursor) -> None:
         lib, ctype = self._lib, self._lib.clang_getCursorType(child)
         size, align = lib.clang_Type_getSizeOf(ctype), lib.clang_Type_getAlignOf(ctype)
-        self.parts[child.data[0]] = [(child.kind, size, align, *libclang.spot(lib, child))]
+        self.parts[child.data[0]] = (child.kind, size, align, *libclang.spot(lib, child)), [], []
         if parent.kind in (libclang.STRUCT, libclang.UNION):
-            self.parts[parent.data[0]].append((child.data[0],))
+            _, fields, inner = self.parts[parent.data[0]]
+            inner += (len(fields), child.data[0])
         self.records.append((libclang.spelling(lib, child), child.data[0]))
 
     def _inner(self, canonical: Type) -> int:

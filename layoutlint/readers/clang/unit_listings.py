@@ -7,14 +7,12 @@ reads is the same.
 
 from __future__ import annotations
 
-import json
 import os
-import zlib
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any
 
-from layoutlint import files, phrases
+from layoutlint import phrases
 from layoutlint.errors import ReadError
 from layoutlint.files import accesses
 from layoutlint.model.reading import Omission, ReadOptions, Unread
@@ -22,7 +20,7 @@ from layoutlint.model.record import Record, replace
 from layoutlint.model.structs import Struct, has_annotation_marks
 from layoutlint.model.task import LIMITS_OF_INPUT, Failure
 from layoutlint.model.wanted import Wanted
-from layoutlint.readers.cache import answers, keys, memory
+from layoutlint.readers.cache import answers
 from layoutlint.readers.cache.answers import Answers
 from layoutlint.readers.clang import (
     compiler_macros,
@@ -31,6 +29,7 @@ from layoutlint.readers.clang import (
     lookups,
     parallel,
     parse,
+    unit_groups,
     unit_layouts,
 )
 from layoutlint.readers.clang.file_names import Places
@@ -38,47 +37,16 @@ from layoutlint.readers.clang.limits import LIMITS, confine
 from layoutlint.readers.clang.lookups import Messages
 from layoutlint.readers.clang.parallel import Outcome
 from layoutlint.readers.clang.parse import Unit
-from layoutlint.readers.clang.unit_layouts import Definition
+from layoutlint.readers.clang.unit_groups import Group, UnitListing
 from layoutlint.readers.processes import sandbox
 from layoutlint.readers.processes.child import Child
 
-_KIND = "structs of a unit"
-_BATCH = 24
-"""The most units that one process parses."""
+_MOST_GROUPS = 4
+"""The most groups that one process lists."""
 _PATIENCE_SECONDS = 120.0
 """How long a run waits for processes with several units that fail, and for those with one.
 
 Units that are read have other time (`limits.PATIENCE`)."""
-_DAMAGE = (ValueError, TypeError, KeyError, zlib.error)
-"""What content of another form raises; checksums make it improbable."""
-
-
-class UnitListing(Record, frozen=True):
-    """The structs that a unit defines."""
-
-    definitions: frozenset[Definition]
-    """The tags and typedefs of the structs that it defines, each with a digest of its layout."""
-    annotated: frozenset[str]
-    """The paths of the files of it that can have annotations."""
-    files: frozenset[str]
-    """The paths of its file and of the files that it includes."""
-    error: str | None = None
-    """The first error in its text that stops a compiler: behind it, structs may be missing."""
-
-    def may_have(self, wanted: Wanted) -> bool:
-        """Return whether the unit may define a requested struct."""
-        is_annotated = wanted.annotated and bool(self.annotated)
-        return is_annotated or any(wanted.matches(name) for name, _, _ in self.definitions)
-
-    def requests(self, wanted: Wanted) -> Iterator[object]:
-        """Yield the requested definitions, and the files that can have annotations if these are requested."""
-        yield from (each for each in self.definitions if wanted.matches(each[0]))
-        yield from map(files.real_path, self.annotated if wanted.annotated else ())
-
-    def requested_definitions(self, wanted: Wanted) -> list[Definition]:
-        """Return the requested definitions, with real paths, sorted."""
-        found = (each for each in self.definitions if wanted.matches(each[0]))
-        return sorted((name, files.real_path(at), layout) for name, at, layout in found)
 
 
 class Defining(Record, frozen=True):
@@ -110,7 +78,7 @@ def read(units: Sequence[Unit], certain: Collection[Unit], wanted: Wanted, optio
 
     Raises ReadError if there is no libclang.
     """
-    listings = list_units([unit for unit in units if unit not in certain], options)
+    listings = list_units([unit for unit in units if unit not in certain], options, units)
     failed = tuple(each for each in listings.values() if isinstance(each, Unread))
     others = {unit: each for unit, each in listings.items() if isinstance(each, UnitListing)}
     chosen = {*certain, *(unit for unit, listing in others.items() if listing.may_have(wanted))}
@@ -120,41 +88,64 @@ def read(units: Sequence[Unit], certain: Collection[Unit], wanted: Wanted, optio
     return Defining(outcome.plus(Outcome((), failed)), others)
 
 
-def list_units(units: Sequence[Unit], options: ReadOptions) -> dict[Unit, UnitListing | Unread]:
+def list_units(
+    units: Sequence[Unit], options: ReadOptions, among: Sequence[Unit] = ()
+) -> dict[Unit, UnitListing | Unread]:
     """Return the listing of each unit: from the cache, else by libclang.
 
+    `among` are the units of the input with those that are not listed: they decide which are kept together.
     Raises ReadError if there is no libclang.
     """
-    listings: dict[Unit, UnitListing | Unread] = dict(_recall(units, options))
-    new = [unit for unit in units if unit not in listings]
-    lists = _list_anew(new, options)
-    _keep(zip(new, lists, strict=True), options)
-    return listings | {unit: listing for unit, (listing, _) in zip(new, lists, strict=True)}
+    requested = frozenset(units)
+    groups = unit_groups.groups(among or units, options.jobs)
+    kept = unit_groups.recall(groups, options)
+    listings: dict[Unit, UnitListing | Unread] = {}
+    batches: dict[Group, Group] = {}
+    for group in groups:
+        own, known = tuple(filter(requested.__contains__, group)), kept.get(group, {})
+        if known.keys() >= set(own):
+            listings |= {unit: each for unit in own if (each := known[unit]) is not None}
+            # A unit that could not be listed is tried again each time.
+            own = tuple(unit for unit in own if known[unit] is None)
+        else:
+            kept.pop(group, None)
+        batches[group] = own
+    new: dict[Group, tuple[dict[Unit, UnitListing | None], Answers]] = {}
+    for group, (results, settled) in _list_anew(batches, options):
+        listed = dict(zip(batches[group], results, strict=True))
+        listings |= listed
+        if settled is not None and group not in kept:
+            plain = {unit: each if isinstance(each, UnitListing) else None for unit, each in listed.items()}
+            new[group] = plain, settled
+    unit_groups.keep(new, options)
+    return listings
 
 
-_Listed = tuple[UnitListing | Unread, Answers | None]
-"""A listing, and what the file system answered if that decides about it."""
+_Listed = tuple[list[UnitListing | Unread], Answers | None]
+"""The listings of several units, and what the file system answered if that decides about them."""
+_Batch = tuple[Group, ...]
+"""What one process lists: several groups, since they share texts and a start takes as long as a unit."""
 
 
-def _list_anew(units: Sequence[Unit], options: ReadOptions) -> list[_Listed]:
-    """Return the listing of each unit; a process parses several, because its start takes as long as that."""
-    if not units:
-        return []
+def _list_anew(batches: Mapping[Group, Group], options: ReadOptions) -> Iterator[tuple[Group, _Listed]]:
+    """Yield each group that has units in its batch, and their listings."""
+    of_groups = [group for group, units in batches.items() if units]
+    if not of_groups:
+        return
     libclang.library()
-    parse.prepare(units[0])
-    given = parallel.with_replaced(units, options)
-    size = min(_BATCH, -(-len(given) // max(1, options.jobs)))
-    batches = [tuple(given[start : start + size]) for start in range(0, len(given), size)]
-    results: dict[int, list[_Listed]] = {}
-    for number, result in _run_batches(batches, options):
-        results[number] = result
-        options.progress("listing structs", sum(map(len, results.values())), len(units))
-    return [listed for number in range(len(batches)) for listed in results[number]]
+    parse.prepare(of_groups[0][0])
+    given = [tuple(parallel.with_replaced(batches[group], options)) for group in of_groups]
+    size = max(1, min(_MOST_GROUPS, len(given) // max(1, options.jobs)))
+    starts = range(0, len(given), size)
+    done, total = 0, sum(map(len, given))
+    for number, listed in _run_batches([tuple(given[at : at + size]) for at in starts], options):
+        for at, each in enumerate(listed, starts[number]):
+            done += len(given[at])
+            yield of_groups[at], each
+        options.progress("listing structs", done, total)
 
 
-def _run_batches(
-    batches: Sequence[tuple[Unit, ...]], options: ReadOptions
-) -> Iterator[tuple[int, list[_Listed]]]:
+def _run_batches(batches: Sequence[_Batch], options: ReadOptions) -> Iterator[tuple[int, list[_Listed]]]:
     if options.executor is None or len(batches) == 1:
         yield from _list_confined(batches, options.jobs)
         return
@@ -162,57 +153,68 @@ def _run_batches(
 
     for number, result in calls.run_each(options.executor, _list_in_task, batches, _origin, LIMITS_OF_INPUT):
         if isinstance(result, Failure):
-            yield number, [(calls.unread(unit.origin, result), None) for unit in batches[number]]
+            groups = batches[number]
+            yield number, [([calls.unread(unit.origin, result) for unit in group], None) for group in groups]
         else:
             yield number, result
 
 
-def _origin(batch: tuple[Unit, ...]) -> str:
-    return batch[0].origin
+def _origin(batch: _Batch) -> str:
+    return batch[0][0].origin
 
 
-def _list_in_task(batch: tuple[Unit, ...]) -> list[_Listed]:
+def _list_in_task(batch: _Batch) -> list[_Listed]:
     libclang.library()
     ((_, result),) = _list_confined([batch], 1)
     return result
 
 
-def _list_confined(batches: Sequence[tuple[Unit, ...]], jobs: int) -> Iterator[tuple[int, list[_Listed]]]:
+def _list_confined(batches: Sequence[_Batch], jobs: int) -> Iterator[tuple[int, list[_Listed]]]:
     """List the units of each batch in a process within LIMITS; each alone if that fails."""
     for_batches, for_units = sandbox.Patience(_PATIENCE_SECONDS), sandbox.Patience(_PATIENCE_SECONDS)
     for number, result in sandbox.run_each(_list_batch, batches, jobs, LIMITS, for_batches):
         if isinstance(result, sandbox.Failure):
-            alone = [(unit,) for unit in batches[number]]
+            alone = [((unit,),) for group in batches[number] for unit in group]
             single = dict(sandbox.run_each(_list_batch, alone, jobs, LIMITS, for_units))
-            result = [listed for at, (unit,) in enumerate(alone) for listed in _of_one(unit, single[at])]
+            each = (_of_one(unit, single[at]) for at, ((unit,),) in enumerate(alone))
+            result = [(list(islice(each, len(group))), None) for group in batches[number]]
         yield number, result
 
 
-def _of_one(unit: Unit, result: list[_Listed] | sandbox.Failure) -> list[_Listed]:
+def _of_one(unit: Unit, result: list[_Listed] | sandbox.Failure) -> UnitListing | Unread:
     if isinstance(result, sandbox.Failure):
-        return [(Unread(unit.origin, f"libclang {result.how}"), None)]
-    return result
+        return Unread(unit.origin, f"libclang {result.how}")
+    ((listing,), _) = result[0]
+    return listing
 
 
-def _list_batch(units: tuple[Unit, ...]) -> list[_Listed]:
+def _list_batch(groups: _Batch) -> list[_Listed]:
     is_logged = accesses.active_log() is not None
-    printed = [Messages() if is_logged else None for _ in units]
+    printed = [[Messages() if is_logged else None for _ in group] for group in groups]
     confine()
     if Child.is_current:
         libclang.share_contents()
-    return [_list(unit, messages) for unit, messages in zip(units, printed, strict=True)]
+    return [_list_group(group, messages) for group, messages in zip(groups, printed, strict=True)]
 
 
-def _list(unit: Unit, printed: Messages | None) -> _Listed:
+def _list_group(units: Group, printed: Sequence[Messages | None]) -> _Listed:
+    log = accesses.Log() if accesses.active_log() is not None else None
+    listings = [_list(unit, messages, log) for unit, messages in zip(units, printed, strict=True)]
+    return listings, None if log is None else answers.settle(log)
+
+
+def _list(unit: Unit, printed: Messages | None, whole: accesses.Log | None) -> UnitListing | Unread:
+    """Return the listing of a unit, and add what it depends on to a log."""
     try:
-        if printed is None:
-            return _parse_names(unit, printed), None
+        if whole is None:
+            return _parse_names(unit, printed)
         with accesses.log_answers() as log:
             listing = _parse_names(unit, printed)
-        return listing, answers.settle(log)
+        whole.add(log)
+        return listing
     except ReadError as error:
         accesses.refuse(error.reason)
-        return Unread.of_error(error), None
+        return Unread.of_error(error)
 
 
 def _parse_names(unit: Unit, printed: Messages | None) -> UnitListing:
@@ -224,7 +226,7 @@ def _parse_names(unit: Unit, printed: Messages | None) -> UnitListing:
         if printed is not None:
             lookups.log_unit(lib, handle, unit, printed)
         defined = unit_layouts.definitions(lib, lib.clang_getTranslationUnitCursor(handle))
-        included = dict.fromkeys(file for file, _ in libclang.inclusions(lib, handle))
+        included = libclang.included_files(lib, handle)
         paths = {lib.clang_getFile(handle, os.fsencode(unit.main)): unit.main}
         paths |= {file: os.path.join(unit.directory, libclang.file_name(lib, file)) for file in included}
         marked = (path for file, path in paths.items() if _is_marked(lib, handle, file))
@@ -248,44 +250,3 @@ def _has_errors(lib: Any, handle: int, unit: Unit) -> bool:
         return True
     doubts = compiler_macros.find_doubtful_mentions(lib, handle, unit.main, unit.flags, unit.doubts, places)
     return bool(unit.doubts) and any(each.is_global for each in doubts)
-
-
-def _recall(units: Sequence[Unit], options: ReadOptions) -> Iterator[tuple[Unit, UnitListing]]:
-    """Yield the units with a listing that an earlier run kept and that still holds."""
-    places = {unit: place for unit in units if (place := _key(unit, options)) is not None}
-    contents = memory.recall_several(places.values())
-    for unit, place in places.items():
-        if place in contents:
-            with suppress(*_DAMAGE):
-                yield unit, _decode(contents[place])
-
-
-def _keep(listed: Iterable[tuple[Unit, _Listed]], options: ReadOptions) -> None:
-    """Keep the listings of units, with what they depend on."""
-    kept: dict[str, tuple[Answers, bytes]] = {}
-    for unit, (listing, settled) in listed:
-        place = _key(unit, options) if settled is not None else None
-        if place is not None and settled is not None and isinstance(listing, UnitListing):
-            kept[place] = settled, _encode(listing)
-    memory.keep_several(kept)
-
-
-def _key(unit: Unit, options: ReadOptions) -> str | None:
-    """Return the key of a unit's listing in the cache; None if it is not kept."""
-    if not options.cache or accesses.active_log() is None:
-        return None
-    try:
-        return keys.key_of(_KIND, parallel.with_replaced([unit], options)[0])
-    except (keys.Unknown, OSError):
-        return None
-
-
-def _encode(listing: UnitListing) -> bytes:
-    defined, paths = sorted(listing.definitions), sorted(listing.files)
-    return zlib.compress(json.dumps([defined, sorted(listing.annotated), paths, listing.error]).encode(), 1)
-
-
-def _decode(content: bytes) -> UnitListing:
-    """Return the listing that was encoded. Raises one of `_DAMAGE`."""
-    defined, annotated, paths, error = json.loads(zlib.decompress(content))
-    return UnitListing(frozenset(map(tuple, defined)), frozenset(annotated), frozenset(paths), error)

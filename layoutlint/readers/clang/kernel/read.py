@@ -20,8 +20,8 @@ from layoutlint.readers.clang.kernel.includes import Includes
 from layoutlint.readers.clang.kernel.makefile import Added, Makefiles
 from layoutlint.readers.clang.kernel.tree import Tree
 from layoutlint.readers.clang.parse import Unit
+from layoutlint.readers.clang.unit_groups import UnitListing
 from layoutlint.readers.clang.unit_layouts import Definition
-from layoutlint.readers.clang.unit_listings import UnitListing
 
 _SOURCES = (
     "init", "kernel", "mm", "fs", "ipc", "lib", "block", "io_uring", "net", "security", "crypto", "virt",
