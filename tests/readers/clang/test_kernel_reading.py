@@ -250,8 +250,9 @@ def test_what_is_still_missing(structs, tree_errors, missing, sound, tmp_path, m
 
 
 DROPS = [
-    # the structs of two units; what is left without repetitions, and of failed definitions of `a` and `t`
+    # the structs of two units, `e` and `f` from errors; what is left without repetitions, and of failed definitions of `a` and `t`
     ([struct("a")], [struct("a", "e")], ["a"], ["a"]),
+    ([struct("a")], [struct("a", "doubt", line=2)], ["a", "a doubt"], ["a", "a doubt"]),
     ([struct("a", "e")], [struct("a")], ["a"], ["a"]),
     ([struct("a", "e")], [struct("a", "f")], ["a e"], ["a e", "a f"]),
     ([struct("a", "e")], [struct("a", "f", line=2)], ["a e", "a f"], ["a e", "a f"]),
@@ -267,7 +268,9 @@ DROPS = [
 def test_definitions_that_are_dropped(first, second, once, sound, tmp_path, monkeypatch):
     reader, model = reader_of(tmp_path, monkeypatch)
     unit = model.parse_each([reader.group([])], Wanted(), None).parsed[0]
-    before = Outcome((replace(unit, structs=tuple(first)), replace(unit, structs=tuple(second))), ())
+    errors = [tuple(each.problem for each in structs if each.problem in ("e", "f")) for structs in (first, second)]
+    units = (replace(unit, structs=tuple(structs), errors=each) for structs, each in zip((first, second), errors, strict=True))
+    before = Outcome(tuple(units), ())
     for drop, left in ((reader._drop_repeated, once), (lambda: reader._drop_failed({"a", "t"}), sound)):
         reader.outcome = before
         drop()
@@ -275,10 +278,10 @@ def test_definitions_that_are_dropped(first, second, once, sound, tmp_path, monk
 
 
 def test_files_are_tried_one_after_the_other(tmp_path, monkeypatch):
-    """The first of each name, then the next for names that are still missing, at most four; or all of them."""
+    """The first of each name, then the next for names that are still missing, at most four; or the next of all."""
     files = [f"{tmp_path}/include/linux/{letter}.h" for letter in "abcdef"]
     for every, runs in ((False, [["linux/a.h", "linux/f.h"], ["linux/b.h"], ["linux/c.h"], ["linux/d.h"]]),
-                        (True, [["linux/a.h", "linux/f.h"], ["linux/a.h", "linux/b.h"], ["linux/c.h"], ["linux/d.h"]])):  # fmt: skip
+                        (True, [["linux/a.h", "linux/f.h"], ["linux/a.h", "linux/b.h"], ["linux/c.h"], ["linux/d.h"], ["linux/e.h"]])):  # fmt: skip
         model = Model(structs={"linux/f.h": [struct("s")]})
         reader, _ = reader_of(tmp_path, monkeypatch, Wanted(frozenset(("s", "t"))), model)
         reader._try({"s": [files[5], files[0]], "t": files[:5]}, every)
