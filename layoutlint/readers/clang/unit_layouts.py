@@ -6,6 +6,7 @@ It takes a small part of the time of a parse. What the layouts mean (attributes,
 from __future__ import annotations
 
 import hashlib
+from functools import lru_cache
 from typing import Any
 
 from layoutlint.readers.clang import libclang
@@ -54,10 +55,9 @@ class _Digests:
             self._known[identity] = ""
             if identity in self._parts:
                 (kind, size, align, file, line), fields, inner = self._parts[identity]
-                structs = inner[::2], [self.digest(each) for each in inner[1::2]]
-                text = repr((kind, size, align, self.file(file), line, fields, structs))
-                digest = hashlib.blake2b(text.encode(errors="replace"), digest_size=8)
-                self._known[identity] = digest.hexdigest()
+                structs = *inner[::2], *map(self.digest, inner[1::2])
+                place = self.file(file), line
+                self._known[identity] = _digest(kind, size, align, place, tuple(fields), structs)
         return self._known[identity]
 
     def file_of(self, identity: int) -> str:
@@ -70,6 +70,11 @@ class _Digests:
             assert file is not None
             self._files[file] = libclang.file_name(self._lib, file)
         return self._files[file]
+
+
+@lru_cache(maxsize=1 << 14)  # units share structs
+def _digest(*layout: object) -> str:
+    return hashlib.blake2b(repr(layout).encode(errors="replace"), digest_size=8).hexdigest()
 
 
 def _layouts(lib: Any, unit: Cursor) -> tuple[_Parts, _Records, _Typedefs]:
