@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 
 from layoutlint import files
 from layoutlint.intent import exported_tree, git_index, tree_copies
@@ -25,6 +26,7 @@ class BaseTree(Record, frozen=True):
     """The folder of the working tree that it stands for."""
     copy: TreeCopy | None
     """What the working tree has besides; None for a kernel and a bare repository."""
+    is_kernel: bool
 
     def input_path(self, path: str) -> str | None:
         """Return the path of an input, relative to `folder`, where this process works; None if it is missing.
@@ -46,13 +48,15 @@ class BaseTree(Record, frozen=True):
         )
 
 
-def export(commit: Commit, packs: tuple[Pack, ...], root: str) -> BaseTree:
+def export(commit: Commit, packs: tuple[Pack, ...], root: str, inputs: Iterable[str] = ()) -> BaseTree:
     """Write the files of a commit that inputs of the working folder can need below `root`.
 
-    Raises UsageError if git fails, and ReadError if the files cannot be written.
+    `inputs` are the paths of some, whatever their names are. Raises UsageError if git fails, and ReadError if
+    the files cannot be written.
     """
     place = commit.path_in_tree(os.curdir) or os.curdir
-    wanted = exported_tree.wanted_files(commit, place, packs)
+    others = tuple(os.path.normpath(os.path.join(place, path)) for path in inputs)
+    wanted = exported_tree.wanted_files(commit, place, packs, others)
     tree = os.path.join(root, "tree")
     exported = exported_tree.export(commit, tree, wanted, index=git_index.read(commit.top))
     kernel = enclosing_tree(os.path.join(os.getcwd(), "_"))
@@ -61,4 +65,5 @@ def export(commit: Commit, packs: tuple[Pack, ...], root: str) -> BaseTree:
     working_tree = tree_copies.working_tree(commit, root, wanted)
     copy = None if working_tree is None else working_tree.copy(tree, exported.files)
     working_folder = os.path.normpath(os.path.join(commit.top, place))
-    return BaseTree(files.real_path(tree), os.path.join(tree, place), working_folder, copy)
+    folder = os.path.join(tree, place)
+    return BaseTree(files.real_path(tree), folder, working_folder, copy, wanted.is_kernel)

@@ -13,13 +13,13 @@ from layoutlint.comparison.baseline_match import can_be_accepted
 from layoutlint.comparison.standings import finding_key, standing
 from layoutlint.errors import ReadError, UsageError
 from layoutlint.files import accesses
-from layoutlint.intent import exported_tree, git_index, staged_tree, tree_copies
+from layoutlint.intent import staged_tree
 from layoutlint.intent.change import Change
 from layoutlint.intent.git import Commit
 from layoutlint.judgement.finding import BaselineUse, Finding, Report, State
 from layoutlint.judgement.rule import Pack
 from layoutlint.judgement.verdict import Outcome
-from layoutlint.lint import base_memory, baseline, definers, run
+from layoutlint.lint import base_memory, base_tree, baseline, definers, run
 from layoutlint.lint import lost_structs as lost
 from layoutlint.lint.base_memory import BaseFindings
 from layoutlint.lint.exit_status import exit_status
@@ -32,7 +32,6 @@ from layoutlint.model.structs import Struct
 from layoutlint.model.wanted import Wanted
 from layoutlint.readers import inputs
 from layoutlint.readers.clang import copied_flags, text_search
-from layoutlint.readers.clang.kernel.tree import enclosing_tree
 from layoutlint.readers.processes.child import Lost
 from layoutlint.readers.processes.pool import run_in_child
 from layoutlint.readers.processes.temporary_folder import temporary_folder
@@ -250,26 +249,17 @@ def _read_base(commit: Commit, base: BaseRun, root: str, task: Callable[..., T],
 
     Without the working folder in the commit, that is `nothing`. Raises ReadError and UsageError.
     """
-    place = commit.path_in_tree(os.curdir) or os.curdir
-    packs, change = base.packs + base.kernel_packs, base.options.change
+    change = base.options.change
     paths = (*base.inputs, *(change.own_files if change is not None else ()))
-    others = tuple(os.path.normpath(os.path.join(place, path)) for path in paths)
-    wanted = exported_tree.wanted_files(commit, place, packs, others)
-    tree = os.path.join(root, "tree")
-    exported = exported_tree.export(commit, tree, wanted, index=git_index.read(commit.top))
-    working_tree = tree_copies.working_tree(commit, root, wanted)
-    copy = None if working_tree is None else working_tree.copy(tree, exported.files)
-    read = replace(base.options.read, copy=copy)
-    folder = os.path.join(tree, place)
-    if not files.is_folder(folder):
+    tree = base_tree.export(commit, base.packs + base.kernel_packs, root, paths)
+    if not files.is_folder(tree.folder):
         return nothing
-    kernel = enclosing_tree(os.path.join(os.getcwd(), "_"))
-    if kernel is not None:
-        tree_copies.link_kernel_build(kernel, os.path.join(folder, os.path.relpath(kernel)))
-    policy = base.options.policy and base.options.policy.move_to(files.real_path(tree))
+    policy = base.options.policy and base.options.policy.move_to(tree.top)
+    read = replace(base.options.read, copy=tree.copy)
     base = replace(base, options=replace(base.options, policy=policy, read=read))
+    task = partial(task, folder=tree.folder, is_kernel=tree.is_kernel)
     try:
-        return run_in_child(partial(task, folder=folder, is_kernel=wanted.is_kernel), base)
+        return run_in_child(task, base)
     except Lost as lost_process:
         raise ReadError(commit.name, f"the process that read it {lost_process.how}") from lost_process
 
