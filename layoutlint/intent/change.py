@@ -55,6 +55,12 @@ class Difference(Record, frozen=True):
         except UsageError:  # a link, a submodule, or too large for C
             return None
 
+    def had_link(self, path: str) -> bool:
+        """Return whether the parent has a symbolic link at an absolute path."""
+        inside = None if self.parent is None else self.parent.path_in_tree(path)
+        blob = None if self.parent is None or inside is None else self.parent.blobs(inside).get(inside)
+        return blob is not None and blob.is_link
+
     def changed_rules(self, pack: Pack) -> frozenset[Rule]:
         """Return the rules of a pack that are new, or judge otherwise than in the parent."""
         path = os.path.abspath(pack.path)

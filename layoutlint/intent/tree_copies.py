@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from layoutlint import files
 from layoutlint.errors import ReadError
 from layoutlint.intent import git, submodules
 from layoutlint.intent.exported_tree import WantedFiles
-from layoutlint.intent.git import Commit
+from layoutlint.intent.git import Blob, Commit
 from layoutlint.model.reading import TreeCopy
 from layoutlint.model.record import Record
 
@@ -26,11 +26,14 @@ class WorkingTree(Record, frozen=True):
     """The folders below the top, `.` for itself, with files that the index has."""
     generated: str
     """A folder with links to the files that git does not track."""
+    tracked_links: frozenset[str] = frozenset()
+    """The symbolic links below the top that the index has."""
 
-    def copy(self, folder: str, paths: Iterable[str]) -> TreeCopy:
-        """Return the copy in a folder, which has files at some paths below the top."""
-        tracked = self.tracked_folders | _folders(paths)
-        return TreeCopy(self.top, files.real_path(folder), self.working_folder, tracked, self.generated)
+    def copy(self, folder: str, blobs: Mapping[str, Blob]) -> TreeCopy:
+        """Return the copy in a folder, which has some files, by their paths below the top."""
+        tracked, links = self.tracked_folders | _folders(blobs), self.tracked_links | _links(blobs)
+        real, own = files.real_path(folder), self.working_folder
+        return TreeCopy(self.top, real, own, tracked, self.generated, links)
 
 
 def working_tree(commit: Commit, root: str, wanted: WantedFiles) -> WorkingTree | None:
@@ -54,8 +57,8 @@ def working_tree(commit: Commit, root: str, wanted: WantedFiles) -> WorkingTree 
     except OSError as error:
         reason = f"generated files cannot be linked: {files.error_reason(error)}"
         raise ReadError(commit.name, reason) from error
-    folders = _folders(tracked)
-    return WorkingTree(commit.top, files.real_path(os.curdir), folders, files.real_path(folder))
+    here, generated = files.real_path(os.curdir), files.real_path(folder)
+    return WorkingTree(commit.top, here, _folders(tracked), generated, _links(tracked))
 
 
 def link_kernel_build(kernel: str, copy: str) -> None:
@@ -82,6 +85,10 @@ def _kernel_build(kernel: str) -> Iterator[str]:
         for root in (os.path.join(top, "include/generated"), *folders):
             for folder, _, names in files.walk(root):
                 yield from (os.path.join(folder, name) for name in names)
+
+
+def _links(blobs: Mapping[str, Blob]) -> frozenset[str]:
+    return frozenset(path for path, blob in blobs.items() if blob.is_link)
 
 
 def _folders(paths: Iterable[str]) -> frozenset[str]:

@@ -189,6 +189,7 @@ class _Search(Record, dict=True):
         kernel_packs = _keep_rules(self.kernel_packs, rules, structs)
         unread = (*self.change.unread, *self._missing_names())
         unread += tuple(unread for part in parts for unread in part.unread)
+        unread += () if self.names.given else tuple(self._moved_links())
         inputs = tuple(dict.fromkeys(_from_working_folder(file) for hit in hits for file in hit.inputs))
         added = (Pack(_HINTS, _HINTS, (), hints),) if hints else ()
         scope = replace(self._scope(structs, required, unread), definers=tuple(_definers(parts, rules)))
@@ -216,6 +217,14 @@ class _Search(Record, dict=True):
         """Yield the names of no file, neither before nor after the change."""
         for name in map(_from_working_folder, sorted(self.change.missing_paths)):
             yield Unread(name, "no such file or directory")
+
+    def _moved_links(self) -> Iterator[Unread]:
+        """Yield the links to folders that lead elsewhere now: units can read unchanged files through them."""
+        reason = "leads to another folder than before, and which files use it is not known: name the inputs"
+        for difference in self.change.differences:
+            for path in sorted(filter(files.is_link, difference.paths)):
+                if files.is_folder(path) and difference.had_link(path):
+                    yield Unread(_from_working_folder(path), reason)
 
     def _own_files(self) -> list[str]:
         return sorted(path for path in self.names.changed if path.endswith(C_SUFFIXES))

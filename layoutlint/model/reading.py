@@ -250,6 +250,8 @@ class TreeCopy(Record, frozen=True):
     """The folders below the top, `.` for itself, with files that the copy or the index has."""
     generated: str | None = None
     """A folder with links to the files that git does not track; None if the copy itself has these."""
+    tracked_links: frozenset[str] = frozenset()
+    """The symbolic links below the top that the copy or the index has."""
 
     def display_path(self, path: str) -> str:
         """Return an absolute path as reports show it: relative to the working folder if that is shorter.

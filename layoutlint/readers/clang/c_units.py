@@ -35,7 +35,8 @@ _OTHER_NAMES = {
     "Makefile": "make", "GNUmakefile": "make", "makefile": "make", "Kbuild": "make", "Kconfig": "Kconfig",
     "CMakeLists.txt": "CMake", "meson.build": "Meson", "configure": "shell",
 }  # fmt: skip
-LANGUAGES = ("c", "c-header", "cpp-output", "none", "assembler", "assembler-with-cpp")
+_C = ("c", "c-header", "cpp-output")
+LANGUAGES = (*_C, "none", "assembler", "assembler-with-cpp")
 """Values of -x for C, and for assembler, which a database can contain as well and which has no structs."""
 NO_BUILTIN = "no builtin headers (stddef.h) of clang or gcc were found on this machine"
 
@@ -62,13 +63,7 @@ def unit(
     words = words if answer is None else answer.without_specs(words)
     parsed_flags = flags.normalise((*implied, *words))
     name = relative_to(roots, os.path.join(directory, path))
-    if path.endswith(ASSEMBLER):
-        raise NotC(name, "is assembler, which defines no structs")
-    other = _OTHER_LANGUAGES.get(os.path.splitext(path)[1]) or _OTHER_NAMES.get(os.path.basename(path))
-    if other is not None:
-        raise NotC(name, f"is {other} by its name; layoutlint reads C")
-    if path.endswith(CPLUSPLUS) or (parsed_flags.language or "c").startswith("c++"):
-        raise NotC(name, f"is C++; {cplusplus.REASON}")
+    _refuse_other_languages(name, path, parsed_flags.language)
     if compiler is not None and compiler.refusal is not None and cross_target.stated_triple(words) is None:
         raise ReadError(name, compiler.refusal)
     if parsed_flags.refusal is not None or (parsed_flags.language or "c") not in LANGUAGES:
@@ -97,6 +92,19 @@ def unit(
         has_given_flags=True,
         compiler=compiler,
     )
+
+
+def _refuse_other_languages(name: str, path: str, stated: str | None) -> None:
+    """Raise NotC for a file that is not C by its suffix, if no flag says what it is, or by that flag."""
+    if stated in _C:
+        return
+    if path.endswith(ASSEMBLER):
+        raise NotC(name, "is assembler, which defines no structs")
+    other = _OTHER_LANGUAGES.get(os.path.splitext(path)[1]) or _OTHER_NAMES.get(os.path.basename(path))
+    if other is not None:
+        raise NotC(name, f"is {other} by its name; layoutlint reads C")
+    if path.endswith(CPLUSPLUS) or (stated or "c").startswith("c++"):
+        raise NotC(name, f"is C++; {cplusplus.REASON}")
 
 
 def _open_doubts(doubts: Iterable[flags.Doubt]) -> Iterator[flags.Doubt]:

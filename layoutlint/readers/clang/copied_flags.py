@@ -32,7 +32,7 @@ def path_in_copy(copy: TreeCopy, path: str) -> str:
     """Return the absolute path in the copy of a file in the working tree; another path stays, and that of a
     file which git does not track.
     """
-    path = _rebase(os.path.normpath(path), copy.folder, copy.top)
+    path = _path_by_top(copy, path)
     inside = _rebase(path, copy.top, copy.folder)
     return path if inside == path or _is_generated(copy, path) else inside
 
@@ -55,20 +55,43 @@ def flags_for_copy(copy: TreeCopy, words: Iterable[str], folder: str) -> tuple[s
 
 def _places(copy: TreeCopy, option: str, path: str) -> Iterator[str]:
     """Yield the paths that stand for one in a flag: of the working tree, or in a database of the copy."""
-    path = _rebase(os.path.normpath(path), copy.folder, copy.top)
+    path = _path_by_top(copy, path)
     inside = _rebase(path, copy.top, copy.folder)
     below = None if inside == path else os.path.relpath(path, copy.top)
     if below is None:
         yield path
     elif option not in _FOLDERS:
         yield path_in_copy(copy, path)
-    elif copy.generated is not None and below not in copy.tracked_folders:
+    elif copy.generated is not None and not _is_tracked(copy, below):
         yield path
     else:
         yield inside
         shadow = _shadow(copy, path)
         if shadow is not None:
             yield shadow
+
+
+def _path_by_top(copy: TreeCopy, path: str) -> str:
+    """Return a path in the copy or the working tree by the top of the latter, also if links lead there.
+
+    Links inside of the tree stay: in the copy they can lead elsewhere.
+    """
+    path = _rebase(os.path.normpath(path), copy.folder, copy.top)
+    if not os.path.isabs(path) or f"{path}/".startswith(f"{copy.top}/"):
+        return path
+    parts = path.split(os.sep)
+    for count in range(2, len(parts) + 1):
+        above = files.real_path(os.sep.join(parts[:count]))
+        if f"{above}/".startswith(f"{copy.top}/"):
+            return os.path.join(above, *parts[count:])
+    return path
+
+
+def _is_tracked(copy: TreeCopy, below: str) -> bool:
+    """Return whether a folder below the top has tracked files, or a tracked link leads to it."""
+    parts = below.split(os.sep)
+    above = (os.sep.join(parts[:count]) for count in range(1, len(parts) + 1))
+    return below in copy.tracked_folders or any(path in copy.tracked_links for path in above)
 
 
 def _shadow(copy: TreeCopy, folder: str) -> str | None:
