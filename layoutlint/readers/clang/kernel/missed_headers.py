@@ -15,6 +15,7 @@ from collections.abc import Collection, Iterable, Iterator
 from fnmatch import translate
 from functools import cached_property
 from itertools import chain, islice
+from typing import NamedTuple
 
 from layoutlint import files
 from layoutlint.model.wanted import Wanted
@@ -26,13 +27,15 @@ _FARTHEST = 4096
 """The most bytes of a declaration before the name, and behind it; if more decide, it may be a definition."""
 _MOST_PLACES = 2000
 """The most places of names in a text that are looked at; a text with more may define one."""
+_FEW = 16
+"""The words that are searched one by one, instead of among all macros."""
 _MOST_MACROS = 200
 """The most macros with a name that are followed."""
 _SKIPPED = re.compile(
-    rb"\"(?:[^\"\\\n]|\\.)*+\"|'(?:[^'\\\n]|\\.)*+'|/\*.*?(?:\*/|\Z)|//(?:[^\n\\]|\\.)*+|\\[ \t]*+\r?\n",
+    rb"\"(?:[^\"\\\n]|\\.)*+\"?|'(?:[^'\\\n]|\\.)*+'?|/\*.*?(?:\*/|\Z)|//(?:[^\n\\]|\\.)*+|\\[ \t]*+\r?\n",
     re.DOTALL,
 )
-"""Texts in quotes, comments, and the ends of lines that go on."""
+"""Texts in quotes, to the end of the line without a second one; comments; the ends of lines that go on."""
 _CONTINUED = re.compile(rb"\\[ \t]*+\r?\n")
 _DEFINE = re.compile(rb"^[ \t]*+(?:#|%:)[ \t]*+define[ \t]++(\w++)(\([^()\n]*+\))?([^\n]*+)", re.MULTILINE)
 """A macro in joined lines: name, parameters, body."""
@@ -44,6 +47,9 @@ _PASTE = re.compile(rb"\s*+##")
 _MOST_SEARCHED = 8
 """The most names that one expression searches for."""
 _CALLABLE = re.compile(rb"#[ \t]*+define[ \t]++(\w++)(\([^()\n]*+\))((?:[^\n\\]|\\.)*+)", re.DOTALL)
+_BODY = rb"#[ \t]*+define[ \t]++(?:%s)(?![\w$])((?:[^\n\\]|\\.)*+)"
+"""The parameters and body of macros of some names."""
+_MACRO = re.compile(rb"#[ \t]*+define[ \t]++(\w++)")
 _NAMES = re.compile(rb"\b(?:struct|union|typedef)\b|\}")
 """What is before the name of a struct or typedef."""
 _WORD = re.compile(rb"\w++")
@@ -61,8 +67,25 @@ _ATTRIBUTES = re.compile(
     rb"(?:\s++|\w++|\[\[?[^\[\]]*+\]?\]|<:[^;{}]*?:>|\((?:[^()]|\((?:[^()]|\([^()]*+\))*+\))*+\))*+"
 )
 """Words, and what is in brackets and parentheses."""
+_INSIDE = re.compile(rb"\[\[?[^\[\]]*+\]?\]|<:[^;{}]*?:>|\((?:[^()]|\((?:[^()]|\([^()]*+\))*+\))*+\)")
 _TYPEDEF = re.compile(rb"\btypedef\b")
 _AGGREGATE = re.compile(rb"\b(?:struct|union)\b")
+
+
+class _Near(NamedTuple):
+    """The words near names that may be macros."""
+
+    callees: set[bytes]
+    """What is called with a name."""
+    users: set[bytes]
+    """What is called with a tag, such as `struct NAME`."""
+    followers: set[bytes]
+    """What follows a tag, and may have its members."""
+
+    @classmethod
+    def none(cls) -> _Near:
+        """Return no words, to which some are added."""
+        return cls(set(), set(), set())
 
 
 _Callables = dict[bytes, list[tuple[bytes, bytes]]]
@@ -104,7 +127,8 @@ class Search:
             found.update(dict.fromkeys(self._users_of_pasting(self._texts)))
         other_texts = ((path, _read(path)) for path in others)
         named = (path for path, text in other_texts if text is None or self._is_mentioned(text))
-        parts = [os.fsencode(os.path.basename(path)) for path in named]
+        ending = (path for path, text in self._texts.items() if self._uses.end(_DIRECTIVE.sub(b"", text)))
+        parts = [os.fsencode(os.path.basename(path)) for path in (*named, *ending)]
         raw = self._raw.items()
         found.update(dict.fromkeys(path for path, text in raw if any(part in text for part in parts)))
         return [path for path in found if path not in known]
@@ -118,21 +142,22 @@ class Search:
         """Yield the headers in which one of the names can be defined, also by macros that have it."""
         texts, uses, defining = dict(self._texts), self._uses, dict[bytes, list[str]]()
         while True:
-            callees = set[bytes]()
+            near = _Near.none()
             code = {path: _DIRECTIVE.sub(b"", text) for path, text in texts.items() if uses.are_there(text)}
             found = [
                 path for path, text in code.items()
                 if path not in known and (
-                    uses.can_be_defined(text, callees) or (defining and uses.are_used_alone(text))
+                    uses.can_be_defined(text, near) or (defining and uses.are_used_alone(text))
                 )
             ]  # fmt: skip
             aliases: dict[bytes, list[str]] = {}
             for path in code:
-                for alias in _aliases(texts[path], uses, callees):
+                for alias in _aliases(texts[path], uses, near):
                     aliases.setdefault(alias, []).append(path)
-            makers = _makers_of_structs(callees, self._callables) if callees else frozenset[bytes]()
+            makers = _makers_of_structs(near.callees, self._callables) if near.callees else frozenset[bytes]()
+            makers |= self._with_braces(near.followers) | self._adders(near.users)
             if makers:
-                found += (path for path, text in code.items() if uses.are_arguments(text, makers))
+                found += (path for path, text in code.items() if uses.are_beside(text, makers))
             yield from found
             if found:  # what defines a macro may include a header that uses it
                 yield from chain(*defining.values())
@@ -146,6 +171,34 @@ class Search:
             for path, text in self._raw.items():
                 if path not in texts and any(alias in text for alias in aliases):
                     texts[path] = _join_lines(text)
+    def _with_braces(self, words: set[bytes]) -> frozenset[bytes]:
+        """Return the words that are macros with a brace, also through others."""
+        named = frozenset(words if len(words) <= _FEW else words & self._macros)
+        pending, seen = set(named), set[bytes]()
+        while pending:
+            seen |= pending
+            if len(seen) > _MOST_MACROS:
+                return named
+            names = b"|".join(map(re.escape, sorted(pending)))
+            define = re.compile(_BODY % names, re.DOTALL)
+            texts = (text for text in self._raw.values() if any(word in text for word in pending))
+            bodies = [body for text in texts for body in define.findall(text)]
+            if any(b"{" in body or b"<%" in body for body in bodies):
+                return named
+            inner = {word for body in bodies for word in _WORD.findall(body)} - seen
+            pending = inner & self._macros if inner else inner
+        return frozenset()
+
+    def _adders(self, users: set[bytes]) -> frozenset[bytes]:
+        """Return the macros among some called names that add members to an argument."""
+        called = ((macro, each) for macro in users for each in self._callables.get(macro, ()))
+        return frozenset(macro for macro, (parameters, body) in called if _adds_members(parameters, body))
+
+    @cached_property
+    def _macros(self) -> frozenset[bytes]:
+        defined = (_MACRO.findall(text) for text in self._raw.values())
+        return frozenset(chain.from_iterable(defined))
+
     @cached_property
     def _callables(self) -> _Callables:
         macros: _Callables = {}
@@ -161,7 +214,7 @@ class Search:
             for macro, parameters, body in _DEFINE.findall(text) if b"##" in text else ():
                 if b"##" in body and _NAMES.search(body):
                     marked = pasted_names.mark(parameters, body, self._wanted)
-                    if _Uses((pasted_names.MARK,)).can_be_defined(marked, set(), is_body=True):
+                    if _Uses((pasted_names.MARK,)).can_be_defined(marked, _Near.none(), is_body=True):
                         makers[macro] = frozenset(_WORD.findall(text))
         if len(makers) > _MOST_MACROS:
             raise TooManyMacros
@@ -173,11 +226,18 @@ class Search:
                 yield path
 
 
-def _aliases(text: bytes, uses: _Uses, callees: set[bytes]) -> Iterator[bytes]:
+def _adds_members(parameters: bytes, body: bytes) -> bool:
+    return any(
+        re.search(rb"(?<![\w$])%s\s*(?:\{|<%%)" % re.escape(name), _join_lines(body))
+        for name in _WORD.findall(parameters)
+    )
+
+
+def _aliases(text: bytes, uses: _Uses, near: _Near) -> Iterator[bytes]:
     """Yield the macros of a text whose bodies can define one of some names, and add those that they call."""
     for macro, parameters, body in _DEFINE.findall(text):
         is_used = uses.are_there(body) and not uses.are_there(parameters)
-        if is_used and uses.can_be_defined(body, callees, is_body=True):
+        if is_used and uses.can_be_defined(body, near, is_body=True):
             yield macro
 
 
@@ -188,12 +248,13 @@ def _makers_of_structs(callees: set[bytes], macros: _Callables) -> frozenset[byt
     callers: dict[bytes, set[bytes]] = {macro: set() for macro in callees & macros.keys()}
     makers, pending = list[bytes](), sorted(callers)
     for macro in pending:
-        inner = set[bytes]()
+        near = _Near.none()
         for parameters, body in macros[macro]:
             names = _WORD.findall(parameters)
             own = _Uses(names)
-            if body.strip() not in names and own.can_be_defined(_join_lines(body), inner, is_body=True):
+            if body.strip() not in names and own.can_be_defined(_join_lines(body), near, is_body=True):
                 makers.append(macro)
+        inner = near.callees
         pending += sorted((inner & macros.keys()) - callers.keys())
         for name in inner & macros.keys():
             callers.setdefault(name, set()).add(macro)
@@ -244,24 +305,30 @@ class _Uses:
             for found in self.places(text)
         )
 
-    def can_be_defined(self, text: bytes, callees: set[bytes], is_body: bool = False) -> bool:
-        """Return whether a text can define one of the names, and add the macros that it calls with one.
+    def can_be_defined(self, text: bytes, near: _Near, is_body: bool = False) -> bool:
+        """Return whether a text can define one of the names, and add the words near them that may be macros.
 
         `is_body` is for the body of a macro, around which there can be any text.
         """
         names = islice(self.places(text), _MOST_PLACES + 1)
-        places = [_is_defined_at(text, found, callees, is_body) for found in names]
+        places = [_is_defined_at(text, found, near, is_body) for found in names]
         return any(places) or len(places) > _MOST_PLACES
 
-    def are_arguments(self, text: bytes, callees: frozenset[bytes]) -> bool:
-        """Return whether one of some macros is called with one of the names."""
-        called = set[bytes]()
-        self.can_be_defined(text, called)
-        return not called.isdisjoint(callees)
+    def are_beside(self, text: bytes, macros: frozenset[bytes]) -> bool:
+        """Return whether one of some macros is called with one of the names, or follows one."""
+        near = _Near.none()
+        self.can_be_defined(text, near)
+        return not macros.isdisjoint(near.callees | near.users | near.followers)
+
+    def end(self, text: bytes) -> bool:
+        """Return whether a text ends with one of the names, so that another one goes on."""
+        last = _LAST.match(text[::-1])
+        word = b"" if last is None or last[1] is None else last[1][::-1]
+        return bool(word) and self.are_there(word)
 
 
-def _is_defined_at(text: bytes, name: re.Match[bytes], callees: set[bytes], is_body: bool) -> bool:
-    """Return whether a name can be a tag or typedef that is defined; add the macro whose argument it is."""
+def _is_defined_at(text: bytes, name: re.Match[bytes], near: _Near, is_body: bool) -> bool:
+    """Return whether a name can be a tag or typedef that is defined; add the words near it."""
     follows = _NEXT.match(text, name.end())
     assert follows is not None
     sign = follows[1]
@@ -276,8 +343,8 @@ def _is_defined_at(text: bytes, name: re.Match[bytes], callees: set[bytes], is_b
     if is_body and before.endswith(b"#") and not before.endswith(b"##"):
         return False  # in quotes
     before_word, before_sign = (last[1] or b"")[::-1], last[2]
-    if sign in (b")", b",") and before_sign in (b"(", b","):
-        callees.update(_callee(before))
+    if sign in (b")", b",") and (before_sign in (b"(", b",") or before_word in _TAGS):
+        (near.users if before_word else near.callees).update(_callee(before))
     if (
         before_word in _NO_TYPE
         or before_word == b"enum"
@@ -288,10 +355,18 @@ def _is_defined_at(text: bytes, name: re.Match[bytes], callees: set[bytes], is_b
     if declaration.strip() == b"typedef":
         return False  # the type, not the name
     is_tag = before_word in _TAGS or (before_sign != b"(" and _AGGREGATE.search(declaration) is not None)
+    if is_tag and sign is None:
+        near.followers.update(_followers(text, name.end()))
     is_typedef = before_word not in _TAGS and _TYPEDEF.search(declaration) is not None
     if sign in (b"{", b"<%", b"#", b"%:") or is_end:
         return before_sign != b"(" or is_typedef
     return is_typedef or (is_tag and _has_body(text, name.end(), is_body))
+
+
+def _followers(text: bytes, start: int) -> list[bytes]:
+    """Return the words behind a tag, without those in parentheses and brackets."""
+    attributes = _ATTRIBUTES.match(text, start, start + _FARTHEST)
+    return [] if attributes is None else _WORD.findall(_INSIDE.sub(b" ", attributes[0]))
 
 
 def _has_body(text: bytes, start: int, is_body: bool) -> bool:
