@@ -35,6 +35,11 @@ KERNEL: Files = {
     "Makefile": "VERSION = 6\nPATCHLEVEL = 1\nSUBLEVEL = 2\n", ".config": "CONFIG_X86_64=y\n", "include/linux/kconfig.h": "", "include/linux/compiler_types.h": "",
     "include/generated/autoconf.h": "#define CONFIG_X86_64 1\n", "arch/x86/include/asm/x.h": "", "kernel/Makefile": "obj-y += a.o b.o\n",
 }  # fmt: skip
+LINKED: list[Files] = [
+    # what the link `inc` or `cur` leads to
+    {"inc": Link("old"), "old/ring.h": GOOD, "src/a.c": UNIT},
+    {"cur": Link("old"), "inc": Link("cur/inc"), "old/inc/ring.h": GOOD, "src/a.c": UNIT},
+]
 FORMS = ("file", "database", "folder", "kernel tree", "--staged", "--since", "--policy-from")
 
 
@@ -111,6 +116,7 @@ def make(folder: Path, base: Files, changed: Files, form: str) -> None:
         base = {**base, "compile_commands.json": database(base)}
         flag = changed.get("compile_commands.json")
         changed = {**changed, "compile_commands.json": database({**base, **changed}, *([flag] if isinstance(flag, str) else []))}
+    folder.mkdir(exist_ok=True)
     git(folder, "init", "-q", "-b", "main")
     write(folder, base)
     commit(folder, "base")
@@ -148,6 +154,33 @@ def test_no_text_hides_a_change(tmp_path, kind, what, base, changed, status, for
     make(tmp_path, base, changed, form)
     found = statuses(tmp_path, form)
     assert found == dict.fromkeys(found, status)
+
+
+@pytest.mark.one_in(6)
+@pytest.mark.parametrize("form", [form for form in FORMS if form != "kernel tree"])
+@pytest.mark.parametrize("base", LINKED, ids=["an include folder", "a folder above it"])
+def test_links_to_other_folders_count(tmp_path, base, form):
+    """A link leads to another folder, which was there before or not. Without an input, only a new one is judged for itself."""
+    need("gcc", "-c")
+    link = next(name for name, content in base.items() if isinstance(content, Link))
+    bad = {name.replace("old/", "new/"): BAD if content == GOOD else content for name, content in base.items() if name.startswith("old/")}
+    for number, (before, changed) in enumerate(((base, bad), ({**base, **bad}, {}))):
+        make(tmp_path / f"{number}", {"layoutlint.toml": RULES, **before}, {**changed, link: Link("new")}, form)
+        found = statuses(tmp_path / f"{number}", form)
+        assert {words: status == 1 or (status == 3 and words.startswith("--")) for words, status in found.items()} == dict.fromkeys(found, True), found
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("form", ["--staged", "--since"])
+@pytest.mark.parametrize("flag", ["-IHERE/inc", "-isystem HERE/inc", "-iquote HERE/src/../inc", "-Iinc"])
+def test_a_database_that_names_the_tree_through_a_link(tmp_path, flag, form):
+    need("gcc", "-c")
+    (tmp_path / "link").symlink_to("tree")
+    make(tmp_path / "tree", BASE, header(BAD), form)
+    words = ["gcc", *flag.replace("HERE", f"{tmp_path}/link").split(), "-c", "src/a.c"]
+    write(tmp_path / "tree", {"build/compile_commands.json": json.dumps([{"directory": f"{tmp_path}/link", "file": "src/a.c", "arguments": words}])})
+    revision = [] if form == "--staged" else ["HEAD~1"]
+    assert run("check", "build/compile_commands.json", form, *revision, cwd=tmp_path / "tree").returncode == 1
 
 
 @pytest.mark.one_in(10)

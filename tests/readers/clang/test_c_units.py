@@ -21,6 +21,12 @@ REFUSED = [
 ]  # fmt: skip
 
 
+@pytest.mark.parametrize("flag", ["-xc", "-xc-header", "-xcpp-output", "--language=c"])
+@pytest.mark.parametrize("path", ["a.cc", "a.hpp", "a.S", "a.rs", "Makefile"])
+def test_a_flag_makes_any_file_c(path, flag, tmp_path):
+    assert c_units.unit(path, (flag,), str(tmp_path), (str(tmp_path),)).main == str(tmp_path / path)
+
+
 @pytest.mark.parametrize(("path", "words", "is_other", "reason"), REFUSED, ids=[f"{row[0]} {' '.join(row[1])}" for row in REFUSED])
 def test_files_that_are_no_units(path, words, is_other, reason):
     with pytest.raises(ReadError) as raised:

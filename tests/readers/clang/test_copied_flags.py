@@ -41,6 +41,10 @@ FLAGS = [
     ("-isysroot ../inc", "-isysroot COPY/inc", "-isysroot COPY/inc"),
     ("--sysroot=TOP/build", "--sysroot=TOP/build", "--sysroot=COPY/build"),
     ("--sysroot=/", "--sysroot=/", "--sysroot=/"),
+    ("-IOUT/inc", "-ICOPY/inc -IMADE/inc", "-ICOPY/inc"),
+    ("-include OUT/inc/a.h", "-include COPY/inc/a.h", "-include COPY/inc/a.h"),
+    ("-ITOP/lnk", "-ICOPY/lnk", "-ICOPY/lnk"),
+    ("-IOUT/lnk/below", "-ICOPY/lnk/below", "-ICOPY/lnk/below"),
     ("-DX=../inc -w", "-DX=../inc -w", "-DX=../inc -w"),
 ]  # fmt: skip
 PATHS = [
@@ -55,6 +59,7 @@ PATHS = [
     ("COPY", "TOP", "COPY", "COPY"),
     ("TOPmost/x.h", "TOPmost/x.h", "TOPmost/x.h", "TOPmost/x.h"),
     ("COPY2/x.h", "COPY2/x.h", "COPY2/x.h", "COPY2/x.h"),
+    ("OUT/inc/a.h", "OUT/inc/a.h", "COPY/inc/a.h", "COPY/inc/a.h"),
     ("/usr/x.h", "/usr/x.h", "/usr/x.h", "/usr/x.h"),
 ]  # fmt: skip
 COMMANDS = [
@@ -71,11 +76,12 @@ COMMANDS = [
 
 @pytest.fixture
 def copies(tmp_path):
-    """A copy with links to generated files, and one that has these itself; names of the folders."""
+    """A copy with links to generated files, and one that has these itself; names of the folders, and of a link to the tree."""
     write(tmp_path, FILES)
     top, folder, made = (str(tmp_path / name) for name in ("top", "copy", "made"))
-    copy = TreeCopy(top, folder, top, TRACKED, made)
-    return copy, TreeCopy(top, folder, top, TRACKED), {"TOP": top, "COPY": folder, "MADE": made}
+    (tmp_path / "out").symlink_to("top")
+    copy = TreeCopy(top, folder, top, TRACKED, made, frozenset(["lnk"]))
+    return copy, TreeCopy(top, folder, top, TRACKED), {"TOP": top, "COPY": folder, "MADE": made, "OUT": str(tmp_path / "out")}
 
 
 def fill(text, names):
