@@ -186,7 +186,7 @@ class Search:
             if any(b"{" in body or b"<%" in body for body in bodies):
                 return named
             inner = {word for body in bodies for word in _WORD.findall(body)} - seen
-            pending = inner & self._macros if inner else inner
+            pending = inner if len(inner) <= _FEW else inner & self._macros
         return frozenset()
 
     def _adders(self, users: set[bytes]) -> frozenset[bytes]:
