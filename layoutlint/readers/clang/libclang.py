@@ -386,8 +386,8 @@ _contents: dict[tuple[int, int], bytes] = {}
 """Files by unit and handle."""
 _lasting: dict[tuple[int, str], bytes] = {}
 """Files by unit and name that stay as they are while the unit is parsed again."""
-_shared: dict[tuple[int, ...], bytes] | None = None
-"""The content of files that several units read and that are settled, by device, inode and time in seconds."""
+_shared: dict[tuple[int, ...], tuple[accesses.State, bytes]] | None = None
+"""The state and content of files that several units read, by device, inode and time in seconds."""
 _LOADED = time.time_ns()
 _YOUNG = 2_000_000_000
 """The nanoseconds in which a second change may get the time of the first: FAT counts in 2 seconds."""
@@ -412,16 +412,17 @@ def _unchanged_file(lib: Any, file: int) -> bytes | None:
     if lib.clang_getFileUniqueID(file, byref(identity)):
         return None
     key = tuple(identity.data)
-    if _shared is not None and key in _shared:
-        return _shared[key]
     try:
         name = file_name(lib, file)
+        known = _shared.get(key) if _shared is not None else None
+        if known is not None and known[0] == accesses.state_of(os.stat(name)):
+            return known[1]
         with open(os.open(name, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as opened:
             status = os.fstat(opened.fileno())
             is_same = (status.st_dev, status.st_ino, status.st_mtime_ns // 10**9) == key
             content = opened.read() if is_same and is_settled(status) else None
         if _shared is not None and content is not None:
-            _shared[key] = content
+            _shared[key] = accesses.state_of(status), content
         return content
     except (OSError, ValueError):
         return None

@@ -57,6 +57,11 @@ class Messages:
 
     def __init__(self) -> None:
         self._file = os.memfd_create("libclang") if hasattr(os, "memfd_create") else None
+        self._start = 0
+
+    def begin_unit(self) -> None:
+        """Leave out what was written before: the units of a process share one stream."""
+        self._start = 0 if self._file is None else os.lseek(self._file, 0, os.SEEK_END)
 
     @contextmanager
     def capture(self) -> Iterator[None]:
@@ -77,7 +82,7 @@ class Messages:
         if self._file is None:
             return None
         with open(os.dup(self._file), "rb") as file:
-            file.seek(0)
+            file.seek(self._start)
             lines = os.fsdecode(file.read()).split("\n")
         count = lines.count(_STARTS)
         if not count or count != lines.count(_ENDS):

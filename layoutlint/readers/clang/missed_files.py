@@ -11,8 +11,8 @@ from layoutlint.model.record import Record, field
 from layoutlint.model.structs import Struct
 from layoutlint.readers.clang import c_units, unit_listings
 from layoutlint.readers.clang.given_files import GivenFiles
+from layoutlint.readers.clang.kept_listings import UnitListing
 from layoutlint.readers.clang.parse import Unit
-from layoutlint.readers.clang.unit_groups import UnitListing
 
 
 class MissedFiles(Record):

@@ -25,19 +25,19 @@ from layoutlint.readers.cache.answers import Answers
 from layoutlint.readers.clang import (
     compiler_macros,
     diagnostics,
+    kept_listings,
     libclang,
     lookups,
     parallel,
     parse,
-    unit_groups,
     unit_layouts,
 )
 from layoutlint.readers.clang.file_names import Places
+from layoutlint.readers.clang.kept_listings import Group, UnitListing
 from layoutlint.readers.clang.limits import LIMITS, confine
 from layoutlint.readers.clang.lookups import Messages
 from layoutlint.readers.clang.parallel import Outcome
 from layoutlint.readers.clang.parse import Unit
-from layoutlint.readers.clang.unit_groups import Group, UnitListing
 from layoutlint.readers.processes import sandbox
 from layoutlint.readers.processes.child import Child
 
@@ -97,8 +97,8 @@ def list_units(
     Raises ReadError if there is no libclang.
     """
     requested = frozenset(units)
-    groups = unit_groups.groups(among or units, options.jobs)
-    kept = unit_groups.recall(groups, options)
+    groups = kept_listings.groups(among or units, options.jobs)
+    kept = kept_listings.recall(groups, options)
     listings: dict[Unit, UnitListing | Unread] = {}
     batches: dict[Group, Group] = {}
     for group in groups:
@@ -117,7 +117,7 @@ def list_units(
         if settled is not None and group not in kept:
             plain = {unit: each if isinstance(each, UnitListing) else None for unit, each in listed.items()}
             new[group] = plain, settled
-    unit_groups.keep(new, options)
+    kept_listings.keep(new, options)
     return listings
 
 
@@ -189,25 +189,25 @@ def _of_one(unit: Unit, result: list[_Listed] | sandbox.Failure) -> UnitListing 
 
 
 def _list_batch(groups: _Batch) -> list[_Listed]:
-    is_logged = accesses.active_log() is not None
-    printed = [[Messages() if is_logged else None for _ in group] for group in groups]
+    printed = Messages() if accesses.active_log() is not None else None
     confine()
     if Child.is_current:
         libclang.share_contents()
-    return [_list_group(group, messages) for group, messages in zip(groups, printed, strict=True)]
+    return [_list_group(group, printed) for group in groups]
 
 
-def _list_group(units: Group, printed: Sequence[Messages | None]) -> _Listed:
-    log = accesses.Log() if accesses.active_log() is not None else None
-    listings = [_list(unit, messages, log) for unit, messages in zip(units, printed, strict=True)]
+def _list_group(units: Group, printed: Messages | None) -> _Listed:
+    log = None if printed is None else accesses.Log()
+    listings = [_list(unit, printed, log) for unit in units]
     return listings, None if log is None else answers.settle(log)
 
 
 def _list(unit: Unit, printed: Messages | None, whole: accesses.Log | None) -> UnitListing | Unread:
     """Return the listing of a unit, and add what it depends on to a log."""
     try:
-        if whole is None:
-            return _parse_names(unit, printed)
+        if printed is None or whole is None:
+            return _parse_names(unit, None)
+        printed.begin_unit()
         with accesses.log_answers() as log:
             listing = _parse_names(unit, printed)
         whole.add(log)

@@ -48,7 +48,7 @@ _MOST_SEARCHED = 8
 """The most names that one expression searches for."""
 _CALLABLE = re.compile(rb"#[ \t]*+define[ \t]++(\w++)(\([^()\n]*+\))((?:[^\n\\]|\\.)*+)", re.DOTALL)
 _BODY = rb"#[ \t]*+define[ \t]++(?:%s)(?![\w$])((?:[^\n\\]|\\.)*+)"
-"""The parameters and body of macros of some names."""
+"""Macros of some names; a group has their parameters and body."""
 _MACRO = re.compile(rb"#[ \t]*+define[ \t]++(\w++)")
 _NAMES = re.compile(rb"\b(?:struct|union|typedef)\b|\}")
 """What is before the name of a struct or typedef."""
@@ -127,7 +127,8 @@ class Search:
             found.update(dict.fromkeys(self._users_of_pasting(self._texts)))
         other_texts = ((path, _read(path)) for path in others)
         named = (path for path, text in other_texts if text is None or self._is_mentioned(text))
-        ending = (path for path, text in self._texts.items() if self._uses.end(_DIRECTIVE.sub(b"", text)))
+        mentioning = ((path, text) for path, text in self._texts.items() if self._uses.are_there(text))
+        ending = (path for path, text in mentioning if self._uses.end(_DIRECTIVE.sub(b"", text)))
         parts = [os.fsencode(os.path.basename(path)) for path in (*named, *ending)]
         raw = self._raw.items()
         found.update(dict.fromkeys(path for path, text in raw if any(part in text for part in parts)))
@@ -135,8 +136,7 @@ class Search:
 
     def _is_mentioned(self, text: bytes) -> bool:
         """Return whether a text has one of the names, perhaps on two lines or in a comment."""
-        joined = _CONTINUED.sub(b"", text)
-        return self._uses.are_there(joined)
+        return self._uses.are_there(_CONTINUED.sub(b"", text))
 
     def _definers(self, known: Collection[str]) -> Iterator[str]:
         """Yield the headers in which one of the names can be defined, also by macros that have it."""
@@ -171,6 +171,7 @@ class Search:
             for path, text in self._raw.items():
                 if path not in texts and any(alias in text for alias in aliases):
                     texts[path] = _join_lines(text)
+
     def _with_braces(self, words: set[bytes]) -> frozenset[bytes]:
         """Return the words that are macros with a brace, also through others."""
         named = frozenset(words if len(words) <= _FEW else words & self._macros)
@@ -184,7 +185,7 @@ class Search:
             texts = (text for text in self._raw.values() if any(word in text for word in pending))
             bodies = [body for text in texts for body in define.findall(text)]
             if any(b"{" in body or b"<%" in body for body in bodies):
-                return named
+                return named & self._macros
             inner = {word for body in bodies for word in _WORD.findall(body)} - seen
             pending = inner if len(inner) <= _FEW else inner & self._macros
         return frozenset()

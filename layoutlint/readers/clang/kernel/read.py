@@ -15,12 +15,12 @@ from layoutlint.model.structs import Struct
 from layoutlint.model.wanted import Wanted
 from layoutlint.readers.clang import flags, gcc_macros, parallel, text_search, unit_listings
 from layoutlint.readers.clang.file_names import name_without_links, relative_to
+from layoutlint.readers.clang.kept_listings import UnitListing
 from layoutlint.readers.clang.kernel import missed_headers
 from layoutlint.readers.clang.kernel.includes import Includes
 from layoutlint.readers.clang.kernel.makefile import Added, Makefiles
 from layoutlint.readers.clang.kernel.tree import Tree
 from layoutlint.readers.clang.parse import Unit
-from layoutlint.readers.clang.unit_groups import UnitListing
 from layoutlint.readers.clang.unit_layouts import Definition
 
 _SOURCES = (

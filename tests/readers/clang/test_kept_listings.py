@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 import time
 
 import pytest
@@ -12,11 +15,13 @@ from layoutlint.model.reading import ReadOptions
 from layoutlint.model.wanted import Wanted
 from layoutlint.readers import clang
 from layoutlint.readers.cache import answers, keys
-from layoutlint.readers.clang import c_units, unit_groups
+from layoutlint.readers.clang import c_units, kept_listings
 from tests.harness.caches import TRUSTED_AFTER
+from tests.harness.command import ROOT
 from tests.readers.clang.test_forms_of_definitions import write
 
 COUNT = 48
+RULE = '[[rule]]\nid = "small"\nstruct = "ring_*"\nkind = "size"\nmax = 64\nwhy = "w"\n'
 
 
 @pytest.fixture
@@ -59,22 +64,32 @@ def test_what_changes_is_listed_again(listed, tmp_path):
     write(tmp_path, {"s15.c": source(15, 8)})
     few, structs = listed("ring_1?")
     assert structs == (first[1] - {("ring_15", 32)}) | {("ring_15", 64)}
-    assert 0 < few <= 2 * unit_groups._USUAL
+    assert 0 < few <= 2 * kept_listings._USUAL
     write(tmp_path, {"new.c": "", f"s{COUNT}.c": source(COUNT)})
     name_units(tmp_path, [*range(30), COUNT, *range(30, COUNT)])
     few, structs = listed(f"ring_{COUNT}")
     assert structs == {(f"ring_{COUNT}", 32)}
-    assert 0 < few <= 4 * unit_groups._USUAL
+    assert 0 < few <= 4 * kept_listings._USUAL
     write(tmp_path, {"all.h": "struct in_all { int a, b; };\n"})
     assert listed("in_al*")[1] == {("in_all", 64)} == listed("in_al*", cache=False)[1]
 
 
+@pytest.mark.exhaustive
+def test_few_files_are_open_at_once(tmp_path, tmp_path_factory):
+    write(tmp_path, {"all.h": "", **{f"s{at}.c": source(at) for at in range(70)}, "layoutlint.toml": RULE})
+    name_units(tmp_path, range(70))
+    command = f'ulimit -n 40; exec "{sys.executable}" -m layoutlint check compile_commands.json'
+    environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT), "XDG_CACHE_HOME": str(tmp_path_factory.mktemp("cache"))}
+    done = subprocess.run(["sh", "-c", command], cwd=tmp_path, env=environment, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, ""), done.stdout
+
+
 def test_groups_depend_on_their_units(tmp_path):
     units = [c_units.unit(f"s{at}.c", (), str(tmp_path), (str(tmp_path),)) for at in range(200)]
-    every = unit_groups.groups(units, 2)
+    every = kept_listings.groups(units, 2)
     assert [unit for group in every for unit in group] == units
-    assert max(map(len, every)) <= 2 * unit_groups._USUAL
-    more = unit_groups.groups([*units[:100], units[0], *units[100:]], 2)
+    assert max(map(len, every)) <= 2 * kept_listings._USUAL
+    more = kept_listings.groups([*units[:100], units[0], *units[100:]], 2)
     assert len(set(every) - set(more)) <= 2
-    assert len(unit_groups.groups(units[:8], 8)) == 8
-    assert unit_groups.groups([], 2) == []
+    assert len(kept_listings.groups(units[:8], 8)) == 8
+    assert kept_listings.groups([], 2) == []
