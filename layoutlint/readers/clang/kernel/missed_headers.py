@@ -14,19 +14,15 @@ import re
 from collections.abc import Collection, Iterable, Iterator
 from fnmatch import translate
 from functools import cached_property
-from itertools import chain, islice
-from typing import NamedTuple
+from itertools import chain
 
 from layoutlint import files
 from layoutlint.model.wanted import Wanted
 from layoutlint.readers.clang.kernel import pasted_names
+from layoutlint.readers.clang.kernel.definition_places import Near, Uses
 
 _LARGEST = 1 << 27
 """The most bytes of a header that are searched."""
-_FARTHEST = 4096
-"""The most bytes of a declaration before the name, and behind it; if more decide, it may be a definition."""
-_MOST_PLACES = 2000
-"""The most places of names in a text that are looked at; a text with more may define one."""
 _FEW = 16
 """The words that are searched one by one, instead of among all macros."""
 _MOST_MACROS = 200
@@ -41,11 +37,6 @@ _DEFINE = re.compile(rb"^[ \t]*+(?:#|%:)[ \t]*+define[ \t]++(\w++)(\([^()\n]*+\)
 """A macro in joined lines: name, parameters, body."""
 _DIRECTIVE = re.compile(rb"^[ \t]*+(?:#|%:)[ \t]*+(?!include|import)[^\n]*+", re.MULTILINE)
 """A directive in joined lines that adds no text where it is."""
-_ALONE = rb"(?<![\w$])%s(?![\w$])"
-_NAME = re.compile(rb"[\w$]++")
-_PASTE = re.compile(rb"\s*+##")
-_MOST_SEARCHED = 8
-"""The most names that one expression searches for."""
 _CALLABLE = re.compile(rb"#[ \t]*+define[ \t]++(\w++)(\([^()\n]*+\))((?:[^\n\\]|\\.)*+)", re.DOTALL)
 _BODY = rb"#[ \t]*+define[ \t]++(?:%s)(?![\w$])((?:[^\n\\]|\\.)*+)"
 """Macros of some names; a group has their parameters and body."""
@@ -53,41 +44,6 @@ _MACRO = re.compile(rb"#[ \t]*+define[ \t]++(\w++)")
 _NAMES = re.compile(rb"\b(?:struct|union|typedef)\b|\}")
 """What is before the name of a struct or typedef."""
 _WORD = re.compile(rb"\w++")
-_NEXT = re.compile(rb"\s*+(?:\w++|([{;,)\[#:(]|<[%:]|%:)|(.)|\Z)", re.DOTALL)
-"""What follows a name: a word, a sign that a definition can have there, another one, or nothing."""
-_LAST = re.compile(rb"\s*+(?:(\w++)|(\W))")
-"""The last word or sign of a text, in its reverse: a search for an end takes longer."""
-_PARENTHESIS = re.compile(rb"[()]")
-_NO_TYPE = frozenset(b"return goto case else do sizeof typeof __typeof__ if while for".split())
-_TAGS = (b"struct", b"union")
-_TYPES = frozenset(
-    b"int char long short signed unsigned float double void struct union enum const volatile".split()
-)
-_ATTRIBUTES = re.compile(
-    rb"(?:\s++|\w++|\[\[?[^\[\]]*+\]?\]|<:[^;{}]*?:>|\((?:[^()]|\((?:[^()]|\([^()]*+\))*+\))*+\))*+"
-)
-"""Words, and what is in brackets and parentheses."""
-_INSIDE = re.compile(rb"\[\[?[^\[\]]*+\]?\]|<:[^;{}]*?:>|\((?:[^()]|\((?:[^()]|\([^()]*+\))*+\))*+\)")
-_TYPEDEF = re.compile(rb"\btypedef\b")
-_AGGREGATE = re.compile(rb"\b(?:struct|union)\b")
-
-
-class _Near(NamedTuple):
-    """The words near names that may be macros."""
-
-    callees: set[bytes]
-    """What is called with a name."""
-    users: set[bytes]
-    """What is called with a tag, such as `struct NAME`."""
-    followers: set[bytes]
-    """What follows a tag, and may have its members."""
-
-    @classmethod
-    def none(cls) -> _Near:
-        """Return no words, to which some are added."""
-        return cls(set(), set(), set())
-
-
 _Callables = dict[bytes, list[tuple[bytes, bytes]]]
 """The parameters and bodies of the macros that can be called, by their names."""
 
@@ -103,7 +59,7 @@ class Search:
         self._wanted = wanted
         self._names = sorted(name.encode(errors="surrogateescape") for name in wanted.names)
         patterns = (translate(each)[4:-3].encode(errors="surrogateescape") for each in wanted.patterns)
-        self._uses = _Uses(self._names, (pattern.replace(b".", rb"\w") for pattern in patterns))
+        self._uses = Uses(self._names, (pattern.replace(b".", rb"\w") for pattern in patterns))
         contents = {path: _read(path) for path in paths}
         self._unreadable = [path for path, text in contents.items() if text is None]
         self._raw = {path: text for path, text in contents.items() if text is not None}
@@ -128,7 +84,7 @@ class Search:
         other_texts = ((path, _read(path)) for path in others)
         named = (path for path, text in other_texts if text is None or self._is_mentioned(text))
         mentioning = ((path, text) for path, text in self._texts.items() if self._uses.are_there(text))
-        ending = (path for path, text in mentioning if self._uses.end(_DIRECTIVE.sub(b"", text)))
+        ending = (path for path, text in mentioning if self._uses.are_at_end(_DIRECTIVE.sub(b"", text)))
         parts = [os.fsencode(os.path.basename(path)) for path in (*named, *ending)]
         raw = self._raw.items()
         found.update(dict.fromkeys(path for path, text in raw if any(part in text for part in parts)))
@@ -142,7 +98,7 @@ class Search:
         """Yield the headers in which one of the names can be defined, also by macros that have it."""
         texts, uses, defining = dict(self._texts), self._uses, dict[bytes, list[str]]()
         while True:
-            near = _Near.none()
+            near = Near.none()
             code = {path: _DIRECTIVE.sub(b"", text) for path, text in texts.items() if uses.are_there(text)}
             found = [
                 path for path, text in code.items()
@@ -167,7 +123,7 @@ class Search:
             defining |= aliases
             if len(defining) > _MOST_MACROS:
                 raise TooManyMacros
-            uses = _Uses(aliases, are_macros=True)
+            uses = Uses(aliases, are_macros=True)
             for path, text in self._raw.items():
                 if path not in texts and any(alias in text for alias in aliases):
                     texts[path] = _join_lines(text)
@@ -215,7 +171,7 @@ class Search:
             for macro, parameters, body in _DEFINE.findall(text) if b"##" in text else ():
                 if b"##" in body and _NAMES.search(body):
                     marked = pasted_names.mark(parameters, body, self._wanted)
-                    if _Uses((pasted_names.MARK,)).can_be_defined(marked, _Near.none(), is_body=True):
+                    if Uses((pasted_names.MARK,)).can_be_defined(marked, Near.none(), is_body=True):
                         makers[macro] = frozenset(_WORD.findall(text))
         if len(makers) > _MOST_MACROS:
             raise TooManyMacros
@@ -234,7 +190,7 @@ def _adds_members(parameters: bytes, body: bytes) -> bool:
     )
 
 
-def _aliases(text: bytes, uses: _Uses, near: _Near) -> Iterator[bytes]:
+def _aliases(text: bytes, uses: Uses, near: Near) -> Iterator[bytes]:
     """Yield the macros of a text whose bodies can define one of some names, and add those that they call."""
     for macro, parameters, body in _DEFINE.findall(text):
         is_used = uses.are_there(body) and not uses.are_there(parameters)
@@ -249,10 +205,10 @@ def _makers_of_structs(callees: set[bytes], macros: _Callables) -> frozenset[byt
     callers: dict[bytes, set[bytes]] = {macro: set() for macro in callees & macros.keys()}
     makers, pending = list[bytes](), sorted(callers)
     for macro in pending:
-        near = _Near.none()
+        near = Near.none()
         for parameters, body in macros[macro]:
             names = _WORD.findall(parameters)
-            own = _Uses(names)
+            own = Uses(names)
             if body.strip() not in names and own.can_be_defined(_join_lines(body), near, is_body=True):
                 makers.append(macro)
         inner = near.callees
@@ -265,148 +221,6 @@ def _makers_of_structs(callees: set[bytes], macros: _Callables) -> frozenset[byt
             found.add(maker)
             makers += callers[maker]
     return frozenset(callees & found)
-
-
-def _literal_word(name: bytes) -> bytes:
-    """Return the pattern of a name that is no part of another; that of a plain text is found faster."""
-    escaped = re.escape(name)
-    return rb"%s(?![\w$])(?<![\w$]%s)" % (escaped, escaped)
-
-
-class _Uses:
-    """Tells where C can define a struct or typedef of some names and patterns."""
-
-    def __init__(
-        self, names: Collection[bytes], patterns: Iterable[bytes] = (), are_macros: bool = False
-    ) -> None:
-        self._names, self._are_macros = frozenset(names), are_macros
-        few = map(_literal_word, sorted(self._names)) if len(self._names) <= _MOST_SEARCHED else ()
-        searched = b"|".join((*few, *(_ALONE % pattern for pattern in patterns)))
-        self._searched = re.compile(searched) if searched else None
-
-    def places(self, text: bytes) -> Iterator[re.Match[bytes]]:
-        """Yield where the names are in a text; macros only where C replaces them: not before `##`."""
-        found = self._searched.finditer(text) if self._searched is not None else iter(())
-        if len(self._names) > _MOST_SEARCHED:
-            # An expression of many names takes as long as all of them one by one.
-            found = chain(found, (word for word in _NAME.finditer(text) if word[0] in self._names))
-        if self._are_macros:
-            return (place for place in found if _PASTE.match(text, place.end()) is None)
-        return found
-
-    def are_there(self, text: bytes) -> bool:
-        """Return whether a text has one of the names."""
-        return next(self.places(text), None) is not None
-
-    def are_used_alone(self, text: bytes) -> bool:
-        """Return whether a name is where a declaration begins: a macro that can stand for all of it."""
-        return any(
-            text[text.rfind(b"\n", 0, found.start()) + 1 : found.start()].rstrip()[-1:]
-            in (b"", b";", b"}", b"{", b")")
-            for found in self.places(text)
-        )
-
-    def can_be_defined(self, text: bytes, near: _Near, is_body: bool = False) -> bool:
-        """Return whether a text can define one of the names, and add the words near them that may be macros.
-
-        `is_body` is for the body of a macro, around which there can be any text.
-        """
-        names = islice(self.places(text), _MOST_PLACES + 1)
-        places = [_is_defined_at(text, found, near, is_body) for found in names]
-        return any(places) or len(places) > _MOST_PLACES
-
-    def are_beside(self, text: bytes, macros: frozenset[bytes]) -> bool:
-        """Return whether one of some macros is called with one of the names, or follows one."""
-        near = _Near.none()
-        self.can_be_defined(text, near)
-        return not macros.isdisjoint(near.callees | near.users | near.followers)
-
-    def end(self, text: bytes) -> bool:
-        """Return whether a text ends with one of the names, so that another one goes on."""
-        last = _LAST.match(text[::-1])
-        word = b"" if last is None or last[1] is None else last[1][::-1]
-        return bool(word) and self.are_there(word)
-
-
-def _is_defined_at(text: bytes, name: re.Match[bytes], near: _Near, is_body: bool) -> bool:
-    """Return whether a name can be a tag or typedef that is defined; add the words near it."""
-    follows = _NEXT.match(text, name.end())
-    assert follows is not None
-    sign = follows[1]
-    is_end = not follows[0].strip()
-    if follows[2] is not None:
-        return False
-    before = text[max(0, name.start() - _FARTHEST) : name.start()].rstrip()
-    last = _LAST.match(before[::-1])
-    is_whole = is_end or sign in (b";", b"{", b"<%", b"#", b"%:")
-    if last is None:
-        return is_body and (is_whole or _has_body(text, name.end(), is_body))
-    if is_body and before.endswith(b"#") and not before.endswith(b"##"):
-        return False  # in quotes
-    before_word, before_sign = (last[1] or b"")[::-1], last[2]
-    if sign in (b")", b",") and (before_sign in (b"(", b",") or before_word in _TAGS):
-        (near.users if before_word else near.callees).update(_callee(before))
-    if (
-        before_word in _NO_TYPE
-        or before_word == b"enum"
-        or (before_sign is not None and before_sign not in b')]}>("#')
-    ):
-        return False
-    declaration = _declaration(before) if before_sign != b"}" else _before_braces(before)
-    if declaration.strip() == b"typedef":
-        return False  # the type, not the name
-    is_tag = before_word in _TAGS or (before_sign != b"(" and _AGGREGATE.search(declaration) is not None)
-    if is_tag and sign is None:
-        near.followers.update(_followers(text, name.end()))
-    is_typedef = before_word not in _TAGS and _TYPEDEF.search(declaration) is not None
-    if sign in (b"{", b"<%", b"#", b"%:") or is_end:
-        return before_sign != b"(" or is_typedef
-    return is_typedef or (is_tag and _has_body(text, name.end(), is_body))
-
-
-def _followers(text: bytes, start: int) -> list[bytes]:
-    """Return the words behind a tag, without those in parentheses and brackets."""
-    attributes = _ATTRIBUTES.match(text, start, start + _FARTHEST)
-    return [] if attributes is None else _WORD.findall(_INSIDE.sub(b" ", attributes[0]))
-
-
-def _has_body(text: bytes, start: int, is_body: bool) -> bool:
-    """Return whether the members can begin behind attributes and macros that follow a tag."""
-    attributes = _ATTRIBUTES.match(text, start, start + _FARTHEST)
-    assert attributes is not None
-    if attributes.end() == start + _FARTHEST:
-        return True
-    end = text[attributes.end() : attributes.end() + 1]
-    words = _WORD.findall(attributes[0])
-    plain = [word for word in words[1:] if not word.startswith(b"__") and not word.isdigit()]
-    is_open = len(plain) > 1 or any(word in _TYPES for word in plain)  # a macro has the brace
-    return end in (b"", b"{", b"<", b"%", b"?") or (end == b"#" and not is_body) or is_open
-
-
-def _before_braces(text: bytes) -> bytes:
-    """Return what is before the braces with which a text ends, back to the declaration before."""
-    depth = 0
-    for at in range(len(text) - 1, -1, -1):
-        depth += (text[at] == ord("}")) - (text[at] == ord("{"))
-        if depth == 0:
-            return _declaration(text[:at])
-    return b"typedef"  # too far to see
-
-
-def _declaration(text: bytes) -> bytes:
-    """Return the end of a text behind its last semicolon or brace."""
-    return text[max(map(text.rfind, (b";", b"{", b"}"))) + 1 :]
-
-
-def _callee(before: bytes) -> Iterator[bytes]:
-    """Yield the name of the function or macro whose arguments a text is in."""
-    depth, reverse = 0, before[::-1]
-    for found in _PARENTHESIS.finditer(reverse):
-        depth += 1 if found[0] == b")" else -1
-        if depth < 0:
-            last = _LAST.match(reverse, found.end())
-            yield from () if last is None or last[1] is None else (last[1][::-1],)
-            return
 
 
 def _read(path: str) -> bytes | None:
