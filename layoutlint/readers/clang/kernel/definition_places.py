@@ -13,6 +13,8 @@ from typing import NamedTuple
 
 _FARTHEST = 4096
 """The most bytes of a declaration before the name, and behind it; if more decide, it may be a definition."""
+_WIDEST = 64
+"""The most spaces behind `##`; behind more, a name counts as a whole one."""
 _MOST_PLACES = 2000
 """The most places of names in a text that are looked at; a text with more may define one."""
 _ALONE = rb"(?<![\w$])%s(?![\w$])"
@@ -20,10 +22,9 @@ _NAME = re.compile(rb"[\w$]++")
 _PASTE = re.compile(rb"\s*+##")
 _MOST_SEARCHED = 8
 """The most names that one expression searches for."""
-_WORD = re.compile(rb"\w++")
-_NEXT = re.compile(rb"\s*+(?:\w++|([{;,)\[#:(]|<[%:]|%:)|(.)|\Z)", re.DOTALL)
+_NEXT = re.compile(rb"\s*+(?:[\w$]++|([{;,)\[#:(]|<[%:]|%:)|(.)|\Z)", re.DOTALL)
 """What follows a name: a word, a sign that a definition can have there, another one, or nothing."""
-_LAST = re.compile(rb"\s*+(?:(\w++)|(\W))")
+_LAST = re.compile(rb"\s*+(?:([\w$]++)|([^\w$]))")
 """The last word or sign of a text, in its reverse: a search for an end takes longer."""
 _PARENTHESIS = re.compile(rb"[()]")
 _NO_TYPE = frozenset(b"return goto case else do sizeof typeof __typeof__ if while for".split())
@@ -32,7 +33,7 @@ _TYPES = frozenset(
     b"int char long short signed unsigned float double void struct union enum const volatile".split()
 )
 _ATTRIBUTES = re.compile(
-    rb"(?:\s++|\w++|\[\[?[^\[\]]*+\]?\]|<:[^;{}]*?:>|\((?:[^()]|\((?:[^()]|\([^()]*+\))*+\))*+\))*+"
+    rb"(?:\s++|[\w$]++|\[\[?[^\[\]]*+\]?\]|<:[^;{}]*?:>|\((?:[^()]|\((?:[^()]|\([^()]*+\))*+\))*+\))*+"
 )
 """Words, and what is in brackets and parentheses."""
 _INSIDE = re.compile(rb"\[\[?[^\[\]]*+\]?\]|<:[^;{}]*?:>|\((?:[^()]|\((?:[^()]|\([^()]*+\))*+\))*+\)")
@@ -66,22 +67,20 @@ class Uses:
     """Tells where C can define a struct or typedef of some names and patterns."""
 
     def __init__(
-        self, names: Collection[bytes], patterns: Iterable[bytes] = (), are_macros: bool = False
+        self, names: Collection[bytes], patterns: Iterable[bytes] = (), are_whole: bool = False
     ) -> None:
-        self._names, self._are_macros = frozenset(names), are_macros
+        self._names, self._are_whole = frozenset(names), are_whole
         few = map(_literal_word, sorted(self._names)) if len(self._names) <= _MOST_SEARCHED else ()
         searched = b"|".join((*few, *(_ALONE % pattern for pattern in patterns)))
         self._searched = re.compile(searched) if searched else None
 
     def places(self, text: bytes) -> Iterator[re.Match[bytes]]:
-        """Yield where the names are in a text; macros only where C replaces them: not before `##`."""
+        """Yield where the names are in a text, not beside `##` if they must be whole."""
         found = self._searched.finditer(text) if self._searched is not None else iter(())
         if len(self._names) > _MOST_SEARCHED:
             # An expression of many names takes as long as all of them one by one.
             found = chain(found, (word for word in _NAME.finditer(text) if word[0] in self._names))
-        if self._are_macros:
-            return (place for place in found if _PASTE.match(text, place.end()) is None)
-        return found
+        return (place for place in found if not _is_joined(text, place)) if self._are_whole else found
 
     def are_there(self, text: bytes) -> bool:
         """Return whether a text has one of the names."""
@@ -115,6 +114,11 @@ class Uses:
         last = _LAST.match(text[::-1])
         word = b"" if last is None or last[1] is None else last[1][::-1]
         return bool(word) and self.are_there(word)
+
+
+def _is_joined(text: bytes, place: re.Match[bytes]) -> bool:
+    before = text[max(0, place.start() - _WIDEST) : place.start()].rstrip()
+    return before.endswith(b"##") or _PASTE.match(text, place.end()) is not None
 
 
 def _is_defined_at(text: bytes, name: re.Match[bytes], near: Near, is_body: bool) -> bool:
@@ -156,7 +160,7 @@ def _is_defined_at(text: bytes, name: re.Match[bytes], near: Near, is_body: bool
 def _followers(text: bytes, start: int) -> list[bytes]:
     """Return the words behind a tag, without those in parentheses and brackets."""
     attributes = _ATTRIBUTES.match(text, start, start + _FARTHEST)
-    return [] if attributes is None else _WORD.findall(_INSIDE.sub(b" ", attributes[0]))
+    return [] if attributes is None else _NAME.findall(_INSIDE.sub(b" ", attributes[0]))
 
 
 def _has_body(text: bytes, start: int, is_body: bool) -> bool:
@@ -166,7 +170,7 @@ def _has_body(text: bytes, start: int, is_body: bool) -> bool:
     if attributes.end() == start + _FARTHEST:
         return True
     end = text[attributes.end() : attributes.end() + 1]
-    words = _WORD.findall(attributes[0])
+    words = _NAME.findall(attributes[0])
     plain = [word for word in words[1:] if not word.startswith(b"__") and not word.isdigit()]
     is_open = len(plain) > 1 or any(word in _TYPES for word in plain)  # a macro has the brace
     return end in (b"", b"{", b"<", b"%", b"?") or (end == b"#" and not is_body) or is_open

@@ -33,17 +33,22 @@ _SKIPPED = re.compile(
 )
 """Texts in quotes, to the end of the line without a second one; comments; the ends of lines that go on."""
 _CONTINUED = re.compile(rb"\\[ \t]*+\r?\n")
-_DEFINE = re.compile(rb"^[ \t]*+(?:#|%:)[ \t]*+define[ \t]++(\w++)(\([^()\n]*+\))?([^\n]*+)", re.MULTILINE)
+_DEFINE = re.compile(rb"^[ \t]*+(?:#|%:)[ \t]*+define[ \t]++([\w$]++)(\([^()\n]*+\))?([^\n]*+)", re.MULTILINE)
 """A macro in joined lines: name, parameters, body."""
 _DIRECTIVE = re.compile(rb"^[ \t]*+(?:#|%:)[ \t]*+(?!include|import)[^\n]*+", re.MULTILINE)
 """A directive in joined lines that adds no text where it is."""
-_CALLABLE = re.compile(rb"#[ \t]*+define[ \t]++(\w++)(\([^()\n]*+\))((?:[^\n\\]|\\.)*+)", re.DOTALL)
-_BODY = rb"#[ \t]*+define[ \t]++(?:%s)(?![\w$])((?:[^\n\\]|\\.)*+)"
+_CALLABLE = re.compile(
+    rb"#[ \t]*+define[ \t]++([\w$]++)(\((?:[^()\n\\]|\\\r?\n|\\.)*+\))((?:[^\n\\]|\\\r?\n|\\.)*+)", re.DOTALL
+)
+"""A macro that can be called, in a text whose lines are not joined: name, parameters, body."""
+_BODY = rb"#[ \t]*+define[ \t]++(?:%s)(?![\w$])((?:[^\n\\]|\\\r?\n|\\.)*+)"
 """Macros of some names; a group has their parameters and body."""
-_MACRO = re.compile(rb"#[ \t]*+define[ \t]++(\w++)")
+_MACRO = re.compile(rb"#[ \t]*+define[ \t]++([\w$]++)")
+_ODD = re.compile(rb"define[ \t]*+(?:/\*|[\w$]*+\\)"), re.compile(rb"#[ \t]*+(?:/\*|\\)")
+"""Parts of a definition of a macro that only joined lines show as such. Two searches are faster than one."""
 _NAMES = re.compile(rb"\b(?:struct|union|typedef)\b|\}")
 """What is before the name of a struct or typedef."""
-_WORD = re.compile(rb"\w++")
+_WORD = re.compile(rb"[\w$]++")
 _Callables = dict[bytes, list[tuple[bytes, bytes]]]
 """The parameters and bodies of the macros that can be called, by their names."""
 
@@ -62,7 +67,8 @@ class Search:
         self._uses = Uses(self._names, (pattern.replace(b".", rb"\w") for pattern in patterns))
         contents = {path: _read(path) for path in paths}
         self._unreadable = [path for path, text in contents.items() if text is None]
-        self._raw = {path: text for path, text in contents.items() if text is not None}
+        read = ((path, text) for path, text in contents.items() if text is not None)
+        self._raw = {path: _plain(text) for path, text in read}
         raw = self._raw.items()
         mentioning = (each for each in raw if wanted.patterns or self._is_mentioned(each[1]))
         self._texts = {path: _join_lines(text) for path, text in mentioning}
@@ -110,7 +116,7 @@ class Search:
             for path in code:
                 for alias in _aliases(texts[path], uses, near):
                     aliases.setdefault(alias, []).append(path)
-            makers = _makers_of_structs(near.callees, self._callables) if near.callees else frozenset[bytes]()
+            makers = self._makers(near.callees) if near.callees else frozenset[bytes]()
             makers |= self._with_braces(near.followers) | self._adders(near.users)
             if makers:
                 found += (path for path, text in code.items() if uses.are_beside(text, makers))
@@ -123,7 +129,7 @@ class Search:
             defining |= aliases
             if len(defining) > _MOST_MACROS:
                 raise TooManyMacros
-            uses = Uses(aliases, are_macros=True)
+            uses = Uses(aliases, are_whole=True)
             for path, text in self._raw.items():
                 if path not in texts and any(alias in text for alias in aliases):
                     texts[path] = _join_lines(text)
@@ -145,6 +151,9 @@ class Search:
             inner = {word for body in bodies for word in _WORD.findall(body)} - seen
             pending = inner if len(inner) <= _FEW else inner & self._macros
         return frozenset()
+
+    def _makers(self, callees: set[bytes]) -> frozenset[bytes]:
+        return _makers_of_structs(callees, self._callables, are_whole=not self._wanted.patterns)
 
     def _adders(self, users: set[bytes]) -> frozenset[bytes]:
         """Return the macros among some called names that add members to an argument."""
@@ -198,9 +207,11 @@ def _aliases(text: bytes, uses: Uses, near: Near) -> Iterator[bytes]:
             yield macro
 
 
-def _makers_of_structs(callees: set[bytes], macros: _Callables) -> frozenset[bytes]:
+def _makers_of_structs(callees: set[bytes], macros: _Callables, are_whole: bool) -> frozenset[bytes]:
     """Return the macros among some called names that can make a struct or typedef of an argument; none that
     are the argument and no more, which trace events use.
+
+    If names `are_whole`, an argument that is joined with something is none.
     """
     callers: dict[bytes, set[bytes]] = {macro: set() for macro in callees & macros.keys()}
     makers, pending = list[bytes](), sorted(callers)
@@ -208,7 +219,7 @@ def _makers_of_structs(callees: set[bytes], macros: _Callables) -> frozenset[byt
         near = Near.none()
         for parameters, body in macros[macro]:
             names = _WORD.findall(parameters)
-            own = Uses(names)
+            own = Uses(names, are_whole=are_whole)
             if body.strip() not in names and own.can_be_defined(_join_lines(body), near, is_body=True):
                 makers.append(macro)
         inner = near.callees
@@ -241,6 +252,12 @@ def _join_lines(text: bytes) -> bytes:
         return match[0] if start in b"\"'" else b" " if start == b"/" else b""
 
     return _SKIPPED.sub(replace, text)
+
+
+def _plain(text: bytes) -> bytes:
+    """Return a text in which macros are defined by `#define NAME`, with joined lines if it has others."""
+    is_odd = b"%:" in text or any(each.search(text) for each in _ODD)
+    return _join_lines(text).replace(b"%:", b"#") if is_odd else text
 
 
 def other_files(folders: Iterable[str]) -> list[str]:
