@@ -10,7 +10,7 @@ import ctypes
 import os
 import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from ctypes import (
     POINTER,
@@ -492,6 +492,11 @@ def included_files(lib: Any, unit: int) -> tuple[int, ...]:
         own = len(found) - 1 - found[::-1].index(0) if 0 in found else 0
         _included[unit] = tuple(dict.fromkeys(filter(None, (*found[:own][::-1], *found[own:]))))
     return _included[unit]
+
+
+def set_included_files(unit: int, included: Iterable[int]) -> None:
+    """Set what `included_files` returns for a unit until it is parsed again."""
+    _included[unit] = tuple(dict.fromkeys(included))
 
 
 def _visit_inclusions(lib: Any, unit: int) -> list[int]:

@@ -28,6 +28,7 @@ FLAGS = ("-Xclang", "-v")
 _IGNORED = re.compile(r'^ignoring (?:nonexistent|duplicate) directory "(.*)"$')
 _STARTS, _ENDS = '#include "..." search starts here:', "End of search list."
 _LISTED = re.compile(r"^ (\S.*)$")
+_ENTERED = re.compile(r"^\.+ (.+)$")
 _NO_FOLDER = (" (framework directory)", " (headermap)")
 _QUOTED = re.compile(rb'include(?:_next)?[ \t]*"([^"\n]+)"')
 _UNUSUAL = re.compile(
@@ -79,11 +80,7 @@ class Messages:
 
     def include_folders(self) -> list[str] | None:
         """Return the include folders, also missing ones, as libclang names them; None if no list is there."""
-        if self._file is None:
-            return None
-        with open(os.dup(self._file), "rb") as file:
-            file.seek(self._start)
-            lines = os.fsdecode(file.read()).split("\n")
+        lines = self._lines()
         count = lines.count(_STARTS)
         if not count or count != lines.count(_ENDS):
             return None
@@ -92,6 +89,19 @@ class Messages:
         if any(each != lists[0] for each in lists) or any(name.endswith(_NO_FOLDER) for name in lists[0]):
             return None
         return [*ignored, *lists[0]]
+
+
+    def entered_files(self) -> list[str] | None:
+        """Return the files that libclang names under `-H`, as it entered them; None if in doubt."""
+        names = [match[1] for match in map(_ENTERED.match, self._lines()) if match]
+        return None if any("\\" in name for name in names) else names
+
+    def _lines(self) -> list[str]:
+        if self._file is None:
+            return []
+        with open(os.dup(self._file), "rb") as file:
+            file.seek(self._start)
+            return os.fsdecode(file.read()).split("\n")
 
 
 def _lists_between(lines: list[str]) -> Iterator[Iterator[str]]:

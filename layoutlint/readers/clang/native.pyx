@@ -348,7 +348,7 @@ def declarations(unit):
 
 
 cdef class _Layouts(_Visit):
-    cdef dict parts
+    cdef dict parts, used
     cdef list records, typedefs
 
     cdef int take(self, CXCursor child, CXCursor parent) except -1:
@@ -360,7 +360,7 @@ cdef class _Layouts(_Visit):
                 head = (kind, get_size(ctype), get_align(ctype), *_spot(child))
                 self.parts[<size_t>child.data[0]] = (head, [], [])
                 if parent.kind == STRUCT or parent.kind == UNION:
-                    self.add_inner(self.parts[<size_t>parent.data[0]], <size_t>child.data[0])
+                    (<list>(<tuple>self.parts[<size_t>parent.data[0]])[2]).append((0, <size_t>child.data[0]))
                 self.records.append((_spelling(child), <size_t>child.data[0]))
             return RECURSE
         if kind == FIELD:
@@ -371,40 +371,47 @@ cdef class _Layouts(_Visit):
 
     cdef int take_field(self, CXCursor child, CXCursor parent) except -1:
         cdef CXType ctype = get_canonical_type(get_type(child))
-        cdef size_t inner = 0
+        cdef list fields
+        parts = self.parts.get(<size_t>parent.data[0])
+        if parts is None:
+            return 0
         while FIRST_ARRAY <= ctype.kind <= LAST_ARRAY:
             ctype = get_canonical_type(get_element_type(ctype))
+        fields = (<tuple>parts)[1]
+        fields.append(_spelling(child))
+        fields.append(get_offset(child))
         if ctype.kind == RECORD:
-            inner = <size_t>get_type_declaration(ctype).data[0]
-        parts = self.parts.get(<size_t>parent.data[0])
-        if parts is not None:
-            (<list>(<tuple>parts)[1]).append(_spelling(child))
-            (<list>(<tuple>parts)[1]).append(get_offset(child))
-            if inner:
-                self.add_inner(parts, inner)
+            (<list>(<tuple>parts)[2]).append((len(fields), self.use(get_type_declaration(ctype))))
         return 0
 
-    cdef int add_inner(self, tuple parts, size_t inner) except -1:
-        (<list>parts[2]).append(len(<list>parts[1]))
-        (<list>parts[2]).append(inner)
-        return 0
-
-    cdef int take_typedef(self, CXCursor typedef, CXType ctype) except -1:
+    cdef take_typedef(self, CXCursor typedef, CXType ctype):
         cdef CXType canonical = get_canonical_type(ctype)
         if canonical.kind == ATOMIC:
             canonical = get_canonical_type(get_value_type(canonical))
         if canonical.kind == RECORD:
-            identity = <size_t>get_type_declaration(canonical).data[0]
-            self.typedefs.append((_spelling(typedef), identity, get_size(ctype), get_align(ctype), _spot(typedef)[0]))
-        return 0
+            identity, size = self.use(get_type_declaration(canonical)), get_size(ctype)
+            cursor = None if size >= 0 else _cursor(typedef)
+            self.typedefs.append((_spelling(typedef), identity, size, get_align(ctype), _spot(typedef)[0], cursor))
+
+    cdef size_t use(self, CXCursor record) except? 0:
+        cdef size_t identity = <size_t>record.data[0]
+        if identity not in self.parts and identity not in self.used:
+            self.used[identity] = _cursor(record)
+        return identity
 
 
-def layouts(unit):
-    """Return the structs that a unit defines and the typedefs that refer to one, as unit_layouts.py has them."""
+def layouts(root):
+    """Return the structs that a unit or struct defines, and the typedefs and structs that it uses, as unit_layouts.py
+    has them.
+    """
     cdef _Layouts visit = _Layouts.__new__(_Layouts)
-    visit.parts, visit.records, visit.typedefs = {}, [], []
-    visit.run(_raw(unit))
-    return visit.parts, visit.records, visit.typedefs
+    cdef CXCursor cursor = _raw(root), none
+    none.kind = 0
+    visit.parts, visit.records, visit.typedefs, visit.used = {}, [], [], {}
+    if cursor.kind == STRUCT or cursor.kind == UNION:
+        visit.take(cursor, none)
+    visit.run(cursor)
+    return visit.parts, visit.records, visit.typedefs, visit.used
 
 
 cdef class _NamedDeclarations(_Visit):

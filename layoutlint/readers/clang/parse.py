@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import os
 from collections.abc import Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
 from layoutlint import files
@@ -424,11 +424,12 @@ def _parse_extended(lib: Any, unit: Unit, text: str) -> AbstractContextManager[i
     return parse_unit(lib, replace(unit, text=own + text), None, libclang.PREFERRED_OPTIONS)
 
 
-def reparse(lib: Any, handle: int, unit: Unit) -> None:
+def reparse(lib: Any, handle: int, unit: Unit, printed: Messages | None = None) -> None:
     """Parse a unit again with other texts. Raises ReadError; the handle is then of no use."""
     libclang.forget(handle)
     texts = _encoded_texts(unit)
-    status = lib.clang_reparseTranslationUnit(handle, len(texts), _unsaved_files(texts), 0)
+    with nullcontext() if printed is None else printed.capture():
+        status = lib.clang_reparseTranslationUnit(handle, len(texts), _unsaved_files(texts), 0)
     if status:
         raise ReadError(unit.origin, f"libclang cannot parse it again ({_FAILURES.get(status)})")
 

@@ -6,47 +6,82 @@ It takes a small part of the time of a parse. What the layouts mean (attributes,
 from __future__ import annotations
 
 import hashlib
+import os
 from functools import lru_cache
+from operator import itemgetter
 from typing import Any
 
+from layoutlint.model.record import Record
 from layoutlint.readers.clang import libclang
 from layoutlint.readers.clang.libclang import Cursor, Type
 from layoutlint.readers.clang.type_kinds import ARRAYS, ATOMIC, RECORD, VECTOR
 
-_Parts = dict[int, tuple[tuple[Any, ...], list[Any], list[int]]]
+_Parts = dict[int, tuple[tuple[Any, ...], list[Any], list[tuple[int, int]]]]
 """By the identity of a struct: its kind, size, alignment, file and line; the name and offset in bits of each
-field; for each that is a struct, and each struct inside, the length of that list then and its identity."""
+field; for each that is a struct, the length of that list and its identity, and 0 for each struct inside."""
 _Records = list[tuple[str, int]]
-_Typedefs = list[tuple[str, int, int, int, int | None]]
-"""The name of each typedef, the identity of its struct, its size, its alignment, and its file."""
+_Typedefs = list[tuple[str, int, int, int, int | None, Cursor | None]]
+"""The name of each typedef, the identity of its struct, size, alignment, file; itself if it has no size."""
+_Used = dict[int, Cursor]
+"""By their identities, the structs of typedefs and fields that were not defined when these were visited."""
 Definition = tuple[str, str, str]
 """A tag or typedef, the file that has it, and a digest: equal for equal layouts of one definition."""
+Undefined = dict[str, list[tuple[str, str, bool]]]
+"""By the tag of a struct that is only declared, its typedefs: name, file, whether it has attributes."""
 
 
-def definitions(lib: Any, unit: Cursor) -> frozenset[Definition]:
-    """Return the structs that a unit defines, and the typedefs that refer to one."""
-    parts, records, typedefs = _layouts(lib, unit)
-    digests = _Digests(lib, parts)
+class Main(Record, frozen=True):
+    """The file of a unit whose text was parsed as a part of another."""
+
+    file: int | None
+    """The whole text, by libclang's handle."""
+    path: str
+    """The file from which the part comes."""
+    lines: int
+    """How many lines later the part is in the whole text."""
+
+
+def definitions(
+    lib: Any, unit: Cursor, directory: str, main: Main | None = None, undefined: Undefined | None = None
+) -> tuple[frozenset[Definition], Undefined]:
+    """Return the structs that a unit defines, with the typedefs that refer to one, and the undefined structs.
+
+    `undefined` are those of the text before what libclang lists.
+    """
+    parts, records, typedefs, used = _layouts(lib, unit)
+    digests = _Digests(lib, parts, directory, main)
     # A struct without a name is called `struct (unnamed at x.h:1:9)`.
-    tags = (
+    tags = [
         (name, digests.file_of(identity), digests.digest(identity))
         for name, identity in records
         if name and "(" not in name
-    )
+    ]
     named = (
         (name, digests.file(file), f"{digests.digest(identity)} {size} {align}")
-        for name, identity, size, align, file in typedefs
+        for name, identity, size, align, file, _ in typedefs
         if identity in parts
     )
-    return frozenset((*tags, *named))
+    earlier = (
+        (name, file, f"{digests.digest(identity)} {parts[identity][0][1]} {parts[identity][0][2]}")
+        for tag, identity in records
+        for name, file, _ in (undefined or {}).get(tag, ())
+    )
+    left: Undefined = {}
+    for name, identity, _, _, file, typedef in typedefs:
+        if identity not in parts:
+            has_attributes = typedef is None or bool(lib.clang_Cursor_hasAttrs(typedef))
+            tag = libclang.spelling(lib, used[identity])
+            left.setdefault(tag, []).append((name, digests.file(file), has_attributes))
+    return frozenset((*tags, *named, *earlier)), left
 
 
 class _Digests:
     """The digests of the structs of a unit."""
 
-    def __init__(self, lib: Any, parts: _Parts) -> None:
-        self._lib, self._parts = lib, parts
-        self._files: dict[int | None, str] = {None: ""}
+    def __init__(self, lib: Any, parts: _Parts, directory: str, main: Main | None) -> None:
+        self._lib, self._parts, self._directory = lib, parts, directory
+        self._main, self._lines = (None, 0) if main is None else (main.file, main.lines)
+        self._files: dict[int | None, str] = {None: "", **({} if main is None else {main.file: main.path})}
         self._known: dict[int, str] = {}
 
     def digest(self, identity: int) -> str:
@@ -55,9 +90,10 @@ class _Digests:
             self._known[identity] = ""
             if identity in self._parts:
                 (kind, size, align, file, line), fields, inner = self._parts[identity]
-                structs = *inner[::2], *map(self.digest, inner[1::2])
-                place = self.file(file), line
-                self._known[identity] = _digest(kind, size, align, place, tuple(fields), structs)
+                place = self.file(file), line - (self._lines if file == self._main else 0)
+                # libclang lists those inside of a struct earlier if it was precompiled.
+                structs = ((at, self.digest(each)) for at, each in sorted(inner, key=itemgetter(0)))
+                self._known[identity] = _digest(kind, size, align, place, tuple(fields), *structs)
         return self._known[identity]
 
     def file_of(self, identity: int) -> str:
@@ -65,10 +101,10 @@ class _Digests:
         return self.file(self._parts[identity][0][3])
 
     def file(self, file: int | None) -> str:
-        """Return the name of a file by libclang's handle."""
+        """Return the path of a file by libclang's handle."""
         if file not in self._files:
             assert file is not None
-            self._files[file] = libclang.file_name(self._lib, file)
+            self._files[file] = os.path.join(self._directory, libclang.file_name(self._lib, file))
         return self._files[file]
 
 
@@ -77,13 +113,27 @@ def _digest(*layout: object) -> str:
     return hashlib.blake2b(repr(layout).encode(errors="replace"), digest_size=8).hexdigest()
 
 
-def _layouts(lib: Any, unit: Cursor) -> tuple[_Parts, _Records, _Typedefs]:
-    if libclang.native is not None:
-        found: tuple[_Parts, _Records, _Typedefs] = libclang.native.layouts(unit)
-        return found
+def _layouts(lib: Any, unit: Cursor) -> tuple[_Parts, _Records, _Typedefs, _Used]:
+    """Return what a unit declares, and the parts of the structs that it uses."""
+    visit = _visit if libclang.native is None else libclang.native.layouts
+    parts, records, typedefs, used = visit(unit)
+    pending = list(used.items())
+    for identity, record in pending:
+        if identity not in parts and lib.clang_isCursorDefinition(record):
+            inner, _, _, more = visit(record)
+            parts |= {each: part for each, part in inner.items() if each not in parts}
+            pending += more.items()
+    return parts, records, typedefs, used
+
+
+def _visit(root: Cursor) -> tuple[_Parts, _Records, _Typedefs, _Used]:
+    """Return what native.pyx returns."""
+    lib = libclang.library()
     visit = _Visit(lib)
-    libclang.visit(lib, unit, visit.take)
-    return visit.parts, visit.records, visit.typedefs
+    if root.kind in (libclang.STRUCT, libclang.UNION):
+        visit.take(root, Cursor())
+    libclang.visit(lib, root, visit.take)
+    return visit.parts, visit.records, visit.typedefs, visit.used
 
 
 class _Visit:
@@ -94,6 +144,7 @@ class _Visit:
         self.parts: _Parts = {}
         self.records: _Records = []
         self.typedefs: _Typedefs = []
+        self.used: _Used = {}
 
     def take(self, child: Cursor, parent: Cursor) -> int:
         """Record a declaration; descend into structs, and enums, whose values can define some."""
@@ -105,8 +156,8 @@ class _Visit:
         if kind == libclang.FIELD and parent.data[0] in self.parts:
             _, fields, inner = self.parts[parent.data[0]]
             fields += (libclang.spelling(lib, child), lib.clang_Cursor_getOffsetOfField(child))
-            if struct := self._inner(lib.clang_getCanonicalType(lib.clang_getCursorType(child))):
-                inner += (len(fields), struct)
+            record = self._inner(lib.clang_getCanonicalType(lib.clang_getCursorType(child)))
+            inner += () if record is None else ((len(fields), self._use(record)),)
         elif kind == libclang.TYPEDEF:
             self._take_typedef(child)
         return libclang.RECURSE if kind == libclang.ENUM else libclang.CONTINUE
@@ -116,16 +167,16 @@ class _Visit:
         size, align = lib.clang_Type_getSizeOf(ctype), lib.clang_Type_getAlignOf(ctype)
         self.parts[child.data[0]] = (child.kind, size, align, *libclang.spot(lib, child)), [], []
         if parent.kind in (libclang.STRUCT, libclang.UNION):
-            _, fields, inner = self.parts[parent.data[0]]
-            inner += (len(fields), child.data[0])
+            _, _, inner = self.parts[parent.data[0]]
+            inner.append((0, child.data[0]))
         self.records.append((libclang.spelling(lib, child), child.data[0]))
 
-    def _inner(self, canonical: Type) -> int:
+    def _inner(self, canonical: Type) -> Cursor | None:
         lib = self._lib
         while canonical.kind in (*ARRAYS, VECTOR):
             canonical = lib.clang_getCanonicalType(lib.clang_getElementType(canonical))
-        is_record = canonical.kind == RECORD
-        return int(lib.clang_getTypeDeclaration(canonical).data[0] or 0) if is_record else 0
+        record: Cursor | None = lib.clang_getTypeDeclaration(canonical) if canonical.kind == RECORD else None
+        return record
 
     def _take_typedef(self, typedef: Cursor) -> None:
         lib, ctype = self._lib, self._lib.clang_getCursorType(typedef)
@@ -133,7 +184,14 @@ class _Visit:
         if canonical.kind == ATOMIC:
             canonical = lib.clang_getCanonicalType(lib.clang_Type_getValueType(canonical))
         if canonical.kind == RECORD:
-            identity = int(lib.clang_getTypeDeclaration(canonical).data[0] or 0)
+            identity = self._use(lib.clang_getTypeDeclaration(canonical))
             size, align = lib.clang_Type_getSizeOf(ctype), lib.clang_Type_getAlignOf(ctype)
             file, _ = libclang.spot(lib, typedef)
-            self.typedefs.append((libclang.spelling(lib, typedef), identity, size, align, file))
+            itself = None if size >= 0 else typedef
+            self.typedefs.append((libclang.spelling(lib, typedef), identity, size, align, file, itself))
+
+    def _use(self, record: Cursor) -> int:
+        identity = int(record.data[0] or 0)
+        if identity not in self.parts:
+            self.used.setdefault(identity, record)
+        return identity

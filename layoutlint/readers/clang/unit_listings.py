@@ -7,37 +7,35 @@ reads is the same.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
-from typing import Any
 
 from layoutlint import phrases
 from layoutlint.errors import ReadError
 from layoutlint.files import accesses
 from layoutlint.model.reading import Omission, ReadOptions, Unread
 from layoutlint.model.record import Record, replace
-from layoutlint.model.structs import Struct, has_annotation_marks
+from layoutlint.model.structs import Struct
 from layoutlint.model.task import LIMITS_OF_INPUT, Failure
 from layoutlint.model.wanted import Wanted
 from layoutlint.readers.cache import answers
 from layoutlint.readers.cache.answers import Answers
 from layoutlint.readers.clang import (
-    compiler_macros,
-    diagnostics,
     kept_listings,
     libclang,
-    lookups,
     parallel,
     parse,
-    unit_layouts,
+    shared_beginnings,
+    shared_listings,
+    unit_structs,
 )
-from layoutlint.readers.clang.file_names import Places
 from layoutlint.readers.clang.kept_listings import Group, UnitListing
 from layoutlint.readers.clang.limits import LIMITS, confine
 from layoutlint.readers.clang.lookups import Messages
 from layoutlint.readers.clang.parallel import Outcome
 from layoutlint.readers.clang.parse import Unit
+from layoutlint.readers.clang.shared_listings import Dump
+from layoutlint.readers.clang.unit_structs import Logged
 from layoutlint.readers.processes import sandbox
 from layoutlint.readers.processes.child import Child
 
@@ -189,32 +187,38 @@ def _of_one(unit: Unit, result: list[_Listed] | sandbox.Failure) -> UnitListing 
 
 
 def _list_batch(groups: _Batch) -> list[_Listed]:
-    printed = Messages() if accesses.active_log() is not None else None
+    stream, is_logged = Messages(), accesses.active_log() is not None
+    units = [unit for group in groups for unit in group]
+    dump = Dump.begin() if Child.is_current else None
     confine()
     if Child.is_current:
         libclang.share_contents()
-    return [_list_group(group, printed) for group in groups]
+    results: dict[Unit, Logged] = {}
+    if dump is not None:
+        for shared in shared_beginnings.find(units):
+            results |= shared_listings.read(shared, dump, stream, is_logged)
+    printed = stream if is_logged else None
+    results |= {unit: _list(unit, printed) for unit in units if unit not in results}
+    return [_of_group([results[unit] for unit in group]) for group in groups]
 
 
-def _list_group(units: Group, printed: Messages | None) -> _Listed:
-    log = None if printed is None else accesses.Log()
-    listings = [_list(unit, printed, log) for unit in units]
-    return listings, None if log is None else answers.settle(log)
+def _of_group(results: Sequence[Logged]) -> _Listed:
+    whole = accesses.Log()
+    for _, log in results:
+        if log is not None:
+            whole.add(log)
+    is_logged = all(log is not None for _, log in results)
+    return [listing for listing, _ in results], answers.settle(whole) if is_logged else None
 
 
-def _list(unit: Unit, printed: Messages | None, whole: accesses.Log | None) -> UnitListing | Unread:
-    """Return the listing of a unit, and add what it depends on to a log."""
+def _list(unit: Unit, printed: Messages | None) -> Logged:
+    """Return the listing of a unit, and what it depends on."""
     try:
-        if printed is None or whole is None:
-            return _parse_names(unit, None)
-        printed.begin_unit()
-        with accesses.log_answers() as log:
-            listing = _parse_names(unit, printed)
-        whole.add(log)
-        return listing
+        with unit_structs.logging(printed) as log:
+            return _parse_names(unit, printed), log
     except ReadError as error:
         accesses.refuse(error.reason)
-        return Unread.of_error(error)
+        return Unread.of_error(error), log
 
 
 def _parse_names(unit: Unit, printed: Messages | None) -> UnitListing:
@@ -223,30 +227,8 @@ def _parse_names(unit: Unit, printed: Messages | None) -> UnitListing:
         parse.refuse_endless(unit)
     lib = libclang.library()
     with parse.parse_unit(lib, unit, printed, libclang.PREFERRED_OPTIONS) as handle:
-        if printed is not None:
-            lookups.log_unit(lib, handle, unit, printed)
-        defined = unit_layouts.definitions(lib, lib.clang_getTranslationUnitCursor(handle))
-        included = libclang.included_files(lib, handle)
-        paths = {lib.clang_getFile(handle, os.fsencode(unit.main)): unit.main}
-        paths |= {file: os.path.join(unit.directory, libclang.file_name(lib, file)) for file in included}
-        marked = (path for file, path in paths.items() if _is_marked(lib, handle, file))
-        listing = UnitListing(defined, frozenset(marked), frozenset(map(os.path.normpath, paths.values())))
-        if unit.problem is None and not _has_errors(lib, handle, unit):
+        listing, _ = unit_structs.read(lib, handle, unit, printed)
+        if unit.problem is None and not unit_structs.has_errors(lib, handle, unit):
             return listing
     parsed = parse.read(unit, Wanted())
     return replace(listing, error=next(iter(parsed.without_warnings(parsed.errors)), None))
-
-
-def _is_marked(lib: Any, handle: int, file: int) -> bool:
-    return has_annotation_marks(libclang.contents(lib, handle, file))
-
-
-def _has_errors(lib: Any, handle: int, unit: Unit) -> bool:
-    """Return whether anything in a parsed unit may hide structs."""
-    places = Places(lib, unit.directory, unit.roots, {})
-    if any(
-        not each.is_warning for each in diagnostics.read_diagnostics(lib, handle, places, None, unit.is_gcc)
-    ):
-        return True
-    doubts = compiler_macros.find_doubtful_mentions(lib, handle, unit.main, unit.flags, unit.doubts, places)
-    return bool(unit.doubts) and any(each.is_global for each in doubts)

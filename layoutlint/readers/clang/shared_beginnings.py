@@ -1,0 +1,141 @@
+"""Units that begin with the same includes: libclang parses these once, and what follows behind them.
+
+The text that it parses for a unit has the same tokens in the same order. Between the includes and the rest is
+an assertion that C allows only where a declaration ends; with an error anywhere, the unit is parsed alone.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from itertools import pairwise, takewhile
+
+from layoutlint import files
+from layoutlint.errors import ReadError
+from layoutlint.model.record import Record, replace
+from layoutlint.readers.clang import libclang, parse
+from layoutlint.readers.clang.parse import Unit
+
+_FEWEST = 3
+"""The fewest units for which a beginning is parsed once: that takes as long as parsing it twice."""
+_LARGEST = 1 << 27
+_SPACE = re.compile(rb"(?:\s++|/\*.*?\*/|//(?!\*)[^\r\n]*+)*+", re.DOTALL)
+_INCLUDE = re.compile(
+    rb"#[ \t]*+include[ \t]*+(\"[^\"\r\n\\]++\"|<[^>\r\n\\]++>)"
+    rb"[ \t]*+(?:/\*[^\r\n]*?\*/[ \t]*+)?(?://(?!\*)[^\r\n]*+)?\r?\n"
+)
+_JOINED = re.compile(rb"\\[ \t\f\v]*+[\r\n]|\?\?/")
+"""Lines that go on: a comment can end where it does not seem to."""
+_LINE_END = re.compile(rb"\r\n|\n|\r")
+_PATH = re.compile(r"[^\"\\\x00-\x1f\x7f]+")
+"""A path that is the same in quotes."""
+_OTHER_TEXT = ("-traditional", "-fpreprocessed", "-fdirectives-only")
+"""The beginnings of flags under which a text has other directives or comments."""
+_FIRST_LINE = b"#pragma GCC poison push_macro pop_macro include_alias\n"
+"""What these pragmas do is not kept with a precompiled text; whoever uses their names gets an error."""
+_BOUNDARY = b'#ifdef _Static_assert\n#error\n#endif\n_Static_assert(1, "");\n'
+
+
+_UNCOUNTED = b'_Static_assert(__COUNTER__ == 0, "");\n'
+"""A counter begins anew behind a precompiled text."""
+
+
+class Beginning(Record, frozen=True):
+    """The includes before all else in the text of a unit."""
+
+    includes: tuple[bytes, ...]
+    """Each as it is written: `"x.h"`, `<x.h>`."""
+    ends: tuple[int, ...]
+    """The offset behind the line of each."""
+
+
+class Rest(Record, frozen=True):
+    """What a unit has behind shared includes."""
+
+    unit: Unit
+    """The shared includes and the rest as one text, in the place of another file of the same folder."""
+    path: str
+    """The unit's own file."""
+    lines: int
+    """How many lines later the rest is in that text."""
+
+
+class Shared(Record, frozen=True):
+    """Units whose texts begin with the same includes."""
+
+    units: tuple[Unit, ...]
+    includes: tuple[bytes, ...]
+
+    @property
+    def beginning(self) -> Unit:
+        """The includes alone, in the place of the first unit's file: precompiled texts must have one."""
+        return self._with_text(b"")
+
+    @property
+    def test(self) -> Unit:
+        """The same, with an error if they leave something that is not kept when they are precompiled."""
+        return self._with_text(_UNCOUNTED)
+
+    def rest_of(self, unit: Unit) -> Rest:
+        """Return what follows the includes in one of the units. Raises OSError; ReadError if they changed."""
+        text = files.read_all(unit.main, _LARGEST)
+        own = beginning_of(text)
+        count = len(self.includes)
+        if own.includes[:count] != self.includes:
+            raise ReadError(unit.origin, "changed while it was read")
+        before, after = text[: own.ends[count - 1]], text[own.ends[count - 1] :]
+        line = len(_LINE_END.findall(before)) + 1
+        with_rest = self._with_text(f'#line {line} "{unit.main}"\n'.encode(errors="surrogateescape") + after)
+        lines = len(_LINE_END.findall(self._head)) + 2 - line
+        return Rest(replace(with_rest, origin=unit.origin), unit.main, lines)
+
+    @property
+    def _head(self) -> bytes:
+        return b"".join((_FIRST_LINE, *(b"#include %s\n" % name for name in self.includes), _BOUNDARY))
+
+    def _with_text(self, text: bytes) -> Unit:
+        return replace(self.units[0], text=(self._head + text).decode(errors="surrogateescape"))
+
+
+def find(units: Sequence[Unit]) -> Iterator[Shared]:
+    """Yield the units that share a beginning; each unit is in at most one."""
+    if not libclang.keeps_preambles(libclang.library()):
+        return
+    found: dict[object, list[tuple[Unit, tuple[bytes, ...]]]] = {}
+    for unit in units:
+        with suppress(OSError, ReadError):
+            includes = _includes_of(unit)
+            if includes:
+                surroundings = replace(unit, main=os.path.dirname(unit.main), origin="")
+                found.setdefault((surroundings, includes[0]), []).append((unit, includes))
+    for those in found.values():
+        if len(those) >= _FEWEST:
+            columns = zip(*(includes for _, includes in those), strict=False)
+            common = takewhile(lambda column: len(set(column)) == 1, columns)
+            yield Shared(tuple(unit for unit, _ in those), tuple(column[0] for column in common))
+
+
+def _includes_of(unit: Unit) -> tuple[bytes, ...]:
+    """Return the includes before all else in a unit; none if it shares none. Raises OSError, ReadError."""
+    is_own = unit.text is None and not unit.replaced and unit.problem is None and unit.subject is None
+    languages = {word for before, word in pairwise(unit.flags) if before == "-x"}
+    is_plain = languages <= {"c"} and not any(word.startswith(_OTHER_TEXT) for word in unit.flags)
+    if not is_own or not is_plain or not unit.main.endswith(".c") or not _PATH.fullmatch(unit.main):
+        return ()
+    parse.refuse_endless(unit)
+    return beginning_of(files.read_all(unit.main, _LARGEST)).includes
+
+
+def beginning_of(text: bytes) -> Beginning:
+    """Return the includes before all else in a text."""
+    includes: list[bytes] = []
+    ends: list[int] = []
+    at = 0
+    while (space := _SPACE.match(text, at)) and (include := _INCLUDE.match(text, space.end())):
+        at = include.end()
+        includes.append(include[1])
+        ends.append(at)
+    is_plain = _JOINED.search(text, 0, at) is None
+    return Beginning(tuple(includes), tuple(ends)) if is_plain else Beginning((), ())

@@ -1,0 +1,134 @@
+"""Units whose text begins with the same includes: listed behind a precompiled text as when each is parsed alone."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import pytest
+
+from layoutlint.model.reading import ReadOptions
+from layoutlint.readers.clang import shared_beginnings, shared_listings, unit_listings
+from layoutlint.readers.clang.lookups import Messages
+from layoutlint.readers.clang.parse import Unit
+from layoutlint.readers.processes import pool
+from layoutlint.readers.processes.child import HAS_PROCESSES
+
+pytestmark = pytest.mark.skipif(
+    not HAS_PROCESSES or not hasattr(os, "memfd_create"), reason="needs fork and memfd_create"
+)
+
+BEGINNINGS = {
+    "one": (b'#include "a.h"\nint x;\n', ['"a.h"']),
+    "several, with comments and empty lines": (
+        b"/* (c)\n * x */\n// y\n\n#include <a.h>\n  #  include \"b.h\" /* why */\n#include <c.h> // z\nint x;\n", ["<a.h>", '"b.h"', "<c.h>"],
+    ),
+    "ends of lines of Windows": (b'#include "a.h"\r\n#include "b.h"\r\nint x;', ['"a.h"', '"b.h"']),
+    "a definition before": (b'#define A\n#include "a.h"\n', []),
+    "a condition before": (b'#if 1\n#include "a.h"\n#endif\n', []),
+    "a definition between": (b'#include "a.h"\n#define A\n#include "b.h"\n', ['"a.h"']),
+    "a macro as name": (b"#include NAME\n", []),
+    "more words": (b'#include "a.h" x\n', []),
+    "no end of the line": (b'#include "a.h"', []),
+    "a comment whose end is joined": (b'/* *\\\n/ int x; /* */\n#include "a.h"\n', []),
+    "a comment that goes on": (b'// x \\\n#include "b.h"\n#include "a.h"\n', []),
+    "a comment that goes on by a trigraph": (b'// x ??/\n#include "b.h"\n#include "a.h"\n', []),
+    "what is a comment only to later C": (b'//* */ 2\n#include "a.h"\n', []),
+    "a digraph": (b'%:include "a.h"\n', []),
+    "a mark of the order of bytes": (b'\xef\xbb\xbf#include "a.h"\n', []),
+    "nothing": (b"", []),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BEGINNINGS)
+def test_beginnings(name: str) -> None:
+    text, includes = BEGINNINGS[name]
+    found = shared_beginnings.beginning_of(text)
+    assert [each.decode() for each in found.includes] == includes
+    assert all(text[:end].endswith(b"\n") for end in found.ends)
+
+
+PLAIN = "struct in_header { char c; long l; };\n"
+RINGS = "struct ring_{0} {{ int a; struct in_header h; }};\n"
+FORMS: dict[str, tuple[str, str, int]] = {
+    "plain": (PLAIN, RINGS, 3),
+    "typedefs of the header's structs": (PLAIN, "typedef struct in_header renamed_{0}; typedef struct in_header aligned_{0} __attribute__((aligned(64)));\n", 3),
+    "structs in structs": ("struct outer { struct inner { int x; union { int y; struct { char z; }; }; } i, j; struct { int k; }; };\n", "struct ring_{0} {{ struct outer o; struct deep_{0} {{ struct inner i; }} d[2]; }};\n", 3),
+    "a typedef whose struct comes later": ("typedef struct late late_t, *late_pointer;\n", "struct late {{ char c[{0} + 1]; }};\n", 3),
+    "the same, aligned": ("typedef struct late late_t __attribute__((aligned(64)));\n", "struct late {{ char c[{0} + 1]; }};\n", 0),
+    "packed from now on": (f"#pragma pack(1)\n{PLAIN}", RINGS, 3),
+    "packed, pushed": ("#pragma pack(push, 2)\n", RINGS.replace("struct in_header", "long") + "#pragma pack(pop)\nstruct after_{0} {{ char c; long l; }};\n", 3),
+    "a predefined macro is gone": ("#undef __linux__\n#undef __CHAR_BIT__\n#define __SIZEOF_INT__ 77\n", "#ifndef __linux__\nstruct ring_{0} {{ char c[__SIZEOF_INT__]; }};\n#endif\n", 3),
+    "lines": (f"{PLAIN}#define PASTE(a, b) a##b\n#define NAME(line) PASTE(ring_, line)\n", "struct NAME(__LINE__) {{ int a; }};\n\nstruct NAME(__LINE__) {{ int a; }};\n", 3),
+    "a counter that is used behind": (PLAIN, "struct ring_{0} {{ int a; }};\nint x[__COUNTER__ + 1];\n", 3),
+    "a counter": ("#define PASTE(a, b) a##b\n#define NAME(n) PASTE(ring_, n)\nstruct NAME(__COUNTER__) { int x; };\n", "struct NAME(__COUNTER__) {{ int a; }};\n", 0),
+    "the name of the file": (PLAIN, "struct ring_{0} {{ char path[sizeof(__FILE__)]; }};\nenum {{ LEVEL = __INCLUDE_LEVEL__ }};\n#if __INCLUDE_LEVEL__\nstruct below {{ int x; }};\n#endif\n", 3),
+    "includes behind": (PLAIN, "#include \"more.h\"\nstruct ring_{0} {{ struct more m; }};\n", 3),
+    "the header again": ("#pragma once\n" + PLAIN, "#include \"first.h\"\n#include \"../{folder}/first.h\"\n" + RINGS, 3),
+    "annotations": (PLAIN, "struct ring_{0} {{\n\tint a; /* layoutlint: hot-read */\n}};\n", 3),
+    # Not certain to be the same: parsed alone.
+    "a macro that is kept for later": ("#pragma push_macro(\"ring_0\")\n#define ring_0 other\n", "#pragma pop_macro(\"ring_0\")\nstruct ring_{0} {{ int a; }};\n", 0),
+    "the same, in joined words": ("#define ring_0 ring_0\n#define S(x) #x\n#define P(x) _Pragma(S(x))\n#define Q(a, b) P(a##b(\"ring_0\"))\nQ(push_, macro)\n#undef ring_0\n#define ring_0 other\n", "Q(pop_, macro)\nstruct ring_{0} {{ int a; }};\n", 0),
+    "a specifier at the end": (PLAIN + "typedef", "\nstruct {{ int a; }} ring_{0};\n", 0),
+    "an attribute at the end": (PLAIN + "__attribute__((packed))", "\nstruct ring_{0} {{ char c; long l; }};\n", 0),
+    "an attribute of C23 at the end": (PLAIN + "[[gnu::packed]]", "\nstruct ring_{0} {{ char c; long l; }};\n", 0),
+    "a tag at the end": (PLAIN + "struct ring", "\n{{ int a; }};\n", 0),
+    "a brace at the end": (PLAIN + "struct ring {", "\nint a; }};\n", 0),
+    "a function's brace at the end": (PLAIN + "static void f(void) {", "\n}} struct ring_{0} {{ int a; }};\n", 0),
+    "the assertion is a macro": ("#define _Static_assert(x, y)\ntypedef", "\nstruct {{ int a; }} ring_{0};\n", 0),
+    "a comment at the end": (PLAIN + "/*", "\n*/ struct ring_{0} {{ int a; }};\n", 0),
+    "the path of the unit": (PLAIN + "struct path { char c[sizeof(__BASE_FILE__)]; };\n", RINGS, 0),
+    "a struct in an attribute": (PLAIN, "int x __attribute__((aligned(sizeof(struct hidden_{0} {{ long l; }}))));\n", 0),
+    "a struct in a size": (PLAIN, "int x[sizeof(struct hidden_{0} {{ long l; }})];\n", 0),
+    "a struct in a parameter": (PLAIN, "void f(struct hidden_{0} {{ long l; }} *p);\n", 0),
+    "a struct in joined words": (PLAIN + "#define JOIN(a, b) a##b\n", "int x[sizeof(JOIN(str, uct) JOIN(hidden_, {0}) {{ long l; }})];\n", 0),
+    "a struct in an attribute, and the mark of another": (PLAIN, "int x __attribute__((aligned(sizeof(struct hidden_{0} {{ long l; }}))));\nvoid f(struct layoutlint_end_2 {{ int x; }} *p);\n", 0),
+    "an own struct of the mark's name": (PLAIN, "struct layoutlint_end_2 {{ int x; }};\n", 0),
+    "an error": (PLAIN, "struct ring_{0} {{ unknown_t u; }};\n", 0),
+    "an error in the header": (PLAIN + "unknown_t u;\n", RINGS, 0),
+    "itself": (PLAIN, "#ifndef AGAIN\n#define AGAIN\nstruct first_{0} {{ int a; }};\n#include __FILE__\n#else\nstruct second_{0} {{ int a; }};\n#endif\n", 0),
+    "the file of the first unit": (PLAIN, "#ifndef AGAIN\n#define AGAIN\n#if {0}\n#include \"u0.c\"\n#endif\nstruct ring_{0} {{ int a; }};\n#endif\n", 1),
+    "the same from the header": ("#ifndef AGAIN\n#define AGAIN\n#include \"u0.c\"\n#endif\n" + PLAIN, RINGS, 0),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_rests_are_listed_as_alone(form: str, tmp_path: Path) -> None:
+    header, rest, count = FORMS[form]
+    texts = {f"u{number}.c": '/* unit */\n#include "first.h"\n' + rest.format(number, folder=tmp_path.name) for number in range(3)}
+    units = write(tmp_path, {"first.h": header, "more.h": "struct more { struct in_header h; int m; };\n", **texts})
+    check(units, count)
+
+
+def test_the_first_unit_by_another_name(tmp_path: Path) -> None:
+    rest = '#ifndef A\n#define A\n#include "link.c"\n#endif\nstruct ring_{0} {{ int a; }};\n'
+    units = write(tmp_path, {"first.h": PLAIN, **{f"u{number}.c": f"/* unit */\n{rest.format(number)}" for number in range(3)}})
+    (tmp_path / "link.c").symlink_to("u0.c")
+    check(units, 0)
+
+
+def check(units: Sequence[Unit], count: int) -> None:
+    """Check that so many units are listed behind a shared beginning, as when each is parsed alone."""
+    shared = pool.run_in_child(listings_behind, units)
+    alone = {unit: unit_listings.list_units([unit], ReadOptions(jobs=1))[unit] for unit in shared}
+    assert shared == alone
+    assert len(shared) == count
+
+
+def listings_behind(units: Sequence[Unit]) -> dict[Unit, object]:
+    stream, dump = Messages(), shared_listings.Dump.begin()
+    assert dump is not None
+    found = shared_beginnings.find(units)
+    return {unit: listing for each in found for unit, (listing, _) in shared_listings.read(each, dump, stream, False).items()}
+
+
+def write(folder: Path, texts: Mapping[str, str]) -> list[Unit]:
+    """Write files, with a large header that all sources include first; return the units of the sources."""
+    (folder / "large.h").write_text("#pragma once\n" + "".join(f"struct large_{n} {{ int a; }};\n" for n in range(4000)))
+    for name, text in texts.items():
+        (folder / name).write_text(text.replace('/* unit */\n', '/* unit */\n#include "large.h"\n'))
+    flags = ("-x", "c", "-std=gnu2x", "-ffreestanding")
+    return [
+        Unit(str(folder / name), flags, str(folder), (str(folder),), name) for name in texts if name.endswith(".c")
+    ]
