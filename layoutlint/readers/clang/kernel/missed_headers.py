@@ -37,20 +37,23 @@ _DEFINE = re.compile(rb"^[ \t]*+(?:#|%:)[ \t]*+define[ \t]++([\w$]++)(\([^()\n]*
 """A macro in joined lines: name, parameters, body."""
 _DIRECTIVE = re.compile(rb"^[ \t]*+(?:#|%:)[ \t]*+(?!include|import)[^\n]*+", re.MULTILINE)
 """A directive in joined lines that adds no text where it is."""
-_CALLABLE = re.compile(
-    rb"#[ \t]*+define[ \t]++([\w$]++)(\((?:[^()\n\\]|\\\r?\n|\\.)*+\))((?:[^\n\\]|\\\r?\n|\\.)*+)", re.DOTALL
+_CALLABLE = (
+    rb"#[ \t]*+define[ \t]++(%s)(\((?:[^()\n\\]|\\\r?\n|\\.)*+\))((?:[^\n\\]|\\\r?\n|\\.)*+)"
 )
-"""A macro that can be called, in a text whose lines are not joined: name, parameters, body."""
+"""Macros of some names that can be called, in a text whose lines are not joined: name, parameters, body."""
+_ANY = rb"[\w$]++"
 _BODY = rb"#[ \t]*+define[ \t]++(?:%s)(?![\w$])((?:[^\n\\]|\\\r?\n|\\.)*+)"
 """Macros of some names; a group has their parameters and body."""
 _MACRO = re.compile(rb"#[ \t]*+define[ \t]++([\w$]++)")
-_ODD = re.compile(rb"define[ \t]*+(?:/\*|[\w$]*+\\)"), re.compile(rb"#[ \t]*+(?:/\*|\\)")
-"""Parts of a definition of a macro that only joined lines show as such. Two searches are faster than one."""
+_ODD = re.compile(rb"#[ \t]*+(?:/\*|\\|define[ \t]*+(?:/\*|[\w$]*+\\))"), re.compile(rb"%:")
+"""The beginning of a definition of a macro that only joined lines without digraphs show as such.
+
+Two searches are faster than one with both."""
 _NAMES = re.compile(rb"\b(?:struct|union|typedef)\b|\}")
 """What is before the name of a struct or typedef."""
 _WORD = re.compile(rb"[\w$]++")
-_Callables = dict[bytes, list[tuple[bytes, bytes]]]
-"""The parameters and bodies of the macros that can be called, by their names."""
+_MOST_ROUNDS, _FEWEST = 2, 4
+"""How often so few macros are searched by their names; else all are."""
 
 
 class TooManyMacros(Exception):
@@ -67,8 +70,7 @@ class Search:
         self._uses = Uses(self._names, (pattern.replace(b".", rb"\w") for pattern in patterns))
         contents = {path: _read(path) for path in paths}
         self._unreadable = [path for path, text in contents.items() if text is None]
-        read = ((path, text) for path, text in contents.items() if text is not None)
-        self._raw = {path: _plain(text) for path, text in read}
+        self._raw = {path: text for path, text in contents.items() if text is not None}
         raw = self._raw.items()
         mentioning = (each for each in raw if wanted.patterns or self._is_mentioned(each[1]))
         self._texts = {path: _join_lines(text) for path, text in mentioning}
@@ -98,7 +100,7 @@ class Search:
 
     def _is_mentioned(self, text: bytes) -> bool:
         """Return whether a text has one of the names, perhaps on two lines or in a comment."""
-        return self._uses.are_there(_CONTINUED.sub(b"", text))
+        return self._uses.are_there(_CONTINUED.sub(b"", text) if b"\\" in text else text)
 
     def _definers(self, known: Collection[str]) -> Iterator[str]:
         """Yield the headers in which one of the names can be defined, also by macros that have it."""
@@ -144,8 +146,7 @@ class Search:
                 return named
             names = b"|".join(map(re.escape, sorted(pending)))
             define = re.compile(_BODY % names, re.DOTALL)
-            texts = (text for text in self._raw.values() if any(word in text for word in pending))
-            bodies = [body for text in texts for body in define.findall(text)]
+            bodies = define.findall(self._plain)
             if any(b"{" in body or b"<%" in body for body in bodies):
                 return named & self._macros
             inner = {word for body in bodies for word in _WORD.findall(body)} - seen
@@ -157,21 +158,27 @@ class Search:
 
     def _adders(self, users: set[bytes]) -> frozenset[bytes]:
         """Return the macros among some called names that add members to an argument."""
-        called = ((macro, each) for macro in users for each in self._callables.get(macro, ()))
-        return frozenset(macro for macro, (parameters, body) in called if _adds_members(parameters, body))
+        called = self._callables.among(users).items() if users else ()
+        found = ((macro, parameters, body) for macro, every in called for parameters, body in every)
+        return frozenset(macro for macro, parameters, body in found if _adds_members(parameters, body))
 
     @cached_property
     def _macros(self) -> frozenset[bytes]:
-        defined = (_MACRO.findall(text) for text in self._raw.values())
-        return frozenset(chain.from_iterable(defined))
+        return frozenset(_MACRO.findall(self._plain))
 
     @cached_property
     def _callables(self) -> _Callables:
-        macros: _Callables = {}
-        for text in self._raw.values():
-            for macro, parameters, body in _CALLABLE.findall(text):
-                macros.setdefault(macro, []).append((parameters, body))
-        return macros
+        return _Callables(self._plain)
+
+    @cached_property
+    def _plain(self) -> bytes:
+        """All texts in one, which is searched faster, with each macro defined by `#define NAME`."""
+        texts = tuple(self._raw.values())
+        together = b"\n\n".join(texts)
+        if not _is_odd(together):
+            return together
+        joined = (_join_lines(text).replace(b"%:", b"#") if _is_odd(text) else text for text in texts)
+        return b"\n\n".join(joined)
 
     def _users_of_pasting(self, texts: dict[str, bytes]) -> Iterator[str]:
         """Yield the headers that use a macro which can make one of the names of pieces."""
@@ -190,6 +197,30 @@ class Search:
             used = [makers[name] for name in named if name in words]
             if used and pasted_names.can_paste(frozenset(_WORD.findall(text)).union(*used), self._wanted):
                 yield path
+
+
+class _Callables:
+    """The macros of a text that can be called, each with the parameters and bodies of its definitions."""
+
+    def __init__(self, text: bytes) -> None:
+        self._text = text
+        self._found: dict[bytes, list[tuple[bytes, bytes]]] = {}
+        self._searched = set[bytes]()
+        self._rounds = 0
+
+    def among(self, names: Collection[bytes]) -> dict[bytes, list[tuple[bytes, bytes]]]:
+        """Return the macros of some names."""
+        new = {name for name in names if name not in self._searched}
+        if new and self._rounds <= _MOST_ROUNDS:
+            self._rounds = self._rounds + 1 if len(new) <= _FEWEST else _MOST_ROUNDS + 1
+            is_few = self._rounds <= _MOST_ROUNDS
+            searched = b"|".join(map(re.escape, sorted(new))) if is_few else _ANY
+            found: dict[bytes, list[tuple[bytes, bytes]]] = {}
+            for name, parameters, body in re.findall(_CALLABLE % searched, self._text, re.DOTALL):
+                found.setdefault(name, []).append((parameters, body))
+            self._found |= found
+        self._searched |= new
+        return {name: self._found[name] for name in names if name in self._found}
 
 
 def _adds_members(parameters: bytes, body: bytes) -> bool:
@@ -213,18 +244,18 @@ def _makers_of_structs(callees: set[bytes], macros: _Callables, are_whole: bool)
 
     If names `are_whole`, an argument that is joined with something is none.
     """
-    callers: dict[bytes, set[bytes]] = {macro: set() for macro in callees & macros.keys()}
+    callers: dict[bytes, set[bytes]] = {macro: set() for macro in macros.among(callees)}
     makers, pending = list[bytes](), sorted(callers)
     for macro in pending:
         near = Near.none()
-        for parameters, body in macros[macro]:
+        for parameters, body in macros.among((macro,))[macro]:
             names = _WORD.findall(parameters)
             own = Uses(names, are_whole=are_whole)
             if body.strip() not in names and own.can_be_defined(_join_lines(body), near, is_body=True):
                 makers.append(macro)
-        inner = near.callees
-        pending += sorted((inner & macros.keys()) - callers.keys())
-        for name in inner & macros.keys():
+        inner = macros.among(near.callees)
+        pending += sorted(inner.keys() - callers.keys())
+        for name in inner:
             callers.setdefault(name, set()).add(macro)
     found = set[bytes]()
     for maker in makers:
@@ -254,10 +285,8 @@ def _join_lines(text: bytes) -> bytes:
     return _SKIPPED.sub(replace, text)
 
 
-def _plain(text: bytes) -> bytes:
-    """Return a text in which macros are defined by `#define NAME`, with joined lines if it has others."""
-    is_odd = b"%:" in text or any(each.search(text) for each in _ODD)
-    return _join_lines(text).replace(b"%:", b"#") if is_odd else text
+def _is_odd(text: bytes) -> bool:
+    return any(each.search(text) for each in _ODD)
 
 
 def other_files(folders: Iterable[str]) -> list[str]:
