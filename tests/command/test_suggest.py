@@ -190,6 +190,29 @@ def test_uses_of_the_order(tmp_path, use, kind):
     assert forced["moves"]
 
 
+SORTED = """\
+#include <stdlib.h>
+struct ring { long key; char name[60]; long hot; } rings[3];
+static int by_key(const void *a, const void *b) { return *(const long *)a > *(const long *)b; }
+void sort(void) { qsort(rings, 3, sizeof rings[0], by_key); }
+"""
+HOT_FIRST = '[[rule]]\nid = "first"\nstruct = "ring"\nkind = "offset"\nfields = ["hot"]\nat = 0\nwhy = "w"\n'
+
+
+@pytest.mark.parametrize("given", [("a.c",), ("a.o", "--sources", "."), ("a.o", "--sources", "compile_commands.json")])
+def test_conversions_through_pointers_to_void_are_followed(tmp_path, given):
+    """A key that `qsort` compares is first in the struct: from the source, and from debug information with the source."""
+    need("gcc", "-c")
+    (tmp_path / "a.c").write_text(SORTED)
+    (tmp_path / "rules.toml").write_text(HOT_FIRST)
+    words = ["gcc", "-g", "-c", "a.c"]
+    (tmp_path / "compile_commands.json").write_text(json.dumps([{"directory": str(tmp_path), "file": "a.c", "arguments": words}]))
+    subprocess.run(words, cwd=tmp_path, check=True)
+    made = run("suggest", given[0], "ring", *given[1:], "--rules", "rules.toml", "--no-packs", "--format", "json", cwd=tmp_path)
+    assert made.returncode == 3
+    assert [(each["kind"], each["line"]) for each in json.loads(made.stdout)["refusals"]] == [("first-member-cast", 3)]
+
+
 ERRORS = [
     # what a source asserts, whether the smallest order makes an error of it
     ("_Static_assert(sizeof(struct ring) >= 32, \"\");", True),

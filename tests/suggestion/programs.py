@@ -100,10 +100,13 @@ def run(folder: Path, compiler: str) -> str:
     return f"{ran.returncode} {ran.stdout.decode('latin-1')}"
 
 
-def search(folder: Path, files: dict[str, str]) -> Search:
-    """What layoutlint finds that depends on the order."""
+def search(folder: Path, files: dict[str, str], is_compiled: bool = False) -> Search:
+    """What layoutlint finds that depends on the order, in sources, or in those of an object."""
     write(folder, files)
-    struct = next(layout.struct for layout in api.read(str(folder / "a.c")) if layout.struct.name == "thing")
+    if is_compiled:
+        subprocess.run(["gcc", "-g", "-w", "-c", "a.c"], cwd=folder, check=True)
+    read = api.read(str(folder / ("a.o" if is_compiled else "a.c")))
+    struct = next(layout.struct for layout in read if layout.struct.name == "thing")
     own, names, others = sources_that_name(struct, [str(folder)])
     struct, groups = flat(struct)
     found = flows.read(own, names, ReadOptions(cache=False, jobs=1), others)

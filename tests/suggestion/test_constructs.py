@@ -97,6 +97,18 @@ def test_orders_that_change_a_program_are_forbidden(tmp_path, construct, golden_
     golden_row("\n".join("".join("-+"[is_allowed] for is_allowed in each) for each in verdicts))
 
 
+@pytest.mark.exhaustive
+@COMPILED
+def test_objects_with_their_sources_forbid_the_same(tmp_path, construct):
+    need("gcc", "-c")
+    members = STRUCTS[construct.struct]
+    for number, text in enumerate(filter(None, (construct.dependent, construct.harmless))):
+        files = programs.program_files(text, construct.struct, members)
+        by_form = [programs.search(tmp_path / str(number) / str(form), files, form) for form in (False, True)]
+        source, compiled = ([programs.is_allowed(found, members, order) for order in programs.ORDERS] for found in by_form)
+        assert compiled == source
+
+
 def safe_orders(construct: Construct, folder: Path, nameless: bool = False) -> list[tuple[int, ...]]:
     """The orders of the dependent program that are called safe, if the table does not say that it is missed."""
     members = STRUCTS[construct.struct]

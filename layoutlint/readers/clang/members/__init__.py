@@ -10,7 +10,13 @@ from layoutlint.readers.clang.members.reorder import (
     restrictions,
     split_members,
 )
-from layoutlint.readers.clang.members.reread import find_pragma, kernel_roots, source_path, verify
+from layoutlint.readers.clang.members.reread import (
+    find_pragma,
+    is_in_kernel,
+    kernel_roots,
+    source_path,
+    verify,
+)
 from layoutlint.readers.clang.members.restrictions import Restriction
 
 __all__ = [
@@ -21,6 +27,7 @@ __all__ = [
     "add_member",
     "conditional_lines",
     "find_pragma",
+    "is_in_kernel",
     "kernel_roots",
     "reorder_members",
     "restrictions",
