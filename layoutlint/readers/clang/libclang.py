@@ -45,6 +45,7 @@ STRUCT, UNION, ENUM, FIELD, VARIABLE, TYPEDEF = 2, 3, 5, 6, 9, 20
 EXTERN = 2
 """CX_SC_Extern."""
 TYPE_REF, DECL_REF = 43, 101
+STATIC_ASSERT = 602
 UNEXPOSED_ATTRIBUTE, ANNOTATE, PACKED, ALIGNED = 400, 406, 408, 441
 _TERSE = 24
 """CXPrintingPolicy_TerseOutput: without the bodies of structs."""
@@ -270,12 +271,16 @@ def keeps_preambles(lib: Any) -> bool:
     return hasattr(lib, _INDEX_WITH_OPTIONS)
 
 
-def create_index(lib: Any, parse_options: int) -> int:
-    """Return a handle under which units are parsed with some options."""
+def create_index(lib: Any, parse_options: int, lists_preambles: bool = False) -> int:
+    """Return a handle under which units are parsed with some options.
+
+    Unless it `lists_preambles`, libclang lists the declarations of a preamble only once, and later only those
+    that a declarator or `;` ends, not those in the argument of an attribute.
+    """
     if not parse_options & PREAMBLE_OPTIONS:
         return int(lib.clang_createIndex(0, 0))
     size = ctypes.sizeof(IndexOptions)
-    options = IndexOptions(size=size, excludes_preamble=1, preambles_in_memory=1)
+    options = IndexOptions(size=size, excludes_preamble=not lists_preambles, preambles_in_memory=1)
     return int(lib.clang_createIndexWithOptions(byref(options)))
 
 

@@ -60,6 +60,11 @@ class Messages:
         self._file = os.memfd_create("libclang") if hasattr(os, "memfd_create") else None
         self._start = 0
 
+    @property
+    def are_kept(self) -> bool:
+        """Whether the system has files in memory for them."""
+        return self._file is not None
+
     def begin_unit(self) -> None:
         """Leave out what was written before: the units of a process share one stream."""
         self._start = 0 if self._file is None else os.lseek(self._file, 0, os.SEEK_END)

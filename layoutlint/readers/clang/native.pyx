@@ -67,7 +67,7 @@ cdef int FIRST_EXPRESSION = 100, FIRST_LITERAL = 106, LAST_LITERAL = 110, SIZEOF
 LAYERS = (111, 100, 117)
 """CXCursor_ParenExpr, UnexposedExpr and CStyleCastExpr."""
 cdef int BREAK = 0, CONTINUE = 1, RECURSE = 2
-cdef int ENUM = 5
+cdef int ENUM = 5, STATIC_ASSERT = 602
 """CXCursor_EnumDecl."""
 
 cdef object Cursor = None
@@ -349,11 +349,18 @@ def declarations(unit):
 
 cdef class _Layouts(_Visit):
     cdef dict parts, used
-    cdef list records, typedefs
+    cdef list records, typedefs, earlier
+    cdef object boundary
 
     cdef int take(self, CXCursor child, CXCursor parent) except -1:
         cdef int kind = child.kind
         cdef CXType ctype
+        if self.boundary is not None:
+            if kind == TYPEDEF:
+                self.take_earlier(child)
+            elif kind == STATIC_ASSERT and _spot(child)[0] == self.boundary:
+                self.boundary = None
+            return CONTINUE
         if kind == STRUCT or kind == UNION:
             if is_definition(child):
                 ctype = get_type(child)
@@ -384,14 +391,16 @@ cdef class _Layouts(_Visit):
             (<list>(<tuple>parts)[2]).append((len(fields), self.use(get_type_declaration(ctype))))
         return 0
 
-    cdef take_typedef(self, CXCursor typedef, CXType ctype):
-        cdef CXType canonical = get_canonical_type(ctype)
-        if canonical.kind == ATOMIC:
-            canonical = get_canonical_type(get_value_type(canonical))
+    cdef take_earlier(self, CXCursor typedef):
+        cdef CXType canonical = _record(get_type(typedef))
         if canonical.kind == RECORD:
-            identity, size = self.use(get_type_declaration(canonical)), get_size(ctype)
-            cursor = None if size >= 0 else _cursor(typedef)
-            self.typedefs.append((_spelling(typedef), identity, size, get_align(ctype), _spot(typedef)[0], cursor))
+            self.earlier.append((<size_t>get_type_declaration(canonical).data[0], _cursor(typedef)))
+
+    cdef take_typedef(self, CXCursor typedef, CXType ctype):
+        cdef CXType canonical = _record(ctype)
+        if canonical.kind == RECORD:
+            identity = self.use(get_type_declaration(canonical))
+            self.typedefs.append((_spelling(typedef), identity, get_size(ctype), get_align(ctype), _spot(typedef)[0]))
 
     cdef size_t use(self, CXCursor record) except? 0:
         cdef size_t identity = <size_t>record.data[0]
@@ -400,18 +409,24 @@ cdef class _Layouts(_Visit):
         return identity
 
 
-def layouts(root):
+cdef inline CXType _record(CXType ctype):
+    cdef CXType canonical = get_canonical_type(ctype)
+    return get_canonical_type(get_value_type(canonical)) if canonical.kind == ATOMIC else canonical
+
+
+def layouts(root, boundary):
     """Return the structs that a unit or struct defines, and the typedefs and structs that it uses, as unit_layouts.py
     has them.
     """
     cdef _Layouts visit = _Layouts.__new__(_Layouts)
     cdef CXCursor cursor = _raw(root), none
     none.kind = 0
-    visit.parts, visit.records, visit.typedefs, visit.used = {}, [], [], {}
+    visit.parts, visit.records, visit.typedefs, visit.used, visit.earlier = {}, [], [], {}, []
+    visit.boundary = boundary
     if cursor.kind == STRUCT or cursor.kind == UNION:
         visit.take(cursor, none)
     visit.run(cursor)
-    return visit.parts, visit.records, visit.typedefs, visit.used
+    return visit.parts, visit.records, visit.typedefs, visit.used, visit.earlier
 
 
 cdef class _NamedDeclarations(_Visit):

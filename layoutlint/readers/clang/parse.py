@@ -386,12 +386,15 @@ def _refuse_cplusplus(unit: Unit, main: int, errors: tuple[Diagnostic, ...]) -> 
 
 
 @contextmanager
-def parse_unit(lib: Any, unit: Unit, printed: Messages | None, parse_options: int) -> Iterator[int]:
+def parse_unit(
+    lib: Any, unit: Unit, printed: Messages | None, parse_options: int, lists_preambles: bool = False
+) -> Iterator[int]:
     """Parse a unit, and yield its handle for the body of a `with`. Raises ReadError.
 
     `parse_options` are flags of CXTranslationUnit_Flags. `printed` collects what libclang prints.
+    `lists_preambles` as in `libclang.create_index`.
     """
-    index = libclang.create_index(lib, parse_options)
+    index = libclang.create_index(lib, parse_options, lists_preambles)
     handle, texts = ctypes.c_void_p(), _encoded_texts(unit)
     answer = None if unit.compiler is None else unit.compiler.answer
     definitions = () if answer is None else answer.definition_flags

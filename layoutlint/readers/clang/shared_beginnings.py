@@ -24,17 +24,22 @@ _LARGEST = 1 << 27
 _SPACE = re.compile(rb"(?:\s++|/\*.*?\*/|//(?!\*)[^\r\n]*+)*+", re.DOTALL)
 _INCLUDE = re.compile(
     rb"#[ \t]*+include[ \t]*+(\"[^\"\r\n\\]++\"|<[^>\r\n\\]++>)"
-    rb"[ \t]*+(?:/\*[^\r\n]*?\*/[ \t]*+)?(?://(?!\*)[^\r\n]*+)?\r?\n"
+    rb"[ \t]*+(?:/\*(?:[^*\r\n]|\*(?!/))*+\*/[ \t]*+)?(?://(?!\*)[^\r\n]*+)?\r?\n"
 )
 _JOINED = re.compile(rb"\\[ \t\f\v]*+[\r\n]|\?\?/")
 """Lines that go on: a comment can end where it does not seem to."""
 _LINE_END = re.compile(rb"\r\n|\n|\r")
-_PATH = re.compile(r"[^\"\\\x00-\x1f\x7f]+")
+_PATH = re.compile(r"(?:[^\"\\\x00-\x1f\x7f?]|\?(?!\?))+")
 """A path that is the same in quotes."""
 _OTHER_TEXT = ("-traditional", "-fpreprocessed", "-fdirectives-only")
 """The beginnings of flags under which a text has other directives or comments."""
-_FIRST_LINE = b"#pragma GCC poison push_macro pop_macro include_alias\n"
-"""What these pragmas do is not kept with a precompiled text; whoever uses their names gets an error."""
+_FIRST_LINES = rb"""#pragma GCC poison push_macro pop_macro include_alias import
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wbuiltin-macro-redefined"
+#define __BASE_FILE__ _Pragma("GCC error \"\"")
+#pragma GCC diagnostic pop
+"""
+"""Errors for whoever uses what differs behind a precompiled text, or in place of another file."""
 _BOUNDARY = b'#ifdef _Static_assert\n#error\n#endif\n_Static_assert(1, "");\n'
 
 
@@ -58,6 +63,8 @@ class Rest(Record, frozen=True):
     """The shared includes and the rest as one text, in the place of another file of the same folder."""
     path: str
     """The unit's own file."""
+    text: bytes
+    """Its text."""
     lines: int
     """How many lines later the rest is in that text."""
 
@@ -89,11 +96,11 @@ class Shared(Record, frozen=True):
         line = len(_LINE_END.findall(before)) + 1
         with_rest = self._with_text(f'#line {line} "{unit.main}"\n'.encode(errors="surrogateescape") + after)
         lines = len(_LINE_END.findall(self._head)) + 2 - line
-        return Rest(replace(with_rest, origin=unit.origin), unit.main, lines)
+        return Rest(replace(with_rest, origin=unit.origin), unit.main, text, lines)
 
     @property
     def _head(self) -> bytes:
-        return b"".join((_FIRST_LINE, *(b"#include %s\n" % name for name in self.includes), _BOUNDARY))
+        return b"".join((_FIRST_LINES, *(b"#include %s\n" % name for name in self.includes), _BOUNDARY))
 
     def _with_text(self, text: bytes) -> Unit:
         return replace(self.units[0], text=(self._head + text).decode(errors="surrogateescape"))
@@ -121,8 +128,11 @@ def _includes_of(unit: Unit) -> tuple[bytes, ...]:
     """Return the includes before all else in a unit; none if it shares none. Raises OSError, ReadError."""
     is_own = unit.text is None and not unit.replaced and unit.problem is None and unit.subject is None
     languages = {word for before, word in pairwise(unit.flags) if before == "-x"}
-    is_plain = languages <= {"c"} and not any(word.startswith(_OTHER_TEXT) for word in unit.flags)
-    if not is_own or not is_plain or not unit.main.endswith(".c") or not _PATH.fullmatch(unit.main):
+    is_plain = languages <= {"c"} and not any(
+        word.startswith(_OTHER_TEXT) or "__BASE_FILE__" in word for word in unit.flags
+    )
+    is_path = _PATH.fullmatch(unit.main) is not None and os.path.normpath(unit.main) == unit.main
+    if not (is_own and is_plain and is_path and unit.main.endswith(".c")):
         return ()
     parse.refuse_endless(unit)
     return beginning_of(files.read_all(unit.main, _LARGEST)).includes

@@ -20,59 +20,44 @@ _Parts = dict[int, tuple[tuple[Any, ...], list[Any], list[tuple[int, int]]]]
 """By the identity of a struct: its kind, size, alignment, file and line; the name and offset in bits of each
 field; for each that is a struct, the length of that list and its identity, and 0 for each struct inside."""
 _Records = list[tuple[str, int]]
-_Typedefs = list[tuple[str, int, int, int, int | None, Cursor | None]]
-"""The name of each typedef, the identity of its struct, size, alignment, file; itself if it has no size."""
+_Typedefs = list[tuple[str, int, int, int, int | None]]
+"""The name of each typedef, the identity of its struct, its size, its alignment, and its file."""
 _Used = dict[int, Cursor]
 """By their identities, the structs of typedefs and fields that were not defined when these were visited."""
+_Earlier = list[tuple[int, Cursor]]
+"""The typedefs in the part that is left out, each with the identity of its struct."""
+_Visited = tuple[_Parts, _Records, _Typedefs, _Used, _Earlier]
 Definition = tuple[str, str, str]
 """A tag or typedef, the file that has it, and a digest: equal for equal layouts of one definition."""
-Undefined = dict[str, list[tuple[str, str, bool]]]
-"""By the tag of a struct that is only declared, its typedefs: name, file, whether it has attributes."""
 
 
 class Main(Record, frozen=True):
     """The file of a unit whose text was parsed as a part of another."""
 
     file: int | None
-    """The whole text, by libclang's handle."""
+    """The whole text, by libclang's handle: what is before its first `_Static_assert` is left out."""
     path: str
     """The file from which the part comes."""
     lines: int
     """How many lines later the part is in the whole text."""
 
 
-def definitions(
-    lib: Any, unit: Cursor, directory: str, main: Main | None = None, undefined: Undefined | None = None
-) -> tuple[frozenset[Definition], Undefined]:
-    """Return the structs that a unit defines, with the typedefs that refer to one, and the undefined structs.
-
-    `undefined` are those of the text before what libclang lists.
-    """
-    parts, records, typedefs, used = _layouts(lib, unit)
+def definitions(lib: Any, unit: Cursor, directory: str, main: Main | None = None) -> frozenset[Definition]:
+    """Return the structs that a unit defines, and the typedefs that refer to one."""
+    parts, records, typedefs = _layouts(lib, unit, None if main is None else main.file)
     digests = _Digests(lib, parts, directory, main)
     # A struct without a name is called `struct (unnamed at x.h:1:9)`.
-    tags = [
+    tags = (
         (name, digests.file_of(identity), digests.digest(identity))
         for name, identity in records
         if name and "(" not in name
-    ]
+    )
     named = (
         (name, digests.file(file), f"{digests.digest(identity)} {size} {align}")
-        for name, identity, size, align, file, _ in typedefs
+        for name, identity, size, align, file in typedefs
         if identity in parts
     )
-    earlier = (
-        (name, file, f"{digests.digest(identity)} {parts[identity][0][1]} {parts[identity][0][2]}")
-        for tag, identity in records
-        for name, file, _ in (undefined or {}).get(tag, ())
-    )
-    left: Undefined = {}
-    for name, identity, _, _, file, typedef in typedefs:
-        if identity not in parts:
-            has_attributes = typedef is None or bool(lib.clang_Cursor_hasAttrs(typedef))
-            tag = libclang.spelling(lib, used[identity])
-            left.setdefault(tag, []).append((name, digests.file(file), has_attributes))
-    return frozenset((*tags, *named, *earlier)), left
+    return frozenset((*tags, *named))
 
 
 class _Digests:
@@ -113,34 +98,40 @@ def _digest(*layout: object) -> str:
     return hashlib.blake2b(repr(layout).encode(errors="replace"), digest_size=8).hexdigest()
 
 
-def _layouts(lib: Any, unit: Cursor) -> tuple[_Parts, _Records, _Typedefs, _Used]:
-    """Return what a unit declares, and the parts of the structs that it uses."""
+def _layouts(lib: Any, unit: Cursor, boundary: int | None) -> tuple[_Parts, _Records, _Typedefs]:
+    """Return what a unit declares, and the parts of the structs that it uses; `boundary` is Main.file."""
     visit = _visit if libclang.native is None else libclang.native.layouts
-    parts, records, typedefs, used = visit(unit)
+    parts, records, typedefs, used, earlier = visit(unit, boundary)
+    own = {identity for _, identity in records}
+    later = _Visit(lib, None)
+    for identity, typedef in earlier:
+        if identity in own:  # its struct was only declared before
+            later.take(typedef, unit)
     pending = list(used.items())
     for identity, record in pending:
         if identity not in parts and lib.clang_isCursorDefinition(record):
-            inner, _, _, more = visit(record)
+            inner, _, _, more, _ = visit(record, None)
             parts |= {each: part for each, part in inner.items() if each not in parts}
             pending += more.items()
-    return parts, records, typedefs, used
+    return parts, records, [*typedefs, *later.typedefs]
 
 
-def _visit(root: Cursor) -> tuple[_Parts, _Records, _Typedefs, _Used]:
+def _visit(root: Cursor, boundary: int | None) -> _Visited:
     """Return what native.pyx returns."""
     lib = libclang.library()
-    visit = _Visit(lib)
+    visit = _Visit(lib, boundary)
     if root.kind in (libclang.STRUCT, libclang.UNION):
         visit.take(root, Cursor())
     libclang.visit(lib, root, visit.take)
-    return visit.parts, visit.records, visit.typedefs, visit.used
+    return visit.parts, visit.records, visit.typedefs, visit.used, visit.earlier
 
 
 class _Visit:
     """What native.pyx does in compiled code."""
 
-    def __init__(self, lib: Any) -> None:
-        self._lib = lib
+    def __init__(self, lib: Any, boundary: int | None) -> None:
+        self._lib, self._boundary = lib, boundary
+        self.earlier: _Earlier = []
         self.parts: _Parts = {}
         self.records: _Records = []
         self.typedefs: _Typedefs = []
@@ -149,6 +140,12 @@ class _Visit:
     def take(self, child: Cursor, parent: Cursor) -> int:
         """Record a declaration; descend into structs, and enums, whose values can define some."""
         lib, kind = self._lib, child.kind
+        if self._boundary is not None:
+            if kind == libclang.TYPEDEF:
+                self._take_earlier(child)
+            elif kind == libclang.STATIC_ASSERT and libclang.spot(lib, child)[0] == self._boundary:
+                self._boundary = None
+            return libclang.CONTINUE
         if kind in (libclang.STRUCT, libclang.UNION):
             if lib.clang_isCursorDefinition(child):
                 self._take_record(child, parent)
@@ -178,17 +175,26 @@ class _Visit:
         record: Cursor | None = lib.clang_getTypeDeclaration(canonical) if canonical.kind == RECORD else None
         return record
 
+    def _take_earlier(self, typedef: Cursor) -> None:
+        record = self._record(self._lib.clang_getCursorType(typedef))
+        if record is not None:
+            self.earlier.append((int(record.data[0] or 0), typedef))
+
     def _take_typedef(self, typedef: Cursor) -> None:
         lib, ctype = self._lib, self._lib.clang_getCursorType(typedef)
+        record = self._record(ctype)
+        if record is not None:
+            size, align = lib.clang_Type_getSizeOf(ctype), lib.clang_Type_getAlignOf(ctype)
+            file, _ = libclang.spot(lib, typedef)
+            self.typedefs.append((libclang.spelling(lib, typedef), self._use(record), size, align, file))
+
+    def _record(self, ctype: Type) -> Cursor | None:
+        lib = self._lib
         canonical = lib.clang_getCanonicalType(ctype)
         if canonical.kind == ATOMIC:
             canonical = lib.clang_getCanonicalType(lib.clang_Type_getValueType(canonical))
-        if canonical.kind == RECORD:
-            identity = self._use(lib.clang_getTypeDeclaration(canonical))
-            size, align = lib.clang_Type_getSizeOf(ctype), lib.clang_Type_getAlignOf(ctype)
-            file, _ = libclang.spot(lib, typedef)
-            itself = None if size >= 0 else typedef
-            self.typedefs.append((libclang.spelling(lib, typedef), identity, size, align, file, itself))
+        record: Cursor | None = lib.clang_getTypeDeclaration(canonical) if canonical.kind == RECORD else None
+        return record
 
     def _use(self, record: Cursor) -> int:
         identity = int(record.data[0] or 0)

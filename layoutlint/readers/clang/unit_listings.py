@@ -34,7 +34,6 @@ from layoutlint.readers.clang.limits import LIMITS, confine
 from layoutlint.readers.clang.lookups import Messages
 from layoutlint.readers.clang.parallel import Outcome
 from layoutlint.readers.clang.parse import Unit
-from layoutlint.readers.clang.shared_listings import Dump
 from layoutlint.readers.clang.unit_structs import Logged
 from layoutlint.readers.processes import sandbox
 from layoutlint.readers.processes.child import Child
@@ -188,15 +187,13 @@ def _of_one(unit: Unit, result: list[_Listed] | sandbox.Failure) -> UnitListing 
 
 def _list_batch(groups: _Batch) -> list[_Listed]:
     stream, is_logged = Messages(), accesses.active_log() is not None
-    units = [unit for group in groups for unit in group]
-    dump = Dump.begin() if Child.is_current else None
     confine()
+    units = [unit for group in groups for unit in group]
+    results: dict[Unit, Logged] = {}
     if Child.is_current:
         libclang.share_contents()
-    results: dict[Unit, Logged] = {}
-    if dump is not None:
-        for shared in shared_beginnings.find(units):
-            results |= shared_listings.read(shared, dump, stream, is_logged)
+        for shared in shared_beginnings.find(units) if stream.are_kept else ():
+            results |= shared_listings.read(shared, stream, is_logged)
     printed = stream if is_logged else None
     results |= {unit: _list(unit, printed) for unit in units if unit not in results}
     return [_of_group([results[unit] for unit in group]) for group in groups]
@@ -227,7 +224,7 @@ def _parse_names(unit: Unit, printed: Messages | None) -> UnitListing:
         parse.refuse_endless(unit)
     lib = libclang.library()
     with parse.parse_unit(lib, unit, printed, libclang.PREFERRED_OPTIONS) as handle:
-        listing, _ = unit_structs.read(lib, handle, unit, printed)
+        listing = unit_structs.read(lib, handle, unit, printed)
         if unit.problem is None and not unit_structs.has_errors(lib, handle, unit):
             return listing
     parsed = parse.read(unit, Wanted())

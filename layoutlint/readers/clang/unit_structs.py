@@ -15,7 +15,7 @@ from layoutlint.readers.clang.file_names import Places
 from layoutlint.readers.clang.kept_listings import UnitListing
 from layoutlint.readers.clang.lookups import Messages
 from layoutlint.readers.clang.parse import Unit
-from layoutlint.readers.clang.unit_layouts import Main, Undefined
+from layoutlint.readers.clang.unit_layouts import Main
 
 Logged = tuple[UnitListing | Unread, accesses.Log | None]
 """The listing of a unit, and what the file system answered if that is logged."""
@@ -40,27 +40,25 @@ def read(
     printed: Messages | None,
     main: Main | None = None,
     before: UnitListing = _NOTHING,
-    undefined: Undefined | None = None,
-) -> tuple[UnitListing, Undefined]:
-    """Return the listing of a parsed unit, and the structs that it only declares.
+) -> UnitListing:
+    """Return the listing of a parsed unit.
 
-    `main` says where a part of a unit is in what was parsed; `before` and `undefined` are of that before it.
+    `main` says where a part of a unit is in what was parsed; `before` is the listing of the part before it.
     """
     if printed is not None:
         lookups.log_unit(lib, handle, unit, printed)
     root, own = lib.clang_getTranslationUnitCursor(handle), lib.clang_getFile(handle, os.fsencode(unit.main))
-    defined, undefined = unit_layouts.definitions(lib, root, unit.directory, main, undefined)
+    defined = unit_layouts.definitions(lib, root, unit.directory, main)
     paths = {own: unit.main if main is None else main.path}
     for file in libclang.included_files(lib, handle):
         paths[file] = os.path.join(unit.directory, libclang.file_name(lib, file))
     texts = ((path, libclang.contents(lib, handle, file)) for file, path in paths.items())
     marked = (path for path, text in texts if has_annotation_marks(text))
-    listing = UnitListing(
+    return UnitListing(
         before.definitions | defined,
         before.annotated.union(marked),
         before.files.union(map(os.path.normpath, paths.values())),
     )
-    return listing, undefined
 
 
 def has_errors(lib: Any, handle: int, unit: Unit) -> bool:

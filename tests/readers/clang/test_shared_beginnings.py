@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from layoutlint.model.reading import ReadOptions
+from layoutlint.model.record import replace
 from layoutlint.readers.clang import shared_beginnings, shared_listings, unit_listings
 from layoutlint.readers.clang.lookups import Messages
 from layoutlint.readers.clang.parse import Unit
@@ -28,6 +29,7 @@ BEGINNINGS = {
     "a definition before": (b'#define A\n#include "a.h"\n', []),
     "a condition before": (b'#if 1\n#include "a.h"\n#endif\n', []),
     "a definition between": (b'#include "a.h"\n#define A\n#include "b.h"\n', ['"a.h"']),
+    "a comment that goes on behind one": (b'#include "a.h" /* a */ /*/\n#include "b.h"\n/* x */\n', []),
     "a macro as name": (b"#include NAME\n", []),
     "more words": (b'#include "a.h" x\n', []),
     "no end of the line": (b'#include "a.h"', []),
@@ -56,7 +58,7 @@ FORMS: dict[str, tuple[str, str, int]] = {
     "typedefs of the header's structs": (PLAIN, "typedef struct in_header renamed_{0}; typedef struct in_header aligned_{0} __attribute__((aligned(64)));\n", 3),
     "structs in structs": ("struct outer { struct inner { int x; union { int y; struct { char z; }; }; } i, j; struct { int k; }; };\n", "struct ring_{0} {{ struct outer o; struct deep_{0} {{ struct inner i; }} d[2]; }};\n", 3),
     "a typedef whose struct comes later": ("typedef struct late late_t, *late_pointer;\n", "struct late {{ char c[{0} + 1]; }};\n", 3),
-    "the same, aligned": ("typedef struct late late_t __attribute__((aligned(64)));\n", "struct late {{ char c[{0} + 1]; }};\n", 0),
+    "the same, aligned": ("typedef struct late late_t __attribute__((aligned(64)));\n", "struct late {{ char c[{0} + 1]; }};\n", 3),
     "packed from now on": (f"#pragma pack(1)\n{PLAIN}", RINGS, 3),
     "packed, pushed": ("#pragma pack(push, 2)\n", RINGS.replace("struct in_header", "long") + "#pragma pack(pop)\nstruct after_{0} {{ char c; long l; }};\n", 3),
     "a predefined macro is gone": ("#undef __linux__\n#undef __CHAR_BIT__\n#define __SIZEOF_INT__ 77\n", "#ifndef __linux__\nstruct ring_{0} {{ char c[__SIZEOF_INT__]; }};\n#endif\n", 3),
@@ -67,7 +69,17 @@ FORMS: dict[str, tuple[str, str, int]] = {
     "includes behind": (PLAIN, "#include \"more.h\"\nstruct ring_{0} {{ struct more m; }};\n", 3),
     "the header again": ("#pragma once\n" + PLAIN, "#include \"first.h\"\n#include \"../{folder}/first.h\"\n" + RINGS, 3),
     "annotations": (PLAIN, "struct ring_{0} {{\n\tint a; /* layoutlint: hot-read */\n}};\n", 3),
+    "attributes behind the brace": (PLAIN, "struct ring_{0} {{ char c; struct {{ char d; long m; }} __attribute__((packed)) n; long l; }} __attribute__((packed));\n_Static_assert(sizeof(struct ring_{0}) == 18, \"\");\ntypedef struct {{ struct ring_{0} r; int i; }} __attribute__((aligned(64))) outer_{0};\n", 3),
+    "names that are no ASCII words": (PLAIN, "int x[sizeof(struct ring$_{0} {{ long l; }})];\nint y[sizeof(struct ring\u00e9_{0} {{ long l; }})];\n", 3),
+    "a namesake in the header's parameters": (PLAIN + "void f(struct ring { int z; } *r);\n", "int x[sizeof(struct ring {{ long l; char c[{0} + 1]; }})];\n", 3),
+    "a namesake in parameters": ("struct ring { long l; };\n", "extern void (*f)(struct ring {{ char c[{0} + 1]; }} *p);\n", 3),
+    "a typedef of the header with the name of a hidden tag": ("typedef struct late ring_t;\n", "typedef struct late late;\nint x[sizeof(struct late {{ char c[{0} + 1]; }})];\n", 3),
+    "a struct without a tag whose typedef is a tag of the header": ("typedef struct late late_t;\n", "typedef struct {{ char c[{0} + 1]; }} late;\n", 3),
     # Not certain to be the same: parsed alone.
+    "a specifier at the end of the source": (PLAIN, "struct ring_{0} {{ int a; }};\ntypedef", 0),
+    "the first unit's file by #import": (PLAIN, "#if {0}\n#import \"u0.c\"\n#endif\nstruct ring_{0} {{ int a; }};\n", 1),
+    "the path of the unit, in joined words": (PLAIN + "#define JOIN(a, b) a##b\nstruct path { char c[sizeof(JOIN(__BASE_, FILE__))]; };\n", RINGS, 0),
+    "the path of the unit, behind": (PLAIN, "struct path {{ char c[sizeof(__BASE_FILE__)]; }};\n", 0),
     "a macro that is kept for later": ("#pragma push_macro(\"ring_0\")\n#define ring_0 other\n", "#pragma pop_macro(\"ring_0\")\nstruct ring_{0} {{ int a; }};\n", 0),
     "the same, in joined words": ("#define ring_0 ring_0\n#define S(x) #x\n#define P(x) _Pragma(S(x))\n#define Q(a, b) P(a##b(\"ring_0\"))\nQ(push_, macro)\n#undef ring_0\n#define ring_0 other\n", "Q(pop_, macro)\nstruct ring_{0} {{ int a; }};\n", 0),
     "a specifier at the end": (PLAIN + "typedef", "\nstruct {{ int a; }} ring_{0};\n", 0),
@@ -79,12 +91,10 @@ FORMS: dict[str, tuple[str, str, int]] = {
     "the assertion is a macro": ("#define _Static_assert(x, y)\ntypedef", "\nstruct {{ int a; }} ring_{0};\n", 0),
     "a comment at the end": (PLAIN + "/*", "\n*/ struct ring_{0} {{ int a; }};\n", 0),
     "the path of the unit": (PLAIN + "struct path { char c[sizeof(__BASE_FILE__)]; };\n", RINGS, 0),
-    "a struct in an attribute": (PLAIN, "int x __attribute__((aligned(sizeof(struct hidden_{0} {{ long l; }}))));\n", 0),
-    "a struct in a size": (PLAIN, "int x[sizeof(struct hidden_{0} {{ long l; }})];\n", 0),
-    "a struct in a parameter": (PLAIN, "void f(struct hidden_{0} {{ long l; }} *p);\n", 0),
-    "a struct in joined words": (PLAIN + "#define JOIN(a, b) a##b\n", "int x[sizeof(JOIN(str, uct) JOIN(hidden_, {0}) {{ long l; }})];\n", 0),
-    "a struct in an attribute, and the mark of another": (PLAIN, "int x __attribute__((aligned(sizeof(struct hidden_{0} {{ long l; }}))));\nvoid f(struct layoutlint_end_2 {{ int x; }} *p);\n", 0),
-    "an own struct of the mark's name": (PLAIN, "struct layoutlint_end_2 {{ int x; }};\n", 0),
+    "a struct in an attribute": (PLAIN, "int x __attribute__((aligned(sizeof(struct hidden_{0} {{ long l; }}))));\n", 3),
+    "a struct in a size": (PLAIN, "int x[sizeof(struct hidden_{0} {{ long l; }})];\n", 3),
+    "a struct in a parameter": (PLAIN, "void f(struct hidden_{0} {{ long l; }} *p);\n", 3),
+    "a struct in joined words": (PLAIN + "#define JOIN(a, b) a##b\n", "int x[sizeof(JOIN(str, uct) JOIN(hidden_, {0}) {{ long l; }})];\n", 3),
     "an error": (PLAIN, "struct ring_{0} {{ unknown_t u; }};\n", 0),
     "an error in the header": (PLAIN + "unknown_t u;\n", RINGS, 0),
     "itself": (PLAIN, "#ifndef AGAIN\n#define AGAIN\nstruct first_{0} {{ int a; }};\n#include __FILE__\n#else\nstruct second_{0} {{ int a; }};\n#endif\n", 0),
@@ -108,6 +118,21 @@ def test_the_first_unit_by_another_name(tmp_path: Path) -> None:
     check(units, 0)
 
 
+def test_annotations_before_the_includes(tmp_path: Path) -> None:
+    text = "/* struct ring_{0}.a: layoutlint: hot-read */\n/* unit */\nstruct ring_{0} {{ int a; }};\n"
+    check(write(tmp_path, {f"u{number}.c": text.format(number) for number in range(3)}), 3)
+
+
+@pytest.mark.parametrize("name", ["u??=", "./u", 'u"'])
+def test_paths_that_are_not_the_same_in_a_line_directive(name: str, tmp_path: Path) -> None:
+    units = write(tmp_path, {f"u{number}.c": '#include "large.h"\n' for number in range(3)})
+    assert len(list(shared_beginnings.find(units))) == 1
+    other = [replace(each, main=str(tmp_path) + f"/{name}{number}.c") for number, each in enumerate(units)]
+    for each in other:
+        Path(each.main).write_text('#include "large.h"\n')
+    assert not list(shared_beginnings.find(other))
+
+
 def check(units: Sequence[Unit], count: int) -> None:
     """Check that so many units are listed behind a shared beginning, as when each is parsed alone."""
     shared = pool.run_in_child(listings_behind, units)
@@ -117,10 +142,9 @@ def check(units: Sequence[Unit], count: int) -> None:
 
 
 def listings_behind(units: Sequence[Unit]) -> dict[Unit, object]:
-    stream, dump = Messages(), shared_listings.Dump.begin()
-    assert dump is not None
+    stream = Messages()
     found = shared_beginnings.find(units)
-    return {unit: listing for each in found for unit, (listing, _) in shared_listings.read(each, dump, stream, False).items()}
+    return {unit: listing for each in found for unit, (listing, _) in shared_listings.read(each, stream, False).items()}
 
 
 def write(folder: Path, texts: Mapping[str, str]) -> list[Unit]:
