@@ -52,7 +52,7 @@ Two searches are faster than one with both."""
 _NAMES = re.compile(rb"\b(?:struct|union|typedef)\b|\}")
 """What is before the name of a struct or typedef."""
 _WORD = re.compile(rb"[\w$]++")
-_MOST_ROUNDS, _FEWEST = 2, 4
+_MOST_ROUNDS, _FEWEST = 2, 6
 """How often so few macros are searched by their names; else all are."""
 
 
@@ -118,6 +118,7 @@ class Search:
             for path in code:
                 for alias in _aliases(texts[path], uses, near):
                     aliases.setdefault(alias, []).append(path)
+            self._callables.among(near.callees | near.users)  # both in one search
             makers = self._makers(near.callees) if near.callees else frozenset[bytes]()
             makers |= self._with_braces(near.followers) | self._adders(near.users)
             if makers:
