@@ -426,7 +426,7 @@ def layouts(root, boundary):
     if cursor.kind == STRUCT or cursor.kind == UNION:
         visit.take(cursor, none)
     visit.run(cursor)
-    return visit.parts, visit.records, visit.typedefs, visit.used, visit.earlier
+    return visit.parts, visit.records, visit.typedefs, visit.used, visit.earlier, visit.boundary is None
 
 
 cdef class _NamedDeclarations(_Visit):

@@ -15,7 +15,7 @@ from itertools import pairwise, takewhile
 from layoutlint import files
 from layoutlint.errors import ReadError
 from layoutlint.model.record import Record, replace
-from layoutlint.readers.clang import libclang, parse
+from layoutlint.readers.clang import flags, libclang, parse
 from layoutlint.readers.clang.parse import Unit
 
 _FEWEST = 3
@@ -81,7 +81,7 @@ class Shared(Record, frozen=True):
         return self._with_text(b"")
 
     @property
-    def test(self) -> Unit:
+    def probe(self) -> Unit:
         """The same, with an error if they leave something that is not kept when they are precompiled."""
         return self._with_text(_UNCOUNTED)
 
@@ -127,12 +127,13 @@ def find(units: Sequence[Unit]) -> Iterator[Shared]:
 def _includes_of(unit: Unit) -> tuple[bytes, ...]:
     """Return the includes before all else in a unit; none if it shares none. Raises OSError, ReadError."""
     is_own = unit.text is None and not unit.replaced and unit.problem is None and unit.subject is None
+    is_first = not flags.headers_in_front(unit.flags)  # before what makes errors of pragmas
     languages = {word for before, word in pairwise(unit.flags) if before == "-x"}
     is_plain = languages <= {"c"} and not any(
         word.startswith(_OTHER_TEXT) or "__BASE_FILE__" in word for word in unit.flags
     )
     is_path = _PATH.fullmatch(unit.main) is not None and os.path.normpath(unit.main) == unit.main
-    if not (is_own and is_plain and is_path and unit.main.endswith(".c")):
+    if not (is_own and is_first and is_plain and is_path and unit.main.endswith(".c")):
         return ()
     parse.refuse_endless(unit)
     return beginning_of(files.read_all(unit.main, _LARGEST)).includes

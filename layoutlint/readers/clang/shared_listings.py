@@ -11,13 +11,13 @@ from layoutlint.errors import ReadError
 from layoutlint.files import accesses
 from layoutlint.model.record import Record, replace
 from layoutlint.model.structs import has_annotation_marks
-from layoutlint.readers.clang import libclang, parse, unit_structs
+from layoutlint.readers.clang import libclang, parse, parsed_listings
 from layoutlint.readers.clang.kept_listings import UnitListing
 from layoutlint.readers.clang.lookups import Messages
 from layoutlint.readers.clang.parse import Unit
+from layoutlint.readers.clang.parsed_listings import Logged
 from layoutlint.readers.clang.shared_beginnings import Rest, Shared
 from layoutlint.readers.clang.unit_layouts import Main
-from layoutlint.readers.clang.unit_structs import Logged
 
 _SMALLEST = 100_000
 """The fewest bytes of includes that are parsed once for several units."""
@@ -38,7 +38,7 @@ def read(shared: Shared, stream: Messages, is_logged: bool) -> dict[Unit, Logged
     """Return the listings of those units that are certain to be the same as when they are parsed alone."""
     results: dict[Unit, Logged] = {}
     try:
-        first = _begin(shared.test, stream if is_logged else None)
+        first = _begin(shared.probe, stream if is_logged else None)
         if first is not None:
             _read_rests(shared, first, stream, is_logged, results)
     except (ReadError, OSError):
@@ -50,10 +50,10 @@ def _begin(unit: Unit, printed: Messages | None) -> _First | None:
     """Return what a beginning has; None if it is not to be shared. Raises ReadError."""
     lib = libclang.library()
     parsed = parse.parse_unit(lib, unit, printed, libclang.PREFERRED_OPTIONS)
-    with unit_structs.logging(printed) as log, parsed as handle:
-        listing = unit_structs.read(lib, handle, unit, printed)
+    with parsed_listings.logging(printed) as log, parsed as handle:
+        listing = parsed_listings.read(lib, handle, unit, printed)
         texts = [libclang.contents(lib, handle, file) for file in libclang.included_files(lib, handle)]
-        is_broken = unit_structs.has_errors(lib, handle, unit)
+        is_broken = parsed_listings.has_errors(lib, handle, unit)
     paths = listing.files - {unit.main}
     real_paths = frozenset(map(files.real_path, paths))
     uses_main = files.real_path(unit.main) in real_paths or any(b"__BASE_FILE__" in each for each in texts)
@@ -90,9 +90,9 @@ def _list_rest(lib: Any, handle: int, rest: Rest, first: _First, stream: Message
     libclang.set_included_files(handle, included)  # finding them takes longer: it looks at all the includes
     paths = first.real_paths.union(files.real_path(os.path.join(unit.directory, name)) for name in entered)
     has_main = not paths.isdisjoint({files.real_path(rest.path), files.real_path(unit.main)})
-    if has_main or unit_structs.has_errors(lib, handle, unit):
+    if has_main or parsed_listings.has_errors(lib, handle, unit):
         return None  # what is read in place of a main file would not be its text
     main = Main(lib.clang_getFile(handle, os.fsencode(unit.main)), rest.path, rest.lines)
-    listing = unit_structs.read(lib, handle, unit, stream, main, first.listing)
+    listing = parsed_listings.read(lib, handle, unit, stream, main, first.listing)
     marked = {rest.path} if has_annotation_marks(rest.text) else frozenset[str]()
     return replace(listing, annotated=listing.annotated | marked)

@@ -11,6 +11,7 @@ from functools import lru_cache
 from operator import itemgetter
 from typing import Any
 
+from layoutlint.errors import ReadError
 from layoutlint.model.record import Record
 from layoutlint.readers.clang import libclang
 from layoutlint.readers.clang.libclang import Cursor, Type
@@ -26,7 +27,8 @@ _Used = dict[int, Cursor]
 """By their identities, the structs of typedefs and fields that were not defined when these were visited."""
 _Earlier = list[tuple[int, Cursor]]
 """The typedefs in the part that is left out, each with the identity of its struct."""
-_Visited = tuple[_Parts, _Records, _Typedefs, _Used, _Earlier]
+_Visited = tuple[_Parts, _Records, _Typedefs, _Used, _Earlier, bool]
+"""All of these, and whether the end of what is left out was found."""
 Definition = tuple[str, str, str]
 """A tag or typedef, the file that has it, and a digest: equal for equal layouts of one definition."""
 
@@ -43,7 +45,7 @@ class Main(Record, frozen=True):
 
 
 def definitions(lib: Any, unit: Cursor, directory: str, main: Main | None = None) -> frozenset[Definition]:
-    """Return the structs that a unit defines, and the typedefs that refer to one."""
+    """Return the structs that a unit defines, and the typedefs that refer to one; raises ReadError (Main)."""
     parts, records, typedefs = _layouts(lib, unit, None if main is None else main.file)
     digests = _Digests(lib, parts, directory, main)
     # A struct without a name is called `struct (unnamed at x.h:1:9)`.
@@ -99,9 +101,14 @@ def _digest(*layout: object) -> str:
 
 
 def _layouts(lib: Any, unit: Cursor, boundary: int | None) -> tuple[_Parts, _Records, _Typedefs]:
-    """Return what a unit declares, and the parts of the structs that it uses; `boundary` is Main.file."""
+    """Return what a unit declares, and the parts of the structs that it uses; `boundary` is Main.file.
+
+    Raises ReadError if the part to leave out does not end.
+    """
     visit = _visit if libclang.native is None else libclang.native.layouts
-    parts, records, typedefs, used, earlier = visit(unit, boundary)
+    parts, records, typedefs, used, earlier, has_end = visit(unit, boundary)
+    if not has_end:
+        raise ReadError("", "libclang lists no end of the first part")
     own = {identity for _, identity in records}
     later = _Visit(lib, None)
     for identity, typedef in earlier:
@@ -110,7 +117,7 @@ def _layouts(lib: Any, unit: Cursor, boundary: int | None) -> tuple[_Parts, _Rec
     pending = list(used.items())
     for identity, record in pending:
         if identity not in parts and lib.clang_isCursorDefinition(record):
-            inner, _, _, more, _ = visit(record, None)
+            inner, _, _, more, *_ = visit(record, None)
             parts |= {each: part for each, part in inner.items() if each not in parts}
             pending += more.items()
     return parts, records, [*typedefs, *later.typedefs]
@@ -123,7 +130,7 @@ def _visit(root: Cursor, boundary: int | None) -> _Visited:
     if root.kind in (libclang.STRUCT, libclang.UNION):
         visit.take(root, Cursor())
     libclang.visit(lib, root, visit.take)
-    return visit.parts, visit.records, visit.typedefs, visit.used, visit.earlier
+    return visit.parts, visit.records, visit.typedefs, visit.used, visit.earlier, not visit.is_waiting
 
 
 class _Visit:
@@ -136,6 +143,11 @@ class _Visit:
         self.records: _Records = []
         self.typedefs: _Typedefs = []
         self.used: _Used = {}
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether what is left out has not ended."""
+        return self._boundary is not None
 
     def take(self, child: Cursor, parent: Cursor) -> int:
         """Record a declaration; descend into structs, and enums, whose values can define some."""

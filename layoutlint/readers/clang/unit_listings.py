@@ -25,16 +25,16 @@ from layoutlint.readers.clang import (
     libclang,
     parallel,
     parse,
+    parsed_listings,
     shared_beginnings,
     shared_listings,
-    unit_structs,
 )
 from layoutlint.readers.clang.kept_listings import Group, UnitListing
 from layoutlint.readers.clang.limits import LIMITS, confine
 from layoutlint.readers.clang.lookups import Messages
 from layoutlint.readers.clang.parallel import Outcome
 from layoutlint.readers.clang.parse import Unit
-from layoutlint.readers.clang.unit_structs import Logged
+from layoutlint.readers.clang.parsed_listings import Logged
 from layoutlint.readers.processes import sandbox
 from layoutlint.readers.processes.child import Child
 
@@ -211,7 +211,7 @@ def _of_group(results: Sequence[Logged]) -> _Listed:
 def _list(unit: Unit, printed: Messages | None) -> Logged:
     """Return the listing of a unit, and what it depends on."""
     try:
-        with unit_structs.logging(printed) as log:
+        with parsed_listings.logging(printed) as log:
             return _parse_names(unit, printed), log
     except ReadError as error:
         accesses.refuse(error.reason)
@@ -224,8 +224,8 @@ def _parse_names(unit: Unit, printed: Messages | None) -> UnitListing:
         parse.refuse_endless(unit)
     lib = libclang.library()
     with parse.parse_unit(lib, unit, printed, libclang.PREFERRED_OPTIONS) as handle:
-        listing = unit_structs.read(lib, handle, unit, printed)
-        if unit.problem is None and not unit_structs.has_errors(lib, handle, unit):
+        listing = parsed_listings.read(lib, handle, unit, printed)
+        if unit.problem is None and not parsed_listings.has_errors(lib, handle, unit):
             return listing
     parsed = parse.read(unit, Wanted())
     return replace(listing, error=next(iter(parsed.without_warnings(parsed.errors)), None))

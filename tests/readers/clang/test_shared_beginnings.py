@@ -10,7 +10,7 @@ import pytest
 
 from layoutlint.model.reading import ReadOptions
 from layoutlint.model.record import replace
-from layoutlint.readers.clang import shared_beginnings, shared_listings, unit_listings
+from layoutlint.readers.clang import libclang, shared_beginnings, shared_listings, unit_listings
 from layoutlint.readers.clang.lookups import Messages
 from layoutlint.readers.clang.parse import Unit
 from layoutlint.readers.processes import pool
@@ -131,6 +131,24 @@ def test_paths_that_are_not_the_same_in_a_line_directive(name: str, tmp_path: Pa
     for each in other:
         Path(each.main).write_text('#include "large.h"\n')
     assert not list(shared_beginnings.find(other))
+
+
+def test_a_header_that_flags_include_can_leave_what_is_not_kept(tmp_path: Path) -> None:
+    """An alias of an include, before what makes an error of the word."""
+    texts = {f"u{number}.c": f'#include "large.h"\n#include "a.h"\nint x{number};\n' for number in range(3)}
+    more = {"a.h": "struct from_a { int a; };\n", "b.h": "struct from_b { int b; };\n", "alias.h": '#pragma include_alias("a.h", "b.h")\n'}
+    units = write(tmp_path, {**texts, **more})
+    assert len(list(shared_beginnings.find(units))) == 1
+    flags = ("-fms-extensions", "-include", str(tmp_path / "alias.h"))
+    assert not list(shared_beginnings.find([replace(each, flags=(*each.flags, *flags)) for each in units]))
+
+
+@pytest.mark.parametrize("is_compiled", [True, False])
+def test_a_unit_is_parsed_alone_if_its_first_part_does_not_end(is_compiled: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if not is_compiled:
+        monkeypatch.setattr(libclang, "native", None)
+    monkeypatch.setattr(shared_beginnings, "_BOUNDARY", b"struct layoutlint_boundary;\n")
+    check(write(tmp_path, {f"u{number}.c": f"/* unit */\nstruct ring_{number} {{ int a; }};\n" for number in range(3)}), 0)
 
 
 def check(units: Sequence[Unit], count: int) -> None:

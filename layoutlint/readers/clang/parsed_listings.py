@@ -1,4 +1,4 @@
-"""The structs of a unit that libclang has parsed."""
+"""The listing of a unit that libclang has parsed: its structs, and the files that it reads."""
 
 from __future__ import annotations
 
