@@ -29,6 +29,12 @@ CASES = [
     ("obj-y += deep/ other/\n", {"deep": "obj-y := f.o ../other/\n"}, "deep/f.c"),
     ("obj-y += deep/\n", {"deep": "obj-y += ./ ../deep/ e.o\n"}, "deep/e.c"),
     ("\tobj-y := a.o\n", {}, "a.c"),
+    ("mmu-y := a.o\nmmu-$(CONFIG_ON) := b.o\nobj-y := c.o $(mmu-y)\n", {}, "b.c c.c"),
+    ("mmu-y := a.o\nmmu-$(CONFIG_OFF) := b.o\nobj-y := c.o $(mmu-y)\n", {}, "a.c c.c"),
+    ("mmu-y := a.o\nmmu-y += b.o\nobj-y := $(mmu-y)\n", {}, "a.c b.c"),
+    ("ifdef CONFIG_ON\nobj-y := a.o\nelse\nobj-y := b.o\nendif\n", {}, "a.c b.c"),
+    ("obj-y := main.o\nmain-y := a.o $(more-m)\nmore-m := b.o $(more-m)\n", {}, "a.c b.c"),
+    ("obj-y := $(none-y) a.o\n", {}, "a.c"),
     ("", {}, ""),
 ]  # fmt: skip
 

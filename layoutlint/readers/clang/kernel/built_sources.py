@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from bisect import bisect
 from collections.abc import Iterator
 
 from layoutlint import files
@@ -12,10 +13,13 @@ from layoutlint.readers.clang.kernel.tree import Tree
 
 _CONTINUED = re.compile(rb"\\\n\s*")
 _ASSIGNMENT = re.compile(
-    r"^[ \t]*([\w.-]+?)-(y|m|objs|\$\((?:subst m,y,)?\$?\(?CONFIG_(\w+)\)+)[ \t]*[:+]?=[ \t]*(.*)$",
+    r"^[ \t]*([\w.-]+?)-(y|m|objs|\$\((?:subst m,y,)?\$?\(?CONFIG_(\w+)\)+)[ \t]*([:+]?)=[ \t]*(.*)$",
     re.MULTILINE,
 )
 _PREFIXED = re.compile(r"\$\(addprefix\s+([^,\s]+)\s*,([^)]*)\)")
+_CONDITION = re.compile(r"^[ \t]*(?:ifn?(?:eq|def)|else|endif)\b", re.MULTILINE)
+_LIST = re.compile(r"\$\(([\w-]+)-[ym]\)")
+"""The words of another variable: `obj-y := filemap.o $(mmu-y)`."""
 _COMMENT = re.compile(r"(?:^|\s)#.*")
 
 
@@ -35,7 +39,7 @@ def _sources(tree: Tree, folder: str) -> Iterator[str]:
         place = files.real_path(folder)
         objects = {} if place in seen else _objects(tree, folder)
         seen.add(place)
-        for word in (*objects.get("obj", ()), *objects.get("lib", ())):
+        for word in (*_expand(objects, "obj"), *_expand(objects, "lib")):
             if word.endswith("/"):
                 waiting.append(os.path.normpath(os.path.join(folder, word)))
             else:
@@ -47,7 +51,7 @@ def _parts(objects: dict[str, list[str]], folder: str, name: str) -> Iterator[st
     waiting, seen = [name], set[str]()
     while waiting:
         name = waiting.pop()
-        parts = objects.get(name, ())
+        parts = tuple(_expand(objects, name))
         waiting += (part.removesuffix(".o") for part in parts if part.endswith(".o") and name not in seen)
         file = os.path.normpath(os.path.join(folder, f"{name}.c"))
         if name not in seen and (not parts or f"{name}.o" in parts) and files.is_file(file):
@@ -55,16 +59,39 @@ def _parts(objects: dict[str, list[str]], folder: str, name: str) -> Iterator[st
         seen.add(name)
 
 
+def _expand(objects: dict[str, list[str]], variable: str) -> Iterator[str]:
+    """Yield the words of a variable, and those of the variables that it names; each variable once."""
+    waiting, seen = [variable], set[str]()
+    while waiting:
+        variable = waiting.pop()
+        for word in objects.get(variable, ()) if variable not in seen else ():
+            match = _LIST.fullmatch(word)
+            if match is None:
+                yield word
+            else:
+                waiting.append(match[1])
+        seen.add(variable)
+
+
 def _objects(tree: Tree, folder: str) -> dict[str, list[str]]:
     """Return the words of each variable of a Makefile that the configuration leaves."""
     names = (os.path.join(folder, name) for name in ("Kbuild", "Makefile"))
-    text = next((text for text in map(text_search.content, names) if text), b"")
+    content = next((content for content in map(text_search.content, names) if content), b"")
+    text = _CONTINUED.sub(b" ", content).decode("utf-8", "replace")
+    conditions = [match.start() for match in _CONDITION.finditer(text)]
+    values: dict[tuple[str, str], tuple[int, list[str]]] = {}
+    for match in _ASSIGNMENT.finditer(text):
+        variable, suffix, option, operator, value = match.groups()
+        if suffix not in ("y", "m", "objs") and option not in tree.config:
+            continue
+        name, branch = (variable, "y" if option else suffix), bisect(conditions, match.start())
+        before, words = values.get(name, (branch, []))
+        if operator != "+" and before == branch:
+            words = []  # it is gone: `mmu-y := a.o`, `mmu-$(CONFIG_MMU) := b.o`
+        values[name] = branch, [*words, *_words(value)]
     objects: dict[str, list[str]] = {}
-    for variable, suffix, option, value in _ASSIGNMENT.findall(
-        _CONTINUED.sub(b" ", text).decode("utf-8", "replace")
-    ):
-        if suffix in ("y", "m", "objs") or option in tree.config:
-            objects.setdefault(variable, []).extend(_words(value))
+    for (variable, _), (_, words) in values.items():
+        objects.setdefault(variable, []).extend(words)
     return objects
 
 
@@ -72,4 +99,5 @@ def _words(value: str) -> list[str]:
     value = _COMMENT.sub("", value)
     prefixed = [prefix + word for prefix, words in _PREFIXED.findall(value) for word in words.split()]
     plain = _PREFIXED.sub(" ", value).split()
-    return [word for word in (*plain, *prefixed) if "$" not in word and word.endswith((".o", "/"))]
+    objects = (word for word in (*plain, *prefixed) if "$" not in word and word.endswith((".o", "/")))
+    return [*objects, *(word for word in plain if _LIST.fullmatch(word))]
