@@ -34,6 +34,13 @@ class Slot(NamedTuple):
         return Slot(kind, name, self.number) if self.kind == "behind" else None  # type: ignore[arg-type]
 
     @property
+    def spelling(self) -> str:
+        """The name of the variable or the field in the text; empty for a union, and for others."""
+        if self.kind == "field":
+            return self.name.rpartition(".")[2]
+        return self.name.partition(" ")[0] if self.kind == "variable" else ""
+
+    @property
     def is_union(self) -> bool:
         """Whether it stands for all members of a union."""
         return self.kind == "field" and self.name.endswith(".")
@@ -338,5 +345,7 @@ class Flows(Record):
     unions: list[UnionUse] = field(default_factory=list)
     layouts: list[Layout] = field(default_factory=list)
     defined: list[Defined] = field(default_factory=list)
+    walked: list[str] = field(default_factory=list)
+    """Those of the defined functions whose flows were read; nothing in others leads to the struct."""
     notes: list[str] = field(default_factory=list)
     """Units that were not read, with the reason."""

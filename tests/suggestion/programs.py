@@ -7,6 +7,7 @@ import tempfile
 from collections.abc import Sequence
 from functools import cache, partial
 from pathlib import Path
+from typing import Literal, get_args
 
 from layoutlint import api
 from layoutlint.model.reading import ReadOptions
@@ -100,17 +101,41 @@ def run(folder: Path, compiler: str) -> str:
     return f"{ran.returncode} {ran.stdout.decode('latin-1')}"
 
 
-def search(folder: Path, files: dict[str, str], is_compiled: bool = False) -> Search:
-    """What layoutlint finds that depends on the order, in sources, or in those of an object."""
-    write(folder, files)
-    if is_compiled:
+TREE = {
+    "Makefile": "VERSION = 6\nPATCHLEVEL = 12\nKBUILD_CFLAGS += -fno-strict-aliasing\n", "Kconfig": "",
+    "include/linux/kconfig.h": "#include <generated/autoconf.h>\n", "include/linux/compiler_types.h": "", "arch/x86/include/asm/types.h": "",
+    "include/generated/autoconf.h": "#define CONFIG_SMP 1\n#define CONFIG_X86_64 1\n", "include/config/auto.conf": "CONFIG_SMP=y\nCONFIG_X86_64=y\n",
+    "drivers/Makefile": "obj-$(CONFIG_SMP) += thing/\n",
+}  # fmt: skip
+"""A kernel's source without code, and its configuration."""
+Form = Literal["source", "object", "kernel"]
+FORMS = get_args(Form)
+
+
+def _lay(folder: Path, files: dict[str, str], form: Form) -> tuple[str, str]:
+    """Write a program in one of its forms; what is read of it, and where its sources are."""
+    if form != "kernel":
+        write(folder, files)
+    if form == "object":
         subprocess.run(["gcc", "-g", "-w", "-c", "a.c"], cwd=folder, check=True)
-    read = api.read(str(folder / ("a.o" if is_compiled else "a.c")))
-    struct = next(layout.struct for layout in read if layout.struct.name == "thing")
-    own, names, others = sources_that_name(struct, [str(folder)])
+    if form != "kernel":
+        return str(folder / ("a.o" if form == "object" else "a.c")), str(folder)
+    objects = " ".join(f"{name[:-2]}.o" for name in files if name.endswith((".c", ".S")))
+    own = {**files, "Makefile": f"obj-y += main.o\nmain-y := {objects}\nCFLAGS_a.o := -DTHING=1\n"}
+    for name, text in {**TREE, **{f"drivers/thing/{name}": text for name, text in own.items()}}.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+    return str(folder / "drivers/thing/a.c"), str(folder)
+
+
+def search(folder: Path, files: dict[str, str], form: Form = "source") -> Search:
+    """What layoutlint finds that depends on the order: in sources, in those of an object, in a kernel's tree."""
+    path, top = _lay(folder, files, form)
+    struct = next(layout.struct for layout in api.read(path) if layout.struct.name == "thing")
+    own, names, others = sources_that_name(struct, [top])
     struct, groups = flat(struct)
     found = flows.read(own, names, ReadOptions(cache=False, jobs=1), others)
-    return find_order_uses(struct, [str(folder)], flows=found, groups=groups)
+    return find_order_uses(struct, [top], flows=found, groups=groups)
 
 
 @cache

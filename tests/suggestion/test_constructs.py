@@ -99,14 +99,15 @@ def test_orders_that_change_a_program_are_forbidden(tmp_path, construct, golden_
 
 @pytest.mark.exhaustive
 @COMPILED
-def test_objects_with_their_sources_forbid_the_same(tmp_path, construct):
+def test_all_forms_of_a_program_forbid_the_same(tmp_path, construct):
+    """The source; an object with its source; the source in a kernel's tree."""
     need("gcc", "-c")
     members = STRUCTS[construct.struct]
     for number, text in enumerate(filter(None, (construct.dependent, construct.harmless))):
         files = programs.program_files(text, construct.struct, members)
-        by_form = [programs.search(tmp_path / str(number) / str(form), files, form) for form in (False, True)]
-        source, compiled = ([programs.is_allowed(found, members, order) for order in programs.ORDERS] for found in by_form)
-        assert compiled == source
+        by_form = [programs.search(tmp_path / f"{number}{form}", files, form) for form in programs.FORMS]
+        allowed = [[programs.is_allowed(found, members, order) for order in programs.ORDERS] for found in by_form]
+        assert allowed == [allowed[0]] * 3
 
 
 def safe_orders(construct: Construct, folder: Path, nameless: bool = False) -> list[tuple[int, ...]]:

@@ -79,9 +79,7 @@ def surroundings_of(
         except members.CannotMove as error:
             notes.append(f"the text of the struct cannot be changed: {error}")
     paths = tuple(dict.fromkeys((*sources, *map(os.path.normpath, own))))
-    # All that a kernel's functions share by `void *` would make each of them a use.
-    is_kernel = bool(roots) or (not is_source and any(map(members.is_in_kernel, paths)))
-    users, names, others = order_uses.sources_that_name(struct, () if is_kernel else paths)
+    users, names, others = order_uses.sources_that_name(struct, paths)
     flows = _read_flows(users, names, others, options)
     search = order_uses.find_order_uses(
         struct, paths, options.read.jobs, options.read.progress, flows, arrangement.groups_of_fields

@@ -110,6 +110,26 @@ def find(node: Node, kind: int) -> list[Node]:
     return every
 
 
+def mentions(
+    cursor: Cursor, names: tuple[int, ...], typed: tuple[int, ...]
+) -> tuple[dict[int, Node], list[Node]]:
+    """Return a node of some kinds for each declaration that is named below a cursor; nodes of other kinds.
+
+    What `tree` leaves out is left out.
+    """
+    named: dict[int, Node] = {}
+    nodes: list[Node] = []
+    waiting = tree(cursor).children
+    while waiting:
+        each = waiting.pop()
+        if each.kind in names:
+            named.setdefault(each.referenced_identity, each)
+        elif each.kind in typed:
+            nodes.append(each)
+        waiting += each.children
+    return named, nodes
+
+
 def skip_layers(node: Node, layers: tuple[int, ...] = syntax.LAYERS) -> Node:
     """Return the expression inside of parentheses, conversions and casts, or of some of these kinds."""
     while node.kind in layers and len(node.children) == 1:

@@ -99,6 +99,13 @@ class Facts:
         self._lib.clang_EvalResult_dispose(result)
         return value if is_integer else None
 
+    def asks_for_constant(self, conditions: Node) -> bool:
+        """Return whether `a && b` holds only if something is constant: it chooses between equal code."""
+        while conditions.kind == syntax.BINARY and conditions.binary_operator == syntax.AND:
+            conditions = skip_layers(conditions.children[0])
+        function = self.function_in(conditions.children[0]) if conditions.kind == syntax.CALL else None
+        return function is not None and self.key(function.reference) == "__builtin_constant_p"
+
     def is_zero(self, node: Node) -> bool:
         """Return whether an expression is the literal 0."""
         while len(node.children) == 1:

@@ -25,14 +25,13 @@ from layoutlint.model.flows import (
     Term,
 )
 from layoutlint.readers.bodies import assembler, syntax
-from layoutlint.readers.bodies.flow_types import INTEGERS, SCALARS
-from layoutlint.readers.bodies.library_calls import LibraryCalls
+from layoutlint.readers.bodies.flow_types import FUNCTION_TYPES, INTEGERS, SCALARS
+from layoutlint.readers.bodies.library_calls import FREES, LibraryCalls, makes_memory
+from layoutlint.readers.bodies.text_calls import TEXT_FUNCTIONS
 from layoutlint.readers.bodies.trees import Node, skip_layers
 from layoutlint.readers.clang import libclang
 from layoutlint.readers.clang.libclang import Cursor, Type
 
-_FUNCTION_TYPES = (110, 111)
-"""CXType_FunctionNoProto and CXType_FunctionProto."""
 REST = -1
 """The position of the arguments without parameters."""
 REST_VALUES = -2
@@ -50,7 +49,6 @@ _FILLS = {
     "strcpy": 0, "strncpy": 0, "stpcpy": 0, "strcat": 0, "sprintf": 0, "snprintf": 0,
 }  # fmt: skip
 """The functions that get bytes from elsewhere, and which argument is where they go."""
-_MAKES = frozenset(("malloc", "calloc", "realloc", "aligned_alloc", "alloca", "__builtin_alloca"))
 _MAPS = frozenset(("mmap", "mmap64", "shmat"))
 """The functions that return memory which others fill."""
 _FIRST = frozenset((
@@ -58,14 +56,23 @@ _FIRST = frozenset((
     "strchr", "strrchr", "strstr", "realloc",
 ))  # fmt: skip
 """The functions that return what their first argument points to, or a place in it."""
+_ERRORS = frozenset((
+    "PTR_ERR", "PTR_ERR_OR_ZERO", "ERR_PTR", "ERR_CAST", "IS_ERR", "IS_ERR_OR_NULL", "IS_ERR_VALUE",
+))  # fmt: skip
+"""Linux's functions for errors in pointers: they make no address, and lead to none."""
+KNOWN_FUNCTIONS = frozenset((*FREES, *_SIZES, *_FILLS, *_FIRST, *TEXT_FUNCTIONS))
+"""The functions of which it is known what they do with addresses: their own code is not looked for."""
 _CONTEXTS = frozenset(("qsort_r", "qsort_s", "bsearch_s"))
 """The functions whose last argument is for the last parameter of the function that they call."""
 _MOST_TAG = 3
 """The largest number in the low bits of a pointer."""
 _DISPLACEMENT = re.compile(
-    r"(?<![\w$#%])-?\d+\s*(?:\(\s*%|\+\s*%)|%\d\s*\+\s*\d|%\w+\s*,\s*#?\d+\s*\]|%c\d|%c\["
+    r"(?<![\w$#%])-?\d+\s*(?:\(\s*%|\+\s*%)|%\d\s*\+\s*\d|%\w+\s*,\s*#?\d+\s*\]|%c(?:\d|\[\w+\])\s*\("
 )
-"""A number that is added to an operand: `8(%0)`, `8+%0`, `[%0, #8]`."""
+"""A number that is added to an operand: `8(%0)`, `8+%0`, `[%0, #8]`, `%c1(%0)`."""
+_MEMORY = re.compile(r"[(\[]\s*%|%a\d")
+"""What reads or writes where an operand leads: `(%0)`; other templates only move an address, or call code."""
+_CALLS = re.compile(r"\b(?:l?call[lq]?|bl|blr|jal|jalr|brasl|basr)\b")
 MOST_PAIRS = 16
 """The most pairs of addresses of a comparison."""
 
@@ -75,9 +82,8 @@ class CallWalker(LibraryCalls):
 
     _truths: set[int]
     """The calls of which only whether the result is 0 counts."""
-    reached: dict[int, Cursor]
-    """The definitions of the functions that get addresses, by identity."""
     _asm: dict[int, str] | None
+    _is_hint: bool
     _cursor: Cursor
     _body: Node
 
@@ -113,6 +119,8 @@ class CallWalker(LibraryCalls):
         name = self._name_of_callee(callee, target)
         types = list(self._parameter_types(callee if target is None else target))
         values = [self._array_address(argument) for argument in arguments]
+        if name.partition("@")[0] in _ERRORS:
+            return []
         if name == self._function:
             self._count_recursion(name, arguments, values)
         for position, addresses in enumerate(values):
@@ -121,13 +129,13 @@ class CallWalker(LibraryCalls):
             self._give_members(node, name, values)
         self._pass_to_functions(name, arguments, values, types)
         self._known_call(node, name, arguments, values)
-        plain = name.removeprefix("__builtin_")
+        plain = name.removeprefix("__builtin_").partition("@")[0]
         if kept := self._kept_addresses(node, plain, arguments, values):
             return kept
         if plain in _FIRST and values and values[0]:
             step = self._number(arguments[2]) if plain == "mempcpy" and len(arguments) > 2 else 0
             return [each.shift(step) for each in values[0]]
-        if plain in _MAKES or plain in _MAPS:
+        if makes_memory(plain) or plain in _MAPS:
             made = Address(Term("words", f"{name} at {self._exact_place(node)}", 0), 0)
             if plain in _MAPS and not (len(arguments) > 4 and self._number(arguments[4]) == -1):
                 text = f"{name}() gets bytes from elsewhere"
@@ -137,7 +145,11 @@ class CallWalker(LibraryCalls):
             return []
         result = Slot("result", name, 0)
         if target is not None:
-            self._reach(node, name, target, any(values))
+            self._note_result(node, name, target)
+        return self._result_terms(node, name, result)
+
+    def _result_terms(self, node: Node, name: str, result: Slot) -> list[Address]:
+        """Return the addresses that a call returns: also the memory that the function allocates for it."""
         terms = self._pointer_terms(self._type(node), result)
         if terms and terms[0].term == result and self._type(node).kind == syntax.POINTER:
             term = Term("words", f"{name}() at {self._exact_place(node)}", 0)
@@ -145,12 +157,10 @@ class CallWalker(LibraryCalls):
             terms.append(Address(term, 0))
         return terms
 
-    def _reach(self, node: Node, name: str, target: Node, has_addresses: bool) -> None:
-        """Note that a function is called: to walk its body, or what type another file has for its result."""
+    def _note_result(self, node: Node, name: str, target: Node) -> None:
+        """Note what type another file has for the result of a function."""
         definition = self._lib.clang_getCursorDefinition(target.reference)
         if definition.kind == syntax.FUNCTION:
-            if has_addresses:
-                self.reached[int(definition.data[0] or 0)] = definition
             return
         if struct := self._struct_of(node) or self._record(self._type(node)):
             result = Address(Slot("result", name, 0), 0)
@@ -242,7 +252,7 @@ class CallWalker(LibraryCalls):
         type_ = self._canonical(self._lib.clang_getCursorType(callee.cursor))
         if type_.kind == syntax.POINTER:
             type_ = self._pointee(type_)
-        return bool(type_.kind == _FUNCTION_TYPES[0])
+        return bool(type_.kind == FUNCTION_TYPES[0])
 
     def _spelling(self, node: Node) -> str:
         """Return the type of an expression as the text has it."""
@@ -336,9 +346,13 @@ class CallWalker(LibraryCalls):
             if type_.kind == syntax.POINTER and self._pointee(type_).kind == syntax.VOID
         ]
         rest = [given.pop()] if name in _CONTEXTS and len(given) > 1 else []
-        for pointer in filter(None, pointers):
+        for position, pointer in enumerate(pointers):
+            if pointer is None:
+                continue
             own = [self._canonical(type_) for type_ in self._parameter_types(pointer)]
             places = [place for place, type_ in enumerate(own) if type_.kind == syntax.POINTER]
+            if position < len(kinds) and (declared := self._untyped_places(kinds[position])) is not None:
+                places = [place for place in places if place in declared]
             key = self._facts.key(pointer.reference)
             result = Slot("result", f"*{name}", 0)
             self.flows.moves.append(Move(result, Address(Slot("result", key, 0), 0)))
@@ -348,6 +362,16 @@ class CallWalker(LibraryCalls):
                 for each in [address for addresses in some for address in addresses]:
                     self._give(key, place, own[place], each, pointer)
                 self._note_given_texts(pointer, key, place, some)
+
+    def _untyped_places(self, pointer: Type) -> list[int] | None:
+        """Return which parameters of a pointer's functions have no type; None if it is no such pointer."""
+        function = self._pointee(pointer)
+        if pointer.kind != syntax.POINTER or function.kind not in FUNCTION_TYPES:
+            return None
+        count = max(0, self._lib.clang_getNumArgTypes(function))
+        types = (self._canonical(self._lib.clang_getArgType(function, at)) for at in range(count))
+        places = [at for at, type_ in enumerate(types) if not self._struct_behind(type_)]
+        return places if count else None
 
     def _is_atomic(self, node: Node) -> bool:
         """Return whether a node is a call of an atomic builtin, which libclang does not show as a call."""
@@ -405,7 +429,7 @@ class CallWalker(LibraryCalls):
     def _convert_function(self, node: Node, function: Node) -> None:
         """Note the structs that the parameters of a function get under another type of it."""
         type_ = self._type(node)
-        if type_.kind != syntax.POINTER or self._pointee(type_).kind not in _FUNCTION_TYPES:
+        if type_.kind != syntax.POINTER or self._pointee(type_).kind not in FUNCTION_TYPES:
             return
         given, own = (list(self._parameter_types(each)) for each in (node, function))
         for types in zip(given, own, strict=False):
@@ -432,7 +456,9 @@ class CallWalker(LibraryCalls):
 
     def _pointer_name(self, slot: Slot) -> str:
         """Return the name of the functions that a slot has the address of."""
-        return f"*{slot.kind} {slot.name} {slot.number}"
+        name = f"*{slot.kind} {slot.name} {slot.number}"
+        self._pointers[name] = slot
+        return name
 
     def _keep_offsets(self, slot: Slot, terms: list[Address]) -> None:
         """Note that a slot for an integer gets offsets of members."""
@@ -467,7 +493,7 @@ class CallWalker(LibraryCalls):
         node = skip_layers(node)
         if node.kind == syntax.CALL:
             self._truths.add(id(node))
-        elif (member := self._member_of_sum(node)) is not None:
+        elif not self._is_hint and (member := self._member_of_sum(node)) is not None:
             place = self._place(node)
             self.flows.placed.append(Placed(Address(Term("member", member, 0), 0), "null", 0, *place))
 
@@ -489,10 +515,16 @@ class CallWalker(LibraryCalls):
         """Note the addresses and the objects that assembly gets."""
         template = self._templates().get(id(node), " ")
         is_displaced = _DISPLACEMENT.search(template) is not None
+        is_used = is_displaced or _MEMORY.search(template) is not None
         for child in node.children:
-            addresses = self._address_of(child) if self._record(self._type(child)) else self._value(child)
+            is_object = bool(self._record(self._type(child)))
+            addresses = self._address_of(child) if is_object else self._value(child)
             if is_displaced and self._facts.is_dereference(child):
                 addresses = self._value(child.children[0])
+            if not is_used and not is_object:
+                if _CALLS.search(template):
+                    self.flows.calls += [Call("code", each, *self._place(node)) for each in addresses]
+                addresses = self._offsets_in(addresses)
             if template.strip():
                 self.flows.assembly += [
                     Assembly(each, *self._place(node), is_displaced) for each in addresses

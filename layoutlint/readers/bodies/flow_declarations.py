@@ -4,7 +4,19 @@ from __future__ import annotations
 
 import re
 
-from layoutlint.model.flows import Address, Fill, Move, Pass, Slot, Symbol, Term, Text, Values
+from layoutlint.model.flows import (
+    Address,
+    Convert,
+    Defined,
+    Fill,
+    Move,
+    Pass,
+    Slot,
+    Symbol,
+    Term,
+    Text,
+    Values,
+)
 from layoutlint.readers.bodies import syntax, trees
 from layoutlint.readers.bodies.flow_calls import CallWalker
 from layoutlint.readers.bodies.flow_types import SCALARS, TEXT
@@ -15,7 +27,8 @@ from layoutlint.readers.bodies.union_uses import UnionUses
 from layoutlint.readers.clang import libclang
 from layoutlint.readers.clang.libclang import Cursor, Type
 
-_SECTION = re.compile(r'section\("([^"]*)"\)')
+_SECTION = re.compile(r'section\("(\w+)"\)')
+"""Those that linkers give symbols for their ends: others have no C name."""
 _CLEANUP = re.compile(r"\bcleanup\((\w+)\)")
 _SYMBOL = re.compile(r'(?:\balias\(|\basm\()"([^"]*)"\)')
 _BOUNDS = re.compile(r"__(?:start|stop)_(\w+)")
@@ -28,6 +41,27 @@ class DeclarationWalker(CallWalker):
     _values: InitialValues
     _unions: UnionUses
     _loops: int
+
+    def pass_over(self, cursor: Cursor) -> None:
+        """Note a function that does nothing with the struct, or a variable whose value has nothing of it."""
+        if cursor.kind == syntax.FUNCTION:
+            self.note_definition(cursor)
+        else:
+            self._name_object(trees.tree(cursor))
+
+    def note_definition(self, function: Cursor) -> Defined:
+        """Note that the body of a function was read; return its place."""
+        extent = self._lib.clang_getCursorExtent(function)
+        last = libclang.Spot(self._lib, self._lib.clang_getRangeEnd(extent)).line
+        defined = Defined(self._facts.key(function), *self._names.file(function), last)
+        self.flows.defined.append(defined)
+        return defined
+
+    def _receive(self, parameter: Node, number: int) -> None:
+        """Note that what other units pass becomes a pointer of a parameter's type."""
+        if struct := self._struct_of(parameter) or self._record(self._type(parameter)):
+            address = Address(Slot("parameter", self._function, number), 0)
+            self.flows.conversions.append(Convert(address, struct, *self._place(parameter)))
 
     def variable(self, cursor: Cursor) -> None:
         """Walk the initialiser of a variable outside of functions."""

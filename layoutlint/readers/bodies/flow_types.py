@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
 from layoutlint.model.flows import STATIC, Flows, Layout, Slot, Term
@@ -17,6 +18,8 @@ SCALARS = (*range(3, 24), 100, 106, 113, syntax.ATOMIC)
 """CXType_Bool to CXType_LongDouble, CXType_Complex, CXType_Enum, CXType_Vector."""
 TEXT = 109
 """CXCursor_StringLiteral."""
+FUNCTION_TYPES = (110, 111)
+"""CXType_FunctionNoProto and CXType_FunctionProto."""
 _DEEPEST_STRUCT = 6
 
 
@@ -30,7 +33,120 @@ class FlowTypes:
         self._function = ""
         self._parameters: dict[int, int] = {}
         self._layouts: set[str] = set()
+        self._identities: dict[int, int] = {}
+        self._declared: dict[tuple[str, int], set[int]] = {}
+        """The identities of the variables and fields that slots are, by name and number."""
+        self._pointers: dict[str, Slot] = {}
+        """The slots with pointers to functions, by the name of these."""
+        self._functions: dict[str, set[int]] = {}
+        """The identities of functions by their keys, as far as they are noted."""
+        self._callees: dict[int, Cursor] = {}
+        self._noted = 0
+        """How many of the named functions are noted."""
+        self._leading: dict[int, bool] = {}
+        """Which records have the searched struct in them, by identity."""
+        self._leading_types: dict[int, bool] = {}
+        """Which types lead to it, by identity."""
         self.flows = Flows()
+
+    @property
+    def subject(self) -> str:
+        """The name of the searched struct."""
+        return self._subject
+
+    def identity(self, declaration: Cursor) -> int:
+        """Return what tells a declaration from others, the same for all that declare one thing."""
+        own = int(declaration.data[0] or 0)
+        if own not in self._identities:
+            first = self._lib.clang_getCanonicalCursor(declaration)
+            self._identities[own] = int(first.data[0] or 0)
+        return self._identities[own]
+
+    def declarations(self, place: Slot | Term) -> set[int]:
+        """Return the identities of the variables, fields and functions that a slot, or bytes, belong to."""
+        if place.kind not in ("parameter", "result"):
+            return self._declared.get((place.name, place.number), set())
+        if place.name in self._pointers:
+            return self.declarations(self._pointers[place.name])
+        return self._functions.get(place.name.removeprefix("*"), set())
+
+    def spelling(self, declaration: Cursor) -> str:
+        """Return the name of a declaration in the text."""
+        return libclang.spelling(self._lib, declaration)
+
+    def note_slot(self, declaration: Cursor) -> None:
+        """Note which slot a variable or a field is."""
+        if declaration.kind == syntax.VARIABLE:
+            self._variable_slot(declaration)
+        elif declaration.kind == libclang.FIELD:
+            self._field_slot(declaration)
+
+    def note_functions(self) -> None:
+        """Note the declarations of the functions that are named so far."""
+        callees = self._facts.callees
+        for declaration in islice(callees.values(), self._noted, None):
+            identity = self.identity(declaration)
+            self._functions.setdefault(self._facts.key(declaration), set()).add(identity)
+            self._callees[identity] = declaration
+        self._noted = len(callees)
+
+    def definition(self, identity: int) -> Cursor | None:
+        """Return the definition of a function that is named somewhere; None if the unit has none."""
+        declaration = self._callees.get(identity)
+        if declaration is None:
+            return None
+        definition: Cursor = self._lib.clang_getCursorDefinition(declaration)
+        return definition if definition.kind == syntax.FUNCTION else None
+
+    def function_key(self, function: Cursor) -> str:
+        """Return the key of a function, and record it."""
+        return self._facts.key(function)
+
+    def fields_in(self, values: Node) -> set[int]:
+        """Return the fields that a list of values can be for, by identity."""
+        fields: set[int] = set()
+        waiting = [self._type(values)]
+        while waiting:
+            record = self._element(waiting.pop())
+            for part in libclang.fields_of(self._lib, record) if record.kind == syntax.RECORD else ():
+                fields.add(self.identity(part))
+                waiting.append(self._lib.clang_getCursorType(part))
+        return fields
+
+    def leads_to_subject(self, declaration: Cursor) -> bool:
+        """Return whether the type of something has the searched struct in it, or leads to it by pointers.
+
+        Also those of a function's parameters and result, lists of arguments, which have no types, and a
+        member of such a struct.
+        """
+        if declaration.kind == libclang.FIELD:
+            around = self._lib.clang_getCursorSemanticParent(declaration)
+            if self._is_leading(self._lib.clang_getCursorType(around)):
+                return True
+        type_ = self._lib.clang_getCursorType(declaration)
+        identity = int(type_.data[0] or 0)
+        known = self._leading_types.get(identity)
+        if known is None:
+            spelled = libclang.text(self._lib, self._lib.clang_getTypeSpelling(type_))
+            known = self._leading_types[identity] = self._is_leading(type_) or "va_list" in spelled
+        return known
+
+    def _is_leading(self, type_: Type) -> bool:
+        inner = self._element(type_)
+        while inner.kind == syntax.POINTER:
+            inner = self._pointee(inner)
+        if inner.kind in FUNCTION_TYPES:
+            every = [self._lib.clang_getResultType(inner)]
+            count = self._lib.clang_getNumArgTypes(inner)
+            every += (self._lib.clang_getArgType(inner, at) for at in range(count))
+            return any(map(self._is_leading, every))
+        if inner.kind != syntax.RECORD:
+            return False
+        identity = int(self._lib.clang_getTypeDeclaration(inner).data[0] or 0)
+        if identity not in self._leading:
+            places = self._places_of_subject(inner, 0, _DEEPEST_STRUCT)
+            self._leading[identity] = next(places, None) is not None
+        return self._leading[identity]
 
     def _type(self, node: Node) -> Type:
         type_: Type = self._lib.clang_getCanonicalType(self._lib.clang_getCursorType(node.cursor))
@@ -144,11 +260,17 @@ class FlowTypes:
             return Slot("parameter", self._function, number)
         is_inside = self._lib.clang_getCursorSemanticParent(declaration).kind == syntax.FUNCTION
         is_static = self._lib.clang_Cursor_getStorageClass(declaration) == syntax.STATIC
-        if not is_inside and not is_static:  # one variable for all units, whichever declaration is named
-            return Slot("variable", libclang.spelling(self._lib, declaration), 0)
-        file, line = self._names.file(declaration)
-        place = f"{file} {STATIC}" if is_static else file
-        return Slot("variable", f"{libclang.spelling(self._lib, declaration)} {place}", line)
+        slot = Slot("variable", libclang.spelling(self._lib, declaration), 0)
+        if is_inside or is_static:  # others are one variable for all units, whichever declaration is named
+            file, line = self._names.file(declaration)
+            place = f"{file} {STATIC}" if is_static else file
+            slot = Slot("variable", f"{slot.name} {place}", line)
+        return self._declare_slot(slot, declaration)
+
+    def _declare_slot(self, slot: Slot, declaration: Cursor) -> Slot:
+        """Note which declaration a slot is that of."""
+        self._declared.setdefault((slot.name, slot.number), set()).add(self.identity(declaration))
+        return slot
 
     def _field_slot(self, declaration: Cursor) -> Slot | None:
         """Return the slot that a field is in all objects; None for others. A union has one for all fields."""
@@ -159,8 +281,8 @@ class FlowTypes:
         if parent.kind == libclang.UNION or not field[0]:
             file, line = self._names.file(parent)
             name = "" if parent.kind == libclang.UNION else field[1]
-            return Slot("field", f"{file}:{line}.{name}", 0)
-        return Slot("field", f"{field[0]}.{field[1]}", 0)
+            return self._declare_slot(Slot("field", f"{file}:{line}.{name}", 0), declaration)
+        return self._declare_slot(Slot("field", f"{field[0]}.{field[1]}", 0), declaration)
 
     def _words(self, slot: Slot) -> Term:
         return Term("words", slot.name, slot.number)

@@ -16,7 +16,6 @@ from layoutlint.model.flows import (
     Comparison,
     Convert,
     Count,
-    Defined,
     Fill,
     Move,
     Placed,
@@ -33,7 +32,6 @@ from layoutlint.readers.bodies.initial_values import InitialValues
 from layoutlint.readers.bodies.numbers import Numbers
 from layoutlint.readers.bodies.trees import Node, skip_layers
 from layoutlint.readers.bodies.union_uses import UnionUses
-from layoutlint.readers.clang import libclang
 from layoutlint.readers.clang.libclang import Cursor, Type
 
 _DEEPEST = 200
@@ -60,12 +58,13 @@ class FlowWalker(DeclarationWalker):
         self._truths: set[int] = set()
         """The calls of which only whether the result is 0 counts."""
         self._is_copied = self._is_computed = False
+        self._is_hint = False
+        """Whether what is walked only tells the compiler which code to take."""
         self._loops = 0
         """How many loops are around what is walked."""
         self.offset_slots = set()
         self.first_offset_slots: frozenset[Slot] = frozenset()
         """Those that were known before."""
-        self.reached = {}
         self._depth = 0
         self.is_cut = False
         """Whether something is nested too deeply to be walked."""
@@ -73,14 +72,11 @@ class FlowWalker(DeclarationWalker):
 
     def function(self, cursor: Cursor) -> None:
         """Walk the body of a function definition."""
+        tree = trees.tree(cursor)
         self._cursor, self._asm = cursor, None
         self._truths.clear()  # other nodes can have the identities of those that are gone
         self._function = self._facts.key(cursor)
         self._parameters = {}
-        extent = self._lib.clang_getCursorExtent(cursor)
-        last = libclang.Spot(self._lib, self._lib.clang_getRangeEnd(extent)).line
-        self.flows.defined.append(Defined(self._function, *self._names.file(cursor), last))
-        tree = trees.tree(cursor)
         self._numbers = Numbers(self._lib, self._facts, tree)
         self._loops = self._numbers.has_jumps
         for node in tree.children:
@@ -91,12 +87,6 @@ class FlowWalker(DeclarationWalker):
                 self._body = node
                 self._walk(node)
                 self._unions.visit(node)
-
-    def _receive(self, parameter: Node, number: int) -> None:
-        """Note that what other units pass becomes a pointer of a parameter's type."""
-        if struct := self._struct_of(parameter) or self._record(self._type(parameter)):
-            address = Address(Slot("parameter", self._function, number), 0)
-            self.flows.conversions.append(Convert(address, struct, *self._place(parameter)))
 
     def _walk(self, node: Node) -> None:
         self._depth += 1
@@ -394,6 +384,11 @@ class FlowWalker(DeclarationWalker):
     def _binary(self, node: Node) -> list[Address]:
         operator = node.binary_operator
         left, right = node.children
+        if operator == syntax.AND and not self._is_hint and self._facts.asks_for_constant(node):
+            self._is_hint = True
+            addresses = self._binary(node)
+            self._is_hint = False
+            return addresses
         if operator == syntax.ASSIGN:
             return self._assign(left, right)
         if operator == syntax.COMMA:
@@ -456,7 +451,7 @@ class FlowWalker(DeclarationWalker):
             return [reached] if any(each.offset == 0 for each in addresses) else []
         step = self._step(node, right, operator == syntax.SUBTRACT)
         slot = None if self._is_literal(self._numbers.resolve(right)) else self._number_slot(right)
-        if slot is not None:
+        if slot is not None and not self._struct_of(node):
             self.flows.steps += [Step(each, slot, *self._place(node)) for each in addresses]
         if self._is_by_name(right):
             return []
@@ -513,7 +508,12 @@ class FlowWalker(DeclarationWalker):
             self._count_bytes(right, [Address(slot, 0)], True)
         if slot is not None and self._type(left).kind in INTEGERS:
             self._keep_offsets(slot, terms)
-        if not self._keeps_address(self._type(left)) or self._is_by_name(right):
+        if not self._keeps_address(self._type(left)):
+            return []
+        if self._is_by_name(right):
+            member = self._member_of_offset(right)
+            if slot is not None and member is not None and operator == _ADD_ASSIGN:
+                self.flows.moves.append(Move(slot, Address(Term("member", member, 0), 0)))
             return []
         is_step = operator in (_ADD_ASSIGN, _SUBTRACT_ASSIGN)
         step = self._step(left, right, operator == _SUBTRACT_ASSIGN) if is_step else None

@@ -7,14 +7,19 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
+from typing import Any
 
 from layoutlint import files
 from layoutlint.errors import ReadError
 from layoutlint.model.flows import Flows, Slot
 from layoutlint.model.reading import ReadOptions
-from layoutlint.readers.bodies import sources, syntax, trees
+from layoutlint.phrases import first_few, quantity
+from layoutlint.readers.bodies import sources, trees
 from layoutlint.readers.bodies.facts import Names
+from layoutlint.readers.bodies.flow_calls import KNOWN_FUNCTIONS
+from layoutlint.readers.bodies.flow_parts import NOTHING, Known, Parts, known_of, relevant
 from layoutlint.readers.bodies.flow_walker import FlowWalker
+from layoutlint.readers.bodies.library_calls import makes_memory
 from layoutlint.readers.clang import diagnostics, libclang, limits, parse
 from layoutlint.readers.clang.file_names import Places
 from layoutlint.readers.clang.libclang import Cursor
@@ -27,6 +32,8 @@ _OPTIONS = 0x200
 _MOST_UNITS = 300
 _MOST_WALKS = 3
 """The most further walks of a unit, each with more that is known to have offsets of members."""
+_MANY = 4
+"""The least number of units of which one is read first, to show what their headers do."""
 _MOST_ROUNDS = 4
 """The most searches for sources to which calls lead."""
 _LARGEST = 1 << 25
@@ -34,7 +41,7 @@ _LARGEST = 1 << 25
 _FACTS = (
     "moves", "stores", "copies", "conversions", "accesses", "passes", "comparisons", "fills", "texts",
     "placed", "values", "symbols", "calls", "assembly", "steps", "numbers", "counts", "given", "made",
-    "unions", "layouts", "defined",
+    "unions", "layouts", "defined", "walked",
 )  # fmt: skip
 """The lists of `Flows` that units fill."""
 _BYTES_EACH = 1 << 23
@@ -49,53 +56,131 @@ def read(
     Of the other sources, those are read too that define functions which get addresses, or that declare
     objects of the struct under another type. What could not be read is in the notes.
     """
-    flows = Flows()
-    waiting, left, rest = list(paths), list(others), _MOST_UNITS
+    run = _Run(tuple(names), options)
+    waiting, left = list(paths), list(others)
+    functions, asked = frozenset[str](), KNOWN_FUNCTIONS
     for _ in range(_MOST_ROUNDS):
-        rest -= _read_units(waiting, names, options, flows, rest)
-        waiting = list(_defining(left, flows, names))
+        run.read_new(run.units_of(waiting), functions)
+        functions = frozenset(_sought(run.flows(), names[0])) - asked
+        asked |= functions
+        run.read(run.units_that_define(functions), Known(functions))
+        waiting = list(_defining(left, run.flows(), functions, names))
         left = [path for path in left if path not in waiting]
         if not waiting:
             break
-    return _without_repetitions(flows)
+    return run.flows()
 
 
-def _read_units(
-    paths: Sequence[str], names: Sequence[str], options: ReadOptions, flows: Flows, most: int
-) -> int:
-    """Add the flows of some sources; return how many units were read, at most a number of them."""
-    units: dict[str, Unit] = {}
-    for path in paths:
+def _sought(flows: Flows, subject: str) -> Iterator[str]:
+    """Yield the functions, not walked so far, that addresses of the struct go to or come from.
+
+    Not those that get one among arguments without parameters: they print it.
+    """
+    walked = set(flows.walked)
+    for places, kind in zip(relevant(flows, subject), ("parameter", "result"), strict=True):
+        for name in (each.name for each in places if each.kind == kind and each.number >= 0):
+            if name not in walked and not makes_memory(name):
+                yield name
+
+
+class _Run:
+    """One run over units, which are read again if another one leads to functions that they passed over."""
+
+    def __init__(self, names: tuple[str, ...], options: ReadOptions) -> None:
+        self._names, self._options = names, options
+        self._left = _MOST_UNITS
+        self._defining: dict[str, Unit] = {}
+        """A unit with each of the functions that were passed over."""
+        self._found: dict[str, dict[Any, None]] = {name: {} for name in _FACTS}
+        """Each fact once: several units have those of a header."""
+        self._unread: dict[str, dict[str, None]] = {}
+        """Why files were not read, or only a part of them, and the files."""
+
+    def flows(self) -> Flows:
+        """Return what was found so far."""
+        flows = Flows(**{name: list(rows) for name, rows in self._found.items()})
+        for reason, unread in self._unread.items():
+            flows.notes.append(f"{quantity(len(unread), 'file')} {reason}: {first_few(list(unread))}")
+        return flows
+
+    def _note(self, reason: str, *unread: str) -> None:
+        self._unread.setdefault(reason, {}).update(dict.fromkeys(unread))
+
+    def units_of(self, paths: Sequence[str]) -> list[Unit]:
+        """Return the units of some sources, as many as are read; what is not is noted."""
+        units: dict[str, Unit] = {}
         try:
-            for unit in sources.find((path,), options).units:
-                units.setdefault(unit.main, unit)
+            paths, unbuilt = sources.split_built(paths, self._options)
         except ReadError as error:
-            flows.notes.append(f"{error.path} {error.reason}")
-    some = [unit for unit in units.values() if unit.main.endswith(".c")]
-    if len(some) > most:
-        flows.notes.append(f"{len(some) - most:,} of {len(some):,} sources")
-        del some[most:]
-    jobs = options.jobs or number_for(len(some) * _BYTES_EACH, 0)
-    work = partial(_read_unit, names=tuple(names))
-    results = sandbox.run_each(work, some, jobs, limits.LIMITS, sandbox.Patience(600))
-    for done, (number, result) in enumerate(results, 1):
-        options.progress("reading functions", done, len(some))
-        if isinstance(result, sandbox.Failure):
-            flows.notes.append(f"{some[number].origin}, which libclang does not parse: it {result.how}")
-            continue
-        for name in _FACTS:
-            getattr(flows, name).extend(getattr(result, name))
-        flows.notes += result.notes
-    return len(some)
+            self._note(f"that cannot be parsed ({error.path} {error.reason})", *paths)
+            return []
+        if unbuilt:
+            self._note("that the configuration does not build", *unbuilt)
+        for path in paths:
+            try:
+                for unit in sources.find((path,), self._options).units:
+                    units.setdefault(unit.main, unit)
+            except ReadError as error:
+                self._note("that cannot be parsed", f"{error.path} {error.reason}")
+        some = [unit for unit in units.values() if unit.main.endswith(".c")]
+        if len(some) > self._left:
+            more = (unit.origin for unit in some[self._left :])
+            self._note(f"beyond the {_MOST_UNITS} that are parsed", *more)
+            del some[self._left :]
+        self._left -= len(some)
+        return some
+
+    def units_that_define(self, functions: frozenset[str]) -> list[Unit]:
+        """Return the units that have passed over one of some functions."""
+        units = (self._defining.pop(name) for name in sorted(functions & self._defining.keys()))
+        return list({unit.main: unit for unit in units}.values())
+
+    def read_new(self, units: Sequence[Unit], functions: frozenset[str]) -> None:
+        """Add the flows of some units; those of functions in headers that they share only once."""
+        known = Known(functions)
+        if len(units) >= _MANY:
+            units = sorted(units, key=_size)
+            first = self.read(units[:1], known)
+            known, units = known_of(first, self._names[0], functions), units[1:]
+        self.read(units, known)
+
+    def read(self, units: Sequence[Unit], known: Known) -> Flows:
+        """Add the flows of some units; return those of the last one."""
+        jobs = self._options.jobs or number_for(len(units) * _BYTES_EACH, 0)
+        work = partial(_read_unit, names=self._names, known=known)
+        results = sandbox.run_each(work, units, jobs, limits.LIMITS, sandbox.Patience(600))
+        last = Flows()
+        for done, (number, result) in enumerate(results, 1):
+            self._options.progress("reading functions", done, len(units))
+            unit = units[number]
+            if isinstance(result, sandbox.Failure):
+                self._note("that libclang does not parse", f"{unit.origin} (it {result.how})")
+                continue
+            if result.notes:
+                self._note("that libclang does not parse whole", f"{unit.origin} ({result.notes[0]})")
+            for name, rows in self._found.items():
+                rows.update(dict.fromkeys(getattr(result, name)))
+            for function in {each.function for each in result.defined} - set(result.walked):
+                self._defining.setdefault(function, unit)
+            last = result
+        return last
 
 
-def _defining(paths: Iterable[str], flows: Flows, names: Sequence[str]) -> Iterator[str]:
-    """Yield the sources that seem to define functions without a body so far, or declare objects anew.
+def _size(unit: Unit) -> int:
+    with suppress(OSError):
+        return files.status_of(unit.main).st_size
+    return 0
+
+
+def _defining(
+    paths: Iterable[str], flows: Flows, sought: Iterable[str], names: Sequence[str]
+) -> Iterator[str]:
+    """Yield the sources that seem to define functions that are sought, or declare objects anew.
 
     Also those with initial values for structs that embed the searched one.
     """
     defined = {each.function for each in flows.defined}
-    functions = {each.function for each in flows.calls if "@" not in each.function} - defined
+    functions = {name for name in sought if name.isidentifier()} - defined
     symbols = (each for each in flows.symbols if each.struct.removesuffix(" *") in names)
     objects = {each.name for each in symbols if " " not in each.name}
     words = "|".join(map(re.escape, sorted(functions))) or "(?!)"
@@ -114,27 +199,21 @@ def _defining(paths: Iterable[str], flows: Flows, names: Sequence[str]) -> Itera
                 yield path
 
 
-def _without_repetitions(flows: Flows) -> Flows:
-    """Return flows without what several units have from the same header."""
-    once = {name: list(dict.fromkeys(getattr(flows, name))) for name in _FACTS}
-    return Flows(**once, notes=flows.notes)
-
-
-def _read_unit(unit: Unit, names: tuple[str, ...]) -> Flows:
+def _read_unit(unit: Unit, names: tuple[str, ...], known: Known) -> Flows:
     limits.confine()
     try:
-        return _Reader(unit, names).read()
+        return _Reader(unit, names, known).read()
     except ReadError as error:
         return Flows(notes=[f"{error.path} {error.reason}"])
     except libclang.TOO_DEEP:
-        return Flows(notes=[f"{unit.origin}, which is nested too deeply"])
+        return Flows(notes=["it is nested too deeply"])
 
 
 class _Reader:
     """Reads the flows of one unit."""
 
-    def __init__(self, unit: Unit, names: tuple[str, ...]) -> None:
-        self._unit, self._names = unit, names
+    def __init__(self, unit: Unit, names: tuple[str, ...], known: Known = NOTHING) -> None:
+        self._unit, self._names, self._known = unit, names, known
         self._lib = trees.library()
         self._owns: dict[int | None, bool] = {}
 
@@ -146,7 +225,7 @@ class _Reader:
         lib, unit = self._lib, self._unit
         parse.refuse_endless(unit)
         with parse.parse_unit(lib, unit, None, _OPTIONS) as handle:
-            self._places = Places(lib, unit.directory, unit.roots, {})
+            self._places = Places(lib, unit.directory, (os.getcwd(),), {})
             self._handle, self._main = handle, lib.clang_getFile(handle, os.fsencode(unit.main))
             walker = self._walk(handle, set())
             for _ in range(_MOST_WALKS):
@@ -157,9 +236,9 @@ class _Reader:
             answer = None if unit.compiler is None else unit.compiler.answer
             error = diagnostics.first_error(lib, problems, None if answer is None else answer.is_own_header)
             if walker.is_cut:
-                walker.flows.notes.append(f"a part of {unit.origin}, which is nested too deeply")
+                walker.flows.notes.append("a part is nested too deeply")
             if error is not None:
-                walker.flows.notes.append(f"a part of {unit.origin}: {error}")
+                walker.flows.notes.append(error)
             return walker.flows
 
     def _walk(self, handle: int, offset_slots: set[Slot]) -> FlowWalker:
@@ -169,23 +248,13 @@ class _Reader:
         walker = FlowWalker(lib, names, self._names[0], self._word(handle))
         walker.offset_slots |= offset_slots
         walker.first_offset_slots = frozenset(offset_slots)
-        for each in trees.definitions(lib.clang_getTranslationUnitCursor(handle), self._is_own):
-            if self._is_own(each.file):
-                is_function = each.cursor.kind == syntax.FUNCTION
-                (walker.function if is_function else walker.variable)(each.cursor)
-        walked: set[int] = set()
-        while waiting := walker.reached.keys() - walked:
-            for identity in sorted(waiting):
-                walked.add(identity)
-                self._walk_other(walker, walker.reached[identity])
+        every = trees.definitions(lib.clang_getTranslationUnitCursor(handle), self._is_own)
+        own = (each.cursor for each in every if self._is_own(each.file))
+        Parts(walker, self._is_of_system, self._known).walk(own)
         return walker
 
-    def _walk_other(self, walker: FlowWalker, function: Cursor) -> None:
-        """Walk a function of a header that does not name the struct, and is none of the system's."""
-        location = self._lib.clang_getCursorLocation(function)
-        is_own = self._is_own(libclang.Spot(self._lib, location).file)
-        if not is_own and not self._lib.clang_Location_isInSystemHeader(location):
-            walker.function(function)
+    def _is_of_system(self, function: Cursor) -> bool:
+        return bool(self._lib.clang_Location_isInSystemHeader(self._lib.clang_getCursorLocation(function)))
 
     def _word(self, handle: int) -> int:
         info = self._lib.clang_getTranslationUnitTargetInfo(handle)

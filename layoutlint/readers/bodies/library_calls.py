@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from abc import abstractmethod
 
 from layoutlint.model.flows import Access, Address, Count, Move, Slot
@@ -18,8 +19,22 @@ _KEY_READS = frozenset(("pthread_getspecific", "tss_get"))
 _TREES = frozenset(("tsearch", "tfind", "tdelete"))
 """The functions that keep pointers in a tree, whose root is the second argument, and return their place."""
 _TREE_WALKS = frozenset(("twalk", "twalk_r", "tdestroy"))
+FREES = frozenset((
+    "free", "kfree", "kfree_sensitive", "kfree_const", "kvfree", "kvfree_sensitive", "vfree", "vfree_atomic",
+    "kfree_call_rcu", "kvfree_call_rcu", "kmem_cache_free", "mempool_free", "free_percpu", "devm_kfree",
+))  # fmt: skip
+"""The functions that get an address only to free the memory, of C and of Linux."""
+_LINUX_MAKES = re.compile(
+    r"_*(?:devm_)?(?:k|v|kv)[mzc]alloc(?:_\w+)?|_*kmem_cache_z?alloc(?:_\w+)?|mempool_alloc\w*|kmemdup\w*"
+)
+MAKES = frozenset(("malloc", "calloc", "realloc", "aligned_alloc", "alloca", "__builtin_alloca"))
 _QUEUES = frozenset(("insque", "remque"))
 """The functions that take the first two words of an object for pointers to others."""
+
+
+def makes_memory(name: str) -> bool:
+    """Return whether a function returns memory that nothing else has, by its name, in C or in Linux."""
+    return name in MAKES or _LINUX_MAKES.fullmatch(name.partition("@")[0]) is not None
 
 
 class LibraryCalls(TextCalls):

@@ -6,7 +6,7 @@ They are those that a kernel's configuration builds, those of a compile_commands
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from layoutlint import files
@@ -20,10 +20,13 @@ from layoutlint.readers.clang.kernel import built_sources, tree
 from layoutlint.readers.clang.kernel import read as kernel
 from layoutlint.readers.clang.parse import Unit
 
-_KERNEL_FLAGS = ("-UKBUILD_MODNAME", '-DKBUILD_MODNAME="layoutlint"', '-DKBUILD_MODFILE="layoutlint"', "-w")
+_FLAGS = ("-w", "-D__builtin_has_attribute(what,attribute)=0")
+"""No warnings, and a builtin of GCC that libclang lacks."""
+_KERNEL_FLAGS = ("-UKBUILD_MODNAME", '-DKBUILD_MODNAME="layoutlint"', '-DKBUILD_MODFILE="layoutlint"')
 """Strings, as kbuild defines them: sources use them. Headers do not."""
 _FOLDERS = ("init", "kernel", "mm", "fs", "ipc", "lib", "block", "io_uring", "net", "security")
 """What is read of a whole kernel tree; drivers are read if they are named."""
+_ARCHITECTURES = "arch"
 _IN_KERNEL = "-D__KERNEL__"
 
 
@@ -56,6 +59,33 @@ def find(paths: tuple[str, ...], options: ReadOptions) -> Sources:
     return result
 
 
+def split_built(paths: Sequence[str], options: ReadOptions) -> tuple[list[str], list[str]]:
+    """Return the sources that their kernel's configuration builds, or that are of no kernel, and the others.
+
+    Raises ReadError for a kernel that is not configured.
+    """
+    build, _ = kernel.build_folder(response_files.expand(options.flags, os.getcwd()))
+    parts: tuple[list[str], list[str]] = ([], [])
+    trees: dict[str, tree.Tree | None] = {}
+    built: dict[tuple[str, str], set[str]] = {}
+    for path in paths:
+        top = tree.enclosing_tree(path)
+        if top is not None and top not in trees:
+            trees[top] = tree.find(top, build)
+        kernel_tree = trees.get(top) if top is not None else None
+        if kernel_tree is None:
+            parts[0].append(path)
+            continue
+        place = os.path.relpath(os.path.abspath(path), kernel_tree.source)
+        folders = place.split(os.sep)
+        part = os.sep.join(folders[: 2 if folders[0] == _ARCHITECTURES else 1])
+        if (kernel_tree.source, part) not in built:
+            built[kernel_tree.source, part] = set(built_sources.sources(kernel_tree, part))
+        is_built = os.path.join(kernel_tree.source, place) in built[kernel_tree.source, part]
+        parts[not is_built].append(path)
+    return parts
+
+
 def _add(result: Sources, path: str, build: str | None, options: ReadOptions) -> None:
     is_folder = files.is_folder(path)
     enclosing = tree.enclosing_tree(os.path.join(path, "Makefile") if is_folder else path)
@@ -81,7 +111,7 @@ def _add_kernel(result: Sources, kernel_tree: tree.Tree, path: str, options: Rea
     else:
         sources = built_sources.sources(kernel_tree, os.path.relpath(place, kernel_tree.source))
     for unit in kernel.units_of(kernel_tree, sources, options):
-        result.units.append(replace(unit, flags=(*unit.flags, *_KERNEL_FLAGS)))
+        result.units.append(replace(unit, flags=(*unit.flags, *_KERNEL_FLAGS, *_FLAGS)))
 
 
 def _add_database(result: Sources, database: str, options: ReadOptions) -> None:
@@ -105,7 +135,7 @@ def _add_files(result: Sources, path: str, is_folder: bool, options: ReadOptions
 def _add_unit(result: Sources, make: Callable[[], Unit]) -> None:
     try:
         unit = make()
-        result.units.append(replace(unit, flags=(*unit.flags, "-w")))
+        result.units.append(replace(unit, flags=(*unit.flags, *_FLAGS)))
     except c_units.NotC as error:
         result.notes.append(str(error))
     except ReadError as error:

@@ -26,6 +26,7 @@ _PRINTS = {
 }  # fmt: skip
 """The functions that print, and which argument is the format; the others follow it."""
 _SCANS = {"scanf": 0, "fscanf": 1, "sscanf": 1}
+TEXT_FUNCTIONS = frozenset((*_READS, *_PRINTS, *_SCANS))
 _CONVERSION = re.compile(
     r"%[-+ #0']*(?P<width>\*|\d*)(?:\.(?P<precision>\*|\d*))?(?P<length>[hlLqjzt]*)(?P<kind>[a-zA-Z%\[])"
 )

@@ -12,12 +12,13 @@ from layoutlint.readers.clang import libclang
 from layoutlint.readers.clang.libclang import Cursor, Definition, Type
 
 if TYPE_CHECKING or libclang.native is None:
-    from layoutlint.readers.bodies.ctypes_nodes import Node, definitions, find, skip_layers, tree
+    from layoutlint.readers.bodies.ctypes_nodes import Node, definitions, find, mentions, skip_layers, tree
 else:
     Node, find, tree = libclang.native.Node, libclang.native.find, libclang.native.tree
     definitions, skip_layers = libclang.native.definitions, libclang.native.skip_layers
+    mentions = libclang.native.mentions
 
-__all__ = ["Definition", "Node", "definitions", "find", "library", "skip_layers", "tree"]
+__all__ = ["Definition", "Node", "definitions", "find", "library", "mentions", "skip_layers", "tree"]
 
 _LEAST_VERSION = 17
 """The first libclang that states the operators of expressions (clang_getCursorBinaryOperatorKind)."""
@@ -31,6 +32,7 @@ _SIGNATURES: dict[str, tuple[Any, ...]] = {
     "clang_EvalResult_getAsLongLong": (ctypes.c_longlong, ctypes.c_void_p),
     "clang_EvalResult_getKind": (ctypes.c_int, ctypes.c_void_p),
     "clang_Location_isInSystemHeader": (ctypes.c_int, libclang.Location),
+    "clang_getCanonicalCursor": (Cursor, Cursor),
     "clang_equalTypes": (ctypes.c_uint, Type, Type),
     "clang_EvalResult_dispose": (None, ctypes.c_void_p),
 }

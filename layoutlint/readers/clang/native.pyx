@@ -263,6 +263,32 @@ def find(Node node, int kind):
     return every
 
 
+cdef class _Mentions(_Visit):
+    cdef set kinds, typed_kinds
+    cdef dict named
+    cdef list typed
+
+    cdef int take(self, CXCursor child, CXCursor parent) except -1:
+        cdef int kind = child.kind
+        if kind >= FIRST_ATTRIBUTE or (FIRST_REFERENCE <= kind <= LAST_REFERENCE and kind != MEMBER_NAME):
+            return CONTINUE
+        if kind in self.kinds:
+            identity = <size_t>get_referenced(child).data[0]
+            if identity not in self.named:
+                self.named[identity] = _node(child)
+        elif kind in self.typed_kinds:
+            self.typed.append(_node(child))
+        return CONTINUE if FIRST_LITERAL <= kind <= LAST_LITERAL or kind in (SIZEOF, MEMBER_NAME) else RECURSE
+
+
+def mentions(cursor, names, typed):
+    """Return what is named below a cursor and which nodes have types of their own, as ctypes_nodes does."""
+    cdef _Mentions visit = _Mentions.__new__(_Mentions)
+    visit.kinds, visit.typed_kinds, visit.named, visit.typed = set(names), set(typed), {}, []
+    visit.run(_raw(cursor))
+    return visit.named, visit.typed
+
+
 def skip_layers(Node node, tuple layers=LAYERS):
     """Return the expression inside of parentheses, conversions and casts, or of some of these kinds."""
     while len(node.children) == 1 and node.kind in layers:

@@ -16,7 +16,7 @@ _MOST_ROUNDS = 60
 """The most slots that an address is followed through."""
 _DEEPEST = 4
 """The most pointers to pointers."""
-_MOST_TAG = 3
+MOST_TAG = 3
 """The largest number in the low bits of a pointer, which marks it and leads to no member."""
 
 
@@ -223,7 +223,7 @@ class Solver:
     def is_place(self, offset: int | None) -> bool:
         """Return whether a number of bytes leads from one place in the struct to another one."""
         size = (self.subject.struct.bit_size or 0) // 8
-        return offset is not None and _MOST_TAG < abs(offset) < size
+        return offset is not None and MOST_TAG < abs(offset) < size
 
 
 def _sum(offset: int | None, step: int | None) -> int | None:

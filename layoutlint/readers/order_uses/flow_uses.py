@@ -21,14 +21,15 @@ from layoutlint.model.flows import (
     UnionUse,
 )
 from layoutlint.phrases import first_few
+from layoutlint.readers.bodies.library_calls import FREES
 from layoutlint.readers.order_uses import flow_texts
 from layoutlint.readers.order_uses.casts import Cast
 from layoutlint.readers.order_uses.facts import OrderUse
-from layoutlint.readers.order_uses.flow_solver import Addresses, Known, Solver
+from layoutlint.readers.order_uses.flow_solver import MOST_TAG, Addresses, Known, Solver
 from layoutlint.readers.order_uses.subject import Subject
 
-_HARMLESS = frozenset((
-    "free", "memset", "memcpy", "memmove", "memcmp", "bcmp", "bzero", "explicit_bzero", "realloc", "printf",
+_HARMLESS = FREES | frozenset((
+    "memset", "memcpy", "memmove", "memcmp", "bcmp", "bzero", "explicit_bzero", "realloc", "printf",
     "fprintf", "snprintf", "sprintf", "puts", "malloc", "calloc", "qsort", "bsearch", "pthread_create",
     "memchr", "strlen", "strcmp", "fwrite", "fread", "read", "write", "send", "recv", "posix_memalign",
 ))  # fmt: skip
@@ -165,6 +166,17 @@ def _symbols(flows: Flows, subject: Subject) -> Iterator[tuple[str, Cast]]:
 class _Uses(Solver):
     """The uses that the addresses in slots make."""
 
+    def __init__(self, flows: Flows, subject: Subject) -> None:
+        super().__init__(flows, subject)
+        self._marked = frozenset(self._marked_structs())
+        """The structs that pointers to the searched one can lead to, with a mark in their low bits."""
+
+    def _marked_structs(self) -> Iterator[str]:
+        for one in self.flows.conversions:
+            for each in self.resolve(one.address) if one.struct in self.subject.names else ():
+                if each.term.kind == "struct" and 0 < (each.offset or 0) <= MOST_TAG:
+                    yield each.term.name
+
     def conversion_uses(self, one: Convert) -> Iterator[OrderUse | Cast]:
         """Yield what a pointer to another struct means: a cast, or a place in the struct."""
         known = self.addresses(one.address)
@@ -174,7 +186,9 @@ class _Uses(Solver):
             inner = Convert(Address(slot, 0), one.struct.removesuffix(" *"), one.file, one.line)
             yield from self.conversion_uses(inner)
         if one.struct.endswith(" *") and one.struct not in structs and len(structs) == 1:
-            yield from self._pointer_uses(one, next(iter(structs)))
+            old = next(iter(structs))
+            if old.endswith(" *") or old in self.subject.names:
+                yield from self._pointer_uses(one, old)
         elif one.struct in self.subject.names:
             if any(each.term.kind == "words" and not each.term.name for each in known):
                 text = "a text in the source is read as the struct"
@@ -183,11 +197,15 @@ class _Uses(Solver):
                 yield from self._uses_from_members(one, known)
                 if len(structs) == 1:
                     yield from self._uses_of_other(one, known)
-        elif one.struct not in structs and len(structs) == 1:
+        elif one.struct not in structs and len(structs) == 1 and not any(map(self._is_member, known)):
             for each in known:
                 yield from self._uses_as(one, each)
         if one.struct not in self.subject.names:
             yield from self._uses_of_larger(one, known)
+
+    def _is_member(self, known: Known) -> bool:
+        """Return whether an address is that of a member, as after `p += offsetof(struct s, m)`."""
+        return known.term.kind == "member" and known.offset == 0
 
     def _uses_of_larger(self, one: Convert, known: Addresses) -> Iterator[OrderUse]:
         """Yield what it means that a member's address becomes a pointer to a struct with more bytes."""
@@ -209,7 +227,7 @@ class _Uses(Solver):
                 if not layout.is_array and each.offset not in layout.places:
                     text = f"a cast of `{each.term.name}` does not lead to the struct in it"
                     yield OrderUse("struct-cast", one.file, one.line, text)
-            else:
+            elif each.term.name not in self._marked:
                 yield Cast(each.term.name, one.line, False)
 
     def _uses_as(self, one: Convert, known: Known) -> Iterator[OrderUse | Cast]:
@@ -217,7 +235,7 @@ class _Uses(Solver):
         if known.term.kind == "struct" and self.overlaps(known, one.struct):
             text = f"a cast of `{known.term.name}`, which embeds the struct, to `{one.struct}`"
             yield OrderUse("struct-cast", one.file, one.line, text)
-        if self.is_own(known.term) and known.offset == 0:
+        if self.is_own(known.term) and known.offset == 0 and one.struct not in self._marked:
             yield Cast(one.struct, one.line, False)
         elif self.is_own(known.term) and self.is_place(known.offset):
             yield self._number_use(one.file, one.line)

@@ -10,14 +10,13 @@ from layoutlint import files
 from layoutlint.model.record import Record, field
 from layoutlint.readers.allocations.struct_definitions import struct_typedefs
 from layoutlint.readers.order_uses import (
-    addresses,
+    assembly,
     casts,
     containers,
     definition,
     expansion,
     initialisers,
     memory,
-    objects,
     offsets,
     overlays,
     sizes,
@@ -70,7 +69,7 @@ class FileUses(Record):
     defines: bool = False
     marks: tuple[Marks, ...] = ()
     uses: tuple[OrderUse, ...] = ()
-    by_text: tuple[OrderUse | Unresolved, ...] = ()
+    by_text: tuple[Unresolved, ...] = ()
     """Uses of addresses that the text seems to show; where functions are parsed, their flows show them."""
     by_union: tuple[ByUnion, ...] = ()
     """Uses that count if another member of a union is used than the one with the struct."""
@@ -207,18 +206,16 @@ def _search_text(path: str, raw: str, subject: Subject, expansions: Expansions) 
         for own_definition in definitions:
             parts += definition.uses(code, raw, subject, own_definition)
     parts += offsets.find(code, subject)
-    parts += addresses.find_assembly(code, raw, subject)
+    parts += assembly.find(code, raw, subject)
     macro_code, macro_list = _macros(path, raw, code, subject)
     parts += _macro_uses(macro_code, macro_list, code, subject)
     parts += _mentions(raw, code, macro_code, subject)
     table = {**expansions.table, **own, **uses.macros}
     codes = _expand_macros(code, raw, table, parts)
     for each in dict.fromkeys((code, *codes)):
-        sized = list(memory.find(each, subject))
-        taken = list(_accesses(each, subject))
-        uses.by_text += tuple(_addresses(each, subject, sized))
+        taken = list(casts.find(each, subject))
         uses.by_text += tuple(use for use in taken if isinstance(use, Unresolved))
-        parts += sized
+        parts += memory.find(each, subject)
         parts += (use for use in taken if not isinstance(use, Unresolved))
         parts += overlays.find(each, subject)
         parts += sizes.find(each, subject)
@@ -251,18 +248,6 @@ def _initialiser_uses(code: Code, subject: Subject) -> Iterator[object]:
     for name, dims in subject.arrays:
         for value in initialisers.find(code, rf"\b{name}\b"):
             yield from judge.uses(value._replace(dims=value.dims + dims))
-
-
-def _addresses(code: Code, subject: Subject, sized: Sequence[object]) -> Iterator[OrderUse | Unresolved]:
-    """Yield the uses that reach members by numbers, except for those of sizes."""
-    lines = frozenset(use.line or 0 for use in sized if isinstance(use, OrderUse))
-    yield from addresses.find(code, subject, lines)
-    yield from objects.find(code, subject)
-
-
-def _accesses(code: Code, subject: Subject) -> Iterator[object]:
-    """Yield the uses that take an object for another one."""
-    yield from casts.find(code, subject)
 
 
 def _macros(path: str, raw: str, code: Code, subject: Subject) -> tuple[Code, tuple[Macro, ...]]:

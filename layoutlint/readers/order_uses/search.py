@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -72,16 +73,34 @@ def find_order_uses(
 def sources_that_name(
     struct: Struct, paths: Sequence[str]
 ) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
-    """Return the C sources among some paths that name a struct, its names, and the other sources."""
-    names = ((struct.name,) if struct.is_tagged else ()) + _typedef_names(struct)
-    word = re.compile(rb"\b(?:" + b"|".join(re.escape(name.encode()) for name in names) + rb")\b")
-    naming, others = list[str](), list[str]()
+    """Return the C sources among some paths that name a struct, its names, and the other sources.
+
+    If none names it, one that includes the header which defines it shows what is in this header.
+    """
+    typedefs = _typedef_names(struct)
+    names = ((struct.name,) if struct.is_tagged else ()) + typedefs
+    word = _pattern_of(struct, names, typedefs)
+    header = os.path.basename(struct.source.file) if struct.source else "?"
+    include = re.compile(rf'#[ \t]*include[ \t]*["<](?:[^">\n]*/)?{re.escape(header)}[">]'.encode())
+    naming, including, others = list[str](), list[str](), list[str]()
     for path in sources.find(paths).files if names else ():
         if path.endswith(".c"):
             with suppress(OSError):
                 data = scan.read(path)
                 (naming if word.search(data) or b"##" in data else others).append(path)
-    return tuple(naming), names, tuple(others)
+                if not including and include.search(data):
+                    including.append(path)
+    if not naming:
+        others = [path for path in others if path not in including]
+    return tuple(naming or including), names, tuple(others)
+
+
+def _pattern_of(struct: Struct, names: Sequence[str], typedefs: Sequence[str]) -> re.Pattern[bytes]:
+    """Return a pattern of what names a struct: its type, or the tag alone, which a macro can get."""
+    tag = rf"{struct.aggregate}\s+{re.escape(struct.name)}\b" if struct.is_tagged else "(?!)"
+    aliases = "|".join(map(re.escape, typedefs)) or "(?!)"
+    words = "|".join(map(re.escape, names))
+    return re.compile(rf"{tag}|\b(?:{aliases})\b|[(,]\s*(?:{words})\s*[,)]".encode())
 
 
 def _typedef_names(struct: Struct) -> tuple[str, ...]:
@@ -219,20 +238,16 @@ class _Run:
     def _settle_text_uses(self) -> None:
         """Keep the uses that the text seems to show, except in functions whose flows were read."""
         spans: dict[str, list[tuple[int, int]]] = {}
-        if self._flows is not None and not self._flows.notes:
+        if self._flows is not None:
             for each in self._flows.defined:
                 spans.setdefault(files.real_path(each.file), []).append((each.line, each.last))
         for uses in self._files:
             own = spans.get(files.real_path(uses.path), []) if uses.by_text else []
             conditions = scan.condition_lines(uses.path) if own else ()
             own = [span for span in own if not any(span[0] < line < span[1] for line in conditions)]
-            for use in uses.by_text:
-                if any(first <= (use.line or 0) <= last for first, last in own):
-                    continue
-                if isinstance(use, OrderUse):
-                    uses.uses += (use,)
-                else:
-                    uses.unresolved += (use,)
+            uses.unresolved += tuple(
+                use for use in uses.by_text if not any(first <= use.line <= last for first, last in own)
+            )
 
     def _has_one_member(self) -> bool:
         """Return whether only the struct is used of each union around it, in all files."""
@@ -243,7 +258,9 @@ class _Run:
             return False
         read = {files.real_path(each.file) for each in self._flows.defined}
         naming = {each.path for each in self._files if each.mentions}
-        word = re.compile(rf"(?:->|\.)\s*(?:{'|'.join(map(re.escape, others))})\b".encode())
+        names = "|".join(map(re.escape, others))
+        # Not the end of a header's name: `#include <linux/s.h>`.
+        word = re.compile(rf"^(?![ \t]*#[ \t]*include).*(?:->|\.)\s*(?:{names})\b".encode(), re.MULTILINE)
         for path in (*self._sources.files, *self._sources.other_language):
             is_read = (path.endswith(".c") or path in naming) and files.real_path(path) in read
             try:
@@ -506,8 +523,8 @@ class _Run:
             "texts too long for their member, indices that come from data, numbers made of `sizeof`, and "
             "addresses that are taken apart or leave the program"
         )
-        if self._flows.notes:
-            yield f"conversions through `void *` without a cast in {first_few(self._flows.notes)}"
+        for note in self._flows.notes:
+            yield f"conversions through `void *` without a cast in {note}"
 
 
 def _container_uses(uses: FileUses) -> FileUses:

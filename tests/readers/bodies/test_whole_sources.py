@@ -39,7 +39,7 @@ def unit_of(name: str) -> Unit:
 def test_flows_and_uses(name, subject, golden, monkeypatch):
     monkeypatch.chdir(ROOT)
     raw = flows._Reader(unit_of(name), ("s",)).read()  # with repetitions, in the order of the text
-    facts = {kind: getattr(raw, kind) for kind in (*flows._FACTS, "notes")}
+    facts = {kind: getattr(raw, kind) for kind in flows._FACTS}
     found = flows.read((f"{BODIES}/{name}",), ("s",), OPTIONS)
     golden(f"{name}.flows.txt", "".join(f"{kind} {inline(each)}\n" for kind, rows in facts.items() for each in rows))
     search = find_order_uses(subject, [f"{BODIES}/{name}"], jobs=1, flows=found)
@@ -54,7 +54,7 @@ def test_functions(name, golden, monkeypatch):
 
 
 KNOWN = sorted({
-    *flow_calls._SIZES, *flow_calls._FILLS, *flow_calls._MAKES, *flow_calls._MAPS, *flow_calls._FIRST, *text_calls._READS, *text_calls._PRINTS,
+    *flow_calls._SIZES, *flow_calls._FILLS, *library_calls.MAKES, *flow_calls._MAPS, *flow_calls._FIRST, *text_calls._READS, *text_calls._PRINTS,
     *text_calls._SCANS, *library_calls._KEY_MAKERS, *library_calls._KEY_WRITES, *library_calls._KEY_READS, *library_calls._TREES,
     *library_calls._TREE_WALKS, *library_calls._QUEUES, *flow_uses._HARMLESS, *flow_uses._TRANSFERS, *flow_texts._NO_SINKS, *flow_texts._WRITERS,
 } - {"__builtin_alloca"})  # fmt: skip

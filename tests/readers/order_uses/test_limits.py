@@ -267,11 +267,10 @@ def test_unions_of_which_one_member_is_used(tmp_path, name, text, is_alone):
 @pytest.mark.parametrize(("first", "last", "count"), [(1, 3, 1), (2, 4, 0), (4, 4, 0), (4, 5, 0), (3, 4, 0), (5, 5, 1), (1, 5, 0)])
 def test_texts_whose_flows_are_known(tmp_path, first, last, count):
     """In a function that was parsed the flows decide, unless a condition of the preprocessor is inside."""
-    text = "#if X\n#endif\nstruct s *p;\nvoid f(struct s *p) { g((char *)p + n, (char *)p + 8); }\n"
+    text = "#if X\n#endif\nstruct s *p;\nvoid f(T *p) { g((u64 *)p); }\n"
     flows = Flows(defined=[Defined("f", str(tmp_path / "s.c"), first, last)])
     found = found_in(tmp_path, {"s.c": text}, flows=flows)
-    kinds = [use.kind for use in found.uses]
-    assert (kinds.count("offset-constant"), kinds.count("unclear")) == ((1, 1) if count or (first < 2 < last) else (0, 0))
+    assert [use.kind for use in found.uses] == ["unclear"] * bool(count or first < 2 < last)
 
 
 @pytest.mark.parametrize("count", [20, 21, 25])
@@ -280,15 +279,6 @@ def test_uses_that_forbid_the_same(tmp_path, count):
     found = found_in(tmp_path, {"s.c": text + "struct s other = { 1 };\nstruct s other2 = { 1 }; struct s other3 = { 1 };\n"})
     assert [use.line for use in found.uses] == [*range(1, 21), count + 1, count + 2]
     assert ROOT not in Path(found.uses[0].file).parents
-
-
-def test_many_pointers(tmp_path, monkeypatch):
-    text = "void f(struct s *p) {\n" + "".join(f"char *c{n} = (char *)p; c{n}++;\n" for n in range(4)) + "}\n"
-    (tmp_path / "s.c").write_text(text)
-    for most, expected in ((3, [2, 3, 4, "what further pointers read or write: they are too many"]), (4, [2, 3, 4, 5])):
-        monkeypatch.setattr("layoutlint.readers.order_uses.objects._MOST_POINTERS", most)
-        found = scan.search_file(str(tmp_path / "s.c"), Subject(structs()["s"]), Expansions({}, frozenset())).by_text
-        assert [use.line if use.line != 5 or most == 4 else use.text for use in found] == expected
 
 
 @pytest.mark.parametrize(("count", "shown"), [
