@@ -130,11 +130,15 @@ def _lay(folder: Path, files: dict[str, str], form: Form) -> tuple[str, str]:
 
 def search(folder: Path, files: dict[str, str], form: Form = "source") -> Search:
     """What layoutlint finds that depends on the order: in sources, in those of an object, in a kernel's tree."""
-    path, top = _lay(folder, files, form)
-    struct = next(layout.struct for layout in api.read(path) if layout.struct.name == "thing")
+    return find(*_lay(folder, files, form))
+
+
+def find(path: str, top: str, flags: tuple[str, ...] = ()) -> Search:
+    """What it finds in the sources below a folder, for the struct of one input."""
+    struct = next(layout.struct for layout in api.read(path, flags=flags) if layout.struct.name == "thing")
     own, names, others = sources_that_name(struct, [top])
     struct, groups = flat(struct)
-    found = flows.read(own, names, ReadOptions(cache=False, jobs=1), others)
+    found = flows.read(own, names, ReadOptions(cache=False, jobs=1, flags=flags), others)
     return find_order_uses(struct, [top], flows=found, groups=groups)
 
 

@@ -41,12 +41,17 @@ class Known(NamedTuple):
 NOTHING = Known()
 
 
-def known_of(flows: Flows, subject: str, functions: frozenset[str]) -> Known:
-    """Return what flows show; some functions are known to matter."""
+def known_of(flows: Flows, subject: str, known: Known) -> Known:
+    """Return what flows show, beside what is known."""
     names = set(flows.walked)
-    walked = frozenset(each for each in flows.defined if each.function in names)
-    defined = frozenset(each.function for each in flows.defined)
-    return Known(functions, walked, defined, *map(frozenset, relevant(flows, subject)))
+    forward, backward = relevant(flows, subject, known.forward, known.backward)
+    return Known(
+        known.functions,
+        frozenset(each for each in flows.defined if each.function in names),
+        frozenset(each.function for each in flows.defined),
+        frozenset(forward),
+        frozenset(backward),
+    )
 
 
 class Part:

@@ -58,29 +58,32 @@ def read(
     """
     run = _Run(tuple(names), options)
     waiting, left = list(paths), list(others)
-    functions, asked = frozenset[str](), KNOWN_FUNCTIONS
+    known, asked = NOTHING, KNOWN_FUNCTIONS
     for _ in range(_MOST_ROUNDS):
-        run.read_new(run.units_of(waiting), functions)
-        functions = frozenset(_sought(run.flows(), names[0])) - asked
-        asked |= functions
-        run.read(run.units_that_define(functions), Known(functions))
-        waiting = list(_defining(left, run.flows(), functions, names))
+        run.read_new(run.units_of(waiting), known)
+        known = _sought(run.flows(), names[0], asked)
+        asked |= known.functions
+        run.read(run.units_that_define(known.functions), known)
+        waiting = list(_defining(left, run.flows(), known.functions, names))
         left = [path for path in left if path not in waiting]
-        if not waiting:
+        if not waiting and not known.functions:
             break
     return run.flows()
 
 
-def _sought(flows: Flows, subject: str) -> Iterator[str]:
-    """Yield the functions, not walked so far, that addresses of the struct go to or come from.
+def _sought(flows: Flows, subject: str, asked: frozenset[str]) -> Known:
+    """Return the functions, not walked so far, that addresses of the struct go to or come from.
 
     Not those that get one among arguments without parameters: they print it.
     """
-    walked = set(flows.walked)
-    for places, kind in zip(relevant(flows, subject), ("parameter", "result"), strict=True):
-        for name in (each.name for each in places if each.kind == kind and each.number >= 0):
-            if name not in walked and not makes_memory(name):
-                yield name
+    done = {*flows.walked, *asked}
+    places = [
+        frozenset(each for each in some if each.kind == kind and each.number >= 0 and each.name not in done)
+        for some, kind in zip(relevant(flows, subject), ("parameter", "result"), strict=True)
+    ]
+    places = [frozenset(each for each in some if not makes_memory(each.name)) for some in places]
+    functions = frozenset(each.name for some in places for each in some)
+    return Known(functions, forward=places[0], backward=places[1])
 
 
 class _Run:
@@ -135,13 +138,12 @@ class _Run:
         units = (self._defining.pop(name) for name in sorted(functions & self._defining.keys()))
         return list({unit.main: unit for unit in units}.values())
 
-    def read_new(self, units: Sequence[Unit], functions: frozenset[str]) -> None:
+    def read_new(self, units: Sequence[Unit], known: Known) -> None:
         """Add the flows of some units; those of functions in headers that they share only once."""
-        known = Known(functions)
         if len(units) >= _MANY:
             units = sorted(units, key=_size)
             first = self.read(units[:1], known)
-            known, units = known_of(first, self._names[0], functions), units[1:]
+            known, units = known_of(first, self._names[0], known), units[1:]
         self.read(units, known)
 
     def read(self, units: Sequence[Unit], known: Known) -> Flows:
