@@ -347,5 +347,7 @@ class Flows(Record):
     defined: list[Defined] = field(default_factory=list)
     walked: list[str] = field(default_factory=list)
     """Those of the defined functions whose flows were read; nothing in others leads to the struct."""
+    touched: list[Slot] = field(default_factory=list)
+    """The variables and fields that functions name whose flows were not read."""
     notes: list[str] = field(default_factory=list)
     """Units that were not read, with the reason."""

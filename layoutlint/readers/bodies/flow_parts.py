@@ -79,6 +79,8 @@ class Parts:
         self._by_name: dict[int, tuple[int, bool]] = {}
         self._walked: set[int] = set()
         """The identities of declarations."""
+        self._shared: dict[int, Slot] = {}
+        """The slots that other units can name, too."""
 
     def walk(self, cursors: Iterable[Cursor]) -> None:
         """Walk those among some functions and variables that matter, and the functions that they lead to."""
@@ -98,6 +100,8 @@ class Parts:
         for part in rest.values():
             if part.key not in self._known.defined:
                 self.walker.pass_over(part.cursor)
+        named = {identity for part in rest.values() for identity in part.names}
+        self.walker.flows.touched += [slot for each, slot in self._shared.items() if each in named]
 
     def _walk(self, part: Part) -> None:
         self._walked.add(part.identity)
@@ -139,7 +143,10 @@ class Parts:
         declaration = node.reference
         if self._spellings and self.walker.spelling(declaration) in self._spellings:
             self.walker.note_slot(declaration)
-        return self.walker.identity(declaration), self.walker.leads_to_subject(declaration)
+        identity = self.walker.identity(declaration)
+        if (slot := self.walker.shared_slot(declaration)) is not None:
+            self._shared[identity] = slot
+        return identity, self.walker.leads_to_subject(declaration)
 
 
 def _select(walker: FlowWalker, known: Known) -> tuple[set[int], set[int]]:
@@ -215,4 +222,5 @@ def _place(term: Place) -> Place | None:
     place: Place | None = term.slot if isinstance(term, Term) and term.kind == "slot" else term
     while isinstance(place, Slot) and place.pointer is not None:
         place = place.pointer
-    return None if isinstance(place, Term) and place.kind != "words" else place
+    is_memory = isinstance(place, Slot) or (place is not None and place.kind == "words" and place.name)
+    return place if is_memory else None  # a text of the source has no name

@@ -81,6 +81,25 @@ class FlowTypes:
         elif declaration.kind == libclang.FIELD:
             self._field_slot(declaration)
 
+    def shared_slot(self, declaration: Cursor) -> Slot | None:
+        """Return the slot that a pointer is which other units can name, or a number that is meant for one.
+
+        None for others: most numbers that are as wide as a pointer have nothing of an address.
+        """
+        is_own = declaration.kind == libclang.FIELD or (
+            declaration.kind == syntax.VARIABLE
+            and self._lib.clang_Cursor_getStorageClass(declaration) != syntax.STATIC
+            and self._lib.clang_getCursorSemanticParent(declaration).kind != syntax.FUNCTION
+        )
+        type_ = self._lib.clang_getCursorType(declaration)
+        if not is_own or not self._keeps_address(self._canonical(type_)):
+            return None
+        spelled = libclang.text(self._lib, self._lib.clang_getTypeSpelling(type_))
+        if self._canonical(type_).kind != syntax.POINTER and "intptr" not in spelled:
+            return None
+        is_field = declaration.kind == libclang.FIELD
+        return self._field_slot(declaration) if is_field else self._variable_slot(declaration)
+
     def note_functions(self) -> None:
         """Note the declarations of the functions that are named so far."""
         callees = self._facts.callees

@@ -61,29 +61,14 @@ def read(
     known, asked = NOTHING, KNOWN_FUNCTIONS
     for _ in range(_MOST_ROUNDS):
         run.read_new(run.units_of(waiting), known)
-        known = _sought(run.flows(), names[0], asked)
+        known = run.sought(asked)
         asked |= known.functions
-        run.read(run.units_that_define(known.functions), known)
+        run.read(run.units_that_define(known), known)
         waiting = list(_defining(left, run.flows(), known.functions, names))
         left = [path for path in left if path not in waiting]
-        if not waiting and not known.functions:
+        if not waiting and known == NOTHING:
             break
     return run.flows()
-
-
-def _sought(flows: Flows, subject: str, asked: frozenset[str]) -> Known:
-    """Return the functions, not walked so far, that addresses of the struct go to or come from.
-
-    Not those that get one among arguments without parameters: they print it.
-    """
-    done = {*flows.walked, *asked}
-    places = [
-        frozenset(each for each in some if each.kind == kind and each.number >= 0 and each.name not in done)
-        for some, kind in zip(relevant(flows, subject), ("parameter", "result"), strict=True)
-    ]
-    places = [frozenset(each for each in some if not makes_memory(each.name)) for some in places]
-    functions = frozenset(each.name for some in places for each in some)
-    return Known(functions, forward=places[0], backward=places[1])
 
 
 class _Run:
@@ -94,6 +79,8 @@ class _Run:
         self._left = _MOST_UNITS
         self._defining: dict[str, Unit] = {}
         """A unit with each of the functions that were passed over."""
+        self._touching: dict[Slot, dict[str, Unit]] = {}
+        """The units with functions that were passed over and name a variable or a field."""
         self._found: dict[str, dict[Any, None]] = {name: {} for name in _FACTS}
         """Each fact once: several units have those of a header."""
         self._unread: dict[str, dict[str, None]] = {}
@@ -133,9 +120,27 @@ class _Run:
         self._left -= len(some)
         return some
 
-    def units_that_define(self, functions: frozenset[str]) -> list[Unit]:
-        """Return the units that have passed over one of some functions."""
-        units = (self._defining.pop(name) for name in sorted(functions & self._defining.keys()))
+    def sought(self, asked: frozenset[str]) -> Known:
+        """Return what addresses of the struct go to or come from that was passed over, or is elsewhere.
+
+        Functions that were not asked for, except for those that get an address among arguments without
+        parameters: they print it. Variables and fields, if units were not read again for them.
+        """
+        flows = self.flows()
+        done = {*flows.walked, *asked}
+        places = []
+        for some, kind in zip(relevant(flows, self._names[0]), ("parameter", "result"), strict=True):
+            own = (each for each in some if each.kind == kind and each.number >= 0 and each.name not in done)
+            slots = (each for each in some if isinstance(each, Slot) and each in self._touching)
+            places.append(frozenset((*(each for each in own if not makes_memory(each.name)), *slots)))
+        functions = frozenset(each.name for some in places for each in some if each not in self._touching)
+        return Known(functions, forward=places[0], backward=places[1])
+
+    def units_that_define(self, known: Known) -> list[Unit]:
+        """Return the units that have passed over what is known to matter."""
+        units = [self._defining.pop(name) for name in sorted(known.functions & self._defining.keys())]
+        for slot in sorted(self._touching.keys() & {*known.forward, *known.backward}):
+            units += self._touching.pop(slot).values()
         return list({unit.main: unit for unit in units}.values())
 
     def read_new(self, units: Sequence[Unit], known: Known) -> None:
@@ -164,6 +169,8 @@ class _Run:
                 rows.update(dict.fromkeys(getattr(result, name)))
             for function in {each.function for each in result.defined} - set(result.walked):
                 self._defining.setdefault(function, unit)
+            for slot in result.touched:
+                self._touching.setdefault(slot, {})[unit.main] = unit
             last = result
         return last
 

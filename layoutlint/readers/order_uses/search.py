@@ -524,7 +524,7 @@ class _Run:
             "addresses that are taken apart or leave the program"
         )
         for note in self._flows.notes:
-            yield f"conversions through `void *` without a cast in {note}"
+            yield f"arithmetic with addresses and conversions through `void *` in {note}"
 
 
 def _container_uses(uses: FileUses) -> FileUses:

@@ -61,3 +61,15 @@ def test_a_function_that_another_unit_leads_to_is_read_then(tmp_path):
     paths = [str(tmp_path / name) for name in ("a.c", "b.c")]
     found = flows.read(paths, ("s",), ReadOptions(cache=False, jobs=1), [str(tmp_path / "c.c")])
     assert sorted(set(found.walked)) == ["f", "g", "i"]
+
+
+@pytest.mark.parametrize(("where", "text"), [
+    ("k->priv", ""), ("v", "extern void *v;"), ("*w", "extern void **w;"), ("u", "typedef unsigned long uintptr_t; extern uintptr_t u;"),
+])  # fmt: skip
+def test_what_another_unit_keeps_is_read_then(tmp_path, where, text):
+    """Also if the unit that takes it names the struct elsewhere alone."""
+    (tmp_path / "s.h").write_text(HEAD + text + "\n")
+    (tmp_path / "a.c").write_text(f'#include "s.h"\nvoid f(struct k *k, struct s *p) {{ {where} = (__typeof__({where}))p; }}\n')
+    (tmp_path / "b.c").write_text(f'#include "s.h"\nstruct s o;\nlong g(struct k *k) {{ return *((long *){where} + 1); }}\nlong h(struct k *k) {{ return k->n; }}\n')
+    found = flows.read([str(tmp_path / name) for name in ("a.c", "b.c")], ("s",), ReadOptions(cache=False, jobs=1))
+    assert sorted(set(found.walked)) == ["f", "g"]
