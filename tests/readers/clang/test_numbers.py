@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from layoutlint.readers.bodies import flow_calls, flow_numbers, flow_types, initial_values
+from layoutlint.readers.bodies import flow_numbers, flow_types, initial_values
 from layoutlint.readers.clang import libclang, type_kinds
 
 cindex = pytest.importorskip("clang.cindex")
@@ -68,4 +68,4 @@ def test_scalars_of_flows():
 def test_texts_and_constants():
     assert flow_types.TEXT == initial_values._STRING == cindex.CursorKind.STRING_LITERAL.value
     assert cindex.CursorKind.ENUM_CONSTANT_DECL.value == flow_numbers._CONSTANT
-    assert (type_kinds.UNPROTOTYPED, type_kinds.PROTOTYPE) == flow_calls._FUNCTION_TYPES
+    assert (type_kinds.UNPROTOTYPED, type_kinds.PROTOTYPE) == flow_types.FUNCTION_TYPES
