@@ -189,6 +189,7 @@ def relevant(
     onward = [(source, target) for target, source in edges]
     forward = {*goes, *(_place(target) for target, source in pairs if is_address(source))}
     _close(forward, onward)
+
     def leads(term: Place) -> bool:
         return is_address(term) or _place(term) in forward
 
