@@ -169,13 +169,16 @@ class _Uses(Solver):
     def __init__(self, flows: Flows, subject: Subject) -> None:
         super().__init__(flows, subject)
         self._marked = frozenset(self._marked_structs())
-        """The structs that pointers to the searched one can lead to, with a mark in their low bits."""
+        """The structs that pointers to the searched one can lead to, with a mark in their low bits, or whose
+        pointers can lead to it."""
 
     def _marked_structs(self) -> Iterator[str]:
         for one in self.flows.conversions:
-            for each in self.resolve(one.address) if one.struct in self.subject.names else ():
-                if each.term.kind == "struct" and 0 < (each.offset or 0) <= MOST_TAG:
-                    yield each.term.name
+            is_to_subject = one.struct in self.subject.names
+            for each in self.resolve(one.address):
+                is_marked = each.term.kind == "struct" and 0 < (each.offset or 0) <= MOST_TAG
+                if is_marked and is_to_subject != self.is_own(each.term):
+                    yield each.term.name if is_to_subject else one.struct
 
     def conversion_uses(self, one: Convert) -> Iterator[OrderUse | Cast]:
         """Yield what a pointer to another struct means: a cast, or a place in the struct."""

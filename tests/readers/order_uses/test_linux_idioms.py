@@ -27,6 +27,10 @@ CASES = [
      "long get(struct w *w) { return ((struct h *)((uintptr_t)w->s & ~3UL))->b; }",
      "void put(struct w *w, struct h *h) { w->s = (void *)h; }\nlong get(struct w *w) { return ((struct h *)((uintptr_t)w->s & ~3UL))->b; }",
      "struct-cast"),
+    ("a mark in a pointer to another struct", "struct v { struct h *h; };\nvoid put(struct v *v, struct s *p) { v->h = (void *)((uintptr_t)p | 1); }\n"
+     "long get(struct v *v) { return ((struct s *)((uintptr_t)v->h & ~3UL))->b; }",
+     "struct v { struct h *h; };\nvoid put(struct v *v, struct s *p) { v->h = (void *)p; }\nlong get(struct v *v) { return ((struct s *)v->h)->b; }",
+     "struct-cast"),
     ("a callback's own type", "static void one(struct dev *d, void *v) { ((struct s *)v)->b = d->n; }\nvoid f(struct s *p) { each(one, p); }",
      "static void one(struct dev *d, void *v) { ((struct h *)v)->b = d->n; }\nvoid f(struct s *p) { each(one, p); }", "struct-cast"),
     ("an error in a pointer", "long f(struct s *p) { return PTR_ERR(p); }\nlong g(struct h *h, long n) { return h == (struct h *)(n + 8); }\n"

@@ -223,9 +223,9 @@ def unions() -> Iterator[tuple[object, ...]]:
         yield UnionUse(f"f.c:{line}", *one, *PLACE), UnionUse(f"f.c:{line}", *other, "f.c", 8)  # type: ignore[arg-type]
 
 
-TOGETHER = (accesses, comparisons, conversions, copies, counts, fills_and_assembly, numbers_of_places, passes, reads, steps, values)
+TOGETHER = (accesses, comparisons, copies, counts, fills_and_assembly, numbers_of_places, passes, reads, steps, values)
 """Tables whose cases do not change one another: they are judged at once, each on a line of its own."""
-ALONE = (bytes_as_the_struct, calls, slots, stores, symbols, texts, unions)
+ALONE = (bytes_as_the_struct, calls, conversions, slots, stores, symbols, texts, unions)
 LISTS = {
     Convert: "conversions", Store: "stores", Copy: "copies", Access: "accesses", Pass: "passes", Comparison: "comparisons", Fill: "fills", Text: "texts",
     Placed: "placed", Values: "values", Symbol: "symbols", Call: "calls", Assembly: "assembly", Step: "steps", Move: "numbers", Count: "counts",
