@@ -9,6 +9,9 @@ from layoutlint.model.record import Record, field
 STATIC = "static"
 """The end of the name of a static variable, which keeps what it has between calls."""
 
+MOST_TAG = 3
+"""The largest number in the low bits of a pointer, which marks it and leads to no member."""
+
 
 class Slot(NamedTuple):
     """A place that keeps an address: a variable, a parameter or the result of a function, a field."""
@@ -41,6 +44,16 @@ class Slot(NamedTuple):
         return self.name.partition(" ")[0] if self.kind == "variable" else ""
 
     @property
+    def masked(self) -> Slot:
+        """What this slot has, without marks in the low bits."""
+        return self if self.is_masked else Slot(self.kind, f"{self.name} &", self.number)
+
+    @property
+    def is_masked(self) -> bool:
+        """Whether it has what another slot has, without marks in the low bits."""
+        return self.name.endswith(" &")
+
+    @property
     def is_union(self) -> bool:
         """Whether it stands for all members of a union."""
         return self.kind == "field" and self.name.endswith(".")
@@ -65,6 +78,7 @@ class Term(NamedTuple):
     kind: Literal["struct", "member", "words", "offset", "number", "slot"]
     name: str
     number: int = 0
+    """As of the slot, or of the variable with the bytes; of a struct, 1 behind `p & ~3`."""
 
     @property
     def is_allocated(self) -> bool:
@@ -347,6 +361,8 @@ class Flows(Record):
     defined: list[Defined] = field(default_factory=list)
     walked: list[str] = field(default_factory=list)
     """Those of the defined functions whose flows were read; nothing in others leads to the struct."""
+    bodies: list[tuple[str, int]] = field(default_factory=list)
+    """What tells the bodies of walked functions from others of the same name: macros can change one."""
     touched: list[Slot] = field(default_factory=list)
     """The variables and fields that functions name whose flows were not read."""
     notes: list[str] = field(default_factory=list)

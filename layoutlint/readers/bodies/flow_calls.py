@@ -7,6 +7,7 @@ from abc import abstractmethod
 from typing import Literal
 
 from layoutlint.model.flows import (
+    MOST_TAG,
     Access,
     Address,
     Assembly,
@@ -64,15 +65,16 @@ KNOWN_FUNCTIONS = frozenset((*FREES, *_SIZES, *_FILLS, *_FIRST, *TEXT_FUNCTIONS)
 """The functions of which it is known what they do with addresses: their own code is not looked for."""
 _CONTEXTS = frozenset(("qsort_r", "qsort_s", "bsearch_s"))
 """The functions whose last argument is for the last parameter of the function that they call."""
-_MOST_TAG = 3
-"""The largest number in the low bits of a pointer."""
 _DISPLACEMENT = re.compile(
     r"(?<![\w$#%])-?\d+\s*(?:\(\s*%|\+\s*%)|%\d\s*\+\s*\d|%\w+\s*,\s*#?\d+\s*\]|%c(?:\d|\[\w+\])\s*\("
 )
 """A number that is added to an operand: `8(%0)`, `8+%0`, `[%0, #8]`, `%c1(%0)`."""
 _MEMORY = re.compile(r"[(\[]\s*%|%a\d")
-"""What reads or writes where an operand leads: `(%0)`; other templates only move an address, or call code."""
-_CALLS = re.compile(r"\b(?:l?call[lq]?|bl|blr|jal|jalr|brasl|basr)\b")
+"""What reads or writes where an operand leads: `(%0)`."""
+_INSTRUCTION = re.compile(r"[;\n]?\s*(?:\w+:\s*|\.[^\n;]*|(\w+)[^\n;]*)")
+_MOVES = re.compile(r"mov[bwlq]?|xchg[bwlq]?|cmpxchg[bwlq]?|lock|nop")
+"""The instructions of x86 that do nothing else with an address in a register."""
+_CALLS = re.compile(r"call[lq]?")
 MOST_PAIRS = 16
 """The most pairs of addresses of a comparison."""
 
@@ -469,7 +471,7 @@ class CallWalker(LibraryCalls):
     def _note_number(self, slot: Slot, value: Node, terms: list[Address]) -> None:
         """Note that a slot gets an offset by name, or a number that can be one."""
         numbers = [each for each in terms if each.term.kind == "offset"] or self._literal(value)
-        places = (each for each in numbers if not each.offset or each.offset > _MOST_TAG)
+        places = (each for each in numbers if not each.offset or each.offset > MOST_TAG)
         self.flows.numbers += [Move(slot, each) for each in places]
 
     def _compare(
@@ -497,6 +499,18 @@ class CallWalker(LibraryCalls):
             place = self._place(node)
             self.flows.placed.append(Placed(Address(Term("member", member, 0), 0), "null", 0, *place))
 
+    def _is_same_for_both(self, node: Node) -> bool:
+        """Return whether a condition asks the compiler for a constant, and both calls get one member."""
+        if len(node.children) != 3 or not self._facts.asks_for_constant(skip_layers(node.children[0])):
+            return False
+        calls = [skip_layers(each) for each in node.children[1:]]
+        members = [
+            {self._member_of_sum(skip_layers(argument)) for argument in call.children[1:]} - {None}
+            for call in calls
+            if call.kind == syntax.CALL
+        ]
+        return len(members) == 2 and bool(members[0] & members[1])
+
     def _member_of_sum(self, node: Node) -> str | None:
         """Return the member in `&p->head`, or in an address from which its offset is subtracted."""
         while node.kind == syntax.STATEMENT_EXPRESSION and node.children and node.children[0].children:
@@ -515,14 +529,17 @@ class CallWalker(LibraryCalls):
         """Note the addresses and the objects that assembly gets."""
         template = self._templates().get(id(node), " ")
         is_displaced = _DISPLACEMENT.search(template) is not None
-        is_used = is_displaced or _MEMORY.search(template) is not None
+        instructions = {match[1] for match in _INSTRUCTION.finditer(template) if match[1]}
+        calls = {each for each in instructions if _CALLS.fullmatch(each)}
+        is_moved = all(_MOVES.fullmatch(each) for each in instructions - calls)
+        is_used = is_displaced or not is_moved or _MEMORY.search(template) is not None
         for child in node.children:
             is_object = bool(self._record(self._type(child)))
             addresses = self._address_of(child) if is_object else self._value(child)
             if is_displaced and self._facts.is_dereference(child):
                 addresses = self._value(child.children[0])
             if not is_used and not is_object:
-                if _CALLS.search(template):
+                if calls:
                     self.flows.calls += [Call("code", each, *self._place(node)) for each in addresses]
                 addresses = self._offsets_in(addresses)
             if template.strip():

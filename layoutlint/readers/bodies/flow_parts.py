@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
-from layoutlint.model.flows import Defined, Flows, Slot, Term
+from layoutlint.model.flows import Flows, Slot, Term
 from layoutlint.readers.bodies import syntax, trees
 from layoutlint.readers.bodies.flow_walker import FlowWalker
 from layoutlint.readers.bodies.trees import Node
@@ -29,8 +29,8 @@ class Known(NamedTuple):
 
     functions: frozenset[str] = frozenset()
     """Functions that matter, by their keys."""
-    walked: frozenset[Defined] = frozenset()
-    """Functions whose flows were read."""
+    walked: frozenset[tuple[str, int]] = frozenset()
+    """Functions whose flows were read, with what tells their bodies from others."""
     defined: frozenset[str] = frozenset()
     """These, and others with a body."""
     forward: frozenset[Place] = frozenset()
@@ -43,11 +43,10 @@ NOTHING = Known()
 
 def known_of(flows: Flows, subject: str, known: Known) -> Known:
     """Return what flows show, beside what is known."""
-    names = set(flows.walked)
     forward, backward = relevant(flows, subject, known.forward, known.backward)
     return Known(
         known.functions,
-        frozenset(each for each in flows.defined if each.function in names),
+        frozenset(flows.bodies),
         frozenset(each.function for each in flows.defined),
         frozenset(forward),
         frozenset(backward),
@@ -108,9 +107,12 @@ class Parts:
         if not part.key:
             self.walker.variable(part.cursor)
             return
-        self.walker.flows.walked.append(part.key)
-        if self.walker.note_definition(part.cursor) not in self._known.walked:
-            self.walker.function(part.cursor)
+        flows, tree = self.walker.flows, trees.tree(part.cursor)
+        flows.walked.append(part.key)
+        flows.bodies.append((part.key, self.walker.digest(tree)))
+        self.walker.note_definition(part.cursor)
+        if flows.bodies[-1] not in self._known.walked:
+            self.walker.function(part.cursor, tree)
 
     def _others(self, identities: set[int]) -> Iterator[Part]:
         """Yield the functions of other headers."""

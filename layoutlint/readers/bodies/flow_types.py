@@ -21,6 +21,10 @@ TEXT = 109
 FUNCTION_TYPES = (110, 111)
 """CXType_FunctionNoProto and CXType_FunctionProto."""
 _DEEPEST_STRUCT = 6
+_NAMES = (syntax.DECL_REF, syntax.MEMBER, syntax.MEMBER_NAME)
+_OPERATORS = (syntax.BINARY, syntax.UNARY, syntax.COMPOUND_ASSIGNMENT)
+_TYPED = (syntax.CAST, syntax.VARIABLE, syntax.PARAMETER, syntax.COMPOUND_LITERAL, syntax.SIZEOF)
+"""The kinds of nodes with children whose types are not those of what they name."""
 
 
 class FlowTypes:
@@ -121,6 +125,25 @@ class FlowTypes:
         """Return the key of a function, and record it."""
         return self._facts.key(function)
 
+    def digest(self, tree: Node) -> int:
+        """Return what tells a function's body from another one; of assembly, only where it is."""
+        parts: list[object] = []
+        waiting = [tree]
+        while waiting:
+            node = waiting.pop()
+            parts.append(node.kind)
+            waiting += node.children
+            if node.kind in _NAMES:
+                parts.append(self.spelling(node.reference))
+            elif node.kind in _OPERATORS:
+                parts.append((node.binary_operator, node.unary_operator))
+            elif not node.children or node.kind in _TYPED:
+                type_ = self._lib.clang_getCursorType(node.cursor)
+                spelled = libclang.text(self._lib, self._lib.clang_getTypeSpelling(type_))
+                place = self._place(node) if node.kind == syntax.ASM else None
+                parts += (spelled, self._facts.constant(node), place)
+        return hash(tuple(parts))
+
     def fields_in(self, values: Node) -> set[int]:
         """Return the fields that a list of values can be for, by identity."""
         fields: set[int] = set()
@@ -128,8 +151,9 @@ class FlowTypes:
         while waiting:
             record = self._element(waiting.pop())
             for part in libclang.fields_of(self._lib, record) if record.kind == syntax.RECORD else ():
-                fields.add(self.identity(part))
-                waiting.append(self._lib.clang_getCursorType(part))
+                if (identity := self.identity(part)) not in fields:
+                    fields.add(identity)
+                    waiting.append(self._lib.clang_getCursorType(part))
         return fields
 
     def leads_to_subject(self, declaration: Cursor) -> bool:
@@ -159,12 +183,17 @@ class FlowTypes:
             count = self._lib.clang_getNumArgTypes(inner)
             every += (self._lib.clang_getArgType(inner, at) for at in range(count))
             return any(map(self._is_leading, every))
-        if inner.kind != syntax.RECORD:
-            return False
-        identity = int(self._lib.clang_getTypeDeclaration(inner).data[0] or 0)
+        return inner.kind == syntax.RECORD and self._has_subject(inner)
+
+    def _has_subject(self, record: Type) -> bool:
+        """Return whether a struct or a union is the searched one, or has it in it; each is looked at once."""
+        identity = int(self._lib.clang_getTypeDeclaration(record).data[0] or 0)
         if identity not in self._leading:
-            places = self._places_of_subject(inner, 0, _DEEPEST_STRUCT)
-            self._leading[identity] = next(places, None) is not None
+            self._leading[identity] = False  # in code with errors a struct can be in itself
+            is_own = self._facts.struct(record).partition("@")[0] == self._subject
+            types = (self._lib.clang_getCursorType(part) for part in libclang.fields_of(self._lib, record))
+            records = (each for each in map(self._element, types) if each.kind == syntax.RECORD)
+            self._leading[identity] = is_own or any(map(self._has_subject, records))
         return self._leading[identity]
 
     def _type(self, node: Node) -> Type:
@@ -234,7 +263,7 @@ class FlowTypes:
             return
         for part in libclang.fields_of(self._lib, record) if depth else ():
             type_ = self._element(self._lib.clang_getCursorType(part))
-            if type_.kind == syntax.RECORD:
+            if type_.kind == syntax.RECORD and self._has_subject(type_):
                 offset = max(self._lib.clang_Cursor_getOffsetOfField(part), 0) // 8
                 yield from self._places_of_subject(type_, start + offset, depth - 1)
 

@@ -24,7 +24,7 @@ from layoutlint.model.flows import (
     Store,
     Term,
 )
-from layoutlint.readers.bodies import syntax, trees
+from layoutlint.readers.bodies import syntax
 from layoutlint.readers.bodies.facts import Names
 from layoutlint.readers.bodies.flow_declarations import DeclarationWalker
 from layoutlint.readers.bodies.flow_types import INTEGERS, SCALARS, TEXT
@@ -70,9 +70,8 @@ class FlowWalker(DeclarationWalker):
         """Whether something is nested too deeply to be walked."""
         self._asm: dict[int, str] | None = None
 
-    def function(self, cursor: Cursor) -> None:
+    def function(self, cursor: Cursor, tree: Node) -> None:
         """Walk the body of a function definition."""
-        tree = trees.tree(cursor)
         self._cursor, self._asm = cursor, None
         self._truths.clear()  # other nodes can have the identities of those that are gone
         self._function = self._facts.key(cursor)
@@ -215,8 +214,10 @@ class FlowWalker(DeclarationWalker):
         return self._array_address(inner)
 
     def _conditional(self, node: Node) -> list[Address]:
+        around, self._is_hint = self._is_hint, self._is_hint or self._is_same_for_both(node)
         self._note_truth(node.children[0])
         self._note_computed(node, self._value(node.children[0]))
+        self._is_hint = around
         return [each for child in node.children[1:] for each in self._value(child)]
 
     def _statements(self, node: Node) -> list[Address]:
@@ -384,11 +385,6 @@ class FlowWalker(DeclarationWalker):
     def _binary(self, node: Node) -> list[Address]:
         operator = node.binary_operator
         left, right = node.children
-        if operator == syntax.AND and not self._is_hint and self._facts.asks_for_constant(node):
-            self._is_hint = True
-            addresses = self._binary(node)
-            self._is_hint = False
-            return addresses
         if operator == syntax.ASSIGN:
             return self._assign(left, right)
         if operator == syntax.COMMA:
@@ -422,7 +418,17 @@ class FlowWalker(DeclarationWalker):
         if operator not in (_AND, _XOR, _OR):
             return []
         step = (number or 0) if operator == _OR else 0
-        return [each.shift(step) for side in sides for each in side if each.term[0] != "offset"]
+        addresses = [each.shift(step) for side in sides for each in side if each.term[0] != "offset"]
+        return [self._mask(each) for each in addresses] if operator == _AND else addresses
+
+    def _mask(self, address: Address) -> Address:
+        """Return an address without marks in its low bits."""
+        if isinstance(address.term, Slot):
+            masked = address.term.masked
+            self.flows.moves.append(Move(masked, address))
+            return Address(masked, 0)
+        is_struct = address.term.kind == "struct"
+        return address._replace(term=address.term._replace(number=1)) if is_struct else address
 
     def _sum(self, node: Node, left: Node, right: Node, operator: int) -> list[Address]:
         """Walk a sum or a difference; return the addresses that it can be."""
@@ -508,12 +514,7 @@ class FlowWalker(DeclarationWalker):
             self._count_bytes(right, [Address(slot, 0)], True)
         if slot is not None and self._type(left).kind in INTEGERS:
             self._keep_offsets(slot, terms)
-        if not self._keeps_address(self._type(left)):
-            return []
-        if self._is_by_name(right):
-            member = self._member_of_offset(right)
-            if slot is not None and member is not None and operator == _ADD_ASSIGN:
-                self.flows.moves.append(Move(slot, Address(Term("member", member, 0), 0)))
+        if not self._keeps_address(self._type(left)) or self._is_by_name(right):
             return []
         is_step = operator in (_ADD_ASSIGN, _SUBTRACT_ASSIGN)
         step = self._step(left, right, operator == _SUBTRACT_ASSIGN) if is_step else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from layoutlint.model.flows import Address, Convert, Copy, Flows, Slot, Term
+from layoutlint.model.flows import MOST_TAG, Address, Convert, Copy, Flows, Slot, Term
 from layoutlint.readers.order_uses.subject import Subject
 
 _MOST_ADDRESSES = 40
@@ -16,8 +16,6 @@ _MOST_ROUNDS = 60
 """The most slots that an address is followed through."""
 _DEEPEST = 4
 """The most pointers to pointers."""
-MOST_TAG = 3
-"""The largest number in the low bits of a pointer, which marks it and leads to no member."""
 
 
 class Known(NamedTuple):
@@ -124,6 +122,7 @@ class Solver:
             return
         is_passed = slot.kind == "parameter"
         found = [each._replace(is_passed=each.is_passed or is_passed) for each in self.resolve(address)]
+        found = [_mask(each) for each in found] if slot.is_masked else found
         if len(own) >= _MOST_ADDRESSES:
             self._has_more_addresses = any(each not in own for each in found)
             return
@@ -224,6 +223,13 @@ class Solver:
         """Return whether a number of bytes leads from one place in the struct to another one."""
         size = (self.subject.struct.bit_size or 0) // 8
         return offset is not None and MOST_TAG < abs(offset) < size
+
+
+def _mask(known: Known) -> Known:
+    """Return an address without a mark in its low bits."""
+    term = known.term._replace(number=1) if known.term.kind == "struct" else known.term
+    is_marked = known.offset is not None and 0 < known.offset <= MOST_TAG
+    return known._replace(term=term, offset=0 if is_marked else known.offset)
 
 
 def _sum(offset: int | None, step: int | None) -> int | None:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Protocol, TypeVar
 
 from layoutlint.model.flows import (
+    MOST_TAG,
     Access,
     Address,
     Assembly,
@@ -25,7 +26,7 @@ from layoutlint.readers.bodies.library_calls import FREES
 from layoutlint.readers.order_uses import flow_texts
 from layoutlint.readers.order_uses.casts import Cast
 from layoutlint.readers.order_uses.facts import OrderUse
-from layoutlint.readers.order_uses.flow_solver import MOST_TAG, Addresses, Known, Solver
+from layoutlint.readers.order_uses.flow_solver import Addresses, Known, Solver
 from layoutlint.readers.order_uses.subject import Subject
 
 _HARMLESS = FREES | frozenset((
@@ -176,9 +177,30 @@ class _Uses(Solver):
         for one in self.flows.conversions:
             is_to_subject = one.struct in self.subject.names
             for each in self.resolve(one.address):
-                is_marked = each.term.kind == "struct" and 0 < (each.offset or 0) <= MOST_TAG
-                if is_marked and is_to_subject != self.is_own(each.term):
+                if self._has_mark(each) and is_to_subject != self.is_own(each.term):
                     yield each.term.name if is_to_subject else one.struct
+
+    def _has_mark(self, known: Known) -> bool:
+        return known.term.kind == "struct" and 0 < (known.offset or 0) <= MOST_TAG
+
+    def _is_marked(self, one: Convert, known: Known, other: str) -> bool:
+        """Return whether an address gets a mark, or had one that told what it leads to: another struct.
+
+        The mark can be put into a variable before: `v += 1`, or `p = (void *)p + 1`.
+        """
+        if other not in self._marked or known.term.number == 1:
+            return other in self._marked
+        name = known.term.name
+        if any(self._has_mark(each) and each.term.name == name for each in self.resolve(one.address)):
+            return True
+        own = (each for each in self.flows.defined if each.file == one.file)
+        spans = [each for each in own if each.line <= one.line <= each.last]
+        return any(
+            span.line <= each.line <= one.line and any(map(self._has_mark, self.resolve(each.address)))
+            for each in self.flows.conversions
+            if each.struct == name and each.file == one.file
+            for span in spans
+        )
 
     def conversion_uses(self, one: Convert) -> Iterator[OrderUse | Cast]:
         """Yield what a pointer to another struct means: a cast, or a place in the struct."""
@@ -200,15 +222,11 @@ class _Uses(Solver):
                 yield from self._uses_from_members(one, known)
                 if len(structs) == 1:
                     yield from self._uses_of_other(one, known)
-        elif one.struct not in structs and len(structs) == 1 and not any(map(self._is_member, known)):
+        elif one.struct not in structs and len(structs) == 1:
             for each in known:
                 yield from self._uses_as(one, each)
         if one.struct not in self.subject.names:
             yield from self._uses_of_larger(one, known)
-
-    def _is_member(self, known: Known) -> bool:
-        """Return whether an address is that of a member, as after `p += offsetof(struct s, m)`."""
-        return known.term.kind == "member" and known.offset == 0
 
     def _uses_of_larger(self, one: Convert, known: Addresses) -> Iterator[OrderUse]:
         """Yield what it means that a member's address becomes a pointer to a struct with more bytes."""
@@ -230,7 +248,7 @@ class _Uses(Solver):
                 if not layout.is_array and each.offset not in layout.places:
                     text = f"a cast of `{each.term.name}` does not lead to the struct in it"
                     yield OrderUse("struct-cast", one.file, one.line, text)
-            elif each.term.name not in self._marked:
+            elif not self._is_marked(one, each, each.term.name):
                 yield Cast(each.term.name, one.line, False)
 
     def _uses_as(self, one: Convert, known: Known) -> Iterator[OrderUse | Cast]:
@@ -238,7 +256,7 @@ class _Uses(Solver):
         if known.term.kind == "struct" and self.overlaps(known, one.struct):
             text = f"a cast of `{known.term.name}`, which embeds the struct, to `{one.struct}`"
             yield OrderUse("struct-cast", one.file, one.line, text)
-        if self.is_own(known.term) and known.offset == 0 and one.struct not in self._marked:
+        if self.is_own(known.term) and known.offset == 0 and not self._is_marked(one, known, one.struct):
             yield Cast(one.struct, one.line, False)
         elif self.is_own(known.term) and self.is_place(known.offset):
             yield self._number_use(one.file, one.line)

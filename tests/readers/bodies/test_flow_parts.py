@@ -53,6 +53,23 @@ def test_functions_of_headers_are_walked_in_one_unit(tmp_path):
     assert {each.partition("@")[0] for each in found.walked} == expected
 
 
+@pytest.mark.parametrize(("first", "other"), [
+    ("#define V p->b", "#define V ((long *)p)[1]"), ("#define V ((long *)p)[0]", "#define V ((long *)p)[1]"),
+    ("#define V ((struct s *)(void *)p)->b", "#define V ((struct h *)(void *)p)->b"), ("#define V p->b + p->a", "#define V p->b + *(&p->a + 1)"),
+    ("#define V p->b + sizeof(int)", "#define V *(long *)((char *)p + sizeof(long))"), ("#define V *(&p->a + 0)", "#define V *(&p->a + 1)"),
+])  # fmt: skip
+def test_a_function_of_a_header_that_a_macro_changes_is_walked_again(tmp_path, first, other):
+    header = f"{HEAD}struct h {{ char a; long b; }};\nstatic inline long get(struct s *p) {{ return V; }}\n"
+    (tmp_path / "h.h").write_text(header)
+    for number in range(6):
+        (tmp_path / f"{number}.c").write_text(f'{first}\n#include "h.h"\nlong f{number}(struct s *p) {{ return get(p); }}\n')
+    (tmp_path / "last.c").write_text(f'{other}\n#include "h.h"\n/* the largest file */ long f(struct s *p) {{ return get(p); }}\n')
+    paths = sorted(str(path) for path in tmp_path.glob("*.c"))
+    found = flows.read(paths, ("s",), ReadOptions(cache=False, jobs=2))
+    alone = flows.read(paths[-1:], ("s",), ReadOptions(cache=False, jobs=1))
+    assert set(alone.accesses) | set(alone.conversions) <= set(found.accesses) | set(found.conversions)
+
+
 def test_a_function_that_another_unit_leads_to_is_read_then(tmp_path):
     (tmp_path / "s.h").write_text(HEAD)
     (tmp_path / "a.c").write_text('#include "s.h"\nlong g(void *);\nlong f(struct s *p) { return g(p); }\n')

@@ -12,7 +12,6 @@ from layoutlint.readers.clang.members.reorder import (
 )
 from layoutlint.readers.clang.members.reread import (
     find_pragma,
-    is_in_kernel,
     kernel_roots,
     source_path,
     verify,
@@ -27,7 +26,6 @@ __all__ = [
     "add_member",
     "conditional_lines",
     "find_pragma",
-    "is_in_kernel",
     "kernel_roots",
     "reorder_members",
     "restrictions",

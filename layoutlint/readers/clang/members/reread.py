@@ -89,11 +89,6 @@ def kernel_roots(path: str, options: ReadOptions) -> tuple[str, ...]:
     return () if kernel_tree is None else tuple(kernel_tree.roots)
 
 
-def is_in_kernel(path: str) -> bool:
-    """Return whether a file or folder is in the source of a kernel, whether or not that is configured."""
-    return tree.enclosing_tree(os.path.join(path, "Makefile") if files.is_folder(path) else path) is not None
-
-
 def _roots(path: str, options: ReadOptions) -> Iterator[str]:
     """Yield the folders to which the names of files in reports can be relative."""
     roots = kernel_roots(path, options)
