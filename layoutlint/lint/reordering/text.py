@@ -80,7 +80,8 @@ def surroundings_of(
             notes.append(f"the text of the struct cannot be changed: {error}")
     paths = tuple(dict.fromkeys((*sources, *map(os.path.normpath, own))))
     users, names, others = order_uses.sources_that_name(struct, paths)
-    flows = _read_flows(users, names, others, options)
+    build = (f"O={roots[1]}",) if len(roots) > 1 else ()
+    flows = _read_flows(users, names, others, options, build)
     search = order_uses.find_order_uses(
         struct, paths, options.read.jobs, options.read.progress, flows, arrangement.groups_of_fields
     )
@@ -95,13 +96,21 @@ def surroundings_of(
 
 
 def _read_flows(
-    users: tuple[str, ...], names: tuple[str, ...], others: tuple[str, ...], options: Options
+    users: tuple[str, ...],
+    names: tuple[str, ...],
+    others: tuple[str, ...],
+    options: Options,
+    build: tuple[str, ...],
 ) -> Flows | None:
-    """Return where the addresses of a struct go in C sources; None if none names it, or libclang cannot."""
+    """Return where the addresses of a struct go in C sources; None if none names it, or libclang cannot.
+
+    `build` is the flag that names the build folder of a kernel, if it is not that of its sources.
+    """
     if not users:
         return None
     try:
-        return bodies_flows.read(users, names, replace(options.read, cache=False), others)
+        read = replace(options.read, cache=False, flags=(*options.read.flags, *build))
+        return bodies_flows.read(users, names, read, others)
     except ReadError:
         return None
 

@@ -112,7 +112,7 @@ class _Run:
                     units.setdefault(unit.main, unit)
             except ReadError as error:
                 self._note("that cannot be parsed", f"{error.path} {error.reason}")
-        some = [unit for unit in units.values() if unit.main.endswith(".c")]
+        some = [unit for unit in units.values() if unit.main.endswith((".c", ".h"))]
         if len(some) > self._left:
             more = (unit.origin for unit in some[self._left :])
             self._note(f"beyond the {_MOST_UNITS} that are parsed", *more)
@@ -232,7 +232,8 @@ class _Reader:
         Raises ReadError.
         """
         lib, unit = self._lib, self._unit
-        parse.refuse_endless(unit)
+        if unit.text is None:
+            parse.refuse_endless(unit)
         with parse.parse_unit(lib, unit, None, _OPTIONS) as handle:
             self._places = Places(lib, unit.directory, (os.getcwd(),), {})
             self._handle, self._main = handle, lib.clang_getFile(handle, os.fsencode(unit.main))

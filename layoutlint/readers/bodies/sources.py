@@ -60,7 +60,7 @@ def find(paths: tuple[str, ...], options: ReadOptions) -> Sources:
 
 
 def split_built(paths: Sequence[str], options: ReadOptions) -> tuple[list[str], list[str]]:
-    """Return the sources that their kernel's configuration builds, or that are of no kernel, and the others.
+    """Return headers, and sources that their kernel's configuration builds or that are of none; the others.
 
     Raises ReadError for a kernel that is not configured.
     """
@@ -69,7 +69,7 @@ def split_built(paths: Sequence[str], options: ReadOptions) -> tuple[list[str], 
     trees: dict[str, tree.Tree | None] = {}
     built: dict[tuple[str, str], set[str]] = {}
     for path in paths:
-        top = tree.enclosing_tree(path)
+        top = None if path.endswith(".h") else tree.enclosing_tree(path)
         if top is not None and top not in trees:
             trees[top] = tree.find(top, build)
         kernel_tree = trees.get(top) if top is not None else None

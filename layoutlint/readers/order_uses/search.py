@@ -75,32 +75,38 @@ def sources_that_name(
 ) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
     """Return the C sources among some paths that name a struct, its names, and the other sources.
 
-    If none names it, one that includes the header which defines it shows what is in this header.
+    If none names it, one that includes the header which defines it shows what is in this header; or the
+    header itself.
     """
     typedefs = _typedef_names(struct)
     names = ((struct.name,) if struct.is_tagged else ()) + typedefs
     word = _pattern_of(struct, names, typedefs)
-    header = os.path.basename(struct.source.file) if struct.source else "?"
+    place = struct.source.file if struct.source else "?"
+    header = os.path.basename(place)
     include = re.compile(rf'#[ \t]*include[ \t]*["<](?:[^">\n]*/)?{re.escape(header)}[">]'.encode())
-    naming, including, others = list[str](), list[str](), list[str]()
+    naming, including, headers, others = list[str](), list[str](), list[str](), list[str]()
     for path in sources.find(paths).files if names else ():
-        if path.endswith(".c"):
-            with suppress(OSError):
-                data = scan.read(path)
-                (naming if word.search(data) or b"##" in data else others).append(path)
-                if not including and include.search(data):
-                    including.append(path)
-    if not naming:
-        others = [path for path in others if path not in including]
-    return tuple(naming or including), names, tuple(others)
+        is_header = f"/{path}".endswith(f"/{place}")
+        if not is_header and not path.endswith(".c"):
+            continue
+        with suppress(OSError):
+            data = scan.read(path)
+            if not path.endswith(".c"):
+                headers += [path] if word.search(data) else []
+                continue
+            (naming if word.search(data) or b"##" in data else others).append(path)
+            if not including and include.search(data):
+                including.append(path)
+    users = naming or including or headers
+    return tuple(users), names, tuple(path for path in others if path not in users)
 
 
 def _pattern_of(struct: Struct, names: Sequence[str], typedefs: Sequence[str]) -> re.Pattern[bytes]:
-    """Return a pattern of what names a struct: its type, or the tag alone, which a macro can get."""
+    """Return a pattern of what names a struct: its type, or the tag alone, behind or in a macro."""
     tag = rf"{struct.aggregate}\s+{re.escape(struct.name)}\b" if struct.is_tagged else "(?!)"
     aliases = "|".join(map(re.escape, typedefs)) or "(?!)"
     words = "|".join(map(re.escape, names))
-    return re.compile(rf"{tag}|\b(?:{aliases})\b|[(,]\s*(?:{words})\s*[,)]".encode())
+    return re.compile(rf"{tag}|\b(?:{aliases})\b|(?:[(,]|\b[A-Z][A-Z0-9_]*\s)\s*(?:{words})\b".encode())
 
 
 def _typedef_names(struct: Struct) -> tuple[str, ...]:
