@@ -361,6 +361,8 @@ class Flows(Record):
     defined: list[Defined] = field(default_factory=list)
     walked: list[str] = field(default_factory=list)
     """Those of the defined functions whose flows were read; nothing in others leads to the struct."""
+    formats: list[str] = field(default_factory=list)
+    """The functions that get a text before arguments without parameters, and seem to print these."""
     bodies: list[tuple[str, int]] = field(default_factory=list)
     """What tells the bodies of walked functions from others of the same name: macros can change one."""
     touched: list[Slot] = field(default_factory=list)

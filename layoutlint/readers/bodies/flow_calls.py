@@ -206,9 +206,8 @@ class CallWalker(LibraryCalls):
         is_rest = position >= len(types) and not self._is_unprototyped(node.children[0])
         has_type = position < len(types)
         type_ = self._canonical(types[position]) if has_type else self._type(argument)
-        if name and "va_list" in self._spelling(argument) and not self._takes_argument(argument):
-            rest = Slot("parameter", self._function, REST)
-            self.flows.moves.append(Move(slot._replace(number=REST), Address(rest, 0)))
+        if name:
+            self._pass_list(slot, argument, types)
         is_elsewhere = target is not None and not self._has_body(target)
         if name and (function := self._facts.function_in(argument)) is not None:
             self._store_function(slot, function)
@@ -218,23 +217,46 @@ class CallWalker(LibraryCalls):
         if name == self._function:  # how often a function calls itself is not known
             addresses = [each.shift(None if each.term == slot and each.offset else 0) for each in addresses]
         if is_rest or is_elsewhere:
-            slot = slot._replace(number=REST) if is_rest else slot
+            if is_rest:
+                slot = slot._replace(number=REST)
+                self._note_format(name, types)
             if not self._keeps_address(type_) and (own := self._record(type_)):
                 addresses.append(Address(Term("struct", own, 0), 0))
                 self.flows.moves.append(Move(slot._replace(number=REST_VALUES), addresses[-1]))
         is_array = type_.kind in syntax.ARRAYS and self._element(type_).kind in SCALARS
         if name and (is_rest or is_elsewhere or is_array or self._keeps_address(type_)):
             self.flows.moves += [Move(slot, each) for each in addresses]
-        if name and self._is_array_of_pointers(argument):
-            array = self._slot(self._callee(argument))
-            if array is not None:
-                self.flows.moves += [Move(slot, Address(array, 0)), Move(array, Address(slot, 0))]
+        if name:
+            self._pass_array(slot, argument)
         if target is not None and is_elsewhere:
             self.flows.calls += [Call(name, each, *self._place(node)) for each in addresses]
             self._access_elsewhere(node, target, position, addresses)
         is_untyped = self._keeps_address(type_) and self._pointee(type_).kind == syntax.VOID
         if is_untyped or name.removeprefix("__builtin_") in _SIZES:
             self._note_size(node, name, addresses, types, position)
+
+    def _pass_list(self, slot: Slot, argument: Node, types: list[Type]) -> None:
+        """Note that a function gets the arguments without parameters of the one that calls it."""
+        if "va_list" in self._spelling(argument) and not self._takes_argument(argument):
+            rest = Slot("parameter", self._function, REST)
+            self.flows.moves.append(Move(slot._replace(number=REST), Address(rest, 0)))
+            self._note_format(slot.name, types)
+
+    def _pass_array(self, slot: Slot, argument: Node) -> None:
+        """Note that a parameter gets an array of pointers, whose elements the function can change."""
+        array = self._slot(self._callee(argument)) if self._is_array_of_pointers(argument) else None
+        if array is not None:
+            self.flows.moves += [Move(slot, Address(array, 0)), Move(array, Address(slot, 0))]
+
+    def _note_format(self, name: str, types: list[Type]) -> None:
+        """Note that a function gets a text before its arguments without parameters, as printf() does."""
+        if name not in self.flows.formats and any(map(self._is_text, map(self._canonical, types))):
+            self.flows.formats.append(name)
+
+    def _is_text(self, type_: Type) -> bool:
+        pointee = self._pointee(type_)
+        is_pointer = type_.kind == syntax.POINTER and pointee.kind in INTEGERS
+        return is_pointer and int(self._lib.clang_Type_getSizeOf(pointee)) == 1
 
     def _elements_address(self, argument: Node) -> list[Address]:
         """Return the address of the elements of an array of pointers; none for other expressions."""

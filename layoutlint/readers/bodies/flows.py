@@ -41,7 +41,7 @@ _LARGEST = 1 << 25
 _FACTS = (
     "moves", "stores", "copies", "conversions", "accesses", "passes", "comparisons", "fills", "texts",
     "placed", "values", "symbols", "calls", "assembly", "steps", "numbers", "counts", "given", "made",
-    "unions", "layouts", "defined", "walked",
+    "unions", "layouts", "defined", "walked", "formats",
 )  # fmt: skip
 """The lists of `Flows` that units fill."""
 _BYTES_EACH = 1 << 23
@@ -123,15 +123,17 @@ class _Run:
     def sought(self, asked: frozenset[str]) -> Known:
         """Return what addresses of the struct go to or come from that was passed over, or is elsewhere.
 
-        Functions that were not asked for, except for those that get an address among arguments without
-        parameters: they print it. Variables and fields, if units were not read again for them.
+        Functions that were not asked for, except for those that print an address; variables and fields, if
+        units were not read again for them.
         """
         flows = self.flows()
-        done = {*flows.walked, *asked}
+        done, prints = {*flows.walked, *asked}, set(flows.formats)
         places = []
-        for some, kind in zip(relevant(flows, self._names[0]), ("parameter", "result"), strict=True):
-            own = (each for each in some if each.kind == kind and each.number >= 0 and each.name not in done)
-            slots = (each for each in some if isinstance(each, Slot) and each in self._touching)
+        for found, kind in zip(relevant(flows, self._names[0]), ("parameter", "result"), strict=True):
+            some = [each for each in found if isinstance(each, Slot) and not each.is_masked]
+            own = (each for each in some if each.kind == kind and each.name not in done)
+            own = (each for each in own if each.number >= 0 or each.name not in prints)
+            slots = (each for each in some if each in self._touching)
             places.append(frozenset((*(each for each in own if not makes_memory(each.name)), *slots)))
         functions = frozenset(each.name for some in places for each in some if each not in self._touching)
         return Known(functions, forward=places[0], backward=places[1])

@@ -53,6 +53,14 @@ def test_functions_of_headers_are_walked_in_one_unit(tmp_path):
     assert {each.partition("@")[0] for each in found.walked} == expected
 
 
+@pytest.mark.parametrize(("parameters", "walked"), [("int n, ...", ["f", "g"]), ("const char *text, ...", ["f"])])
+def test_what_other_files_print_is_not_read(tmp_path, parameters, walked):
+    (tmp_path / "a.c").write_text(f"{HEAD}void g({parameters});\nvoid f(struct s *p) {{ g(0, p); }}\n")
+    (tmp_path / "b.c").write_text(f"long *w;\nvoid g({parameters})\n{{ __builtin_va_list l; __builtin_va_start(l, 0); w = __builtin_va_arg(l, long *); }}\n")
+    found = flows.read([str(tmp_path / "a.c")], ("s",), ReadOptions(cache=False, jobs=1), [str(tmp_path / "b.c")])
+    assert sorted(set(found.walked)) == walked
+
+
 @pytest.mark.parametrize(("first", "other"), [
     ("#define V p->b", "#define V ((long *)p)[1]"), ("#define V ((long *)p)[0]", "#define V ((long *)p)[1]"),
     ("#define V ((struct s *)(void *)p)->b", "#define V ((struct h *)(void *)p)->b"), ("#define V p->b + p->a", "#define V p->b + *(&p->a + 1)"),

@@ -155,6 +155,14 @@ def test_functions_of_headers_are_followed_once(tmp_path, struct):
     assert uses == [("s.h", "offset-constant")]
 
 
+@pytest.mark.parametrize("source", [None, '#include "s.h"\nint main(void) { return 0; }\n'])
+def test_functions_of_a_header_that_no_source_uses_are_followed(tmp_path, source):
+    (tmp_path / "s.h").write_text(HEAD + "static inline long second(struct s *p) " + WORDS.format("return w[1];"))
+    texts = {} if source is None else {"a.c": source}
+    uses, _ = find_uses(next(layout.struct for layout in api.read(str(tmp_path / "s.h")) if layout.struct.name == "s"), tmp_path, texts)
+    assert uses == [("s.h", "offset-constant")]
+
+
 @pytest.mark.parametrize(("text", "is_found"), [
     ("if (k == 0) return 0;" + "".join(f" else if (k == {n}) return {n};" for n in range(1, 400)) + " else return w[1];", True),
     ("return " + "(" * 230 + "w[1]" + ")" * 230 + ";", False),
