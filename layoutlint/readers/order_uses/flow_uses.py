@@ -181,12 +181,13 @@ class _Uses(Solver):
                     yield each.term.name if is_to_subject else one.struct
 
     def _has_mark(self, known: Known) -> bool:
-        return known.term.kind == "struct" and 0 < (known.offset or 0) <= MOST_TAG
+        return known.term.kind == "struct" and 0 < abs(known.offset or 0) <= MOST_TAG
 
     def _is_marked(self, one: Convert, known: Known, other: str) -> bool:
         """Return whether an address gets a mark, or had one that told what it leads to: another struct.
 
-        The mark can be put into a variable before: `v += 1`, or `p = (void *)p + 1`.
+        The mark can be put into a variable before: `v += 1`, or `p = (void *)p + 1`. It can be taken away by
+        a difference: `p - 1`.
         """
         if other not in self._marked or known.term.number == 1:
             return other in self._marked

@@ -38,6 +38,10 @@ CASES = [
      "long get(struct v *v) { return ((struct s *)((uintptr_t)v->h & ~3UL))->b; }",
      "struct v { struct h *h; };\nvoid put(struct v *v, struct s *p) { v->h = (void *)p; }\nlong get(struct v *v) { return ((struct s *)v->h)->b; }",
      "struct-cast"),
+    ("a mark that is taken away", "struct v { struct h *h; };\nvoid put(struct v *v, struct s *p) { v->h = (void *)p + 1; }\n"
+     "struct s *get(struct v *v) { uintptr_t u = (uintptr_t)v->h; if ((u & 3) != 1) return 0; return (void *)(u - 1); }",
+     "struct v { struct h *h; };\nvoid put(struct v *v, struct s *p) { v->h = (void *)p + 8; }\n"
+     "struct s *get(struct v *v) { uintptr_t u = (uintptr_t)v->h; if ((u & 3) != 1) return 0; return (void *)(u - 8); }", "struct-cast"),
     ("a callback's own type", "static void one(struct dev *d, void *v) { ((struct s *)v)->b = d->n; }\nvoid f(struct s *p) { each(one, p); }",
      "static void one(struct dev *d, void *v) { ((struct h *)v)->b = d->n; }\nvoid f(struct s *p) { each(one, p); }", "struct-cast"),
     ("an error in a pointer", "long f(struct s *p) { return PTR_ERR(p); }\nlong g(struct h *h, long n) { return h == (struct h *)(n + 8); }\n"
