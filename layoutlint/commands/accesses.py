@@ -19,7 +19,7 @@ from layoutlint.errors import EXIT_KEPT, EXIT_UNKNOWN
 
 if TYPE_CHECKING:
     from layoutlint.evidence.inference.analysis import Analysis
-    from layoutlint.readers.bodies import Bodies
+    from layoutlint.sources.bodies import Bodies
 
 
 @click.command(cls=SingleValueCommand)
@@ -51,8 +51,8 @@ def accesses(
     """
     from layoutlint.commands import packs, terminal
     from layoutlint.evidence.inference.analysis import analyse
-    from layoutlint.evidence.inference.fields import fields_of
-    from layoutlint.readers import bodies
+    from layoutlint.sources import bodies
+    from layoutlint.sources.whole_program.fields import fields_of
 
     rule_paths = rule_paths or packs.discover_rule_file()
     rules = packs.load_packs(rule_paths, ()) if rule_paths else ()

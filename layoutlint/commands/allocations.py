@@ -50,7 +50,7 @@ def allocations(
     """
     from layoutlint.commands import packs, terminal
     from layoutlint.model.wanted import Wanted
-    from layoutlint.readers.allocations import proposals, sources
+    from layoutlint.sources.allocations import proposals, sources
 
     wanted = Wanted(patterns=(only,)) if only is not None else None
     rule_paths = rule_paths or packs.discover_rule_file()

@@ -79,8 +79,9 @@ def infer(
     from layoutlint.evidence.inference.infer import infer as infer_notes
     from layoutlint.lint.declared_accesses import with_annotations
     from layoutlint.model.uses import plain_name
-    from layoutlint.readers import bodies, dispatch
+    from layoutlint.readers import dispatch
     from layoutlint.readers.profiles import functions as profiled_functions
+    from layoutlint.sources import bodies
 
     compiled = tuple(path for path in inputs if dispatch.sniff(path) != "clang")
     sources = tuple(path for path in inputs if path not in compiled)

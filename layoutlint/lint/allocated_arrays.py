@@ -15,9 +15,9 @@ from layoutlint.lint.variables import array_types
 from layoutlint.model.reading import AllocatedArray, Reading, no_progress
 from layoutlint.model.record import replace
 from layoutlint.model.structs import Struct
-from layoutlint.readers.allocations import sources
-from layoutlint.readers.allocations.allocation import Allocation
-from layoutlint.readers.allocations.user_space import PRIVATE
+from layoutlint.sources.allocations import sources
+from layoutlint.sources.allocations.allocation import Allocation
+from layoutlint.sources.allocations.user_space import PRIVATE
 
 
 def with_allocated_arrays(inputs: list[JudgedInput], options: Options) -> list[JudgedInput]:

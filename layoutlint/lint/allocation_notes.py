@@ -18,9 +18,9 @@ from layoutlint.model.record import replace
 from layoutlint.model.storage import LINE, Allocator, Storage
 from layoutlint.model.structs import Struct
 from layoutlint.model.wanted import Wanted
-from layoutlint.readers.allocations import proposals, sources
-from layoutlint.readers.allocations.allocation import Allocation
-from layoutlint.readers.allocations.proposals import Proposal, describe_call, keys
+from layoutlint.sources.allocations import proposals, sources
+from layoutlint.sources.allocations.allocation import Allocation
+from layoutlint.sources.allocations.proposals import Proposal, describe_call, keys
 
 
 def allocation_notes(

@@ -14,7 +14,7 @@ from layoutlint.lint.struct_listing import StructListing
 from layoutlint.model.reading import Reading
 from layoutlint.model.storage import Storage
 from layoutlint.model.structs import Struct
-from layoutlint.readers.allocations.proposals import read_storages
+from layoutlint.sources.allocations.proposals import read_storages
 
 _C_TEXT = (".c", ".h")
 

@@ -17,7 +17,7 @@ from layoutlint.lint.options import Options
 from layoutlint.lint.sides import SideInput
 from layoutlint.model.reading import Reading
 from layoutlint.model.record import replace
-from layoutlint.readers.allocations.proposals import read_storages
+from layoutlint.sources.allocations.proposals import read_storages
 
 
 def find_allocators(

@@ -9,9 +9,9 @@ from layoutlint.judgement.context import Companions
 from layoutlint.lint.allocated_arrays import all_sources
 from layoutlint.model.reading import Reading, ReadOptions
 from layoutlint.model.structs import Struct, fields_in_braces
-from layoutlint.readers.allocations import sources
-from layoutlint.readers.source_uses.field_uses import FieldName, FieldUses
-from layoutlint.readers.source_uses.functions import SourceFunctions
+from layoutlint.sources.allocations import sources
+from layoutlint.sources.source_uses.field_uses import FieldName, FieldUses
+from layoutlint.sources.source_uses.functions import SourceFunctions
 
 
 def source_functions(reading: Reading, read: ReadOptions) -> SourceFunctions | None:

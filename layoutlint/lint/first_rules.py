@@ -16,10 +16,10 @@ from layoutlint.model.reading import ReadOptions
 from layoutlint.model.record import Record
 from layoutlint.model.structs import Source, Struct
 from layoutlint.phrases import quantity
-from layoutlint.readers.allocations.proposals import keys
 from layoutlint.readers.clang import build_system, compdb
 from layoutlint.readers.clang.build_system import BuildSystem
 from layoutlint.readers.processes.temporary_folder import temporary_folder
+from layoutlint.sources.allocations.proposals import keys
 
 _PACK = "generic"
 _VARIABLES = "variables"

@@ -16,8 +16,8 @@ from layoutlint.judgement.verdict import Verdict
 from layoutlint.lint.options import Options
 from layoutlint.model.reading import Unread
 from layoutlint.model.record import Record, replace
-from layoutlint.readers import bodies
 from layoutlint.reports.infer.reasons import reader_reason, writer_reason
+from layoutlint.sources import bodies
 
 _MOST_PAIRS = 3
 """As many pairs count for a note as victims for one of `infer`."""

@@ -16,7 +16,7 @@ from layoutlint.model.record import Record
 
 if TYPE_CHECKING:
     from layoutlint.kinds.stride import Stride
-    from layoutlint.readers.source_uses.functions import SourceFunctions
+    from layoutlint.sources.source_uses.functions import SourceFunctions
 
 
 class JudgedInput(Record, frozen=True, dict=True):

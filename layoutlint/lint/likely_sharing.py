@@ -24,8 +24,8 @@ from layoutlint.model.record import replace
 from layoutlint.model.storage import EMBEDDED, Storage
 from layoutlint.model.structs import Struct
 from layoutlint.phrases import first_few
-from layoutlint.readers import bodies
 from layoutlint.reports.infer.reasons import reader_reason, writer_reason
+from layoutlint.sources import bodies
 
 _MOST_NAMES = 6
 

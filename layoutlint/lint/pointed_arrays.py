@@ -11,7 +11,7 @@ from layoutlint.model.reading import AllocatedArray, Reading
 from layoutlint.model.record import replace
 from layoutlint.model.storage import ANY, Storage
 from layoutlint.model.structs import Field, Source, Struct, fields_in_braces
-from layoutlint.readers.source_uses.element_owners import ArrayName
+from layoutlint.sources.source_uses.element_owners import ArrayName
 
 Reason = Callable[[ArrayName], str | None]
 _NUMBERS = {

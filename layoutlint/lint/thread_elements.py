@@ -7,14 +7,14 @@ from collections import Counter
 from collections.abc import Iterable
 from functools import cache
 
-from layoutlint.evidence.inference.phases import Phase, phase_of
 from layoutlint.judgement.rule import Pack
 from layoutlint.lint.pointed_arrays import is_pointer, pointed_arrays
 from layoutlint.model.reading import AllocatedArray, Reading
 from layoutlint.model.structs import Struct, fields_in_braces
 from layoutlint.model.uses import words_of
-from layoutlint.readers.source_uses.element_owners import ArrayName, ElementOwners
-from layoutlint.readers.source_uses.functions import SourceFunctions
+from layoutlint.sources.source_uses.element_owners import ArrayName, ElementOwners
+from layoutlint.sources.source_uses.functions import SourceFunctions
+from layoutlint.sources.whole_program.phases import Phase, phase_of
 
 _ENDS = re.compile(r"(?:^|_)(?:deinit|term|terminate|exit|fork)(?:_|$)")
 """In the words of functions that end a thread or a program, or begin another one."""

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from layoutlint.judgement.case import Trial
-    from layoutlint.readers.allocations.proposals import Listing
     from layoutlint.reports.containers import ContainersFormat
     from layoutlint.reports.show.options import ShowFormat
+    from layoutlint.sources.allocations.proposals import Listing
 
 
 def _render(module: str) -> Callable[..., Any]:

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from layoutlint.model.record import Record, replace
 from layoutlint.model.structs import Struct, fields_in_braces
-from layoutlint.readers.order_uses import member_names
+from layoutlint.sources.order_uses import member_names
 from layoutlint.suggestion.arrangement import Arrangement, join_units
 from layoutlint.suggestion.common_groups import CannotJoin, Group, common_groups
 

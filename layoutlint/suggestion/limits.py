@@ -7,7 +7,7 @@ from typing import Literal
 
 from layoutlint.model.record import Record
 from layoutlint.readers.clang.members import Restriction
-from layoutlint.readers.order_uses import OrderUse, member_names
+from layoutlint.sources.order_uses import OrderUse, member_names
 from layoutlint.suggestion.arrangement import Arrangement
 
 

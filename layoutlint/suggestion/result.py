@@ -9,7 +9,7 @@ from layoutlint.judgement.verdict import Outcome, Verdict
 from layoutlint.model.build import Build
 from layoutlint.model.record import Record
 from layoutlint.model.structs import Struct
-from layoutlint.readers.order_uses import LookedAt, OrderUse
+from layoutlint.sources.order_uses import LookedAt, OrderUse
 
 SUGGEST_SCHEMA = "layoutlint/suggest/1"
 

@@ -13,10 +13,10 @@ import sys
 from collections.abc import Callable
 
 from layoutlint.model.reading import ReadOptions
-from layoutlint.readers import bodies
-from layoutlint.readers.bodies import sources, trees, unit
 from layoutlint.readers.clang import parse
 from layoutlint.readers.clang.parse import Unit
+from layoutlint.sources import bodies
+from layoutlint.sources.bodies import sources, trees, unit
 
 ROUNDS = 3
 PROCESSES = 2

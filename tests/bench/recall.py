@@ -29,8 +29,8 @@ from layoutlint.lint.options import Options
 from layoutlint.model.reading import ReadOptions
 from layoutlint.model.record import replace
 from layoutlint.model.structs import Field, Struct
-from layoutlint.readers import bodies
 from layoutlint.readers.clang.kernel import built_sources, tree
+from layoutlint.sources import bodies
 
 SHARING = Path(__file__).parents[2] / "fixtures" / "sharing"
 HALVES = ("upstream", "blind")

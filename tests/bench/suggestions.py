@@ -37,8 +37,8 @@ from layoutlint.model.reading import ReadOptions
 from layoutlint.model.record import replace
 from layoutlint.model.structs import Struct
 from layoutlint.randstruct import randomisation
-from layoutlint.readers.order_uses import member_names
 from layoutlint.reports.suggest import phrases
+from layoutlint.sources.order_uses import member_names
 from layoutlint.suggestion.result import Alternative, Move, Suggestion
 from tests.real import kernels
 

@@ -6,7 +6,7 @@ import pytest
 
 from layoutlint.evidence.inference.analysis import analyse
 from layoutlint.model.reading import ReadOptions
-from layoutlint.readers import bodies
+from layoutlint.sources import bodies
 from tests.bench import recall
 
 SOURCE = """

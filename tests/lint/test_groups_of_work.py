@@ -15,8 +15,8 @@ from layoutlint.model.reading import Reading
 from layoutlint.model.record import replace
 from layoutlint.model.storage import Storage
 from layoutlint.model.structs import Source
-from layoutlint.readers.allocations.allocation import Allocation
-from layoutlint.readers.allocations.user_space import PRIVATE
+from layoutlint.sources.allocations.allocation import Allocation
+from layoutlint.sources.allocations.user_space import PRIVATE
 from tests.harness.build import X86_64, member, struct
 
 AT = Source("a.c", 7)

@@ -13,7 +13,7 @@ from layoutlint.model.record import replace
 from layoutlint.model.storage import ANY, Storage
 from layoutlint.model.structs import Field, Source, Struct
 from layoutlint.model.target import Target, target_named
-from layoutlint.readers.source_uses.element_owners import ArrayName
+from layoutlint.sources.source_uses.element_owners import ArrayName
 from tests.harness.build import X86_64, member, struct
 
 ILP32 = target_named("i386")

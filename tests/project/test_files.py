@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tests.harness.command import ROOT
 
-PACKAGES = ("intent", "lint", "geometry", "judgement", "kinds", "randstruct", "readers", "reports")
+PACKAGES = ("intent", "lint", "geometry", "judgement", "kinds", "randstruct", "readers", "reports", "sources")
 ASKED = {
     "os": {"walk", "stat", "lstat", "scandir", "listdir", "access", "readlink", "open", "environ", "getenv"},
     "os.path": {

@@ -9,8 +9,8 @@ import pytest
 
 from layoutlint import api
 from layoutlint.model.reading import ReadOptions
-from layoutlint.readers.bodies import flows
-from layoutlint.readers.order_uses import find_order_uses, sources_that_name
+from layoutlint.sources.bodies import flows
+from layoutlint.sources.order_uses import find_order_uses, sources_that_name
 from tests.suggestion import programs
 from tests.suggestion.constructs import STRUCTS
 from tests.suggestion.test_constructs import TABLE

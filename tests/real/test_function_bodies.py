@@ -8,8 +8,8 @@ import pytest
 
 from layoutlint.model.reading import ReadOptions
 from layoutlint.model.uses import Effect
-from layoutlint.readers import bodies
-from layoutlint.readers.bodies import flows
+from layoutlint.sources import bodies
+from layoutlint.sources.bodies import flows
 
 pytestmark = pytest.mark.real
 

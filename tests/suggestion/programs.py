@@ -13,8 +13,8 @@ from layoutlint import api
 from layoutlint.model.reading import ReadOptions
 from layoutlint.model.record import replace
 from layoutlint.model.structs import Struct
-from layoutlint.readers.bodies import flows
-from layoutlint.readers.order_uses import Search, find_order_uses, forbids, member_names, sources_that_name
+from layoutlint.sources.bodies import flows
+from layoutlint.sources.order_uses import Search, find_order_uses, forbids, member_names, sources_that_name
 
 PRELUDE = """\
 typedef unsigned long size_t; typedef unsigned long uintptr_t;

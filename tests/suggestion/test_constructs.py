@@ -10,8 +10,8 @@ import pytest
 
 from layoutlint import api
 from layoutlint.model.reading import ReadOptions
-from layoutlint.readers.bodies import flows
-from layoutlint.readers.order_uses import find_order_uses, sources_that_name
+from layoutlint.sources.bodies import flows
+from layoutlint.sources.order_uses import find_order_uses, sources_that_name
 from tests.harness.effort import draws
 from tests.harness.tools import need
 from tests.suggestion import programs

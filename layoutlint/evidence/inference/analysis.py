@@ -8,16 +8,16 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 
 from layoutlint.evidence.inference import ranking
-from layoutlint.evidence.inference.heat import EntryPoints, heat_of_functions
-from layoutlint.evidence.inference.known_functions import KnownFunctions
 from layoutlint.evidence.inference.meetings import Meetings
-from layoutlint.evidence.inference.program import FieldUse, Program
 from layoutlint.evidence.inference.ranking import Pair, Traffic
 from layoutlint.judgement.rule import Pack
 from layoutlint.model.record import Record
 from layoutlint.model.structs import Field, Source, Struct
 from layoutlint.model.uses import Effect, plain_name, struct_key
-from layoutlint.readers.bodies import Bodies
+from layoutlint.sources.bodies import Bodies
+from layoutlint.sources.whole_program.heat import EntryPoints, heat_of_functions
+from layoutlint.sources.whole_program.known_functions import KnownFunctions
+from layoutlint.sources.whole_program.program import FieldUse, Program
 
 _ONE_PER_PROCESSOR, _ON_STACK = 0.02, 0.02
 _UNGUARDED = 0.005

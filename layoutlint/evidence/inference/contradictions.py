@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from layoutlint.evidence.inference.phases import Phase, phase_of
-from layoutlint.evidence.inference.program import FieldUse
 from layoutlint.geometry.groups import Group
 from layoutlint.judgement.rule import Pack
 from layoutlint.model.paths import is_within
 from layoutlint.model.record import Record
 from layoutlint.model.structs import Struct
 from layoutlint.model.uses import Effect, plain_name
+from layoutlint.sources.whole_program.phases import Phase, phase_of
+from layoutlint.sources.whole_program.program import FieldUse
 
 _MOST_PLACES = 5
 _LEAST_SHARE = 0.05

@@ -8,7 +8,6 @@ from fnmatch import fnmatchcase
 from layoutlint.evidence.inference import ranking
 from layoutlint.evidence.inference.analysis import Analysis
 from layoutlint.evidence.inference.contradictions import Contradiction, find_contradictions
-from layoutlint.evidence.inference.fields import FieldUses, fields_of
 from layoutlint.evidence.inference.ranking import Note, Pair
 from layoutlint.geometry.groups import find_groups
 from layoutlint.geometry.layout import Layout
@@ -16,6 +15,7 @@ from layoutlint.geometry.placement import placements
 from layoutlint.judgement.rule import Pack
 from layoutlint.model.record import Record
 from layoutlint.model.structs import Struct
+from layoutlint.sources.whole_program.fields import FieldUses, fields_of
 
 MOST_NOTES = 150
 SMALLEST = 128

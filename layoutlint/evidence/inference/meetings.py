@@ -13,13 +13,6 @@ from enum import Enum
 from functools import cached_property
 from typing import NamedTuple
 
-from layoutlint.evidence.inference import rare_work
-from layoutlint.evidence.inference.heat import EntryPoints
-from layoutlint.evidence.inference.held_locks import HeldLocks, Locks
-from layoutlint.evidence.inference.known_functions import KnownFunctions
-from layoutlint.evidence.inference.phases import Phase, phase_of
-from layoutlint.evidence.inference.program import FieldUse, Program, argument_maker
-from layoutlint.evidence.inference.threads import Threads
 from layoutlint.model.uses import (
     ELEMENT,
     GLOBAL_POINTER,
@@ -32,7 +25,14 @@ from layoutlint.model.uses import (
     Spot,
     plain_name,
 )
-from layoutlint.readers.bodies.lock_names import Operation, is_primitive, operation
+from layoutlint.sources.bodies.lock_names import Operation, is_primitive, operation
+from layoutlint.sources.whole_program import rare_work
+from layoutlint.sources.whole_program.heat import EntryPoints
+from layoutlint.sources.whole_program.held_locks import HeldLocks, Locks
+from layoutlint.sources.whole_program.known_functions import KnownFunctions
+from layoutlint.sources.whole_program.phases import Phase, phase_of
+from layoutlint.sources.whole_program.program import FieldUse, Program, argument_maker
+from layoutlint.sources.whole_program.threads import Threads
 
 _DEEPEST = 4
 """The most calls between a function and those that only it calls, and those that an argument goes through."""

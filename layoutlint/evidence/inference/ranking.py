@@ -14,12 +14,12 @@ from math import sqrt
 from typing import NamedTuple
 
 from layoutlint.evidence.inference.meetings import Access, Meetings, Owner
-from layoutlint.evidence.inference.phases import Phase, phase_of
-from layoutlint.evidence.inference.program import FieldUse
 from layoutlint.geometry.placement import Placements
 from layoutlint.model.record import Record, field
 from layoutlint.model.structs import Field, Struct
 from layoutlint.model.uses import Effect, Spot, plain_name
+from layoutlint.sources.whole_program.phases import Phase, phase_of
+from layoutlint.sources.whole_program.program import FieldUse
 
 PHASE_SHARES = {
     Phase.SETUP: 0.02, Phase.TEARDOWN: 0.1, Phase.SHOWING: 0.02, Phase.SETTING: 0.1, Phase.FAILING: 0.02,

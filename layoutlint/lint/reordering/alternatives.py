@@ -15,7 +15,7 @@ from layoutlint.lint.reordering.solving import moves_of, solve
 from layoutlint.lint.reordering.task import task_of
 from layoutlint.model.record import Record, replace
 from layoutlint.model.structs import Struct
-from layoutlint.readers import order_uses
+from layoutlint.sources import order_uses
 from layoutlint.suggestion import additions
 from layoutlint.suggestion.arrangement import Arrangement
 from layoutlint.suggestion.limits import Limit

@@ -15,7 +15,7 @@ from layoutlint.lint.reordering.task import Candidate
 from layoutlint.model.build import Build
 from layoutlint.model.record import Record, replace
 from layoutlint.model.structs import Struct
-from layoutlint.readers import order_uses
+from layoutlint.sources import order_uses
 from layoutlint.suggestion.common_order import CommonOrder
 from layoutlint.suggestion.result import Aimed, OpenedStruct, Refusal, RuleOutcome, Status, Suggestion
 from layoutlint.suggestion.search import BuildTask, Solution, Task

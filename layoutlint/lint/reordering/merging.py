@@ -7,7 +7,7 @@ from typing import Any
 
 from layoutlint.judgement.verdict import Outcome, Verdict
 from layoutlint.model.build import Build, short_name
-from layoutlint.readers.order_uses import LookedAt
+from layoutlint.sources.order_uses import LookedAt
 from layoutlint.suggestion.result import BuildResult, RuleOutcome, Status, Suggestion
 
 _BADNESS = {Outcome.KEPT: 0, Outcome.UNKNOWN: 1, Outcome.AT_RISK: 2, Outcome.BROKEN: 3}

@@ -9,9 +9,9 @@ from layoutlint.lint.reordering.builds import ArrangedSubject, Subject
 from layoutlint.lint.reordering.text import read_text, shown_path
 from layoutlint.model.record import Record, replace
 from layoutlint.model.structs import Struct
-from layoutlint.readers import order_uses
-from layoutlint.readers.bodies.problems import new_problems
 from layoutlint.readers.clang import members
+from layoutlint.sources import order_uses
+from layoutlint.sources.bodies.problems import new_problems
 from layoutlint.suggestion.result import Alternative, Patch, Refusal, Suggestion
 
 

@@ -24,7 +24,7 @@ from layoutlint.model.structs import Field, fields_in_braces
 from layoutlint.model.structs import Source as StructSource
 from layoutlint.phrases import first_few, quantity
 from layoutlint.randstruct.c_abi import CannotLayOut
-from layoutlint.readers import order_uses
+from layoutlint.sources import order_uses
 from layoutlint.suggestion.arrangement import Arrangement
 from layoutlint.suggestion.common_groups import CannotJoin
 from layoutlint.suggestion.common_order import CommonOrder, join

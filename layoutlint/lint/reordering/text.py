@@ -13,9 +13,9 @@ from layoutlint.model.flows import Flows
 from layoutlint.model.record import Record, replace
 from layoutlint.model.structs import Source, Struct
 from layoutlint.phrases import first_few
-from layoutlint.readers import order_uses
-from layoutlint.readers.bodies import flows as bodies_flows
 from layoutlint.readers.clang import members
+from layoutlint.sources import order_uses
+from layoutlint.sources.bodies import flows as bodies_flows
 from layoutlint.suggestion.arrangement import Arrangement
 from layoutlint.suggestion.limits import Limit, padding_limits, paddings, text_limits, use_limits
 from layoutlint.suggestion.result import Refusal

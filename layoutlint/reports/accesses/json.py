@@ -8,9 +8,9 @@ from typing import Any
 
 from layoutlint import escapes
 from layoutlint.evidence.inference.analysis import Analysis
-from layoutlint.evidence.inference.fields import FieldUses
-from layoutlint.evidence.inference.phases import phase_of
 from layoutlint.model.uses import plain_name
+from layoutlint.sources.whole_program.fields import FieldUses
+from layoutlint.sources.whole_program.phases import phase_of
 
 
 def render(fields: Sequence[FieldUses], analysis: Analysis) -> str:

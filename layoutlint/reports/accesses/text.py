@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 
 from layoutlint import escapes
 from layoutlint.evidence.inference.analysis import Analysis
-from layoutlint.evidence.inference.fields import FieldUses, hottest
-from layoutlint.evidence.inference.program import FieldUse
 from layoutlint.model.uses import Effect, plain_name
 from layoutlint.phrases import quantity
+from layoutlint.sources.whole_program.fields import FieldUses, hottest
+from layoutlint.sources.whole_program.program import FieldUse
 
 _FEW = 4
 _WORDS = {

@@ -8,8 +8,8 @@ from typing import Any
 
 from layoutlint import escapes
 from layoutlint.model.storage import ANY
-from layoutlint.readers.allocations.allocation import Allocation
-from layoutlint.readers.allocations.proposals import Listing
+from layoutlint.sources.allocations.allocation import Allocation
+from layoutlint.sources.allocations.proposals import Listing
 
 _encode = json.JSONEncoder(ensure_ascii=False).encode
 

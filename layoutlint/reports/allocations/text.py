@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from layoutlint import escapes
 from layoutlint.phrases import quantity
-from layoutlint.readers.allocations.allocation import Allocation
-from layoutlint.readers.allocations.proposals import Listing, StructProposals, describe_call, keys
+from layoutlint.sources.allocations.allocation import Allocation
+from layoutlint.sources.allocations.proposals import Listing, StructProposals, describe_call, keys
 
 
 def render(listing: Listing) -> Iterator[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from layoutlint import escapes
-from layoutlint.readers.allocations.proposals import Listing, Proposal, StructProposals, describe_call, keys
+from layoutlint.sources.allocations.proposals import Listing, Proposal, StructProposals, describe_call, keys
 
 _SHOWN = 3
 

@@ -7,11 +7,11 @@ from typing import Any
 
 from layoutlint import escapes
 from layoutlint.evidence.inference.contradictions import Contradiction
-from layoutlint.evidence.inference.fields import FieldUses
 from layoutlint.evidence.inference.infer import Inferred
 from layoutlint.evidence.inference.ranking import Note
 from layoutlint.model.uses import Effect, plain_name
 from layoutlint.reports.infer.reasons import reasons
+from layoutlint.sources.whole_program.fields import FieldUses
 
 _MOST_FUNCTIONS = 20
 

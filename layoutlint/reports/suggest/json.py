@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from layoutlint.model.structs import Struct
-from layoutlint.readers.order_uses import OrderUse
 from layoutlint.reports.json_values import document_text
 from layoutlint.reports.suggest import phrases
+from layoutlint.sources.order_uses import OrderUse
 from layoutlint.suggestion.result import (
     SUGGEST_SCHEMA,
     Alternative,

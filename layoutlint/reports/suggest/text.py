@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from layoutlint.phrases import quantity
-from layoutlint.readers.order_uses import OrderUse
 from layoutlint.reports import styled
 from layoutlint.reports.styled import Line, line, paragraph
 from layoutlint.reports.suggest import builds, phrases
+from layoutlint.sources.order_uses import OrderUse
 from layoutlint.suggestion.result import RuleOutcome, Suggestion
 
 _MOST_REFUSALS = 20

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from layoutlint.evidence.inference import rare_work
 from layoutlint.evidence.inference.analysis import analyse
-from layoutlint.evidence.inference.heat import EntryPoints, heat_of_functions
 from layoutlint.evidence.inference.infer import infer
-from layoutlint.evidence.inference.known_functions import KnownFunctions
-from layoutlint.evidence.inference.phases import Phase, phase_of
-from layoutlint.evidence.inference.program import Program
 from layoutlint.intent.toml import rule_file
 from layoutlint.model.reading import ReadOptions
 from layoutlint.model.record import replace
-from layoutlint.model.uses import Effect, FunctionEffect, plain_name
-from layoutlint.readers import bodies
+from layoutlint.model.uses import plain_name
+from layoutlint.sources import bodies
+from layoutlint.sources.whole_program.heat import EntryPoints, heat_of_functions
 
 HEAD = """
 typedef struct { int v; } lock_t; void spin_lock(lock_t *); void spin_unlock(lock_t *); void *malloc(unsigned long);
@@ -58,42 +54,6 @@ def test_uses_through_calls(tmp_path, text, expected):
 def test_what_a_rule_file_says_of_functions(tmp_path):
     rules = '[functions.my_take]\neffect = "lock"\n[functions."my_*"]\neffect = "write"\n'
     assert effects(tmp_path, "void f(struct s *x) { my_take((int *)&x->a); }", rules) == {("f", "a", "lock")}
-
-
-@pytest.mark.parametrize(("name", "effect", "arguments"), [
-    ("_raw_spin_lock_irqsave", Effect.LOCK, (0,)), ("down_write_killable", Effect.LOCK, (0,)), ("up_read", Effect.LOCK, (0,)),
-    ("mutex_trylock", Effect.LOCK, (0,)), ("pthread_mutex_lock", Effect.LOCK, (0,)), ("mutex_init", None, (0,)),
-    ("atomic_long_add_return", Effect.ATOMIC, ()), ("atomic_read", Effect.READ, (0,)), ("refcount_inc_not_zero", Effect.ATOMIC, ()),
-    ("list_add_tail", Effect.WRITE, (0, 1)), ("list_empty", Effect.READ, (0,)), ("set_bit", Effect.ATOMIC, (1,)),
-    ("test_bit", Effect.READ, (0, 1)), ("rte_spinlock_lock", Effect.LOCK, (0,)), ("wake_up", Effect.LOCK, (0,)),
-    ("vma_interval_tree_insert", Effect.WRITE, (0, 1)), ("__memset_chk", Effect.WRITE, (0,)),
-])  # fmt: skip
-def test_known_functions(name, effect, arguments):
-    assert KnownFunctions().find(name) == (effect, arguments, ())
-
-
-def test_copies_read_their_source():
-    assert KnownFunctions().find("memcpy") == (Effect.WRITE, (0,), (1,))
-
-
-@pytest.mark.parametrize("name", ["update_block", "lockdown", "reads", "upload", "download_file", "memory"])
-def test_names_that_only_look_like_it(name):
-    assert KnownFunctions().find(name) is None
-
-
-def test_own_rows_come_first():
-    own = KnownFunctions([FunctionEffect("mutex_lock", Effect.READ, (1,))])
-    assert own.find("mutex_lock") == (Effect.READ, (1,), ())
-
-
-@pytest.mark.parametrize(("name", "phase"), [
-    ("ring_init", Phase.SETUP), ("destroy_ring", Phase.TEARDOWN), ("ring_show", Phase.SHOWING), ("ring_ioctl", Phase.SETTING),
-    ("handle_error", Phase.FAILING), ("push", Phase.NORMAL), ("initial_window", Phase.NORMAL), ("seqcount", Phase.NORMAL),
-    ("InitProcess", Phase.SETUP), ("ReportLockError", Phase.SHOWING), ("HTTPError", Phase.FAILING), ("LWLockInitialize", Phase.SETUP),
-    ("ringInit", Phase.SETUP), ("initial", Phase.NORMAL), ("InitialWindow", Phase.NORMAL), ("XLOGShutdown", Phase.TEARDOWN),
-])  # fmt: skip
-def test_phases(name, phase):
-    assert phase_of(name) is phase
 
 
 HEAT = """
@@ -359,14 +319,6 @@ def test_how_often_functions_run_in_different_threads(tmp_path, start, function,
     assert found.meetings.threads.separation(keys[function], keys[other]) == pytest.approx(expected)
 
 
-@pytest.mark.parametrize(("name", "share"), [
-    ("acceptCommonHandler", 0.1), ("conn_new", 0.1), ("serverCron", 0.1), ("rotate_log", 0.1), ("serverLog", 0.02), ("zones_cfg", 0.02), ("process_command", 1.0),
-    ("renew", 1.0), ("logic", 1.0), ("ProcSleep", 0.1), ("get_stats_info", 0.02),
-])  # fmt: skip
-def test_work_that_is_rare_by_its_name(name, share):
-    assert rare_work.share_of_name(name) == share
-
-
 PER_CPU = """
 #define OWN(type, name) __attribute__((section(".data..percpu"))) __typeof__(type) name
 #define DEFINE_PER_CPU(type, name) OWN(type, name)
@@ -453,7 +405,3 @@ def test_an_annotation_is_reported_once(tmp_path):
     """Annotations are merged into every pack."""
     analysed, packs = analysis(tmp_path, NOTES, '[struct.s.fields]\nc = { access = "read-mostly" }\n')
     assert len(infer(analysed, analysed.bodies.structs, packs * 2).contradictions) == 1
-
-
-def test_functions_that_call_one_another_end():
-    assert Program((), (), KnownFunctions()).uses() == {}

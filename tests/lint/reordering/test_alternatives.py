@@ -12,8 +12,8 @@ from layoutlint.judgement.verdict import Outcome
 from layoutlint.lint.reordering import alternatives
 from layoutlint.lint.reordering.alternatives import _is_parted, _Trial, _without_move_of
 from layoutlint.model.record import Record, replace
-from layoutlint.readers.order_uses import OrderUse
-from layoutlint.readers.order_uses.facts import Scope
+from layoutlint.sources.order_uses import OrderUse
+from layoutlint.sources.order_uses.facts import Scope
 from layoutlint.suggestion.result import Alternative, Move
 from tests.harness.build import member, struct
 

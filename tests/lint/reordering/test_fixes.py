@@ -18,7 +18,7 @@ from layoutlint.lint.reordering.fixes import with_fixes
 from layoutlint.model.reading import Reading
 from layoutlint.model.record import replace
 from layoutlint.model.structs import Source
-from layoutlint.readers.order_uses import LookedAt
+from layoutlint.sources.order_uses import LookedAt
 from layoutlint.suggestion.result import Move, Patch, Refusal, Suggestion
 from tests.harness.build import X86_64, member, struct
 

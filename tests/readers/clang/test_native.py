@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from layoutlint.model.wanted import Wanted
-from layoutlint.readers.bodies import assembler, ctypes_nodes, syntax, trees, unit, walker
-from layoutlint.readers.bodies import facts as facts_of_bodies
 from layoutlint.readers.clang import libclang, parse
 from layoutlint.readers.clang.parse import Unit
-from tests.readers.bodies.test_walker import HEAD
+from layoutlint.sources.bodies import assembler, ctypes_nodes, syntax, trees, unit, walker
+from layoutlint.sources.bodies import facts as facts_of_bodies
+from tests.sources.bodies.test_walker import HEAD
 
 pytestmark = pytest.mark.skipif(libclang.native is None, reason="nothing is compiled here")
 FACTS = (

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from layoutlint.readers.bodies import flow_numbers, flow_types, initial_values
 from layoutlint.readers.clang import libclang, type_kinds
+from layoutlint.sources.bodies import flow_numbers, flow_types, initial_values
 
 cindex = pytest.importorskip("clang.cindex")
 BASE = {

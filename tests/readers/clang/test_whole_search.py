@@ -10,12 +10,12 @@ import re
 import pytest
 
 from layoutlint.model.wanted import Wanted
-from layoutlint.readers.allocations import struct_definitions
 from layoutlint.readers.c_tokens import blank_comments, blank_out
 from layoutlint.readers.clang import text_search
 from layoutlint.readers.clang.declared_things import what_is
-from layoutlint.readers.order_uses import expansion
-from layoutlint.readers.order_uses.code import Code, macros, statements
+from layoutlint.sources.allocations import struct_definitions
+from layoutlint.sources.order_uses import expansion
+from layoutlint.sources.order_uses.code import Code, macros, statements
 from tests.harness.command import ROOT
 
 FILES = ("bodies/flows.c", "bodies/locks.c", "bodies/subject.h", "forms/forms.c", "order_uses/definitions.h", "order_uses/types.c", "source_uses/elements.c")

@@ -43,7 +43,7 @@ RUNS = [
     ("DWARF of one file", DWARF, True, ("check", "linked", "--rules", "r.toml", "-j2")),
     ("libclang", "from layoutlint.readers.clang import parse; parse.read = stuck", False, ("check", "one.h", "--rules", "r.toml")),
     ("libclang, many", "from layoutlint.readers.clang import parse; parse.read = stuck", False, ("check", "one.h", "two.h", "--rules", "r.toml", "-j2")),
-    ("allocations", "from layoutlint.readers.allocations import sources; sources._search_files = stuck; sources._CHUNK = 1", False, ("allocations", "one.h", "two.h", "-j2")),
+    ("allocations", "from layoutlint.sources.allocations import sources; sources._search_files = stuck; sources._CHUNK = 1", False, ("allocations", "one.h", "two.h", "-j2")),
     ("matrix", "from layoutlint.lint import matrix; matrix._judge_group = stuck", False, ("check", "--matrix", "m.toml", "--rules", "r.toml", "-j2")),
 ]  # fmt: skip
 

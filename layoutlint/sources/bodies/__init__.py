@@ -1,0 +1,222 @@
+"""Reading function bodies through libclang: which fields they read, write and lock, and whom they call."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
+from typing import Any
+
+import msgspec
+
+from layoutlint.errors import ReadError
+from layoutlint.files import accesses
+from layoutlint.model.reading import ReadOptions, Unread
+from layoutlint.model.record import Record, replace
+from layoutlint.model.structs import Struct
+from layoutlint.model.uses import Function, Spot, plain_name, rename
+from layoutlint.model.wanted import Wanted
+from layoutlint.readers.cache import answers, keys
+from layoutlint.readers.cache.memory import Memory
+from layoutlint.readers.clang import libclang, limits, parallel
+from layoutlint.readers.clang.lookups import Messages
+from layoutlint.readers.clang.parse import Unit
+from layoutlint.readers.processes import sandbox
+from layoutlint.readers.processes.pool import number_for
+from layoutlint.sources.bodies import sources, trees, unit
+from layoutlint.sources.bodies.unit import UnitFunctions
+
+_LARGEST = 1 << 28
+"""The most bytes of a kept result, uncompressed."""
+_BYTES_EACH = 1 << 23
+"""How much reading a unit counts as, when the number of processes is chosen."""
+
+
+class Bodies(Record, frozen=True):
+    """The functions of all units of some inputs, each once."""
+
+    functions: tuple[Function, ...]
+    stored: tuple[tuple[str, Spot | None], ...]
+    """The functions in initialisers of variables, with the fields."""
+    structs: tuple[Struct, ...]
+    """The structs whose fields they use, each definition once."""
+    variables: frozenset[str]
+    """The keys of the structs of variables outside of functions, and of static ones in them."""
+    per_cpu: frozenset[str]
+    """The names of the structs of which each processor or thread has its own object."""
+    units: int
+    """The number of units that were read."""
+    recalled: int
+    """The number of those that were in the cache."""
+    unread: tuple[Unread, ...]
+    notes: tuple[str, ...]
+    is_kernel: bool
+
+
+def read(paths: tuple[str, ...], options: ReadOptions) -> Bodies:
+    """Return the functions of C sources; raises ReadError if an input has none, or without libclang.
+
+    Units are read in processes with limits of time and memory; those that fail are in `unread`. Results of
+    units are kept in the cache, so a run that was ended goes on where it was.
+    """
+    trees.library()
+    source_units = sources.find(paths, options)
+    results: dict[int, _Outcome] = {}
+    recalled = 0
+    for number, result, is_recalled in _read_units(source_units.units, options):
+        recalled += is_recalled
+        results[number] = result
+        options.progress("reading functions", len(results), len(source_units.units))
+    in_order = [results[number] for number in range(len(source_units.units))]
+    unread = (*source_units.unread, *(failure for result in in_order for failure in _failures(result)))
+    parts = [
+        (source_units.units[n], each) for n, each in enumerate(in_order) if isinstance(each, UnitFunctions)
+    ]
+    structs = {unit.key_of(struct): struct for _, part in parts[::-1] for struct in part.structs}
+    structs |= _missing_structs(parts, structs.keys(), options)
+    return _merge([part for _, part in parts], structs, source_units, recalled, unread)
+
+
+def _missing_structs(
+    parts: list[tuple[Unit, UnitFunctions]], given: Iterable[str], options: ReadOptions
+) -> dict[str, Struct]:
+    """Return the layouts that no unit has given, because the unit that gave them was another run's."""
+    missing = frozenset[str]().union(*(part.used_structs for _, part in parts)).difference(given)
+    wanted: dict[Unit, set[str]] = {}
+    for each, part in parts:
+        own = missing & part.used_structs
+        missing -= own
+        own = own.difference(part.unreliable)
+        if own:
+            wanted[each] = set(own)
+    names = frozenset(plain_name(key) for keys in wanted.values() for key in keys)
+    outcome = parallel.run(list(wanted), Wanted(names), options) if wanted else None
+    structs = outcome.structs if outcome is not None else ()
+    keys = {key for own in wanted.values() for key in own}
+    return {unit.key_of(struct): struct for struct in structs if unit.key_of(struct) in keys}
+
+
+def _failures(result: UnitFunctions | Unread) -> Iterator[Unread]:
+    """Yield why all of a unit, or a part of it, was not read."""
+    if isinstance(result, Unread):
+        yield result
+    elif result.problem is not None:
+        yield Unread(result.origin, f"not all of it was read: {result.problem}")
+
+
+def _merge(
+    units: list[UnitFunctions],
+    structs: Mapping[str, Struct],
+    source_units: sources.Sources,
+    recalled: int,
+    unread: tuple[Unread, ...],
+) -> Bodies:
+    functions: dict[str, Function] = {}
+    stored: dict[tuple[str, Spot | None], None] = {}
+    for each in units:
+        part = _with_own_keys(each, functions)
+        functions |= {function.key: function for function in part.functions}
+        stored |= dict.fromkeys(part.stored)
+    return Bodies(
+        tuple(functions.values()),
+        tuple(stored),
+        tuple(structs[key] for key in sorted(structs)),
+        frozenset(name for each in units for name in each.shared_variables()),
+        frozenset(name for each in units for name in each.per_cpu),
+        len(units),
+        recalled,
+        unread,
+        tuple(source_units.notes),
+        source_units.is_kernel,
+    )
+
+
+def _with_own_keys(part: UnitFunctions, others: Mapping[str, Function]) -> UnitFunctions:
+    """Return a unit whose functions have keys of their own where other units have others of the name.
+
+    These are `main` of another program, and functions of headers that macros of the source change.
+    """
+    keys = {
+        function.key: f"{function.key}@{part.origin}"
+        for function in part.functions
+        if (other := others.get(function.key, function)) is not function and other != function
+    }
+    if not keys:
+        return part
+    functions = tuple(rename(function, keys) for function in part.functions)
+    stored = tuple((keys.get(key, key), spot) for key, spot in part.stored)
+    return replace(part, functions=functions, stored=stored)
+
+
+_Outcome = UnitFunctions | Unread
+
+
+class _Read(Record, frozen=True):
+    """A result of a process, with the answers of the file system that it depends on."""
+
+    outcome: _Outcome
+    answers: dict[str, Any] | None
+
+
+def _read_units(units: list[Unit], options: ReadOptions) -> Iterator[tuple[int, _Outcome, bool]]:
+    """Yield the results of units, and whether the cache had them; these come first."""
+    memories = {number: _memory(each) for number, each in enumerate(units)} if options.cache else {}
+    missing: list[int] = []
+    for number in range(len(units)):
+        kept = _recall(memories.get(number))
+        if kept is None:
+            missing.append(number)
+        else:
+            yield number, unit.remember(kept), True
+    jobs = options.jobs or number_for(len(missing) * _BYTES_EACH, 0)
+    work = partial(_read_unit, keeps=options.cache)
+    pending = [units[number] for number in missing]
+    for position, result in sandbox.run_each(work, pending, jobs, limits.LIMITS, sandbox.Patience(600)):
+        number = missing[position]
+        if isinstance(result, sandbox.Failure):
+            yield number, Unread(units[number].origin, f"libclang {result.how}"), False
+            continue
+        outcome = result.outcome
+        if isinstance(outcome, UnitFunctions):
+            memory = memories.get(number)
+            if memory is not None and result.answers is not None:
+                memory.keep_settled(result.answers, _encode(replace(outcome, scanned={})))
+            outcome = unit.remember(outcome)
+        yield number, outcome, False
+
+
+def _memory(each: Unit) -> Memory | None:
+    try:
+        return Memory(keys.key_of("bodies", each))
+    except (keys.Unknown, OSError):
+        return None
+
+
+def _recall(memory: Memory | None) -> UnitFunctions | None:
+    kept = None if memory is None else memory.recall()
+    if kept is None:
+        return None
+    try:
+        stream = zlib.decompressobj()
+        return msgspec.msgpack.decode(stream.decompress(kept, _LARGEST), type=UnitFunctions)
+    except (msgspec.MsgspecError, ValueError, zlib.error):
+        return None
+
+
+def _encode(result: UnitFunctions) -> bytes:
+    return zlib.compress(msgspec.msgpack.encode(result), 1)
+
+
+def _read_unit(each: Unit, keeps: bool) -> _Read:
+    printed = Messages() if keeps else None
+    limits.confine()
+    try:
+        if printed is None:
+            return _Read(unit.read(each), None)
+        with accesses.log_answers() as log:
+            outcome = unit.read(each, printed)
+        return _Read(outcome, answers.settle(log))
+    except ReadError as error:
+        return _Read(Unread.of_error(error), None)
+    except libclang.TOO_DEEP:
+        return _Read(Unread(each.origin, "is nested too deeply"), None)

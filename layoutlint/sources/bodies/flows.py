@@ -1,0 +1,286 @@
+"""Reading where the addresses of a struct go, in the function bodies of C sources."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from functools import partial
+from typing import Any
+
+from layoutlint import files
+from layoutlint.errors import ReadError
+from layoutlint.model.flows import Flows, Slot
+from layoutlint.model.reading import ReadOptions
+from layoutlint.phrases import first_few, quantity
+from layoutlint.readers.clang import diagnostics, libclang, limits, parse
+from layoutlint.readers.clang.file_names import Places
+from layoutlint.readers.clang.libclang import Cursor
+from layoutlint.readers.clang.parse import Unit
+from layoutlint.readers.processes import sandbox
+from layoutlint.readers.processes.pool import number_for
+from layoutlint.sources.bodies import sources, trees
+from layoutlint.sources.bodies.facts import Names
+from layoutlint.sources.bodies.flow_calls import KNOWN_FUNCTIONS
+from layoutlint.sources.bodies.flow_parts import NOTHING, Known, Parts, known_of, relevant
+from layoutlint.sources.bodies.flow_walker import FlowWalker
+from layoutlint.sources.bodies.library_calls import makes_memory
+
+_OPTIONS = 0x200
+"""CXTranslationUnit_KeepGoing: with function bodies."""
+_MOST_UNITS = 300
+_MOST_WALKS = 3
+"""The most further walks of a unit, each with more that is known to have offsets of members."""
+_MANY = 4
+"""The least number of units of which one is read first, to show what their headers do."""
+_MOST_ROUNDS = 4
+"""The most searches for sources to which calls lead."""
+_LARGEST = 1 << 25
+"""The most bytes of a source that is searched for definitions."""
+_FACTS = (
+    "moves", "stores", "copies", "conversions", "accesses", "passes", "comparisons", "fills", "texts",
+    "placed", "values", "symbols", "calls", "assembly", "steps", "numbers", "counts", "given", "made",
+    "unions", "layouts", "defined", "walked", "formats",
+)  # fmt: skip
+"""The lists of `Flows` that units fill."""
+_BYTES_EACH = 1 << 23
+"""How much reading a unit counts as, when the number of processes is chosen."""
+
+
+def read(
+    paths: Sequence[str], names: Sequence[str], options: ReadOptions, others: Sequence[str] = ()
+) -> Flows:
+    """Return the flows of addresses in the C sources that name a struct by one of its names.
+
+    Of the other sources, those are read too that define functions which get addresses, or that declare
+    objects of the struct under another type. What could not be read is in the notes.
+    """
+    run = _Run(tuple(names), options)
+    waiting, left = list(paths), list(others)
+    known, asked = NOTHING, KNOWN_FUNCTIONS
+    for _ in range(_MOST_ROUNDS):
+        run.read_new(run.units_of(waiting), known)
+        known = run.sought(asked)
+        asked |= known.functions
+        run.read(run.units_that_define(known), known)
+        waiting = list(_defining(left, run.flows(), known.functions, names))
+        left = [path for path in left if path not in waiting]
+        if not waiting and known == NOTHING:
+            break
+    return run.flows()
+
+
+class _Run:
+    """One run over units, which are read again if another one leads to functions that they passed over."""
+
+    def __init__(self, names: tuple[str, ...], options: ReadOptions) -> None:
+        self._names, self._options = names, options
+        self._left = _MOST_UNITS
+        self._defining: dict[str, Unit] = {}
+        """A unit with each of the functions that were passed over."""
+        self._touching: dict[Slot, dict[str, Unit]] = {}
+        """The units with functions that were passed over and name a variable or a field."""
+        self._found: dict[str, dict[Any, None]] = {name: {} for name in _FACTS}
+        """Each fact once: several units have those of a header."""
+        self._unread: dict[str, dict[str, None]] = {}
+        """Why files were not read, or only a part of them, and the files."""
+
+    def flows(self) -> Flows:
+        """Return what was found so far."""
+        flows = Flows(**{name: list(rows) for name, rows in self._found.items()})
+        for reason, unread in self._unread.items():
+            flows.notes.append(f"{quantity(len(unread), 'file')} {reason}: {first_few(list(unread))}")
+        return flows
+
+    def _note(self, reason: str, *unread: str) -> None:
+        self._unread.setdefault(reason, {}).update(dict.fromkeys(unread))
+
+    def units_of(self, paths: Sequence[str]) -> list[Unit]:
+        """Return the units of some sources, as many as are read; what is not is noted."""
+        units: dict[str, Unit] = {}
+        try:
+            paths, unbuilt = sources.split_built(paths, self._options)
+        except ReadError as error:
+            self._note(f"that cannot be parsed ({error.path} {error.reason})", *paths)
+            return []
+        if unbuilt:
+            self._note("that the configuration does not build", *unbuilt)
+        for path in paths:
+            try:
+                for unit in sources.find((path,), self._options).units:
+                    units.setdefault(unit.main, unit)
+            except ReadError as error:
+                self._note("that cannot be parsed", f"{error.path} {error.reason}")
+        some = [unit for unit in units.values() if unit.main.endswith((".c", ".h"))]
+        if len(some) > self._left:
+            more = (unit.origin for unit in some[self._left :])
+            self._note(f"beyond the {_MOST_UNITS} that are parsed", *more)
+            del some[self._left :]
+        self._left -= len(some)
+        return some
+
+    def sought(self, asked: frozenset[str]) -> Known:
+        """Return what addresses of the struct go to or come from that was passed over, or is elsewhere.
+
+        Functions that were not asked for, except for those that print an address; variables and fields, if
+        units were not read again for them.
+        """
+        flows = self.flows()
+        done, prints = {*flows.walked, *asked}, set(flows.formats)
+        places = []
+        for found, kind in zip(relevant(flows, self._names[0]), ("parameter", "result"), strict=True):
+            some = [each for each in found if isinstance(each, Slot) and not each.is_masked]
+            own = (each for each in some if each.kind == kind and each.name not in done)
+            own = (each for each in own if each.number >= 0 or each.name not in prints)
+            slots = (each for each in some if each in self._touching)
+            places.append(frozenset((*(each for each in own if not makes_memory(each.name)), *slots)))
+        functions = frozenset(each.name for some in places for each in some if each not in self._touching)
+        return Known(functions, forward=places[0], backward=places[1])
+
+    def units_that_define(self, known: Known) -> list[Unit]:
+        """Return the units that have passed over what is known to matter."""
+        units = [self._defining.pop(name) for name in sorted(known.functions & self._defining.keys())]
+        for slot in sorted(self._touching.keys() & {*known.forward, *known.backward}):
+            units += self._touching.pop(slot).values()
+        return list({unit.main: unit for unit in units}.values())
+
+    def read_new(self, units: Sequence[Unit], known: Known) -> None:
+        """Add the flows of some units; those of functions in headers that they share only once."""
+        if len(units) >= _MANY:
+            units = sorted(units, key=_size)
+            first = self.read(units[:1], known)
+            known, units = known_of(first, self._names[0], known), units[1:]
+        self.read(units, known)
+
+    def read(self, units: Sequence[Unit], known: Known) -> Flows:
+        """Add the flows of some units; return those of the last one."""
+        jobs = self._options.jobs or number_for(len(units) * _BYTES_EACH, 0)
+        work = partial(_read_unit, names=self._names, known=known)
+        results = sandbox.run_each(work, units, jobs, limits.LIMITS, sandbox.Patience(600))
+        last = Flows()
+        for done, (number, result) in enumerate(results, 1):
+            self._options.progress("reading functions", done, len(units))
+            unit = units[number]
+            if isinstance(result, sandbox.Failure):
+                self._note("that libclang does not parse", f"{unit.origin} (it {result.how})")
+                continue
+            if result.notes:
+                self._note("that libclang does not parse whole", f"{unit.origin} ({result.notes[0]})")
+            for name, rows in self._found.items():
+                rows.update(dict.fromkeys(getattr(result, name)))
+            for function in {each.function for each in result.defined} - set(result.walked):
+                self._defining.setdefault(function, unit)
+            for slot in result.touched:
+                self._touching.setdefault(slot, {})[unit.main] = unit
+            last = result
+        return last
+
+
+def _size(unit: Unit) -> int:
+    with suppress(OSError):
+        return files.status_of(unit.main).st_size
+    return 0
+
+
+def _defining(
+    paths: Iterable[str], flows: Flows, sought: Iterable[str], names: Sequence[str]
+) -> Iterator[str]:
+    """Yield the sources that seem to define functions that are sought, or declare objects anew.
+
+    Also those with initial values for structs that embed the searched one.
+    """
+    defined = {each.function for each in flows.defined}
+    functions = {name for name in sought if name.isidentifier()} - defined
+    symbols = (each for each in flows.symbols if each.struct.removesuffix(" *") in names)
+    objects = {each.name for each in symbols if " " not in each.name}
+    words = "|".join(map(re.escape, sorted(functions))) or "(?!)"
+    variables = "|".join(map(re.escape, sorted(objects))) or "(?!)"
+    containers = {each.struct for each in flows.layouts if each.places and each.struct.isidentifier()}
+    structs = "|".join(map(re.escape, sorted(containers))) or "(?!)"
+    pattern = re.compile(
+        rf"^(?:[A-Za-z_][\w \t*]*[ \t*])?(?:{words})[ \t]*\([^;{{}}]*\{{"
+        rf"|^[ \t]*extern\b[^=]{{0,400}}?\b(?:{variables})\b"
+        rf"|\b(?:{structs})\b(?:[^;{{}}()=]*=|[^;{{}}()=]*\))\s*\{{".encode(),
+        re.MULTILINE,
+    )
+    for path in paths if functions or objects or containers else ():
+        with suppress(OSError):
+            if pattern.search(files.read_all(path, _LARGEST)):
+                yield path
+
+
+def _read_unit(unit: Unit, names: tuple[str, ...], known: Known) -> Flows:
+    limits.confine()
+    try:
+        return _Reader(unit, names, known).read()
+    except ReadError as error:
+        return Flows(notes=[f"{error.path} {error.reason}"])
+    except libclang.TOO_DEEP:
+        return Flows(notes=["it is nested too deeply"])
+
+
+class _Reader:
+    """Reads the flows of one unit."""
+
+    def __init__(self, unit: Unit, names: tuple[str, ...], known: Known = NOTHING) -> None:
+        self._unit, self._names, self._known = unit, names, known
+        self._lib = trees.library()
+        self._owns: dict[int | None, bool] = {}
+
+    def read(self) -> Flows:
+        """Return the flows in the functions of the file, and of headers that name the struct.
+
+        Raises ReadError.
+        """
+        lib, unit = self._lib, self._unit
+        if unit.text is None:
+            parse.refuse_endless(unit)
+        with parse.parse_unit(lib, unit, None, _OPTIONS) as handle:
+            self._places = Places(lib, unit.directory, (os.getcwd(),), {})
+            self._handle, self._main = handle, lib.clang_getFile(handle, os.fsencode(unit.main))
+            walker = self._walk(handle, set())
+            for _ in range(_MOST_WALKS):
+                if not walker.offset_slots - walker.first_offset_slots:
+                    break
+                walker = self._walk(handle, walker.offset_slots)
+            problems = diagnostics.read_diagnostics(lib, handle, self._places, None)
+            answer = None if unit.compiler is None else unit.compiler.answer
+            error = diagnostics.first_error(lib, problems, None if answer is None else answer.is_own_header)
+            if walker.is_cut:
+                walker.flows.notes.append("a part is nested too deeply")
+            if error is not None:
+                walker.flows.notes.append(error)
+            return walker.flows
+
+    def _walk(self, handle: int, offset_slots: set[Slot]) -> FlowWalker:
+        """Walk the functions and variables; some slots are known to have offsets of members."""
+        lib = self._lib
+        names = Names.of_unit(self._places.place)
+        walker = FlowWalker(lib, names, self._names[0], self._word(handle))
+        walker.offset_slots |= offset_slots
+        walker.first_offset_slots = frozenset(offset_slots)
+        every = trees.definitions(lib.clang_getTranslationUnitCursor(handle), self._is_own)
+        own = (each.cursor for each in every if self._is_own(each.file))
+        Parts(walker, self._is_of_system, self._known).walk(own)
+        return walker
+
+    def _is_of_system(self, function: Cursor) -> bool:
+        return bool(self._lib.clang_Location_isInSystemHeader(self._lib.clang_getCursorLocation(function)))
+
+    def _word(self, handle: int) -> int:
+        info = self._lib.clang_getTranslationUnitTargetInfo(handle)
+        width = int(self._lib.clang_TargetInfo_getPointerWidth(info))
+        self._lib.clang_TargetInfo_dispose(info)
+        return width // 8
+
+    def _is_own(self, file: int | None) -> bool:
+        """Return whether the main file, a file that it includes, or a header that names the struct."""
+        if file not in self._owns:
+            is_source = file == self._main or self._places.reported_name(file).endswith(".c")
+            self._owns[file] = is_source or self._names_struct(file)
+        return self._owns[file]
+
+    def _names_struct(self, file: int | None) -> bool:
+        content = b"" if file is None else libclang.contents(self._lib, self._handle, file)
+        return any(name.encode() in content for name in self._names)

@@ -1,0 +1,251 @@
+"""Arrays of which different threads write different elements, as C text shows it."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterator
+from functools import cached_property
+from itertools import islice
+
+from layoutlint.model.record import Record
+from layoutlint.sources.source_uses.element_writes import (
+    Element,
+    Held,
+    Manner,
+    Write,
+    Writes,
+    calls,
+    elements,
+    locks,
+)
+from layoutlint.sources.source_uses.field_uses import declared_types
+from layoutlint.sources.source_uses.functions import Function, SourceFunctions, closing
+from layoutlint.sources.source_uses.thread_values import ThreadValues
+
+_LOOP = re.compile(r"\b(?:for|while|\w*(?:foreach|FOREACH|for_each|FOR_EACH)\w*)\s*\(|\bdo\s*\{")
+_SUBSCRIPTED = re.compile(r"\b([A-Za-z_]\w*+)\s*\[")
+_NAME = re.compile(r"[A-Za-z_]")
+"""In an index that can differ between threads."""
+_VARIES = re.compile(r"(?<![\w.>])[a-z_]\w*(?!\w|\()")
+"""In an index that is no constant."""
+_DECLARES = (
+    r"[;{}]\s*(?!return\b|else\b|goto\b|case\b|do\b)"
+    r"(?:\w+[\s*]+|\w+\s*(?:\[[^]]{0,80}\]\s*){0,3},[\s*]*){1,8}"
+)
+"""What is before a name that a function declares."""
+_LONGEST_LOOP = 100_000
+"""The most characters of a loop."""
+_MOST_WRITES = 50
+"""The most writes of an array in a function that are looked at."""
+_DEEPEST = 4
+"""The most calls between where a thread begins and a function that it runs once."""
+
+
+class ArrayName(Record, frozen=True):
+    """An array as the text names it: a variable, or a field of a struct."""
+
+    name: str
+    structs: tuple[str, ...] | None = None
+    """The tag and typedefs of the struct; None for a variable."""
+    is_unique: bool = True
+    """Whether no other struct has an array of this name."""
+    file: str = ""
+    """The file that declares a variable; empty if it is not known."""
+
+
+class ElementOwners:
+    """Finds out whether threads write elements of their own, from the functions of C text."""
+
+    def __init__(
+        self, functions: SourceFunctions, is_setup: Callable[[str], bool], declared: tuple[str, ...] = ()
+    ) -> None:
+        """`is_setup` tells by the name of a function that it runs before threads use an object.
+
+        `declared` are the project's functions that return what tells threads apart.
+        """
+        self._functions, self._is_setup = functions, is_setup
+        self._writes = Writes(functions)
+        self._values = ThreadValues(functions, declared)
+        self._once: dict[str, bool] = {}
+        self._locks: dict[Function, tuple[Held, ...]] = {}
+        self._types: dict[tuple[Function | str, str], set[str]] = {}
+
+    def reason(self, array: ArrayName) -> str | None:
+        """Return the sentence that says which code shows it; None if none does."""
+        is_local = array.structs is None and self._values.is_thread_local(array.name)
+        if is_local or array.name not in self._subscripted:
+            return None
+        writes = tuple(self._all_writes(array))
+        for function, write in writes:
+            index = write.element.subscript
+            origin = self._values.origin(function, index, write.at)
+            if origin is not None:
+                return f"{self._describe(function, write)}, with an index from {origin}"
+        for function, write in writes:
+            lock = self._lock(function, write)
+            if lock is not None:
+                return f"{self._describe(function, write)} under `{lock}`"
+        for function, write in writes:
+            index = write.element.subscript
+            if write.manner is Manner.ATOMIC and _VARIES.search(index) and not _walks(function, index):
+                return f"{self._describe(function, write, 'changed atomically')}"
+        return None
+
+    @cached_property
+    def _subscripted(self) -> frozenset[str]:
+        """The names before subscripts: few fields have one."""
+        texts = self._functions.texts().values()
+        return frozenset(name for text in texts for name in _SUBSCRIPTED.findall(text))
+
+    def _describe(self, function: Function, write: Write, verb: str = "written") -> str:
+        place = f"{os.path.basename(function.file)}:{function.line_at(write.at)}"
+        return f"`{write.element.text}` is {verb} in {function.name} ({place})"
+
+    def _all_writes(self, array: ArrayName) -> Iterator[tuple[Function, Write]]:
+        """Yield the writes of an array that do more than set it up."""
+        for function in self._functions.functions_with_word(array.name):
+            if function.is_macro or not self._may_mean(function, array):
+                continue
+            for write in islice(self._writes_of(function, array), _MOST_WRITES):
+                if not self._sets_up(function, write):
+                    yield function, write
+
+    def _writes_of(self, function: Function, array: ArrayName) -> Iterator[Write]:
+        for element in elements(function, array.name):
+            if _NAME.search(element.subscript) and self._is_of(function, element, array):
+                yield from self._writes.of_element(function, element)
+
+    def _is_of(self, function: Function, element: Element, array: ArrayName) -> bool:
+        receiver = element.receiver
+        if array.structs is None or receiver is None:
+            return array.structs is None and receiver is None
+        if array.is_unique:
+            return True
+        types = self._types_in(function, receiver) or self._types_in(function.file, receiver)
+        return bool(types.intersection(array.structs))
+
+    def _types_in(self, place: Function | str, receiver: str) -> set[str]:
+        """Return the types that a function or a file declares a name with."""
+        key = place, receiver
+        if key not in self._types:
+            text = self._functions.code(place) if isinstance(place, str) else place.text
+            self._types[key] = declared_types(text, receiver)
+        return self._types[key]
+
+    def _may_mean(self, function: Function, array: ArrayName) -> bool:
+        """Return whether a name of a variable means this one in a function."""
+        if array.structs is not None:
+            return True
+        is_local = re.search(_DECLARES + rf"{array.name}\s*[][=;,]", function.text) is not None
+        if is_local or array.name in function.parameters:
+            return False
+        if not array.file or os.path.basename(function.file) == os.path.basename(array.file):
+            return True
+        own = re.compile(
+            rf"^(?!extern\b)\w[\w\s*]{{0,200}}\b{array.name}\s*(?:\[[^;{{}}]{{0,200}})?[;=]", re.MULTILINE
+        )
+        return own.search(self._functions.code(function.file)) is None
+
+    def _sets_up(self, function: Function, write: Write) -> bool:
+        """Return whether a write happens once for each thread or object, before others see it."""
+        if write.manner is Manner.STORE:
+            if self._is_setup(function.name):
+                return True
+            if self._values.is_thread_function(function.name):
+                return not _is_in_loop(function.text, write.at)
+        return self._runs_once(function, 0) and not _is_in_loop(function.text, write.at)
+
+    def _runs_once(self, function: Function, depth: int) -> bool:
+        """Return whether only functions that set up call a function, or threads where they begin."""
+        if function.name not in self._once:
+            self._once[function.name] = False  # of functions that call one another
+            callers = self._functions.callers(function) if depth < _DEEPEST else set()
+            self._once[function.name] = bool(callers) and all(
+                self._calls_once(caller, function, depth) for caller in callers
+            )
+        return self._once[function.name]
+
+    def _calls_once(self, caller: Function, function: Function, depth: int) -> bool:
+        if self._values.is_thread_function(caller.name):
+            places = [at for name, _, at in calls(caller) if name == function.name]
+            return not any(_is_in_loop(caller.text, at) for at in places)
+        return self._is_setup(caller.name) and self._runs_once(caller, depth + 1)
+
+    # -- locks
+
+    def _lock(self, function: Function, write: Write) -> str | None:
+        """Return the lock of the same index that is held at a write; None without one."""
+        index = write.element.subscript
+        if _walks(function, index):
+            return None
+        for held in self._find_locks(function):
+            if held.lock.subscript == index and held.lock.array != write.element.array and held.at < write.at:
+                return held.lock.text
+        for caller in sorted(self._functions.callers(function), key=lambda f: (f.file, f.line)):
+            lock = self._lock_of_caller(caller, function, index, write.element.array)
+            if lock is not None:
+                return lock
+        return None
+
+    def _lock_of_caller(self, caller: Function, function: Function, index: str, array: str) -> str | None:
+        """Return the lock that a caller holds whose index is the same in its words."""
+        held = self._find_locks(caller)
+        if not held:
+            return None
+        for name, arguments, at in calls(caller):
+            if name != function.name:
+                continue
+            own = _in_words_of_caller(index, dict(zip(function.parameters, arguments, strict=False)))
+            for each in held:
+                is_other = each.lock.array != array
+                if is_other and each.at < at and each.lock.subscript == own and not _walks(caller, own):
+                    return each.lock.text
+        return None
+
+    def _find_locks(self, function: Function) -> tuple[Held, ...]:
+        if function not in self._locks:
+            self._locks[function] = (*locks(function), *self._locks_by_calls(function))
+        return self._locks[function]
+
+    def _locks_by_calls(self, function: Function) -> Iterator[Held]:
+        """Yield the locks that a function takes by calling one that only takes it: `lock_bucket(i)`."""
+        for name, arguments, at in calls(function):
+            if "lock" not in name.lower() or "unlock" in name.lower():
+                continue
+            for taker in self._functions.functions_with_word(name):
+                if taker.name == name and taker.is_accessor and taker != function:
+                    words = dict(zip(taker.parameters, arguments, strict=False))
+                    for held in locks(taker):
+                        index = _in_words_of_caller(held.lock.subscript, words)
+                        yield Held(held.lock._replace(subscript=index), at)
+
+
+def _in_words_of_caller(index: str, words: dict[str, str]) -> str:
+    """Return an index with arguments in place of parameters, without spaces."""
+    text = re.sub(r"(?<![\w.>])[A-Za-z_]\w*", lambda match: words.get(match[0], match[0]), index)
+    return re.sub(r"\s+|^\((\w+)\)$", lambda match: match[1] or "", text)
+
+
+def _walks(function: Function, index: str) -> bool:
+    """Return whether a function counts a variable of an index: it then goes over all elements."""
+    return any(
+        re.search(
+            rf"\bfor\s*\([^;]{{0,200}}\b{name}\s*=|(?:\+\+|--)\s*{name}\b|(?<![\w.>]){name}\s*(?:\+\+|--)|"
+            rf"(?:foreach|for_each)\w*\s*\([^;()]{{0,200}}\b{name}\b",
+            function.text,
+            re.IGNORECASE,
+        )
+        for name in set(re.findall(r"(?<![\w.>])[A-Za-z_]\w*", index))
+    )
+
+
+def _is_in_loop(text: str, at: int) -> bool:
+    """Return whether an offset is in the body of a loop."""
+    for loop in _LOOP.finditer(text, 0, at):
+        end = loop.end() if text[loop.end() - 1] == "{" else closing(text, loop.end() - 1) + 1
+        body = re.compile(r"\s*\{").match(text, end - 1 if text[end - 1] == "{" else end)
+        last = closing(text, body.end() - 1, _LONGEST_LOOP) if body is not None else text.find(";", end)
+        if at < last:
+            return True
+    return False
