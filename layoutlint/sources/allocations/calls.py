@@ -12,7 +12,8 @@ from layoutlint.sources.allocations import allocators, user_space
 from layoutlint.sources.allocations.allocation import Allocation
 from layoutlint.sources.allocations.allocators import Arguments, Maker, Making
 from layoutlint.sources.allocations.declarations import Names, Unclear
-from layoutlint.sources.allocations.expressions import Size, arguments, number, tokens
+from layoutlint.sources.allocations.expressions import Size, number, tokens
+from layoutlint.sources.c_text import arguments
 
 _MAKERS = {**allocators.MAKERS, **user_space.MAKERS}
 _HINTS = (

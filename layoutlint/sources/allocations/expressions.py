@@ -9,8 +9,6 @@ from layoutlint.model.record import Record
 _TOKEN = re.compile(r"\w+|->|<<|>>|&&|\|\||[^\s\w]")
 _OPEN, _CLOSE = "([{", ")]}"
 _NONE_BEHIND, _NONE_BEFORE = ("(", "[", ".", "->"), (")", "]", "[", ".", "->", ",", ";")
-_MOST = 2000
-"""The most characters of a call that are read."""
 _NUMBER = re.compile(r"(0[xX][0-9a-fA-F]{1,15}|0|[1-9][0-9]{0,17})[uUlL]*")
 _OTHER = ("+", "-", "/", "%", "?", "|", "&", "<", ">", "<<", ">>", "==", "=", ",")
 """Operators that make a product no product."""
@@ -46,23 +44,6 @@ def spell(words: Tokens) -> str:
             text += " "
         text, previous = text + token, token
     return text
-
-
-def arguments(text: str, at: int) -> tuple[list[str], int] | None:
-    """Return the arguments after an opening parenthesis, and where they end; None if they do not end."""
-    texts: list[str] = []
-    depth, start = 0, at + 1
-    for sign in re.compile(r"[(){}\[\],;]").finditer(text, at, at + _MOST):
-        if sign[0] in _OPEN:
-            depth += 1
-        elif sign[0] in _CLOSE:
-            depth -= 1
-            if depth == 0:
-                return [*texts, text[start : sign.start()]], sign.end()
-        elif depth == 1 and sign[0] == ",":
-            texts.append(text[start : sign.start()])
-            start = sign.end()
-    return None
 
 
 def number(argument: Tokens) -> int | None:

@@ -11,11 +11,8 @@ from layoutlint.model.record import Record
 from layoutlint.readers.c_tokens import blank_comments, blank_out, spaces_for
 from layoutlint.readers.clang import text_search
 from layoutlint.sources.allocations.declarations import Names, TypeName, Unclear
+from layoutlint.sources.c_text import MACRO
 
-_MACRO = re.compile(
-    r"^[ \t]*#[ \t]*define[ \t]+(\w++)(?:\(([^()\n]{0,400})\))?((?:[^\n\\]++|\\[ \t]*+\r?\n|\\)*+)",
-    re.MULTILINE,
-)
 _CONTINUED = re.compile(r"\\(?=[ \t]*\r?\n)")
 _BRACKET = re.compile(r"[()\[\]{}]")
 _PAIRS = {")": "(", "]": "[", "}": "{"}
@@ -258,7 +255,7 @@ def macros(path: str, text: str) -> tuple[Code, tuple[Macro, ...]]:
     parts: list[str] = []
     macros: list[Macro] = []
     at = 0
-    for macro in _MACRO.finditer(blanked):
+    for macro in MACRO.finditer(blanked):
         head = spaces_for(blanked[at : macro.start(3)])
         parts += (
             head[: macro.start() - at],

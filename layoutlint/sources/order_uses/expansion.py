@@ -10,11 +10,8 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from layoutlint.readers.c_tokens import blank_comments
+from layoutlint.sources import c_text
 
-_MACRO = re.compile(
-    r"^[ \t]*#[ \t]*define[ \t]+(\w++)(?:\(([^()\n]{0,400})\))?((?:[^\n\\]++|\\[ \t]*+\r?\n|\\)*+)",
-    re.MULTILINE,
-)
 _CONTINUED = re.compile(r"\\[ \t]*\r?\n")
 _WORD = re.compile(r"[A-Za-z_]\w*+")
 _PARAMETER = re.compile(r"((?<!#)#(?!#)\s*)?\b([A-Za-z_]\w*+)")
@@ -22,12 +19,12 @@ _PASTE = re.compile(r"\s*##\s*")
 _ELIDED = re.compile(r",\s*##\s*(__VA_ARGS__|\w+)\b")
 _OPTIONAL = re.compile(r"\b__VA_OPT__\s*\(([^()]*(?:\([^()]*\)[^()]*)*)\)")
 _OPENS = re.compile(r"\s*\(")
-_STOPS = re.compile(r"[(),]")
 _LAST_WORD = re.compile(r"[A-Za-z_]\w*+(?=\s*$)")
 _STRUCTURE = re.compile(r"[{}=,]|##|\b(?:struct|union|(?:__)?typeof\w*)\b|^\s*\.")
 _DEEPEST = 64
 """The most macros that lead to one another; each takes three levels of calls."""
-_LARGEST_ARGUMENTS = 1 << 16
+_LARGEST_ARGUMENTS = (1 << 16) + 1
+"""The most characters of the arguments of a call, with the parentheses."""
 LARGEST = 1 << 22
 """The most characters that the expansions in one text have."""
 
@@ -53,7 +50,7 @@ def read_definitions(raw: str) -> dict[str, tuple[MacroText, ...]]:
     macros: dict[str, tuple[MacroText, ...]] = {}
     if "define" not in raw:
         return macros
-    for match in _MACRO.finditer(blank_comments(raw)):
+    for match in c_text.MACRO.finditer(blank_comments(raw)):
         words = None if match[2] is None else tuple(word.strip() for word in match[2].split(","))
         macro = MacroText(words and _parameters(words), _CONTINUED.sub(" ", match[3]).strip())
         known = macros.get(match[1], ())
@@ -164,31 +161,14 @@ class _Expansion:
         values: dict[str, str] = {}
         if macro.parameters is not None:
             opens = _OPENS.match(text, at)
-            call = None if opens is None else _arguments(text, opens.end())
+            call = opens and c_text.arguments(text, opens.end() - 1, _LARGEST_ARGUMENTS, c_text.PARENTHESES)
             if call is None:
                 return None
             arguments, at = call
-            values = _bind(macro.parameters, arguments)
+            values = _bind(macro.parameters, [" ".join(each.split()) for each in arguments])
         inner = {key: self.expand(value, active, depth + 1) for key, value in values.items()}
         body = _substitute(macro.body, values, inner)
         return self.expand(body, active | {name}, depth + 1), at
-
-
-def _arguments(text: str, start: int) -> tuple[list[str], int] | None:
-    """Return the arguments from behind a parenthesis on, and where they end; None if nothing closes it."""
-    depth, at, first, arguments = 1, start, start, list[str]()
-    while (sign := _STOPS.search(text, at, start + _LARGEST_ARGUMENTS)) is not None:
-        at = sign.end()
-        if sign[0] == "(":
-            depth += 1
-        elif sign[0] == ")":
-            depth -= 1
-        if (sign[0] == "," and depth == 1) or not depth:
-            arguments.append(" ".join(text[first : sign.start()].split()))
-            first = at
-        if not depth:
-            return arguments, at
-    return None
 
 
 def _bind(parameters: tuple[str, ...], arguments: list[str]) -> dict[str, str]:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from layoutlint.readers.c_tokens import number
-from layoutlint.sources.allocations import expressions
+from layoutlint.sources import c_text
 from layoutlint.sources.allocations.declarations import Unclear
 from layoutlint.sources.order_uses.code import Code
 from layoutlint.sources.order_uses.facts import OrderUse, Unresolved
@@ -79,7 +79,7 @@ def find(code: Code, subject: Subject) -> Iterator[OrderUse | Unresolved]:
     if "(" not in code.text:
         return
     for at, name, parenthesis in calls(code.text):
-        parsed = expressions.arguments(code.text, parenthesis)
+        parsed = c_text.arguments(code.text, parenthesis)
         if parsed is not None:
             shortened = [argument[:_LONGEST] for argument in parsed[0]]
             yield from _call(code, subject, name, at, shortened)

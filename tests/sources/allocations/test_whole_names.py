@@ -135,13 +135,3 @@ def test_expressions(golden):
         number = expressions.number(words) if words else None
         lines.append(f"{text}: {words} `{expressions.spell(words)}` {expressions.spell(expressions.strip_parentheses(words))!r} {number} {parts} {binary}")
     golden("expressions.txt", "".join(f"{line}\n" for line in lines))
-
-
-def test_arguments(monkeypatch):
-    """The arguments of a call, up to a length."""
-    found = [expressions.arguments(text, text.index("(")) for text in ("f()", "f(a)", "f(a, b[1, 2], (c, d), {e, f}) g", "f(a", "f(a; b)", "x f(a)) h", "f((a)")]
-    assert found == [
-        ([""], 3), (["a"], 4), (["a", " b[1, 2]", " (c, d)", " {e, f}"], 29), None, (["a; b"], 7), (["a"], 6), None,
-    ]  # fmt: skip
-    monkeypatch.setattr(expressions, "_MOST", 6)
-    assert [expressions.arguments(f"f({'a' * length})", 1) for length in (4, 5)] == [(["aaaa"], 7), None]
