@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from layoutlint.lint.reordering import Request
     from layoutlint.model.build import Build
     from layoutlint.model.reading import InputText
+    from layoutlint.suggestion.problem import Aim
     from layoutlint.suggestion.result import Suggestion
-    from layoutlint.suggestion.search import Aim
 
 _EFFORT = 4.0
 _MOST_EFFORT = 1000.0

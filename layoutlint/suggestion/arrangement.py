@@ -130,6 +130,8 @@ class Arrangement(Record, frozen=True):
     """The unit that must stay last, because it ends in a flexible array; None for none."""
     align: int
     """The alignment of the struct in bytes, in every order."""
+    together: tuple[tuple[int, ...], ...] = ()
+    """The fields of each declaration with several, as `long a, b;`."""
 
     @property
     def way(self) -> Way:
@@ -391,7 +393,21 @@ def join_units(arrangement: Arrangement, numbers: Sequence[int]) -> Arrangement 
         return arrangement
     whole = _with_runs(arrangement, arrangement.top, Opened(arrangement.way, arrangement.opened), numbers)
     joined = arrange(arrangement.declared, whole.way, whole.runs, whole.inner)
+    joined = replace(joined, together=arrangement.together)
     return joined if len(joined.units) == len(set(numbers)) else None
+
+
+def join_declarations(arrangement: Arrangement, together: Sequence[tuple[int, ...]]) -> Arrangement:
+    """Return the arrangement in which each declaration of several fields is one unit.
+
+    One whose fields are units that do not stand side by side stays as it is.
+    """
+    joined = arrangement
+    for fields in together:
+        units = {joined.unit_of(at) for at in fields}
+        numbers = [min(units) if number in units else number for number in range(len(joined.units))]
+        joined = join_units(joined, numbers) or joined
+    return replace(joined, together=tuple(together))
 
 
 def _with_runs(arrangement: Arrangement, level: Level, opened: Opened, numbers: Sequence[int]) -> Opened:

@@ -142,7 +142,7 @@ def join(
     units = tuple(tuple(dict.fromkeys(own)) for own in numbers)
     order = CommonOrder(
         tuple(tuple(label for label in group if not label.startswith(":")) for group in groups),
-        tuple(_weights(groups, firsts, numbers)), units, names, contradiction,
+        tuple(_weights(groups, firsts, numbers, names)), units, names, contradiction,
         *common_groups(firsts, units, len(groups)),
     )  # fmt: skip
     return order, joined
@@ -275,7 +275,10 @@ def _groups(merged: Sequence[str], labels: Sequence[Sequence[tuple[str, ...]]]) 
 
 
 def _weights(
-    groups: Sequence[tuple[str, ...]], joined: Sequence[Arrangement], numbers: Sequence[Sequence[int]]
+    groups: Sequence[tuple[str, ...]],
+    joined: Sequence[Arrangement],
+    numbers: Sequence[Sequence[int]],
+    names: Sequence[Sequence[str]],
 ) -> Iterator[int]:
     """Yield the number of declarations of each group: names, and the most unnamed bit-fields of a build."""
     for number, group in enumerate(groups):
@@ -285,19 +288,36 @@ def _weights(
             for unit, common in zip(each.units, dict.fromkeys(own), strict=True)
             if common == number
         ]
-        yield sum(not label.startswith(":") for label in group) + max(unnamed, default=0)
+        more = [
+            sum(len(fields) - 1 for fields in each.together if own[fields[0]] in group)
+            for each, own in zip(joined, names, strict=True)
+        ]
+        named = sum(not label.startswith(":") for label in group)
+        yield named + max(unnamed, default=0) - max(more, default=0)
 
 
 def unmoved_units(order: Sequence[int], weights: Sequence[int]) -> frozenset[int]:
-    """Return the units that stay: the heaviest increasing subsequence of an order."""
-    best: list[tuple[int, int | None]] = []
-    for at, number in enumerate(order):
-        before = [(best[i][0], i) for i in range(at) if order[i] < number]
-        weight, previous = max(before, key=lambda each: each[0], default=(0, None))
-        best.append((weight + weights[number], previous))
-    last: int | None = max(range(len(best)), key=lambda at: best[at][0], default=None)
+    """Return the units that stay: the heaviest increasing subsequence of an order.
+
+    A tree has the heaviest one that ends before each number (Fenwick, 1994, with maxima for sums).
+    """
+    tree: list[tuple[int, int]] = [(0, -1)] * (len(weights) + 1)
+    before: dict[int, int] = {}
+    for number in order:
+        best = (0, -1)
+        at = number
+        while at:
+            best = max(best, tree[at])
+            at &= at - 1
+        before[number] = best[1]
+        own = (best[0] + weights[number], number)
+        at = number + 1
+        while at < len(tree):
+            tree[at] = max(tree[at], own)
+            at += at & -at
+    last = max(tree)[1]
     kept = []
-    while last is not None:
-        kept.append(order[last])
-        last = best[last][1]
+    while last >= 0:
+        kept.append(last)
+        last = before[last]
     return frozenset(kept)

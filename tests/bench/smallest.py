@@ -25,7 +25,8 @@ from layoutlint.randstruct import randomisation
 from layoutlint.randstruct.c_abi import CannotLayOut, round_up
 from layoutlint.readers import inputs
 from layoutlint.suggestion.arrangement import Arrangement
-from layoutlint.suggestion.search import BuildTask, Search, Solution, task_of_one
+from layoutlint.suggestion.problem import BuildTask, Solution, task_of_one
+from layoutlint.suggestion.search import Search
 
 _FEWEST, _MOST = 10, 150
 _EFFORT = 4.0

@@ -106,16 +106,17 @@ def _suggest_common(folder: Path, declared, lengths, pairs):
 
 
 def test_a_search_without_a_result_leaves_an_order_that_keeps_the_rules(tmp_path, monkeypatch):
-    """Nothing is proved then: every bound is 0 (here, no build moves anything alone)."""
+    """What the builds alone prove is proved of all; the other bounds are 0."""
     from layoutlint.lint.reordering import Request, suggest_for_builds  # imports the solver
-    from layoutlint.suggestion.search import Search, Solution
+    from layoutlint.suggestion.problem import Solution
+    from layoutlint.suggestion.search import Search
 
     monkeypatch.setattr(Search, "run", lambda self: Solution("unknown"))
     path = tmp_path / "s.h"
     path.write_text("struct s { char a; long b; char c; };\n")
     rules = '[[rule]]\nid = "r"\nstruct = "s"\nkind = "order"\nfields = ["a", "b"]\nwhy = "a test"\n'
     builds = tuple(Build(f"m{bits}", Source("m.toml", 1), (str(path),), flags=(f"-m{bits}",)) for bits in (64, 32))
-    request = Request("s", ("moves", "size", "holes"), is_forced=True)
+    request = Request("s", ("size", "moves", "holes"), is_forced=True)
     result = suggest_for_builds("m.toml", builds, request, (rule_file.parse(rules, "r.toml"),), (), Options())
     assert result.status == "feasible"
-    assert [(each.aim, each.after, each.bound) for each in result.aims] == [("moves", 0, 0), ("size", 36, 0), ("holes", 2, 0)]
+    assert [(each.aim, each.after, each.bound) for each in result.aims] == [("size", 24, 24), ("moves", 1, 0), ("holes", 2, 0)]

@@ -19,8 +19,8 @@ from layoutlint.sources import order_uses
 from layoutlint.suggestion import additions
 from layoutlint.suggestion.arrangement import Arrangement
 from layoutlint.suggestion.limits import Limit
+from layoutlint.suggestion.problem import Aim, Task, task_of_one
 from layoutlint.suggestion.result import Alternative, RuleOutcome
-from layoutlint.suggestion.search import Aim, Task, task_of_one
 
 _EFFORT = 0.4
 """The most work for each aim of each alternative."""

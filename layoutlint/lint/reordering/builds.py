@@ -12,7 +12,7 @@ from layoutlint.judgement.rule import Pack
 from layoutlint.lint.options import Options
 from layoutlint.lint.reordering.rules import Ruled, declared_paths, rules_of
 from layoutlint.lint.reordering.task import Candidate, task_of
-from layoutlint.lint.reordering.text import Surroundings, read_text, surroundings_of
+from layoutlint.lint.reordering.text import Surroundings, declared_together, read_text, surroundings_of
 from layoutlint.lint.subject import InputStruct, Source, find_struct
 from layoutlint.model.build import Build
 from layoutlint.model.declared import Member
@@ -24,11 +24,11 @@ from layoutlint.randstruct.randomisation import DeclaredStruct
 from layoutlint.randstruct.variants import Way
 from layoutlint.readers import inputs
 from layoutlint.readers.clang import members
-from layoutlint.suggestion.arrangement import Arrangement, Opened, arrange, ends_open
+from layoutlint.suggestion.arrangement import Arrangement, Opened, arrange, ends_open, join_declarations
 from layoutlint.suggestion.demands import MOST_LINES
-from layoutlint.suggestion.search import Aim, BuildTask
+from layoutlint.suggestion.problem import Aim, BuildTask
 
-MOST_MEMBERS = 250
+MOST_MEMBERS = 1_000
 LARGEST = 1 << 40
 """The most bytes of a struct whose orders are searched: sums of the search are integers of 64 bits."""
 """The most members of a struct that is searched: pairs of them are compared."""
@@ -98,10 +98,11 @@ def read_subject(
     return Subject(build, path, input_struct, options)
 
 
-def arrangements(subject: Subject, opens: bool) -> list[Arrangement]:
+def arrangements(subject: Subject, opens: bool, splits: bool) -> list[Arrangement]:
     """Return the units of the struct, for each declaration that it can have, the likeliest first.
 
-    If it `opens`, members of structs without a name are units, too, where they can stand in any order.
+    If it `opens`, members of structs without a name are units, too, where they can stand in any order. If it
+    `splits`, so are those of one declaration.
 
     Raises Refused and CannotLayOut.
     """
@@ -124,7 +125,10 @@ def arrangements(subject: Subject, opens: bool) -> list[Arrangement]:
     declared = arrangements[0].lay_out(range(len(arrangements[0].units)))
     if [(f.name, f.bit_offset) for f in declared.fields] != [(f.name, f.bit_offset) for f in struct.fields]:
         raise Refused("its offsets are not those that its members give in their declared order")
-    return arrangements
+    if splits:
+        return arrangements
+    together = declared_together(subject.input_struct, arrangements[0].struct, subject.options)
+    return [join_declarations(each, together) for each in arrangements]
 
 
 def _with_pragma(subject: Subject, declared: DeclaredStruct) -> DeclaredStruct:

@@ -17,8 +17,8 @@ from layoutlint.model.record import Record, replace
 from layoutlint.model.structs import Struct
 from layoutlint.sources import order_uses
 from layoutlint.suggestion.common_order import CommonOrder
+from layoutlint.suggestion.problem import BuildTask, Solution, Task
 from layoutlint.suggestion.result import Aimed, OpenedStruct, Refusal, RuleOutcome, Status, Suggestion
-from layoutlint.suggestion.search import BuildTask, Solution, Task
 
 
 class Group(Record, frozen=True):
@@ -79,6 +79,11 @@ class JointSearch(Record, frozen=True):
     def has_rules(self) -> bool:
         """Whether some build has a rule on the struct."""
         return any(each.ruled for each in self.arranged)
+
+    @property
+    def has_declarations(self) -> bool:
+        """Whether some build has a declaration of several members."""
+        return any(each.arrangement.together for each in self.arranged)
 
     def best(self, request: Request) -> Suggestion:
         """Return the best order that the text and the uses allow, unless it is forced."""

@@ -48,9 +48,12 @@ def best_order(subjects: Sequence[Subject], label: str, request: Request) -> Sug
     """
     try:
         search = _joint_search(subjects, label, request)
+        result = search.best(request)
+        if result.status == "infeasible" and search.has_declarations:
+            search = _joint_search(subjects, label, request, splits=True)
+            result = search.best(request)
     except Refused as error:
         return _refusal(subjects[0], label, str(error))
-    result = search.best(request)
     if result.status == "infeasible" or (result.status == "unknown" and search.has_rules):
         result = _with_alternatives(search, result, request)
     if note := _unopened_note(result, request):
@@ -129,10 +132,15 @@ def _choose(result: Suggestion, number: int) -> Suggestion:
     )  # fmt: skip
 
 
-def _joint_search(subjects: Sequence[Subject], label: str, request: Request) -> JointSearch:
-    """Return the search over all builds, with the same units in each. Raises Refused."""
+def _joint_search(
+    subjects: Sequence[Subject], label: str, request: Request, splits: bool = False
+) -> JointSearch:
+    """Return the search over all builds, with the same units in each. Raises Refused.
+
+    If it `splits`, members of one declaration are units of their own: what parts them is refused.
+    """
     try:
-        order, joined = _join(subjects)
+        order, joined = _join(subjects, splits)
     except CannotJoin as error:
         raise Refused(str(error)) from None
     arranged = [
@@ -142,21 +150,23 @@ def _joint_search(subjects: Sequence[Subject], label: str, request: Request) -> 
     return joint_search(label, order, arranged, request)
 
 
-def _join(subjects: Sequence[Subject]) -> tuple[CommonOrder, tuple[tuple[Arrangement, ...], ...]]:
+def _join(
+    subjects: Sequence[Subject], splits: bool
+) -> tuple[CommonOrder, tuple[tuple[Arrangement, ...], ...]]:
     """Return the common order of all builds; structs without a name are opened if all declare them alike.
 
     Raises Refused and CannotJoin.
     """
-    every = [_arrangements(subject, True) for subject in subjects]
+    every = [_arrangements(subject, True, splits) for subject in subjects]
     with suppress(CannotJoin):
         return join(every)
-    return join([_arrangements(subject, False) for subject in subjects])
+    return join([_arrangements(subject, False, splits) for subject in subjects])
 
 
-def _arrangements(subject: Subject, opens: bool) -> list[Arrangement]:
+def _arrangements(subject: Subject, opens: bool, splits: bool) -> list[Arrangement]:
     """Return the units of a struct for each declaration that it can have. Raises Refused with the build."""
     try:
-        return arrangements(subject, opens)
+        return arrangements(subject, opens, splits)
     except (Refused, CannotLayOut) as error:
         place = "" if subject.build is None else f"in {subject.build.name}: "
         raise Refused(f"{place}{error}") from None

@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from layoutlint.judgement.verdict import Outcome, Verdict
-from layoutlint.lint.reordering.start import count_faults, extend, movable_units, start_order
 from layoutlint.lint.reordering.task import Candidate
 from layoutlint.model.record import replace
+from layoutlint.suggestion import few_moves
 from layoutlint.suggestion.common_order import CommonOrder
-from layoutlint.suggestion.limits import Limit
+from layoutlint.suggestion.problem import Aim, BuildTask, Reached, Solution, Task, task_of_one
 from layoutlint.suggestion.result import Move
-from layoutlint.suggestion.search import Aim, BuildTask, Reached, Search, Solution, Task, task_of_one
 
-_FEW = 30
-"""The most units for which the search needs no order to start from, if nothing must be explained."""
+_FEW = 16
+"""The most units for which the solver looks for better orders than those that few moves lead to."""
+_MOST_UNITS = 250
+"""The most units that the solver searches: pairs of them are compared."""
 _MOST_TRIES = 20
 """How many orders are tried that keep what the search knows of the rules, and not the rules."""
 
@@ -31,16 +32,11 @@ def solve(
     Orders that break rules which the search takes for kept are excluded, if these are to be kept.
     If no order keeps all rules, the solution has the contradiction and a compromise if it `explains`.
     """
-    if explains or len(task.order.members) > _FEW:
-        task = _choose_start(task, [own[0] for own in judges], effort)
     contradiction: Solution | None = None
     for _ in range(_MOST_TRIES):
-        search = Search(task, effort)
-        solution = search.run() if explains else search.strict()
+        solution = _search(task, judges, effort, explains)
         if solution.state == "infeasible" and contradiction is None:
             contradiction = _needed_rules(task, judges, solution, effort) if task.excluded else solution
-        if not solution.order and solution.state == "unknown":
-            solution = _start_as_solution(task, judges)
         if not solution.order:
             return _with_contradiction(solution, contradiction), []
         after = _verdicts_of_all(task, judges, solution.order)
@@ -52,11 +48,35 @@ def solve(
     return _with_contradiction(Solution("unknown"), contradiction), []
 
 
+def _search(task: Task, judges: Judges, effort: float, explains: bool) -> Solution:
+    """Return the best order by the demands: that few moves lead to, else that the solver finds."""
+    few = few_moves.solve(task, effort) if task.aims[0] == "moves" else Solution("unknown")
+    count = len(task.order.members)
+    if few.state == "optimal" or (few.order and count > _FEW) or count > _MOST_UNITS:
+        return few
+    try:
+        from layoutlint.suggestion.search import Search  # imports the solver
+    except ModuleNotFoundError:
+        if not few.order:
+            raise
+        return few
+    task = replace(task, start=few.order, bound=next((each.bound for each in few.reached), 0))
+    if len(task.builds) > 1 and not few.order:
+        task = _start_together(task, [own[0] for own in judges], effort)
+    search = Search(task, effort)
+    solution = search.run() if explains else search.strict()
+    if solution.order or solution.state == "infeasible":
+        return solution
+    return few if few.order else _start_as_solution(task, judges)
+
+
 def _needed_rules(task: Task, judges: Judges, contradiction: Solution, effort: float) -> Solution:
     """Return a contradiction without rules that it does not need, as the rules themselves judge orders.
 
     The search told by demands which rules are needed, and demands are not all that rules can ask.
     """
+    from layoutlint.suggestion.search import Search  # imports the solver, which found the contradiction
+
     core, is_minimal = contradiction.core, True
     for rule in contradiction.core:
         rest = tuple(each for each in core if each != rule)
@@ -93,49 +113,55 @@ def _with_contradiction(solution: Solution, contradiction: Solution | None) -> S
     return replace(solution, state="infeasible", core=core, is_minimal=is_minimal)
 
 
-def _choose_start(task: Task, builds: Sequence[Candidate], effort: float) -> Task:
-    """Return a task with the order to start from, and for several builds what none can beat.
+def _start_together(task: Task, builds: Sequence[Candidate], effort: float) -> Task:
+    """Return a task of several builds with the order to start from, and what no order can beat.
 
     Each build alone is searched faster than all together: no common order moves less than its best order, if
     it declares the common one, nor has less of what is added up over the builds.
     """
-    start = task.order.side_by_side(start_order(task.order, builds) or task.order.declared_order())
-    if len(builds) == 1:
-        return replace(task, start=_move_few(task, builds[0], start, effort) or start)
     alone = [
         _solve_build(build, judge, task.aims[:1], effort / len(builds))
         for build, judge in zip(task.builds, builds, strict=True)
     ]
     if not all(each.order for each in alone):
-        return replace(task, start=start)
+        return task
     bounds = [each.reached[0].bound for each in alone]
-    starts = [start]
+    starts = [task.order.declared_order()]
     tried = (
-        task.order.side_by_side(extend(task.order, number, each.order)) for number, each in enumerate(alone)
+        task.order.side_by_side(_extend(task.order, number, each.order)) for number, each in enumerate(alone)
     )
     starts += (each for each in tried if _has_ends(task, each))
     best = min(
-        starts, key=lambda each: (count_faults(task.order, builds, each), task.value(task.aims[0], each))
+        starts, key=lambda each: (_count_faults(task.order, builds, each), task.value(task.aims[0], each))
     )
     if task.aims[0] != "moves":
         return replace(task, start=best, bound=sum(bounds))
     valid = (bound for number, bound in enumerate(bounds) if task.order.agrees(number))
-    return replace(task, start=best, bound=max(valid, default=0))
+    return replace(task, start=best, bound=max(task.bound, *valid, 0))
 
 
-def _move_few(task: Task, judge: Candidate, start: tuple[int, ...], effort: float) -> tuple[int, ...]:
-    """Return an order in which only fields of rules that are not kept move; () if that keeps them not.
+def _extend(common: CommonOrder, build: int, order: Sequence[int]) -> tuple[int, ...]:
+    """Return an order of a build's units as a common one: what the build lacks stays behind its neighbour."""
+    own = common.units[build]
+    result = [own[number] for number in order]
+    for number in common.declared_order():
+        if number not in own:
+            result.insert(result.index(number - 1) + 1 if number else 0, number)
+    return tuple(result)
 
-    Large structs have too many orders for a search that lets all units move.
-    """
-    if len(task.order.members) <= _FEW or not any(count_faults(task.order, [judge], start)):
-        return ()
-    (build,) = task.builds
-    movable = movable_units(task.order, [judge])
-    others = tuple(number for number in task.order.declared_order() if number not in movable)
-    limits = (*build.limits, Limit("order", others))
-    few = replace(task, builds=(replace(build, limits=limits),), start=start, aims=("moves",))
-    return Search(few, effort / 2).strict().order
+
+def _count_faults(
+    common: CommonOrder, builds: Sequence[Candidate], order: tuple[int, ...]
+) -> tuple[int, int]:
+    """Return how many rules an order does not keep in some build, and at how many bases in all."""
+    failing = [
+        verdict
+        for build, each in enumerate(builds)
+        for struct in [each.arrangement.lay_out(common.translate(build, order))]
+        for one in each.ruled
+        if (verdict := one.judge(struct)).outcome is not Outcome.KEPT
+    ]
+    return len(failing), sum(len(verdict.bases) for verdict in failing)
 
 
 def _has_ends(task: Task, order: Sequence[int]) -> bool:
@@ -150,8 +176,7 @@ def _has_ends(task: Task, order: Sequence[int]) -> bool:
 
 def _solve_build(build: BuildTask, judge: Candidate, aims: tuple[Aim, ...], effort: float) -> Solution:
     """Return the best order of one build for the first aim."""
-    task = task_of_one(build, aims)
-    return Search(replace(task, start=start_order(task.order, [judge])), effort).strict()
+    return _search(task_of_one(build, aims), [[judge]], effort, False)
 
 
 def _start_as_solution(task: Task, judges: Judges) -> Solution:

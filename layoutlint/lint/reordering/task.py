@@ -13,7 +13,7 @@ from layoutlint.model.structs import Struct
 from layoutlint.randstruct.c_abi import round_up
 from layoutlint.suggestion.arrangement import Arrangement
 from layoutlint.suggestion.demands import CannotState, Demand
-from layoutlint.suggestion.search import BuildTask, SizeClass
+from layoutlint.suggestion.problem import BuildTask, SizeClass
 
 _MOST_SIZES = 64
 """The most sizes of a struct whose placements are told apart."""

@@ -95,6 +95,19 @@ def surroundings_of(
     return Surroundings(search, file, restrictions, fields, limits, tuple(notes), users)
 
 
+def declared_together(
+    input_struct: InputStruct, struct: Struct, options: Options
+) -> tuple[tuple[int, ...], ...]:
+    """Return the fields of each declaration that declares several; none if there is no text."""
+    if input_struct.judged.reading.reader != "clang":
+        return ()
+    try:
+        restrictions = members.restrictions(read_text(input_struct, options)[1], struct)
+    except members.CannotMove:
+        return ()
+    return tuple(each.fields for each in restrictions if each.kind == "unit" and len(each.fields) > 1)
+
+
 def _read_flows(
     users: tuple[str, ...],
     names: tuple[str, ...],

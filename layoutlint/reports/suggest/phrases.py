@@ -26,7 +26,8 @@ def headline(result: Suggestion) -> str:
         return f"no order of the members keeps {rules}"
     if result.chosen is not None:
         return alternative(result.chosen, result.struct)
-    moved = quantity(len(result.moves), "declaration") + " to move" if result.moves else "no member to move"
+    count = next((each.after for each in result.aims if each.aim == "moves"), len(result.moves))
+    moved = quantity(count, "declaration") + " to move" if result.moves else "no member to move"
     if result.status == "unknown":
         return f"unknown: {result.reason}" if result.new is None else f"unknown: {moved}, but {result.reason}"
     return moved if result.moves else "no member has to move"
@@ -39,6 +40,16 @@ def aim(each: Aimed, is_optimal: bool, builds: int = 0) -> str:
     before = "" if each.aim == "moves" or each.before == each.after else f", before {each.before:,}"
     bound = "" if is_optimal or each.bound == each.after else f" (no order has less than {each.bound:,})"
     return f"{value}{before}{bound}"
+
+
+def doubt(result: Suggestion) -> str:
+    """Return which orders may be better; empty if it is proved that none is."""
+    if result.status != "feasible":
+        return ""
+    first = result.aims[0]
+    if first.aim == "moves" and first.bound == first.after:
+        return "; others with as few moves may be smaller"
+    return "; better orders may exist"
 
 
 def moves(result: Suggestion) -> list[str]:

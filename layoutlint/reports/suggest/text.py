@@ -57,8 +57,7 @@ def _order(result: Suggestion, width: int) -> Iterator[Line]:
         yield line(f"  move {text}")
     is_optimal = result.status == "optimal"
     aims = "; ".join(phrases.aim(each, is_optimal, len(result.builds)) for each in result.aims)
-    doubt = "; better orders may exist" if result.status == "feasible" else ""
-    yield from paragraph("  ", aims + doubt, width)
+    yield from paragraph("  ", aims + phrases.doubt(result), width)
     if result.rules:
         yield line()
         if result.builds:

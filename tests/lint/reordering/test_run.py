@@ -59,7 +59,7 @@ def outcome(rule: Rule, *paths: str, after: Outcome = Outcome.KEPT, of: Struct =
 
 def suggestion(result: Suggestion, request: Request = MOVES, has_rules: bool = False, arranged: tuple[str, ...] = ("one",), others: tuple[Alternative, ...] = ()) -> Suggestion:
     """The suggestion of a search that ends with a result."""
-    search = SimpleNamespace(best=lambda given: result if given is request else None, has_rules=has_rules, arranged=arranged)
+    search = SimpleNamespace(best=lambda given: result if given is request else None, has_rules=has_rules, has_declarations=False, arranged=arranged)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(run, "_joint_search", lambda subjects, label, given: search if (label, given) == ("s.o", request) else None)
         patch.setattr(run, "alternatives", lambda each, is_forced: others if (each, is_forced) == ("one", request.is_forced) else None)
@@ -197,7 +197,7 @@ def test_refusals(source, file, line, monkeypatch):
 def test_builds_that_open_no_struct_alike_are_joined_as_declared(monkeypatch):
     asked: list[tuple[str, bool]] = []
 
-    def arrangements(each: str, opens: bool) -> list[str]:
+    def arrangements(each: str, opens: bool, splits: bool) -> list[str]:
         asked.append((each, opens))
         return [f"{each} {opens}"]
 
@@ -208,8 +208,8 @@ def test_builds_that_open_no_struct_alike_are_joined_as_declared(monkeypatch):
 
     monkeypatch.setattr(run, "arrangements", arrangements)
     monkeypatch.setattr(run, "join", join)
-    assert run._join(["a"]) == [["a True"]]  # type: ignore[list-item]
-    assert run._join(["a", "b"]) == [["a False"], ["b False"]]  # type: ignore[list-item]
+    assert run._join(["a"], False) == [["a True"]]  # type: ignore[list-item]
+    assert run._join(["a", "b"], False) == [["a False"], ["b False"]]  # type: ignore[list-item]
     assert asked == [("a", True), ("a", True), ("b", True), ("a", False), ("b", False)]
     with pytest.raises(Refused, match="no order is common"):
         run._joint_search(["none", "b"], "s.o", Request("box"))  # type: ignore[list-item]

@@ -1,0 +1,198 @@
+"""Orders that few moves lead to: all with one move, those with two that can mend a rule, then from the best.
+
+Each order is judged by all demands at all placements. At most two moves are proved to be the fewest, because
+all orders with fewer moves were tried.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
+
+from layoutlint.model.record import Record
+from layoutlint.suggestion.problem import Reached, Solution, Task
+from layoutlint.suggestion.tables import orders_of, tokens
+from layoutlint.suggestion.taste import distaste
+
+_WORK = 200_000_000
+"""Tokens that are laid out in about a second of compiled code."""
+_MOST_KEPT = 60
+"""The most orders from which the search goes on after each move."""
+_MOST_PLACES = 4
+"""The most places of one token among them."""
+_DEEPEST = 8
+"""The most moves that are tried one after another."""
+_WIDE = 20
+"""The most tokens between two fields that are to be apart among which others are put."""
+
+_Weighed = tuple[tuple[int, ...], int]
+"""An order of tokens, and the weight of the moves that lead to it."""
+
+
+class FewMoves(Record, frozen=True):
+    """What the search found."""
+
+    order: tuple[int, ...]
+    """Common units; empty for none."""
+    bound: int
+    """No order has fewer moves."""
+    is_best: bool
+    """Whether all orders with as many moves were tried."""
+
+
+def solve(task: Task, effort: float) -> Solution:
+    """Return an order with few moves that keeps all rules, and the bounds that the search proves.
+
+    The state is unknown if none was found; then the moves have a bound. `effort` is about the seconds of a
+    processor for each step.
+    """
+    found = _Search(task, effort).run()
+    if not found.order:
+        return Solution("unknown", (), (Reached("moves", 0, found.bound),))
+    values = [task.value(aim, found.order) for aim in task.aims]
+    bounds = [min(found.bound, values[0]), *(_least(task, aim) for aim in task.aims[1:])]
+    if found.is_best and values[0] == bounds[0]:
+        bounds = values
+    each = zip(task.aims, values, bounds, strict=True)
+    reached = tuple(Reached(aim, value, min(bound, value)) for aim, value, bound in each)
+    is_proved = all(one.value == one.bound for one in reached)
+    return Solution("optimal" if is_proved else "feasible", found.order, reached, tuple(range(task.rules)))
+
+
+def _least(task: Task, aim: str) -> int:
+    """Return what no order is below for an aim."""
+    if aim != "size":
+        return 0
+    total = 0
+    for build in task.builds:
+        bits = sum(min(unit.lengths) for unit in build.arrangement.units) * build.arrangement.grain
+        align = build.arrangement.align * 8
+        total += build.weight * (-(-bits // align) * align // 8)
+    return total
+
+
+class _Search:
+    """One search."""
+
+    def __init__(self, task: Task, effort: float) -> None:
+        order = task.order
+        self._task = task
+        self._orders = orders_of(task)
+        self._declared = tokens(order, order.declared_order())
+        nodes = [node for level in order.levels for node in level]
+        self._nodes = sorted(nodes, key=self._declared.index)
+        self._weights = [0] * len(self._declared)
+        for node in nodes:
+            self._weights[node] = order.weight(node)
+        self._limit = int(effort * _WORK)
+        self._seen: set[tuple[int, ...]] = set()
+
+    def run(self) -> FewMoves:
+        """Return the order with the fewest moves."""
+        if not self._orders.faults(self._declared)[0]:
+            return FewMoves(self._task.order.declared_order(), 0, True)
+        self._orders.try_one(self._declared, self._nodes, self._weights, (), 0)
+        if self._orders.best[0] <= 1:
+            return self._result(1, True)
+        is_complete = self._try_pairs()
+        if self._orders.best[0] <= 2:
+            return self._result(2, is_complete)
+        moves = _fewest(self._orders.improved)
+        self._go_on([self._move(self._declared, token, to, 0) for _, _, token, to in moves])
+        return self._result(3 if is_complete else 2, False)
+
+    def _move(self, order: Sequence[int], token: int, to: int, weight: int) -> _Weighed:
+        """Return an order in which a token moves, after moves of some weight."""
+        return self._orders.move(order, token, to), weight + self._weights[token]
+
+    def _result(self, bound: int, is_best: bool) -> FewMoves:
+        allowed = [each for each in map(self._units, self._orders.found) if not self._is_excluded(each)]
+        best = min(allowed, key=partial(distaste, self._task.order), default=())
+        return FewMoves(best, bound, is_best and bool(allowed))
+
+    def _units(self, order: Sequence[int]) -> tuple[int, ...]:
+        count = len(self._task.order.members)
+        return tuple(token for token in order if token < count)
+
+    def _is_excluded(self, order: tuple[int, ...]) -> bool:
+        """Return whether a build has an order that is no solution, though it keeps the demands."""
+        return any(
+            self._task.order.translate(number, order) == each.order
+            for number, build in enumerate(self._task.builds)
+            for each in build.excluded
+        )
+
+    def _try_pairs(self) -> bool:
+        """Try orders in which two units move; return whether all were tried.
+
+        If these are too many, units move that broken rules name, or whose demands are not met.
+        """
+        movers, count = self._nodes, len(self._declared)
+        is_complete = count**5 <= self._limit // 4
+        if not is_complete:
+            movers = self._movers(self._declared, True)
+            if (len(movers) * count) ** 2 * count > 4 * self._limit:
+                movers = self._movers(self._declared, False)
+        most, end = self._orders.best[0], self._orders.work + self._limit
+        is_done = self._orders.try_two(self._declared, movers, self._weights, most, end)
+        return is_complete and is_done
+
+    def _go_on(self, waiting: list[_Weighed]) -> None:
+        """Move one unit after the other, from the orders that break the least."""
+        end = self._orders.work + self._limit
+        for _ in range(_DEEPEST):
+            improved: list[tuple[tuple[int, int, int], _Weighed]] = []
+            for order, weight in waiting:
+                if weight >= self._orders.best[0] or self._orders.work > end:
+                    continue
+                self._orders.improved = []
+                movers, windows = self._movers(order, False), self._windows(order)
+                self._orders.try_one(order, movers, self._weights, windows, weight)
+                for broken, missed, token, to in _fewest(self._orders.improved):
+                    moved = self._move(order, token, to, weight)
+                    improved.append(((broken, missed, moved[1]), moved))
+            if self._orders.found or not improved:
+                return
+            improved.sort()
+            waiting = list(self._fresh(moved for _, moved in improved))
+
+    def _fresh(self, improved: Iterable[_Weighed]) -> Iterator[_Weighed]:
+        """Yield the first orders that were not gone on from."""
+        count = 0
+        for order, weight in improved:
+            if order not in self._seen and count < _MOST_KEPT:
+                self._seen.add(order)
+                count += 1
+                yield order, weight
+
+    def _movers(self, order: Sequence[int], whole: bool) -> list[int]:
+        """Return what can move of the fields of demands that an order does not meet.
+
+        Of all demands of the rules that it breaks if `whole`.
+        """
+        wanted = {token for own in self._orders.failing(order, whole) for token in own}
+        groups = self._task.order.groups
+        wanted |= {group.number for group in groups if not wanted.isdisjoint(group.units)}
+        return [node for node in self._nodes if node in wanted]
+
+    def _windows(self, order: Sequence[int]) -> list[tuple[int, int]]:
+        """Return the places between fields that are near one another, and whose demands are not met."""
+        places = {token: at for at, token in enumerate(order)}
+        windows = []
+        for own in self._orders.failing(order, False):
+            low, high = (end((places[token] for token in own), default=0) for end in (min, max))
+            if low < high <= low + _WIDE:
+                windows.append((low, high))
+        return list(dict.fromkeys(windows))
+
+
+def _fewest(improved: Sequence[tuple[int, int, int, int]]) -> list[tuple[int, int, int, int]]:
+    """Return the moves after which the least is broken, a few of each token."""
+    count: Counter[int] = Counter()
+    kept = []
+    for each in sorted(improved):
+        count[each[2]] += 1
+        if count[each[2]] <= _MOST_PLACES:
+            kept.append(each)
+    return kept[:_MOST_KEPT]

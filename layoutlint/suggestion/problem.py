@@ -1,0 +1,143 @@
+"""What is searched in the builds of a struct, and what was found."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+from layoutlint.geometry.layout import Layout, Place
+from layoutlint.geometry.placement import count_lines
+from layoutlint.model.record import Record, replace
+from layoutlint.suggestion.arrangement import Arrangement
+from layoutlint.suggestion.common_order import CommonOrder, order_of_one
+from layoutlint.suggestion.demands import Demand
+from layoutlint.suggestion.limits import Limit
+
+Aim = Literal["lines", "moves", "size", "holes"]
+State = Literal["optimal", "feasible", "infeasible", "unknown"]
+
+
+class SizeClass(Record, frozen=True):
+    """Sizes of the struct for which the demands of all rules are the same."""
+
+    sizes: tuple[int, ...]
+    """In bytes; empty for any."""
+    demands: dict[int, tuple[Demand, ...]]
+    """By the number of the rule."""
+    tolerated: dict[int, tuple[tuple[tuple[Demand, ...], ...], int]]
+    """By the number of a rule that may fail at some bases: its demands at each, and how many may fail."""
+    impossible: frozenset[int] = frozenset()
+    """Rules that no order keeps at these sizes."""
+
+
+class Exclusion(Record, frozen=True):
+    """An order of the units of a build that is no solution, though it keeps the demands."""
+
+    order: tuple[int, ...]
+    rules: tuple[int, ...]
+    """The rules that it does not keep, by their number in the build."""
+
+
+class BuildTask(Record, frozen=True):
+    """The search in one build."""
+
+    arrangement: Arrangement
+    rules: int
+    """The number of rules."""
+    classes: tuple[SizeClass, ...]
+    paths: tuple[tuple[Place, ...], ...] = ()
+    """The fields of each declared path, whose lines count for the aim `lines`."""
+    bases: tuple[int, ...] = (0,)
+    line: int = 64
+    limits: tuple[Limit, ...] = ()
+    """What every order must meet."""
+    excluded: tuple[Exclusion, ...] = ()
+    weight: int = 1
+    """The number of builds that are the same."""
+
+    def value(self, aim: Aim, units: tuple[int, ...]) -> int:
+        """Return what an order of the units reaches for an aim other than `moves`."""
+        if aim == "size":
+            return (self.arrangement.lay_out(units).bit_size or 0) // 8
+        if aim == "holes":
+            return self.arrangement.count_holes(units)
+        layout = Layout(self.arrangement.lay_out(units))
+        places = [[layout.find(place.path) or place for place in path] for path in self.paths]
+        return sum(max(count_lines(path, base, self.line) for base in self.bases) for path in places)
+
+
+class Task(Record, frozen=True):
+    """A search for a common order of some builds.
+
+    Rules are numbered through all builds: those of the first build come first.
+    """
+
+    order: CommonOrder
+    builds: tuple[BuildTask, ...]
+    aims: tuple[Aim, ...]
+    start: tuple[int, ...] = ()
+    """The order from which the search starts; empty for the declared one."""
+    bound: int = 0
+    """No order has less for the first aim."""
+
+    @property
+    def rules(self) -> int:
+        """The number of rules of all builds."""
+        return sum(build.rules for build in self.builds)
+
+    @property
+    def excluded(self) -> tuple[Exclusion, ...]:
+        """The orders that are excluded in some build."""
+        return tuple(each for build in self.builds for each in build.excluded)
+
+    def value(self, aim: Aim, order: tuple[int, ...]) -> int:
+        """Return what an order of the common units reaches for an aim, summed over all builds."""
+        if aim == "moves":
+            return self.order.count_moves(order)
+        return sum(
+            build.weight * build.value(aim, self.order.translate(number, order))
+            for number, build in enumerate(self.builds)
+        )
+
+    def with_limits(self, limits: Sequence[tuple[Limit, ...]]) -> Task:
+        """Return the task with what every order must meet in each build."""
+        pairs = zip(self.builds, limits, strict=True)
+        return replace(self, builds=tuple(replace(build, limits=own) for build, own in pairs))
+
+    def exclude(self, build: int, order: Sequence[int], rules: Sequence[int]) -> Task:
+        """Return the task without the common orders that give a build the same order as one of them.
+
+        They are excluded if one of some rules is to be kept, which are numbered in the build.
+        """
+        builds = list(self.builds)
+        mine = Exclusion(self.order.translate(build, order), tuple(rules))
+        builds[build] = replace(builds[build], excluded=(*builds[build].excluded, mine))
+        return replace(self, builds=tuple(builds))
+
+
+def task_of_one(build: BuildTask, aims: tuple[Aim, ...]) -> Task:
+    """Return the task for a struct with one build."""
+    return Task(order_of_one(build.arrangement), (build,), aims)
+
+
+class Reached(Record, frozen=True):
+    """The value reached for one aim, and the bound: no order has less."""
+
+    aim: Aim
+    value: int
+    bound: int
+
+
+class Solution(Record, frozen=True):
+    """The result of a search."""
+
+    state: State
+    order: tuple[int, ...] = ()
+    """Common units; empty without a solution."""
+    reached: tuple[Reached, ...] = ()
+    kept: tuple[int, ...] = ()
+    """The rules whose demands the order keeps."""
+    core: tuple[int, ...] = ()
+    """Rules that contradict one another."""
+    is_minimal: bool = True
+    """Whether without any of the core the others can be kept."""

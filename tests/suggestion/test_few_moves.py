@@ -1,0 +1,140 @@
+"""The search for few moves against an oracle that tries them all, and against structs that few moves broke."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+
+import pytest
+
+from layoutlint.intent.toml import rule_file
+from layoutlint.lint.options import Options
+from tests.harness.command import run
+from tests.harness.effort import draws
+from tests.suggestion.move_oracle import Condition, Member, Problem, fewest_moves
+
+TYPES = (
+    ("char", 1, 1), ("short", 2, 2), ("int", 4, 4), ("unsigned int", 4, 4), ("long", 8, 8), ("void *", 8, 8),
+    ("char *", 8, 8), ("struct list_head", 16, 8), ("struct odd", 12, 4),
+)  # fmt: skip
+PRELUDE = (
+    "struct list_head { struct list_head *next, *prev; };\nstruct odd { int a; char b; short c; int d; };\n"
+)
+KINDS = ("separate", "separate", "separate", "together", "order", "distance", "offset")
+
+
+def draw_rule(rng: random.Random, count: int) -> Condition:
+    """A rule on members that stand near one another, as those of hot structs do."""
+    kind = rng.choice(KINDS)
+    low = rng.randrange(max(1, count - 9))
+    near = range(low, min(count, low + 9))
+    if kind == "separate":
+        chosen = rng.sample(near, rng.choice((2, 3, 4)))
+        half = len(chosen) // 2
+        return Condition(kind, (tuple(chosen[:half]), tuple(chosen[half:])))
+    if kind == "offset":
+        return Condition(kind, ((rng.choice(near),),), 0)
+    if kind == "distance":
+        return Condition(kind, (tuple(rng.sample(near, 2)),), rng.choice((64, 128)))
+    return Condition(kind, (tuple(rng.sample(near, 2)),))
+
+
+def draw_problem(rng: random.Random, count: int) -> Problem:
+    """A struct with two or three rules, at least one of which it breaks."""
+    while True:
+        members = tuple(Member(f"m{at}", *rng.choice(TYPES)) for at in range(count))
+        rules = tuple(draw_rule(rng, count) for _ in range(rng.choice((2, 2, 3))))
+        problem = Problem(members, rules)
+        if problem.broken(tuple(range(count))):
+            return problem
+
+
+def toml(problem: Problem) -> str:
+    """The rules as a rule file."""
+    text = []
+    for number, rule in enumerate(problem.rules):
+        groups = [[problem.members[at].name for at in group] for group in rule.groups]
+        fields = str(groups if rule.kind == "separate" else groups[0]).replace("'", '"')
+        keys = {"distance": f"min = {rule.number}", "offset": f"line = {rule.number}"}.get(rule.kind, "")
+        text.append(
+            f'[[rule]]\nid = "r{number}"\nstruct = "q"\nkind = "{rule.kind}"\nwhy = "w"\nfields = {fields}\n{keys}\n'
+        )
+    return "".join(text)
+
+
+def solve(problem: Problem, folder: Path, effort: float = 4.0):
+    """The task of a problem, and what the search finds."""
+    pytest.importorskip("ortools")
+    from layoutlint.lint.reordering.builds import Request, read_subject
+    from layoutlint.lint.reordering.run import _joint_search
+    from layoutlint.suggestion import few_moves
+
+    header, rules = folder / "q.h", folder / "q.toml"
+    body = "".join(f"\t{each.type} {each.name};\n" for each in problem.members)
+    header.write_text(f"{PRELUDE}struct q {{\n{body}}};\n")
+    rules.write_text(toml(problem))
+    subject = read_subject(str(header), "q", rule_file.load([str(rules)]), (), Options())
+    task = _joint_search([subject], str(header), Request("q")).task
+    return task, few_moves.solve(task, effort)
+
+
+@pytest.mark.parametrize("seed", range(draws(40, 300)))
+def test_as_few_moves_as_the_oracle(tmp_path, seed):
+    rng = random.Random(seed)
+    problem = draw_problem(rng, rng.randrange(5, 26))
+    task, solution = solve(problem, tmp_path)
+    expected = fewest_moves(problem)
+    if not solution.order:
+        assert expected is None
+        return
+    assert problem.broken(solution.order) == []
+    moves = solution.reached[0]
+    assert moves.value == task.order.count_moves(solution.order)
+    assert expected is None or moves.value == expected
+    assert moves.bound <= (moves.value if expected is None else expected)
+    assert moves.value > 2 or moves.bound == moves.value
+
+
+def draw_broken(rng: random.Random) -> Problem:
+    """A struct that three moves made of one whose rules are kept."""
+    while True:
+        count = rng.choice((20, 60, 120, 200))
+        members = [Member(f"m{at}", *rng.choice(TYPES)) for at in range(count)]
+        drawn = (draw_rule(rng, count) for _ in range(5))
+        rules = [rule for rule in drawn if Problem(tuple(members), (rule,)).is_kept(rule, range(count))]
+        order = list(range(count))
+        for _ in range(3):
+            named = [at for rule in rules for at in rule.named] or [0]
+            order.insert(rng.randrange(count), order.pop(order.index(rng.choice(named))))
+        place = {member: at for at, member in enumerate(order)}
+        moved = tuple(
+            Condition(rule.kind, tuple(tuple(place[at] for at in group) for group in rule.groups), rule.number)
+            for rule in rules
+        )
+        renamed = (Member(f"m{number}", members[at].type, members[at].size, members[at].align) for number, at in enumerate(order))
+        problem = Problem(tuple(renamed), moved)
+        if problem.broken(range(count)):
+            return problem
+
+
+@pytest.mark.parametrize("seed", range(draws(10, 60)))
+def test_what_three_moves_broke_three_moves_mend(tmp_path, seed):
+    problem = draw_broken(random.Random(1000 + seed))
+    _, solution = solve(problem, tmp_path)
+    assert solution.order
+    assert problem.broken(solution.order) == []
+    assert solution.reached[0].value <= 3
+
+
+def test_a_declaration_of_several_members_moves_as_one(tmp_path):
+    """Nothing comes between them, and they count once."""
+    (tmp_path / "q.h").write_text("struct q { long a; long *b, *c; char x[40]; long e, f; };\n")
+    rule = '[[rule]]\nid = "r"\nstruct = "q"\nkind = "separate"\nfields = [["a"], ["b", "c"]]\nwhy = "w"\n'
+    (tmp_path / "q.toml").write_text(rule)
+    made = json.loads(run("suggest", "q.h", "q", "--rules", "q.toml", "--no-packs", "--format", "json", cwd=tmp_path).stdout)
+    assert made["status"] == "optimal"
+    assert made["aims"][0] == {"aim": "moves", "before": 0, "after": 1, "bound": 1}
+    order = made["order"]
+    assert order.index("c") == order.index("b") + 1
+    assert order.index("f") == order.index("e") + 1
