@@ -1,8 +1,8 @@
 """Layouts of orders of a struct's members, and what they break.
 
 All numbers are in arrays: an order is a sequence of tokens, one for each unit, and two for each opened
-struct, where it opens and where it closes. Each token adds bytes to the end of the one before it, which depend
-on that end alone.
+struct, where it opens and where it closes. Each token adds bytes to the end of the one before it, which
+depend on that end alone.
 """
 
 from __future__ import annotations
