@@ -45,7 +45,7 @@ _CONDITIONAL = 0.0
 """What is left for a lock that is taken under a condition only: in another mode than the usual one."""
 _NEARBY = 0.9
 """How sure it is that a call of a function in one that reads is on the same way through it."""
-_FREES = re.compile(r"free$|(?:^|_)free_\w+$")
+_FREES = re.compile(r"free$|(?:^|_)free_\w{1,64}$")
 _ONCE = (VARIABLE, GLOBAL_POINTER)
 _OWN_SHARE = 0.5
 """How much a read counts in a function that writes the other field as well: it may own the line already."""

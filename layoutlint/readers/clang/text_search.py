@@ -50,7 +50,7 @@ v7.0."""
 _TYPEDEF = re.compile(rb"typedef(?<=\btypedef)\b([^;{}]{0,400})([;{])")
 _CLOSES = re.compile(rb"\}(?<=^\})[ \t]*([^\s;{}=][^;{}=]{0,400});", re.MULTILINE)
 _BRACE = re.compile(rb"[{}]")
-_DECLARATORS = re.compile(rb"([^;{}]{0,400});")
+_DECLARATORS = re.compile(rb"([^;{}]{0,400}+);")
 _LONGEST_BODY, _DEEPEST_BODY = 1 << 16, 32
 """The most bytes, and levels of braces, of a body; a longer one is taken for an unclosed brace."""
 _NO_NAMES = re.compile(

@@ -93,7 +93,7 @@ def _calls(code: str, makers: Mapping[str, Maker], hints: tuple[str, ...]) -> It
 
 def _variables(code: str) -> Iterator[_Candidate]:
     for variable in _VARIABLE.finditer(code) if _ALIGNED in code else ():
-        dims = re.findall(r"\[([^\]]*)\]", variable[3])
+        dims = re.findall(r"\[([^\][]*+)\]", variable[3])
         count = None if not dims else number(tokens(dims[0])) or ANY if len(dims) == 1 else ANY
         yield variable.start(), variable[4], Making(Size(("struct", variable[1]), count), "line")
 

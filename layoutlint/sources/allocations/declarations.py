@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
+from functools import cached_property
+from itertools import islice
 
 from layoutlint.model.record import Record
 from layoutlint.sources.allocations import struct_definitions
@@ -11,7 +14,7 @@ from layoutlint.sources.allocations.expressions import Tokens, spell, strip_pare
 # Each pattern matches in one way only and has a bounded length, so that no text takes exponential time.
 _QUALIFIERS = r"(?:(?:static|const|volatile|register|extern|__\w+)\s+){0,9}"
 _STARS = r"((?:\*\s*(?:(?:const|__\w+)\s+)?){0,9})"
-_TYPED = re.compile(rf"\s*{_QUALIFIERS}(?:(struct|union)\s+)?(\w+)\s*{_QUALIFIERS}{_STARS}")
+_TYPED = re.compile(rf"\s*{_QUALIFIERS}(?:(struct|union)\s+)?(\w++)\s*+{_QUALIFIERS}{_STARS}")
 _FIRST = re.compile(rf"\s*{_QUALIFIERS}(?:(struct|union)\s+)?(\w+)\s+{_STARS}\w")
 _LATER = re.compile(rf"\s*(?:const\s+)?{_STARS}")
 _AFTER_NAME = re.compile(r"\s*(?:(\[)|[;,=)]|__)")
@@ -43,6 +46,7 @@ _NUMBERS = re.compile(
     r"|(?:__)?[us](?:8|16|32|64)|__[lb]e(?:16|32|64)|u?int(?:8|16|32|64)_t|u?intptr_t"
 )
 _WORD = re.compile(r"\w+")
+_FUNCTION_END = re.compile(r"\n\}")
 _END = re.compile(r"[{;]")
 _FAR = 1 << 16
 """The number of characters before a call in which its function is searched."""
@@ -75,7 +79,7 @@ class Names:
         self._uses: dict[int, dict[str, list[int]]] = {}
         """By the start of a function: the offsets of each word in it."""
         self._local: dict[tuple[int, str], list[tuple[int, _Typed]]] = {}
-        """By the start of a function and a name: offset and type of each declaration."""
+        """By the start of a function and a name: offset and type of the first declarations, of two types."""
         self._top: dict[str, set[_Typed]] | None = None
         self._fields: dict[str, struct_definitions.Fields] | None = None
 
@@ -139,12 +143,21 @@ class Names:
         """
         text = self._text
         far = max(0, at // _FAR - 1) * _FAR  # equal for calls near one another
-        start = max(text.rfind("\n}", far, at), far)
+        number = bisect_right(self._ends, at - 2)
+        start = max(self._ends[number - 1], far) if number else far
         if (start, name) not in self._local:
             uses = self._words(start).get(name, [])
-            types = ((use, _declared_type(text, use, use + len(name))) for use in uses)
-            self._local[start, name] = [(use, typed) for use, typed in types if typed is not None]
+            first: dict[_Typed, int] = {}
+            for use in uses:
+                if (typed := _declared_type(text, use, use + len(name))) is not None:
+                    first.setdefault(typed, use)
+            self._local[start, name] = [(use, typed) for typed, use in islice(first.items(), 2)]
         return {typed for place, typed in self._local[start, name] if place < at}
+
+    @cached_property
+    def _ends(self) -> list[int]:
+        """The offsets of the line breaks before braces in the first column."""
+        return [match.start() for match in _FUNCTION_END.finditer(self._text)]
 
     def _words(self, start: int) -> dict[str, list[int]]:
         """Return the offsets of words in the function that begins at an offset."""

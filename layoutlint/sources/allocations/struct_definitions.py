@@ -17,8 +17,8 @@ _PARENTHESES = reduce(lambda inner, _: rf"\((?:[^()]|{inner})*+\)", range(5), r"
 _ATTRIBUTE = re.compile(rf"__(?:attribute(?:__)?|declspec)\s*{_PARENTHESES}|\[\[[^\[\]]*+\]\]")
 _OWN_NAME = re.compile(r"\s*(?:__\w+\s+)*(\w+)\s*")
 _TYPEDEF = re.compile(r"^typedef\s+(?:struct|union)\b([^{};()]{0,200})\{", re.MULTILINE)
-_TAIL = re.compile(r"([^{};]{0,200});")
-_LAST_WORD = re.compile(r"(\w+)\s*$")
+_TAIL = re.compile(r"([^{};]{0,200}+);")
+_LAST_WORD = re.compile(r"(?<!\w)(\w++)\s*+$")
 _LONGEST = 1 << 16
 """The most characters between the braces of a struct."""
 

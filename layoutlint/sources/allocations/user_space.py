@@ -11,7 +11,7 @@ from layoutlint.model.storage import JEMALLOC, MALLOC, MIMALLOC, PAGE, TCMALLOC,
 from layoutlint.sources.allocations.allocators import Arguments, Maker, Making, objects, sized_call
 from layoutlint.sources.allocations.expressions import Size, Tokens, number, size, spell, strip_parentheses
 
-_LINE = re.compile(r"\w*CACHE_?LINE\w*|_SC_LEVEL1_DCACHE_LINESIZE")
+_LINE = re.compile(r"(?>\w*?CACHE_?LINE)\w*|_SC_LEVEL1_DCACHE_LINESIZE")
 """Names of the size of a line: RTE_CACHE_LINE_SIZE, PG_CACHE_LINE_SIZE, CACHELINE_BYTES."""
 _PAGE = frozenset(("PAGE_SIZE", "PAGESIZE", "_SC_PAGESIZE", "_SC_PAGE_SIZE", "getpagesize"))
 _WORDS = (("sizeof", "(", "void", "*", ")"), ("sizeof", "(", "max_align_t", ")"))

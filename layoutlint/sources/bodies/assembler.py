@@ -10,17 +10,19 @@ import re
 from typing import Any, NamedTuple
 
 from layoutlint.model.uses import Effect
+from layoutlint.readers.c_tokens import LONE_QUOTE, STRING
 from layoutlint.readers.clang import libclang
 from layoutlint.readers.clang.libclang import Cursor
 from layoutlint.sources.bodies import syntax
 from layoutlint.sources.bodies.trees import Node, find
 
+_LITERAL = f"{STRING}|{LONE_QUOTE}"
 _TOKEN = re.compile(
-    r""""(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|(?P<asm>\basm (?:volatile )?(?P<goto>goto )?\()|[()\[\]:]""",
+    rf"""{_LITERAL}|(?P<asm>\basm (?:volatile )?(?P<goto>goto )?\()|[()\[\]:]""",
     re.DOTALL,
 )
 _OUTSIDE = re.compile(
-    r""""(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|asm(?<!\wasm) (?P<asm>)(?:volatile )?(?:goto )?\(""", re.DOTALL
+    rf"""{_LITERAL}|asm(?<!\wasm) (?P<asm>)(?:volatile )?(?:goto )?\(""", re.DOTALL
 )
 """What begins an `asm` statement, and the texts in which that means nothing.
 

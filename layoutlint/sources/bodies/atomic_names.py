@@ -10,13 +10,14 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from layoutlint.readers.c_tokens import LONE_QUOTE, STRING
 from layoutlint.readers.clang import libclang
 from layoutlint.readers.clang.libclang import Cursor
 from layoutlint.sources.bodies import syntax
 from layoutlint.sources.bodies.trees import Node
 
 _NAME = re.compile(
-    r""""(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|\b(?P<name>__c11_atomic_store|__(?:scoped_)?atomic_(?:load|store|store_n))\(""",
+    rf"""{STRING}|{LONE_QUOTE}|\b(?P<name>__c11_atomic_store|__(?:scoped_)?atomic_(?:load|store|store_n))\(""",
     re.DOTALL,
 )
 """The builtins that return nothing and have three operands, and literals, in which no name counts."""

@@ -71,7 +71,7 @@ _DISPLACEMENT = re.compile(
 """A number that is added to an operand: `8(%0)`, `8+%0`, `[%0, #8]`, `%c1(%0)`."""
 _MEMORY = re.compile(r"[(\[]\s*%|%a\d")
 """What reads or writes where an operand leads: `(%0)`."""
-_INSTRUCTION = re.compile(r"[;\n]?\s*(?:\w+:\s*|\.[^\n;]*|(\w+)[^\n;]*)")
+_INSTRUCTION = re.compile(r"(?:(?<!\s)[;\n]?\s*+)?(?:\w++:\s*+|\.[^\n;]*+|(\w++)[^\n;]*+)")
 _MOVES = re.compile(r"mov[bwlq]?|xchg[bwlq]?|cmpxchg[bwlq]?|lock|nop")
 """The instructions of x86 that do nothing else with an address in a register."""
 _CALLS = re.compile(r"call[lq]?")

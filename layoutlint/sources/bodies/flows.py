@@ -199,9 +199,9 @@ def _defining(
     containers = {each.struct for each in flows.layouts if each.places and each.struct.isidentifier()}
     structs = "|".join(map(re.escape, sorted(containers))) or "(?!)"
     pattern = re.compile(
-        rf"^(?:[A-Za-z_][\w \t*]*[ \t*])?(?:{words})[ \t]*\([^;{{}}]*\{{"
+        rf"^(?:[A-Za-z_][\w \t*]*[ \t*])?(?:{words})[ \t]*+\([^;{{}}]{{0,1000}}+\{{"
         rf"|^[ \t]*extern\b[^=]{{0,400}}?\b(?:{variables})\b"
-        rf"|\b(?:{structs})\b(?:[^;{{}}()=]*=|[^;{{}}()=]*\))\s*\{{".encode(),
+        rf"|\b(?:{structs})\b[^;{{}}()=]{{0,400}}+[=)]\s*+\{{".encode(),
         re.MULTILINE,
     )
     for path in paths if functions or objects or containers else ():

@@ -36,7 +36,7 @@ _TAKE = re.compile(
     r"(?:^|_)(?:mutex|lock|spin)\w*_(?:constructor|locker_new|auto_lock)(?:_|$)"
 )
 _RELEASE = re.compile(
-    rf"(?:^|_)(?:\w*unlock\w*|clear_lock)(?:_|$)|(?:^|_)(?:{_OWNERS})_(?:release|leave|exit|put|drop|give)(?:_|$)|"
+    rf"unlock|(?:^|_)clear_lock(?:_|$)|(?:^|_)(?:{_OWNERS})_(?:release|leave|exit|put|drop|give)(?:_|$)|"
     r"(?:^|_)(?:release|leave|exit|put|drop)_(?:\w+_)?(?:lock|mutex|critical)(?:_|$)|(?:^|_)up(?:_(?:read|write))?$"
 )
 _TRY = re.compile(

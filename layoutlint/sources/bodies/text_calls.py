@@ -28,7 +28,7 @@ _PRINTS = {
 _SCANS = {"scanf": 0, "fscanf": 1, "sscanf": 1}
 TEXT_FUNCTIONS = frozenset((*_READS, *_PRINTS, *_SCANS))
 _CONVERSION = re.compile(
-    r"%[-+ #0']*(?P<width>\*|\d*)(?:\.(?P<precision>\*|\d*))?(?P<length>[hlLqjzt]*)(?P<kind>[a-zA-Z%\[])"
+    r"%[-+ #0']*+(?P<width>\*|\d*+)(?:\.(?P<precision>\*|\d*+))?(?P<length>[hlLqjzt]*)(?P<kind>[a-zA-Z%\[])"
 )
 _ESCAPE = re.compile(r"\\(?:x[0-9a-fA-F]+|[0-7]{1,3}|.)", re.DOTALL)
 

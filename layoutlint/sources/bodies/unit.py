@@ -25,8 +25,8 @@ from layoutlint.sources.bodies.walker import Walker
 _OPTIONS = 0x200
 """CXTranslationUnit_KeepGoing: with function bodies."""
 _PER_CPU = re.compile(
-    rb"(?:\b(?:DEFINE|DECLARE)_PER_CPU\w*\(|\b_*alloc_percpu\w*\(\s*(?:sizeof\s*\()?|"
-    rb"\b(?:__thread|_Thread_local|thread_local)\s)\s*(?:static\s+)?(?:struct|union)\s+(\w+)\b(?!\s*\*)|"
+    rb"(?:\b(?:DEFINE|DECLARE)_PER_CPU\w*\(|\b_*alloc_percpu\w*\(\s*+(?:sizeof\s*+\()?|"
+    rb"\b(?:__thread|_Thread_local|thread_local)\s)\s*+(?:static\s++)?(?:struct|union)\s++(\w++)(?!\s*+\*)|"
     rb"\b(?:struct|union)\s+(\w+)\s+__percpu\s*\*"
 )
 """An object for each processor, not a pointer: a variable, an allocation, or what `__percpu *` points to."""

@@ -22,7 +22,7 @@ _FROM = re.compile(
     r"\(\s*+(?:(?:const|volatile)\s+)*+(?:(struct|union)\s+)?+(\w++(?:\s+(?:int|long|char|short|unsigned|signed))*+)\s*+(?:const\s*+)?(\*(?:\s*\*)*)\s*+"
     r"(?:__\w++\s*+)?\)(?P<open>[\s(]*+)(&?)\s*+(\w++)"
 )
-_VARIABLE = re.compile(r"\s*+(?:const\s*+|__\w++\s*+)*+(\*?)\s*+(?:const\s+|__\w++\s+)?(\w++)")
+_VARIABLE = re.compile(r"\s*+(?:const\s*+|__\w++\s*+){0,9}+(\*?)\s*+(?:const\s+|__\w++\s+)?(\w++)")
 _BEHIND = re.compile(r"\s*+(?!->|\.|\[|\(|\w)(\)?)")
 """What is behind an operand; its group is a parenthesis that is closed."""
 _NEXT = re.compile(r"\s*+\+\s*+1\s*+\)")
@@ -47,7 +47,7 @@ _BYTES = frozenset(
     )
 )
 WIDE = (
-    r"(?:(?:unsigned|signed|short|int|long)(?:\s+(?:unsigned|signed|short|int|long))*|float|double|g?u?int(?:16|32|64)|u?int(?:16|32|64|ptr)_t"
+    r"(?:(?:unsigned|signed|short|int|long)(?:\s+(?:unsigned|signed|short|int|long)){0,4}|float|double|g?u?int(?:16|32|64)|u?int(?:16|32|64|ptr)_t"
     r"|u_?(?:short|int|long)|(?:__)?[us](?:16|32|64)|__[bl]e(?:16|32|64)|size_t)"
 )
 """A pattern of the scalar types of more than a byte."""
@@ -115,9 +115,10 @@ def _is_operand(text: str, match: re.Match[str]) -> bool:
 
 def _is_marked(text: str, name: str, at: int) -> bool:
     """Return whether the function marks a pointer by a number in its low bits: `p = (void *)p + MARK`."""
-    start = max(0, at - _FAR, text.rfind("\n}", 0, at))
-    pattern = rf"\b{re.escape(name)}\s*=\s*\([^()]*\*\s*\)\s*{re.escape(name)}\s*[+|-]"
-    return re.search(pattern, text[start:at]) is not None
+    near = max(0, at - _FAR)
+    start = max(near, text.rfind("\n}", near, at))
+    marks = re.compile(rf"\b{re.escape(name)}\s*+=\s*+\([^()]*\*\s*+\)\s*+{re.escape(name)}\s*+[+|-]")
+    return marks.search(text, start, at) is not None
 
 
 def _is_keyword(word: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
@@ -24,11 +25,13 @@ _MOST_POPPED = 8
 _STOPS = re.compile(r"[(\[{,;)\]}]")
 _PARTS = re.compile(r"[(\[{,;]")
 _NAME = re.compile(
-    r"\(\s*\*+\s*(?:const\s+)?(\w+)|(\w+)\s*(?:\[[^\]]*\]\s*)*(?::\s*\w+\s*)?(?:__\w+(?:\s*\([^()]*\))?\s*)*$"
+    r"\(\s*\*+\s*(?:const\s+)?(\w+)|(?<!\w)(\w+)\s*+(?:\[[^\]]*+\]\s*+)*+(?::\s*+\w++\s*+)?(?:__\w++(?:\s*+\([^()]*+\))?\s*+)*+$"
 )
+_CALL = re.compile(r"\b(\w++)\s*+\(")
+_MEMBER = re.compile(r"(?:->|\.)\s*+(\w++)\s*+(\[)?")
 _TYPEOF = re.compile(r"\b(?:__)?typeof(?:_unqual)?(?:__)?\s*+\(")
 _INITIALISED = re.compile(r"\s*+(?:\)|[^;{}()]{0,200}?=)\s*+[\w{]")
-_OPERAND = re.compile(r"\s*\(*\s*(\*?)\s*\(*\s*([A-Za-z_]\w*)\s*(\[[^\]]*\])?\s*\)*\s*")
+_OPERAND = re.compile(r"\s*+\(*+\s*+(\*?)\s*+\(*+\s*+([A-Za-z_]\w*+)\s*+(\[[^\]]*+\])?\s*+\)*+\s*+")
 
 
 class Macro(Record, frozen=True):
@@ -51,6 +54,7 @@ class Code:
         self._types: dict[str, tuple[tuple[int, int], ...]] = {}
         self._members: dict[int, dict[str, int]] = {}
         self._member_names: dict[int, tuple[str, ...]] = {}
+        self._arrays: dict[str, float] = {}
 
     def types(self, pattern: str) -> tuple[tuple[int, int], ...]:
         """Return where a type is named: begin and end of each place."""
@@ -76,7 +80,7 @@ class Code:
         words = operand.strip("( )")
         if re.match(rf"(?:const |volatile )*(?:{pattern})$", words):
             return 0
-        if re.match(rf"\*\s*\(*\s*(?:const )?(?:{pattern})\s*\*+\s*\)", operand):
+        if re.match(rf"\*\s*+\(*+\s*+(?:const )?(?:{pattern})\s*\*+\s*\)", operand):
             return 0
         if re.match(r"(?:unsigned|signed|int|long|char|short|void|float|double|_Bool|bool)\b", words):
             return -1
@@ -88,8 +92,14 @@ class Code:
         own, pointed = self.own_type(name[2], at), self.pointed_type(name[2], at)
         if self._is_named(own, pattern):
             return 0
-        is_array = re.search(rf"\b{name[2]}\s*\[[^\]]*\]\s*[;,=]", self.text[:at]) is not None
-        return 1 if self._is_named(pointed, pattern) and is_array else -1
+        return 1 if self._is_named(pointed, pattern) and self._first_array(name[2]) <= at else -1
+
+    def _first_array(self, name: str) -> float:
+        """Return where the first declaration of an array with a name ends; infinity if there is none."""
+        if name not in self._arrays:
+            declared = re.search(rf"\b{name}\s*+\[[^][]*+\]\s*+[;,=]", self.text)
+            self._arrays[name] = math.inf if declared is None else declared.end()
+        return self._arrays[name]
 
     def _is_named(self, meaning: object, pattern: str) -> bool:
         if not isinstance(meaning, TypeName):
@@ -174,6 +184,22 @@ class Code:
     @cached_property
     def _line_starts(self) -> list[int]:
         return [0, *(match.end() for match in re.finditer("\n", self.text))]
+
+    @cached_property
+    def calls(self) -> dict[str, list[int]]:
+        """The offsets of the parentheses behind each name."""
+        calls: dict[str, list[int]] = {}
+        for match in _CALL.finditer(self.text):
+            calls.setdefault(match[1], []).append(match.end() - 1)
+        return calls
+
+    @cached_property
+    def used_members(self) -> dict[str, bool]:
+        """The names of the members that expressions use, and whether one of these indexes the member."""
+        used: dict[str, bool] = {}
+        for match in _MEMBER.finditer(self.text):
+            used[match[1]] = used.get(match[1], False) or match[2] is not None
+        return used
 
     @cached_property
     def names(self) -> Names:

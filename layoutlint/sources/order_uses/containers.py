@@ -15,21 +15,21 @@ from layoutlint.sources.order_uses.facts import OrderUse, Unresolved
 from layoutlint.sources.order_uses.initialisers import ByMacro, Element, Initialiser, Judge
 
 _EMBEDS = re.compile(
-    r"\s++((?:__\w++\s+)?\w++\s*+(?:\[[^\]\n]*+\]\s*+)*+[^;{}()*=]{0,200}+)(?:;|__\w++\s*+\()"
+    r"\s++((?:__\w++\s+)?\w++\s*+(?:\[[^\]\n]{0,200}+\]\s*+){0,9}+[^;{}()*=]{0,200}+)(?:;|__\w++\s*+\()"
 )
-_DECLARATOR = re.compile(r"\s*(?:__\w+\s+)*(\w+)\s*((?:\[[^\]]*\]\s*)*)")
+_DECLARATOR = re.compile(r"\s*+(?:__\w++\s++){0,9}(\w++)\s*+((?:\[[^\]]{0,400}+\]\s*+){0,9})")
 _VALUE = rb"\s[^;{}=]{0,200}+=\s*+[{A-Z_]"
 _VALUE_OF_BODY = re.compile(rb"\}[^;{}()=,]{1,200}+=\s*+[{A-Z_]")
 _VALUE_OF_TAG = re.compile(rb"(?:struct|union)\s++(\w++)" + _VALUE)
 _COMPOUND = re.compile(
-    rb"\(\s*+(?:const\s++)?(?:(?:struct|union)\s++)?(\w++)\s*+(?:\[[^\]\n]*+\]\s*+)?\)\s*+\{"
+    rb"\(\s*+(?:const\s++)?(?:(?:struct|union)\s++)?(\w++)\s*+(?:\[[^\]\n]{0,200}+\]\s*+)?\)\s*+\{"
 )
-_AGGREGATE = re.compile(r"\b(?:struct|union)\b[^;{}=]*$")
+_AGGREGATE = re.compile(r"\b(?:struct|union)\b[^;{}=]{0,100}+$")
 _ARRAY_TYPEDEF = re.compile(
-    rb"\btypedef\s++(?:const\s++)?(?:(?:struct|union)\s++)?(\w++)\s++(\w++)\s*+((?:\[[^\]\n]*+\]\s*+)++);"
+    rb"\btypedef\s++(?:const\s++)?(?:(?:struct|union)\s++)?(\w++)\s++(\w++)\s*+((?:\[[^\]\n]{0,200}+\]\s*+)++);"
 )
 _NEAR = 100
-_STEP = re.compile(r"\[[^\]]*\]|\.?(\w+)")
+_STEP = re.compile(r"\[[^\]]{0,400}+\]|\.?(\w+)")
 _FIXED = re.compile(r"\b(?:__packed|packed|PACKED)\b")
 _DEEPEST = 8
 _LONGEST_ATTRIBUTES = 400

@@ -70,7 +70,7 @@ def may_define(text: str, subject: Subject) -> bool:
     names = "|".join(map(re.escape, subject.names))
     guard = (
         rf"(?:{names})\b[^;{{}}()=,*]{{0,120}}+\{{|\}}[^;{{}}=()]{{0,200}}?\b(?:{names})\b"
-        rf"|struct\w*\s*\(\s*(?:{names})\b"
+        rf"|struct\w{{0,64}}+\s*+\(\s*+(?:{names})\b"
     )
     return re.search(guard, text) is not None
 
@@ -82,7 +82,7 @@ def definitions(code: Code, subject: Subject) -> Iterator[Definition]:
     heads = text_search.definitions_in(code.text.encode("latin-1"))
     starts = [at for name, at in heads if name in subject.names]
     if subject.tag is not None:
-        opened = rf"struct\w*\s*\(\s*{re.escape(subject.tag)}\s*(?:,[^(){{}};]{{0,80}})?\)\s*\{{"
+        opened = rf"struct\w{{0,64}}+\s*+\(\s*+{re.escape(subject.tag)}\s*(?:,[^(){{}};]{{0,80}})?\)\s*\{{"
         starts += [match.start() for match in re.finditer(opened, code.text)]
     for start in sorted(set(starts)):
         brace = code.text.find("{", start)
@@ -114,14 +114,16 @@ def marks(code: Code, subject: Subject, definition: Definition) -> Marks:
     return Marks(is_marked, chosen)
 
 
-def uses(code: Code, raw: str, subject: Subject, definition: Definition) -> Iterator[OrderUse]:
+def uses(
+    code: Code, raw: str, subject: Subject, definition: Definition, is_in_pragma: bool = False
+) -> Iterator[OrderUse]:
     """Yield the uses that a definition itself states; `raw` is the text with its comments."""
     line = code.line(definition.start)
     closing = code.closings[definition.brace]
     around = code.text[definition.start : definition.brace] + code.text[closing : definition.end]
     before = code.text[max(0, definition.start - _HEAD) : definition.start]
     before = before[max(before.rfind(";"), before.rfind("}")) + 1 :]
-    if _PACKED.search(around) or _PACKED.search(before) or _pragma(raw, definition.start):
+    if _PACKED.search(around) or _PACKED.search(before) or is_in_pragma:
         yield OrderUse(
             "packed", code.path, line, "the struct is packed, as hardware, files or protocols define it"
         )
@@ -144,18 +146,16 @@ def uses(code: Code, raw: str, subject: Subject, definition: Definition) -> Iter
     yield from _comments(code, raw, subject, definition)
 
 
-def _pragma(raw: str, at: int) -> bool:
-    """Return whether `#pragma pack` holds at an offset."""
-    if "pragma" not in raw:
-        return False
-    is_packed = False
-    for pragma in _PRAGMA.finditer(raw, 0, at):
+def packed_ranges(raw: str) -> list[int]:
+    """Return the offsets at which `#pragma pack` begins to hold, and ends to, in turn."""
+    changes: list[int] = []
+    for pragma in _PRAGMA.finditer(raw) if "pragma" in raw else ():
         words = pragma[1].replace(" ", "").split(",")
-        if words[0] == "pop" or words == [""]:
-            is_packed = False
-        elif words[-1].isdigit():
-            is_packed = True
-    return is_packed
+        is_packed = len(changes) % 2 == 1
+        is_end = words[0] == "pop" or words == [""]
+        if is_end if is_packed else not is_end and words[-1].isdigit():
+            changes.append(pragma.end())
+    return changes
 
 
 def _comments(code: Code, raw: str, subject: Subject, definition: Definition) -> Iterator[OrderUse]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from functools import cached_property
 from typing import NamedTuple
 
 from layoutlint.readers.c_tokens import blank_comments
@@ -15,12 +16,15 @@ from layoutlint.sources import c_text
 _CONTINUED = re.compile(r"\\[ \t]*\r?\n")
 _WORD = re.compile(r"[A-Za-z_]\w*+")
 _PARAMETER = re.compile(r"((?<!#)#(?!#)\s*)?\b([A-Za-z_]\w*+)")
-_PASTE = re.compile(r"\s*##\s*")
+_PASTE = re.compile(r"(?:(?<!\s)\s++)?##\s*+")
 _ELIDED = re.compile(r",\s*##\s*(__VA_ARGS__|\w+)\b")
 _OPTIONAL = re.compile(r"\b__VA_OPT__\s*\(([^()]*(?:\([^()]*\)[^()]*)*)\)")
 _OPENS = re.compile(r"\s*\(")
-_LAST_WORD = re.compile(r"[A-Za-z_]\w*+(?=\s*$)")
+_PARENTHESIS = re.compile(r"[()]")
+_LAST_WORD = re.compile(r"\b[A-Za-z_]\w*+(?=\s*+$)")
 _STRUCTURE = re.compile(r"[{}=,]|##|\b(?:struct|union|(?:__)?typeof\w*)\b|^\s*\.")
+_NEAR = 80
+"""The most characters between a parameter and `##`."""
 _DEEPEST = 64
 """The most macros that lead to one another; each takes three levels of calls."""
 _LARGEST_ARGUMENTS = (1 << 16) + 1
@@ -47,16 +51,14 @@ Table = Mapping[str, tuple[MacroText, ...]]
 
 def read_definitions(raw: str) -> dict[str, tuple[MacroText, ...]]:
     """Return the definitions of the macros in a text."""
-    macros: dict[str, tuple[MacroText, ...]] = {}
+    macros: dict[str, dict[MacroText, None]] = {}
     if "define" not in raw:
-        return macros
+        return {}
     for match in c_text.MACRO.finditer(blank_comments(raw)):
         words = None if match[2] is None else tuple(word.strip() for word in match[2].split(","))
         macro = MacroText(words and _parameters(words), _CONTINUED.sub(" ", match[3]).strip())
-        known = macros.get(match[1], ())
-        if macro not in known:
-            macros[match[1]] = (*known, macro)
-    return macros
+        macros.setdefault(match[1], {})[macro] = None
+    return {name: tuple(texts) for name, texts in macros.items()}
 
 
 def _parameters(words: tuple[str, ...]) -> tuple[str, ...]:
@@ -111,6 +113,36 @@ def variants(text: str, table: Table) -> int:
     return max((len(table[name]) for name in names), default=1)
 
 
+class _Calls:
+    """The arguments of calls in a text."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def arguments(self, at: int) -> tuple[list[str], int] | None:
+        """Return the arguments in the parentheses behind a name, and where they end; None without."""
+        opens = _OPENS.match(self._text, at)
+        if opens is None:
+            return None
+        start = opens.end() - 1
+        end = self._closings.get(start)
+        if end is None or end - start >= _LARGEST_ARGUMENTS:
+            return None
+        return c_text.arguments(self._text, start, _LARGEST_ARGUMENTS, c_text.PARENTHESES)
+
+    @cached_property
+    def _closings(self) -> dict[int, int]:
+        """The offset of the parenthesis that closes each one; a call without its end is not read."""
+        closings: dict[int, int] = {}
+        stack: list[int] = []
+        for sign in _PARENTHESIS.finditer(self._text):
+            if sign[0] == "(":
+                stack.append(sign.start())
+            elif stack:
+                closings[stack.pop()] = sign.start()
+        return closings
+
+
 class _Expansion:
     """The expansion of one text."""
 
@@ -123,14 +155,15 @@ class _Expansion:
             raise TooLarge
         parts: list[str] = []
         at = 0
+        calls = _Calls(text)
         for match in _WORD.finditer(text):
             macro = self._macros.get(match[0])
             if macro is None or match.start() < at or match[0] in active:
                 continue
-            made = self._call(text, match.end(), match[0], macro, active, depth)
+            made = self._call(calls, match.end(), match[0], macro, active, depth)
             if made is None:
                 continue
-            result, end = self._call_last(text, *made, active | {match[0]}, depth)
+            result, end = self._call_last(calls, *made, active | {match[0]}, depth)
             self._size += len(result)
             if self._size > LARGEST:
                 raise TooLarge
@@ -140,14 +173,14 @@ class _Expansion:
         return "".join(parts)
 
     def _call_last(
-        self, text: str, result: str, end: int, active: frozenset[str], depth: int
+        self, calls: _Calls, result: str, end: int, active: frozenset[str], depth: int
     ) -> tuple[str, int]:
         """Return what a macro makes, with the call of a macro whose name comes last in it, and its end."""
         while (last := _LAST_WORD.search(result)) is not None:
             macro = self._macros.get(last[0])
             if macro is None or macro.parameters is None or last[0] in active:
                 break
-            made = self._call(text, end, last[0], macro, active, depth)
+            made = self._call(calls, end, last[0], macro, active, depth)
             if made is None:
                 break
             result, end = result[: last.start()] + made[0], made[1]
@@ -155,13 +188,12 @@ class _Expansion:
         return result, end
 
     def _call(
-        self, text: str, at: int, name: str, macro: MacroText, active: frozenset[str], depth: int
+        self, calls: _Calls, at: int, name: str, macro: MacroText, active: frozenset[str], depth: int
     ) -> tuple[str, int] | None:
         """Return what a macro makes, and where its call ends; None if it is not called."""
         values: dict[str, str] = {}
         if macro.parameters is not None:
-            opens = _OPENS.match(text, at)
-            call = opens and c_text.arguments(text, opens.end() - 1, _LARGEST_ARGUMENTS, c_text.PARENTHESES)
+            call = calls.arguments(at)
             if call is None:
                 return None
             arguments, at = call
@@ -195,7 +227,8 @@ def _substitute(body: str, values: Mapping[str, str], inner: Mapping[str, str]) 
             return match[0]
         if match[1]:
             return '""'
-        before, behind = body[: match.start()].rstrip(), body[match.end() :].lstrip()
+        before = body[max(0, match.start() - _NEAR) : match.start()].rstrip()
+        behind = body[match.end() : match.end() + _NEAR].lstrip()
         return values[word] if before.endswith("##") or behind.startswith("##") else inner[word]
 
     return _PASTE.sub("", _PARAMETER.sub(value, body)) if values else _PASTE.sub("", body)

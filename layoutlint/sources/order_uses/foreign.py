@@ -56,7 +56,7 @@ def _values(path: str, text: str, subject: Subject) -> Iterator[OrderUse]:
     """Yield the initial values in C++: those with designators too must have the order of the members."""
     names = _alternatives(subject.names)
     pattern = re.compile(
-        rf"(?:\b(?:{names})\s+\w+\s*(?:\[[^\]]*\]\s*)*(?:=\s*)?"
+        rf"(?:\b(?:{names})\s++\w++\s*+(?:\[[^\]]{{0,200}}+\]\s*+){{0,9}}+(?:=\s*+)?"
         rf"|(?<!struct )\b(?:{names})\s*(?:\)\s*)?|\(\s*struct\s+(?:{names})\s*\)\s*)\{{\s*[^\s}}]"
     )
     for match in pattern.finditer(blank_out(text)):
@@ -73,6 +73,7 @@ def _assembly(path: str, text: str, functions: Sequence[str], objects: Sequence[
 
 def _copies(path: str, text: str, subject: Subject) -> Iterator[OrderUse]:
     """Yield the declarations of the struct in Rust with C's layout."""
-    pattern = rf"#\[repr\(C\b[^\]]*\][^{{}};]*\bstruct\s+(?:{_alternatives(subject.names)})\b"
+    names = _alternatives(subject.names)
+    pattern = rf"#\[repr\(C\b[^\]]{{0,200}}+\][^{{}};]{{0,400}}?\bstruct\s+(?:{names})\b"
     for match in re.finditer(pattern, text):
         yield OrderUse("struct-cast", path, _line(text, match), "Rust declares the struct once more")

@@ -17,8 +17,8 @@ _TAIL = re.compile(r"([^;{}=]{0,400}+)=(?!=)\s*")
 _BODY = re.compile(r"[^;{}()=,]{0,100}+\{")
 _NEXT = re.compile(r",([^;{}=]{0,200}+)=(?!=)\s*")
 _COMPARES = "!<>=+-*/|&^%"
-_NO_STARS = re.compile(r"\[[^\]]*\]|\([^()*]*\)")
-_COMPOUND = re.compile(r"\s*+(?:const\s*+)?((?:\[[^\]\n]*+\]\s*+)*+)\)\s*+")
+_NO_STARS = re.compile(r"\[[^\]]{0,400}+\]|\([^()*]*+\)")
+_COMPOUND = re.compile(r"\s*+(?:const\s*+)?((?:\[[^\]\n]{0,200}+\]\s*+){0,9}+)\)\s*+")
 _OPENS_COMPOUND = re.compile(r"(?:^|[^\w\s]|\breturn|[,=(]\s)\s*\(\s*(?:(?:const|static|volatile)\s+)*$")
 """The parenthesis before the type of a compound literal; it is none of a call or of `sizeof`."""
 _NEAR = 60
@@ -27,11 +27,13 @@ _LONGEST = 400
 """The most characters of a value that are read."""
 _CALL = re.compile(r"([A-Za-z_]\w*+)\s*+(\()?")
 _DESIGNATED = re.compile(r"\s*+(?:\.\s*+(\w++)\s*+((?:\.|\[)[^=]*+)?=|([A-Za-z_]\w*+)\s*+:(?!:))")
-_INDEXED = re.compile(r"\s*+(?:\[[^\]]*+\]\s*+)++(?:=\s*+)?")
+_INDEXED = re.compile(r"\s*+(?:\[[^\]]{0,400}+\]\s*+){1,9}+(?:=\s*+)?")
 _NUMBER_ZERO = re.compile(r"\(*+(?:0[xX]?0*+[uUlL]*+|false|0\.0*+[fF]?|'\\0')\)*+")
 _MACRO_NAME = re.compile(r"_*[A-Z][A-Z0-9_]*+|_\w++")
-_COMPOUND_VALUE = re.compile(r"\(\s*(?:struct\s+|union\s+|const\s+)*\w+\s*(?:\[[^\]]*\]\s*)*\)\s*\{")
-_COMPOUND_IN_PARENTHESES = re.compile(rf"\s*\(*?\s*{_COMPOUND_VALUE.pattern}")
+_COMPOUND_VALUE = re.compile(
+    r"\(\s*+(?:struct\s++|union\s++|const\s++){0,9}+\w++\s*+(?:\[[^\]]{0,400}+\]\s*+){0,9}+\)\s*+\{"
+)
+_COMPOUND_IN_PARENTHESES = re.compile(rf"\s*+\(*?\s*+{_COMPOUND_VALUE.pattern}")
 _ARITHMETIC = re.compile(r"[\w)\]]\s*(?:[+*/%|^&]|-(?!>)|<<|>>)\s*[\w(]")
 _POINTED = re.compile(r"\*\s*([A-Za-z_]\w*)|([A-Za-z_]\w*)\s*\[[^\]]*\]")
 _PARENTHESES = re.compile(r"\([^()]*\)")

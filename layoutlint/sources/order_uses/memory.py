@@ -31,9 +31,9 @@ _HINTS = (
     "skb_put",
 )
 """The name of every call contains one of these, which `re` searches for quickly."""
-_HINTED = tuple(re.compile(rf"{hint}\w*+\s*+\(") for hint in _HINTS)
+_HINTED = tuple(re.compile(rf"{hint}\w{{0,64}}+\s*+\(") for hint in _HINTS)
 _NAME = re.compile(
-    r"_*(?:builtin_)?_*mem(?:set|cpy|move|cmp|chr|zero|zero_explicit|cpy_toio|cpy_fromio|cpy_and_pad|set32|set64|set_p|set_l|dup"
+    r"_*+(?:builtin_)?_*+mem(?:set|cpy|move|cmp|chr|zero|zero_explicit|cpy_toio|cpy_fromio|cpy_and_pad|set32|set64|set_p|set_l|dup"
     r"|dup_user|copy)"
     r"|nla_put\w*|bpf_(?:perf_event|ringbuf)_output|sg_(?:init_one|set_buf)|skb_put_data"
     r"|bcmp|bcopy|bzero|explicit_bzero|_*copy_(?:to|from)_(?:user|iter|sockptr)|kernel_(?:read|write)|kmemdup|jhash2?|xxhash"
@@ -46,7 +46,7 @@ _TRANSFERS = re.compile(
 _COMPARES = re.compile(r"_*memcmp|bcmp|jhash2?|xxhash|crc32\w*")
 _ADDRESS = re.compile(
     r"\s*+(?:\((?:[^()]|\([^()]*\))*\*\s*\)\s*)?+(&\s*+\(*)?+\s*+(\(*\w++(?:\[[^\]\n]*+\])?\)*(?:(?:->|\.)\w++(?:\[[^\]\n]*+\])?)*?)(->|\.)(\w++)"
-    r"\s*+(\[[^\]\n]*+\])?\s*\)*\s*$"
+    r"\s*+(\[[^\]\n]*+\])?\s*+\)*+\s*+$"
 )
 """`&p->member` or `p->member`, where the second can be an array."""
 _OBJECT = re.compile(r"\s*+(?:\((?:[^()]|\([^()]*\))*\*\s*\)\s*)?+(&?)\s*+(\w++)\s*$")
@@ -54,13 +54,15 @@ _SIZEOF = re.compile(r"\bsizeof\s*+(?:\(([^()]*+(?:\([^()]*+\)[^()]*+)*+)\)|(\*?
 _ONE_SIZEOF = re.compile(
     r"\s*+\(*\s*+sizeof\s*+(?:\(([^()]*+(?:\([^()]*+\)[^()]*+)*+)\)|(\*?\w[\w>.-]*+))\s*+\)*\s*$"
 )
-_MEMBER = re.compile(r"(?:->|\.)\s*(\w+)\s*(?:\[[^\]]*\]\s*)?$")
+_MEMBER = re.compile(r"(?:->|\.)\s*+(\w++)\s*+(?:\[[^\]]{0,400}+\]\s*+)?$")
 _FIELD = re.compile(r"(?:sizeof_field|FIELD_SIZEOF|member_size)\s*\([^,()]*,\s*(\w+)\s*\)")
-_DIFFERENCE = re.compile(r"&\s*\(?\s*\w+(?:->|\.)(\w+)[^-]*-(?!>)[^&]*&\s*\(?\s*\w+(?:->|\.)(\w+)")
-_DIFFERENCE_TO_END = re.compile(r"-(?!>)[^&]*&\s*\(?\s*(\w+)(->|\.)(\w+)")
+_DIFFERENCE = re.compile(
+    r"&\s*+\(?\s*+\w++(?:->|\.)(\w++)[^-]{0,400}+-(?!>)[^&]{0,400}+&\s*+\(?\s*+\w++(?:->|\.)(\w++)"
+)
+_DIFFERENCE_TO_END = re.compile(r"-(?!>)[^&]{0,400}+&\s*+\(?\s*+(\w++)(->|\.)(\w++)")
 _NUMBER = re.compile(r"\s*\(*(0[xX][0-9a-fA-F]{1,8}|\d{1,9})[uUlL]*\)*\s*$")
 _KERNEL_SET = re.compile(
-    r"\bmemset_(after|startat)\s*\(\s*(&?)\s*(\w+)\s*,[^,;()]{0,100}+(?:\([^()]{0,100}+\))?+[^,;()]{0,100}+,\s*(\w+)\s*\)"
+    r"\bmemset_(after|startat)\s*+\(\s*+(&?)\s*+(\w++)\s*+,[^,;()]{0,100}+(?:\([^()]{0,100}+\))?+[^,;()]{0,100}+,\s*(\w+)\s*\)"
 )
 _VECTOR = re.compile(
     r"(?:\biov_len\s*=\s*|\b(?:iovec|kvec)\b[^;={}]{0,100}=\s*\{[^;=]{0,200}?)sizeof\s*+"
@@ -72,6 +74,8 @@ _FREE = re.compile(r"(?:^|\W)((?:k|kv|v|x|z|s)?)$")
 """What is before `free` in the name of a function that frees any object."""
 _LONGEST = 400
 """The most characters of an argument."""
+_FAR = 1 << 14
+"""The most characters before a call in which its size is assigned."""
 
 
 def find(code: Code, subject: Subject) -> Iterator[OrderUse | Unresolved]:
@@ -330,8 +334,10 @@ def whole_size(code: Code, subject: Subject, arguments: list[str], at: int) -> b
         return True
     named = re.fullmatch(r"\s*\(*([A-Za-z_]\w*)\)*\s*", arguments[-1])
     if named is not None and named[1].isidentifier():
-        start = max(0, code.text.rfind("\n}", 0, at))
-        return re.search(rf"\b{named[1]}\s*\+?=[^;]*\bsizeof\b", code.text[start:at]) is not None
+        near = max(0, at - _FAR)
+        start = max(near, code.text.rfind("\n}", near, at))
+        assigned = re.compile(rf"\b{named[1]}\s*+\+?=[^;]{{0,400}}?\bsizeof\b")
+        return assigned.search(code.text, start, at) is not None
     for match in _SIZEOF.finditer(text):
         operand = (match[1] or match[2] or "").strip()
         is_whole = is_sized(code, subject, operand, at) or _is_of_argument(operand, arguments)

@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
+from itertools import islice
 
 from layoutlint.model.record import Record
 from layoutlint.sources.order_uses.code import Code, Macro
 from layoutlint.sources.order_uses.facts import OrderUse
 from layoutlint.sources.order_uses.subject import Subject
 
-_BEFORE = re.compile(r"(\w++)\s*+\(\s*+(?:[^(){};,]{0,100},\s*+)?$")
+_BEFORE = re.compile(r"(?<!\w)(\w++)\s*+\(\s*+(?:[^(){};,]{0,100},\s*+)?$")
 """The name of the call that a type is an argument of; the first, or the second one."""
-_IS_OFFSET = re.compile(r"(?:__builtin_)?offsetof(?:end)?|\w*OFFSETOF\w*|\w*offset_of\w*|struct_offset")
-_PATH = re.compile(r"\s*+,\s*+([A-Za-z_]\w*+)((?:\s*+(?:\.|->)\s*+\w++|\s*+\[[^\]\n]*+\])*+)\s*+\)")
+_IS_OFFSET = re.compile(r"(?:__builtin_)?offsetof(?:end)?|(?>\w*?(?:OFFSETOF|offset_of))\w*|struct_offset")
+_PATH = re.compile(
+    r"\s*+,\s*+([A-Za-z_]\w*+)((?:\s*+(?:\.|->)\s*+\w++|\s*+\[[^\]\n]{0,200}+\]){0,32}+)\s*+\)"
+)
 _NULL_OFFSET = r"&\s*+\(\s*+\(\s*+(?:const\s+)?{type}\s*+\*\s*+\)\s*+(?:0[xX]?0*|NULL)\s*+\)\s*+->\s*+(\w++)"
 """`&((struct ring *)0)->head`, which is what `offsetof` was before C89."""
 _ASSERTS = re.compile(
-    r"(?:_Static_assert|\w*static_?assert\w*|\w*BUILD_BUG\w*|\w*BUILD_ASSERT\w*|compiletime_assert\w*|C_ASSERT|"
-    r"\w*CTASSERT\w*|\w*STATIC_ASSERT\w*|\w*COMPILE_ASSERT\w*|\w*ASSERT_\w*OFFSET\w*|\w*CHECK_\w*OFFSET\w*|\w*CHECK_OFFS\w*|"
-    r"CACHELINE_ASSERT\w*|StaticAssert\w*|\w*_MATCH|ASSERT_STRUCT\w*|assert)",
+    r"(?:_Static_assert|(?>\w*?(?:static_?assert|BUILD_BUG|BUILD_ASSERT|CTASSERT|COMPILE_ASSERT|CHECK_OFFS))\w*|"
+    r"(?>\w*?(?:ASSERT|CHECK)_)(?>\w*?OFFSET)\w*|compiletime_assert\w*|C_ASSERT|CACHELINE_ASSERT\w*|"
+    r"StaticAssert\w*|\w*_MATCH|ASSERT_STRUCT\w*|assert)",
     re.IGNORECASE,
 )
 _ASSEMBLY = re.compile(
@@ -31,11 +34,11 @@ _ASSEMBLY_CALL = (
     r"\s*+([A-Za-z_]\w*+)"
 )
 """`OFFSET(TSK_STACK, task_struct, stack)` of Linux's kbuild.h, which names the tag alone."""
-_IS_RANGE = re.compile(r"\w*(?:[Rr]ange|RANGE|[Bb]etween|after|startat|till|from)\w*")
-_IS_ASSERT = re.compile(r"CACHELINE_ASSERT_GROUP_\w+|\w*ASSERT\w*OFFSET\w*|\w*CHECK_OFFSET\w*")
+_IS_RANGE = re.compile(r"(?>\w*?(?:[Rr]ange|RANGE|[Bb]etween|after|startat|till|from))\w*")
+_IS_ASSERT = re.compile(r"CACHELINE_ASSERT_GROUP_\w+|(?>\w*?ASSERT)(?>\w*?OFFSET)\w*|(?>\w*?CHECK_OFFSET)\w*")
 _ARGUMENTS = re.compile(r"\s*+,\s*+([A-Za-z_]\w*+)\s*+(?:,\s*+([^;{}(),]{0,80}+))?")
 _COPIES = re.compile(
-    r"_*mem\w*|k\w*memdup\w*|bcmp|bcopy|bzero|_*copy_(?:to|from|struct|in|out)\w*|copy(?:in|out)|\w*hash\w*|crc\w*|csum\w*"
+    r"_*mem\w*|k(?>\w*?memdup)\w*|bcmp|bcopy|bzero|_*copy_(?:to|from|struct|in|out)\w*|copy(?:in|out)|(?>\w*?hash)\w*|crc\w*|csum\w*"
     r"|\w*(?:read|write)"
 )
 _LAST_IS_SIZE = re.compile(r"_*mem(?:cpy|move|cmp|pcpy|set)|bcmp|bcopy|strncpy|strncmp")
@@ -44,13 +47,13 @@ _POINTER = re.compile(r"\s*+(?:\(\s*+)*+(?:(?<=\()\w++(?:\s++\w++)*+\s*+\*\s*+(?
 """The beginning of an address: `(char *)p + `."""
 _SUBTRACTS = re.compile(r"-(?!>)")
 _COMPARISON = re.compile(r"==|!=|<=|>=|(?<![-<])>(?!>)|<(?!<)")
-_WORD_BEFORE = re.compile(r"([A-Za-z_]\w*+)\s*$")
+_WORD_BEFORE = re.compile(r"\b([A-Za-z_]\w*+)\s*+$")
 _ALIGNS = frozenset(("_Alignas", "alignas", "aligned", "__aligned__", "__aligned"))
 _WIDTH = re.compile(r"\s*+(?:\w++\s++)*+\w*+\s*+:[\s(]*+")
 """What is before the width of a bit-field."""
 _CASE = re.compile(r"\bcase\s*+[^:;{}]{0,200}$")
 _COMPARED = re.compile(r"\s*[=!]=\s*(?:0[xX][0-9a-fA-F]+|\d+)\b")
-_COMPARED_BEFORE = re.compile(r"\b(?:0[xX][0-9a-fA-F]+|\d+)[uUlL]*\s*[=!]=\s*\(?\s*$")
+_COMPARED_BEFORE = re.compile(r"\b(?:0[xX][0-9a-fA-F]++|\d++)[uUlL]*+\s*+[=!]=\s*+\(?\s*+$")
 _NEAR = 160
 _FAR = 800
 """The number of characters before and behind an offset that are read."""
@@ -132,15 +135,17 @@ def _argument_members(
     name: str, at: int, subject: Subject, macros: tuple[Macro, ...], calls: Code | None
 ) -> Iterator[int]:
     """Yield the members that calls of the macro around an offset pass for its parameter."""
-    for macro in macros:
-        if not macro.start <= at < macro.end or name not in macro.parameters or calls is None:
-            continue
-        index = macro.parameters.index(name)
-        for call in re.finditer(rf"\b{re.escape(macro.name)}\s*+\(", calls.text):
-            given = list(calls.parts(call.end() - 1))
-            place = subject.position(calls.text[slice(*given[index])]) if index < len(given) else None
-            if place is not None:
-                yield place
+    number = bisect_right(macros, at, key=lambda macro: macro.start) - 1
+    if number < 0 or at >= macros[number].end or name not in macros[number].parameters or calls is None:
+        return
+    index = macros[number].parameters.index(name)
+    found: set[int] = set()
+    for parenthesis in calls.calls.get(macros[number].name, ()):
+        given = next(islice(calls.parts(parenthesis), index, None), None)
+        place = None if given is None else subject.position(calls.text[slice(*given)])
+        if place is not None and place not in found:
+            found.add(place)
+            yield place
 
 
 def _expression(code: Code, offset: Offset) -> tuple[int, int]:
@@ -259,7 +264,7 @@ def _is_enumerator(code: Code, at: int) -> bool:
     return (
         brace >= 0
         and "}" not in before[brace:]
-        and re.search(r"\benum\b[^;{}()]*$", before[:brace]) is not None
+        and re.search(r"\benum\b[^;{}()]{0,200}+$", before[:brace]) is not None
     )
 
 
@@ -298,7 +303,8 @@ def _difference(
             subject.range(first, last), "range", any_order=True,
         )  # fmt: skip
     before = code.text[start : offsets[0].at]
-    if re.search(rf"sizeof\s*\(?\s*(?:{subject.type_pattern}|\*?\s*\w+)\s*\)?\s*-[\s(]*$", before) is None:
+    whole = rf"\bsizeof\s*+\(?\s*+(?:{subject.type_pattern}|\*?\s*+\w++)\s*+\)?\s*+-[\s(]*+$"
+    if re.search(whole, before) is None:
         return None
     first, count = places[0], len(subject.members)
     if offsets[0].is_end:

@@ -15,15 +15,15 @@ from layoutlint.sources.order_uses.code import Code
 from layoutlint.sources.order_uses.facts import OrderUse, Unresolved
 from layoutlint.sources.order_uses.subject import Subject
 
-_IS_UNION = re.compile(r"\bunion\b[^;{}()]*$")
-_IS_AGGREGATE = re.compile(r"\b(?:struct|union)\b[^;{}=]*$")
+_IS_UNION = re.compile(r"\bunion\b[^;{}()]{0,200}+$")
+_IS_AGGREGATE = re.compile(r"\b(?:struct|union)\b[^;{}=]{0,200}+$")
 _DEEPEST = 8
 _DEEPEST_UNION = 3
 _NEAR = 200
-_DECLARED = re.compile(r"\s*(?:(?:const|volatile)\s+)*$")
-_DECLARED_END = re.compile(r"[^;{}()=,]*")
+_DECLARED = re.compile(r"\s*+(?:(?:const|volatile)\s++){0,9}+$")
+_DECLARED_END = re.compile(r"[^;{}()=,]{0,400}+")
 _POINTED = re.compile(r"\(\s*\*[^()]*\)\s*(\()?")
-_STRUCT = re.compile(r"\s*+(?:(?:const|volatile)\s++)*+(?:(struct|union)\b\s*+)?+(\w++)?\s*+(\{)?")
+_STRUCT = re.compile(r"\s*+(?:(?:const|volatile)\s++){0,9}+(?:(struct|union)\b\s*+)?+(\w++)?\s*+(\{)?")
 _TOKEN = re.compile(r"\w+|\*")
 _QUALIFIERS = frozenset(("const", "volatile", "signed"))
 _SIZED = frozenset(("unsigned", "long", "short"))
@@ -32,7 +32,7 @@ _IS_NAMELESS = re.compile(
     r"\s*+(?:(?:const|volatile|__extension__)\s++)*+struct\b(?:\s*+__attribute__\s*+\(\(.*\)\))?+\s*+"
 )
 _ATTRIBUTES = re.compile(r"\s*+(?:(?:__attribute__\s*+\(\(.*\)\)|__\w++)\s*+)*+", re.DOTALL)
-_DIMENSION = re.compile(r"\[([^\]]*)\]")
+_DIMENSION = re.compile(r"\[([^\]]{0,400}+)\]")
 
 
 class Overlay(NamedTuple):
@@ -177,9 +177,9 @@ def _scalar_overlays(
         return
     line = code.line(high - 1)
     is_storage = bool(dims) and is_inside and not all(each.strip().isdecimal() for each in dims)
-    if is_storage and re.search(rf"(?:->|\.)\s*{re.escape(name)}\s*\[", code.text) is None:
+    if is_storage and not code.used_members.get(name):
         return  # a stack, or what else an object is at an end of
-    if bits == 8 and dims and re.search(rf"(?:->|\.)\s*{re.escape(name)}\b", code.text) is None:
+    if bits == 8 and dims and name not in code.used_members:
         return  # bytes that only give the union its size
     shown = f"`{name}` overlays the struct with words in a union"
     is_counted = all(each.strip().isdecimal() for each in dims)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
@@ -37,11 +38,12 @@ LARGEST = 1 << 25
 _MOST_TEXT = 1 << 22
 """The most bytes of a file that names the struct; reading it takes longer."""
 _IOCTL = re.compile(
-    r"(\w*_IO(?:R|W|WR|RW|C)\w*+|\w*IOCTL\w*+|IO(?:R|W|WR))\s*+\([^;{}]{0,200}?,\s*(?:sizeof\s*\(\s*)?$"
+    r"(?<!\w)((?>\w*?_IO[RWC])\w*+|(?>\w*?IOCTL)\w*+|IO(?:R|W|WR))\s*+\([^;{}]{0,200}?,\s*(?:sizeof\s*\(\s*)?$"
 )
 """The call before a type that is its last argument."""
 _CO_RE = re.compile(
-    r"BPF_CORE_READ\w*\s*\(|bpf_core_(?:read|field|type)\w*\s*\(|#[ \t]*include[ \t]*[<\"]vmlinux\.h\b"
+    r"BPF_CORE_READ\w{0,64}+\s*+\(|bpf_core_(?:read|field|type)\w{0,64}+\s*+\("
+    r"|#[ \t]*include[ \t]*[<\"]vmlinux\.h\b"
 )
 _CO_RE_HINTS = ("BPF_CORE_READ", "bpf_core_", "vmlinux.h")
 _PASTED_TAG = re.compile(r"\bstruct\s+(\w+(?:\s*##\s*\w+)+)")
@@ -203,8 +205,10 @@ def _search_text(path: str, raw: str, subject: Subject, expansions: Expansions) 
     if is_own or (definitions and subject.struct.source is None):
         uses.defines = True
         uses.marks = tuple(definition.marks(code, subject, each) for each in definitions)
+        packed = definition.packed_ranges(raw)
         for own_definition in definitions:
-            parts += definition.uses(code, raw, subject, own_definition)
+            is_packed = bisect_right(packed, own_definition.start) % 2 == 1
+            parts += definition.uses(code, raw, subject, own_definition, is_packed)
     parts += offsets.find(code, subject)
     parts += assembly.find(code, raw, subject)
     macro_code, macro_list = _macros(path, raw, code, subject)

@@ -10,15 +10,15 @@ from layoutlint.sources.order_uses.facts import OrderUse
 from layoutlint.sources.order_uses.subject import Subject
 
 _SIZEOF = re.compile(r"\bsizeof\s*\(\s*(?:const\s+|volatile\s+)*$")
-_CASE = re.compile(r"\bcase\s*\(?\s*$")
+_CASE = re.compile(r"\bcase\s*+\(?\s*+$")
 _NUMBER = r"(?:0[xX][0-9a-fA-F]+|\d+|[A-Z_][A-Z0-9_]{2,})[uUlL]*"
 """A number, or a macro or an enumerator that is one."""
-_COMPARED = re.compile(rf"\s*\)(?P<closed>[\s)]*)[=!]=[\s(]*(?:{_NUMBER}\b(?!\s*\()|sizeof\b)")
+_COMPARED = re.compile(rf"\s*\)(?P<closed>[\s)]{{0,64}}+)[=!]=[\s(]*(?:{_NUMBER}\b(?!\s*\()|sizeof\b)")
 _COMPARED_BEFORE = re.compile(rf"(?:\b{_NUMBER}|\bsizeof\s*\([^()]*\))[\s)]*[=!]=[\s(]*$")
-_GROUPING = re.compile(r"(?<![\w)\]])\s*\(\s*$")
+_GROUPING = re.compile(r"(?<![\w)\]])\(\s*+$")
 """A parenthesis that is not that of a call."""
 _ASSERTION = re.compile(
-    r"\b\w*(?:ASSERT|CHECK|EXPECT|assert|check|expect)\w*(?:SIZE|size)\w*\s*\(\s*(?:const\s+)?$"
+    r"\b(?>\w*?(?:ASSERT|CHECK|EXPECT|assert|check|expect))(?>\w*?(?:SIZE|size))\w*+\s*+\(\s*+(?:const\s++)?$"
 )
 _GIVEN = re.compile(rf"\s*,\s*{_NUMBER}\s*[,)]")
 _NEAR = 160

@@ -23,7 +23,7 @@ from layoutlint.sources.source_uses.field_uses import declared_types
 from layoutlint.sources.source_uses.functions import Function, SourceFunctions, closing
 from layoutlint.sources.source_uses.thread_values import ThreadValues
 
-_LOOP = re.compile(r"\b(?:for|while|\w*(?:foreach|FOREACH|for_each|FOR_EACH)\w*)\s*\(|\bdo\s*\{")
+_LOOP = re.compile(r"\b(?:for|while|(?>\w*?(?:foreach|FOREACH|for_each|FOR_EACH))\w*+)\s*+\(|\bdo\s*+\{")
 _SUBSCRIPTED = re.compile(r"\b([A-Za-z_]\w*+)\s*\[")
 _NAME = re.compile(r"[A-Za-z_]")
 """In an index that can differ between threads."""
@@ -232,7 +232,7 @@ def _walks(function: Function, index: str) -> bool:
     return any(
         re.search(
             rf"\bfor\s*\([^;]{{0,200}}\b{name}\s*=|(?:\+\+|--)\s*{name}\b|(?<![\w.>]){name}\s*(?:\+\+|--)|"
-            rf"(?:foreach|for_each)\w*\s*\([^;()]{{0,200}}\b{name}\b",
+            rf"(?:foreach|for_each)\w{{0,64}}+\s*+\([^;()]{{0,200}}\b{name}\b",
             function.text,
             re.IGNORECASE,
         )

@@ -20,11 +20,11 @@ _LONGEST_INDEX = 400
 """The most characters of an index."""
 _FAR = 120
 """The number of characters before the address of an element that can be a call, or what it is assigned to."""
-_WORD_END = re.compile(r"\w+\Z")
+_WORD_END = re.compile(r"(?<!\w)\w++\Z")
 _STORE = re.compile(r"\s*(?:[-+*/%&|^]?=(?!=)|<<=|>>=|\+\+|--)")
 _MEMBER = re.compile(r"\s*\.\s*\w+")
 _OPEN = re.compile(r"\s*\[")
-_ALIAS = re.compile(r"(\w+)\s*=\s*(?:\([^()]*\)\s*)?\Z")
+_ALIAS = re.compile(r"(?<!\w)(\w++)\s*+=\s*+(?:\([^()]*+\)\s*+)?\Z")
 _CHANGES = re.compile(
     r"(?<![cb])lock|add|inc|dec|sub|set|xchg|exchange|swap|cas|put|push|pop|append|insert|remove|update|write|store|"
     r"count|start|stop|memcpy|sprintf",
@@ -35,13 +35,13 @@ _ATOMIC = re.compile(r"atomic|(?:^|_)(?:cmp)?xchg|^__sync_|(?:^|_)CAS(?:_|$)", r
 _ONLY_READS = re.compile(r"load|read|fetch$|get$|init", re.IGNORECASE)
 _SETS_UP = re.compile(r"(?:^|_)(?:init|initialize|destroy|free|attr)(?:_|$)", re.IGNORECASE)
 _READS = re.compile(r"(?:^|_)(?:read|load|get|peek|is|count|print\w*|memcmp|dump|show)(?:_|$)", re.IGNORECASE)
-_POINTED = re.compile(r"\s*\)*\s*(?:->\s*\w+|\[)")
+_POINTED = re.compile(r"\s*+\){0,32}+\s*+(?:->\s*+\w++|\[)")
 _ASSIGNED = re.compile(r"\s*=(?!=)")
 _CALL = re.compile(r"\b([A-Za-z_]\w*)\s*\(")
 _NO_CALLS = frozenset(("if", "while", "for", "switch", "return", "sizeof", "defined", "assert", "Assert"))
 _LOCK = re.compile(
-    r"(?:^|_)(?:try|timed|rd|wr|read|write|spin|mutex)?_?lock(?:_\w+)?\Z|(?:^|_)(?:acquire|enter)(?:_|\Z)|"
-    r"lock\Z|Acquire\w*\Z|Lock\Z"
+    r"(?:^|_)(?:try|timed|rd|wr|read|write|spin|mutex)?_?lock(?:_\w{1,64})?\Z|(?:^|_)(?:acquire|enter)(?:_|\Z)|"
+    r"lock\Z|Acquire\w{0,64}\Z|Lock\Z"
 )
 _NO_LOCK = re.compile(r"un_?lock|release|init|destroy|is_lock|wait", re.IGNORECASE)
 
@@ -266,7 +266,7 @@ def _call_around(text: str, at: int) -> tuple[str, int] | None:
             depth += 1
         elif sign in "([":
             if depth == 0:
-                name = re.search(r"([A-Za-z_]\w*)\s*\Z", text[max(0, offset - _FAR) : offset])
+                name = re.search(r"\b([A-Za-z_]\w*+)\s*+\Z", text[max(0, offset - _FAR) : offset])
                 if sign == "[" or (name is not None and name[1] in _NO_CALLS):
                     return None
                 if name is not None:

@@ -62,8 +62,8 @@ class FieldUses:
         return changing
 
 _BEFORE = re.compile(
-    r"(?:(?P<call>\w+)\s*\(\s*&?\(*|(?P<sign>\+\+|--|&))?\s*"
-    r"(?P<receiver>\w+)?\)*(?:\[[^\]\n]*\]\s*)?(?:(?:->|\.)\s*\w+\s*(?:\[[^\]\n]*\]\s*)?)*\s*\Z"
+    r"(?:(?<!\w)|(?!\w))(?:(?P<call>\w++)\s*+\(\s*+&?\(*+|(?P<sign>\+\+|--|&))?\s*+(?P<receiver>\w++)?\)*+"
+    r"(?:\[[^\]\n]*+\]\s*+)?(?:(?:->|\.)\s*+\w++\s*+(?:\[[^\]\n]*+\]\s*+)?)*+\s*+\Z"
 )
 """The text before `->field`, from the call that it is an argument of, or from an operator."""
 _FAR = 120

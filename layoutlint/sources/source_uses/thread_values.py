@@ -48,7 +48,7 @@ _CAST = re.compile(
     r"\(\s*(?:\b(?:const|volatile|unsigned|signed|(?:struct|union|enum)\s+\w{1,60}|long|short|int|char|void|bool|"
     r"size_t|\w{1,60}_[tT]|[A-Z]\w{0,60})\b\s*+){1,6}\**+\s*+\)\s*+(?=[\w(&*])"
 )
-_CONVERTS = re.compile(r"\w*_TO_\w+|\w*2\w*int\w*|likely|READ_ONCE|abs")
+_CONVERTS = re.compile(r"(?>\w*?_TO_)\w+|(?>\w*?2)(?>\w*?int)\w*|likely|READ_ONCE|abs")
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _STEP = re.compile(r"\s*(?:(->|\.)\s*(\w+)|([\[(]))")
 _STORES_THROUGH = re.compile(r"(?:^|[;{})(,=]|return)\s*\*+\s*\Z")
@@ -359,6 +359,6 @@ def _returned_values(function: Function) -> Iterator[tuple[str, int]]:
 def _names_of_functions(text: str, at: int) -> Iterator[str]:
     """Yield the arguments that can be functions, between the parenthesis at an offset and its end."""
     for argument in split_arguments(text, at):
-        word = re.sub(r"\(\s*\w+\s*\*?\s*\)", "", argument).strip().lstrip("&")
+        word = re.sub(r"\(\s*+\w++\s*+\*?\s*+\)", "", argument).strip().lstrip("&")
         if _WORD.fullmatch(word) and word != "NULL":
             yield word

@@ -14,7 +14,7 @@ from layoutlint.sources.whole_program.phases import Phase, phase_of
 from layoutlint.sources.whole_program.program import Program
 
 ENTRIES = (
-    r"__(?:x64|arm64|s390x?|riscv|se)_sys\w*_\w+|sys_\w+|ksys_\w+",
+    r"__(?:x64|arm64|s390x?|riscv|se)_sys(?>\w*?_)\w+|sys_\w+|ksys_\w+",
     r"handle_mm_fault|do_user_addr_fault|exc_page_fault|do_page_fault",
     r"__do_softirq|handle_softirqs|net_rx_action|net_tx_action|run_timer_softirq|rcu_core|tasklet_action\w*|blk_done_softirq",
     r"scheduler_tick|sched_tick|update_process_times|schedule|__schedule|try_to_wake_up|hrtimer_interrupt",
@@ -24,9 +24,9 @@ ENTRIES = (
 """The functions at which work arrives: system calls, faults, interrupts, packets, blocks, time."""
 _ENTRY = re.compile("|".join(ENTRIES))
 _HOT_SYSTEM_CALLS = re.compile(
-    r".*sys_(?:read|write|pread64|pwrite64|readv|writev|open|openat|close|stat|newstat|newfstatat|fstat|lseek|mmap\w*|"
-    r"munmap|brk|futex\w*|poll|ppoll|select|epoll_\w+|recv\w*|send\w*|accept4?|execve|clone\d?|fork|vfork|exit\w*|wait4|"
-    r"nanosleep|clock_\w+|sched_yield|getpid|io_uring_enter|access|faccessat|unlink\w*|rename\w*|fsync|dup\d?|fcntl)"
+    r".*sys_(?:read|write|pread64|pwrite64|readv|writev|open|openat|close|stat|newstat|newfstatat|fstat|lseek|mmap\w{0,64}|"
+    r"munmap|brk|futex\w{0,64}|poll|ppoll|select|epoll_\w{1,64}|recv\w{0,64}|send\w{0,64}|accept4?|execve|clone\d?|fork|vfork|exit\w{0,64}|wait4|"
+    r"nanosleep|clock_\w{1,64}|sched_yield|getpid|io_uring_enter|access|faccessat|unlink\w{0,64}|rename\w{0,64}|fsync|dup\d?|fcntl)"
 )
 _ROUNDS = 24
 _LEAST = 1e-6
