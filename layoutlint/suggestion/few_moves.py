@@ -10,7 +10,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 
+from layoutlint.model.reading import Progress, no_progress
 from layoutlint.model.record import Record
+from layoutlint.phrases import quantity
 from layoutlint.suggestion.problem import Reached, Solution, Task
 from layoutlint.suggestion.tables import orders_of, tokens
 from layoutlint.suggestion.taste import distaste
@@ -39,17 +41,19 @@ class FewMoves(Record, frozen=True):
     """No order has fewer moves."""
     is_best: bool
     """Whether all orders with as many moves were tried."""
+    in_the_way: tuple[int, ...] = ()
+    """The rules that the nearest order breaks, if there is none that keeps all."""
 
 
-def solve(task: Task, effort: float) -> Solution:
+def solve(task: Task, effort: float, progress: Progress = no_progress) -> Solution:
     """Return an order with few moves that keeps all rules, and the bounds that the search proves.
 
     The state is unknown if none was found; then the moves have a bound. `effort` is about the seconds of a
-    processor for each step.
+    processor for each step. An interrupt ends the search with the best order so far, if there is one.
     """
-    found = _Search(task, effort).run()
+    found = _Search(task, effort, progress).run()
     if not found.order:
-        return Solution("unknown", (), (Reached("moves", 0, found.bound),))
+        return Solution("unknown", (), (Reached("moves", 0, found.bound),), in_the_way=found.in_the_way)
     values = [task.value(aim, found.order) for aim in task.aims]
     bounds = [min(found.bound, values[0]), *(_least(task, aim) for aim in task.aims[1:])]
     if found.is_best and values[0] == bounds[0]:
@@ -75,10 +79,11 @@ def _least(task: Task, aim: str) -> int:
 class _Search:
     """One search."""
 
-    def __init__(self, task: Task, effort: float) -> None:
+    def __init__(self, task: Task, effort: float, progress: Progress) -> None:
         order = task.order
         self._task = task
-        self._orders = orders_of(task)
+        self._progress = progress
+        self._orders = orders_of(task, self._show)
         self._declared = tokens(order, order.declared_order())
         nodes = [node for level in order.levels for node in level]
         self._nodes = sorted(nodes, key=self._declared.index)
@@ -87,9 +92,24 @@ class _Search:
             self._weights[node] = order.weight(node)
         self._limit = int(effort * _WORK)
         self._seen: set[tuple[int, ...]] = set()
+        self._nearest = self._declared
+
+    def _show(self, work: int) -> None:
+        """Show how far the search is."""
+        best = self._orders.best[0]
+        found = f", best so far {quantity(best, 'move')}" if self._orders.found else ""
+        self._progress(f"trying orders{found}", min(work, 2 * self._limit - 1), 2 * self._limit)
 
     def run(self) -> FewMoves:
-        """Return the order with the fewest moves."""
+        """Return the order with the fewest moves. Raises KeyboardInterrupt if none was found before it."""
+        try:
+            return self._run()
+        except KeyboardInterrupt:
+            if not self._orders.found:
+                raise
+            return self._result(1, False)
+
+    def _run(self) -> FewMoves:
         if not self._orders.faults(self._declared)[0]:
             return FewMoves(self._task.order.declared_order(), 0, True)
         self._orders.try_one(self._declared, self._nodes, self._weights, (), 0)
@@ -99,7 +119,9 @@ class _Search:
         if self._orders.best[0] <= 2:
             return self._result(2, is_complete)
         moves = _fewest(self._orders.improved)
-        self._go_on([self._move(self._declared, token, to, 0) for _, _, token, to in moves])
+        waiting = [self._move(self._declared, token, to, 0) for _, _, token, to in moves]
+        self._nearest = waiting[0][0] if waiting else self._declared
+        self._go_on(waiting)
         return self._result(3 if is_complete else 2, False)
 
     def _move(self, order: Sequence[int], token: int, to: int, weight: int) -> _Weighed:
@@ -109,7 +131,8 @@ class _Search:
     def _result(self, bound: int, is_best: bool) -> FewMoves:
         allowed = [each for each in map(self._units, self._orders.found) if not self._is_excluded(each)]
         best = min(allowed, key=partial(distaste, self._task.order), default=())
-        return FewMoves(best, bound, is_best and bool(allowed))
+        broken = () if best else tuple(self._orders.broken_rules(self._nearest))
+        return FewMoves(best, bound, is_best and bool(allowed), broken)
 
     def _units(self, order: Sequence[int]) -> tuple[int, ...]:
         count = len(self._task.order.members)
@@ -155,6 +178,7 @@ class _Search:
             if self._orders.found or not improved:
                 return
             improved.sort()
+            self._nearest = improved[0][1][0]
             waiting = list(self._fresh(moved for _, moved in improved))
 
     def _fresh(self, improved: Iterable[_Weighed]) -> Iterator[_Weighed]:

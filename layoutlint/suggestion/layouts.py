@@ -104,7 +104,7 @@ class Tables:
 
         `sizes` have a size in bytes, or -1 for any, and its class. `rules` have for each class where its own
         begin and end among the numbers in them; then each rule has its first case, the one behind its last,
-        and how many may fail. A case has the demands from its number in `cases` to the next.
+        how many may fail, and its number. A case has the demands from its number in `cases` to the next.
         """
         self.sizes, self.classes = (numbers(each[at] for each in sizes) for at in (0, 1))
         self.rules = numbers(number for each in rules for number in each)
@@ -182,7 +182,7 @@ class Tables:
             if failing > self.rules[at + 2]:
                 broken += 1
                 self.missed += missed
-            at += 3
+            at += 4
         return broken
 
     def _place_fields(self) -> None:
@@ -199,18 +199,27 @@ class Tables:
 
         Those of all demands of these rules if `whole`.
         """
+        found: list[list[int]] = []
+        for _, cases, missed in self._broken():
+            found += (self._tokens_of(one) for case in (cases if whole else missed) for one in case)
+        return found
+
+    def broken_rules(self) -> list[int]:
+        """Return the numbers of the rules that the layout breaks."""
+        return [number for number, _, _ in self._broken()]
+
+    def _broken(self) -> list[tuple[int, list[range], list[list[int]]]]:
+        """Return the rules that the layout breaks: number, demands of each case, those that are not met."""
         size = self.size()
         chosen = [each for own, each in zip(self.sizes, self.classes, strict=True) if own in (size, -1)][:1]
         self._place_fields()
-        found: list[list[int]] = []
-        for at in (at for each in chosen for at in range(self.rules[2 * each], self.rules[2 * each + 1], 3)):
-            cases = [
-                range(self.cases[case], self.cases[case + 1])
-                for case in range(self.rules[at], self.rules[at + 1])
-            ]
+        found = []
+        for at in (at for each in chosen for at in range(self.rules[2 * each], self.rules[2 * each + 1], 4)):
+            own = range(self.rules[at], self.rules[at + 1])
+            cases = [range(self.cases[case], self.cases[case + 1]) for case in own]
             missed = [[one for one in case if self._misses(one * _WIDTH, size)] for case in cases]
             if sum(map(bool, missed)) > self.rules[at + 2]:
-                found += (self._tokens_of(one) for case in (cases if whole else missed) for one in case)
+                found.append((self.rules[at + 3], cases, missed))
         return found
 
     def _tokens_of(self, demand: int) -> list[int]:

@@ -10,6 +10,7 @@ cdef class Orders:
     cdef list _builds
     cdef long long[::1] _levels, _closing, _rest, _tried
     cdef long long _count
+    cdef object _on_step
     cdef public long long work
     cdef public tuple best
     cdef public list found, improved

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from layoutlint.suggestion.layouts import Tables, numbers
 
@@ -15,10 +15,18 @@ _MOST_EQUAL = 500
 class Orders:
     """The orders that moves lead to, of tokens that all builds share."""
 
-    def __init__(self, builds: Sequence[Tables], levels: Sequence[int], closing: Sequence[int]) -> None:
+    def __init__(
+        self,
+        builds: Sequence[Tables],
+        levels: Sequence[int],
+        closing: Sequence[int],
+        on_step: Callable[[int], None],
+    ) -> None:
         """`levels` are those in which tokens stand. Of a token that closes one it is -1, and `closing` has
-        its number; of one that opens a level, `closing` is -2.
+        its number; of one that opens a level, `closing` is -2. `on_step` is called with the work now and
+        then: an interrupt is raised there.
         """
+        self._on_step = on_step
         self._builds = list(builds)
         self._levels, self._closing = numbers(levels), numbers(closing)
         self._count = len(self._levels)
@@ -42,6 +50,11 @@ class Orders:
             missed += build.missed
             broken += not build.is_allowed(tokens, self._count)
         return broken, missed
+
+    def broken_rules(self, order: Sequence[int]) -> list[int]:
+        """Return the numbers of the rules that an order breaks, through all builds."""
+        self.faults(order)
+        return [number for build in self._builds for number in build.broken_rules()]
 
     def failing(self, order: Sequence[int], whole: bool) -> list[list[int]]:
         """Return the tokens of each demand that an order does not meet, as in `Tables.failing`."""
@@ -120,6 +133,7 @@ class Orders:
                     while moved[place] != wanted:
                         place += 1
                     self._slide(moved, place, weights[first] + weights[second], 0, 0, ())
+                self._on_step(self.work)
                 if self.work > limit:
                     return False
         return True

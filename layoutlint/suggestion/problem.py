@@ -141,3 +141,7 @@ class Solution(Record, frozen=True):
     """Rules that contradict one another."""
     is_minimal: bool = True
     """Whether without any of the core the others can be kept."""
+    in_the_way: tuple[int, ...] = ()
+    """The rules that the nearest order breaks, if none was found that keeps all."""
+    lacking: str = ""
+    """What would have searched further, and is not installed."""

@@ -34,6 +34,10 @@ _LIMITS = {
 }  # fmt: skip
 
 
+_Rule = tuple[list[list[list[int]]], int, int]
+"""The demands of each case, as ten numbers, how many cases may fail, and the number through all builds."""
+
+
 class Pool:
     """Lists of numbers, one behind the other."""
 
@@ -61,8 +65,8 @@ def _tokens(order: CommonOrder, nodes: Sequence[int], units: Sequence[int]) -> I
             yield node + len(order.groups)
 
 
-def orders_of(task: Task) -> Orders:
-    """Return the loops that try orders of a task."""
+def orders_of(task: Task, on_step: Callable[[int], None]) -> Orders:
+    """Return the loops that try orders of a task; `on_step` gets their work."""
     order = task.order
     count, groups = len(order.members), len(order.groups)
     levels, closing = [0] * (count + 2 * groups), [-1] * (count + 2 * groups)
@@ -74,7 +78,7 @@ def orders_of(task: Task) -> Orders:
         closing[count + at] = -2
         closing[count + groups + at] = at + 1
     builds = [_Build(task, number).tables for number in range(len(task.builds))]
-    return Orders(builds, levels, closing)
+    return Orders(builds, levels, closing, on_step)
 
 
 class _Build:
@@ -82,6 +86,7 @@ class _Build:
 
     def __init__(self, task: Task, number: int) -> None:
         self._build: BuildTask = task.builds[number]
+        self._before = task.builds[:number]
         self._arrangement: Arrangement = self._build.arrangement
         self._units = task.order.units[number]
         self._places: dict[Place, int] = {}
@@ -133,17 +138,19 @@ class _Build:
             self._starts += (row[at] + inner for row in unit.starts)
         return self._places[place]
 
-    def _class(self, each: SizeClass) -> list[tuple[list[list[list[int]]], int]]:
-        """Return the cases of each rule at some sizes, with how many may fail."""
-        every: list[tuple[list[list[list[int]]], int]] = []
+    def _class(self, each: SizeClass) -> list[_Rule]:
+        """Return the rules at some sizes."""
+        before = sum(build.rules for build in self._before)
+        every: list[_Rule] = []
         for rule in range(self._build.rules):
+            number = before + rule
             if rule in each.impossible:
-                every.append(([[[layouts.NEVER] + [0] * 9]], 0))
+                every.append(([[[layouts.NEVER] + [0] * 9]], 0, number))
             elif rule in each.tolerated:
                 by_base, most = each.tolerated[rule]
-                every.append(([[self._demand(one) for one in demands] for demands in by_base], most))
+                every.append(([[self._demand(one) for one in own] for own in by_base], most, number))
             elif rule in each.demands:
-                every.append(([[self._demand(one) for one in each.demands[rule]]], 0))
+                every.append(([[self._demand(one) for one in each.demands[rule]]], 0, number))
         return every
 
     def _demand(self, demand: Demand) -> list[int]:
@@ -151,18 +158,18 @@ class _Build:
         kind, fields, bases, line, low, high = _DEMANDS[type(demand)](demand, self._pool, self._field)
         return [kind, *fields, *bases, line, low, high]
 
-    def _state(self, classes: Sequence[Sequence[tuple[list[list[list[int]]], int]]]) -> None:
+    def _state(self, classes: Sequence[Sequence[_Rule]]) -> None:
         """Hand the rules to the tables."""
         sizes = [(size, at) for at, each in enumerate(self._build.classes) for size in each.sizes or (-1,)]
-        ends = list(accumulate((3 * len(each) for each in classes), initial=2 * len(classes)))
+        ends = list(accumulate((4 * len(each) for each in classes), initial=2 * len(classes)))
         rules: list[tuple[int, ...]] = list(pairwise(ends))
         cases, demands = [0], list[list[int]]()
-        for own, most in (each for every in classes for each in every):
+        for own, most, number in (each for every in classes for each in every):
             first = len(cases) - 1
             for case in own:
                 demands += case
                 cases.append(len(demands))
-            rules.append((first, len(cases) - 1, most))
+            rules.append((first, len(cases) - 1, most, number))
         self.tables.state_rules(sizes, rules, cases, demands, self._pool.numbers)
 
     def _limit(self, limits: Sequence[Sequence[int]], declared: Sequence[int]) -> None:

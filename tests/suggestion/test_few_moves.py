@@ -138,3 +138,39 @@ def test_a_declaration_of_several_members_moves_as_one(tmp_path):
     order = made["order"]
     assert order.index("c") == order.index("b") + 1
     assert order.index("f") == order.index("e") + 1
+
+
+def test_what_is_tried_without_the_solver(tmp_path, monkeypatch):
+    """Few moves need no OR-tools; a proof that no order exists does, and the reason says so."""
+    import builtins
+
+    from layoutlint.lint.reordering import Request, suggest
+
+    real = builtins.__import__
+
+    def refuse(name: str, *rest: object, **more: object):
+        if name.partition(".")[0] == "ortools" or name == "layoutlint.suggestion.search":
+            raise ModuleNotFoundError("No module named 'ortools'", name="ortools")
+        return real(name, *rest, **more)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(builtins, "__import__", refuse)
+    rule = '[[rule]]\nid = "r"\nstruct = "q"\nkind = "separate"\nfields = [["a"], ["b"]]\nwhy = "w"\n'
+    (tmp_path / "q.toml").write_text(rule)
+    (tmp_path / "q.h").write_text("struct q { long a, c; char x[56]; long b; };\nstruct p { long a; long b; };\n")
+    packs = rule_file.load([str(tmp_path / "q.toml")])
+    kept = suggest(str(tmp_path / "q.h"), Request("q"), packs, (), Options())
+    assert (kept.status, len(kept.moves)) == ("optimal", 0)
+    small = suggest(str(tmp_path / "q.h"), Request("q", ("size", "moves")), packs, (), Options())
+    assert (small.status, small.new) == ("unknown", None)
+    assert "OR-tools: is not installed" in small.reason
+
+
+def test_a_search_that_gives_up_says_what_is_in_the_way(tmp_path):
+    body = "".join(f"\tlong m{at};\n" for at in range(260))
+    (tmp_path / "q.h").write_text(f"struct q {{\n{body}}};\n")
+    rule = '[[rule]]\nid = "{}"\nstruct = "q"\nkind = "{}"\nfields = {}\nwhy = "w"\n'
+    rules = rule.format("apart", "separate", '[["m0"], ["m1"]]') + rule.format("near", "together", '["m0", "m1"]')
+    (tmp_path / "q.toml").write_text(rules)
+    made = run("suggest", "q.h", "q", "--rules", "q.toml", "--no-packs", "--effort", "0.1", cwd=tmp_path)
+    assert made.returncode == 3
+    assert "no order was found within --effort 0.1; the nearest order breaks near; raise --effort" in " ".join(made.stdout.split())

@@ -13,8 +13,10 @@ from layoutlint.lint.reordering.merging import merge_builds
 from layoutlint.lint.reordering.solving import moves_of, solve
 from layoutlint.lint.reordering.task import Candidate
 from layoutlint.model.build import Build
+from layoutlint.model.reading import Progress
 from layoutlint.model.record import Record, replace
 from layoutlint.model.structs import Struct
+from layoutlint.phrases import first_few
 from layoutlint.sources import order_uses
 from layoutlint.suggestion.common_order import CommonOrder
 from layoutlint.suggestion.problem import BuildTask, Solution, Task
@@ -112,8 +114,9 @@ class JointSearch(Record, frozen=True):
 
     def _suggestion(self, task: Task, request: Request) -> Suggestion:
         """Return the best order for a task."""
-        solution, after = solve(task, [group.candidates for group in self.groups], request.effort)
-        core = list(self._core(solution))
+        judges, progress = [group.candidates for group in self.groups], self._progress
+        solution, after = solve(task, judges, request.effort, progress=progress)
+        core = self._rules_at(solution.core)
         facts: dict[str, Any] = {
             "core": tuple(rule for rule, _ in core),
             "core_builds": tuple(builds for _, builds in core) if any(own for _, own in core) else (),
@@ -121,7 +124,7 @@ class JointSearch(Record, frozen=True):
         }
         if not solution.order:
             status: Status = "infeasible" if solution.state == "infeasible" else "unknown"
-            facts["reason"] = "" if core else "no order was found within the limit of work"
+            facts["reason"] = "" if core else self._reason(solution, request)
             parts = [_part(each, status, None) for each in self.arranged]
         else:
             status = solution.state
@@ -136,6 +139,18 @@ class JointSearch(Record, frozen=True):
             parts = self._parts(task, solution, after)
         builds = [each.subject.build for each in self.arranged]
         return merge_builds(self.label, status, parts, builds, facts)
+
+    @property
+    def _progress(self) -> Progress:
+        return self.arranged[0].subject.options.read.progress
+
+    def _reason(self, solution: Solution, request: Request) -> str:
+        """Return why no order was found, and what can help."""
+        rules = self._rules_at(solution.in_the_way)
+        nearest = f"; the nearest order breaks {first_few([rule.id for rule, _ in rules])}" if rules else ""
+        if solution.lacking:
+            return f"no order was found with few moves{nearest}; to search further, {solution.lacking}"
+        return f"no order was found within --effort {request.effort:g}{nearest}; raise --effort"
 
     def _parts(
         self, task: Task, solution: Solution, after: Sequence[Sequence[Sequence[Verdict]]]
@@ -153,13 +168,15 @@ class JointSearch(Record, frozen=True):
                 parts[number] = _part(self.arranged[number], status, units, tuple(outcomes))
         return [parts[number] for number in range(len(self.arranged))]
 
-    def _core(self, solution: Solution) -> Iterator[tuple[Rule, tuple[Build, ...]]]:
-        """Yield the rules that contradict one another, with their builds."""
+    def _rules_at(self, numbers: Sequence[int]) -> list[tuple[Rule, tuple[Build, ...]]]:
+        """Return rules by their numbers through all builds, with their builds."""
         every = [(group, number) for group in self.groups for number in range(group.task.rules)]
-        for group, number in (every[at] for at in solution.core):
+        found = []
+        for group, number in (every[at] for at in numbers):
             builds = (self.arranged[at].subject.build for at in group.numbers)
             rule = group.candidates[0].ruled[number].rule
-            yield rule, tuple(build for build in builds if build is not None)
+            found.append((rule, tuple(build for build in builds if build is not None)))
+        return found
 
 
 def _part(

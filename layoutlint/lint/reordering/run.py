@@ -49,7 +49,7 @@ def best_order(subjects: Sequence[Subject], label: str, request: Request) -> Sug
     try:
         search = _joint_search(subjects, label, request)
         result = search.best(request)
-        if result.status == "infeasible" and search.has_declarations:
+        if result.status in ("infeasible", "unknown") and search.has_declarations:
             search = _joint_search(subjects, label, request, splits=True)
             result = search.best(request)
     except Refused as error:

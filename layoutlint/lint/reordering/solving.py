@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from layoutlint.errors import missing_library
 from layoutlint.judgement.verdict import Outcome, Verdict
 from layoutlint.lint.reordering.task import Candidate
+from layoutlint.model.reading import Progress, no_progress
 from layoutlint.model.record import replace
 from layoutlint.suggestion import few_moves
 from layoutlint.suggestion.common_order import CommonOrder
@@ -25,7 +27,7 @@ Judges = Sequence[Sequence[Candidate]]
 
 
 def solve(
-    task: Task, judges: Judges, effort: float, explains: bool = True
+    task: Task, judges: Judges, effort: float, explains: bool = True, progress: Progress = no_progress
 ) -> tuple[Solution, list[list[list[Verdict]]]]:
     """Return an order that the rules themselves keep, with the verdicts of all judges on it.
 
@@ -34,7 +36,7 @@ def solve(
     """
     contradiction: Solution | None = None
     for _ in range(_MOST_TRIES):
-        solution = _search(task, judges, effort, explains)
+        solution = _search(task, judges, effort, explains, progress)
         if solution.state == "infeasible" and contradiction is None:
             contradiction = _needed_rules(task, judges, solution, effort) if task.excluded else solution
         if not solution.order:
@@ -48,18 +50,18 @@ def solve(
     return _with_contradiction(Solution("unknown"), contradiction), []
 
 
-def _search(task: Task, judges: Judges, effort: float, explains: bool) -> Solution:
+def _search(
+    task: Task, judges: Judges, effort: float, explains: bool, progress: Progress = no_progress
+) -> Solution:
     """Return the best order by the demands: that few moves lead to, else that the solver finds."""
-    few = few_moves.solve(task, effort) if task.aims[0] == "moves" else Solution("unknown")
+    few = few_moves.solve(task, effort, progress) if task.aims[0] == "moves" else Solution("unknown")
     count = len(task.order.members)
     if few.state == "optimal" or (few.order and count > _FEW) or count > _MOST_UNITS:
         return few
     try:
         from layoutlint.suggestion.search import Search  # imports the solver
-    except ModuleNotFoundError:
-        if not few.order:
-            raise
-        return few
+    except ModuleNotFoundError as error:
+        return few if few.order else replace(few, lacking=str(missing_library(error)))
     task = replace(task, start=few.order, bound=next((each.bound for each in few.reached), 0))
     if len(task.builds) > 1 and not few.order:
         task = _start_together(task, [own[0] for own in judges], effort)
@@ -67,7 +69,9 @@ def _search(task: Task, judges: Judges, effort: float, explains: bool) -> Soluti
     solution = search.run() if explains else search.strict()
     if solution.order or solution.state == "infeasible":
         return solution
-    return few if few.order else _start_as_solution(task, judges)
+    if few.order:
+        return few
+    return replace(_start_as_solution(task, judges), in_the_way=few.in_the_way)
 
 
 def _needed_rules(task: Task, judges: Judges, contradiction: Solution, effort: float) -> Solution:

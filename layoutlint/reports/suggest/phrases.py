@@ -38,7 +38,8 @@ def aim(each: Aimed, is_optimal: bool, builds: int = 0) -> str:
     in_all = f" in all {builds} builds together" if builds > 1 and each.aim != "moves" else ""
     value = quantity(each.after, _NOUNS[each.aim]) + in_all
     before = "" if each.aim == "moves" or each.before == each.after else f", before {each.before:,}"
-    bound = "" if is_optimal or each.bound == each.after else f" (no order has less than {each.bound:,})"
+    is_known = is_optimal or each.bound in (0, each.after)
+    bound = "" if is_known else f" (no order has less than {each.bound:,})"
     return f"{value}{before}{bound}"
 
 

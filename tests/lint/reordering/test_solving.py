@@ -77,7 +77,7 @@ class Script:
 @pytest.fixture
 def play(monkeypatch):
     def solve_with(script: Script, judges: list[list[SimpleNamespace]], explains: bool = True, **more: object):
-        def search(task: ScriptedTask, judges: object, effort: float, explains: bool) -> Solution:
+        def search(task: ScriptedTask, judges: object, effort: float, explains: bool, progress: object) -> Solution:
             return script(task, effort).run() if explains else script(task, effort).strict()
 
         monkeypatch.setattr("layoutlint.suggestion.search.Search", script)
