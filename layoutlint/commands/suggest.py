@@ -50,6 +50,7 @@ class SuggestOptions(NamedTuple):
     no_annotations: bool
     optimize: str
     smallest: bool
+    most_moves: int | None
     patch: bool
     write: bool
     force: bool
@@ -69,6 +70,13 @@ _SEARCH = (
         help="After the rules: move few members, or touch few lines.",
     ),
     click.option("--smallest", is_flag=True, help="After the rules: make the struct as small as possible."),
+    click.option(
+        "--moves",
+        "most_moves",
+        type=WholeNumber(1),
+        metavar="N",
+        help="With --smallest: move at most N declarations.",
+    ),
     click.option("--patch", is_flag=True, help="Print the change as a patch, with a draft of its message."),
     click.option("--write", is_flag=True, help="Write the change to the file that defines the struct."),
     click.option("--force", is_flag=True, help="Suggest orders that uses in the sources forbid, too."),
@@ -128,7 +136,8 @@ def suggest(
 
     Of all orders that keep the rules at every placement, it is the one that moves the fewest declarations;
     then the smallest, then the one with the fewest holes. Where the sources depend on the order, only
-    orders that they allow are suggested. Needs `pip install layoutlint[suggest]`.
+    orders that they allow are suggested. `pip install layoutlint[suggest]` adds the solver that proves that
+    no order keeps the rules.
     Several patches are a series: each is found with those before it applied.
 
     Exit status: 0 an order is suggested, or none is needed; 1 the rules contradict one another; 3 refused, or
@@ -183,6 +192,8 @@ def _encode(text: str) -> bytes:
 def _refuse_combinations(own: SuggestOptions) -> None:
     if own.smallest and own.optimize == "lines":
         raise click.UsageError("--smallest and --optimize lines are different aims: choose one")
+    if own.most_moves and not own.smallest:
+        raise click.UsageError("--moves limits the moves of --smallest: the fewest are found without it")
     if own.patch and own.format_ != "text":
         raise click.UsageError("--patch prints a patch: write JSON to a file with --output json=FILE")
 
@@ -292,7 +303,8 @@ def _request(name: str, own: SuggestOptions) -> Request:
         aims = ("size", "moves", "holes")
     elif own.optimize == "lines":
         aims = ("lines", *aims)
-    return Request(name, aims, own.effort, own.sources, own.force, own.alternative or 0)
+    most_moves = own.most_moves or 0
+    return Request(name, aims, own.effort, own.sources, own.force, own.alternative or 0, most_moves)
 
 
 def _write(results: Sequence[Suggestion], inputs: tuple[str, ...]) -> None:

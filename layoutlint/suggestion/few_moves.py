@@ -13,7 +13,7 @@ from functools import partial
 from layoutlint.model.reading import Progress, no_progress
 from layoutlint.model.record import Record
 from layoutlint.phrases import quantity
-from layoutlint.suggestion.problem import Reached, Solution, Task
+from layoutlint.suggestion.problem import Reached, Solution, State, Step, Task
 from layoutlint.suggestion.tables import orders_of, tokens
 from layoutlint.suggestion.taste import distaste
 
@@ -25,6 +25,12 @@ _MOST_PLACES = 4
 """The most places of one token among them."""
 _DEEPEST = 8
 """The most moves that are tried one after another."""
+_MOST_IDLE = 3
+"""The most moves, one after another, that make nothing smaller."""
+_MOST_WAITING = 20
+"""The most orders that are made smaller after each move; fewer of many members."""
+_MOST_PAIRS = 40_000
+"""The most moves that are tried of each of these, about."""
 _WIDE = 20
 """The most tokens between two fields that are to be apart among which others are put."""
 
@@ -62,6 +68,28 @@ def solve(task: Task, effort: float, progress: Progress = no_progress) -> Soluti
     reached = tuple(Reached(aim, value, min(bound, value)) for aim, value, bound in each)
     is_proved = all(one.value == one.bound for one in reached)
     return Solution("optimal" if is_proved else "feasible", found.order, reached, tuple(range(task.rules)))
+
+
+def shrink(task: Task, effort: float, progress: Progress = no_progress) -> Solution:
+    """Return the smallest order that was found by one move after the other, and those on the way.
+
+    All of them keep the rules. The state is `optimal` if no order is smaller, and none as small moves less;
+    unknown if no order keeps the rules. Of a task with a limit of moves it is the smallest one within it.
+    """
+    few = solve(task, effort, progress)
+    if not few.order:
+        return few
+    steps = _Shrinking(task, effort, progress).steps(few.order)
+    within = [step for step in steps if not task.most_moves or step.moves <= task.most_moves]
+    order = (within or steps[:1])[-1].order
+    values = [task.value(aim, order) for aim in task.aims]
+    moves = task.order.count_moves(order)
+    least = 2 if len(steps) > 1 and moves > 1 else moves
+    bounds = [{"size": _least(task, aim), "moves": min(moves, least)}.get(aim, 0) for aim in task.aims]
+    each = zip(task.aims, values, bounds, strict=True)
+    reached = tuple(Reached(aim, value, min(bound, value)) for aim, value, bound in each)
+    state: State = "optimal" if all(one.value == one.bound for one in reached) else "feasible"
+    return Solution(state, order, reached, tuple(range(task.rules)), steps=steps)
 
 
 def _least(task: Task, aim: str) -> int:
@@ -209,6 +237,49 @@ class _Search:
             if low < high <= low + _WIDE:
                 windows.append((low, high))
         return list(dict.fromkeys(windows))
+
+
+class _Shrinking(_Search):
+    """A search for smaller orders, by one move after the other."""
+
+    def steps(self, start: tuple[int, ...]) -> tuple[Step, ...]:
+        """Return smaller and smaller orders, beginning with one that keeps the rules."""
+        task = self._task
+        found = [Step(task.order.count_moves(start), task.value("size", start), start)]
+        least, waiting, idle = _least(task, "size"), [(tokens(task.order, start), 0)], 0
+        try:
+            while waiting and idle < _MOST_IDLE and found[-1].size > least:
+                smaller = self._shrink_all(waiting, found[-1].size)
+                waiting = list(self._fresh(moved for _, moved in smaller))
+                idle += 1
+                if smaller and smaller[0][0][0] < found[-1].size:
+                    idle = 0
+                    size = smaller[0][0][0]
+                    orders = [(key[1], self._units(moved[0])) for key, moved in smaller if key[0] == size]
+                    _, order = min(orders, key=self._distaste_when_small)
+                    found.append(Step(task.order.count_moves(order), size, order))
+        except KeyboardInterrupt:
+            pass
+        return tuple(found)
+
+    def _distaste_when_small(self, each: tuple[int, tuple[int, ...]]) -> tuple[int, ...]:
+        """Return how little a person would like an order with some holes: the first member stays first."""
+        holes, order = each
+        first, *others = distaste(self._task.order, order)
+        return self._task.order.count_moves(order), first, holes, *others
+
+    def _shrink_all(self, waiting: list[_Weighed], size: int) -> list[tuple[tuple[int, int, int], _Weighed]]:
+        """Return the orders of at most a size that one move leads to, the smallest first."""
+        found = []
+        count = _MOST_PAIRS // len(self._declared) ** 2
+        for order, weight in waiting[: min(max(count, 2), _MOST_WAITING)]:
+            if self._orders.work > self._limit:
+                break
+            self._orders.try_smaller(order, self._nodes, size)
+            for bytes_, holes, token, to in _fewest(self._orders.improved):
+                moved = self._move(order, token, to, weight)
+                found.append(((bytes_, holes, moved[1]), moved))
+        return sorted(found)
 
 
 def _fewest(improved: Sequence[tuple[int, int, int, int]]) -> list[tuple[int, int, int, int]]:

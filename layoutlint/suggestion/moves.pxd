@@ -9,7 +9,7 @@ cdef long long _FAR, _MOST_EQUAL
 cdef class Orders:
     cdef list _builds
     cdef long long[::1] _levels, _closing, _rest, _tried
-    cdef long long _count
+    cdef long long _count, _largest
     cdef object _on_step
     cdef public long long work
     cdef public tuple best
@@ -24,6 +24,8 @@ cdef class Orders:
     cpdef tuple move(self, order, token, to)
     @cython.locals(tokens="long long[::1]", is_mover="long long[::1]", at="long long", token="long long")
     cpdef void try_one(self, order, movers, weights, windows, spent) except *
+    @cython.locals(tokens="long long[::1]")
+    cpdef void try_smaller(self, order, movers, largest) except *
     @cython.locals(
         tokens="long long[::1]", moved="long long[::1]", at="long long", length="long long", to="long long",
         place="long long", wanted="long long",

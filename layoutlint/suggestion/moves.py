@@ -38,7 +38,9 @@ class Orders:
         self.found: list[tuple[int, ...]] = []
         """These orders, as far as they are kept."""
         self.improved: list[tuple[int, int, int, int]] = []
-        """Rules broken and bases missed, the token that moves and where to, of orders that break less."""
+        """Rules broken and bases missed, the token that moves and where to, of orders that break less; for
+        small orders the size, the holes, the token and where to."""
+        self._largest = -1
 
     def faults(self, order: Sequence[int]) -> tuple[int, int]:
         """Return how many rules an order breaks, and at how many bases; what it must meet is one more."""
@@ -112,6 +114,15 @@ class Orders:
             self._slide(
                 tokens, at, spent + weights[token], broken, missed, () if is_mover[token] else windows
             )
+
+    def try_smaller(self, order: Sequence[int], movers: Sequence[int], largest: int) -> None:
+        """Note the orders of at most some bytes in which one token moves, and that break nothing."""
+        tokens = numbers(order)
+        self._largest, self.improved = largest, []
+        for mover in movers:
+            self._on_step(self.work)
+            self._slide(tokens, order.index(mover), 0, 0, 0, ())
+        self._largest = -1
 
     def try_two(
         self, order: Sequence[int], movers: Sequence[int], weights: Sequence[int], most: int, limit: int
@@ -223,7 +234,10 @@ class Orders:
                 return
             size += build.weight * build.size()
             holes += build.weight * build.holes(self._tried, self._count)
-        self._keep(weight, size, holes)
+        if self._largest < 0:
+            self._keep(weight, size, holes)
+        elif size <= self._largest:
+            self.improved.append((size, holes, token, to))
 
     def _keep(self, weight: int, size: int, holes: int) -> None:
         """Keep the order that is tried if none is better."""

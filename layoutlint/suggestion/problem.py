@@ -79,6 +79,8 @@ class Task(Record, frozen=True):
     """The order from which the search starts; empty for the declared one."""
     bound: int = 0
     """No order has less for the first aim."""
+    most_moves: int = 0
+    """The most declarations that may move, if the size is to be least; 0 for no limit."""
 
     @property
     def rules(self) -> int:
@@ -128,6 +130,16 @@ class Reached(Record, frozen=True):
     bound: int
 
 
+class Step(Record, frozen=True):
+    """An order on the way to the smallest one."""
+
+    moves: int
+    """The declarations that move in all."""
+    size: int
+    """In bytes, summed over all builds."""
+    order: tuple[int, ...]
+
+
 class Solution(Record, frozen=True):
     """The result of a search."""
 
@@ -143,5 +155,7 @@ class Solution(Record, frozen=True):
     """Whether without any of the core the others can be kept."""
     in_the_way: tuple[int, ...] = ()
     """The rules that the nearest order breaks, if none was found that keeps all."""
+    steps: tuple[Step, ...] = ()
+    """The orders on the way to the smallest one, if the size was to be least; it is the last."""
     lacking: str = ""
     """What would have searched further, and is not installed."""

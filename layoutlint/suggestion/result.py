@@ -157,6 +157,8 @@ class Suggestion(Record, frozen=True):
     """The structs without a name whose members are in `declared`: they stay together."""
     moves: tuple[Move, ...] = ()
     aims: tuple[Aimed, ...] = ()
+    steps: tuple[tuple[int, int], ...] = ()
+    """Moves and size of the orders on the way to the smallest one, from the declared one on."""
     rules: tuple[RuleOutcome, ...] = ()
     core: tuple[Rule, ...] = ()
     """Rules that contradict one another."""

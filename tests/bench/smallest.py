@@ -18,6 +18,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from layoutlint.lint.reordering.builds import arrange_declared
+from layoutlint.lint.reordering.solving import find_order
 from layoutlint.model.reading import Reading, ReadOptions
 from layoutlint.model.structs import Struct
 from layoutlint.model.wanted import Wanted
@@ -26,7 +27,6 @@ from layoutlint.randstruct.c_abi import CannotLayOut, round_up
 from layoutlint.readers import inputs
 from layoutlint.suggestion.arrangement import Arrangement
 from layoutlint.suggestion.problem import BuildTask, Solution, task_of_one
-from layoutlint.suggestion.search import Search
 
 _FEWEST, _MOST = 10, 150
 _EFFORT = 4.0
@@ -83,7 +83,8 @@ def results(path: str, names: list[str], refused: Counter[str]) -> Iterator[Resu
             refused["pahole prints no size"] += 1
         else:
             start = time.process_time()
-            solution = Search(task_of_one(BuildTask(found, 0, ()), ("size", "moves", "holes")), _EFFORT).run()
+            task = task_of_one(BuildTask(found, 0, ()), ("size", "moves", "holes"))
+            solution = find_order(task, [[]], _EFFORT, explains=False)
             new = found.lay_out(solution.order)
             yield Result(found.struct, solution, (new.bit_size or 0) // 8, size, time.process_time() - start)
 

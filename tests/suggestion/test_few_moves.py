@@ -157,12 +157,14 @@ def test_what_is_tried_without_the_solver(tmp_path, monkeypatch):
     rule = '[[rule]]\nid = "r"\nstruct = "q"\nkind = "separate"\nfields = [["a"], ["b"]]\nwhy = "w"\n'
     (tmp_path / "q.toml").write_text(rule)
     (tmp_path / "q.h").write_text("struct q { long a, c; char x[56]; long b; };\nstruct p { long a; long b; };\n")
+    (tmp_path / "p.toml").write_text(rule.replace('"q"', '"p"'))
     packs = rule_file.load([str(tmp_path / "q.toml")])
     kept = suggest(str(tmp_path / "q.h"), Request("q"), packs, (), Options())
     assert (kept.status, len(kept.moves)) == ("optimal", 0)
-    small = suggest(str(tmp_path / "q.h"), Request("q", ("size", "moves")), packs, (), Options())
-    assert (small.status, small.new) == ("unknown", None)
-    assert "OR-tools: is not installed" in small.reason
+    packs = rule_file.load([str(tmp_path / "p.toml")])
+    contradiction = suggest(str(tmp_path / "q.h"), Request("p"), packs, (), Options())
+    assert (contradiction.status, contradiction.new) == ("unknown", None)
+    assert "the nearest order breaks r; to search further, OR-tools: is not installed" in contradiction.reason
 
 
 def test_a_search_that_gives_up_says_what_is_in_the_way(tmp_path):
@@ -174,3 +176,32 @@ def test_a_search_that_gives_up_says_what_is_in_the_way(tmp_path):
     made = run("suggest", "q.h", "q", "--rules", "q.toml", "--no-packs", "--effort", "0.1", cwd=tmp_path)
     assert made.returncode == 3
     assert "no order was found within --effort 0.1; the nearest order breaks near; raise --effort" in " ".join(made.stdout.split())
+
+
+HOLES = "char a; long b; char c; long d; char e; long f; int g; long h;"
+"""Each move into the hole behind `a` makes it 8 bytes smaller."""
+STEPS = [
+    # words, the size and the moves of the order, and the text of the steps
+    ((), 40, 3),
+    (("--moves", "2"), 48, 2),
+    (("--moves", "1"), 56, 1),
+    (("--moves", "9"), 40, 3),
+]
+
+
+@pytest.mark.parametrize(("words", "size", "moves"), STEPS)
+def test_the_sizes_that_fewer_moves_reach(tmp_path, words, size, moves):
+    (tmp_path / "q.h").write_text(f"struct q {{\n{HOLES.replace('; ', ';' + chr(10))}\n}};\n")
+    made = json.loads(run("suggest", "q.h", "q", "--smallest", *words, "--no-packs", "--format", "json", cwd=tmp_path).stdout)
+    assert made["steps"] == [{"moves": at, "size": 64 - 8 * at} for at in range(4)]
+    assert (made["size"], made["aims"][1]["after"]) == ([64, size], moves)
+    text = run("suggest", "q.h", "q", "--smallest", *words, "--no-packs", cwd=tmp_path).stdout
+    least = " (the least possible)"
+    assert f"64 bytes; 1 move: 56; 2 moves: 48; 3 moves: 40{least}: --moves N takes fewer" in " ".join(text.split())
+
+
+def test_moves_are_for_the_smallest(tmp_path):
+    (tmp_path / "q.h").write_text("struct q { char a; long b; };\n")
+    made = run("suggest", "q.h", "q", "--moves", "1", "--no-packs", cwd=tmp_path)
+    assert made.returncode == 2
+    assert "--moves limits the moves of --smallest" in made.stderr

@@ -47,6 +47,8 @@ class Request(Record, frozen=True):
     """Whether the order may be one that uses forbid."""
     alternative: int = 0
     """The number of the alternative that is chosen if no order keeps the rules, from 1; 0 for none."""
+    most_moves: int = 0
+    """The most declarations that may move for the smallest size; 0 for no limit."""
 
 
 class Refused(Exception):

@@ -52,7 +52,8 @@ def joint_search(
     if "lines" in request.aims and not any(group.task.paths for group in merged):
         raise UsageError("--optimize lines counts the lines of declared accesses, and no build has any")
     order = order.select([group.numbers[0] for group in merged])
-    task_of_all = Task(order, tuple(group.task for group in merged), request.aims)
+    tasks = tuple(group.task for group in merged)
+    task_of_all = Task(order, tasks, request.aims, most_moves=request.most_moves)
     return JointSearch(label, task_of_all, merged, tuple(arranged))
 
 
@@ -135,6 +136,7 @@ class JointSearch(Record, frozen=True):
                 for group in task.order.groups
             )
             facts["aims"] = tuple(_aims(task, solution))
+            facts["steps"] = tuple((each.moves, each.size) for each in solution.steps)
             facts["is_forced"] = request.is_forced
             parts = self._parts(task, solution, after)
         builds = [each.subject.build for each in self.arranged]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from layoutlint.errors import missing_library
 from layoutlint.judgement.verdict import Outcome, Verdict
@@ -11,16 +11,22 @@ from layoutlint.model.reading import Progress, no_progress
 from layoutlint.model.record import replace
 from layoutlint.suggestion import few_moves
 from layoutlint.suggestion.common_order import CommonOrder
-from layoutlint.suggestion.problem import Aim, BuildTask, Reached, Solution, Task, task_of_one
+from layoutlint.suggestion.problem import Aim, BuildTask, Reached, Solution, Step, Task, task_of_one
 from layoutlint.suggestion.result import Move
 
-_FEW = 16
-"""The most units for which the solver looks for better orders than those that few moves lead to."""
+_FEW: dict[Aim, int] = {"moves": 16, "size": 30}
+"""The most units for which the solver looks for better orders than those that moves lead to, by the aim."""
 _MOST_UNITS = 250
 """The most units that the solver searches: pairs of them are compared."""
 _MOST_TRIES = 20
 """How many orders are tried that keep what the search knows of the rules, and not the rules."""
 
+
+_FINDS: dict[Aim, Callable[[Task, float, Progress], Solution]] = {
+    "moves": few_moves.solve,
+    "size": few_moves.shrink,
+}
+"""How orders are found without the solver, by the first aim."""
 
 Judges = Sequence[Sequence[Candidate]]
 """For each build of a task those that judge an order: itself, and builds that are searched alike."""
@@ -36,7 +42,7 @@ def solve(
     """
     contradiction: Solution | None = None
     for _ in range(_MOST_TRIES):
-        solution = _search(task, judges, effort, explains, progress)
+        solution = find_order(task, judges, effort, explains, progress)
         if solution.state == "infeasible" and contradiction is None:
             contradiction = _needed_rules(task, judges, solution, effort) if task.excluded else solution
         if not solution.order:
@@ -50,13 +56,15 @@ def solve(
     return _with_contradiction(Solution("unknown"), contradiction), []
 
 
-def _search(
+def find_order(
     task: Task, judges: Judges, effort: float, explains: bool, progress: Progress = no_progress
 ) -> Solution:
     """Return the best order by the demands: that few moves lead to, else that the solver finds."""
-    few = few_moves.solve(task, effort, progress) if task.aims[0] == "moves" else Solution("unknown")
-    count = len(task.order.members)
-    if few.state == "optimal" or (few.order and count > _FEW) or count > _MOST_UNITS:
+    aim, count = task.aims[0], len(task.order.members)
+    find = _FINDS.get(aim)
+    few = find(task, effort, progress) if find is not None else Solution("unknown")
+    is_settled = few.order and (count > _FEW[aim] or task.most_moves)
+    if few.state == "optimal" or is_settled or count > _MOST_UNITS:
         return few
     try:
         from layoutlint.suggestion.search import Search  # imports the solver
@@ -67,11 +75,26 @@ def _search(
         task = _start_together(task, [own[0] for own in judges], effort)
     search = Search(task, effort)
     solution = search.run() if explains else search.strict()
-    if solution.order or solution.state == "infeasible":
-        return solution
-    if few.order:
+    if few.order and not _is_better(solution, few):
         return few
+    if solution.order or solution.state == "infeasible":
+        return _with_steps(task, solution, few)
     return replace(_start_as_solution(task, judges), in_the_way=few.in_the_way)
+
+
+def _is_better(one: Solution, other: Solution) -> bool:
+    """Return whether a solution is proved, or reaches more of the first aims than another."""
+    values = [[each.value for each in solution.reached] for solution in (one, other)]
+    return one.state in ("optimal", "infeasible") or (bool(one.order) and values[0] < values[1])
+
+
+def _with_steps(task: Task, solution: Solution, few: Solution) -> Solution:
+    """Return a solution with the steps to it, if the size was to be least."""
+    if task.aims[0] != "size" or not solution.order or not few.steps:
+        return solution
+    last = Step(task.order.count_moves(solution.order), task.value("size", solution.order), solution.order)
+    steps = (each for each in few.steps if each.moves < last.moves and each.size > last.size)
+    return replace(solution, steps=(*steps, last))
 
 
 def _needed_rules(task: Task, judges: Judges, contradiction: Solution, effort: float) -> Solution:
@@ -180,7 +203,7 @@ def _has_ends(task: Task, order: Sequence[int]) -> bool:
 
 def _solve_build(build: BuildTask, judge: Candidate, aims: tuple[Aim, ...], effort: float) -> Solution:
     """Return the best order of one build for the first aim."""
-    return _search(task_of_one(build, aims), [[judge]], effort, False)
+    return find_order(task_of_one(build, aims), [[judge]], effort, False)
 
 
 def _start_as_solution(task: Task, judges: Judges) -> Solution:

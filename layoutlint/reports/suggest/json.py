@@ -45,6 +45,7 @@ def _document(result: Suggestion) -> dict[str, Any]:
             {"aim": each.aim, "before": each.before, "after": each.after, "bound": each.bound}
             for each in result.aims
         ],
+        "steps": [{"moves": moves, "size": size} for moves, size in result.steps],
         "kept": [each.rule.id for each in kept],
         "rules": [_rule(each) for each in result.rules],
         "core": [rule.id for rule in result.core],

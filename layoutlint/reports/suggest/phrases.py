@@ -11,6 +11,10 @@ from layoutlint.suggestion.result import Aimed, Alternative, Move, Suggestion
 _NOUNS = {"moves": "moved declaration", "size": "byte", "holes": "hole", "lines": "touched line"}
 
 
+_MOST_STEPS = 8
+"""The most steps to the smallest order that are shown."""
+
+
 def title(struct: Struct) -> str:
     """Return the name of a struct."""
     return f"{struct.aggregate} {struct.name}" if struct.is_tagged else struct.name
@@ -41,6 +45,19 @@ def aim(each: Aimed, is_optimal: bool, builds: int = 0) -> str:
     is_known = is_optimal or each.bound in (0, each.after)
     bound = "" if is_known else f" (no order has less than {each.bound:,})"
     return f"{value}{before}{bound}"
+
+
+def frontier(result: Suggestion) -> str:
+    """Return the sizes that more and more moves reach; empty if one step reaches the last of them."""
+    if len(result.steps) < 3:
+        return ""
+    (_, first), *steps = result.steps
+    texts = [f"{quantity(moves, 'move')}: {size:,}" for moves, size in steps]
+    if len(texts) > _MOST_STEPS:
+        texts = [*texts[: _MOST_STEPS // 2], "...", *texts[-_MOST_STEPS // 2 :]]
+    size = next((each for each in result.aims if each.aim == "size"), None)
+    is_least = size is not None and size.bound == steps[-1][1]
+    return f"{first:,} bytes; {'; '.join(texts)}{' (the least possible)' if is_least else ''}"
 
 
 def doubt(result: Suggestion) -> str:

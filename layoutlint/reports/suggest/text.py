@@ -58,6 +58,8 @@ def _order(result: Suggestion, width: int) -> Iterator[Line]:
     is_optimal = result.status == "optimal"
     aims = "; ".join(phrases.aim(each, is_optimal, len(result.builds)) for each in result.aims)
     yield from paragraph("  ", aims + phrases.doubt(result), width)
+    if frontier := phrases.frontier(result):
+        yield from paragraph("  ", f"{frontier}: --moves N takes fewer", width)
     if result.rules:
         yield line()
         if result.builds:

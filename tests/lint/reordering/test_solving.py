@@ -81,7 +81,7 @@ def play(monkeypatch):
             return script(task, effort).run() if explains else script(task, effort).strict()
 
         monkeypatch.setattr("layoutlint.suggestion.search.Search", script)
-        monkeypatch.setattr(solving, "_search", search)
+        monkeypatch.setattr(solving, "find_order", search)
         found, after = solve(task_for(judges, **more), judges, 2.0, explains)  # type: ignore[arg-type]
         return found, [["".join(verdict.outcome.value[0] for verdict in each) for each in own] for own in after]
 
