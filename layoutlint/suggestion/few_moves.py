@@ -244,23 +244,32 @@ class _Shrinking(_Search):
 
     def steps(self, start: tuple[int, ...]) -> tuple[Step, ...]:
         """Return smaller and smaller orders, beginning with one that keeps the rules."""
-        task = self._task
+        task, first = self._task, tokens(self._task.order, start)
         found = [Step(task.order.count_moves(start), task.value("size", start), start)]
-        least, waiting, idle = _least(task, "size"), [(tokens(task.order, start), 0)], 0
+        least, waiting, idle = _least(task, "size"), [(first, 0)], 0
+        end = self._orders.end(first)
         try:
             while waiting and idle < _MOST_IDLE and found[-1].size > least:
-                smaller = self._shrink_all(waiting, found[-1].size)
+                smaller = self._shrink_all(waiting, end)
                 waiting = list(self._fresh(moved for _, moved in smaller))
-                idle += 1
-                if smaller and smaller[0][0][0] < found[-1].size:
-                    idle = 0
-                    size = smaller[0][0][0]
-                    orders = [(key[1], self._units(moved[0])) for key, moved in smaller if key[0] == size]
-                    _, order = min(orders, key=self._distaste_when_small)
-                    found.append(Step(task.order.count_moves(order), size, order))
+                idle = 0 if smaller and smaller[0][0][0] < end else idle + 1
+                end = smaller[0][0][0] if smaller else end
+                found += self._next_step(smaller, found[-1].size)
         except KeyboardInterrupt:
             pass
         return tuple(found)
+
+    def _next_step(self, smaller: list[tuple[tuple[int, int, int], _Weighed]], size: int) -> Iterator[Step]:
+        """Yield the smallest of some orders that a person would take, if it is smaller than some bytes."""
+        task, sizes = self._task, dict[int, int]()
+        for (end, _, _), (order, _) in smaller:
+            if end not in sizes:
+                sizes[end] = task.value("size", self._units(order))
+        least = min(sizes.values(), default=size)
+        if least < size:
+            orders = [(key[1], self._units(moved[0])) for key, moved in smaller if sizes[key[0]] == least]
+            _, order = min(orders, key=self._distaste_when_small)
+            yield Step(task.order.count_moves(order), task.value("size", order), order)
 
     def _distaste_when_small(self, each: tuple[int, tuple[int, ...]]) -> tuple[int, ...]:
         """Return how little a person would like an order with some holes: the first member stays first."""
@@ -268,17 +277,17 @@ class _Shrinking(_Search):
         first, *others = distaste(self._task.order, order)
         return self._task.order.count_moves(order), first, holes, *others
 
-    def _shrink_all(self, waiting: list[_Weighed], size: int) -> list[tuple[tuple[int, int, int], _Weighed]]:
-        """Return the orders of at most a size that one move leads to, the smallest first."""
+    def _shrink_all(self, waiting: list[_Weighed], end: int) -> list[tuple[tuple[int, int, int], _Weighed]]:
+        """Return orders that one move leads to and that end behind at most some bits, the smallest first."""
         found = []
         count = _MOST_PAIRS // len(self._declared) ** 2
         for order, weight in waiting[: min(max(count, 2), _MOST_WAITING)]:
             if self._orders.work > self._limit:
                 break
-            self._orders.try_smaller(order, self._nodes, size)
-            for bytes_, holes, token, to in _fewest(self._orders.improved):
+            self._orders.try_smaller(order, self._nodes, end)
+            for bits, holes, token, to in _fewest(self._orders.improved):
                 moved = self._move(order, token, to, weight)
-                found.append(((bytes_, holes, moved[1]), moved))
+                found.append(((bits, holes, moved[1]), moved))
         return sorted(found)
 
 

@@ -17,6 +17,8 @@ cdef class Orders:
 
     @cython.locals(tokens="long long[::1]", build=Tables, broken="long long", missed="long long")
     cpdef tuple faults(self, order)
+    @cython.locals(build=Tables)
+    cpdef end(self, order)
     @cython.locals(token="long long", stop="long long", inner="long long")
     cdef Py_ssize_t length(self, long long[::1] order, long long at) except? -1
     cdef bint _opens(self, long long token) except -1
@@ -44,7 +46,10 @@ cdef class Orders:
     cdef void _slide(
         self, long long[::1] order, long long at, weight, long long broken, long long missed, windows
     ) except *
-    @cython.locals(broken="long long", missed="long long", size="long long", holes="long long", build=Tables)
+    @cython.locals(
+        broken="long long", missed="long long", size="long long", holes="long long", end="long long",
+        build=Tables,
+    )
     cdef void _judge(
         self, long long to, long long token, weight, long long most, long long least
     ) except *

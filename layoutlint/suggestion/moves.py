@@ -39,7 +39,7 @@ class Orders:
         """These orders, as far as they are kept."""
         self.improved: list[tuple[int, int, int, int]] = []
         """Rules broken and bases missed, the token that moves and where to, of orders that break less; for
-        small orders the size, the holes, the token and where to."""
+        small orders the bits up to their ends, the holes, the token and where to."""
         self._largest = -1
 
     def faults(self, order: Sequence[int]) -> tuple[int, int]:
@@ -62,6 +62,14 @@ class Orders:
         """Return the tokens of each demand that an order does not meet, as in `Tables.failing`."""
         self.faults(order)
         return [own for build in self._builds for own in build.failing(whole)]
+
+    def end(self, order: Sequence[int]) -> int:
+        """Return the bits up to the end of the last member, summed over all builds."""
+        self.faults(order)
+        total = 0
+        for build in self._builds:
+            total += build.weight * build.end * build.grain
+        return total
 
     def length(self, order: array[int], at: int) -> int:
         """Return the number of tokens that move with the one at a place: all of an opened struct."""
@@ -116,7 +124,10 @@ class Orders:
             )
 
     def try_smaller(self, order: Sequence[int], movers: Sequence[int], largest: int) -> None:
-        """Note the orders of at most some bytes in which one token moves, and that break nothing."""
+        """Note the orders in which one token moves that end behind at most some bits, and break nothing.
+
+        Where the last member ends says more than the size, which is a multiple of the alignment.
+        """
         tokens = numbers(order)
         self._largest, self.improved = largest, []
         for mover in movers:
@@ -228,16 +239,17 @@ class Orders:
         if broken:
             self.improved.append((broken, missed, token, to))
             return
-        holes = 0
+        holes = end = 0
         for build in self._builds:
             if not build.is_allowed(self._tried, self._count):
                 return
+            end += build.weight * build.end * build.grain
             size += build.weight * build.size()
             holes += build.weight * build.holes(self._tried, self._count)
         if self._largest < 0:
             self._keep(weight, size, holes)
-        elif size <= self._largest:
-            self.improved.append((size, holes, token, to))
+        elif end <= self._largest:
+            self.improved.append((end, holes, token, to))
 
     def _keep(self, weight: int, size: int, holes: int) -> None:
         """Keep the order that is tried if none is better."""
