@@ -31,6 +31,8 @@ _MOST_WAITING = 20
 """The most orders that are made smaller after each move; fewer of many members."""
 _MOST_PAIRS = 40_000
 """The most moves that are tried of each of these, about."""
+_MOST_PASSES = 2
+"""How often members of an order by alignments are put back behind the one before them."""
 _WIDE = 20
 """The most tokens between two fields that are to be apart among which others are put."""
 
@@ -255,9 +257,35 @@ class _Shrinking(_Search):
                 idle = 0 if smaller and smaller[0][0][0] < end else idle + 1
                 end = smaller[0][0][0] if smaller else end
                 found += self._next_step(smaller, found[-1].size)
+            if found[-1].size > least:
+                found += self._packed_step(found[-1].size)
         except KeyboardInterrupt:
             pass
         return tuple(found)
+
+    def _packed_step(self, size: int) -> Iterator[Step]:
+        """Yield the order by falling alignments, with what can be where it was declared, if it is smaller."""
+        task = self._task
+        aligns: dict[int, int] = {}
+        for build, units in zip(task.builds, task.order.units, strict=True):
+            for common, own in zip(units, build.arrangement.units, strict=True):
+                aligns[common] = max(aligns.get(common, 0), own.period * build.arrangement.grain)
+        order = list(task.order.side_by_side(sorted(aligns, key=lambda unit: (-aligns[unit], unit))))
+        if not self._fits(order) or task.value("size", tuple(order)) >= size:
+            return
+        end = self._orders.end(tokens(task.order, order))
+        for unit in _MOST_PASSES * task.order.declared_order()[1:]:
+            rest = [each for each in order if each != unit]
+            rest.insert(rest.index(unit - 1) + 1, unit)
+            is_nearer = task.order.count_moves(rest) <= task.order.count_moves(order)
+            if is_nearer and self._fits(rest) and self._orders.end(tokens(task.order, rest)) <= end:
+                order = rest
+        yield Step(task.order.count_moves(order), task.value("size", tuple(order)), tuple(order))
+
+    def _fits(self, order: Sequence[int]) -> bool:
+        """Return whether an order keeps all rules, and what it must meet."""
+        is_whole = tuple(order) == self._task.order.side_by_side(order)
+        return is_whole and not self._orders.faults(tokens(self._task.order, order))[0]
 
     def _next_step(self, smaller: list[tuple[tuple[int, int, int], _Weighed]], size: int) -> Iterator[Step]:
         """Yield the smallest of some orders that a person would take, if it is smaller than some bytes."""
