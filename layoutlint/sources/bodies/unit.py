@@ -120,7 +120,7 @@ def remember(result: UnitFunctions) -> UnitFunctions:
     for function, names in zip(result.functions, result.called, strict=True):
         kept = function
         if function.file.endswith(".h"):
-            where = function.file, function.line, result.macros
+            where = function.key, function.file, function.line, result.macros
             kept, _ = _known.setdefault(where, (function, names))
         functions.append(kept)
     files = ((struct, struct.source.file) for struct in result.structs if struct.source is not None)
@@ -128,8 +128,8 @@ def remember(result: UnitFunctions) -> UnitFunctions:
     return replace(result, functions=tuple(functions), called=(), scanned={})
 
 
-_known: dict[tuple[str, int, int], tuple[Function, tuple[str, ...]]] = {}
-"""The functions of headers, with the names of what they call."""
+_known: dict[tuple[str, str, int, int], tuple[Function, tuple[str, ...]]] = {}
+"""The functions of headers, with the names of what they call; a macro can define several on one line."""
 _known_structs: set[str] = set()
 """The keys of structs of headers whose layout another unit has given."""
 _known_scans: dict[str, Scan] = {}
@@ -223,7 +223,7 @@ class _Reader:
         key = f"{definition.name}@{file}" if is_static else definition.name
         if key in self._functions:
             return ()
-        known = _known.get((file, line, self._macros))
+        known = _known.get((key, file, line, self._macros))
         if known is None:
             walker = Walker(self._lib, self._names)
             function = walker.function(definition.cursor, key, file, line)

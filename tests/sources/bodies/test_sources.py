@@ -82,6 +82,24 @@ def test_what_the_cache_has_is_not_read_again(tmp_path: Path, monkeypatch, golde
     golden_row("\n".join([*whole_lines(plain), *whole_lines(found.unread)]))
 
 
+FLAGS = {
+    "flags.h": "struct s { unsigned long flags; int x; };\n#define FLAG(n) static inline int test_##n(const struct s *p) { return p->flags & 8; } \\\n"
+    "\tstatic inline void clear_##n(struct s *p) { __atomic_and_fetch(&p->flags, ~8UL, 0); }\nFLAG(a)\n",
+    "read.c": '#include "flags.h"\nint get(struct s *p) { return test_a(p); }\n', "write.c": '#include "flags.h"\nvoid set(struct s *p) { clear_a(p); }\n',
+    "both.c": '#include "flags.h"\nint both(struct s *p) { clear_a(p); return test_a(p); }\n',
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("paths", [("read.c", "write.c"), ("write.c", "read.c"), ("both.c",)])
+def test_a_macro_defines_several_functions_on_one_line(tmp_path: Path, monkeypatch, paths):
+    """As PAGEFLAG of Linux does; each is read, whichever unit comes first."""
+    lay(tmp_path, FLAGS)
+    monkeypatch.chdir(tmp_path)
+    found = bodies.read(paths, ReadOptions(cache=False, jobs=1))
+    used = {(function.key.partition("@")[0], use.effect.value) for function in found.functions for use in function.uses}
+    assert used >= {("test_a", "read"), ("clear_a", "atomic")}
+
+
 RING = {
     "ring.h": "struct ring { int head; long tail; };\nstruct box { int n; struct ring ring; };\nvoid far(void *), near(struct ring *);\n",
     "other.h": "static inline long second(void *v) { return ((long *)v)[1]; }\nstatic inline int unused(void *v) { return *(int *)v; }\n",
