@@ -116,7 +116,8 @@ class Row:
     @property
     def moves(self) -> int:
         """Declarations that move, for the order or the alternative with the fewest."""
-        return len((self.addition or self.found).moves)
+        counted = (each.after for each in self.found.aims if each.aim == "moves")
+        return len(self.addition.moves) if self.addition else next(counted, 0)
 
     @property
     def size(self) -> int | None:
@@ -139,19 +140,20 @@ class Row:
             proof = "" if found.status == "infeasible" else "; an order was not found in time"
             smallest = found.alternatives[0]
             other = f" (or {phrases.addition(smallest)}: {smallest.size})" if smallest.size < best.size else ""
-            return f"{phrases.addition(best)}{_moves_text(best.moves)}{sizes}{other}{proof}"
+            return f"{phrases.addition(best)}{_moves_text(best.moves, len(best.moves))}{sizes}{other}{proof}"
         if self.state == "order":
             doubt = "" if self.is_fewest else "; perhaps not the fewest"
-            return f"{_moves_text(found.moves).removeprefix(', ') or '0 moved'}{sizes}{doubt}"
+            return f"{_moves_text(found.moves, self.moves).removeprefix(', ') or '0 moved'}{sizes}{doubt}"
         if self.state == "impossible":
             return f"no order keeps {', '.join(f'`{rule.id}`' for rule in found.core)}"
         return "judged only, not searched" if self.state == "only judged" else found.reason
 
 
-def _moves_text(moves: Sequence[Move]) -> str:
+def _moves_text(moves: Sequence[Move], count: int) -> str:
+    """Return the declarations that move, with their members: one can have several."""
     names = [f"`{move.member}`" for move in moves]
     shown = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
-    return f", {len(moves)} moved ({shown})" if moves else ""
+    return f", {count} moved ({shown})" if moves else ""
 
 
 def _bytes(struct: Struct) -> int:

@@ -27,11 +27,11 @@ _LAYOUT_PRAGMA = re.compile(
 )
 _PACKING = re.compile(rb"#[ \t]*define[ \t]+(\w++)(?>[^\n]*?_Pragma)[^\n]*(?:pack|ms_struct|storage_order)")
 _ASKS = re.compile(
-    rb"(?<!define )(__has_(?:attribute|builtin|feature|extension|c_attribute|cpp_attribute))"
+    rb"(?<!define )(?<!\w)(__has_(?:attribute|builtin|feature|extension|c_attribute|cpp_attribute))"
     rb"[ \t]*\([ \t]*(\w+)"
 )
 _ASKING_MACRO = re.compile(
-    rb"#[ \t]*define[ \t]+(\w+)\(([^()]*)\)(?:[^\n\\]|\\\n)*?(__has_\w+)[ \t]*\([ \t]*(\w+)"
+    rb"#[ \t]*define[ \t]+(\w+)\(([^()]*)\)(?:[^\n\\]|\\\n)*?(?<!\w)(__has_\w+)[ \t]*\([ \t]*(\w+)"
 )
 VERSION = re.compile(rb"(?<!\w)__(?:GNUC_(?:MINOR__|PATCHLEVEL__|PREREQ)|VERSION__)(?!\w)")
 _DEFINED_TESTS = (b"ifdef", b"ifndef", b"elifdef", b"elifndef")

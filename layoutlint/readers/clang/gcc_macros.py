@@ -252,7 +252,8 @@ def is_exact(question: str, name: str, version: Version) -> bool:
 
 
 def _is_defined(question: str, version: Version) -> bool:
-    return next(since for since, names in _QUESTIONS.items() if question in names) <= version
+    """Return whether GCC defines a question; a macro with a name like it is no question."""
+    return any(since <= version for since, names in _QUESTIONS.items() if question in names)
 
 
 def answer(question: str, name: str, version: Version, machine: str) -> bool | None:

@@ -50,6 +50,7 @@ TEXTS = {
     "attribute of none": (f"{GUARDS}struct s {{ int a;\n#if __has_attribute(frobnicated)\nint b;\n#endif\n}};", False),
     "wrapped": (f"{GUARDS}#define HAS(x) __has_attribute(x)\n#if HAS(ext_vector_type)\ntypedef int own;\n#else\ntypedef long own;\n#endif\nstruct s {{ own a; }};", False),
     "feature": (f"{GUARDS}#if __has_feature(attribute_ext_vector_type)\ntypedef int own;\n#else\ntypedef long own;\n#endif\nstruct s {{ own a; }};", False),
+    "a macro with a like name": ("#define my__has_active(p) ((p) > 0)\n#define __has_own(p) (p)\n#define CHECK(p) (my__has_active(p) && __has_own(p))\nstruct s { int a; char b[CHECK(1)]; };", True),
     "defined feature": ("#ifdef __has_feature\ntypedef int own;\n#else\ntypedef long own;\n#endif\nstruct s { own a; };", False),
     "builtin": (f"{GUARDS}struct s {{ int a;\n#if __has_builtin(__builtin_expect)\nint b;\n#endif\n}};", True),
     "builtin of clang": (f"{GUARDS}struct s {{ int a;\n#if __has_builtin(__builtin_bitreverse32)\nint b;\n#endif\n}};", False),
