@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Callable, Iterator
+from typing import NamedTuple, TypeVar
 
-from layoutlint.model.flows import MOST_TAG, Address, Convert, Copy, Flows, Slot, Term
+from layoutlint.model.flows import MOST_TAG, Address, Convert, Copy, Flows, Move, Slot, Store, Term
 from layoutlint.sources.order_uses.subject import Subject
 
 _MOST_ADDRESSES = 40
@@ -14,6 +14,8 @@ _MOST_SUMS = 50
 """The most different sums of what statements add to a slot: each can double their number."""
 _MOST_ROUNDS = 60
 """The most slots that an address is followed through."""
+_LASTING = Slot("variable", "", 0)
+"""Stands for all variables that keep what they have between calls."""
 _DEEPEST = 4
 """The most pointers to pointers."""
 
@@ -27,6 +29,7 @@ class Known(NamedTuple):
     """Whether it went through a parameter."""
 
 
+_Fact = TypeVar("_Fact")
 Addresses = dict[Known, None]
 """Each address once, in the order in which they are found: that of a set would be another one in each run."""
 
@@ -49,6 +52,12 @@ class Solver:
         """The bytes that statements in no loop add to slots: sums of some of them."""
         self._moved: dict[Slot, Addresses] = {}
         """The values that such statements make."""
+        self._lasting: set[Term] = set()
+        """What variables have that keep it between calls."""
+        self._visited: dict[Slot, int] = {}
+        """The slots that were looked at since it was emptied, with the number of addresses that they had."""
+        self._inputs: dict[int, dict[Slot, int]] = {}
+        """The same for the last time that each move, store and copy was added."""
         self._has_more_addresses = False
         """Whether a slot gets more addresses than are followed."""
         self._is_too_deep = False
@@ -87,18 +96,38 @@ class Solver:
             self._once[slot] = dict.fromkeys(sorted(sums, key=_distance)[:_MOST_SUMS])
 
     def _add_all(self) -> None:
-        """Add once what all slots get."""
+        """Add once what all slots get, of what has changed."""
         for move in self.flows.moves:
             if not (move.is_once and move.slot == move.address.term):
-                self._add(move.slot, move.address)
+                self._add_changed(move, self._add_move)
         for slot in self._once:
             self._add_sums(slot)
         for store in self.flows.stores:
-            slots = dict.fromkeys(each.term.slot for each in self.resolve(store.target))
-            for stored in filter(None, slots):
-                self._add(stored, store.address)
+            self._add_changed(store, self._add_store)
         for copy in self.flows.copies:
-            self._copy_pointer(copy)
+            self._add_changed(copy, self._copy_pointer)
+
+    def _add_changed(self, fact: _Fact, add: Callable[[_Fact], None]) -> None:
+        """Add what a fact gives, unless the slots that it looks at have what they had."""
+        inputs = self._inputs.get(id(fact))
+        if inputs is not None and all(self._count(slot) == count for slot, count in inputs.items()):
+            return
+        self._visited = self._inputs[id(fact)] = {}
+        add(fact)
+
+    def _count(self, slot: Slot) -> int:
+        """Return how many addresses a slot has so far."""
+        if slot is _LASTING:
+            return len(self._lasting)
+        return len(self._values.get(slot, ())) + len(self._results.get(slot, ()))
+
+    def _add_move(self, move: Move) -> None:
+        self._add(move.slot, move.address)
+
+    def _add_store(self, store: Store) -> None:
+        slots = dict.fromkeys(each.term.slot for each in self.resolve(store.target))
+        for stored in filter(None, slots):
+            self._add(stored, store.address)
 
     def _conversions_by_copies(self) -> Iterator[Convert]:
         """Yield copies as conversions: bytes of a struct become another one, or are copied to bytes."""
@@ -129,6 +158,8 @@ class Solver:
         fresh = {each: None for each in found if slot.kind == "result" and self._is_fresh(each.term)}
         self._results.setdefault(slot, {}).update(fresh)
         own.update((each, None) for each in found if each not in fresh)
+        if slot.is_lasting:
+            self._lasting.update(each.term for each in found)
 
     def _add_sums(self, slot: Slot) -> None:
         """Add what statements in no loop make of the addresses in a slot."""
@@ -139,16 +170,16 @@ class Solver:
             fresh = {one: None for one in sums if one not in own}
             moved |= fresh
             own |= fresh
+            if slot.is_lasting:
+                self._lasting.update(one.term for one in fresh)
 
     def _count_values(self) -> int:
         return sum(map(len, (*self._values.values(), *self._results.values())))
 
     def _is_fresh(self, term: Term) -> bool:
         """Return whether memory is allocated, and no variable keeps it for the next call."""
-        if term.kind != "words" or not term.is_allocated:
-            return False
-        lasting = (own for slot, own in self._values.items() if slot.is_lasting)
-        return not any(each.term == term for own in lasting for each in own)
+        self._visited.setdefault(_LASTING, len(self._lasting))
+        return term.kind == "words" and term.is_allocated and term not in self._lasting
 
     def _copy_pointer(self, copy: Copy) -> None:
         """Add what a pointer has that is copied by its bytes."""
@@ -175,6 +206,8 @@ class Solver:
         """Yield the addresses that an address can be."""
         if isinstance(address.term, Term):
             result = self._calls.get(address.term)
+            if result is not None:
+                self._visited.setdefault(result, self._count(result))
             if result is None or self._results.get(result):
                 yield Known(address.term, address.offset, False)
             return
@@ -184,6 +217,7 @@ class Solver:
 
     def _slot_addresses(self, slot: Slot, depth: int) -> Iterator[Known]:
         """Yield the addresses in a slot, also in one that a pointer leads to."""
+        self._visited.setdefault(slot, self._count(slot))
         yield from self._values.get(slot, ())
         pointer = slot.pointer if depth else None
         self._is_too_deep |= pointer is None and slot.pointer is not None
