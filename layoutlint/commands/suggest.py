@@ -164,10 +164,11 @@ def suggest(
     from layoutlint.commands import file_changes, output_files, terminal
 
     _refuse_combinations(own)
-    if own.smallest and len(without_keywords(words)) == 1 and own.matrix_path is None:
+    inputs = without_keywords(words)
+    if own.smallest and len(inputs) == 1 and own.matrix_path is None:
         from layoutlint.commands.smaller_list import print_list
 
-        print_list(flags, words[0], own, placement, reading)
+        print_list(flags, inputs[0], own, placement, reading)
     _refuse_list_options(own)
     terminal.complain(*file_changes.finish_interrupted())
     question = _question(words, own)

@@ -314,9 +314,7 @@ def _by_single_moves(units: Sequence[Unit], parts: Sequence[range], size: int) -
     order, work = tuple(range(len(units))), 0
     cost = sum(len(part) ** 2 for part in parts)
     while (end := _end_of(units, order)) > size:
-        search = _OneMove(units, order, size)
-        moves = (each for part in parts if len(part) > 1 for each in search.moves(part))
-        best = min(moves, default=None)
+        best = _OneMove(units, order, size).best(parts)
         work += cost
         if best is None or best[0] >= end or work > _MOST_WORK:
             return None
@@ -375,26 +373,36 @@ class _OneMove:
         self._enough = enough
         self._rests: dict[tuple[int, int], int] = {}
 
-    def moves(self, part: range) -> Iterator[_Move]:
-        """Yield the moves of units at some places to others of these places."""
+    def best(self, parts: Iterable[range]) -> _Move | None:
+        """Return the best move of a unit within one of some parts; None if none has several units."""
+        least, best = 1 << 62, None
+        for part in parts:
+            for end, at, to in self._moves(part):
+                if end <= least:  # most moves are worse, and there are many
+                    move = max(end, self._enough), to == 0 or at == 0, abs(at - to), at, to
+                    best = move if best is None else min(best, move)
+                    least = best[0]
+        return best
+
+    def _moves(self, part: range) -> Iterator[tuple[int, int, int]]:
+        """Yield the moves between some places: where the struct then ends, from where, and to where."""
+        units = self._units
         for at in part:
-            unit, end = self._units[at], self._begins[at]
+            advance, end = units[at].advance, self._begins[at]
             for place in range(at + 1, part.stop):
-                end = self._units[place].advance(end)
-                yield self._move(self._end(place + 1, unit.advance(end)), at, place)
+                end = units[place].advance(end)
+                yield self._end(place + 1, advance(end)), at, place
         for to in part:
             walks: dict[int, tuple[int, int]] = {}
+            begin = self._begins[to]
             for at in range(to + 1, part.stop):
-                start = self._units[at].advance(self._begins[to])
+                start = units[at].advance(begin)
                 residue = start % self._period
                 place, end = walks.get(residue, (to, residue))
-                for each in self._units[place:at]:
+                for each in units[place:at]:
                     end = each.advance(end)
                 walks[residue] = at, end
-                yield self._move(self._end(at + 1, start - residue + end), at, to)
-
-    def _move(self, end: int, at: int, to: int) -> _Move:
-        return max(end, self._enough), to == 0 or at == 0, abs(at - to), at, to
+                yield self._end(at + 1, start - residue + end), at, to
 
     def _end(self, place: int, end: int) -> int:
         """Return where the struct ends if the units from a place on begin at some end."""
