@@ -170,7 +170,7 @@ class NestedWaste:
         holes, padding = packing.gaps(units, alone.bit_size or 0)
         if not holes and not padding:
             return (), 0, 0
-        return tuple(holes), padding, packing.pack(units, packing.align_of(alone, units)).size
+        return tuple(holes), padding, packing.least_size(units, packing.align_of(alone, units))
 
 
 Holders = Mapping[str, Mapping[str, int]]

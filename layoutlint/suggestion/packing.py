@@ -147,11 +147,23 @@ def gaps(units: Sequence[Unit], bit_size: int) -> tuple[list[int], int]:
 
 def pack(units: Sequence[Unit], align: int) -> Packing:
     """Return the smallest order of some units in a struct with an alignment in bits, with few moves."""
-    parts = list(_parts(units))
-    declared = round_up(_end_of(units, range(len(units))), align)
+    order, size, bound = _smallest_order(units, align)
+    order, is_fewest = _with_few_moves(units, list(_parts(units)), size, order)
+    return Packing(size // _BYTE, bound // _BYTE, order, count_moves(order), is_fewest)
+
+
+def least_size(units: Sequence[Unit], align: int) -> int:
+    """Return the bytes of the smallest order, as `pack` does, without its moves."""
+    return _smallest_order(units, align)[1] // _BYTE
+
+
+def _smallest_order(units: Sequence[Unit], align: int) -> tuple[tuple[int, ...], int, int]:
+    """Return an order, the declared one if it can be, its size, and the size that none is below; in bits."""
+    parts, as_declared = list(_parts(units)), tuple(range(len(units)))
+    declared = round_up(_end_of(units, as_declared), align)
     bound = round_up(_lower_bound(units, parts), align)
     if declared == bound:
-        return Packing(declared // _BYTE, bound // _BYTE, tuple(range(len(units))), 0, True)
+        return as_declared, declared, bound
     order, least = _dense_order(units, parts, _near_falling)
     if round_up(least, align) > bound:
         exact = [_earliest_order] if all(_states(units, part) <= _MOST_STATES for part in parts) else []
@@ -159,10 +171,8 @@ def pack(units: Sequence[Unit], align: int) -> Packing:
             other, end = _dense_order(units, parts, find)
             order, least = (other, end) if end < least else (order, least)
         bound = round_up(least, align) if exact else bound
-    size = round_up(least, align)
-    order = tuple(range(len(units))) if size == declared else order
-    order, is_fewest = _with_few_moves(units, parts, size, order)
-    return Packing(size // _BYTE, bound // _BYTE, order, count_moves(order), is_fewest)
+    size = min(round_up(least, align), declared)
+    return as_declared if size == declared else order, size, bound
 
 
 def count_moves(order: Sequence[int]) -> int:
