@@ -11,7 +11,7 @@ from layoutlint.errors import did_you_mean
 
 NAMES = (
     "accesses", "allocations", "bisect", "containers", "diff", "evidence", "history", "infer", "measure",
-    "report", "rules-test", "show", "suggest", "survey", "survey-report",
+    "report", "rules-test", "show", "smallest", "suggest", "survey", "survey-report",
 )  # fmt: skip
 """The names of the formats, as in the key `schema` of an output: `layoutlint/NAME/1`."""
 
@@ -30,8 +30,8 @@ def schema(name: str | None) -> None:
     """Print the JSON Schema (draft 2020-12) of a JSON output or file; without NAME, list the names.
 
     The name is in the output: `"schema": "layoutlint/NAME/1"`. It is report for `check`, rules-test for
-    `rules test`, survey for `survey run`, survey-report for `survey report`, and for other commands the
-    command's own name.
+    `rules test`, survey for `survey run`, survey-report for `survey report`, smallest for
+    `suggest --smallest` without STRUCT, and for other commands the command's own name.
     """
     if name is None:
         click.echo("\n".join((*NAMES, *FILES)))

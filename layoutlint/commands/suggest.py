@@ -24,7 +24,12 @@ from layoutlint.commands.options import (
     rule_options,
 )
 from layoutlint.commands.packs import discover_rule_file, load_packs
-from layoutlint.commands.struct_names import refuse_swapped, without_keyword, without_keywords
+from layoutlint.commands.struct_names import (
+    refuse_swapped,
+    strip_keywords,
+    without_keyword,
+    without_keywords,
+)
 from layoutlint.errors import EXIT_FINDINGS, EXIT_KEPT, EXIT_UNKNOWN, missing_library
 
 if TYPE_CHECKING:
@@ -51,6 +56,7 @@ class SuggestOptions(NamedTuple):
     optimize: str
     smallest: bool
     most_moves: int | None
+    globs: tuple[str, ...]
     patch: bool
     write: bool
     force: bool
@@ -69,7 +75,15 @@ _SEARCH = (
         show_default=True,
         help="After the rules: move few members, or touch few lines.",
     ),
-    click.option("--smallest", is_flag=True, help="After the rules: make the struct as small as possible."),
+    click.option("--smallest", is_flag=True, help="Minimise the size; without STRUCT, list all structs."),
+    click.option(
+        "--struct",
+        "globs",
+        multiple=True,
+        metavar="GLOB",
+        callback=strip_keywords,
+        help="Without STRUCT: list structs with a matching name only.",
+    ),
     click.option(
         "--moves",
         "most_moves",
@@ -116,9 +130,12 @@ def _own_options(command: click.decorators.FC) -> click.decorators.FC:
 
 
 @click.command(cls=SingleValueCommand)
-@click.argument("words", metavar="INPUT STRUCT...", nargs=-1)
+@click.argument("words", metavar="INPUT [STRUCT]...", nargs=-1)
 @_own_options
-@format_option(reports.SUGGEST_FORMATS.keys() - {"patch"})
+@format_option(
+    (reports.SUGGEST_FORMATS | reports.SMALLEST_FORMATS).keys() - {"patch"},
+    note=" (markdown: without STRUCT)",
+)
 @rule_options
 @placement_options
 @reading_options
@@ -139,6 +156,7 @@ def suggest(
     orders that they allow are suggested. `pip install layoutlint[suggest]` adds the solver that proves that
     no order keeps the rules.
     Several patches are a series: each is found with those before it applied.
+    With --smallest and no STRUCT, it lists all structs that could be smaller, the most bytes first.
 
     Exit status: 0 an order is suggested, or none is needed; 1 the rules contradict one another; 3 refused, or
     nothing was found.
@@ -146,6 +164,12 @@ def suggest(
     from layoutlint.commands import file_changes, output_files, terminal
 
     _refuse_combinations(own)
+    inputs = without_keywords(words)
+    if own.smallest and len(inputs) == 1 and own.matrix_path is None:
+        from layoutlint.commands.smaller_list import print_list
+
+        print_list(flags, inputs[0], own, placement, reading)
+    _refuse_list_options(own)
     terminal.complain(*file_changes.finish_interrupted())
     question = _question(words, own)
     outputs = parse_outputs(own.outputs, reports.SUGGEST_FORMATS, "patch=0001.patch")
@@ -196,6 +220,14 @@ def _refuse_combinations(own: SuggestOptions) -> None:
         raise click.UsageError("--moves limits the moves of --smallest: the fewest are found without it")
     if own.patch and own.format_ != "text":
         raise click.UsageError("--patch prints a patch: write JSON to a file with --output json=FILE")
+
+
+def _refuse_list_options(own: SuggestOptions) -> None:
+    """Raise UsageError for options of the list of structs that could be smaller."""
+    if own.globs:
+        raise click.UsageError("--struct chooses from the list of --smallest: leave STRUCT out")
+    if own.format_ == "markdown":
+        raise click.UsageError("--format markdown is for the list of --smallest: leave STRUCT out")
 
 
 class _Question(NamedTuple):

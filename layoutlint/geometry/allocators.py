@@ -129,6 +129,15 @@ def kmalloc_class(size: int, smallest: int) -> int:
     return next((class_ for class_ in odd if power // 2 < size <= class_ < power), power)
 
 
+def malloc_chunk(size: int, target: Target) -> int:
+    """Return the bytes that `malloc` of glibc takes for a block of some bytes, with its own head.
+
+    Sources: request2size() and MINSIZE in malloc/malloc.c, glibc 2.36. Larger blocks get pages of their own.
+    """
+    align, word = target.malloc_align, target.pointer_size
+    return max(_round_up(4 * word, align), _round_up(size + word, align))
+
+
 def class_ends(most: int) -> list[int]:
     """Return the bytes at which a kmalloc class of any machine ends, ascending, at least up to `most`."""
     odd = {class_ for class_, _ in _ODD_CLASSES}

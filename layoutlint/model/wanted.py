@@ -44,6 +44,8 @@ class Wanted(Record, frozen=True):
     none."""
     arrays: Callable[[Reading], bool] | None = None
     """Returns whether all variables that are arrays are requested, for a reading; None for never."""
+    counted: frozenset[int] = frozenset()
+    """Sizes of structs in bytes: variables of such a size are requested, and arrays that can be of them."""
     misplaced: Callable[[Reading], frozenset[tuple[int, int]]] | None = None
     """Returns sizes and alignments of structs in bytes, for a reading: variables of that size at other
     addresses are requested, and arrays of them with elements at other addresses."""

@@ -231,7 +231,7 @@ def _with_variables(
     reading: Reading, images: tuple[Image, ...], wanted: Wanted, options: ReadOptions
 ) -> Reading:
     """Return a reading with the requested variables, from the first file with a symbol table."""
-    wants_data = wanted.near or wanted.wants_arrays(reading)
+    wants_data = wanted.near or wanted.counted or wanted.wants_arrays(reading)
     alignments = wanted.misplaced(reading) if wanted.misplaced else frozenset()
     if not wants_data and not alignments:
         return reading
@@ -241,7 +241,7 @@ def _with_variables(
         reading = variables.add_misplaced(reading, images[0], alignments, options)
     for image in images if wants_data else ():
         reading = variables.add(reading, image, wanted, options)
-        if reading.data is not None or reading.arrays:
+        if reading.data is not None or reading.arrays or reading.variables:
             break
     return reading
 

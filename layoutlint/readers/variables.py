@@ -49,6 +49,10 @@ def add(reading: Reading, image: Image, wanted: Wanted, options: ReadOptions) ->
         fields = _fields(objects, image, options)
         shallow = tuple(replace(field, members=()) for field in fields.values() if field.source is not None)
         reading = replace(reading, arrays=tuple(_arrays(image, fields)), variables=shallow)
+    elif symbols is not None and wanted.counted:
+        fields = _fields(_of_sizes(symbols, wanted.counted), image, options)
+        shallow = tuple(replace(field, members=()) for field in fields.values() if field.source is not None)
+        reading = replace(reading, variables=shallow)
     if not wanted.near:
         return reading
     if symbols is not None:
@@ -62,6 +66,16 @@ def add(reading: Reading, image: Image, wanted: Wanted, options: ReadOptions) ->
     largest = _with_symbols(reading, image, _mapped_symbols(image, symbol_map, False), wanted, options)
     least = _with_symbols(reading, image, _mapped_symbols(image, symbol_map, True), wanted, options)
     return replace(largest, least_data=least.data or (), notes=(*reading.notes, note))
+
+
+def _of_sizes(symbols: Iterable[Symbol], sizes: frozenset[int]) -> list[Symbol]:
+    """Return the symbols of data that are as large as a struct of some size, or several of them."""
+
+    @cache
+    def can_hold(size: int) -> bool:
+        return any(size % each == 0 for each in sizes)
+
+    return [symbol for symbol in symbols if symbol.has_type and symbol.size and can_hold(symbol.size)]
 
 
 def add_misplaced(

@@ -119,6 +119,13 @@ SUGGEST_FORMATS: dict[str, Callable[..., str]] = {
 }
 """Formats of `layoutlint suggest`: functions of Suggestions; the one for people has options."""
 
+SMALLEST_FORMATS: dict[str, Callable[..., str]] = {
+    "text": _render("suggest.smallest_text"),
+    "json": _render("suggest.smallest_json"),
+    "markdown": _render("suggest.smallest_markdown"),
+}
+"""Formats of `layoutlint suggest --smallest` without STRUCT: functions of a Smaller; text has options."""
+
 SURVEY_FORMATS: dict[str, Callable[..., str]] = {
     "text": _render("survey.text"),
     "json": _render("survey.json"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import platform
 import subprocess
@@ -15,7 +16,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from layoutlint.geometry import placement
-from layoutlint.geometry.allocators import AllocationRequest, class_ends, contradiction, kmalloc_class
+from layoutlint.geometry.allocators import (
+    AllocationRequest,
+    class_ends,
+    contradiction,
+    kmalloc_class,
+    malloc_chunk,
+)
 from layoutlint.geometry.containers import Array, Container
 from layoutlint.geometry.layout import Layout
 from layoutlint.judgement.context import Context
@@ -467,3 +474,19 @@ def test_small_blocks_of_the_allocators_here(word, tmp_path):
     environment = {**os.environ, "LD_PRELOAD": library or ""}
     done = subprocess.run([str(program)], capture_output=True, text=True, check=True, timeout=60, env=environment)
     assert tuple(map(int, done.stdout.split())) == MALLOCS[word]
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc" or platform.machine() != "x86_64", reason="malloc of glibc is asked")
+def test_chunks_of_glibc_hold_what_it_says_is_usable():
+    """The usable bytes of a chunk are all but its head of one word."""
+    library = ctypes.CDLL(None)
+    library.malloc.restype = ctypes.c_void_p
+    library.malloc.argtypes = [ctypes.c_size_t]
+    library.malloc_usable_size.restype = ctypes.c_size_t
+    library.malloc_usable_size.argtypes = library.free.argtypes = [ctypes.c_void_p]
+    for size in range(1, 2000):
+        block = library.malloc(size)
+        usable = library.malloc_usable_size(block)
+        library.free(block)
+        # A block that is left over can be larger by less than the smallest chunk.
+        assert malloc_chunk(size, target_named("x86_64")) in (usable + 8, usable + 8 - 16), size

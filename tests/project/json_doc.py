@@ -29,7 +29,7 @@ SEE = {
 
 def section(name: str) -> str:
     """Return the table of one format."""
-    command = {"report": "check", "rules-test": "rules test", "survey": "survey run", "survey-report": "survey report"}.get(name, name)
+    command = {"report": "check", "rules-test": "rules test", "survey": "survey run", "survey-report": "survey report", "smallest": "suggest --smallest"}.get(name, name)
     see = f"See {SEE[name]}\n\n" if name in SEE else ""
     rows = [f"| `{row.key}` | {row.type} | {row.meaning} |" for row in json_schemas.table(name)]
     return f"## layoutlint {command} --format json\n\n{see}" + "\n".join(["| key | type | meaning |", "|---|---|---|", *rows, ""])

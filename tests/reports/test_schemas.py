@@ -242,11 +242,21 @@ def btf() -> bytes:
         + record(at("odd"), STRUCT, 24, at("head"), 1, 0, at("word"), 4, 64, at("lock"), 6, 128, vlen=3)
         + record(0, ARRAY, 0, 4, 1, 2)
         + record(at("gapped"), STRUCT, 128, at("head"), 1, 0, at("word"), 1, 64 * 8, vlen=2)
-        + record(at("gapped"), VAR, 7, 1),
+        + record(at("gapped"), VAR, 7, 1)
+        + record(at("byte"), INT, 1, 8)
+        + record(at("loose"), STRUCT, 24, at("head"), 9, 0, at("word"), 1, 64, at("lock"), 9, 128, vlen=3),
         STRINGS.bytes,
     )
 
 
+SMALLER = """
+typedef unsigned int __be32;
+struct item { char tag; long value; char end; };
+struct holder { int fd; struct item items[4]; char state; long when; } holder;
+struct packet { __be32 a; unsigned char kind; __be32 b; unsigned char last; } packet;
+struct first { char a[40], b[40]; char c[48] __attribute__((aligned(64))); } first;
+struct __attribute__((packed)) packed { char a; int b; short c __attribute__((aligned(4))); } packed;
+"""
 RARE = {
     # what the documents here do not have: key, whether its value is null
     "bisect": {("first_bad.reason", False), ("first_bad.outcome", True)},
@@ -262,13 +272,16 @@ RARE = {
     "history": {("builds[].version", False)},
     "infer": {("notes[].file", True), ("notes[].line", True)},
     "suggest": {("core_rules[].line", True), ("builds[].size", True)},
+    "smallest": {
+        ("candidates[].refusals[].file", True), ("candidates[].refusals[].line", True), ("not_searched[].file", True),
+    },
     "report": {("findings[].definition.origin", True), ("findings[].fields[].size", True), ("findings[].intent.line", True)},
 }
 FILES = {
     "locks.h": LOCKS, "layouts.h": LAYOUTS, "calls.c": CALLS, "rules.toml": RULES, "matrix.toml": MATRIX,
     "db.json": '[{"file": "calls.c", "arguments": ["cc", "-include", "locks.h", "calls.c"]}]',
     "small.toml": RULES[RULES.rindex("[[rule]]"):].replace("max = 8", "max = 4"),
-    "before.h": BEFORE, "after.h": AFTER,
+    "before.h": BEFORE, "after.h": AFTER, "smaller.c": SMALLER,
     "apart.toml": APART + APART.replace('"apart', '"other').replace("why", 'when = { arch = ["aarch64"] }\nwhy'),
     "expired.h": "struct s { long a; /* layoutlint: ignore[apart-s] until 2020-01-01 known */ long z; };",
     "accepted.toml": 'schema = "layoutlint/baseline/1"\naccept = [{ rule = "gone", struct = "gone", outcome = "broken" }]\n',
@@ -382,6 +395,7 @@ RUNS = {
         ("suggest", "pair", "--rules", "core.toml", "--matrix", "twins.toml"),
         ("suggest", "lock", "--matrix", "btf.toml"),
     ],
+    "smallest": [("suggest", "smaller.c", "--smallest"), ("suggest", "btf", "--smallest")],
     "survey": [("survey", "btf", "layouts.h", "missing", "--store", "store", "--rules", "rules.toml", "--workers", "2")],
 }
 COMPILED_RUNS = [("diff", "--variables", "old", "new"), ("diff", "--variables", "old/one.ko", "new/one.ko")]
@@ -410,6 +424,8 @@ def documents(folder: Path) -> dict[str, list[Any]]:
     made["report"].append(json.loads(run(*words, cwd=folder).stdout))
     if fault("gcc", ("-c",)) is None:
         compile_modules(folder)
+        subprocess.run(["gcc", "-g", "-c", "smaller.c"], cwd=folder, check=True)
+        made["smallest"].append(json.loads(run("suggest", "smaller.o", "--smallest", "--format", "json", cwd=folder).stdout))
         made["diff"] += [json.loads(run(*words, "--format", "json", cwd=folder).stdout) for words in COMPILED_RUNS]
     made["survey-report"] = [json.loads(SURVEY_REPORT_FORMATS["json"](survey_sample.REPORT))]
     made["measure"] = [json.loads(MEASURE_FORMATS["json"](each)) for each in (COMPARED, SWEPT, REFUSED)]
@@ -427,7 +443,7 @@ def compile_modules(folder: Path) -> None:
 
 def need_documents(name: str) -> None:
     """Skip the test where no compiler makes the inputs that have all of a format."""
-    if name == "diff":
+    if name in ("diff", "smallest"):
         need("gcc", "-c")
 
 

@@ -9,9 +9,9 @@ from layoutlint.sources.order_uses.facts import (
     forbids,
     member_names,
 )
-from layoutlint.sources.order_uses.search import find_order_uses, sources_that_name
+from layoutlint.sources.order_uses.search import facts_of, find_order_uses, sources_that_name
 
 __all__ = [
-    "Kind", "LookedAt", "Offsets", "OrderUse", "Search", "find_order_uses", "forbids", "member_names",
-    "sources_that_name",
+    "Kind", "LookedAt", "Offsets", "OrderUse", "Search", "facts_of", "find_order_uses", "forbids",
+    "member_names", "sources_that_name",
 ]  # fmt: skip

@@ -228,6 +228,7 @@ def facts(subject: Subject) -> Iterator[OrderUse]:
         text = "the header is installed, and programs that include it have the layout compiled in"
         yield OrderUse("public-header", file, line, text, is_note=True)
     yield from _packed_uses(subject, file, line)
+    yield from _reserved_members(subject, file, line)
     yield from _fixed_endian(subject, file, line)
     yield from _markers(subject, file, line)
 
@@ -237,6 +238,17 @@ def _packed_uses(subject: Subject, file: str, line: int | None) -> Iterator[Orde
         if field.align and not field.is_bitfield and field.bit_offset % (8 * field.align):
             text = f"the struct is packed: `{field.name}` is not aligned"
             yield OrderUse("packed", file, line, text)
+            return
+
+
+_RESERVED = re.compile(r"kabi_|android_(?:oem|vendor|backport)_")
+
+
+def _reserved_members(subject: Subject, file: str, line: int | None) -> Iterator[OrderUse]:
+    """Yield a use if a member is there for a stable ABI, also where a macro of the text hides its name."""
+    for name in subject.members:
+        if _RESERVED.search(name):
+            yield OrderUse("kabi", file, line, f"`{name}` promises a stable layout to modules")
             return
 
 

@@ -70,6 +70,11 @@ def find_order_uses(
     return _Run(subject, c_sources, spread, flows).search(facts)
 
 
+def facts_of(struct: Struct) -> tuple[OrderUse, ...]:
+    """Return what the struct itself shows to depend on the order of its members, without any source."""
+    return tuple(definition.facts(Subject(struct)))
+
+
 def sources_that_name(
     struct: Struct, paths: Sequence[str]
 ) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
