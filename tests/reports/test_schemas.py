@@ -386,6 +386,7 @@ RUNS = {
         ("suggest", "order.h", "either"),
         ("suggest", "order.h", "either", "pair"),
         ("suggest", "btf", "gapped"),
+        ("suggest", "smaller.c", "holder", "--smallest"),
         ("suggest", "two.h", "pair", "--rules", "order.toml"),
         ("suggest", "two.h", "pair", "--rules", "two.toml"),
         ("suggest", "two.h", "pair", "--rules", "two.toml", "--alternative", "1"),
