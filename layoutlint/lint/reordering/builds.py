@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from layoutlint import files
 from layoutlint.errors import UsageError
 from layoutlint.geometry.layout import Layout
 from layoutlint.geometry.placement import placements
@@ -16,6 +17,7 @@ from layoutlint.lint.reordering.text import Surroundings, declared_together, rea
 from layoutlint.lint.subject import InputStruct, Source, find_struct
 from layoutlint.model.build import Build
 from layoutlint.model.declared import Member
+from layoutlint.model.reading import Reading
 from layoutlint.model.record import Record, replace
 from layoutlint.model.structs import Field, Struct
 from layoutlint.model.wanted import Wanted
@@ -120,8 +122,7 @@ def arrangements(subject: Subject, opens: bool, splits: bool) -> list[Arrangemen
         raise Refused("it has no members")
     if (struct.bit_size or 0) > 8 * LARGEST:
         raise Refused(f"it has more than the {LARGEST:,} bytes of which orders are searched")
-    names = randomisation.embedded_names((struct,))
-    context = inputs.read((subject.path,), Wanted(names), subject.options.read)[0] if names else []
+    context = _read_embedded(subject, struct)
     declared_struct = _with_pragma(subject, randomisation.declared_struct(reading, context, struct))
     arrangements = list(arrange_declared(declared_struct, struct, opens))
     declared = arrangements[0].lay_out(range(len(arrangements[0].units)))
@@ -131,6 +132,25 @@ def arrangements(subject: Subject, opens: bool, splits: bool) -> list[Arrangemen
         return arrangements
     together = declared_together(subject.input_struct, arrangements[0].struct, subject.options)
     return [join_declarations(each, together) for each in arrangements]
+
+
+def _read_embedded(subject: Subject, struct: Struct) -> list[Reading]:
+    """Return what is known of the structs that a struct embeds.
+
+    In a kernel tree its own header defines them, or includes what does: the tree is searched if that fails.
+    """
+    names, options = randomisation.embedded_names((struct,)), subject.options.read
+    if not names:
+        return []
+    roots = members.kernel_roots(subject.path, options) if files.is_folder(subject.path) else ()
+    header = members.source_path(subject.path, struct, options) if roots else None
+    if header is not None:
+        build = (f"O={roots[1]}",) if len(roots) > 1 else ()
+        own = replace(options, flags=(*options.flags, *build))
+        readings, unread = inputs.read((header,), Wanted(names), own)
+        if not unread:
+            return readings
+    return inputs.read((subject.path,), Wanted(names), options)[0]
 
 
 def _with_pragma(subject: Subject, declared: DeclaredStruct) -> DeclaredStruct:
