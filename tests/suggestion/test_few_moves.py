@@ -205,3 +205,19 @@ def test_moves_are_for_the_smallest(tmp_path):
     made = run("suggest", "q.h", "q", "--moves", "1", "--no-packs", cwd=tmp_path)
     assert made.returncode == 2
     assert "--moves limits the moves of --smallest" in made.stderr
+
+
+PURPOSES = [
+    # members, and the move with what it is for
+    ("long a; long b; char c[64];", "move `b` behind `c`: for r"),
+    ("long first; char c[64]; long a; long b;", "move `c` behind `a`: to part the fields of r"),
+]
+
+
+@pytest.mark.parametrize(("members", "move"), PURPOSES)
+def test_what_a_move_is_for(tmp_path, members, move):
+    (tmp_path / "q.h").write_text(f"struct q {{\n{members.replace('; ', ';' + chr(10))}\n}} __attribute__((aligned(64)));\n")
+    rule = '[[rule]]\nid = "r"\nstruct = "q"\nkind = "separate"\nfields = [["a"], ["b"]]\nwhy = "w"\n'
+    (tmp_path / "q.toml").write_text(rule)
+    made = run("suggest", "q.h", "q", "--rules", "q.toml", "--no-packs", cwd=tmp_path).stdout
+    assert move in made

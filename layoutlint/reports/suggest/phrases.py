@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
+from layoutlint.judgement.verdict import Outcome
 from layoutlint.model.structs import Struct
 from layoutlint.phrases import quantity
-from layoutlint.suggestion.result import Aimed, Alternative, Move, Suggestion
+from layoutlint.suggestion.result import Aimed, Alternative, Move, RuleOutcome, Suggestion
 
 _NOUNS = {"moves": "moved declaration", "size": "byte", "holes": "hole", "lines": "touched line"}
-
-
 _MOST_STEPS = 8
 """The most steps to the smallest order that are shown."""
 
@@ -73,6 +72,29 @@ def doubt(result: Suggestion) -> str:
 def moves(result: Suggestion) -> list[str]:
     """Return each move in words."""
     return [f"`{move.member}` {_destination(move)}" for move in result.moves]
+
+
+def purpose(result: Suggestion, move: Move) -> str:
+    """Return what a move is for, of the rules that are kept by the new order alone; empty if none says."""
+    mended = [
+        each
+        for each in result.rules
+        if each.before.outcome is not Outcome.KEPT and each.after.outcome is Outcome.KEPT
+    ]
+    places = {name: at for at, name in enumerate(result.order)}
+    for each in mended:
+        if move.member in _named(each):
+            return f"for {each.rule.id}"
+    for each in mended:
+        own = [places[name] for name in _named(each) if name in places]
+        if own and min(own) < places[move.member] < max(own):
+            return f"to part the fields of {each.rule.id}"
+    return ""
+
+
+def _named(outcome: RuleOutcome) -> set[str]:
+    """Return the members with the fields at which a rule was not kept."""
+    return {place.path.split(".")[0].split("[")[0] for place in outcome.before.evidence}
 
 
 def _destination(move: Move) -> str:

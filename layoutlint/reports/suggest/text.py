@@ -53,8 +53,9 @@ def _order(result: Suggestion, width: int) -> Iterator[Line]:
         yield line("the order that keeps the most rules:")
     elif result.status == "refused":
         yield line("the order that was found:")
-    for text in phrases.moves(result):
-        yield line(f"  move {text}")
+    for move, text in zip(result.moves, phrases.moves(result), strict=True):
+        purpose = phrases.purpose(result, move)
+        yield line(f"  move {text}{purpose and f': {purpose}'}")
     is_optimal = result.status == "optimal"
     aims = "; ".join(phrases.aim(each, is_optimal, len(result.builds)) for each in result.aims)
     yield from paragraph("  ", aims + phrases.doubt(result), width)
