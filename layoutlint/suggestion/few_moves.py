@@ -7,13 +7,13 @@ all orders with fewer moves were tried.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 
 from layoutlint.model.reading import Progress, no_progress
-from layoutlint.model.record import Record
+from layoutlint.model.record import Record, replace
 from layoutlint.phrases import quantity
-from layoutlint.suggestion.problem import Reached, Solution, State, Step, Task
+from layoutlint.suggestion.problem import Aim, Reached, Solution, State, Step, Task
 from layoutlint.suggestion.tables import orders_of, tokens
 from layoutlint.suggestion.taste import distaste
 
@@ -51,6 +51,7 @@ class FewMoves(Record, frozen=True):
     """Whether all orders with as many moves were tried."""
     in_the_way: tuple[int, ...] = ()
     """The rules that the nearest order breaks, if there is none that keeps all."""
+    is_interrupted: bool = False
 
 
 def solve(task: Task, effort: float, progress: Progress = no_progress) -> Solution:
@@ -62,36 +63,41 @@ def solve(task: Task, effort: float, progress: Progress = no_progress) -> Soluti
     found = _Search(task, effort, progress).run()
     if not found.order:
         return Solution("unknown", (), (Reached("moves", 0, found.bound),), in_the_way=found.in_the_way)
-    values = [task.value(aim, found.order) for aim in task.aims]
-    bounds = [min(found.bound, values[0]), *(_least(task, aim) for aim in task.aims[1:])]
-    if found.is_best and values[0] == bounds[0]:
-        bounds = values
-    each = zip(task.aims, values, bounds, strict=True)
-    reached = tuple(Reached(aim, value, min(bound, value)) for aim, value, bound in each)
+    moves = task.order.count_moves(found.order)
+    if found.is_best and moves <= found.bound and task.aims[0] == "moves":
+        solution = solution_at(task, found.order, {aim: task.value(aim, found.order) for aim in task.aims})
+    else:
+        solution = solution_at(task, found.order, {"moves": min(found.bound, moves)})
+    return replace(solution, is_interrupted=found.is_interrupted)
+
+
+def solution_at(task: Task, order: tuple[int, ...], bounds: Mapping[Aim, int]) -> Solution:
+    """Return an order that keeps all rules as a solution; `bounds` are what no order is below, by the aim."""
+    reached = []
+    for aim in task.aims:
+        value = task.value(aim, order)
+        bound = bounds.get(aim, _least(task, aim))
+        reached.append(Reached(aim, value, min(bound, value)))
     is_proved = all(one.value == one.bound for one in reached)
-    return Solution("optimal" if is_proved else "feasible", found.order, reached, tuple(range(task.rules)))
+    state: State = "optimal" if is_proved else "feasible"
+    return Solution(state, order, tuple(reached), tuple(range(task.rules)))
 
 
 def shrink(task: Task, effort: float, progress: Progress = no_progress) -> Solution:
     """Return the smallest order that was found by one move after the other, and those on the way.
 
     All of them keep the rules. The state is `optimal` if no order is smaller, and none as small moves less;
-    unknown if no order keeps the rules. Of a task with a limit of moves it is the smallest one within it.
+    unknown if no order keeps the rules.
     """
     few = solve(task, effort, progress)
-    if not few.order:
+    if not few.order or few.is_interrupted:
         return few
-    steps = _Shrinking(task, effort, progress).steps(few.order)
-    within = [step for step in steps if not task.most_moves or step.moves <= task.most_moves]
-    order = (within or steps[:1])[-1].order
-    values = [task.value(aim, order) for aim in task.aims]
-    moves = task.order.count_moves(order)
-    least = 2 if len(steps) > 1 and moves > 1 else moves
-    bounds = [{"size": _least(task, aim), "moves": min(moves, least)}.get(aim, 0) for aim in task.aims]
-    each = zip(task.aims, values, bounds, strict=True)
-    reached = tuple(Reached(aim, value, min(bound, value)) for aim, value, bound in each)
-    state: State = "optimal" if all(one.value == one.bound for one in reached) else "feasible"
-    return Solution(state, order, reached, tuple(range(task.rules)), steps=steps)
+    search = _Shrinking(task, effort, progress)
+    steps = search.steps(few.order)
+    last = steps[-1]
+    least = 2 if len(steps) > 1 and last.moves > 1 else last.moves
+    solution = solution_at(task, last.order, {"moves": least})
+    return replace(solution, steps=steps, is_interrupted=search.is_interrupted)
 
 
 def _least(task: Task, aim: str) -> int:
@@ -123,6 +129,8 @@ class _Search:
         self._limit = int(effort * _WORK)
         self._seen: set[tuple[int, ...]] = set()
         self._nearest = self._declared
+        self._bound = 1
+        self.is_interrupted = False
 
     def _show(self, work: int) -> None:
         """Show how far the search is."""
@@ -137,32 +145,36 @@ class _Search:
         except KeyboardInterrupt:
             if not self._orders.found:
                 raise
-            return self._result(1, False)
+            self.is_interrupted = True
+            return self._result(False)
 
     def _run(self) -> FewMoves:
-        if not self._orders.faults(self._declared)[0]:
+        declared, end = self._declared, self._limit
+        if not self._orders.faults(declared)[0]:
             return FewMoves(self._task.order.declared_order(), 0, True)
-        self._orders.try_one(self._declared, self._nodes, self._weights, (), 0)
-        if self._orders.best[0] <= 1:
-            return self._result(1, True)
+        is_done = self._orders.try_one(declared, self._nodes, self._weights, (), 0, end)
+        if self._orders.best[0] <= 1 or not is_done:
+            return self._result(is_done)
+        self._bound = 2
         is_complete = self._try_pairs()
         if self._orders.best[0] <= 2:
-            return self._result(2, is_complete)
+            return self._result(is_complete)
+        self._bound += is_complete
         moves = _fewest(self._orders.improved)
-        waiting = [self._move(self._declared, token, to, 0) for _, _, token, to in moves]
-        self._nearest = waiting[0][0] if waiting else self._declared
+        waiting = [self._move(declared, token, to, 0) for _, _, token, to in moves]
+        self._nearest = waiting[0][0] if waiting else declared
         self._go_on(waiting)
-        return self._result(3 if is_complete else 2, False)
+        return self._result(False)
 
     def _move(self, order: Sequence[int], token: int, to: int, weight: int) -> _Weighed:
         """Return an order in which a token moves, after moves of some weight."""
         return self._orders.move(order, token, to), weight + self._weights[token]
 
-    def _result(self, bound: int, is_best: bool) -> FewMoves:
+    def _result(self, is_best: bool) -> FewMoves:
         allowed = [each for each in map(self._units, self._orders.found) if not self._is_excluded(each)]
         best = min(allowed, key=partial(distaste, self._task.order), default=())
         broken = () if best else tuple(self._orders.broken_rules(self._nearest))
-        return FewMoves(best, bound, is_best and bool(allowed), broken)
+        return FewMoves(best, self._bound, is_best and bool(allowed), broken, self.is_interrupted)
 
     def _units(self, order: Sequence[int]) -> tuple[int, ...]:
         count = len(self._task.order.members)
@@ -195,30 +207,36 @@ class _Search:
         """Move one unit after the other, from the orders that break the least."""
         end = self._orders.work + self._limit
         for _ in range(_DEEPEST):
-            improved: list[tuple[tuple[int, int, int], _Weighed]] = []
+            improved: list[tuple[int, int, int, tuple[int, ...], int, int]] = []
             for order, weight in waiting:
                 if weight >= self._orders.best[0] or self._orders.work > end:
                     continue
                 self._orders.improved = []
                 movers, windows = self._movers(order, False), self._windows(order)
-                self._orders.try_one(order, movers, self._weights, windows, weight)
-                for broken, missed, token, to in _fewest(self._orders.improved):
-                    moved = self._move(order, token, to, weight)
-                    improved.append(((broken, missed, moved[1]), moved))
+                self._orders.try_one(order, movers, self._weights, windows, weight, end)
+                improved += (
+                    (broken, missed, weight + self._weights[token], order, token, to)
+                    for broken, missed, token, to in _fewest(self._orders.improved)
+                )
             if self._orders.found or not improved:
                 return
             improved.sort()
-            self._nearest = improved[0][1][0]
-            waiting = list(self._fresh(moved for _, moved in improved))
+            moved = (
+                (self._orders.move(order, token, to), weight) for _, _, weight, order, token, to in improved
+            )
+            waiting = list(self._fresh(moved))
+            self._nearest = waiting[0][0] if waiting else self._nearest
 
     def _fresh(self, improved: Iterable[_Weighed]) -> Iterator[_Weighed]:
         """Yield the first orders that were not gone on from."""
         count = 0
         for order, weight in improved:
-            if order not in self._seen and count < _MOST_KEPT:
+            if order not in self._seen:
                 self._seen.add(order)
                 count += 1
                 yield order, weight
+            if count == _MOST_KEPT:
+                return
 
     def _movers(self, order: Sequence[int], whole: bool) -> list[int]:
         """Return what can move of the fields of demands that an order does not meet.
@@ -260,7 +278,7 @@ class _Shrinking(_Search):
             if found[-1].size > least:
                 found += self._packed_step(found[-1].size)
         except KeyboardInterrupt:
-            pass
+            self.is_interrupted = True
         return tuple(found)
 
     def _packed_step(self, size: int) -> Iterator[Step]:

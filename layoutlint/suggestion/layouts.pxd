@@ -11,8 +11,8 @@ cdef class Tables:
     cdef long long[::1] masks, bases, has_fields, is_solid, gaps, advances, touched, reaches
     cdef long long[::1] field_tokens, field_starts, field_bits, starts
     cdef long long[::1] begins, places, first, last, _sorted, is_marker, declared
-    cdef long long[::1] limits, pool, sizes, classes, rules, cases, demands
-    cdef long long grain, align, weight, end, prefix, last_token, declared_size
+    cdef long long[::1] limits, pool, classes, rules, cases, demands
+    cdef long long grain, align, weight, end, prefix, last_token, declared_size, first_size
     cdef public long long missed
 
     @cython.locals(token="long long")
@@ -24,11 +24,13 @@ cdef class Tables:
     @cython.locals(count="long long", at="long long")
     cdef Py_ssize_t holes(self, long long[::1] order, long long stop) except? -1
     @cython.locals(
-        size="long long", number="long long", chosen="long long", broken="long long", at="long long",
+        size="long long", chosen="long long", broken="long long", at="long long",
         stop="long long", failing="long long", missed="long long", case="long long", own="long long",
         demand="long long",
     )
     cdef Py_ssize_t faults(self, long long most) except? -1
+    @cython.locals(at="long long")
+    cdef Py_ssize_t _class_at(self, long long size) except? -2
     @cython.locals(field="long long", token="long long", begin="long long", start="long long")
     cdef void _place_fields(self) except *
     @cython.locals(kind="long long", missed="long long", number="long long")

@@ -90,7 +90,8 @@ class Tables:
         self.declared_size = 0
         self.declared = numbers([0] * len(tokens))
         self.limits = self.pool = numbers(())
-        self.sizes = self.classes = self.rules = self.cases = self.demands = numbers(())
+        self.classes = self.rules = self.cases = self.demands = numbers(())
+        self.first_size = -1
 
     def state_rules(
         self,
@@ -106,7 +107,11 @@ class Tables:
         begin and end among the numbers in them; then each rule has its first case, the one behind its last,
         how many may fail, and its number. A case has the demands from its number in `cases` to the next.
         """
-        self.sizes, self.classes = (numbers(each[at] for each in sizes) for at in (0, 1))
+        known = dict(sizes)
+        self.first_size = min(known, default=-1)
+        step = self.align // 8
+        last = max(known, default=-1)
+        self.classes = numbers(known.get(size, -1) for size in range(self.first_size, last + 1, step))
         self.rules = numbers(number for each in rules for number in each)
         self.cases, self.pool = numbers(cases), numbers(pool)
         self.demands = numbers(number for each in demands for number in each)
@@ -162,13 +167,10 @@ class Tables:
         """Return how many rules the layout breaks, and stop behind `most`; `missed` is at how many bases."""
         self.missed = 0
         size = self.size()
-        number = 0
-        while number < len(self.sizes) and self.sizes[number] != size and self.sizes[number] >= 0:
-            number += 1
-        if number == len(self.sizes):
-            return number and most + 1  # not known at this size
+        chosen = self._class_at(size)
+        if chosen < 0:
+            return most + 1 if len(self.classes) else 0  # not known at this size, or no rules
         self._place_fields()
-        chosen = self.classes[number]
         broken = 0
         at, stop = self.rules[2 * chosen], self.rules[2 * chosen + 1]
         while at < stop and broken <= most:
@@ -184,6 +186,13 @@ class Tables:
                 self.missed += missed
             at += 4
         return broken
+
+    def _class_at(self, size: int) -> int:
+        """Return the class of a size; -1 for none."""
+        if self.first_size < 0:
+            return len(self.classes) - 1
+        at = (size - self.first_size) * 8 // self.align
+        return self.classes[at] if 0 <= at < len(self.classes) else -1
 
     def _place_fields(self) -> None:
         """Note the first and the last bit of each field."""
@@ -211,7 +220,8 @@ class Tables:
     def _broken(self) -> list[tuple[int, list[range], list[list[int]]]]:
         """Return the rules that the layout breaks: number, demands of each case, those that are not met."""
         size = self.size()
-        chosen = [each for own, each in zip(self.sizes, self.classes, strict=True) if own in (size, -1)][:1]
+        own_class = self._class_at(size)
+        chosen = [] if own_class < 0 else [own_class]
         self._place_fields()
         found = []
         for at in (at for each in chosen for at in range(self.rules[2 * each], self.rules[2 * each + 1], 4)):

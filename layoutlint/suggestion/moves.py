@@ -105,10 +105,12 @@ class Orders:
         weights: Sequence[int],
         windows: Sequence[tuple[int, int]],
         spent: int,
-    ) -> None:
+        limit: int,
+    ) -> bool:
         """Try orders in which one token moves: some anywhere, the others to windows of places.
 
-        `spent` is the weight of the moves before; the order itself breaks some rules.
+        `spent` is the weight of the moves before; the order itself breaks some rules. Returns whether all
+        were tried before the limit of work.
         """
         tokens = numbers(order)
         broken, missed = self.faults(order)
@@ -119,9 +121,12 @@ class Orders:
             token = tokens[at]
             if self._levels[token] < 0 or (not is_mover[token] and not windows):
                 continue
-            self._slide(
-                tokens, at, spent + weights[token], broken, missed, () if is_mover[token] else windows
-            )
+            self._on_step(self.work)
+            own = () if is_mover[token] else windows
+            self._slide(tokens, at, spent + weights[token], broken, missed, own)
+            if self.work > limit:
+                return False
+        return True
 
     def try_smaller(self, order: Sequence[int], movers: Sequence[int], largest: int) -> None:
         """Note the orders in which one token moves that end behind at most some bits, and break nothing.

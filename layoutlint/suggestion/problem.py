@@ -157,5 +157,7 @@ class Solution(Record, frozen=True):
     """The rules that the nearest order breaks, if none was found that keeps all."""
     steps: tuple[Step, ...] = ()
     """The orders on the way to the smallest one, if the size was to be least; it is the last."""
+    is_interrupted: bool = False
+    """Whether a person ended the search."""
     lacking: str = ""
     """What would have searched further, and is not installed."""

@@ -244,6 +244,7 @@ class Search:
     def _solver(self, share: float = 1.0) -> cp_model.CpSolver:
         solver = cp_model.CpSolver()
         solver.parameters.num_workers = 1
+        solver.parameters.catch_sigint_signal = False  # it would end this step alone, and the next begins
         solver.parameters.random_seed = 1
         solver.parameters.max_deterministic_time = self._effort * share
         # Several strategies in turns find better orders of many units, and need longer for few.

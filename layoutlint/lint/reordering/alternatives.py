@@ -39,7 +39,8 @@ def alternatives(each: ArrangedSubject, is_forced: bool) -> tuple[Alternative, .
     """Return the orders that keep all rules with more alignment or padding; smallest first.
 
     The struct is aligned to a line, or a member of a rule that is not kept, or several if one does not help;
-    or an array is added. A struct in containers stays as it is: they would change with it.
+    or an array is added. A struct in containers stays as it is: they would change with it. Raises
+    KeyboardInterrupt if a person ends the search.
     """
     if any(one.is_embedded for one in each.ruled):
         return ()
@@ -75,7 +76,7 @@ class _Trial(Record, frozen=True):
             for number, unit in enumerate(arrangement.units)
             if number in arrangement.top.nodes
             and unit.is_plain
-            and len(unit.fields) == 1
+            and len(unit.fields) == len(unit.members) == 1
             and fields[unit.fields[0]].name in paths
         ]
         return named[:_MOST_MEMBERS]
@@ -143,6 +144,8 @@ class _Trial(Record, frozen=True):
         build, candidate = task_of(arrangement, ruled)
         task = _without_move_of(padding, task_of_one(replace(build, limits=limits), _AIMS))
         solution, after = solve(task, [[candidate]], effort, explains=False)
+        if solution.is_interrupted:
+            raise KeyboardInterrupt
         if not solution.order:
             return
         pairs = zip(self.each.ruled, after[0][0], strict=True)

@@ -176,7 +176,10 @@ def _with_alternatives(search: JointSearch, result: Suggestion, request: Request
     """Return a suggestion with what alignment adds; several builds have none."""
     if len(search.arranged) > 1:
         return replace(result, notes=(*result.notes, _NO_CHOICE))
-    return replace(result, alternatives=alternatives(search.arranged[0], request.is_forced))
+    try:
+        return replace(result, alternatives=alternatives(search.arranged[0], request.is_forced))
+    except KeyboardInterrupt:
+        return replace(result, notes=(*result.notes, "alignment and padding were not tried to the end"))
 
 
 def _without_claim(result: Suggestion) -> Suggestion:

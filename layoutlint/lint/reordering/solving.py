@@ -16,6 +16,8 @@ from layoutlint.suggestion.result import Move
 
 _FEW: dict[Aim, int] = {"moves": 16, "size": 30}
 """The most units for which the solver looks for better orders than those that moves lead to, by the aim."""
+_SHARE = 0.15
+"""The part of the effort for orders that few moves lead to, where a solver tries many changed structs."""
 _MOST_UNITS = 250
 """The most units that the solver searches: pairs of them are compared."""
 _MOST_TRIES = 20
@@ -59,18 +61,41 @@ def solve(
 def find_order(
     task: Task, judges: Judges, effort: float, explains: bool, progress: Progress = no_progress
 ) -> Solution:
-    """Return the best order by the demands: that few moves lead to, else that the solver finds."""
-    aim, count = task.aims[0], len(task.order.members)
-    find = _FINDS.get(aim)
-    few = find(task, effort, progress) if find is not None else Solution("unknown")
-    is_settled = few.order and (count > _FEW[aim] or task.most_moves)
-    if few.state == "optimal" or is_settled or count > _MOST_UNITS:
-        return few
+    """Return the best order by the demands: that few moves lead to, else that the solver finds.
+
+    Without `explains`, few moves are tried with a part of the effort. An interrupt ends with the best so far.
+    """
+    find = _FINDS.get(task.aims[0])
+    share = 1.0 if explains else _SHARE
+    few = Solution("unknown") if find is None else find(task, share * effort, progress)
+    if _is_settled(task, few):
+        return _take_step(task, few)
     try:
-        from layoutlint.suggestion.search import Search  # imports the solver
+        return _take_step(task, _solve(task, few, judges, effort, explains))
     except ModuleNotFoundError as error:
-        return few if few.order else replace(few, lacking=str(missing_library(error)))
-    task = replace(task, start=few.order, bound=next((each.bound for each in few.reached), 0))
+        return _take_step(task, few) if few.order else replace(few, lacking=str(missing_library(error)))
+    except KeyboardInterrupt:
+        if not few.order:
+            raise
+        return replace(_take_step(task, few), is_interrupted=True)
+
+
+def _is_settled(task: Task, few: Solution) -> bool:
+    """Return whether the solver cannot find better, or would need too long."""
+    count = len(task.order.members)
+    is_enough = bool(few.order) and count > _FEW.get(task.aims[0], count)
+    return few.state == "optimal" or few.is_interrupted or is_enough or count > _MOST_UNITS
+
+
+def _solve(task: Task, few: Solution, judges: Judges, effort: float, explains: bool) -> Solution:
+    """Return what the solver finds, or what few moves lead to if that is better.
+
+    Raises ModuleNotFoundError.
+    """
+    from layoutlint.suggestion.search import Search  # imports the solver
+
+    bound = next((each.bound for each in few.reached if each.aim == task.aims[0]), 0)
+    task = replace(task, start=few.order, bound=bound)
     if len(task.builds) > 1 and not few.order:
         task = _start_together(task, [own[0] for own in judges], effort)
     search = Search(task, effort)
@@ -80,6 +105,18 @@ def find_order(
     if solution.order or solution.state == "infeasible":
         return _with_steps(task, solution, few)
     return replace(_start_as_solution(task, judges), in_the_way=few.in_the_way)
+
+
+def _take_step(task: Task, solution: Solution) -> Solution:
+    """Return a solution with the last of its steps that moves no more than is wanted."""
+    within = [step for step in solution.steps if step.moves <= task.most_moves]
+    if not task.most_moves or not solution.order or solution.steps[-1:] == tuple(within[-1:]):
+        return solution
+    order = (within or list(solution.steps[:1]))[-1].order
+    bounds: dict[Aim, int] = {each.aim: each.bound for each in solution.reached if each.aim == "size"}
+    bounds["moves"] = 0
+    step = few_moves.solution_at(task, order, bounds)
+    return replace(step, steps=solution.steps, is_interrupted=solution.is_interrupted)
 
 
 def _is_better(one: Solution, other: Solution) -> bool:

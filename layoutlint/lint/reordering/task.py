@@ -15,7 +15,7 @@ from layoutlint.suggestion.arrangement import Arrangement
 from layoutlint.suggestion.demands import CannotState, Demand
 from layoutlint.suggestion.problem import BuildTask, SizeClass
 
-_MOST_SIZES = 64
+_MOST_SIZES = 4_000
 """The most sizes of a struct whose placements are told apart."""
 
 

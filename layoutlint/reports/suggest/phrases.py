@@ -83,16 +83,16 @@ def purpose(result: Suggestion, move: Move) -> str:
     ]
     places = {name: at for at, name in enumerate(result.order)}
     for each in mended:
-        if move.member in _named(each):
+        if move.member in _members_named(each):
             return f"for {each.rule.id}"
     for each in mended:
-        own = [places[name] for name in _named(each) if name in places]
+        own = [places[name] for name in _members_named(each) if name in places]
         if own and min(own) < places[move.member] < max(own):
             return f"to part the fields of {each.rule.id}"
     return ""
 
 
-def _named(outcome: RuleOutcome) -> set[str]:
+def _members_named(outcome: RuleOutcome) -> set[str]:
     """Return the members with the fields at which a rule was not kept."""
     return {place.path.split(".")[0].split("[")[0] for place in outcome.before.evidence}
 

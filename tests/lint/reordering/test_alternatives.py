@@ -148,7 +148,7 @@ MANY = struct("many", 160, *(member(name, 8 * at, 8) for at, name in enumerate(L
 def units(**more: dict[int, object]) -> SimpleNamespace:
     """The arrangement of MANY: each member is a unit, except for those that are said to be otherwise."""
     fields, is_plain = more.get("fields", {}), more.get("is_plain", {})
-    made = [SimpleNamespace(fields=fields.get(at, (at,)), is_plain=is_plain.get(at, True)) for at in range(len(LETTERS))]
+    made = [SimpleNamespace(fields=fields.get(at, (at,)), members=fields.get(at, (at,)), is_plain=is_plain.get(at, True)) for at in range(len(LETTERS))]
     return SimpleNamespace(units=made, struct=MANY, top=SimpleNamespace(nodes=[at for at in range(len(LETTERS)) if at not in more.get("inside", {})]))
 
 
