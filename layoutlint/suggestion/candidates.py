@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import prod
 
 from layoutlint.model.record import Record
-from layoutlint.model.structs import Field, Source, Struct
+from layoutlint.model.structs import Field, Source, Struct, fields_in_braces
 from layoutlint.randstruct.c_abi import CannotLayOut
 from layoutlint.sources.order_uses import member_names
 from layoutlint.suggestion import packing
@@ -147,7 +147,8 @@ class NestedWaste:
             if not number or not (is_own or is_whole):
                 continue
             holes, padding, least = self._type_of(outer, field, field.bit_size // number)
-            path, size = f"{prefix}{field.name or ''}", field.bit_size // number // 8
+            inside = next((path for path, _ in fields_in_braces(field.members)), "")
+            path, size = f"{prefix}{field.name or f'{{{inside}}}'}", field.bit_size // number // 8
             if holes or padding:
                 yield Waste(path, field.type.left, is_own, count * number, size, least, holes, padding)
             inner = f"{path}." if field.name else prefix
