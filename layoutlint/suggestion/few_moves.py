@@ -87,7 +87,7 @@ def shrink(task: Task, effort: float, progress: Progress = no_progress) -> Solut
     """Return the smallest order that was found by one move after the other, and those on the way.
 
     All of them keep the rules. The state is `optimal` if no order is smaller, and none as small moves less;
-    unknown if no order keeps the rules.
+    then the first member stays first. It is unknown if no order keeps the rules.
     """
     few = solve(task, effort, progress)
     if not few.order or few.is_interrupted:
@@ -97,6 +97,8 @@ def shrink(task: Task, effort: float, progress: Progress = no_progress) -> Solut
     last = steps[-1]
     least = 2 if len(steps) > 1 and last.moves > 1 else last.moves
     solution = solution_at(task, last.order, {"moves": least})
+    if last.order[0]:  # one in which the first member stays first is better, and may have more holes
+        solution = replace(solution, state="feasible")
     return replace(solution, steps=steps, is_interrupted=search.is_interrupted)
 
 
