@@ -111,7 +111,8 @@ class Tables:
         self.first_size = min(known, default=-1)
         step = self.align // 8
         last = max(known, default=-1)
-        self.classes = numbers(known.get(size, -1) for size in range(self.first_size, last + 1, step))
+        if known:
+            self.classes = numbers(known.get(size, -1) for size in range(self.first_size, last + 1, step))
         self.rules = numbers(number for each in rules for number in each)
         self.cases, self.pool = numbers(cases), numbers(pool)
         self.demands = numbers(number for each in demands for number in each)

@@ -246,3 +246,16 @@ def test_an_unnamed_bit_field_before_a_member_that_could_be_aligned(tmp_path):
     (tmp_path / "q.h").write_text(f"struct q {{\n{body}\n}};\n")
     (tmp_path / "q.toml").write_text('[[rule]]\nid = "r"\nstruct = "q"\nwhy = "w"\nkind = "together"\nfields = ["a", "b", "x"]\n')
     assert run("suggest", "q.h", "q", "--rules", "q.toml", "--no-packs", "--effort", "0.1", cwd=tmp_path).returncode == 1
+
+
+def test_a_struct_without_rules_has_no_classes_of_sizes(tmp_path):
+    """As benchmarks search it: nothing is stated, and nothing is broken."""
+    from layoutlint.model.record import replace
+    from layoutlint.suggestion import few_moves
+
+    rng = random.Random(7)
+    task, _ = solve(draw_problem(rng, 12), tmp_path)
+    bare = tuple(replace(build, rules=0, classes=()) for build in task.builds)
+    solution = few_moves.shrink(replace(task, builds=bare, aims=("size", "moves")), 1.0)
+    assert solution.order
+    assert solution.reached[0].value == solution.steps[-1].size
