@@ -402,12 +402,14 @@ def join_declarations(arrangement: Arrangement, together: Sequence[tuple[int, ..
 
     One whose fields are units that do not stand side by side stays as it is.
     """
-    joined = arrangement
+    numbers = list(range(len(arrangement.units)))
+    unit_of = {at: number for number, unit in enumerate(arrangement.units) for at in unit.fields}
     for fields in together:
-        units = {joined.unit_of(at) for at in fields}
-        numbers = [min(units) if number in units else number for number in range(len(joined.units))]
-        joined = join_units(joined, numbers) or joined
-    return replace(joined, together=tuple(together))
+        own = {numbers[unit_of[at]] for at in fields}
+        joined = [min(own) if number in own else number for number in numbers]
+        if own == set(numbers[min(own) : max(unit_of[at] for at in fields) + 1]):
+            numbers = joined
+    return replace(join_units(arrangement, numbers) or arrangement, together=tuple(together))
 
 
 def _with_runs(arrangement: Arrangement, level: Level, opened: Opened, numbers: Sequence[int]) -> Opened:

@@ -31,6 +31,8 @@ _MOST_WAITING = 20
 """The most orders that are made smaller after each move; fewer of many members."""
 _MOST_PAIRS = 40_000
 """The most moves that are tried of each of these, about."""
+_MOST_TASTED = 8
+"""The most orders of one size among which taste decides: moves, the first member and holes come before."""
 _MOST_PASSES = 2
 """How often members of an order by alignments are put back behind the one before them."""
 _WIDE = 20
@@ -60,7 +62,11 @@ def solve(task: Task, effort: float, progress: Progress = no_progress) -> Soluti
     The state is unknown if none was found; then the moves have a bound. `effort` is about the seconds of a
     processor for each step. An interrupt ends the search with the best order so far, if there is one.
     """
-    found = _Search(task, effort, progress).run()
+    return _solution_of(task, _Search(task, effort, progress).run())
+
+
+def _solution_of(task: Task, found: FewMoves) -> Solution:
+    """Return what was found as a solution."""
     if not found.order:
         return Solution("unknown", (), (Reached("moves", 0, found.bound),), in_the_way=found.in_the_way)
     moves = task.order.count_moves(found.order)
@@ -89,14 +95,13 @@ def shrink(task: Task, effort: float, progress: Progress = no_progress) -> Solut
     All of them keep the rules. The state is `optimal` if no order is smaller, and none as small moves less;
     then the first member stays first. It is unknown if no order keeps the rules.
     """
-    few = solve(task, effort, progress)
-    if not few.order or few.is_interrupted:
-        return few
     search = _Shrinking(task, effort, progress)
+    few = search.run()
+    if not few.order or few.is_interrupted:
+        return _solution_of(task, few)
     steps = search.steps(few.order)
     last = steps[-1]
-    least = 2 if len(steps) > 1 and last.moves > 1 else last.moves
-    solution = solution_at(task, last.order, {"moves": least})
+    solution = solution_at(task, last.order, {"moves": min(last.moves, search.fewest_moves)})
     if last.order[0]:  # one in which the first member stays first is better, and may have more holes
         solution = replace(solution, state="feasible")
     return replace(solution, steps=steps, is_interrupted=search.is_interrupted)
@@ -131,8 +136,16 @@ class _Search:
         self._limit = int(effort * _WORK)
         self._seen: set[tuple[int, ...]] = set()
         self._nearest = self._declared
-        self._bound = 1
+        self._is_exact = all(map(order.weight, nodes))
+        """Whether each order but the declared one counts as moved: a new member moves for nothing."""
+        self.has_tried_one = False
+        """Whether all orders with one move were tried."""
         self.is_interrupted = False
+
+    @property
+    def fewest_moves(self) -> int:
+        """The moves that any order has which is better than those tried so far."""
+        return 1 + self.has_tried_one if self._is_exact else 0
 
     def _show(self, work: int) -> None:
         """Show how far the search is."""
@@ -148,7 +161,7 @@ class _Search:
             if not self._orders.found:
                 raise
             self.is_interrupted = True
-            return self._result(False)
+            return self._result(False, self.fewest_moves)
 
     def _run(self) -> FewMoves:
         declared, end = self._declared, self._limit
@@ -156,27 +169,27 @@ class _Search:
             return FewMoves(self._task.order.declared_order(), 0, True)
         is_done = self._orders.try_one(declared, self._nodes, self._weights, (), 0, end)
         if self._orders.best[0] <= 1 or not is_done:
-            return self._result(is_done)
-        self._bound = 2
+            return self._result(is_done, 1)
+        self.has_tried_one = True
         is_complete = self._try_pairs()
         if self._orders.best[0] <= 2:
-            return self._result(is_complete)
-        self._bound += is_complete
+            return self._result(is_complete, 2)
         moves = _fewest(self._orders.improved)
         waiting = [self._move(declared, token, to, 0) for _, _, token, to in moves]
         self._nearest = waiting[0][0] if waiting else declared
         self._go_on(waiting)
-        return self._result(False)
+        return self._result(False, 2 + is_complete)
 
     def _move(self, order: Sequence[int], token: int, to: int, weight: int) -> _Weighed:
         """Return an order in which a token moves, after moves of some weight."""
         return self._orders.move(order, token, to), weight + self._weights[token]
 
-    def _result(self, is_best: bool) -> FewMoves:
+    def _result(self, is_best: bool, bound: int) -> FewMoves:
         allowed = [each for each in map(self._units, self._orders.found) if not self._is_excluded(each)]
         best = min(allowed, key=partial(distaste, self._task.order), default=())
         broken = () if best else tuple(self._orders.broken_rules(self._nearest))
-        return FewMoves(best, self._bound, is_best and bool(allowed), broken, self.is_interrupted)
+        is_best = is_best and bool(allowed) and self._is_exact
+        return FewMoves(best, bound * self._is_exact, is_best, broken, self.is_interrupted)
 
     def _units(self, order: Sequence[int]) -> tuple[int, ...]:
         count = len(self._task.order.members)
@@ -269,10 +282,11 @@ class _Shrinking(_Search):
         task, first = self._task, tokens(self._task.order, start)
         found = [Step(task.order.count_moves(start), task.value("size", start), start)]
         least, waiting, idle = _least(task, "size"), [(first, 0)], 0
-        end = self._orders.end(first)
+        end, limit = self._orders.end(first), self._orders.work + self._limit
         try:
             while waiting and idle < _MOST_IDLE and found[-1].size > least:
-                smaller = self._shrink_all(waiting, end)
+                smaller = self._shrink_all(waiting, end, limit)
+                self.has_tried_one |= first == self._declared
                 waiting = list(self._fresh(moved for _, moved in smaller))
                 idle = 0 if smaller and smaller[0][0][0] < end else idle + 1
                 end = smaller[0][0][0] if smaller else end
@@ -293,14 +307,17 @@ class _Shrinking(_Search):
         order = list(task.order.side_by_side(sorted(aligns, key=lambda unit: (-aligns[unit], unit))))
         if not self._fits(order) or task.value("size", tuple(order)) >= size:
             return
-        end = self._orders.end(tokens(task.order, order))
+        end, moves = self._orders.end(tokens(task.order, order)), task.order.count_moves(order)
+        kept = task.order.staying_nodes(order)
         for unit in _MOST_PASSES * task.order.declared_order()[1:]:
+            if unit in kept:
+                continue
             rest = [each for each in order if each != unit]
             rest.insert(rest.index(unit - 1) + 1, unit)
-            is_nearer = task.order.count_moves(rest) <= task.order.count_moves(order)
-            if is_nearer and self._fits(rest) and self._orders.end(tokens(task.order, rest)) <= end:
-                order = rest
-        yield Step(task.order.count_moves(order), task.value("size", tuple(order)), tuple(order))
+            fewer = task.order.count_moves(rest)
+            if fewer <= moves and self._fits(rest) and self._orders.end(tokens(task.order, rest)) <= end:
+                order, moves, kept = rest, fewer, task.order.staying_nodes(rest)
+        yield Step(moves, task.value("size", tuple(order)), tuple(order))
 
     def _fits(self, order: Sequence[int]) -> bool:
         """Return whether an order keeps all rules, and what it must meet."""
@@ -315,22 +332,22 @@ class _Shrinking(_Search):
                 sizes[end] = task.value("size", self._units(order))
         least = min(sizes.values(), default=size)
         if least < size:
-            orders = [(key[1], self._units(moved[0])) for key, moved in smaller if sizes[key[0]] == least]
-            _, order = min(orders, key=self._distaste_when_small)
+            each = ((key, self._units(moved[0])) for key, moved in smaller if sizes[key[0]] == least)
+            best = sorted((key[2], order[0] != 0, key[1], order) for key, order in each)[:_MOST_TASTED]
+            *_, order = min(best, key=lambda one: (*one[:3], *distaste(task.order, one[3])))
             yield Step(task.order.count_moves(order), task.value("size", order), order)
 
-    def _distaste_when_small(self, each: tuple[int, tuple[int, ...]]) -> tuple[int, ...]:
-        """Return how little a person would like an order with some holes: the first member stays first."""
-        holes, order = each
-        first, *others = distaste(self._task.order, order)
-        return self._task.order.count_moves(order), first, holes, *others
+    def _shrink_all(
+        self, waiting: list[_Weighed], end: int, limit: int
+    ) -> list[tuple[tuple[int, int, int], _Weighed]]:
+        """Return orders that one move leads to and that end behind at most some bits, the smallest first.
 
-    def _shrink_all(self, waiting: list[_Weighed], end: int) -> list[tuple[tuple[int, int, int], _Weighed]]:
-        """Return orders that one move leads to and that end behind at most some bits, the smallest first."""
-        found = []
+        Behind a limit of work only the first of those waiting is gone on from.
+        """
+        found: list[tuple[tuple[int, int, int], _Weighed]] = []
         count = _MOST_PAIRS // len(self._declared) ** 2
-        for order, weight in waiting[: min(max(count, 2), _MOST_WAITING)]:
-            if self._orders.work > self._limit:
+        for number, (order, weight) in enumerate(waiting[: min(max(count, 2), _MOST_WAITING)]):
+            if number and self._orders.work > limit:
                 break
             self._orders.try_smaller(order, self._nodes, end)
             for bits, holes, token, to in _fewest(self._orders.improved):

@@ -17,7 +17,7 @@ cdef class Orders:
 
     @cython.locals(tokens="long long[::1]", build=Tables, broken="long long", missed="long long")
     cpdef tuple faults(self, order)
-    @cython.locals(build=Tables)
+    @cython.locals(tokens="long long[::1]", build=Tables)
     cpdef end(self, order)
     @cython.locals(token="long long", stop="long long", inner="long long")
     cdef Py_ssize_t length(self, long long[::1] order, long long at) except? -1

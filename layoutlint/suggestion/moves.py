@@ -65,9 +65,10 @@ class Orders:
 
     def end(self, order: Sequence[int]) -> int:
         """Return the bits up to the end of the last member, summed over all builds."""
-        self.faults(order)
+        tokens = numbers(order)
         total = 0
         for build in self._builds:
+            build.walk(tokens, 0, self._count, 0)
             total += build.weight * build.end * build.grain
         return total
 

@@ -31,9 +31,9 @@ from layoutlint.suggestion.demands import MOST_LINES
 from layoutlint.suggestion.problem import Aim, BuildTask
 
 MOST_MEMBERS = 1_000
+"""The most members of a struct that is searched: each is tried at each place."""
 LARGEST = 1 << 40
 """The most bytes of a struct whose orders are searched: sums of the search are integers of 64 bits."""
-"""The most members of a struct that is searched: pairs of them are compared."""
 
 
 class Request(Record, frozen=True):

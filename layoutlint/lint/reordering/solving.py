@@ -73,7 +73,10 @@ def find_order(
     try:
         return _take_step(task, _solve(task, few, judges, effort, explains))
     except ModuleNotFoundError as error:
-        return _take_step(task, few) if few.order else replace(few, lacking=str(missing_library(error)))
+        missing = missing_library(error)
+        if missing is error:
+            raise
+        return _take_step(task, few) if few.order else replace(few, lacking=str(missing))
     except KeyboardInterrupt:
         if not few.order:
             raise
