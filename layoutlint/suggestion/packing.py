@@ -7,7 +7,6 @@ earlier. So of all orders of some members, only the one that ends first counts.
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import accumulate, groupby
 from math import prod
@@ -15,6 +14,8 @@ from typing import NamedTuple
 
 from layoutlint.model.structs import Field, Struct
 from layoutlint.randstruct.c_abi import CannotLayOut, member_of, round_up
+from layoutlint.suggestion.arrangement import ends_open
+from layoutlint.suggestion.common_order import unmoved_units
 
 _BYTE = 8
 _MOST_STATES = 4_000
@@ -121,14 +122,6 @@ def _is_barrier(field: Field, is_last: bool, line: int) -> bool:
     return field.bit_size == 0 and is_mark
 
 
-def ends_open(field: Field) -> bool:
-    """Return whether a member ends in a flexible array, at any depth."""
-    if field.is_flexible:
-        return True
-    inner = field.members if field.aggregate == "union" else field.members[-1:]
-    return not field.dims and any(map(ends_open, inner))
-
-
 def align_of(struct: Struct, units: Iterable[Unit]) -> int:
     """Return the alignment of a struct in bits: the stated one, or what its members need."""
     return max(((struct.align or 1) * _BYTE, *(unit.align for unit in units)))
@@ -182,19 +175,7 @@ def count_moves(order: Sequence[int]) -> int:
 
 def staying(order: Sequence[int]) -> frozenset[int]:
     """Return the units of a longest ascending part of an order."""
-    tails: list[int] = []
-    lengths = [0] * len(order)
-    for at, number in enumerate(order):
-        length = bisect_left(tails, number)
-        tails[length : length + 1] = [number]
-        lengths[at] = length
-    kept: list[int] = []
-    wanted = len(tails) - 1
-    for at in range(len(order) - 1, -1, -1):
-        if lengths[at] == wanted and (not kept or order[at] < kept[-1]):
-            kept.append(order[at])
-            wanted -= 1
-    return frozenset(kept)
+    return unmoved_units(order, [1] * len(order))
 
 
 def _parts(units: Sequence[Unit]) -> Iterator[range]:
