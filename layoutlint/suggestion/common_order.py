@@ -29,6 +29,8 @@ class CommonOrder(Record, frozen=True):
     """The opened structs, those around others first."""
     own_groups: tuple[tuple[int, ...], ...] = ()
     """For each build its opened structs, by their numbers in `groups`."""
+    lines: tuple[int, ...] = ()
+    """The lines of text that declare each unit; empty if they are not known."""
 
     @property
     def top(self) -> tuple[int, ...]:
@@ -55,24 +57,27 @@ class CommonOrder(Record, frozen=True):
         """Return the number of declarations of a unit; an opened struct is one."""
         return self.weights[node] if self.group(node) is None else 1
 
+    def count_lines(self, node: int) -> int:
+        """Return the lines of text that declare a unit, or the members of an opened struct."""
+        group = self.group(node)
+        units = (node,) if group is None else group.units
+        return sum(self.lines[unit] for unit in units) if self.lines else 0
+
     def in_order(self, nodes: Sequence[int], order: Sequence[int]) -> list[int]:
         """Return what stands side by side as in an order of all units."""
         places = {number: at for at, number in enumerate(order)}
         return sorted(nodes, key=lambda node: places[self.first_unit(node)])
 
     def staying_nodes(self, order: Sequence[int]) -> frozenset[int]:
-        """Return the units and opened structs that stay where they are among those beside them."""
-        kept: set[int] = set()
-        for nodes in self.levels:
-            ranks = {node: rank for rank, node in enumerate(nodes)}
-            own = [ranks[node] for node in self.in_order(nodes, order)]
-            kept |= {nodes[rank] for rank in unmoved_units(own, [self.weight(node) for node in nodes])}
-        return frozenset(kept)
+        """Return the units and opened structs that stay where they are among those beside them.
+
+        As few declarations as possible move, and of those as few lines of text.
+        """
+        return Staying(self).nodes(order)
 
     def count_moves(self, order: Sequence[int]) -> int:
         """Return the number of declarations that move."""
-        unmoved = self.staying_nodes(order)
-        return sum(self.weight(node) for nodes in self.levels for node in nodes if node not in unmoved)
+        return Staying(self).count_moves(order)
 
     def nodes_of(self, build: int) -> tuple[int, ...]:
         """Return the units and opened structs of a build, by their numbers in it."""
@@ -107,6 +112,36 @@ class CommonOrder(Record, frozen=True):
     def declared_order(self) -> tuple[int, ...]:
         """Return the declared order."""
         return tuple(range(len(self.members)))
+
+
+class Staying:
+    """Tells what stays in orders of the units."""
+
+    def __init__(self, common: CommonOrder) -> None:
+        self._weights = {node: common.weight(node) for nodes in common.levels for node in nodes}
+        unit = sum(common.lines) + 1
+        self._levels = [
+            (
+                nodes,
+                [common.first_unit(node) for node in nodes],
+                [common.weight(node) * unit + common.count_lines(node) for node in nodes],
+            )
+            for nodes in common.levels
+        ]
+
+    def nodes(self, order: Sequence[int]) -> frozenset[int]:
+        """Return the units and opened structs that stay where they are among those beside them."""
+        places = {number: at for at, number in enumerate(order)}
+        kept: set[int] = set()
+        for nodes, firsts, weights in self._levels:
+            ranks = sorted(range(len(nodes)), key=[places[first] for first in firsts].__getitem__)
+            kept.update(nodes[rank] for rank in unmoved_units(ranks, weights))
+        return frozenset(kept)
+
+    def count_moves(self, order: Sequence[int]) -> int:
+        """Return the number of declarations that move."""
+        kept = self.nodes(order)
+        return sum(weight for node, weight in self._weights.items() if node not in kept)
 
 
 def order_of_one(arrangement: Arrangement) -> CommonOrder:
@@ -299,25 +334,33 @@ def _weights(
 def unmoved_units(order: Sequence[int], weights: Sequence[int]) -> frozenset[int]:
     """Return the units that stay: the heaviest increasing subsequence of an order.
 
-    A tree has the heaviest one that ends before each number (Fenwick, 1994, with maxima for sums).
+    A tree has the heaviest one that ends before each number (Fenwick, 1994, with maxima for sums). What is
+    in place at both ends stays.
     """
-    tree: list[tuple[int, int]] = [(0, -1)] * (len(weights) + 1)
+    ends = [at for at, number in enumerate(order) if at != number]
+    if not ends:
+        return frozenset(order)
+    first, stop = ends[0], ends[-1] + 1
+    span = stop + 1  # a number in the tree is a weight times this, and the last unit plus 1
+    tree = [0] * (stop - first + 1)
     before: dict[int, int] = {}
-    for number in order:
-        best = (0, -1)
-        at = number
+    for number in order[first:stop]:
+        best = 0
+        at = number - first
         while at:
-            best = max(best, tree[at])
+            if tree[at] > best:
+                best = tree[at]
             at &= at - 1
-        before[number] = best[1]
-        own = (best[0] + weights[number], number)
-        at = number + 1
+        before[number] = best % span - 1
+        own = (best // span + weights[number]) * span + number + 1
+        at = number - first + 1
         while at < len(tree):
-            tree[at] = max(tree[at], own)
+            if tree[at] < own:
+                tree[at] = own
             at += at & -at
-    last = max(tree)[1]
-    kept = []
+    last = max(tree) % span - 1
+    kept = {*range(first), *range(stop, len(order))}
     while last >= 0:
-        kept.append(last)
+        kept.add(last)
         last = before[last]
     return frozenset(kept)

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import partial
 
 from layoutlint.model.reading import Progress, no_progress
 from layoutlint.model.record import Record, replace
 from layoutlint.phrases import quantity
 from layoutlint.suggestion.problem import Aim, Reached, Solution, State, Step, Task
 from layoutlint.suggestion.tables import orders_of, tokens
-from layoutlint.suggestion.taste import distaste
+from layoutlint.suggestion.taste import Critic
 
 _WORK = 200_000_000
 """Tokens that are laid out in about a second of compiled code."""
@@ -31,12 +30,17 @@ _MOST_WAITING = 20
 """The most orders that are made smaller after each move; fewer of many members."""
 _MOST_PAIRS = 40_000
 """The most moves that are tried of each of these, about."""
-_MOST_TASTED = 8
+_MOST_TASTED = 60
 """The most orders of one size among which taste decides: moves, the first member and holes come before."""
 _MOST_PASSES = 2
 """How often members of an order by alignments are put back behind the one before them."""
+_MOST_POLISHED = 8
+"""How often an order is changed for a better one of as many moves near it."""
 _WIDE = 20
 """The most tokens between two fields that are to be apart among which others are put."""
+
+_COUNTED: tuple[Aim, ...] = ("moves", "size", "holes")
+"""The aims that are counted for each order that is tried."""
 
 _Weighed = tuple[tuple[int, ...], int]
 """An order of tokens, and the weight of the moves that lead to it."""
@@ -107,6 +111,14 @@ def shrink(task: Task, effort: float, progress: Progress = no_progress) -> Solut
     return replace(solution, steps=steps, is_interrupted=search.is_interrupted)
 
 
+def polish(task: Task, order: tuple[int, ...], progress: Progress = no_progress) -> tuple[int, ...]:
+    """Return the order that a person likes best of those near one that keep all rules and reach as much.
+
+    Of the members that move, one after the other moves elsewhere; those that stay do not change.
+    """
+    return _Search(task, 1.0, progress).polish(order)
+
+
 def _least(task: Task, aim: str) -> int:
     """Return what no order is below for an aim."""
     if aim != "size":
@@ -134,6 +146,7 @@ class _Search:
         for node in nodes:
             self._weights[node] = order.weight(node)
         self._limit = int(effort * _WORK)
+        self._critic = Critic(order, task.taste)
         self._seen: set[tuple[int, ...]] = set()
         self._nearest = self._declared
         self._is_exact = all(map(order.weight, nodes))
@@ -186,10 +199,47 @@ class _Search:
 
     def _result(self, is_best: bool, bound: int) -> FewMoves:
         allowed = [each for each in map(self._units, self._orders.found) if not self._is_excluded(each)]
-        best = min(allowed, key=partial(distaste, self._task.order), default=())
+        best = min(allowed, key=self._distaste, default=())
         broken = () if best else tuple(self._orders.broken_rules(self._nearest))
         is_best = is_best and bool(allowed) and self._is_exact
         return FewMoves(best, bound * self._is_exact, is_best, broken, self.is_interrupted)
+
+    def polish(self, order: tuple[int, ...]) -> tuple[int, ...]:
+        """Return the best order for taste that places of moved members lead to, one after the other."""
+        for _ in range(_MOST_POLISHED):
+            best = min((order, *self._ties(order)), key=self._distaste)
+            if best == order:
+                break
+            order = best
+        return order
+
+    def _ties(self, order: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
+        """Yield the orders that reach as much as one, in which one of its moved members is elsewhere."""
+        task, orders, kept = self._task, self._orders, self._critic.staying.nodes(order)
+        lines = task.value("lines", order)
+        moves, size, holes = (task.value(aim, order) for aim in _COUNTED)
+        for node in (node for node in self._nodes if node not in kept):
+            orders.best, orders.found = (moves, size, holes), []
+            weight, end = moves - self._weights[node], orders.work + self._limit
+            orders.try_one(tokens(task.order, order), (node,), self._weights, (), weight, end)
+            for each in map(self._units, orders.found if orders.best == (moves, size, holes) else ()):
+                is_tie = self._critic.staying.count_moves(each) == moves and not self._is_excluded(each)
+                if is_tie and (not lines or task.value("lines", each) == lines):
+                    yield each
+
+    def _distaste(self, order: tuple[int, ...]) -> tuple[int, ...]:
+        """Return how little a person would like an order, most important first.
+
+        Orders of one size cost as much in a build, but several builds can share a sum of sizes differently.
+        Of the smallest orders, those are better in which the first member stays first.
+        """
+        builds, growth = self._task.builds, Counter[int]()
+        if len(builds) > 1:
+            sizes = self._orders.sizes(tokens(self._task.order, order))
+            for build, size in zip(builds, sizes, strict=True):
+                growth.update({at: build.weight * own for at, own in enumerate(build.growth(size))})
+        is_other_first = int(self._task.aims[0] == "size" and order[0] != 0)
+        return (is_other_first, *(growth[at] for at in sorted(growth)), *self._critic.distaste(order))
 
     def _units(self, order: Sequence[int]) -> tuple[int, ...]:
         count = len(self._task.order.members)
@@ -333,8 +383,9 @@ class _Shrinking(_Search):
         least = min(sizes.values(), default=size)
         if least < size:
             each = ((key, self._units(moved[0])) for key, moved in smaller if sizes[key[0]] == least)
-            best = sorted((key[2], order[0] != 0, key[1], order) for key, order in each)[:_MOST_TASTED]
-            *_, order = min(best, key=lambda one: (*one[:3], *distaste(task.order, one[3])))
+            best = sorted((key[2], order[0] != 0, key[1], order) for key, order in each)
+            equal = [one[3] for one in best if one[:3] == best[0][:3]]
+            order = min(equal[:_MOST_TASTED], key=self._distaste)
             yield Step(task.order.count_moves(order), task.value("size", order), order)
 
     def _shrink_all(

@@ -19,6 +19,8 @@ cdef class Orders:
     cpdef tuple faults(self, order)
     @cython.locals(tokens="long long[::1]", build=Tables)
     cpdef end(self, order)
+    @cython.locals(tokens="long long[::1]", build=Tables)
+    cpdef list sizes(self, order)
     @cython.locals(token="long long", stop="long long", inner="long long")
     cdef Py_ssize_t length(self, long long[::1] order, long long at) except? -1
     cdef bint _opens(self, long long token) except -1

@@ -72,6 +72,15 @@ class Orders:
             total += build.weight * build.end * build.grain
         return total
 
+    def sizes(self, order: Sequence[int]) -> list[int]:
+        """Return the bytes of the struct in each build."""
+        tokens = numbers(order)
+        found = []
+        for build in self._builds:
+            build.walk(tokens, 0, self._count, 0)
+            found.append(build.size())
+        return found
+
     def length(self, order: array[int], at: int) -> int:
         """Return the number of tokens that move with the one at a place: all of an opened struct."""
         token = order[at]

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from types import MappingProxyType
 from typing import Literal
 
+from layoutlint.geometry.allocation_room import allocation_room
 from layoutlint.geometry.layout import Layout, Place
 from layoutlint.geometry.placement import count_lines
 from layoutlint.model.record import Record, replace
+from layoutlint.model.storage import Storage
+from layoutlint.model.structs import Struct
 from layoutlint.suggestion.arrangement import Arrangement
 from layoutlint.suggestion.common_order import CommonOrder, order_of_one
 from layoutlint.suggestion.demands import Demand
 from layoutlint.suggestion.limits import Limit
+from layoutlint.suggestion.taste import Taste, lines_of_text
 
 Aim = Literal["lines", "moves", "size", "holes"]
 State = Literal["optimal", "feasible", "infeasible", "unknown"]
@@ -54,6 +59,17 @@ class BuildTask(Record, frozen=True):
     excluded: tuple[Exclusion, ...] = ()
     weight: int = 1
     """The number of builds that are the same."""
+    storage: Storage | None = None
+    """How objects of the struct are allocated; None if that is not known."""
+
+    def growth(self, size: int) -> tuple[int, int, int]:
+        """Return what the struct takes more than it does as it is, if it has some bytes: bytes, lines, and
+        bytes of a block of kmalloc or pages of a slab.
+        """
+        struct = self.arrangement.declared
+        before, after = (_costs(struct, own, self.storage) for own in (struct.bit_size or 0, size * 8))
+        grown = [max(0, new - old) for old, new in zip(before, after, strict=True)]
+        return grown[0], grown[1], grown[2]
 
     def value(self, aim: Aim, units: tuple[int, ...]) -> int:
         """Return what an order of the units reaches for an aim other than `moves`."""
@@ -64,6 +80,14 @@ class BuildTask(Record, frozen=True):
         layout = Layout(self.arrangement.lay_out(units))
         places = [[layout.find(place.path) or place for place in path] for path in self.paths]
         return sum(max(count_lines(path, base, self.line) for base in self.bases) for path in places)
+
+
+def _costs(struct: Struct, bits: int, storage: Storage | None) -> tuple[int, int, int]:
+    """Return the bytes of a struct of some bits, its lines, and what its allocator takes; 0 if not known."""
+    layout = Layout(replace(struct, bit_size=bits))
+    room = None if storage is None else allocation_room(layout, storage)
+    taken = 0 if room is None else room.block or (1 << room.slabs[-1].slab.order if room.slabs else 0)
+    return bits // 8, -(-bits // (8 * struct.target.line_size)), taken
 
 
 class Task(Record, frozen=True):
@@ -81,6 +105,8 @@ class Task(Record, frozen=True):
     """No order has less for the first aim."""
     most_moves: int = 0
     """The most declarations that may move, if the size is to be least; 0 for no limit."""
+    taste: Taste = MappingProxyType({})
+    """What is known of the members, by which equally good orders are told apart."""
 
     @property
     def rules(self) -> int:
@@ -100,6 +126,11 @@ class Task(Record, frozen=True):
             build.weight * build.value(aim, self.order.translate(number, order))
             for number, build in enumerate(self.builds)
         )
+
+    def with_taste(self, taste: Taste) -> Task:
+        """Return the task with what is known of the members."""
+        lines = tuple(lines_of_text(names, taste) for names in self.order.members)
+        return replace(self, order=replace(self.order, lines=lines), taste=taste)
 
     def with_limits(self, limits: Sequence[tuple[Limit, ...]]) -> Task:
         """Return the task with what every order must meet in each build."""

@@ -44,6 +44,8 @@ class Move(Record, frozen=True):
     """The member behind which it stands; None for the first."""
     inside: str | None = None
     """The struct without a name in which it moves; None for the struct itself."""
+    reason: str = ""
+    """Why it stands there, and not elsewhere; empty if that is not known."""
 
 
 class OpenedStruct(Record, frozen=True):

@@ -271,7 +271,7 @@ RARE = {
     },
     "history": {("builds[].version", False)},
     "infer": {("notes[].file", True), ("notes[].line", True)},
-    "suggest": {("core_rules[].line", True), ("builds[].size", True)},
+    "suggest": {("core_rules[].line", True), ("builds[].size", True), ("moves[].why", True)},
     "smallest": {
         ("candidates[].refusals[].file", True), ("candidates[].refusals[].line", True), ("not_searched[].file", True),
     },

@@ -10,7 +10,7 @@ from layoutlint.geometry.allocation_room import allocation_room
 from layoutlint.geometry.layout import Layout
 from layoutlint.judgement.verdict import Outcome
 from layoutlint.lint.reordering.builds import ArrangedSubject
-from layoutlint.lint.reordering.rules import Ruled, rules_of
+from layoutlint.lint.reordering.rules import Ruled, member_of, rules_of, storage_of
 from layoutlint.lint.reordering.solving import moves_of, solve
 from layoutlint.lint.reordering.task import task_of
 from layoutlint.model.record import Record, replace
@@ -65,7 +65,7 @@ class _Trial(Record, frozen=True):
         """The units with fields of rules that are not kept, which can be aligned."""
         arrangement = self.each.arrangement
         paths = {
-            place.path.split(".")[0].split("[")[0]
+            member_of(place)
             for one in self.each.ruled
             if one.before.outcome is not Outcome.KEPT
             for place in one.before.evidence
@@ -155,7 +155,7 @@ class _Trial(Record, frozen=True):
         names, new = order_uses.member_names(arrangement.struct), arrangement.lay_out_flat(solution.order)
         one = Alternative(
             aligned, padding, self.line, tuple(names[at] for at in arrangement.field_order(solution.order)),
-            tuple(move for move in moves_of(task.order, solution.order) if move.member != padding),
+            tuple(move for move in moves_of(task.order, solution.order, {}) if move.member != padding),
             new, outcomes, solution.state,
             _allocation(ruled, self.each.arrangement.declared), _allocation(ruled, new),
         )  # fmt: skip
@@ -208,12 +208,11 @@ def _is_parted(use: order_uses.OrderUse, names: Sequence[str], before: frozenset
 
 def _allocation(ruled: Sequence[Ruled], struct: Struct) -> str:
     """Return what an object takes of its allocator, in words; empty if that is not known."""
-    for one in ruled:
-        storage = one.where.pack.storage(struct)
-        room = None if storage is None else allocation_room(Layout(struct), storage)
-        if room is not None and room.block is not None:
-            return f"kmalloc-{room.block}"
-        if room is not None and room.slabs:
-            slab = room.slabs[-1].slab
-            return f"{slab.objects} in a slab of order {slab.order}"
+    storage = storage_of(ruled, struct)
+    room = None if storage is None else allocation_room(Layout(struct), storage)
+    if room is not None and room.block is not None:
+        return f"kmalloc-{room.block}"
+    if room is not None and room.slabs:
+        slab = room.slabs[-1].slab
+        return f"{slab.objects} in a slab of order {slab.order}"
     return ""

@@ -11,7 +11,7 @@ from layoutlint.geometry.placement import placements
 from layoutlint.judgement.context import CannotTell
 from layoutlint.judgement.rule import Pack
 from layoutlint.lint.options import Options
-from layoutlint.lint.reordering.rules import Ruled, declared_paths, rules_of
+from layoutlint.lint.reordering.rules import Ruled, declared_accesses, declared_paths, rules_of
 from layoutlint.lint.reordering.task import Candidate, task_of
 from layoutlint.lint.reordering.text import Surroundings, declared_together, read_text, surroundings_of
 from layoutlint.lint.subject import InputStruct, Source, find_struct
@@ -29,6 +29,7 @@ from layoutlint.readers.clang import members
 from layoutlint.suggestion.arrangement import Arrangement, Opened, arrange, ends_open, join_declarations
 from layoutlint.suggestion.demands import MOST_LINES
 from layoutlint.suggestion.problem import Aim, BuildTask
+from layoutlint.suggestion.taste import Known
 
 MOST_MEMBERS = 1_000
 """The most members of a struct that is searched: each is tried at each place."""
@@ -79,6 +80,18 @@ class ArrangedSubject(Record, frozen=True):
     notes: tuple[str, ...]
     names: tuple[str, ...]
     """The names of the fields; what is the same member in several builds has one name."""
+
+    @property
+    def taste(self) -> dict[str, Known]:
+        """What is known of the members, by their names."""
+        accesses = declared_accesses(self.subject.input_struct, self.subject.options)
+        known = {}
+        for number, name in enumerate(self.names):
+            own, outline = accesses.get(name, ()), self.around.outlines.get(number)
+            known[name] = Known(own)
+            if outline is not None:
+                known[name] = Known(own, (outline.first_line, outline.lines), outline.group)
+        return known
 
     def task(self, aims: Sequence[Aim], needs_paths: bool) -> tuple[BuildTask, Candidate]:
         """Return what to search, and who judges it. Raises UsageError if an aim cannot be reached for."""

@@ -10,7 +10,7 @@ from layoutlint.judgement.rule import Rule
 from layoutlint.judgement.verdict import Verdict
 from layoutlint.lint.reordering.builds import ArrangedSubject, Request
 from layoutlint.lint.reordering.merging import merge_builds
-from layoutlint.lint.reordering.solving import moves_of, solve
+from layoutlint.lint.reordering.solving import moves_of, polish, solve
 from layoutlint.lint.reordering.task import Candidate
 from layoutlint.model.build import Build
 from layoutlint.model.reading import Progress
@@ -20,6 +20,7 @@ from layoutlint.phrases import first_few
 from layoutlint.sources import order_uses
 from layoutlint.suggestion.common_order import CommonOrder
 from layoutlint.suggestion.problem import BuildTask, Solution, Task
+from layoutlint.suggestion.reasons import reasons
 from layoutlint.suggestion.result import Aimed, OpenedStruct, Refusal, RuleOutcome, Status, Suggestion
 
 
@@ -54,7 +55,9 @@ def joint_search(
     order = order.select([group.numbers[0] for group in merged])
     tasks = tuple(group.task for group in merged)
     task_of_all = Task(order, tasks, request.aims, most_moves=request.most_moves)
-    return JointSearch(label, task_of_all, merged, tuple(arranged))
+    known = [each.taste for each in reversed(arranged)]
+    taste = {name: one for own in known for name, one in own.items()}
+    return JointSearch(label, task_of_all.with_taste(taste), merged, tuple(arranged))
 
 
 def _key(each: ArrangedSubject, task: BuildTask) -> object:
@@ -117,6 +120,7 @@ class JointSearch(Record, frozen=True):
         """Return the best order for a task."""
         judges, progress = [group.candidates for group in self.groups], self._progress
         solution, after = solve(task, judges, request.effort, progress=progress)
+        solution, after = polish(task, judges, solution, after, progress)
         core = self._rules_at(solution.core)
         facts: dict[str, Any] = {
             "core": tuple(rule for rule, _ in core),
@@ -130,7 +134,8 @@ class JointSearch(Record, frozen=True):
         else:
             status = solution.state
             facts["order"] = tuple(name for number in solution.order for name in task.order.members[number])
-            facts["moves"] = tuple(moves_of(task.order, solution.order))
+            why = {} if status == "infeasible" else reasons(task, solution.order)
+            facts["moves"] = tuple(moves_of(task.order, solution.order, why))
             facts["opened"] = tuple(
                 OpenedStruct(group.name, tuple(n for unit in group.units for n in task.order.members[unit]))
                 for group in task.order.groups

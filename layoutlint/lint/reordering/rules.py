@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 
 from layoutlint.geometry.layout import Layout, Place, cached_layout
 from layoutlint.geometry.placement import placements
-from layoutlint.judgement.context import CannotTell, NotApplicable
+from layoutlint.judgement.context import Access, CannotTell, NotApplicable
 from layoutlint.judgement.rule import VARIABLES, Rule
 from layoutlint.judgement.verdict import Outcome, Verdict, unknown
 from layoutlint.lint.judge import judge_placements
@@ -15,7 +16,7 @@ from layoutlint.lint.placing import Case, PlacementTable, RulePlacements
 from layoutlint.lint.subject import InputStruct
 from layoutlint.model.paths import is_pattern
 from layoutlint.model.record import Record, replace
-from layoutlint.model.storage import EMBEDDED
+from layoutlint.model.storage import EMBEDDED, Storage
 from layoutlint.model.structs import Struct
 from layoutlint.suggestion.demands import Demand, demands
 
@@ -113,24 +114,49 @@ def _judge_rule(rule: Rule, where: RulePlacements, struct: Struct) -> Ruled:
     return replace(one, before=one.judge(struct))
 
 
+def storage_of(ruled: Sequence[Ruled], struct: Struct) -> Storage | None:
+    """Return how rule files say that objects of a struct are allocated; None if none does."""
+    stated = (one.where.pack.storage(struct) for one in ruled)
+    return next((storage for storage in stated if storage is not None), None)
+
+
 def declared_paths(input_struct: InputStruct, options: Options) -> tuple[tuple[Place, ...], ...]:
     """Return the fields that each side uses in the declared accesses, or without sides all code.
 
     Cold fields do not count. Raises CannotTell if no access is declared.
     """
-    judged, struct = input_struct.judged, input_struct.struct
+    struct = input_struct.struct
     by_side: dict[str, dict[Place, None]] = {}
+    for place, access in _declared_uses(input_struct, options):
+        if access.access != "cold":
+            by_side.setdefault(access.side, {})[place] = None
+    if not by_side:
+        raise CannotTell(f"no access is declared for a field of {struct.aggregate} {struct.name}")
+    return tuple(map(tuple, by_side.values()))
+
+
+def declared_accesses(input_struct: InputStruct, options: Options) -> dict[str, tuple[str, ...]]:
+    """Return the declared accesses of members in words, by the path of each field up to the first point."""
+    words: dict[str, dict[str, None]] = {}
+    with suppress(CannotTell):
+        for place, access in _declared_uses(input_struct, options):
+            text = f"{access.access} of {access.side}" if access.side else access.access
+            words.setdefault(member_of(place), {})[text] = None
+    return {name: tuple(own) for name, own in words.items()}
+
+
+def member_of(place: Place) -> str:
+    """Return the member that a field is, or is a part of, by its name in the struct."""
+    return place.path.split(".")[0].split("[")[0]
+
+
+def _declared_uses(input_struct: InputStruct, options: Options) -> Iterator[tuple[Place, Access]]:
+    """Yield the fields with their declared accesses. Raises CannotTell."""
+    judged, layout = input_struct.judged, cached_layout(input_struct.struct)
     for pack in judged.packs:
         where = RulePlacements(
             pack.select_for(judged.reading), judged.surroundings, options.line_size, options.min_align
         )
-        context = where.context(cached_layout(struct), placements(cached_layout(struct)))
-        if not any(access.access for access in context.accesses):
-            continue
-        for place, accesses in context.uses().items():
-            for access in accesses:
-                if access.access != "cold":
-                    by_side.setdefault(access.side, {})[place] = None
-    if not by_side:
-        raise CannotTell(f"no access is declared for a field of {struct.aggregate} {struct.name}")
-    return tuple(map(tuple, by_side.values()))
+        context = where.context(layout, placements(layout))
+        if any(access.access for access in context.accesses):
+            yield from ((place, one) for place, own in context.uses().items() for one in own)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from layoutlint.errors import missing_library
 from layoutlint.judgement.verdict import Outcome, Verdict
@@ -56,6 +56,28 @@ def solve(
         for build, rules in failing:
             task = task.exclude(build, solution.order, rules)
     return _with_contradiction(Solution("unknown"), contradiction), []
+
+
+def polish(
+    task: Task,
+    judges: Judges,
+    solution: Solution,
+    after: list[list[list[Verdict]]],
+    progress: Progress = no_progress,
+) -> tuple[Solution, list[list[list[Verdict]]]]:
+    """Return a solution with its verdicts, or one near it that reaches as much and is better for taste.
+
+    The search for few moves knows what people like, and the solver does not.
+    """
+    if solution.state not in ("optimal", "feasible"):
+        return solution, after
+    order = few_moves.polish(task, solution.order, progress)
+    if order == solution.order:
+        return solution, after
+    other = replace(solution, order=order)
+    verdicts = _verdicts_of_all(task, judges, order)
+    is_worse = any(_failing_builds(task, other, judges, verdicts))
+    return (solution, after) if is_worse else (other, verdicts)
 
 
 def find_order(
@@ -298,9 +320,13 @@ def _is_kept(verdict: Verdict) -> bool:
     return verdict.outcome is Outcome.KEPT
 
 
-def moves_of(order: CommonOrder, units: Sequence[int]) -> Iterator[Move]:
-    """Yield the members that move if the units stand in an order, in that order."""
-    yield from _moves_among(order, units, order.staying_nodes(units), order.top, None)
+def moves_of(order: CommonOrder, units: Sequence[int], reasons: Mapping[int, str]) -> Iterator[Move]:
+    """Yield the members that move if the units stand in an order, in that order.
+
+    `reasons` are those for the places of units and opened structs.
+    """
+    kept = order.staying_nodes(units)
+    return _moves_among(order, units, kept, order.top, None, reasons)
 
 
 def _moves_among(
@@ -309,6 +335,7 @@ def _moves_among(
     kept: frozenset[int],
     nodes: Sequence[int],
     inside: str | None,
+    reasons: Mapping[int, str],
 ) -> Iterator[Move]:
     """Yield the moves of what stands side by side, and those inside of it."""
     previous = None
@@ -316,7 +343,7 @@ def _moves_among(
         group = order.group(node)
         for name in order.members[node] if group is None else (group.name,):
             if node not in kept:
-                yield Move(name, previous, inside)
+                yield Move(name, previous, inside, reasons.get(node, ""))
             previous = name
         if group is not None:
-            yield from _moves_among(order, units, kept, group.nodes, group.name)
+            yield from _moves_among(order, units, kept, group.nodes, group.name, reasons)

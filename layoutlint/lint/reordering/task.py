@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from layoutlint.judgement.context import CannotTell
 from layoutlint.judgement.verdict import Outcome
 from layoutlint.lint.placing import placements_key
-from layoutlint.lint.reordering.rules import Ruled
+from layoutlint.lint.reordering.rules import Ruled, storage_of
 from layoutlint.model.record import Record, replace
 from layoutlint.model.structs import Struct
 from layoutlint.randstruct.c_abi import round_up
@@ -42,7 +42,7 @@ def task_of(arrangement: Arrangement, ruled: Sequence[Ruled]) -> tuple[BuildTask
     ]
     if len(classes) == 1 and len(sizes) > 1:
         classes = [replace(classes[0], sizes=())]
-    task = BuildTask(arrangement, len(ruled), tuple(classes))
+    task = BuildTask(arrangement, len(ruled), tuple(classes), storage=storage_of(ruled, struct))
     return task, Candidate(arrangement, tuple(ruled), reasons)
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 
 from layoutlint import files
 from layoutlint.errors import ReadError
@@ -38,6 +39,8 @@ class Surroundings(Record, frozen=True):
     notes: tuple[str, ...]
     users: tuple[str, ...] = ()
     """The C sources that name the struct, if they can be parsed."""
+    outlines: Mapping[int, members.Outline] = MappingProxyType({})
+    """The fields in the text of the struct, by their numbers; empty if it is not known."""
 
     def refusals(self, order: list[int], struct: Struct) -> Iterator[Refusal]:
         """Yield what the text forbids in an order of the fields."""
@@ -65,14 +68,14 @@ def surroundings_of(
     is_source = input_struct.judged.reading.reader == "clang"
     roots = members.kernel_roots(path, options.read) if is_source else ()
     own = (roots or (path,)) if is_source else ()
-    file, restrictions = "", tuple[members.Restriction, ...]()
+    file, restrictions, outlines = "", tuple[members.Restriction, ...](), dict[int, members.Outline]()
     notes: list[str] = []
     if is_source:
         try:
             path_of_text, text = read_text(input_struct, options)
             own = own if roots else (*own, path_of_text)
             file = shown_path(struct, path_of_text)
-            restrictions = members.restrictions(text, struct)
+            restrictions, outlines = members.restrictions(text, struct), members.outlines(text, struct)
             notes += _configuration_notes(
                 options.build is not None, file, members.conditional_lines(text, struct)
             )
@@ -92,7 +95,7 @@ def surroundings_of(
         *padding_limits(arrangement, pads),
     )
     fields = tuple(at for number in pads for at in arrangement.units[number].fields)
-    return Surroundings(search, file, restrictions, fields, limits, tuple(notes), users)
+    return Surroundings(search, file, restrictions, fields, limits, tuple(notes), users, outlines)
 
 
 def declared_together(

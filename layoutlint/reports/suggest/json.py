@@ -40,7 +40,7 @@ def _document(result: Suggestion) -> dict[str, Any]:
         "offsets": [] if result.builds else _offsets(result.new),
         "size": None if result.builds else _sizes(result),
         "opened": [{"name": each.name, "members": list(each.members)} for each in result.opened],
-        "moves": [_move(move) for move in result.moves],
+        "moves": [_move(move, phrases.why(result, move)) for move in result.moves],
         "aims": [
             {"aim": each.aim, "before": each.before, "after": each.after, "bound": each.bound}
             for each in result.aims
@@ -71,8 +71,8 @@ def _document(result: Suggestion) -> dict[str, Any]:
     }
 
 
-def _move(move: Move) -> dict[str, Any]:
-    return {"member": move.member, "behind": move.behind, "inside": move.inside}
+def _move(move: Move, why: str) -> dict[str, Any]:
+    return {"member": move.member, "behind": move.behind, "inside": move.inside, "why": why or None}
 
 
 def _rule(outcome: RuleOutcome) -> dict[str, Any]:
@@ -131,7 +131,7 @@ def _alternative(each: Alternative) -> dict[str, Any]:
         "padding": None if each.padding is None else _padding(each),
         "size": each.size,
         "order": list(each.order),
-        "moves": [_move(move) for move in each.moves],
+        "moves": [_move(move, move.reason) for move in each.moves],
         "allocation": [each.allocation_before or None, each.allocation or None],
     }
 

@@ -74,7 +74,12 @@ def moves(result: Suggestion) -> list[str]:
     return [f"`{move.member}` {_destination(move)}" for move in result.moves]
 
 
-def purpose(result: Suggestion, move: Move) -> str:
+def why(result: Suggestion, move: Move) -> str:
+    """Return what a move is for, and why it ends there; empty if neither is known."""
+    return "; ".join(filter(None, (_purpose(result, move), move.reason)))
+
+
+def _purpose(result: Suggestion, move: Move) -> str:
     """Return what a move is for, of the rules that are kept by the new order alone; empty if none says."""
     mended = [
         each
@@ -82,12 +87,13 @@ def purpose(result: Suggestion, move: Move) -> str:
         if each.before.outcome is not Outcome.KEPT and each.after.outcome is Outcome.KEPT
     ]
     places = {name: at for at, name in enumerate(result.order)}
+    moved = next((each.members for each in result.opened if each.name == move.member), (move.member,))
     for each in mended:
-        if move.member in _members_named(each):
+        if not _members_named(each).isdisjoint(moved):
             return f"for {each.rule.id}"
     for each in mended:
         own = [places[name] for name in _members_named(each) if name in places]
-        if own and min(own) < places[move.member] < max(own):
+        if own and min(own) < places[moved[0]] < max(own):
             return f"to part the fields of {each.rule.id}"
     return ""
 

@@ -54,8 +54,8 @@ def _order(result: Suggestion, width: int) -> Iterator[Line]:
     elif result.status == "refused":
         yield line("the order that was found:")
     for move, text in zip(result.moves, phrases.moves(result), strict=True):
-        purpose = phrases.purpose(result, move)
-        yield line(f"  move {text}{purpose and f': {purpose}'}")
+        why = phrases.why(result, move)
+        yield from paragraph("  ", f"move {text}{why and f': {why}'}", width)
     is_optimal = result.status == "optimal"
     aims = "; ".join(phrases.aim(each, is_optimal, len(result.builds)) for each in result.aims)
     yield from paragraph("  ", aims + phrases.doubt(result), width)

@@ -1,0 +1,97 @@
+"""Which of the orders with as few moves is suggested, and the reason that the report has for each move."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+
+from layoutlint.model.structs import Field, Source, Struct
+from layoutlint.model.target import target_named
+from layoutlint.readers.clang.members import outlines
+from tests.harness.command import run
+
+ORDER = '[[rule]]\nid = "first"\nstruct = "q"\nkind = "order"\nfields = ["{}", "{}"]\nwhy = "w"\n'
+ACCESSES = '[struct.q.fields]\nhead = { access = "hot-write" }\nslow = { access = "hot-write" }\n'
+SIDES = '[pack]\nname = "p"\nsides = ["tx", "rx"]\n[struct.q.fields]\nhead = { rx = "hot-write" }\nslow = { rx = "hot-write" }\n'
+NEAREST = "the nearest place that keeps the rules"
+CASES = [
+    # declarations, one a line; rules; the only move: member, the one before it, why there
+    pytest.param("long a; | long b; | long c; | long d;", ORDER.format("d", "b"), ("d", "a", NEAREST), id="the shortest way: what is declared later moves"),
+    pytest.param(
+        "long a; | /* of b */ | long b; | long c; | long d;", ORDER.format("c", "b"), ("c", "a", NEAREST),
+        id="fewest lines: what has a comment of its own stays",
+    ),
+    pytest.param(
+        "long a; | long b; | /* of c */ | long c; | long d;", ORDER.format("c", "b"), ("b", "c", NEAREST),
+        id="fewest lines: the other one has the comment",
+    ),
+    pytest.param(
+        "long a; | long b; | #ifndef LEAN | long c; | #endif | long d;", ORDER.format("c", "b"), ("b", "c", NEAREST),
+        id="fewest lines: directives count",
+    ),
+    pytest.param(
+        "long z; | long a; | long tx_b; | long c; | long tx_d; | long e;", ORDER.format("c", "tx_b"),
+        ("tx_b", "c", "beside `tx_d`: the same prefix, tx_"), id="the same prefix",
+    ),
+    pytest.param(
+        "long z; | long head; | long u; | long v; | long rx_w; | long slow; | long y;", ORDER.format("v", "head") + ACCESSES,
+        ("head", "rx_w", "beside `slow`: the same access, hot-write"), id="the same access is worth a longer way",
+    ),
+    pytest.param(
+        "long z; | long head; | long u; | long v; | long slow; | long y;", SIDES + ORDER.format("v", "head"),
+        ("head", "v", "beside `slow`: the same access, hot-write of rx"), id="the same access of one side",
+    ),
+    pytest.param(
+        "long z; | long b; | char u; | char v; | int w; | long c; | long d;", ORDER.format("c", "b"),
+        ("c", "z", NEAREST), id="no access, no prefix",
+    ),
+    pytest.param(
+        "long e; | long a; | | long m; | | /* a group */ | long b; | long c; | | long d;", ORDER.format("b", "a"),
+        ("a", "d", "the nearest place outside of groups with a comment"), id="not in a group with a comment",
+    ),
+    pytest.param(
+        "long e; | long a; | | long m; | | /* of b */ | long b; | | long c; | long d;", ORDER.format("b", "a"),
+        ("a", "b", NEAREST), id="a comment on one member makes no group",
+    ),
+    pytest.param(
+        "long z; | int i; | long a; | long b; | long c; | int j;", ORDER.format("c", "i"), ("i", "c", NEAREST), id="no hole more",
+    ),
+    pytest.param(
+        "long z; | int i; | int k; | long a; | long c; | long d; | int j; | int l;", ORDER.format("c", "k"),
+        ("c", "z", "the nearest place with 48 bytes"), id="no larger struct, whatever the way",
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("body", "rules", "move"), CASES)
+def test_one_of_several_orders(tmp_path, body, rules, move):
+    lines = "".join(f"{line.strip()}\n" if line.strip().startswith("#") else f"\t{line.strip()}\n" if line.strip() else "\n" for line in body.split("|"))
+    (tmp_path / "q.h").write_text(f"struct q {{\n{lines}}};\n")
+    (tmp_path / "q.toml").write_text(rules)
+    done = run("suggest", "q.h", "q", "--rules", "q.toml", "--no-packs", "--format", "json", cwd=tmp_path)
+    (made,) = json.loads(done.stdout)["moves"]
+    assert (made["member"], made["behind"], made["why"]) == (*move[:2], f"for first; {move[2]}")
+
+
+OUTLINES = [
+    # the lines of a struct, and for each field the lines of its declaration and the line of its group's comment
+    ("long a;|long b, c;|/* of d */|long d; /* more */", {"a": (1, None), "b": (1, None), "c": (1, None), "d": (2, None)}),
+    ("/* a group */|long a;|long b;||long c;", {"a": (2, 2), "b": (1, 2), "c": (1, None)}),
+    ("long z;|/* not apart */|long a;|long b;", {"z": (1, None), "a": (2, None), "b": (1, None)}),
+    ("/* one */|long a;|/* of b */|long b;|long c;", {"a": (2, None), "b": (2, None), "c": (1, None)}),
+    ("long z;||/* two|   lines */||long a;|long b;|", {"z": (1, None), "a": (4, 4), "b": (1, 4)}),
+    ("long z;|#if 1|long a;|#endif|long b;", {"z": (1, None), "a": (3, None), "b": (1, None)}),
+    ("#if 1|long a;|long b;|#endif", {"a": (1, None), "b": (1, None)}),
+]
+
+
+@pytest.mark.parametrize(("body", "expected"), OUTLINES)
+def test_lines_and_groups_of_the_text(body, expected):
+    text = "struct q {\n" + body.replace("|", "\n") + "\n};\n"
+    names = {name: text[: re.search(rf" {name}[,;]", text).start()].count("\n") + 1 for name in expected}
+    fields = tuple(Field(name, None, 64 * at, 64, source=Source("q.h", line)) for at, (name, line) in enumerate(names.items()))
+    struct = Struct("q", "struct", 64 * len(fields), 8, fields, target_named("x86_64"), Source("q.h", 1))
+    made = outlines(text, struct)
+    assert {name: (made[at].lines, made[at].group) for at, name in enumerate(names)} == expected
