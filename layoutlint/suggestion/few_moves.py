@@ -66,7 +66,9 @@ def solve(task: Task, effort: float, progress: Progress = no_progress) -> Soluti
     The state is unknown if none was found; then the moves have a bound. `effort` is about the seconds of a
     processor for each step. An interrupt ends the search with the best order so far, if there is one.
     """
-    return _solution_of(task, _Search(task, effort, progress).run())
+    search = _Search(task, effort, progress)
+    found = search.run()
+    return replace(_solution_of(task, found), effort=search.spent)
 
 
 def _solution_of(task: Task, found: FewMoves) -> Solution:
@@ -93,22 +95,25 @@ def solution_at(task: Task, order: tuple[int, ...], bounds: Mapping[Aim, int]) -
     return Solution(state, order, tuple(reached), tuple(range(task.rules)))
 
 
-def shrink(task: Task, effort: float, progress: Progress = no_progress) -> Solution:
+def shrink(
+    task: Task, effort: float, progress: Progress = no_progress, goes_on: bool = True
+) -> Solution:
     """Return the smallest order that was found by one move after the other, and those on the way.
 
     All of them keep the rules. The state is `optimal` if no order is smaller, and none as small moves less;
-    then the first member stays first. It is unknown if no order keeps the rules.
+    then the first member stays first. It is unknown if no order keeps the rules. Behind the limit of effort,
+    the search `goes_on` from the best order until none is smaller; else it ends there.
     """
     search = _Shrinking(task, effort, progress)
     few = search.run()
     if not few.order or few.is_interrupted:
-        return _solution_of(task, few)
-    steps = search.steps(few.order)
+        return replace(_solution_of(task, few), effort=search.spent)
+    steps = search.steps(few.order, goes_on)
     last = steps[-1]
     solution = solution_at(task, last.order, {"moves": min(last.moves, search.fewest_moves)})
     if last.order[0]:  # one in which the first member stays first is better, and may have more holes
         solution = replace(solution, state="feasible")
-    return replace(solution, steps=steps, is_interrupted=search.is_interrupted)
+    return replace(solution, steps=steps, is_interrupted=search.is_interrupted, effort=search.spent)
 
 
 def polish(task: Task, order: tuple[int, ...], progress: Progress = no_progress) -> tuple[int, ...]:
@@ -154,6 +159,11 @@ class _Search:
         self.has_tried_one = False
         """Whether all orders with one move were tried."""
         self.is_interrupted = False
+
+    @property
+    def spent(self) -> float:
+        """The effort that the search took so far."""
+        return self._orders.work / _WORK
 
     @property
     def fewest_moves(self) -> int:
@@ -327,7 +337,7 @@ class _Search:
 class _Shrinking(_Search):
     """A search for smaller orders, by one move after the other."""
 
-    def steps(self, start: tuple[int, ...]) -> tuple[Step, ...]:
+    def steps(self, start: tuple[int, ...], goes_on: bool) -> tuple[Step, ...]:
         """Return smaller and smaller orders, beginning with one that keeps the rules."""
         task, first = self._task, tokens(self._task.order, start)
         found = [Step(task.order.count_moves(start), task.value("size", start), start)]
@@ -335,6 +345,8 @@ class _Shrinking(_Search):
         end, limit = self._orders.end(first), self._orders.work + self._limit
         try:
             while waiting and idle < _MOST_IDLE and found[-1].size > least:
+                if self._orders.work > limit and not goes_on:
+                    break
                 smaller = self._shrink_all(waiting, end, limit)
                 self.has_tried_one |= first == self._declared
                 waiting = list(self._fresh(moved for _, moved in smaller))

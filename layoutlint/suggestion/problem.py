@@ -192,3 +192,5 @@ class Solution(Record, frozen=True):
     """Whether a person ended the search."""
     lacking: str = ""
     """What would have searched further, and is not installed."""
+    effort: float = 0.0
+    """What the search took of the effort that it could, where that is counted."""

@@ -45,6 +45,8 @@ class Search:
         self.task = task
         self._units = sum(len(build.arrangement.units) for build in task.builds)
         self._effort = effort * _second(self._units)
+        self.spent = 0.0
+        """The effort that all steps so far took."""
         self._classes = _symmetry(task)
 
     def strict(self) -> Solution:
@@ -106,7 +108,7 @@ class Search:
                 continue
             program.model.minimize(expression)
             solver = self._solver(0.25 if aim in ("holes", "first") else 1.0)
-            status = solver.solve(program.model)
+            status = self._run(solver, program)
             if status == cp_model.INFEASIBLE:
                 return Solution("infeasible")
             if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
@@ -195,7 +197,7 @@ class Search:
         self._break_symmetry(program)
         program.model.add_assumptions([literals[rule] for rule in rules])
         solver = self._solver()
-        if solver.solve(program.model) != cp_model.INFEASIBLE:
+        if self._run(solver, program) != cp_model.INFEASIBLE:
             return []
         numbers = {literal.index: rule for rule, literal in enumerate(literals)}
         return sorted(numbers[index] for index in solver.sufficient_assumptions_for_infeasibility())
@@ -209,7 +211,7 @@ class Search:
         if is_small:
             program.model.minimize(self._expression(program, "size"))
         solver = self._solver()
-        status = solver.solve(program.model)
+        status = self._run(solver, program)
         if status in (cp_model.OPTIMAL, cp_model.FEASIBLE):
             bound = round(solver.best_objective_bound) if is_small else 0
             return _Possible("feasible", program.solution_order(solver), bound)
@@ -227,7 +229,7 @@ class Search:
         self._break_symmetry(program)
         program.model.maximize(kept)
         solver = self._solver()
-        if solver.solve(program.model) not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
+        if self._run(solver, program) not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
             return Solution("unknown")
         program, literals, _ = self._program_with_least(round(solver.objective_value))
         return self._descend(program, literals, self.task.start)
@@ -240,6 +242,12 @@ class Search:
         program.model.add(kept >= least)
         program.model.add(kept <= sum(weights) - min(weights))
         return program, literals, kept
+
+    def _run(self, solver: cp_model.CpSolver, program: JointProgram) -> cp_model.CpSolverStatus:
+        """Return the result of a step, whose effort is counted."""
+        status = solver.solve(program.model)
+        self.spent += solver.response_proto.deterministic_time / _second(self._units)
+        return status
 
     def _solver(self, share: float = 1.0) -> cp_model.CpSolver:
         solver = cp_model.CpSolver()

@@ -69,6 +69,8 @@ class Change:
     before: int
     after: int
     """Bytes of the struct."""
+    order: tuple[str, ...]
+    """Its members afterwards, as `words`."""
     broken: tuple[str, ...] = ()
     """Rules of the pack that it does not keep."""
 
@@ -120,6 +122,12 @@ class Row:
         return len(self.addition.moves) if self.addition else next(counted, 0)
 
     @property
+    def is_upstreams(self) -> bool:
+        """Whether the order is upstream's own."""
+        new = self.found.new if self.addition is None else self.addition.new
+        return self.upstream is not None and new is not None and tuple(words(new)) == self.upstream.order
+
+    @property
     def size(self) -> int | None:
         """Bytes of the struct afterwards; None if nothing was found."""
         if self.addition is not None:
@@ -130,7 +138,7 @@ class Row:
         found = self.found
         failing = [f"`{one.rule.id}`" for one in found.rules if one.before.outcome in FAILING]
         failing = failing or [f"`{rule.id}`" for rule in found.core]
-        change = "-" if self.upstream is None else str(self.upstream)
+        change = "-" if self.upstream is None else f"{self.upstream}{'; the same order' if self.is_upstreams else ''}"
         return f"| `{self.name}`: {self.case} | {', '.join(failing)} | {self._result()} | {change} |"
 
     def _result(self) -> str:
@@ -211,7 +219,7 @@ def change_of(before: InputStruct, after: InputStruct, broken: tuple[str, ...]) 
     if Counter(a)[LEFT_OUT] != Counter(b)[LEFT_OUT]:  # a case leaves out more: what moved there is not known
         moved = Counter({name: count for name, count in moved.items() if not name.startswith(LEFT_OUT)})
     return Change(
-        moved.total(), aligned, unaligned, added, removed, _bytes(before.struct), _bytes(after.struct), broken
+        moved.total(), aligned, unaligned, added, removed, _bytes(before.struct), _bytes(after.struct), tuple(b), broken
     )
 
 
@@ -372,13 +380,15 @@ def summary(every: Sequence[Row]) -> str:
     for row in every:
         if row.upstream is not None and not row.upstream.broken and row.state in ("order", "addition"):
             difference = row.moves - row.upstream.moved
-            compared["fewer" if difference < 0 else "more" if difference else "as many"] += 1
+            compared["fewer" if difference < 0 else "more" if difference > 0 else "as many"] += 1
+            compared["the same order"] += row.is_upstreams
     counts = ", ".join(f"{compared[word]} {word}" for word in ("fewer", "as many", "more"))
     return (
         f"Of {len(every)} structs in all cases, an order keeps the rules of {states['order']}; for {proved}, it is proved that none "
         f"moves fewer declarations. For {states['addition']}, alignment or padding does. For {states['impossible']}, it is "
         f"proved that no order does. {states['only judged']} break rules that cannot be searched for, and for "
-        f"{states['unknown']} nothing was found in time. Moves beside upstream's, where that keeps all rules: {counts}."
+        f"{states['unknown']} nothing was found in time. Moves beside upstream's, where that keeps all rules: {counts}; "
+        f"{compared['the same order']} of the orders are upstream's own."
     )
 
 

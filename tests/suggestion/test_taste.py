@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import random
 import re
+from itertools import combinations, permutations
 
 import pytest
 
@@ -11,6 +13,8 @@ from layoutlint.model.structs import Field, Source, Struct
 from layoutlint.model.target import target_named
 from layoutlint.readers.clang.members import outlines
 from tests.harness.command import run
+from tests.harness.effort import draws
+from tests.harness.tools import NEEDS_SOLVER
 
 ORDER = '[[rule]]\nid = "first"\nstruct = "q"\nkind = "order"\nfields = ["{}", "{}"]\nwhy = "w"\n'
 ACCESSES = '[struct.q.fields]\nhead = { access = "hot-write" }\nslow = { access = "hot-write" }\n'
@@ -73,6 +77,64 @@ def test_one_of_several_orders(tmp_path, body, rules, move):
     done = run("suggest", "q.h", "q", "--rules", "q.toml", "--no-packs", "--format", "json", cwd=tmp_path)
     (made,) = json.loads(done.stdout)["moves"]
     assert (made["member"], made["behind"], made["why"]) == (*move[:2], f"for first; {move[2]}")
+
+
+def key_of(order: tuple[int, ...], names: list[str], lines: list[int], groups: list[int | None], accesses: list[str]) -> tuple[int, ...]:
+    """What decides between orders, worked out from all that can stay: of those, what is declared late stays."""
+    stay = max(
+        (kept for count in range(len(order) + 1) for kept in combinations(order, count) if list(kept) == sorted(kept)),
+        key=lambda kept: (len(kept), sum(lines[at] for at in kept), kept[::-1]),
+    )
+    strangers = intruders = 0
+    for place, at in enumerate(order):
+        if at in stay:
+            continue
+        before, behind = [each for each in order[:place] if each in stay], [each for each in order[place:] if each in stay]
+        beside = (*before[-1:], *behind[:1])
+        strangers += not any((accesses[at] and accesses[at] == accesses[each]) or names[at][:3] == names[each][:3] for each in beside)
+        intruders += bool(before) and groups[before[-1]] not in (None, groups[at])
+    changed = sum(count for at, count in enumerate(lines) if at not in stay)
+    way = sum(abs(place - at) for place, at in enumerate(order))
+    return len(order) - len(stay), changed, strangers, intruders, order[0] != 0, way
+
+
+@NEEDS_SOLVER
+@pytest.mark.parametrize("seed", range(draws(12, 150)))
+def test_no_order_is_better(tmp_path, seed):
+    """All orders of small structs of words, whose size and holes never differ."""
+    rng = random.Random(seed)
+    count = rng.randrange(4, 8)
+    names = [f"{rng.choice(('rx', 'tx', 'qa'))}_{at}" for at in range(count)]
+    accesses = [rng.choice(("", "hot-write", "hot-read")) for _ in names]
+    text, lines, groups, at = [], [], list[int | None](), 0
+    while at < count:
+        run_length = min(rng.choice((1, 1, 2, 3)), count - at)
+        has_comment = rng.random() < 0.6
+        text += ["", *["/* more */"] * has_comment]
+        for number in range(run_length):
+            text.append(f"long {names[at + number]};")
+            lines.append(1 + (has_comment and not number))
+            groups.append(at if has_comment and run_length > 1 else None)
+        at += run_length
+    pairs = [sorted(rng.sample(range(count), 2)) for _ in range(rng.choice((1, 1, 2)))]
+    rules = "".join(ORDER.replace('"first"', f'"r{number}"').format(names[b], names[a]) for number, (a, b) in enumerate(pairs))
+    fields = "".join(f'{name} = {{ access = "{access}" }}\n' for name, access in zip(names, accesses, strict=True) if access)
+    (tmp_path / "q.h").write_text("struct q {\n" + "\n".join(text) + "\n};\n")
+    (tmp_path / "q.toml").write_text(f"[struct.q.fields]\n{fields}{rules}")
+    made = json.loads(run("suggest", "q.h", "q", "--rules", "q.toml", "--no-packs", "--format", "json", cwd=tmp_path).stdout)
+    found = tuple(names.index(name) for name in made["order"])
+    orders = (each for each in permutations(range(count)) if all(each.index(b) < each.index(a) for a, b in pairs))
+    fewest = [each for each in orders if moves_in(each) == made["aims"][0]["after"]]
+    keys = {each: key_of(each, names, lines, groups, accesses) for each in fewest}
+    assert keys[found] == min(keys.values())
+
+
+def moves_in(order: tuple[int, ...]) -> int:
+    """The members outside of a longest increasing subsequence."""
+    longest = [0] * len(order)
+    for place, at in enumerate(order):
+        longest[place] = 1 + max((longest[each] for each in range(place) if order[each] < at), default=0)
+    return len(order) - max(longest)
 
 
 OUTLINES = [

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from itertools import combinations
 
 from layoutlint.errors import RuleFileError
@@ -15,6 +15,7 @@ from layoutlint.lint.reordering.solving import moves_of, solve
 from layoutlint.lint.reordering.task import task_of
 from layoutlint.model.record import Record, replace
 from layoutlint.model.structs import Struct
+from layoutlint.phrases import quantity
 from layoutlint.sources import order_uses
 from layoutlint.suggestion import additions
 from layoutlint.suggestion.arrangement import Arrangement
@@ -22,10 +23,12 @@ from layoutlint.suggestion.limits import Limit
 from layoutlint.suggestion.problem import Aim, Task, task_of_one
 from layoutlint.suggestion.result import Alternative, RuleOutcome
 
-_EFFORT = 0.4
-"""The most work for each aim of each alternative."""
-_SMALL_EFFORT = 0.2
+_SHARE = 0.1
+"""The most of the effort for each aim of each alternative."""
+_SMALL_SHARE = 0.05
 """The same where several members are aligned, because there are many choices."""
+_ARRANGING = 1e-6
+"""The effort of preparing a search, for each pair of units."""
 _MOST_MEMBERS = 12
 """The most members whose alignment is tried."""
 _MOST_PAIRS = 30
@@ -35,18 +38,40 @@ _MOST_SIZES = 16
 _AIMS: tuple[Aim, ...] = ("size", "moves")
 
 
-def alternatives(each: ArrangedSubject, is_forced: bool) -> tuple[Alternative, ...]:
+class Budget:
+    """The effort that all alternatives share."""
+
+    def __init__(self, effort: float) -> None:
+        self._effort = self._left = effort
+        self.untried: list[str] = []
+        """What was not tried, because nothing was left: the members to align, or padding."""
+
+    def allot(self, share: float, what: str) -> float:
+        """Return the most effort for a search with what is added; 0 if none is left."""
+        if self._left <= 0:
+            self.untried.append(what)
+        return max(0.0, min(share * self._effort, self._left))
+
+    def take(self, effort: float) -> None:
+        """Take what a search took."""
+        self._left -= effort
+
+
+def alternatives(
+    each: ArrangedSubject, core: Collection[str], budget: Budget, is_forced: bool
+) -> tuple[Alternative, ...]:
     """Return the orders that keep all rules with more alignment or padding; smallest first.
 
     The struct is aligned to a line, or a member of a rule that is not kept, or several if one does not help;
-    or an array is added. A struct in containers stays as it is: they would change with it. Raises
-    KeyboardInterrupt if a person ends the search.
+    or an array is added. Members of rules in the `core`, which contradict one another, come first. A struct
+    in containers stays as it is: they would change with it. Raises KeyboardInterrupt if a person ends the
+    search.
     """
     if any(one.is_embedded for one in each.ruled):
         return ()
     options = each.subject.options
     line = options.line_size or each.arrangement.struct.target.line_size
-    trial = _Trial(each, is_forced, line)
+    trial = _Trial(each, is_forced, line, frozenset(core), budget)
     orders = [*trial.with_one_aligned(), *trial.with_padding()]
     if all(alternative.padding for alternative in orders):
         orders += trial.with_several_aligned()
@@ -59,17 +84,16 @@ class _Trial(Record, frozen=True):
     each: ArrangedSubject
     is_forced: bool
     line: int
+    core: frozenset[str]
+    budget: Budget
 
     @property
     def _candidates(self) -> list[int]:
-        """The units with fields of rules that are not kept, which can be aligned."""
+        """The units with fields of rules that are not kept, which can be aligned; of the core first."""
         arrangement = self.each.arrangement
-        paths = {
-            member_of(place)
-            for one in self.each.ruled
-            if one.before.outcome is not Outcome.KEPT
-            for place in one.before.evidence
-        }
+        broken = [one for one in self.each.ruled if one.before.outcome is not Outcome.KEPT]
+        broken.sort(key=lambda one: one.rule.id in self.core)
+        paths = {member_of(place): one.rule.id in self.core for one in broken for place in one.before.evidence}
         fields = arrangement.struct.fields
         named = [
             number
@@ -79,25 +103,26 @@ class _Trial(Record, frozen=True):
             and len(unit.fields) == len(unit.members) == 1
             and fields[unit.fields[0]].name in paths
         ]
+        named.sort(key=lambda number: not paths[fields[arrangement.units[number].fields[0]].name or ""])
         return named[:_MOST_MEMBERS]
 
     def with_one_aligned(self) -> Iterator[Alternative]:
         """Yield the orders with the struct, or one member, aligned."""
         for units in ((), *((number,) for number in self._candidates)):
-            yield from self._align(units, _EFFORT)
+            yield from self._align(units, _SHARE)
 
     def with_several_aligned(self) -> list[Alternative]:
         """Return the orders with two members aligned; if there is none, with as few as were found."""
         candidates = self._candidates
         pairs = list(combinations(candidates, 2))[:_MOST_PAIRS]
-        best = [order for pair in pairs for order in self._align(pair, _SMALL_EFFORT)]
+        best = [order for pair in pairs for order in self._align(pair, _SMALL_SHARE)]
         if best or len(candidates) < 3:
             return best
         units = tuple(candidates)
-        best = list(self._align(units, _SMALL_EFFORT))
+        best = list(self._align(units, _SMALL_SHARE))
         for number in candidates if best else ():
             fewer = tuple(each for each in units if each != number)
-            orders = list(self._align(fewer, _SMALL_EFFORT)) if len(fewer) > 2 else []
+            orders = list(self._align(fewer, _SMALL_SHARE)) if len(fewer) > 2 else []
             if orders:
                 units, best = fewer, orders
         return best
@@ -112,18 +137,25 @@ class _Trial(Record, frozen=True):
                 yield from orders
                 return
 
-    def _align(self, units: Sequence[int], effort: float) -> Iterator[Alternative]:
-        arrangement = additions.align(self.each.arrangement, units, self.line)
-        names = order_uses.member_names(arrangement.struct)
+    def _align(self, units: Sequence[int], share: float) -> Iterator[Alternative]:
+        arrangement, names = self.each.arrangement, self.each.names
         aligned = tuple(names[arrangement.units[number].fields[0]] for number in units)
+        what = " and ".join(f"`{name}`" for name in aligned) or "the struct"
+        effort = self.budget.allot(share, f"alignment of {what}")
+        if not effort:
+            return
+        arrangement = additions.align(arrangement, units, self.line)
         yield from self._search(arrangement, aligned, None, self._limits, effort)
 
     def _pad(self, size: int) -> Iterator[Alternative]:
+        effort = self.budget.allot(_SMALL_SHARE, f"padding of {quantity(size, 'byte')}")
+        if not effort:
+            return
         arrangement, number = additions.pad(self.each.arrangement, size)
         others = tuple(each for each in range(len(arrangement.units)) if each != number)
         limits = (Limit("first", others), *additions.shift_limits(self._limits, number))
         name = additions.padding_name(self.each.arrangement.struct)
-        yield from self._search(arrangement, (), name, limits, _SMALL_EFFORT)
+        yield from self._search(arrangement, (), name, limits, effort)
 
     @property
     def _limits(self) -> tuple[Limit, ...]:
@@ -138,12 +170,14 @@ class _Trial(Record, frozen=True):
         effort: float,
     ) -> Iterator[Alternative]:
         """Yield the best order of a changed struct, if one keeps all rules."""
+        self.budget.take(_ARRANGING * len(arrangement.units) ** 2)
         ruled = self._rules_on(arrangement.declared)
         if ruled is None:
             return
         build, candidate = task_of(arrangement, ruled)
         task = _without_move_of(padding, task_of_one(replace(build, limits=limits), _AIMS))
         solution, after = solve(task, [[candidate]], effort, explains=False)
+        self.budget.take(solution.effort)
         if solution.is_interrupted:
             raise KeyboardInterrupt
         if not solution.order:

@@ -8,7 +8,7 @@ from contextlib import suppress
 from layoutlint.errors import UsageError
 from layoutlint.judgement.rule import Pack
 from layoutlint.lint.options import Options
-from layoutlint.lint.reordering.alternatives import alternatives
+from layoutlint.lint.reordering.alternatives import Budget, alternatives
 from layoutlint.lint.reordering.builds import (
     Refused,
     Request,
@@ -176,10 +176,16 @@ def _with_alternatives(search: JointSearch, result: Suggestion, request: Request
     """Return a suggestion with what alignment adds; several builds have none."""
     if len(search.arranged) > 1:
         return replace(result, notes=(*result.notes, _NO_CHOICE))
+    budget, core = Budget(request.effort), [rule.id for rule in result.core]
     try:
-        return replace(result, alternatives=alternatives(search.arranged[0], request.is_forced))
+        found = alternatives(search.arranged[0], core, budget, request.is_forced)
     except KeyboardInterrupt:
         return replace(result, notes=(*result.notes, "alignment and padding were not tried to the end"))
+    notes = result.notes
+    if budget.untried:
+        what = first_few(budget.untried)
+        notes = (*notes, f"not tried within --effort {request.effort:g}: {what}; raise --effort")
+    return replace(result, alternatives=found, notes=notes)
 
 
 def _without_claim(result: Suggestion) -> Suggestion:

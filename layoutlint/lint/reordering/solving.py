@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from layoutlint.errors import missing_library
 from layoutlint.judgement.verdict import Outcome, Verdict
@@ -23,13 +23,6 @@ _MOST_UNITS = 250
 _MOST_TRIES = 20
 """How many orders are tried that keep what the search knows of the rules, and not the rules."""
 
-
-_FINDS: dict[Aim, Callable[[Task, float, Progress], Solution]] = {
-    "moves": few_moves.solve,
-    "size": few_moves.shrink,
-}
-"""How orders are found without the solver, by the first aim."""
-
 Judges = Sequence[Sequence[Candidate]]
 """For each build of a task those that judge an order: itself, and builds that are searched alike."""
 
@@ -43,8 +36,11 @@ def solve(
     If no order keeps all rules, the solution has the contradiction and a compromise if it `explains`.
     """
     contradiction: Solution | None = None
+    spent = 0.0
     for _ in range(_MOST_TRIES):
         solution = find_order(task, judges, effort, explains, progress)
+        spent += solution.effort
+        solution = replace(solution, effort=spent)
         if solution.state == "infeasible" and contradiction is None:
             contradiction = _needed_rules(task, judges, solution, effort) if task.excluded else solution
         if not solution.order:
@@ -55,7 +51,7 @@ def solve(
             return _with_contradiction(solution, contradiction), after
         for build, rules in failing:
             task = task.exclude(build, solution.order, rules)
-    return _with_contradiction(Solution("unknown"), contradiction), []
+    return _with_contradiction(Solution("unknown", effort=spent), contradiction), []
 
 
 def polish(
@@ -87,10 +83,8 @@ def find_order(
 
     Without `explains`, few moves are tried with a part of the effort. An interrupt ends with the best so far.
     """
-    find = _FINDS.get(task.aims[0])
-    share = 1.0 if explains else _SHARE
-    few = Solution("unknown") if find is None else find(task, share * effort, progress)
-    if _is_settled(task, few):
+    few = _find_few(task, effort if explains else _SHARE * effort, explains, progress)
+    if _is_settled(task, few, explains):
         return _take_step(task, few)
     try:
         return _take_step(task, _solve(task, few, judges, effort, explains))
@@ -105,10 +99,25 @@ def find_order(
         return replace(_take_step(task, few), is_interrupted=True)
 
 
-def _is_settled(task: Task, few: Solution) -> bool:
-    """Return whether the solver cannot find better, or would need too long."""
+def _find_few(task: Task, effort: float, goes_on: bool, progress: Progress) -> Solution:
+    """Return what few moves lead to, by the first aim."""
+    if task.aims[0] == "moves":
+        return few_moves.solve(task, effort, progress)
+    if task.aims[0] == "size":
+        return few_moves.shrink(task, effort, progress, goes_on)
+    return Solution("unknown")
+
+
+def _is_settled(task: Task, few: Solution, explains: bool) -> bool:
+    """Return whether the solver cannot find better, or would need too long.
+
+    Where many changed structs are tried, it is not to look for fewer moves to an order of the least size.
+    """
     count = len(task.order.members)
-    is_enough = bool(few.order) and count > _FEW.get(task.aims[0], count)
+    most = _FEW.get(task.aims[0], count)
+    if not explains and few.reached and few.reached[0].value == few.reached[0].bound:
+        most = min(most, _FEW["moves"])
+    is_enough = bool(few.order) and count > most
     return few.state == "optimal" or few.is_interrupted or is_enough or count > _MOST_UNITS
 
 
@@ -125,11 +134,12 @@ def _solve(task: Task, few: Solution, judges: Judges, effort: float, explains: b
         task = _start_together(task, [own[0] for own in judges], effort)
     search = Search(task, effort)
     solution = search.run() if explains else search.strict()
+    spent = few.effort + search.spent
     if few.order and not _is_better(solution, few):
-        return few
+        return replace(few, effort=spent)
     if solution.order or solution.state == "infeasible":
-        return _with_steps(task, solution, few)
-    return replace(_start_as_solution(task, judges), in_the_way=few.in_the_way)
+        return replace(_with_steps(task, solution, few), effort=spent)
+    return replace(_start_as_solution(task, judges), in_the_way=few.in_the_way, effort=spent)
 
 
 def _take_step(task: Task, solution: Solution) -> Solution:

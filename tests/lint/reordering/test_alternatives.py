@@ -10,7 +10,7 @@ import pytest
 
 from layoutlint.judgement.verdict import Outcome
 from layoutlint.lint.reordering import alternatives
-from layoutlint.lint.reordering.alternatives import _is_parted, _Trial, _without_move_of
+from layoutlint.lint.reordering.alternatives import Budget, _is_parted, _Trial, _without_move_of
 from layoutlint.model.record import Record, replace
 from layoutlint.sources.order_uses import OrderUse
 from layoutlint.sources.order_uses.facts import Scope
@@ -43,13 +43,23 @@ class Tried(_Trial, frozen=True):
 
 def trial(units: tuple[int, ...], helping: Sequence[object], line: int = 64, align: int = 8) -> Tried:
     each = SimpleNamespace(arrangement=SimpleNamespace(align=align))
-    return Tried(each, False, line, frozenset(helping), [], units)  # type: ignore[arg-type]
+    return Tried(each, False, line, frozenset(), Budget(4.0), frozenset(helping), [], units)  # type: ignore[arg-type]
 
 
 def test_the_struct_and_each_member_are_aligned_in_turn():
     one = trial((2, 5), [(), (5,)])
     assert list(one.with_one_aligned()) == [(), (5,)]
-    assert one.tried == [((), 0.4), ((2,), 0.4), ((5,), 0.4)]
+    assert one.tried == [((), 0.1), ((2,), 0.1), ((5,), 0.1)]
+
+
+def test_all_searches_share_the_effort():
+    """Each gets a part of it, and less of what is left; what gets nothing is named."""
+    budget = Budget(4.0)
+    assert budget.allot(0.1, "a") == 0.4
+    budget.take(3.75)
+    assert (budget.allot(0.1, "b"), budget.allot(0.05, "c"), budget.untried) == (0.25, 0.2, [])
+    budget.take(0.5)
+    assert (budget.allot(0.1, "d"), budget.allot(0.05, "e"), budget.untried) == (0, 0, ["d", "e"])
 
 
 PADDING = [
@@ -78,7 +88,7 @@ def test_the_smallest_padding_that_helps(line, align, helping, tried, taken):
 
 
 def trials_of(tried: Sequence[tuple[int, ...]]) -> list[object]:
-    return [(units, 0.2) for units in tried]
+    return [(units, 0.05) for units in tried]
 
 
 FOUR = (1, 2, 3, 4)
@@ -132,13 +142,15 @@ def test_all_alternatives_the_smallest_first(one, padding, several, expected, li
     for name, orders in (("with_one_aligned", one), ("with_padding", padding), ("with_several_aligned", several)):
         monkeypatch.setattr(_Trial, name, lambda self, orders=orders: check(self) or orders)
     each = SimpleNamespace(ruled=[SimpleNamespace(is_embedded=False)], subject=SimpleNamespace(options=SimpleNamespace(line_size=line_size)), arrangement=SimpleNamespace(struct=BOX))
-    assert alternatives.alternatives(each, True) == expected  # type: ignore[arg-type]
+    assert alternatives.alternatives(each, (), Budget(4.0), True) == expected  # type: ignore[arg-type]
     each.ruled.append(SimpleNamespace(is_embedded=True))
-    assert alternatives.alternatives(each, True) == ()  # type: ignore[arg-type]
+    assert alternatives.alternatives(each, (), Budget(4.0), True) == ()  # type: ignore[arg-type]
 
 
 def rule_outcome(outcome: Outcome, *paths: str) -> SimpleNamespace:
-    return SimpleNamespace(before=SimpleNamespace(outcome=outcome, evidence=[SimpleNamespace(path=path) for path in paths]))
+    return SimpleNamespace(
+        rule=SimpleNamespace(id="".join(paths)), before=SimpleNamespace(outcome=outcome, evidence=[SimpleNamespace(path=path) for path in paths])
+    )
 
 
 LETTERS = "abcdefghijklmnopqrst"
@@ -153,20 +165,22 @@ def units(**more: dict[int, object]) -> SimpleNamespace:
 
 
 CANDIDATES = [
-    # the rules, the units, and those with fields of rules that are not kept
+    # the rules, the units, and those with fields of rules that are not kept, of the rule on `p` and `q` first
     ([], units(), []),
     ([rule_outcome(Outcome.KEPT, "a", "d")], units(), []),
     ([rule_outcome(Outcome.BROKEN, "a.x", "d[2].y", "gone")], units(), [0, 3]),
     ([rule_outcome(Outcome.AT_RISK, "c"), rule_outcome(Outcome.KEPT, "e"), rule_outcome(Outcome.UNKNOWN, "f")], units(), [2, 5]),
     ([rule_outcome(Outcome.BROKEN, *LETTERS)], units(), list(range(12))),
     ([rule_outcome(Outcome.BROKEN, *LETTERS[:6])], units(fields={1: (1, 2)}, is_plain={3: False}, inside={4: 1}), [0, 2, 5]),
+    ([rule_outcome(Outcome.BROKEN, "a", "b"), rule_outcome(Outcome.BROKEN, "p", "q"), rule_outcome(Outcome.BROKEN, "b", "p")], units(), [15, 16, 0, 1]),
+    ([rule_outcome(Outcome.KEPT, "p", "q"), rule_outcome(Outcome.BROKEN, "c")], units(), [2]),
 ]
 
 
 @pytest.mark.parametrize(("rules", "arrangement", "expected"), CANDIDATES)
 def test_members_that_can_be_aligned(rules, arrangement, expected):
     each = SimpleNamespace(arrangement=arrangement, ruled=rules)
-    assert _Trial(each, False, 64)._candidates == expected  # type: ignore[arg-type]
+    assert _Trial(each, False, 64, frozenset(("pq",)), Budget(4.0))._candidates == expected  # type: ignore[arg-type]
 
 
 def use(scope: Scope, place: str = "anywhere", members: tuple[str, ...] = (), **more: object) -> OrderUse:
@@ -217,7 +231,7 @@ def test_what_uses_forbid(uses, order, offsets, padding, expected):
     each = SimpleNamespace(names=tuple("abc"), arrangement=arrangement, around=SimpleNamespace(search=SimpleNamespace(uses=uses)))
     new = struct("box", 128, *(member(name, at, 8) for name, at in zip(order, offsets, strict=True)))
     one = Alternative((), padding, 64, tuple(order), (), new, (), "optimal", "", "")
-    assert _Trial(each, False, 64)._is_forbidden(one) is expected  # type: ignore[arg-type]
+    assert _Trial(each, False, 64, frozenset(), Budget(4.0))._is_forbidden(one) is expected  # type: ignore[arg-type]
 
 
 def test_a_new_member_moves_for_nothing():

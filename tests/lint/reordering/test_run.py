@@ -12,6 +12,7 @@ from layoutlint.judgement.rule import Rule, Severity
 from layoutlint.judgement.verdict import Outcome, Verdict
 from layoutlint.kinds.size import Size
 from layoutlint.lint.reordering import run
+from layoutlint.lint.reordering.alternatives import Budget
 from layoutlint.lint.reordering.builds import Refused, Request
 from layoutlint.lint.reordering.run import best_order
 from layoutlint.model.ctype import CType
@@ -57,12 +58,18 @@ def outcome(rule: Rule, *paths: str, after: Outcome = Outcome.KEPT, of: Struct =
     return RuleOutcome(rule, Verdict(Outcome.BROKEN, "m", evidence), Verdict(after, "m"))
 
 
-def suggestion(result: Suggestion, request: Request = MOVES, has_rules: bool = False, arranged: tuple[str, ...] = ("one",), others: tuple[Alternative, ...] = ()) -> Suggestion:
-    """The suggestion of a search that ends with a result."""
+def suggestion(result: Suggestion, request: Request = MOVES, has_rules: bool = False, arranged: tuple[str, ...] = ("one",), others: tuple[Alternative, ...] = (), steps: int = 1) -> Suggestion:
+    """The suggestion of a search that ends with a result; `steps` is in how many its alternatives take a tenth of the effort."""
+    def found(each: str, core: list[str], budget: Budget, is_forced: bool) -> tuple[Alternative, ...]:
+        assert (each, core, is_forced) == ("one", [rule.id for rule in result.core], request.is_forced)
+        for number in range(steps):
+            budget.take(budget.allot(0.1, f"step {number}"))
+        return others
+
     search = SimpleNamespace(best=lambda given: result if given is request else None, has_rules=has_rules, has_declarations=False, arranged=arranged)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(run, "_joint_search", lambda subjects, label, given: search if (label, given) == ("s.o", request) else None)
-        patch.setattr(run, "alternatives", lambda each, is_forced: others if (each, is_forced) == ("one", request.is_forced) else None)
+        patch.setattr(run, "alternatives", found)
         patch.setattr(run, "with_patch", lambda given, suggestion: suggestion if given == arranged else None)
         return best_order(["one"], "s.o", request)  # type: ignore[list-item]
 
@@ -133,6 +140,16 @@ def test_alternatives_of_a_contradiction():
     assert suggestion(CONTRADICTION, arranged=("one", "two")) == replace(CONTRADICTION, notes=(NO_CHOICE,))
     forced = Request("box", is_forced=True)
     assert suggestion(CONTRADICTION, forced, others=(SMALL,)).alternatives == (SMALL,)
+
+
+@pytest.mark.parametrize(("effort", "steps", "note"), [
+    (4.0, 9, ()), (1.0, 11, ()),
+    (2.0, 12, ("not tried within --effort 2: step 11; raise --effort",)),
+    (0.25, 16, ("not tried within --effort 0.25: step 11, step 12, step 13 and 2 more; raise --effort",)),
+])  # fmt: skip
+def test_what_is_not_tried_within_the_effort(effort, steps, note):
+    got = suggestion(CONTRADICTION, Request("box", effort=effort), others=(SMALL,), steps=steps)
+    assert got == replace(CONTRADICTION, alternatives=(SMALL,), notes=note)
 
 
 @pytest.mark.parametrize(("status", "has_rules", "expected"), [
