@@ -396,6 +396,7 @@ HEAD = """# Suggestions beside upstream's changes
 
 `python -m tests.bench.suggestions` writes this page. It compares the orders of [`suggest`](suggest.md) with the changes that upstream made
 to the same structs of Linux. Sizes are in bytes, before and after. *Added* and *removed* count members of other parts of upstream's change.
+*The same order* is the one that `suggest` finds.
 
 ## The first rules
 

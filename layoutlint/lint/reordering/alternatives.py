@@ -92,8 +92,10 @@ class _Trial(Record, frozen=True):
         """The units with fields of rules that are not kept, which can be aligned; of the core first."""
         arrangement = self.each.arrangement
         broken = [one for one in self.each.ruled if one.before.outcome is not Outcome.KEPT]
-        broken.sort(key=lambda one: one.rule.id in self.core)
-        paths = {member_of(place): one.rule.id in self.core for one in broken for place in one.before.evidence}
+        paths: dict[str, bool] = {}
+        for is_core in (False, True):
+            own = (one for one in broken if (one.rule.id in self.core) == is_core)
+            paths |= {member_of(place): is_core for one in own for place in one.before.evidence}
         fields = arrangement.struct.fields
         named = [
             number

@@ -40,7 +40,7 @@ def _document(result: Suggestion) -> dict[str, Any]:
         "offsets": [] if result.builds else _offsets(result.new),
         "size": None if result.builds else _sizes(result),
         "opened": [{"name": each.name, "members": list(each.members)} for each in result.opened],
-        "moves": [_move(move, phrases.why(result, move)) for move in result.moves],
+        "moves": [_move(move, phrases.reason_of(result, move)) for move in result.moves],
         "aims": [
             {"aim": each.aim, "before": each.before, "after": each.after, "bound": each.bound}
             for each in result.aims

@@ -74,7 +74,7 @@ def moves(result: Suggestion) -> list[str]:
     return [f"`{move.member}` {_destination(move)}" for move in result.moves]
 
 
-def why(result: Suggestion, move: Move) -> str:
+def reason_of(result: Suggestion, move: Move) -> str:
     """Return what a move is for, and why it ends there; empty if neither is known."""
     return "; ".join(filter(None, (_purpose(result, move), move.reason)))
 

@@ -54,7 +54,7 @@ def _order(result: Suggestion, width: int) -> Iterator[Line]:
     elif result.status == "refused":
         yield line("the order that was found:")
     for move, text in zip(result.moves, phrases.moves(result), strict=True):
-        why = phrases.why(result, move)
+        why = phrases.reason_of(result, move)
         yield from paragraph("  ", f"move {text}{why and f': {why}'}", width)
     is_optimal = result.status == "optimal"
     aims = "; ".join(phrases.aim(each, is_optimal, len(result.builds)) for each in result.aims)

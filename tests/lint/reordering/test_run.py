@@ -60,7 +60,7 @@ def outcome(rule: Rule, *paths: str, after: Outcome = Outcome.KEPT, of: Struct =
 
 def suggestion(result: Suggestion, request: Request = MOVES, has_rules: bool = False, arranged: tuple[str, ...] = ("one",), others: tuple[Alternative, ...] = (), steps: int = 1) -> Suggestion:
     """The suggestion of a search that ends with a result; `steps` is in how many its alternatives take a tenth of the effort."""
-    def found(each: str, core: list[str], budget: Budget, is_forced: bool) -> tuple[Alternative, ...]:
+    def take(each: str, core: list[str], budget: Budget, is_forced: bool) -> tuple[Alternative, ...]:
         assert (each, core, is_forced) == ("one", [rule.id for rule in result.core], request.is_forced)
         for number in range(steps):
             budget.take(budget.allot(0.1, f"step {number}"))
@@ -69,7 +69,7 @@ def suggestion(result: Suggestion, request: Request = MOVES, has_rules: bool = F
     search = SimpleNamespace(best=lambda given: result if given is request else None, has_rules=has_rules, has_declarations=False, arranged=arranged)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(run, "_joint_search", lambda subjects, label, given: search if (label, given) == ("s.o", request) else None)
-        patch.setattr(run, "alternatives", found)
+        patch.setattr(run, "alternatives", take)
         patch.setattr(run, "with_patch", lambda given, suggestion: suggestion if given == arranged else None)
         return best_order(["one"], "s.o", request)  # type: ignore[list-item]
 
