@@ -6,12 +6,16 @@ import json
 import random
 import re
 from itertools import combinations, permutations
+from types import SimpleNamespace
 
 import pytest
 
+from layoutlint.model.storage import Storage
 from layoutlint.model.structs import Field, Source, Struct
 from layoutlint.model.target import target_named
 from layoutlint.readers.clang.members import outlines
+from layoutlint.suggestion.problem import BuildTask
+from tests.harness.build import member, struct
 from tests.harness.command import run
 from tests.harness.effort import draws
 from tests.harness.tools import NEEDS_SOLVER
@@ -137,6 +141,21 @@ def moves_in(order: tuple[int, ...]) -> int:
     return len(order) - max(longest)
 
 
+GROWTH = [
+    # where objects of 64 bytes come from, their new size; bytes, lines, and bytes of a block or pages of a slab that are more
+    ("kmalloc", 72, (8, 1, 32)), ("kmalloc", 128, (64, 1, 64)), ("kmalloc", 56, (0, 0, 0)), (None, 72, (8, 1, 0)),
+    ("slab", 72, (8, 1, 1)), ("slab", 4096, (4032, 63, 7)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("word", "size", "expected"), GROWTH)
+def test_what_a_larger_struct_takes(word, size, expected):
+    """kmalloc-64, -96 and -128; 60 objects of 72 bytes, the least for 8192 processors, need a second page (mm/slub.c)."""
+    arrangement = SimpleNamespace(declared=struct("q", 64, member("a", 0, 8)))
+    storage = None if word is None else Storage(word, Source(""))
+    assert BuildTask(arrangement, 0, (), storage=storage).growth(size) == expected  # type: ignore[arg-type]
+
+
 OUTLINES = [
     # the lines of a struct, and for each field the lines of its declaration and the line of its group's comment
     ("long a;|long b, c;|/* of d */|long d; /* more */", {"a": (1, None), "b": (1, None), "c": (1, None), "d": (2, None)}),
@@ -154,6 +173,6 @@ def test_lines_and_groups_of_the_text(body, expected):
     text = "struct q {\n" + body.replace("|", "\n") + "\n};\n"
     names = {name: text[: re.search(rf" {name}[,;]", text).start()].count("\n") + 1 for name in expected}
     fields = tuple(Field(name, None, 64 * at, 64, source=Source("q.h", line)) for at, (name, line) in enumerate(names.items()))
-    struct = Struct("q", "struct", 64 * len(fields), 8, fields, target_named("x86_64"), Source("q.h", 1))
-    made = outlines(text, struct)
+    given = Struct("q", "struct", 64 * len(fields), 8, fields, target_named("x86_64"), Source("q.h", 1))
+    made = outlines(text, given)
     assert {name: (made[at].lines, made[at].group) for at, name in enumerate(names)} == expected
