@@ -60,7 +60,7 @@ def parse_all(units: list[Unit]) -> None:
         for each in units[start : start + PROCESSES]:
             child = os.fork()
             if not child:
-                with parse.parse_unit(lib, each, None, unit._OPTIONS):
+                with parse.parse_unit(lib, each, None, unit.OPTIONS):
                     os._exit(0)
             children.append(child)
         for child in children:

@@ -29,13 +29,13 @@ class Places(Record):
     def reported_name(self, file: int | None) -> str:
         """Return the reported name of a file by its libclang handle."""
         if file not in self._names:
-            raw = libclang.text(self.lib, self.lib.clang_getFileName(file)) if file else ""
+            raw = libclang.file_name(self.lib, file) if file else ""
             self._names[file] = self.relative(raw) if raw else "<command line>"
         return self._names[file]
 
     def real_path(self, file: int) -> str:
         """Return the real path of a file by its libclang handle."""
-        name = libclang.text(self.lib, self.lib.clang_getFileName(file))
+        name = libclang.file_name(self.lib, file)
         return files.real_path(os.path.join(self.directory, name))
 
     def relative(self, name: str) -> str:

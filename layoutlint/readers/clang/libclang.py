@@ -376,6 +376,8 @@ class Spot:
         file, line, column, offset = c_void_p(), c_uint(), c_uint(), c_uint()
         lib.clang_getFileLocation(location, byref(file), byref(line), byref(column), byref(offset))
         self.file, self.line, self.column, self.offset = file.value, line.value, column.value, offset.value
+        if _moved is not None and self.file == _moved[0]:
+            self.line -= _moved[2]
 
 
 def spot(lib: Any, cursor: Cursor) -> tuple[int | None, int]:
@@ -465,8 +467,22 @@ def keep_contents(lib: Any, unit: int, main: str) -> list[bytes]:
     return list(kept.values())
 
 
+_moved: tuple[int, str, int] | None = None
+"""The file that stands for another one, the name of that, and how many lines it has in front."""
+
+
+def move(file: int, name: str, lines: int) -> None:
+    """Report a file by another name, and its lines as if some in front of them were not there; 0 for none."""
+    global _moved
+    _moved = (file, name, lines) if file else None
+    if native is not None:
+        native.move(file, name, lines)
+
+
 def file_name(lib: Any, file: int) -> str:
-    """Return the name of a file as libclang has it."""
+    """Return the name of a file as libclang has it, or of the one for which it stands."""
+    if _moved is not None and file == _moved[0]:
+        return _moved[1]
     if native is not None:
         name: str = native.file_name(file)
         return name

@@ -77,6 +77,18 @@ class Listing:
         if identities:
             self.records, _, _ = libclang.native.named_declarations(unit, names, identities)
 
+    def visit_named_by_typedefs(self, unit: Cursor) -> None:
+        """Record the definitions of the structs that the typedefs of a unit name, by a tag or a typedef."""
+        self.visit(unit)
+        named, self.typedefs = self.typedefs, []
+        for typedef in named:
+            type_ = self.lib.clang_getTypedefDeclUnderlyingType(typedef)
+            declaration = self.lib.clang_getTypeDeclaration(type_)
+            if declaration.kind == libclang.TYPEDEF:
+                self.typedefs.append(declaration)
+            record = self.lib.clang_getTypeDeclaration(self.lib.clang_getCanonicalType(type_))
+            self.records.append(self.lib.clang_getCursorDefinition(record))
+
     def _take(self, child: Cursor, parent: Cursor) -> int:
         """Record a declaration; descend into structs and enums, since C gives tags inside file scope."""
         kind = child.kind

@@ -177,7 +177,7 @@ class _Lookups:
         """Yield the path and content of each included file; note the names by which it can be included."""
         visited: set[str] = set()
         for handle in libclang.included_files(self._lib, self._handle):
-            name = libclang.text(self._lib, self._lib.clang_getFileName(handle))
+            name = libclang.file_name(self._lib, handle)
             path = os.path.join(self._unit.directory, name)
             if path not in visited:
                 visited.add(path)

@@ -20,6 +20,15 @@ cdef struct CXSourceLocation:
     const void *data[2]
     unsigned int offset
 
+cdef struct CXSourceRange:
+    const void *data[2]
+    unsigned int begin
+    unsigned int end
+
+cdef struct CXSourceRangeList:
+    unsigned int count
+    CXSourceRange *ranges
+
 cdef struct CXString:
     const void *data
     unsigned int flags
@@ -38,6 +47,10 @@ ctypedef long long (*NumberOfType)(CXType) noexcept
 ctypedef long long (*LongNumberOfCursor)(CXCursor) noexcept
 ctypedef CXSourceLocation (*LocationOfCursor)(CXCursor) noexcept
 ctypedef CXString (*TextOfFile)(void *) noexcept
+ctypedef void *(*FileOfCursor)(CXCursor) noexcept
+ctypedef CXSourceLocation (*LocationOfRange)(CXSourceRange) noexcept
+ctypedef CXSourceRangeList *(*RangesOfUnit)(void *) noexcept
+ctypedef void (*DisposeOfRanges)(CXSourceRangeList *) noexcept
 ctypedef void (*InclusionVisitor)(void *, CXSourceLocation *, unsigned int, void *) noexcept
 ctypedef void (*VisitInclusions)(void *, InclusionVisitor, void *) noexcept
 ctypedef void (*SpotOfLocation)(CXSourceLocation, void **, unsigned int *, unsigned int *, unsigned int *) noexcept
@@ -56,6 +69,10 @@ cdef TextOfCursor get_spelling
 cdef CharactersOfText get_characters
 cdef DisposeOfText dispose_text
 cdef TextOfFile get_file_name
+cdef FileOfCursor get_included_file
+cdef LocationOfRange get_start, get_end
+cdef RangesOfUnit get_skipped
+cdef DisposeOfRanges dispose_ranges
 cdef VisitInclusions visit_inclusions
 
 # enum CXTypeKind
@@ -68,8 +85,11 @@ LAYERS = (111, 100, 117)
 """CXCursor_ParenExpr, UnexposedExpr and CStyleCastExpr."""
 cdef int BREAK = 0, CONTINUE = 1, RECURSE = 2
 cdef int ENUM = 5, STATIC_ASSERT = 602
+cdef int FIRST_DIRECTIVE = 500, LAST_DIRECTIVE = 503, INCLUSION = 503
 """CXCursor_EnumDecl."""
 
+cdef size_t moved_file = 1
+cdef int moved_lines = 0
 cdef object Cursor = None
 cdef object Definition = None
 
@@ -79,6 +99,7 @@ def bind(lib, cursor_class, definition_class):
     global visit_children, get_referenced, get_binary_operator, get_unary_operator, is_definition
     global get_element_type, get_value_type, get_size, get_align, get_offset
     global get_type, get_canonical_type, get_type_declaration, get_location, get_spot, get_spelling, get_characters, dispose_text
+    global get_included_file, get_start, get_end, get_skipped, dispose_ranges
     global get_file_name, visit_inclusions, Cursor, Definition
     get_referenced = <CursorOfCursor><size_t>_address(lib.clang_getCursorReferenced)
     is_definition = <NumberOfCursor><size_t>_address(lib.clang_isCursorDefinition)
@@ -96,6 +117,11 @@ def bind(lib, cursor_class, definition_class):
     get_characters = <CharactersOfText><size_t>_address(lib.clang_getCString)
     dispose_text = <DisposeOfText><size_t>_address(lib.clang_disposeString)
     get_file_name = <TextOfFile><size_t>_address(lib.clang_getFileName)
+    get_included_file = <FileOfCursor><size_t>_address(lib.clang_getIncludedFile)
+    get_start = <LocationOfRange><size_t>_address(lib.clang_getRangeStart)
+    get_end = <LocationOfRange><size_t>_address(lib.clang_getRangeEnd)
+    get_skipped = <RangesOfUnit><size_t>_address(lib.clang_getAllSkippedRanges)
+    dispose_ranges = <DisposeOfRanges><size_t>_address(lib.clang_disposeSourceRangeList)
     visit_inclusions = <VisitInclusions><size_t>_address(lib.clang_getInclusions)
     if hasattr(lib, "clang_getCursorBinaryOperatorKind"):  # from libclang 17 on; function bodies are refused without
         get_binary_operator = <NumberOfCursor><size_t>_address(lib.clang_getCursorBinaryOperatorKind)
@@ -124,6 +150,8 @@ cdef tuple _spot(CXCursor raw):
     cdef void *file = NULL
     cdef unsigned int line = 0
     get_spot(get_location(raw), &file, &line, NULL, NULL)
+    if <size_t>file == moved_file:
+        line -= moved_lines
     return (<size_t>file if file != NULL else None), line
 
 
@@ -309,13 +337,13 @@ cdef class _Definitions(_Visit):
     cdef int take(self, CXCursor child, CXCursor parent) except -1:
         if child.kind == VARIABLE or (child.kind == FUNCTION and is_definition(child)):
             spot = _spot(child)
-            if child.kind == FUNCTION or self.is_in_own_file(spot[0]):
+            if self.is_in_own_file(spot[0]):
                 self.every.append(Definition(_cursor(child), _spelling(child), *spot))
         return CONTINUE
 
 
 def definitions(unit, is_own):
-    """Return the functions that a unit defines, and the variables outside of functions, as ctypes_nodes does."""
+    """Return the functions and the variables outside of functions that a unit has of its own, as ctypes_nodes does."""
     cdef _Definitions visit = _Definitions.__new__(_Definitions)
     visit.every, visit.is_own, visit.own_files = [], is_own, {}
     visit.run(_raw(unit))
@@ -330,6 +358,12 @@ def spelling(cursor):
 def spot(cursor):
     """Return the file of a cursor, as libclang's handle, and the line."""
     return _spot(_raw(cursor))
+
+
+def move(size_t file, str name, int lines):
+    """Do for `spot` and the like what libclang.move does."""
+    global moved_file, moved_lines
+    moved_file, moved_lines = file or 1, lines
 
 
 def file_name(size_t file):
@@ -488,3 +522,51 @@ def named_declarations(unit, names, identities):
     visit.names, visit.identities = names, identities
     visit.run(_raw(unit))
     return visit.records, visit.typedefs, visit.variables
+
+
+cdef class _Inclusions(_Visit):
+    cdef list every
+
+    cdef int take(self, CXCursor child, CXCursor parent) except -1:
+        cdef void *file = NULL
+        cdef unsigned int offset = 0
+        cdef void *target
+        if child.kind == INCLUSION:
+            get_spot(get_location(child), &file, NULL, NULL, &offset)
+            target = get_included_file(child)
+            self.every.append((<size_t>file, offset, <size_t>target))
+        return CONTINUE if FIRST_DIRECTIVE <= child.kind <= LAST_DIRECTIVE else BREAK
+
+
+def inclusion_directives(unit):
+    """Return the file and offset of each `#include` of a unit, also of a file that is not read again, and its target.
+
+    Of a unit with a record of directives; handles of files are 0 for those that are none.
+    """
+    cdef _Inclusions visit = _Inclusions.__new__(_Inclusions)
+    visit.every = []
+    visit.run(_raw(unit))
+    return visit.every
+
+
+cdef tuple _place(CXSourceLocation location):
+    cdef void *file = NULL
+    cdef unsigned int offset = 0
+    get_spot(location, &file, NULL, NULL, &offset)
+    return <size_t>file, offset
+
+
+def skipped_ranges(size_t unit):
+    """Return the file, start and end of each text that `#if` leaves out of a unit with a record of directives.
+
+    From the `#` of the directive that leaves it out to that of the one that ends it.
+    """
+    cdef list every = []
+    cdef CXSourceRangeList *found = get_skipped(<void *>unit)
+    cdef unsigned int at
+    try:
+        for at in range(found.count if found != NULL else 0):
+            every.append((*_place(get_start(found.ranges[at])), _place(get_end(found.ranges[at]))[1]))
+    finally:
+        dispose_ranges(found)
+    return every

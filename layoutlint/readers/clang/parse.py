@@ -321,6 +321,15 @@ def structs_in(
     return tuple(struct for struct in structs if struct.bit_size is not None and not struct.problem)
 
 
+def structs_named(lib: Any, handle: int, unit: Unit, names: frozenset[str]) -> tuple[Struct, ...]:
+    """Return the structs that the typedefs of a parsed unit name, if they have a reliable layout."""
+    places, errors = _places_and_errors(lib, handle, unit)
+    listing = Listing(lib, Wanted(names), None, Scope(lib, handle, unit, places))
+    listing.visit_named_by_typedefs(lib.clang_getTranslationUnitCursor(handle))
+    structs = _definitions_of(lib, handle, unit, listing, places, errors).structs()
+    return tuple(struct for struct in structs if struct.bit_size is not None and not struct.problem)
+
+
 def definitions_in(lib: Any, handle: int, unit: Unit, wanted: Wanted) -> Definitions:
     """Return what makes the requested structs of a parsed unit."""
     places, errors = _places_and_errors(lib, handle, unit)

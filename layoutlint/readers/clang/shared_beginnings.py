@@ -74,6 +74,8 @@ class Shared(Record, frozen=True):
 
     units: tuple[Unit, ...]
     includes: tuple[bytes, ...]
+    is_first: bool = True
+    """Whether each unit begins with these includes, in this order; if not, it has some of them anywhere."""
 
     @property
     def beginning(self) -> Unit:
@@ -86,14 +88,25 @@ class Shared(Record, frozen=True):
         return self._with_text(_UNCOUNTED)
 
     def rest_of(self, unit: Unit) -> Rest:
-        """Return what follows the includes in one of the units. Raises OSError; ReadError if they changed."""
+        """Return what follows the includes in one of the units, or all of it if it does not begin with them.
+
+        Raises OSError; ReadError if the includes changed.
+        """
         text = files.read_all(unit.main, _LARGEST)
+        if not self.is_first:
+            return self._rest(unit, text, text, 1)
         own = beginning_of(text)
         count = len(self.includes)
         if own.includes[:count] != self.includes:
             raise ReadError(unit.origin, "changed while it was read")
         before, after = text[: own.ends[count - 1]], text[own.ends[count - 1] :]
-        line = len(_LINE_END.findall(before)) + 1
+        return self._rest(unit, text, after, len(_LINE_END.findall(before)) + 1)
+
+    def before(self, text: str) -> Unit:
+        """Return the includes with a text behind them."""
+        return self._with_text(text.encode())
+
+    def _rest(self, unit: Unit, text: bytes, after: bytes, line: int) -> Rest:
         with_rest = self._with_text(f'#line {line} "{unit.main}"\n'.encode(errors="surrogateescape") + after)
         lines = len(_LINE_END.findall(self._head)) + 2 - line
         return Rest(replace(with_rest, origin=unit.origin), unit.main, text, lines)
@@ -111,12 +124,12 @@ def find(units: Sequence[Unit]) -> Iterator[Shared]:
     if not libclang.keeps_preambles(libclang.library()):
         return
     found: dict[object, list[tuple[Unit, tuple[bytes, ...]]]] = {}
-    for unit in units:
-        with suppress(OSError, ReadError):
-            includes = _includes_of(unit)
-            if includes:
-                surroundings = replace(unit, main=os.path.dirname(unit.main), origin="")
-                found.setdefault((surroundings, includes[0]), []).append((unit, includes))
+    for number, group in enumerate(groups(units)):
+        for unit in group:
+            with suppress(OSError, ReadError):
+                includes = _includes_of(unit)
+                if includes:
+                    found.setdefault((number, includes[0]), []).append((unit, includes))
     for those in found.values():
         if len(those) >= _FEWEST:
             columns = zip(*(includes for _, includes in those), strict=False)
@@ -124,16 +137,30 @@ def find(units: Sequence[Unit]) -> Iterator[Shared]:
             yield Shared(tuple(unit for unit, _ in those), tuple(column[0] for column in common))
 
 
-def _includes_of(unit: Unit) -> tuple[bytes, ...]:
-    """Return the includes before all else in a unit; none if it shares none. Raises OSError, ReadError."""
+def groups(units: Sequence[Unit]) -> Iterator[list[Unit]]:
+    """Yield the units that one text can stand for: of equal flags, in one folder."""
+    found: dict[Unit, list[Unit]] = {}
+    for unit in units:
+        if _can_share(unit):
+            surroundings = replace(unit, main=os.path.dirname(unit.main), origin="")
+            found.setdefault(surroundings, []).append(unit)
+    yield from found.values()
+
+
+def _can_share(unit: Unit) -> bool:
+    """Return whether a unit can be parsed as a text behind others, in the place of another file."""
     is_own = unit.text is None and not unit.replaced and unit.problem is None and unit.subject is None
-    is_first = not flags.headers_in_front(unit.flags)  # before what makes errors of pragmas
     languages = {word for before, word in pairwise(unit.flags) if before == "-x"}
     is_plain = languages <= {"c"} and not any(
         word.startswith(_OTHER_TEXT) or "__BASE_FILE__" in word for word in unit.flags
     )
     is_path = _PATH.fullmatch(unit.main) is not None and os.path.normpath(unit.main) == unit.main
-    if not (is_own and is_first and is_plain and is_path and unit.main.endswith(".c")):
+    return is_own and is_plain and is_path and unit.main.endswith(".c")
+
+
+def _includes_of(unit: Unit) -> tuple[bytes, ...]:
+    """Return the includes before all else in a unit; none if it shares none. Raises OSError, ReadError."""
+    if flags.headers_in_front(unit.flags):  # before what makes errors of pragmas
         return ()
     parse.refuse_endless(unit)
     return beginning_of(files.read_all(unit.main, _LARGEST)).includes

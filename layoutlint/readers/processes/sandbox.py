@@ -60,11 +60,12 @@ def run_each(
     jobs: int,
     limits: Limits,
     patience: Patience | None = None,
+    on_step: Callable[[], object] = int,
 ) -> Iterator[tuple[int, _R | Failure]]:
     """Yield for each item its number and the result of `work`, or how it died, as they finish.
 
     `jobs` of them run in parallel. Results are pickled. An exception in `work` is pickled and raised here.
-    Once `patience` is used up, the remaining items are not started.
+    Once `patience` is used up, the remaining items are not started. `on_step` is called for each `tell_step`.
     """
     patience = patience or Patience(math.inf)
     if not HAS_PROCESSES:
@@ -91,7 +92,11 @@ def run_each(
                 yield pending.pop()[0], Failure("cannot be run: no process can be had for it")
             for source, _ in poll.poll() if running else ():
                 number, child, started = running[source]
-                result = _result(child, limits)
+                first = os.read(source, 1)
+                if first == _STEP:
+                    on_step()
+                    continue
+                result = _result(child, limits, first)
                 poll.unregister(source)
                 del running[source]
                 child.end()
@@ -120,9 +125,23 @@ class _Success(Record, Generic[_R], frozen=True):
     """What the file system answered to the child (`accesses.drain`)."""
 
 
+_STEP = b"."
+"""What a child writes for a step; no pickled result begins so."""
+_sink: BinaryIO | None = None
+
+
+def tell_step() -> None:
+    """Tell the parent, in `work`, that a part is done."""
+    if _sink is not None:
+        _sink.write(_STEP)
+        _sink.flush()
+
+
 def _write_result(work: Callable[[_T], _R], item: _T, limits: Limits, sink: BinaryIO) -> None:
     """Write the result of the work, or its exception, in a child."""
+    global _sink
     confine(limits)
+    _sink = sink
     writing = _thread.allocate_lock()
 
     def end_with(file: str) -> None:
@@ -187,10 +206,13 @@ def _address_space() -> int:
         return 0
 
 
-def _result(child: Child, limits: Limits) -> Any:
-    """Return the result of a child that has ended, or how it died; raise its exception."""
+def _result(child: Child, limits: Limits, first: bytes) -> Any:
+    """Return the result of a child that has ended, or how it died; raise its exception.
+
+    `first` is what was read of it before.
+    """
     with os.fdopen(os.dup(child.source), "rb") as source:
-        content = source.read()
+        content = first + source.read()
     if status := child.status():
         return Failure(_describe_death(-status, limits))
     result = pickle.loads(content)

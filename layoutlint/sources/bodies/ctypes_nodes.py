@@ -146,15 +146,12 @@ def _identity(cursor: Cursor) -> tuple[int, int | None]:
 
 
 def definitions(unit: Cursor, is_own: Callable[[int | None], bool]) -> list[Definition]:
-    """Return the functions that a unit defines, and the variables outside of functions.
-
-    Variables of files that are not its own, which headers have thousands of, are left out.
-    """
+    """Return the functions, and variables outside of functions, that a unit has in files of its own."""
     every: list[Definition] = []
 
     def take(child: Cursor, _: Cursor) -> int:
         is_function = child.kind == syntax.FUNCTION and _lib.clang_isCursorDefinition(child)
-        if is_function or (child.kind == syntax.VARIABLE and is_own(_spot(child)[0])):
+        if (is_function or child.kind == syntax.VARIABLE) and is_own(_spot(child)[0]):
             every.append(Definition(child, libclang.spelling(_lib, child), *_spot(child)))
         return libclang.CONTINUE
 

@@ -40,11 +40,13 @@ class Names(NamedTuple):
     returned: dict[int, tuple[Spot, ...]]
     """The fields whose addresses functions return."""
     file: Callable[[Cursor], tuple[str, int]]
+    records: dict[str, Cursor]
+    """The structs that were named, by key."""
 
     @classmethod
     def of_unit(cls, file: Callable[[Cursor], tuple[str, int]]) -> Names:
         """Return the names of a unit of which nothing is known; `file` returns the place of a declaration."""
-        return cls({}, {}, {}, {}, {}, {}, file)
+        return cls({}, {}, {}, {}, {}, {}, file, {})
 
 
 class Facts:
@@ -263,7 +265,11 @@ class Facts:
         record = definition if definition.kind in _RECORDS else declaration
         name = libclang.spelling(self._lib, record) if record.kind in _RECORDS else ""
         # libclang calls one without a name `struct (unnamed at ...)`.
-        return struct_key(name, self._names.file(record)[0]) if name and " " not in name else ""
+        if not name or " " in name:
+            return ""
+        key = struct_key(name, self._names.file(record)[0])
+        self._names.records.setdefault(key, record)
+        return key
 
     def is_other_struct(self, pointer: Node, operand: Node) -> bool:
         """Return whether a cast of a pointer makes another struct of what it points to."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import re
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import Any
 
 from layoutlint.model.record import Record, field, replace
@@ -22,7 +23,7 @@ from layoutlint.sources.bodies.facts import Facts, Names
 from layoutlint.sources.bodies.trees import Definition
 from layoutlint.sources.bodies.walker import Walker
 
-_OPTIONS = 0x200
+OPTIONS = 0x200
 """CXTranslationUnit_KeepGoing: with function bodies."""
 _PER_CPU = re.compile(
     rb"(?:\b(?:DEFINE|DECLARE)_PER_CPU\w*\(|\b_*alloc_percpu\w*\(\s*+(?:sizeof\s*+\()?|"
@@ -36,6 +37,10 @@ _INCLUDE = re.compile(rb"^[ \t]*#[ \t]*include\b", re.MULTILINE)
 _DEFINE = re.compile(rb"^[ \t]*#[ \t]*define[ \t]+(\w+).*", re.MULTILINE)
 _PREFIXES = (b"pr_fmt", b"dev_fmt")
 """Macros of Linux that many sources define before headers; they are part of messages only."""
+
+
+Place = tuple[str, str, int]
+"""The key of a function that a header defines, the header and the line: macros can define several on one."""
 
 
 class Scan(Record, frozen=True):
@@ -52,8 +57,8 @@ class UnitFunctions(Record, frozen=True):
     origin: str
     functions: tuple[Function, ...]
     """Its own, then those of headers."""
-    called: tuple[tuple[str, ...], ...]
-    """For each function the names of the functions that it names."""
+    leads: tuple[tuple[Place, ...], ...]
+    """For each function those that headers define, and that it names."""
     stored: tuple[tuple[str, Spot | None], ...]
     """The functions in initialisers of variables, with the fields."""
     variables: tuple[str, ...]
@@ -96,18 +101,27 @@ def read(unit: Unit, printed: Messages | None = None) -> UnitFunctions:
     """
     lib = trees.library()
     parse.refuse_endless(unit)
-    with parse.parse_unit(lib, unit, printed, _OPTIONS) as handle:
+    with parse.parse_unit(lib, unit, printed, OPTIONS) as handle:
         if printed is not None:
             lookups.log_unit(lib, handle, unit, printed)
-        reader = _Reader(lib, handle, unit)
+        main = lib.clang_getFile(handle, os.fsencode(unit.main))
+        included = [file for file in libclang.included_files(lib, handle) if file != main]
+        text = libclang.contents(lib, handle, main)
+        reader = UnitReader(lib, handle, unit, main, text, map(partial(libclang.file_name, lib), included))
+        for file in included:
+            reader.scan(libclang.file_name(lib, file), partial(libclang.contents, lib, handle, file))
         result = reader.read()
-        wanted = result.used_structs - _known_structs
+        wanted = result.used_structs - known_structs
         names = frozenset(map(plain_name, wanted))
-        is_annotated = reader.is_annotated
-        structs = parse.structs_in(lib, handle, unit, names, is_annotated) if names else ()
-        layouts = {key_of(struct): struct for struct in structs if key_of(struct) in wanted}
-        unreliable = tuple(sorted(wanted - layouts.keys()))
-        return replace(result, structs=tuple(layouts.values()), unreliable=unreliable)
+        structs = parse.structs_in(lib, handle, unit, names, reader.is_annotated) if names else ()
+        return with_structs(result, wanted, structs)
+
+
+def with_structs(result: UnitFunctions, wanted: Iterable[str], structs: Iterable[Struct]) -> UnitFunctions:
+    """Return what a unit has, with those of some structs that are wanted."""
+    layouts = {key_of(struct): struct for struct in structs if key_of(struct) in wanted}
+    unreliable = tuple(sorted(set(wanted) - layouts.keys()))
+    return replace(result, structs=tuple(layouts.values()), unreliable=unreliable)
 
 
 def remember(result: UnitFunctions) -> UnitFunctions:
@@ -117,20 +131,20 @@ def remember(result: UnitFunctions) -> UnitFunctions:
     """
     _known_scans.update(result.scanned)
     functions = []
-    for function, names in zip(result.functions, result.called, strict=True):
+    for function, leads in zip(result.functions, result.leads, strict=True):
         kept = function
-        if function.file.endswith(".h"):
-            where = function.key, function.file, function.line, result.macros
-            kept, _ = _known.setdefault(where, (function, names))
+        if not function.file.endswith(".c"):
+            place = function.key, function.file, function.line
+            kept, _ = _known.setdefault((place, result.macros), (function, leads))
         functions.append(kept)
     files = ((struct, struct.source.file) for struct in result.structs if struct.source is not None)
-    _known_structs.update(key_of(struct) for struct, file in files if file.endswith(".h"))
-    return replace(result, functions=tuple(functions), called=(), scanned={})
+    known_structs.update(key_of(struct) for struct, file in files if not file.endswith(".c"))
+    return replace(result, functions=tuple(functions), leads=(), scanned={})
 
 
-_known: dict[tuple[str, str, int, int], tuple[Function, tuple[str, ...]]] = {}
-"""The functions of headers, with the names of what they call; a macro can define several on one line."""
-_known_structs: set[str] = set()
+_known: dict[tuple[Place, int], tuple[Function, tuple[Place, ...]]] = {}
+"""The functions of headers under some macros, with those of headers that they name."""
+known_structs: set[str] = set()
 """The keys of structs of headers whose layout another unit has given."""
 _known_scans: dict[str, Scan] = {}
 """What is known of the texts of headers, by their paths."""
@@ -148,38 +162,51 @@ def _per_cpu_in(text: bytes) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name.decode(errors="replace") for name in names))
 
 
-class _Reader:
+class UnitReader:
     """Reads the functions of a parsed unit."""
 
-    def __init__(self, lib: Any, handle: int, unit: Unit) -> None:
+    def __init__(
+        self, lib: Any, handle: int, unit: Unit, main: int, text: bytes, included: Iterable[str]
+    ) -> None:
+        """`text` is that of the file `main`; `included` are the files that the unit includes."""
         self._lib, self._handle, self._unit = lib, handle, unit
         self._places = Places(lib, unit.directory, unit.roots, {})
-        self._main = lib.clang_getFile(handle, os.fsencode(unit.main))
-        self._names = Names.of_unit(self._places.place)
+        self._main, self._text = main, text
+        self._included = {self._places.relative(name) for name in included}
+        self.names = Names.of_unit(self._places.place)
         self._macros = self._read_macros()
         self._functions: dict[str, Function] = {}
-        self._called: list[tuple[str, ...]] = []
-        self._inline: dict[str, Definition] = {}
-        """Functions that headers define, by name."""
+        self._leads: list[tuple[Place, ...]] = []
         self._stored: dict[tuple[str, Spot | None], None] = {}
+        self._scans = [_scan(text)]
         self._scanned: dict[str, Scan] = {}
         self._own_files: dict[int | None, bool] = {}
-        self.is_annotated = False
-        """Whether a file of the unit has annotations; known after it was read."""
+
+    @property
+    def is_annotated(self) -> bool:
+        """Whether a file of the unit has annotations; known after its files were searched."""
+        return any(scan.has_annotations for scan in self._scans)
+
+    def scan(self, path: str, read_text: Callable[[], bytes]) -> None:
+        """Search a file that the unit includes."""
+        known = _known_scans.get(path)
+        if known is None:
+            known = self._scanned[path] = _scan(read_text())
+        self._scans.append(known)
 
     def read(self) -> UnitFunctions:
         """Return what the functions of the unit do, and those of headers that they lead to."""
         waiting, variables = self._sort_definitions()
         for variable in variables:
-            walker = Walker(self._lib, self._names)
+            walker = Walker(self._lib, self.names)
             self._stored |= walker.initializer(variable.cursor)
-            waiting += self._header_functions(self._callee_names(walker))
+            waiting += self._header_functions(walker).items()
         while waiting:
-            waiting += self._header_functions(self._read_function(waiting.pop()))
+            waiting += self._read_function(*waiting.pop()).items()
         shared, own_per_cpu = self._variable_structs(each.cursor for each in variables)
         per_cpu = self._per_cpu_names() | dict.fromkeys(map(plain_name, own_per_cpu))
         return UnitFunctions(
-            self._unit.origin, tuple(self._functions.values()), tuple(self._called), tuple(self._stored),
+            self._unit.origin, tuple(self._functions.values()), tuple(self._leads), tuple(self._stored),
             tuple(shared), tuple(per_cpu), self._macros, self._first_error(), scanned=self._scanned,
         )  # fmt: skip
 
@@ -188,7 +215,7 @@ class _Reader:
 
         A struct can have variables of both.
         """
-        facts = Facts(self._lib, self._names)
+        facts = Facts(self._lib, self.names)
         shared, per_cpu = dict[str, None](), dict[str, None]()
         for variable in variables:
             key = facts.struct(self._lib.clang_getCursorType(variable))
@@ -196,17 +223,15 @@ class _Reader:
                 (per_cpu if facts.is_per_cpu(variable) else shared)[key] = None
         return shared, per_cpu
 
-    def _sort_definitions(self) -> tuple[list[Definition], list[Definition]]:
-        """Return the definitions of functions, and the variables, that the unit has of its own."""
-        functions: list[Definition] = []
+    def _sort_definitions(self) -> tuple[list[tuple[Place, Cursor | None]], list[Definition]]:
+        """Return the functions, and the variables, that the unit defines in files of its own."""
+        functions: list[tuple[Place, Cursor | None]] = []
         variables: list[Definition] = []
         for each in trees.definitions(self._lib.clang_getTranslationUnitCursor(self._handle), self._is_own):
             if each.cursor.kind == syntax.VARIABLE:
                 variables.append(each)
-            elif self._is_own(each.file):
-                functions.append(each)
             else:
-                self._inline[each.name] = each
+                functions.append((self._place_of(each.cursor), each.cursor))
         return functions, variables
 
     def _is_own(self, file: int | None) -> bool:
@@ -216,29 +241,44 @@ class _Reader:
             self._own_files[file] = is_source
         return self._own_files[file]
 
-    def _read_function(self, definition: Definition) -> tuple[str, ...]:
-        """Read a function, unless that was done; return the names of functions that it names."""
-        file, line = self._places.reported_name(definition.file), definition.line
-        is_static = self._lib.clang_Cursor_getStorageClass(definition.cursor) == syntax.STATIC
-        key = f"{definition.name}@{file}" if is_static else definition.name
-        if key in self._functions:
-            return ()
-        known = _known.get((key, file, line, self._macros))
-        if known is None:
-            walker = Walker(self._lib, self._names)
-            function = walker.function(definition.cursor, key, file, line)
-            known = function, self._callee_names(walker)
-        self._functions[key] = known[0]
-        self._called.append(known[1])
-        return known[1]
+    def _place_of(self, definition: Cursor) -> Place:
+        file, line = self._places.place(definition)
+        name = libclang.spelling(self._lib, definition)
+        is_static = self._lib.clang_Cursor_getStorageClass(definition) == syntax.STATIC
+        return f"{name}@{file}" if is_static else name, file, line
 
-    def _callee_names(self, walker: Walker) -> tuple[str, ...]:
-        """Return the names of the functions that a body names."""
-        names = (libclang.spelling(self._lib, each) for each in walker.callees.values())
-        return tuple(dict.fromkeys(names))
+    def _read_function(self, place: Place, definition: Cursor | None) -> dict[Place, Cursor | None]:
+        """Read a function, unless that was done; return those of headers that it names.
 
-    def _header_functions(self, names: Iterable[str]) -> Iterator[Definition]:
-        return (self._inline[name] for name in names if name in self._inline)
+        Where another unit has read one, its definition is not known here.
+        """
+        if place[0] in self._functions:
+            return {}
+        known = _known.get((place, self._macros))
+        found: dict[Place, Cursor | None]
+        if known is None and definition is not None:
+            walker = Walker(self._lib, self.names)
+            function = walker.function(definition, *place)
+            found = self._header_functions(walker)
+            known = function, tuple(found)
+        elif known is not None:
+            found = {each: None for each in known[1] if each[1] in self._included}
+        else:
+            return {}
+        self._functions[place[0]] = known[0]
+        self._leads.append(known[1])
+        return found
+
+    def _header_functions(self, walker: Walker) -> dict[Place, Cursor | None]:
+        """Return the functions that headers define, and that a body names."""
+        found: dict[Place, Cursor | None] = {}
+        for callee in walker.callees.values():
+            definition = self._lib.clang_getCursorDefinition(callee)
+            if definition.kind == syntax.FUNCTION:
+                file, _ = libclang.spot(self._lib, definition)
+                if not self._is_own(file):
+                    found[self._place_of(definition)] = definition
+        return found
 
     def _first_error(self) -> str | None:
         """Return the first error in the unit, with its place; None without one."""
@@ -251,27 +291,14 @@ class _Reader:
 
     def _per_cpu_names(self) -> dict[str, None]:
         """Return the structs of which the text says that each processor or thread has its own."""
-        scans = [_scan(self._text(self._main))]
-        for file in libclang.included_files(self._lib, self._handle):
-            if file == self._main:
-                continue
-            path = libclang.file_name(self._lib, file)
-            known = _known_scans.get(path)
-            if known is None:
-                known = self._scanned[path] = _scan(self._text(file))
-            scans.append(known)
-        self.is_annotated = any(scan.has_annotations for scan in scans)
-        return dict.fromkeys(name for scan in scans for name in scan.per_cpu)
+        return dict.fromkeys(name for scan in self._scans for name in scan.per_cpu)
 
     def _read_macros(self) -> int:
         """Return a number for the macros that flags, and lines before the last `#include`, define."""
-        text = self._text(self._main)
+        text = self._text
         end = max((match.start() for match in _INCLUDE.finditer(text)), default=0)
         lines = (match[0] for match in _DEFINE.finditer(text, 0, end) if match[1] not in _PREFIXES)
         flags = (
             flag.encode(errors="surrogateescape") for flag in self._unit.flags if flag[:2] in ("-D", "-U")
         )
         return zlib.crc32(b"\n".join((*flags, *lines)))
-
-    def _text(self, file: int) -> bytes:
-        return libclang.contents(self._lib, self._handle, file)

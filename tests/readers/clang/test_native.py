@@ -60,7 +60,7 @@ DEEP = "int deep(int a) { return " + "(" * 200 + "a" + ")" * 200 + "; }\n"
 def parse_root(path: Path) -> Iterator[tuple[Any, Any]]:
     lib = trees.library()
     each = Unit(str(path), ("-xc", "-w"), str(path.parent), (str(path.parent),), path.name)
-    with parse.parse_unit(lib, each, None, unit._OPTIONS) as handle:
+    with parse.parse_unit(lib, each, None, unit.OPTIONS) as handle:
         yield lib, lib.clang_getTranslationUnitCursor(handle)
 
 

@@ -1,0 +1,323 @@
+"""Whether headers mean the same when others are included before them.
+
+A text is cut into pieces where it includes something. What a piece means depends on the macros that are defined
+when it is read: those that it names, asks for, or reaches through the bodies of macros that it names. If each of
+these is defined before the same pieces in two orders of inclusion, the preprocessor makes the same tokens of every
+piece. Names that `##` makes are not seen.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
+from functools import cached_property
+from string import ascii_letters, digits
+
+from layoutlint.model.record import Record, field
+from layoutlint.readers.clang.macro_uses import MacroUses
+
+MESSAGE_MACROS = frozenset((b"pr_fmt", b"dev_fmt"))
+"""Macros of Linux that many sources define before headers; they are part of messages only."""
+_WORD_BYTES = f"{ascii_letters}{digits}_".encode()
+_WORDS = bytes(each if each in _WORD_BYTES else 0x20 for each in range(256))
+_NOISE = re.compile(rb'/\*.*?\*/|//[^\n]*+|"(?:\\.|[^"\\\n])*+"|\'(?:\\.|[^\'\\\n])*+\'', re.DOTALL)
+_LINE = re.compile(rb"(?:\\\r?\n|[^\n])*+")
+_LEADING = re.compile(rb"(?:\s++|/\*.*?\*/|//[^\n]*+)*+", re.DOTALL)
+_GUARD = re.compile(
+    rb"#[ \t]*+(?:pragma[ \t]++once\b|if(?:ndef|[ \t]*+![ \t]*+defined)[ \t(]++(\w++)[ \t)]*+(?:/[/*][^\n]*+)?\r?\n"
+    rb"(?:\s++|/\*.*?\*/|//[^\n]*+)*+#[ \t]*+define[ \t]++\1\b)",
+    re.DOTALL,
+)
+LAST = 1 << 60
+"""The time of what is never read."""
+_DEEPEST = 200
+_ATTRIBUTE_WORD = re.compile(rb"\b__(\w+?)__\b")
+Names = frozenset[bytes]
+
+
+class Piece(Record, frozen=True):
+    """What a piece of a text does with macros."""
+
+    named: Names
+    """The identifiers in its code and in conditions."""
+    asked: Names
+    """The macros of which it asks whether they are defined."""
+    defined: Names
+    """The macros that it defines or undefines."""
+    settled: Names
+    """Those of them that it does not use before: what they were does not matter."""
+
+
+class Text(Record, frozen=True):
+    """A file that is included."""
+
+    pieces: tuple[Piece, ...]
+    """One more than it includes files."""
+    includes: tuple[tuple[int, bytes], ...]
+    """The offsets of its lines of `#include`, and what these name."""
+    bodies: Mapping[bytes, AbstractSet[bytes]]
+    """The definitions of its macros, without spaces at their ends."""
+    targets: tuple[str | None, ...] = ()
+    """The files that it includes, whether or not they are read again; None for what is not known."""
+
+
+class Unknown(Exception):
+    """A text includes what is not known."""
+
+
+def left_out(text: bytes, skipped: Iterable[tuple[int, int]]) -> bytes:
+    """Return a text with spaces in place of what `#if` leaves out; the directives that decide it stay."""
+    result = bytearray(text)
+    for start, end in skipped:
+        line = _LINE.match(text, start)
+        first = start if line is None else line.end()
+        if first < end:
+            result[first:end] = b" " * (end - first)
+    return bytes(result)
+
+
+def guard_of(text: bytes) -> int | None:
+    """Return the offset of the directive in a text that keeps it from being read again; None without one."""
+    leading = _LEADING.match(text)
+    at = 0 if leading is None else leading.end()
+    return None if _GUARD.match(text, at) is None else at
+
+
+def read_text(text: bytes) -> Text:
+    """Return what a text does with macros."""
+    uses = MacroUses(text)
+    pieces = tuple(Piece(*map(frozenset, piece)) for piece in uses.pieces)
+    return Text(pieces, tuple(uses.includes), uses.bodies)
+
+
+def _words(text: bytes) -> Names:
+    """Return the words in the definition of a macro."""
+    if b"/" in text or b'"' in text:
+        text = _NOISE.sub(b" ", text)
+    return frozenset(text.translate(_WORDS).split())
+
+
+def are_alike(bodies: Iterable[bytes]) -> bool:
+    """Return whether definitions of a macro mean the same: attributes may have underscores around them."""
+    return len({_ATTRIBUTE_WORD.sub(rb"\1", b" ".join(body.split())) for body in bodies}) <= 1
+
+
+class Reach(Record):
+    """The identifiers that macros lead to."""
+
+    bodies: Mapping[bytes, AbstractSet[bytes]]
+    _known: dict[bytes, Names] = field(default_factory=dict)
+
+    def of(self, named: Iterable[bytes]) -> set[bytes]:
+        """Return some identifiers, and all that the macros among them lead to."""
+        result = set(named)
+        for name in result & self.bodies.keys():
+            result |= self._known.get(name) or self._find(name)
+        return result
+
+    def _find(self, name: bytes) -> Names:
+        found, waiting = {name}, [name]
+        while waiting:
+            for body in self.bodies.get(waiting.pop(), ()):
+                more = _words(body) - found
+                found |= more
+                waiting += more & self.bodies.keys()
+        self._known[name] = frozenset(found)
+        return self._known[name]
+
+
+Key = tuple[str, int]
+"""A piece: its file, and its number there. What is read each time has those that include it in front of its name."""
+
+
+class Order(Record, frozen=True, dict=True):
+    """Texts in the order in which some includes read them."""
+
+    first: tuple[str, ...]
+    """The files that are included by name, in their order."""
+    texts: Mapping[str, Text]
+    """All files that these lead to."""
+    repeated: frozenset[str]
+    """The files that are read each time they are included."""
+
+    def visit(self, file: str, visited: set[str]) -> Iterator[tuple[Key, Piece]]:
+        """Yield the pieces that the inclusion of a file reads; add the files to those that were visited."""
+        if file in visited and file not in self.repeated:
+            return
+        waiting = [(file, self.texts[file], 0)]
+        visited.add(file)
+        while waiting:
+            name, text, at = waiting.pop()
+            yield (name, at), text.pieces[at]
+            if at == len(text.targets):
+                continue
+            waiting.append((name, text, at + 1))
+            target = text.targets[at]
+            if target is None or (target in visited and target not in self.repeated):
+                continue
+            visited.add(target)
+            if target not in self.repeated:
+                waiting.append((target, self.texts[target], 0))
+            elif len(waiting) < _DEEPEST:
+                waiting.append((f"{name}:{at}:{target}", self.texts[target], 0))
+
+    @cached_property
+    def pieces(self) -> dict[Key, Piece]:
+        """The pieces in their order."""
+        visited = set[str]()
+        return {key: piece for file in self.first for key, piece in self.visit(file, visited)}
+
+    @cached_property
+    def places(self) -> dict[Key, int]:
+        """The place of each piece."""
+        return {key: place for place, key in enumerate(self.pieces)}
+
+    @cached_property
+    def bodies(self) -> Mapping[bytes, AbstractSet[bytes]]:
+        """The definitions of all macros."""
+        result: dict[bytes, AbstractSet[bytes]] = {}
+        for text in self.texts.values():
+            for name, body in text.bodies.items():
+                result[name] = result[name] | body if name in result else body
+        return result
+
+    @cached_property
+    def reach(self) -> Reach:
+        """What its macros lead to."""
+        return Reach(self.bodies)
+
+    @cached_property
+    def definers(self) -> dict[bytes, list[int]]:
+        """The places at which each macro is defined or undefined; the first if all definitions are alike."""
+        result: dict[bytes, list[int]] = {}
+        for place, piece in enumerate(self.pieces.values()):
+            for name in piece.defined:
+                result.setdefault(name, []).append(place)
+        for name, places in result.items():
+            if len(places) > 1 and are_alike(self.bodies.get(name, ())):
+                del places[1:]
+        return result
+
+    @cached_property
+    def needs(self) -> list[set[bytes]]:
+        """The identifiers on which each piece depends, by its place."""
+        result = []
+        for place, piece in enumerate(self.pieces.values()):
+            named = piece.named - piece.settled
+            later = {name for name in named & self.definers.keys() if self.definers[name][0] > place}
+            result.append(self.reach.of(named - later) | later | (piece.asked - piece.settled))
+        return result
+
+    def definer_before(self, name: bytes, place: int) -> int | None:
+        """Return the place of what decides about a macro where a piece begins; None if nothing does."""
+        places = self.definers.get(name, ())
+        at = bisect_left(places, place)
+        return places[at - 1] if at else None
+
+    @cached_property
+    def _rules(self) -> tuple[list[tuple[int, int]], list[tuple[int, int]], list[tuple[int, int, int]]]:
+        """Pieces and what decides about a macro before them; pieces and what must not be before them; pieces,
+        what decides, and what must not be between both.
+        """
+        first, never, between = set[tuple[int, int]](), set[tuple[int, int]](), set[tuple[int, int, int]]()
+        for place, needs in enumerate(self.needs):
+            for name in needs & self.definers.keys():
+                decisive = self.definer_before(name, place)
+                others = [each for each in self.definers[name] if each not in (decisive, place)]
+                if decisive is None:
+                    never.update((place, each) for each in others)
+                else:
+                    first.add((place, decisive))
+                    between.update((place, decisive, each) for each in others)
+        return list(first), list(never), list(between)
+
+    def keeps_meaning(self, unit: UnitOrder) -> bool:
+        """Return whether each piece means in a unit alone what it means behind all of the texts."""
+        at = unit.places
+        first, never, between = self._rules
+        return (
+            not any(at[decisive] > at[place] for place, decisive in first)
+            and not any(at[each] < at[place] < LAST for place, each in never)
+            and not any(at[decisive] < at[each] < at[place] < LAST for place, decisive, each in between)
+            and unit.keeps_meaning()
+        )
+
+
+class UnitOrder:
+    """The order in which a unit reads texts when it is parsed alone."""
+
+    def __init__(self, order: Order) -> None:
+        self._order = order
+        self.places = [LAST] * len(order.places)
+        """The times at which the pieces of the order are read; LAST for those that the unit does not read."""
+        self.visited = set[str]()
+        """The files of the order that it reads."""
+        self._own: list[tuple[int, Piece]] = []
+        """Its other pieces, and when they are read."""
+        self._bodies: dict[bytes, AbstractSet[bytes]] = {}
+        self._time = 0
+
+    def include(self, file: str) -> None:
+        """Read a file of the order where the unit includes it. Raises Unknown."""
+        known = self._order.places
+        for key, _ in self._order.visit(file, self.visited):
+            self._time += 1
+            if key not in known:
+                raise Unknown
+            self.places[known[key]] = self._time
+
+    def take(self, piece: Piece) -> None:
+        """Read a piece of a text that is not in the order."""
+        self._time += 1
+        self._own.append((self._time, piece))
+
+    def add_bodies(self, bodies: Mapping[bytes, AbstractSet[bytes]]) -> None:
+        """Note the macros of a text that is not in the order."""
+        for name, body in bodies.items():
+            self._bodies[name] = self._bodies.get(name, frozenset()) | body
+
+    def keeps_meaning(self) -> bool:
+        """Return whether its own pieces, and what they define, mean the same behind the whole order."""
+        latest: dict[bytes, int] = {}
+        defined: dict[bytes, int] = {}
+        for time, piece in self._own:
+            needed = (self._reach(piece.named) | piece.asked) - piece.settled - MESSAGE_MACROS
+            names = needed & self._order.definers.keys()
+            if not all(self._is_decided(name, latest.get(name), time) for name in names):
+                return False
+            latest |= dict.fromkeys(piece.defined, time)
+            for name in piece.defined - MESSAGE_MACROS:
+                defined.setdefault(name, time)
+        return self._changes_nothing(defined)
+
+    def _is_decided(self, name: bytes, own: int | None, time: int) -> bool:
+        """Return whether the same decides about a macro at some time, alone and behind the whole order."""
+        places = self._order.definers[name]
+        decisive = self.places[places[-1]] if own is None else own
+        return decisive < time and not any(decisive < self.places[each] < time for each in places)
+
+    def _changes_nothing(self, defined: Mapping[bytes, int]) -> bool:
+        """Return whether macros of the unit's own decide nothing in the texts of the order."""
+        order, names = self._order, frozenset(defined)
+        first = min(defined.values(), default=LAST)
+        for place, (time, needs) in enumerate(zip(self.places, order.needs, strict=True)):
+            if first < time < LAST and not needs.isdisjoint(names):
+                for name in needs & names:
+                    decisive = order.definer_before(name, place)
+                    own = defined[name]
+                    if own < time and (decisive is None or self.places[decisive] < own):
+                        return False
+        return True
+
+    def _reach(self, named: Iterable[bytes]) -> set[bytes]:
+        """Return some identifiers, and all that macros of the order and of the unit lead to."""
+        result = self._order.reach.of(named)
+        waiting = result & self._bodies.keys()
+        while waiting:
+            more = {word for name in waiting for body in self._bodies[name] for word in _words(body)} - result
+            more = self._order.reach.of(more) - result
+            result |= more
+            waiting = more & self._bodies.keys()
+        return result

@@ -1,0 +1,295 @@
+"""Units that include many of the same headers: libclang parses these once, before each unit that they cannot change.
+
+A unit is parsed behind headers that it may include in another order, or not at all. It counts only if there is no
+error, and if each text that it reads means the same as in the unit alone (`include_order`).
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from typing import Any
+
+from layoutlint import files
+from layoutlint.model.record import Record, replace
+from layoutlint.model.structs import has_annotation_marks
+from layoutlint.readers.clang import diagnostics, flags, include_order, libclang, shared_beginnings
+from layoutlint.readers.clang.file_names import Places
+from layoutlint.readers.clang.include_order import Order, Text, UnitOrder, Unknown
+from layoutlint.readers.clang.parse import Unit
+from layoutlint.readers.clang.shared_beginnings import Rest, Shared
+
+RECORD_OPTION = 0x1
+"""CXTranslationUnit_DetailedPreprocessingRecord."""
+_FEWEST = 3
+"""The fewest units that share headers, and that include one of these."""
+_PART = 4
+"""A header is shared if one in so many units includes it."""
+_SMALLEST = 100_000
+"""The fewest bytes of headers that are parsed once for several units."""
+_LARGEST = 1 << 27
+_DIRECTIVE = re.compile(
+    rb"^[ \t]*+#[ \t]*+(?:(if)\w*+|(endif)\b|include[ \t]*+(\"[^\"\r\n\\]++\"|<[^>\r\n\\]++>))", re.MULTILINE
+)
+_NAME = re.compile(rb"[<\"]([^<>\"]++)[>\"]")
+_UNUSUAL = (b"push_macro", b"pop_macro", b"__BASE_FILE__", b"include_alias", b"GCC poison")
+"""What differs behind a precompiled text, or in place of another file."""
+
+
+def find(units: Sequence[Unit]) -> Iterator[Shared]:
+    """Yield the units that share headers, and these; each unit is in at most one."""
+    if libclang.native is None or not libclang.keeps_preambles(libclang.library()):
+        return  # finding out what they read would take longer
+    for group in shared_beginnings.groups(units):
+        if len(group) >= _FEWEST:
+            includes = _common_includes(group)
+            if includes:
+                yield Shared(tuple(group), includes, is_first=False)
+
+
+def _common_includes(group: Sequence[Unit]) -> tuple[bytes, ...]:
+    """Return what several units include, and what is read once; that first which they include early."""
+    ranks: dict[bytes, list[float]] = {}
+    for unit in group:
+        names = _includes_of(unit)
+        for at, name in enumerate(names):
+            ranks.setdefault(name, []).append(at / len(names))
+    least = max(_FEWEST, len(group) // _PART)
+    common = (name for name, some in ranks.items() if len(some) >= least and _is_read_once(name, group[0]))
+    return tuple(sorted(common, key=lambda name: sum(ranks[name]) / len(ranks[name])))
+
+
+def _is_read_once(name: bytes, unit: Unit) -> bool:
+    """Return whether a header keeps itself from being read again, if it is in a folder that flags name."""
+    folders = [word[2:] for word in unit.flags if word.startswith("-I")]
+    if name.startswith(b'"'):
+        folders.insert(0, os.path.dirname(unit.main))
+    for folder in folders:
+        with suppress(OSError):
+            path = os.path.join(unit.directory, folder, os.fsdecode(name[1:-1]))
+            return include_order.guard_of(files.read_all(path, _LARGEST)) is not None
+    return True
+
+
+def _includes_of(unit: Unit) -> tuple[bytes, ...]:
+    """Return what a unit includes under no condition, each once."""
+    depth, result = 0, dict[bytes, None]()
+    with suppress(OSError):
+        for begins, ends, name in _DIRECTIVE.findall(files.read_all(unit.main, _LARGEST)):
+            depth += bool(begins) - bool(ends)
+            if name and not depth:
+                result[name] = None
+    return tuple(result)
+
+
+class Headers(Record):
+    """The headers that units share, as libclang has read them."""
+
+    order: Order | None
+    """Their order, if units do not begin with them."""
+    always: tuple[str, ...]
+    """Those that flags include."""
+    texts: dict[str, bytes]
+    """The texts of all files that they lead to."""
+    guarded: frozenset[str]
+    """Those that are not read again."""
+    is_annotated: bool
+    own: dict[tuple[Any, ...], Text]
+    """What other texts do with macros, by what they include and leave out."""
+
+
+def read_headers(lib: Any, handle: int, shared: Shared) -> Headers | None:
+    """Return the headers of a parsed beginning; None if they are not to be shared."""
+    main = lib.clang_getFile(handle, os.fsencode(shared.beginning.main))
+    if has_errors(lib, handle, shared.beginning):
+        return None
+    texts: dict[str, bytes] = {}
+    in_front = [lib.clang_getFile(handle, os.fsencode(name)) for name in _in_front(shared.beginning)]
+    for file in (*in_front, *libclang.included_files(lib, handle)):  # libclang lists only the latter
+        if file and file != main:
+            texts[libclang.file_name(lib, file)] = libclang.contents(lib, handle, file)
+    is_small = sum(map(len, texts.values())) < _SMALLEST
+    if is_small or any(word in text for text in texts.values() for word in _UNUSUAL):
+        return None
+    always = tuple(libclang.file_name(lib, file) for file in in_front if file)
+    try:
+        order = None if shared.is_first else _order_of(lib, handle, main, texts, always)
+    except Unknown:
+        return None
+    guarded = frozenset(name for name, text in texts.items() if include_order.guard_of(text) is not None)
+    return Headers(order, always, texts, guarded, any(map(has_annotation_marks, texts.values())), {})
+
+
+def has_errors(lib: Any, handle: int, unit: Unit) -> bool:
+    """Return whether there is an error in a parsed unit that can concern its structs."""
+    places = Places(lib, unit.directory, unit.roots, {})
+    found = diagnostics.read_diagnostics(lib, handle, places, None, unit.is_gcc)
+    return any(not each.is_warning for each in found)
+
+
+def _in_front(unit: Unit) -> Iterator[str]:
+    """Yield the paths of the files that flags include."""
+    for name in flags.headers_in_front(unit.flags):
+        yield os.path.join(unit.directory, name)
+
+
+def _order_of(
+    lib: Any, handle: int, main: int, texts: dict[str, bytes], always: tuple[str, ...]
+) -> Order:
+    """Return the order of what a beginning includes, behind what flags include. Raises Unknown."""
+    entered: dict[str | None, list[tuple[int, str]]] = {}
+    entries = Counter[str]()
+    first = list(always)
+    for file, spot in libclang.inclusions(lib, handle):
+        name = libclang.file_name(lib, file)
+        entries[name] += 1
+        if spot.file == main:
+            first.append(name)
+        elif spot.file is not None:
+            entered.setdefault(libclang.file_name(lib, spot.file), []).append((spot.offset, name))
+    several = {name for name, count in entries.items() if count > 1}
+    guards = {name: include_order.guard_of(texts[name]) for name in several}
+    repeated = frozenset(name for name, guard in guards.items() if guard is None)
+    skipped: dict[str, list[tuple[int, int]]] = {}
+    for file, start, end in libclang.native.skipped_ranges(handle):
+        name = libclang.file_name(lib, file) if file else ""
+        if name in texts and start != guards.get(name):  # a guard leaves out what was read before
+            skipped.setdefault(name, []).append((start, end))
+    finder = _Targets(texts, entered)
+    read: dict[str, Text] = {}
+    for name, text in texts.items():
+        active = text if name in repeated else include_order.left_out(text, skipped.get(name, ()))
+        found = include_order.read_text(active)
+        read[name] = replace(found, targets=finder.of(name, found, name in repeated))
+    return Order(tuple(dict.fromkeys(first)), read, repeated)
+
+
+class _Targets:
+    """Finds the files that texts include, also where these are not read again."""
+
+    def __init__(self, texts: dict[str, bytes], entered: dict[str | None, list[tuple[int, str]]]) -> None:
+        self._texts, self._entered = texts, entered
+        self._by_name: dict[bytes, str] = {}
+        for name in texts:
+            parts = os.fsencode(name).split(b"/")
+            for at in range(len(parts)):
+                self._by_name.setdefault(b"/".join(parts[at:]), name)
+
+    def of(self, name: str, text: Text, is_repeated: bool) -> tuple[str | None, ...]:
+        """Return the files that a text includes. Raises Unknown."""
+        starts = [start for start, _ in text.includes]
+        targets: list[str | None] = [self._resolve(name, spelled) for _, spelled in text.includes]
+        for offset, target in self._entered.get(name, ()):
+            at = bisect_right(starts, offset) - 1
+            if at < 0:
+                raise Unknown
+            targets[at] = target
+        if None in targets and not is_repeated:
+            raise Unknown
+        return tuple(targets)
+
+    def _resolve(self, includer: str, spelled: bytes) -> str | None:
+        """Return the file that a text names; None if that is not certain."""
+        named = _NAME.match(spelled)
+        if named is None:
+            return None
+        beside = os.path.normpath(os.path.join(os.path.dirname(includer), os.fsdecode(named[1])))
+        if spelled[:1] == b'"' and beside in self._texts:
+            return beside
+        return self._by_name.get(os.path.normpath(named[1]))
+
+
+def means_the_same(
+    lib: Any, handle: int, headers: Headers, rest: Rest, entered: Sequence[int]
+) -> frozenset[str] | None:
+    """Return the shared files that a unit includes, if it means the same when it is parsed alone.
+
+    It was parsed behind the headers with a record of directives; `entered` are the files that it read. None
+    if it is not certain.
+    """
+    if headers.order is None:
+        return frozenset(headers.texts)
+    main = lib.clang_getFile(handle, os.fsencode(rest.unit.main))
+    own = _OwnTexts(lib, handle, headers, UnitOrder(headers.order), main, frozenset(entered))
+    try:
+        for name in headers.always:
+            own.order.include(name)
+        own.read(libclang.native.inclusion_directives(lib.clang_getTranslationUnitCursor(handle)))
+    except Unknown:
+        return None
+    return frozenset(own.order.visited) if headers.order.keeps_meaning(own.order) else None
+
+
+class _OwnTexts:
+    """Reads the texts of a unit that are not among the shared headers, in the order of the unit alone."""
+
+    def __init__(
+        self, lib: Any, handle: int, headers: Headers, order: UnitOrder, main: int, entered: frozenset[int]
+    ) -> None:
+        self._lib, self._handle, self._headers = lib, handle, headers
+        self.order, self._main, self._entered = order, main, entered
+        self._including: set[int] = set()
+        self._skipped: dict[int, list[tuple[int, int]]] = {}
+        self._texts: dict[int, Text] = {}
+        self._open: list[tuple[int, int]] = []
+        """The files that are being read, and how many of their pieces were."""
+
+    def read(self, directives: Iterable[tuple[int, int, int]]) -> None:
+        """Read everything. Raises Unknown."""
+        every = list(directives)
+        self._including = {file for file, _, _ in every}
+        for file, start, end in libclang.native.skipped_ranges(self._handle):
+            self._skipped.setdefault(file, []).append((start, end))
+        self._open.append((self._main, 0))
+        for file, offset, target in every:
+            self._go_to(file)
+            self._take_until(bisect_right([start for start, _ in self._text(file).includes], offset))
+            if not target:
+                raise Unknown
+            name = libclang.file_name(self._lib, target)
+            if name in self._headers.texts and (target not in self._entered or name in self._headers.guarded):
+                self.order.include(name)
+            elif target in self._entered and target not in self._including:
+                self._open.append((target, 0))
+                self._close()
+        while self._open:
+            self._close()
+
+    def _go_to(self, file: int) -> None:
+        """Go on in a file that was left, or begin one."""
+        if not file:
+            raise Unknown
+        is_open = any(file == each for each, _ in self._open)
+        while is_open and self._open[-1][0] != file:
+            self._close()
+        if not is_open:
+            self._open.append((file, 0))
+
+    def _close(self) -> None:
+        self._take_until(len(self._text(self._open[-1][0]).pieces))
+        self._open.pop()
+
+    def _take_until(self, end: int) -> None:
+        file, done = self._open[-1]
+        for piece in self._text(file).pieces[done:end]:
+            self.order.take(piece)
+        self._open[-1] = file, max(done, end)
+
+    def _text(self, file: int) -> Text:
+        if file not in self._texts:
+            skipped = tuple(self._skipped.get(file, ()))
+            key = libclang.file_name(self._lib, file), skipped
+            known = self._headers.own.get(key) if file != self._main else None
+            if known is None:
+                content = libclang.contents(self._lib, self._handle, file)
+                active = include_order.left_out(content, skipped)
+                known = include_order.read_text(active)
+                if file != self._main:
+                    self._headers.own[key] = known
+            self._texts[file] = known
+            self.order.add_bodies(known.bodies)
+        return self._texts[file]

@@ -1,0 +1,159 @@
+"""The functions of units that include the same headers, which libclang parses once for all of them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from functools import partial
+from typing import Any
+
+from layoutlint import files
+from layoutlint.errors import ReadError
+from layoutlint.files import accesses
+from layoutlint.model.record import Record, replace
+from layoutlint.model.structs import Struct, has_annotation_marks
+from layoutlint.model.uses import plain_name
+from layoutlint.readers.clang import libclang, lookups, parse, parsed_listings, shared_headers
+from layoutlint.readers.clang.libclang import Cursor
+from layoutlint.readers.clang.lookups import Messages
+from layoutlint.readers.clang.parse import Unit
+from layoutlint.readers.clang.shared_beginnings import Rest, Shared
+from layoutlint.readers.clang.shared_headers import Headers
+from layoutlint.readers.processes import sandbox
+from layoutlint.sources.bodies import trees, unit
+from layoutlint.sources.bodies.unit import UnitFunctions, UnitReader
+
+_ENTERED = "-H"
+"""With this flag, libclang prints each file that it enters."""
+_OPTIONS = unit.OPTIONS | libclang.PREAMBLE_OPTIONS | shared_headers.RECORD_OPTION
+_TRIED = 6
+"""If so many units are not the same behind the headers, no more are tried."""
+Logged = tuple[UnitFunctions, accesses.Log | None]
+"""What a unit has, and what the file system answered if that is logged."""
+
+
+class _Part(Record, frozen=True):
+    """A unit without the layouts of the structs that shared headers define."""
+
+    functions: UnitFunctions
+    structs: tuple[Struct, ...]
+    wanted: frozenset[str]
+    log: accesses.Log | None
+
+
+def read(shared: Shared, stream: Messages, is_logged: bool) -> dict[Unit, Logged]:
+    """Return what those units have that are certain to be the same as when they are parsed alone."""
+    lib = trees.library()
+    parts: dict[Unit, _Part] = {}
+    beginning = replace(shared.beginning, flags=(*shared.beginning.flags, _ENTERED))
+    try:
+        with parse.parse_unit(lib, beginning, stream, _OPTIONS) as handle:
+            headers = shared_headers.read_headers(lib, handle, shared)
+            if headers is None:
+                return {}
+            with parsed_listings.logging(stream if is_logged else None) as log:
+                lookups.log_unit(lib, handle, beginning, stream)
+            reader = _Reader(lib, handle, shared, headers, stream)
+            for done, each in enumerate(shared.units, 1):
+                part = reader.read(each, log)
+                if part is not None:
+                    parts[each] = part
+                    sandbox.tell_step()
+                elif done >= _TRIED and not parts:
+                    return {}
+            layouts = reader.layouts()
+    except (ReadError, OSError):
+        return {}  # they are parsed alone, which gives the reason
+    return {each: (_with_layouts(part, layouts), part.log) for each, part in parts.items()}
+
+
+def _with_layouts(part: _Part, layouts: Iterable[Struct]) -> UnitFunctions:
+    own = (replace(struct, origin=part.functions.origin) for struct in layouts)
+    return unit.with_structs(part.functions, part.wanted, (*part.structs, *own))
+
+
+class _Reader:
+    """Reads units behind the headers that they share."""
+
+    def __init__(self, lib: Any, handle: int, shared: Shared, headers: Headers, stream: Messages) -> None:
+        self._lib, self._handle, self._shared = lib, handle, shared
+        self._headers, self._stream = headers, stream
+        self._requested: dict[str, str] = {}
+        """The structs of shared headers whose layouts are wanted, as a declaration begins that names them."""
+
+    def read(self, own: Unit, before: accesses.Log | None) -> _Part | None:
+        """Return what a unit has; None if it may differ. Raises ReadError, OSError."""
+        lib, handle = self._lib, self._handle
+        with parsed_listings.logging(None if before is None else self._stream) as log:
+            self._stream.begin_unit()
+            rest = self._shared.rest_of(own)
+            if has_annotation_marks(rest.text):
+                return None
+            parse.reparse(lib, handle, rest.unit, self._stream)
+            entered = self._entered(rest)
+            if entered is None or shared_headers.has_errors(lib, handle, rest.unit):
+                return None
+            libclang.set_included_files(handle, entered)
+            shared = shared_headers.means_the_same(lib, handle, self._headers, rest, entered)
+            if shared is None:
+                return None
+            lookups.log_unit(lib, handle, rest.unit, self._stream)
+            if log is not None and before is not None:
+                log.add(before)
+            main = lib.clang_getFile(handle, os.fsencode(rest.unit.main))
+            libclang.move(main, rest.path, rest.lines)
+            try:
+                return self._read(own, rest, main, shared, entered, log)
+            finally:
+                libclang.move(0, "", 0)
+
+    def _entered(self, rest: Rest) -> list[int] | None:
+        """Return the files that were read behind the headers; None if it is not certain which."""
+        names = self._stream.entered_files()
+        found = [self._lib.clang_getFile(self._handle, os.fsencode(name)) for name in names or ()]
+        if names is None or not all(found):
+            return None
+        paths = {files.real_path(os.path.join(rest.unit.directory, name)) for name in names}
+        mains = {files.real_path(rest.path), files.real_path(rest.unit.main)}
+        return found if paths.isdisjoint(mains) else None
+
+    def _read(
+        self, own: Unit, rest: Rest, main: int, shared: frozenset[str], entered: Sequence[int],
+        log: accesses.Log | None,
+    ) -> _Part | None:  # fmt: skip
+        lib, handle = self._lib, self._handle
+        others = {libclang.file_name(lib, file): file for file in entered}
+        moved = replace(own, main=rest.unit.main)
+        reader = UnitReader(lib, handle, moved, main, rest.text, {*shared, *others})
+        for name in shared:
+            reader.scan(name, partial(self._headers.texts.__getitem__, name))
+        for name in others.keys() - shared:
+            reader.scan(name, partial(libclang.contents, lib, handle, others[name]))
+        if reader.is_annotated:
+            return None
+        result = reader.read()
+        unit.remember(result)
+        wanted = result.used_structs - unit.known_structs
+        here = set[str]()
+        for key in wanted & reader.names.records.keys():  # others are of functions that were read before
+            record = reader.names.records[key]
+            if libclang.file_name(lib, libclang.spot(lib, record)[0] or main) in self._headers.texts:
+                self._requested.setdefault(key, _naming(lib, record))
+            else:
+                here.add(plain_name(key))
+        structs = parse.structs_in(lib, handle, moved, frozenset(here), False) if here else ()
+        return _Part(result, structs, wanted, log)
+
+    def layouts(self) -> tuple[Struct, ...]:
+        """Return the layouts of the structs of shared headers that the units use. Raises ReadError."""
+        wanted = frozenset(map(plain_name, self._requested))
+        undefined = (f"#undef {name}\n" for name in wanted)  # macros can have the names of structs
+        lines = (f"typedef {each} layoutlint_{at};\n" for at, each in enumerate(self._requested.values()))
+        names = self._shared.before("".join((*undefined, *lines)))
+        parse.reparse(self._lib, self._handle, names, self._stream)
+        return parse.structs_named(self._lib, self._handle, names, wanted)
+
+
+def _naming(lib: Any, record: Cursor) -> str:
+    """Return how a declaration begins that names a struct: by its tag, or by the typedef of one without."""
+    return libclang.text(lib, lib.clang_getTypeSpelling(lib.clang_getCursorType(record)))
