@@ -9,8 +9,11 @@ from layoutlint.sources.order_uses.expansion import MacroText
 from layoutlint.sources.order_uses.subject import Subject
 
 _DECLARATOR = re.compile(r"\s*((?:\*\s*(?:const\s+)?)*)(\w+)\s*((?:\[[^\]]*\]\s*)*)")
+_BACKWARDS = re.compile(r"typedef(?<=\btypedef)\b([^;{}()]{1,400});")
+"""A typedef that can stand behind its type; `re` searches for a literal at the beginning quickly."""
+_NEAR = 200
 _TYPEOF = re.compile(
-    r"\btypedef\s+((?:__)?typeof\w*\s*\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\))([^;{}()]{1,200});"
+    r"typedef(?<=\btypedef)\s+((?:__)?typeof\w*\s*\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\))([^;{}()]{1,200});"
 )
 
 
@@ -18,11 +21,16 @@ def _declarators(text: str, subject: Subject) -> list[tuple[str, str, int]]:
     """Return the stars, the name and the dimensions of each typedef of the type itself."""
     text = blank_attributes(text)
     types = "|".join((subject.type_pattern, *(rf"\b{name}\b" for name, _ in subject.arrays)))
-    pattern = rf"\btypedef\s+(?:const\s+)?({types})(?:\s+const)?([^;{{}}()]{{1,400}});"
+    pattern = rf"typedef(?<=\btypedef)\s+(?:const\s+)?({types})(?:\s+const)?([^;{{}}()]{{1,400}});"
     inner = dict(subject.arrays)
-    body = rf"\btypedef\s+struct\s+{re.escape(subject.tag or '')}\s*\{{[^{{}}]*\}}([^;{{}}()]{{1,400}});"
-    backwards = rf"(?:{types})\s+typedef\b([^;{{}}()]{{1,400}});"
-    heads = [(match[1], 0) for match in re.finditer(backwards, text)]
+    tag = re.escape(subject.tag or "")
+    body = rf"typedef(?<=\btypedef)\s+struct\s+{tag}\s*\{{[^{{}}]*\}}([^;{{}}()]{{1,400}});"
+    before = re.compile(rf"(?:{types})\s+\Z")
+    heads = [
+        (match[1], 0)
+        for match in _BACKWARDS.finditer(text)
+        if before.search(text[max(0, match.start() - _NEAR) : match.start()])
+    ]
     heads += [(match[2], inner.get(match[1], 0)) for match in re.finditer(pattern, text)]
     heads += [(match[1], 0) for match in re.finditer(body, text)] if subject.tag else []
     return [
