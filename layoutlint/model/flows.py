@@ -54,6 +54,16 @@ class Slot(NamedTuple):
         return self.name.endswith(" &")
 
     @property
+    def scalars(self) -> Slot:
+        """What this slot has, as a pointer to scalars or as a number."""
+        return self if self.is_of_scalars else Slot(self.kind, f"{self.name} %", self.number)
+
+    @property
+    def is_of_scalars(self) -> bool:
+        """Whether it has what another slot has, as a pointer to scalars or as a number."""
+        return self.name.endswith(" %")
+
+    @property
     def is_union(self) -> bool:
         """Whether it stands for all members of a union."""
         return self.kind == "field" and self.name.endswith(".")
@@ -358,6 +368,8 @@ class Flows(Record):
     made: list[Made] = field(default_factory=list)
     unions: list[UnionUse] = field(default_factory=list)
     layouts: list[Layout] = field(default_factory=list)
+    definitions: list[tuple[int, ...]] = field(default_factory=list)
+    """The size of the searched struct, and the offsets of its members, in bits, as units have them."""
     defined: list[Defined] = field(default_factory=list)
     walked: list[str] = field(default_factory=list)
     """Those of the defined functions whose flows were read; nothing in others leads to the struct."""
@@ -365,7 +377,5 @@ class Flows(Record):
     """The functions that get a text before arguments without parameters, and seem to print these."""
     bodies: list[tuple[str, int]] = field(default_factory=list)
     """What tells the bodies of walked functions from others of the same name: macros can change one."""
-    touched: list[Slot] = field(default_factory=list)
-    """The variables and fields that functions name whose flows were not read."""
     notes: list[str] = field(default_factory=list)
     """Units that were not read, with the reason."""

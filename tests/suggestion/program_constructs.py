@@ -7,6 +7,25 @@ from __future__ import annotations
 
 from tests.suggestion.constructs import Construct, H, W
 
+OTHER = "struct o { long k; char n; long b; };\n"
+ALLOCATOR = (
+    "static long made;\n"
+    "void *mk(size_t n) { void *p = malloc(n); made++; return p; }\n"
+)
+LIST = (
+    "struct node { struct node *next; void *value; }; struct list { struct node *head; };\n"
+    "void push(struct list *l, void *v) { struct node *n = malloc(sizeof *n); n->value = v; n->next = l->head; l->head = n; }\n"
+    "void *pop(struct list *l) { struct node *n = l->head; l->head = n->next; return n->value; }\n"
+    "static struct list things, others;\n"
+)
+DICTIONARY = (
+    "struct entry { const char *key; void *val; }; struct dict { struct entry e[8]; int n; };\n"
+    "int strcmp(const char *, const char *);\n"
+    "void dict_add(struct dict *d, const char *k, void *v) { d->e[d->n].key = k; d->e[d->n++].val = v; }\n"
+    "void *dict_find(struct dict *d, const char *k) { for (int i = 0; i < d->n; i++) if (!strcmp(d->e[i].key, k)) return d->e[i].val; return NULL; }\n"
+    "static struct dict things, others;\n"
+)
+
 PROGRAMS = [Construct(*each) for each in [
     # -- texts
     ("the length of a text without an end", "@@ memset(x.a, 'x', sizeof x.a); x.b = 0x4141; out(strlen(x.a));", "@@ memset(x.a, 'x', sizeof x.a - 1); x.b = 0x4141; out(strlen(x.a));", "text"),
@@ -249,4 +268,25 @@ PROGRAMS = [Construct(*each) for each in [
     ("a pun by a pointer to a union's container", "struct ev { long kind; union { struct thing s; long w[6]; } u; };\nstruct raw { long kind, w[6]; };\n@@ struct ev e; e.u.s = x; out(((struct raw *)&e)->w[1]);", "struct ev { long kind; union { struct thing s; long w[6]; } u; };\n@@ struct ev e, f; e.u.s = x; memcpy(&f, &e, sizeof e); out(f.u.s.b);"),
     ("a file with a container of a union", "struct ev { long kind; union { struct thing s; long w[6]; } u; };\n@@ FILE *f = tmpfile(); struct ev e; long w[7]; e.u.s = x; fwrite(&e, sizeof e, 1, f); rewind(f); out(fread(w, sizeof w, 1, f)); out(w[2]);", "struct ev { long kind; union { struct thing s; long w[6]; } u; };\n@@ FILE *f = tmpfile(); struct ev e; long w; e.u.s = x; fwrite(&e.u.s.b, 8, 1, f); rewind(f); out(fread(&w, 8, 1, f)); out(w);"),
     ("vectors of members", "struct iovec { void *iov_base; size_t iov_len; }; long writev(int, const struct iovec *, int);\n@@ int p[2]; pipe(p); long w[3]; struct iovec v[2] = { { &x.b, 16 }, { &x.d, sizeof x.d } }; writev(p[1], v, 2); read(p[0], w, 24); out(w[1]);", "struct iovec { void *iov_base; size_t iov_len; }; long writev(int, const struct iovec *, int);\n@@ int p[2]; pipe(p); long w[2]; struct iovec v[2] = { { &x.b, sizeof x.b }, { &x.d, 8 } }; writev(p[1], v, 2); read(p[0], w, 16); out(w[0] + w[1]);"),
+    # -- what keeps objects of two structs; in the harmless programs only the other one is taken for something else
+    ("an allocator wrapper for two structs", OTHER + ALLOCATOR + "@@ struct o *o = mk(sizeof *o); o->k = 1; long *w = mk(64); w[1] = 9; struct thing *p = (struct thing *)w; out(p->b + o->k);",
+     OTHER + ALLOCATOR + "@@ long *w = mk(64); w[0] = 9; struct o *o = (struct o *)w; struct thing *p = mk(sizeof *p); p->b = 2; out(p->b + o->k);"),
+    ("an allocator wrapper that another one calls", OTHER + ALLOCATOR + "void *mk0(size_t n) { return memset(mk(n), 0, n); }\n@@ struct o *o = mk0(sizeof *o); long *w = mk0(64); w[1] = 9; struct thing *p = (struct thing *)w; out(p->b + o->k);",
+     OTHER + ALLOCATOR + "void *mk0(size_t n) { return memset(mk(n), 0, n); }\n@@ long *w = mk0(64); w[0] = 9; struct o *o = (struct o *)w; struct thing *p = mk0(sizeof *p); out(p->b + o->k);"),
+    ("a list of two structs", H + OTHER + LIST + "@@ struct o o = { 7, 8, 9 }; push(&things, &x); push(&others, &o); struct h *p = pop(&things); struct o *q = pop(&others); out(p->b + q->k);",
+     H + OTHER + LIST + "@@ struct o o = { 7, 8, 9 }; push(&things, &x); push(&others, &o); struct thing *p = pop(&things); struct h *q = pop(&others); out(p->b + q->a);"),
+    ("a list of two structs, by a variable", H + OTHER + LIST + "@@ struct o o = { 7, 8, 9 }; push(&things, &x); push(&others, &o); void *v = pop(&things), *w = pop(&others); struct h *p = v; struct o *q = w; out(p->b + q->k);",
+     H + OTHER + LIST + "@@ struct o o = { 7, 8, 9 }; push(&things, &x); push(&others, &o); void *v = pop(&things), *w = pop(&others); struct thing *p = v; struct h *q = w; out(p->b + q->a);"),
+    ("bytes from a list of two structs", OTHER + LIST + "@@ struct o o = { 7, 8, 9 }; push(&things, &x); push(&others, &o); char *p = pop(&things); struct o *q = pop(&others); out(p[8] + q->k);",
+     OTHER + LIST + "@@ struct o o = { 7, 8, 9 }; push(&things, &x); push(&others, &o); struct thing *p = pop(&things); char *q = pop(&others); out(p->b + q[8]);"),
+    ("a dictionary of two structs", H + OTHER + DICTIONARY + "@@ struct o o = { 7, 8, 9 }; dict_add(&things, \"x\", &x); dict_add(&others, \"o\", &o); struct h *p = dict_find(&things, \"x\"); struct o *q = dict_find(&others, \"o\"); out(p->b + q->k);",
+     H + OTHER + DICTIONARY + "@@ struct o o = { 7, 8, 9 }; dict_add(&things, \"x\", &x); dict_add(&others, \"o\", &o); struct thing *p = dict_find(&things, \"x\"); struct h *q = dict_find(&others, \"o\"); out(p->b + q->a);"),
+    ("words from a dictionary of two structs", OTHER + DICTIONARY + "@@ struct o o = { 7, 8, 9 }; dict_add(&things, \"x\", &x); dict_add(&others, \"o\", &o); long *p = dict_find(&things, \"x\"); struct o *q = dict_find(&others, \"o\"); out(p[1] + q->k);",
+     OTHER + DICTIONARY + "@@ struct o o = { 7, 8, 9 }; dict_add(&things, \"x\", &x); dict_add(&others, \"o\", &o); struct thing *p = dict_find(&things, \"x\"); long *q = dict_find(&others, \"o\"); out(p->b + q[0]);"),
+    ("a dictionary with two structs and texts", OTHER + DICTIONARY + "static struct dict texts;\n@@ struct o o = { 7, 8, 9 }; dict_add(&things, \"x\", &x); dict_add(&others, \"o\", &o); dict_add(&texts, \"t\", \"text\"); char *p = dict_find(&things, \"x\"), *t = dict_find(&texts, \"t\"); struct o *q = dict_find(&others, \"o\"); out(p[8] + q->k + t[1]);",
+     OTHER + DICTIONARY + "static struct dict texts;\n@@ struct o o = { 7, 8, 9 }; dict_add(&things, \"x\", &x); dict_add(&others, \"o\", &o); dict_add(&texts, \"t\", \"text\"); struct thing *p = dict_find(&things, \"x\"); char *t = dict_find(&texts, \"t\"); struct o *q = dict_find(&others, \"o\"); out(p->b + q->k + t[1]);"),
+    ("a pair of two structs", H + OTHER + "struct pair { void *first, *second; };\n@@ struct o o = { 7, 8, 9 }; struct pair v = { &x, &o }; struct h *p = v.first; struct o *q = v.second; out(p->b + q->k);",
+     H + OTHER + "struct pair { void *first, *second; };\n@@ struct o o = { 7, 8, 9 }; struct pair v = { &x, &o }; struct thing *p = v.first; struct h *q = v.second; out(p->b + q->a);"),
+    ("a function that returns its argument, for two structs", H + OTHER + "void *keep(void *p) { return p; }\n@@ struct o o = { 7, 8, 9 }; struct h *p = keep(&x); struct o *q = keep(&o); out(p->b + q->k);",
+     H + OTHER + "void *keep(void *p) { return p; }\n@@ struct o o = { 7, 8, 9 }; struct thing *p = keep(&x); struct h *q = keep(&o); out(p->b + q->a);"),
 ]]  # fmt: skip

@@ -172,6 +172,12 @@ cdef class Node:
     cdef readonly list children
     cdef CXCursor _raw
     cdef int _type_kind
+    cdef size_t _type
+
+    cdef void find_type(self) noexcept:
+        cdef CXType ctype = get_canonical_type(get_type(self._raw))
+        self._type_kind = ctype.kind
+        self._type = <size_t>ctype.data[0]
 
     @property
     def cursor(self):
@@ -184,8 +190,14 @@ cdef class Node:
     @property
     def type_kind(self):
         if self._type_kind < 0:
-            self._type_kind = get_canonical_type(get_type(self._raw)).kind
+            self.find_type()
         return self._type_kind
+
+    @property
+    def type_identity(self):
+        if self._type_kind < 0:
+            self.find_type()
+        return self._type
 
     @property
     def binary_operator(self):

@@ -39,6 +39,11 @@ class Node:
         return int(_lib.clang_getCanonicalType(_lib.clang_getCursorType(self.cursor)).kind)
 
     @property
+    def type_identity(self) -> int:
+        """What tells that type from others."""
+        return int(_lib.clang_getCanonicalType(_lib.clang_getCursorType(self.cursor)).data[0] or 0)
+
+    @property
     def binary_operator(self) -> int:
         """Its CX_BinaryOperatorKind; 0 for what has none."""
         return int(_lib.clang_getCursorBinaryOperatorKind(self.cursor))

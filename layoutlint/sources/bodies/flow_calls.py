@@ -74,6 +74,8 @@ _MEMORY = re.compile(r"[(\[]\s*%|%a\d")
 _INSTRUCTION = re.compile(r"(?:(?<!\s)[;\n]?\s*+)?(?:\w++:\s*+|\.[^\n;]*+|(\w++)[^\n;]*+)")
 _MOVES = re.compile(r"mov[bwlq]?|xchg[bwlq]?|cmpxchg[bwlq]?|lock|nop")
 """The instructions of x86 that do nothing else with an address in a register."""
+_LISTS = (syntax.POINTER, syntax.RECORD, *syntax.ARRAYS)
+"""What types a `va_list` is, by target."""
 _CALLS = re.compile(r"call[lq]?")
 MOST_PAIRS = 16
 """The most pairs of addresses of a comparison."""
@@ -244,8 +246,9 @@ class CallWalker(LibraryCalls):
 
     def _pass_array(self, slot: Slot, argument: Node) -> None:
         """Note that a parameter gets an array of pointers, whose elements the function can change."""
+        is_known = slot.name.removeprefix("__builtin_") in KNOWN_FUNCTIONS
         array = self._slot(self._callee(argument)) if self._is_array_of_pointers(argument) else None
-        if array is not None:
+        if not is_known and array is not None:
             self.flows.moves += [Move(slot, Address(array, 0)), Move(array, Address(slot, 0))]
 
     def _note_format(self, name: str, types: list[Type]) -> None:
@@ -281,8 +284,7 @@ class CallWalker(LibraryCalls):
     def _spelling(self, node: Node) -> str:
         """Return the type of an expression as the text has it."""
         node = skip_layers(node)
-        type_ = self._lib.clang_getCursorType(node.cursor)
-        return libclang.text(self._lib, self._lib.clang_getTypeSpelling(type_))
+        return self._spell(self._lib.clang_getCursorType(node.cursor))
 
     def _known_call(
         self, node: Node, name: str, arguments: list[Node], values: list[list[Address]]
@@ -350,7 +352,7 @@ class CallWalker(LibraryCalls):
         return self._is_size_type(types[place])
 
     def _is_size_type(self, type_: Type) -> bool:
-        return libclang.text(self._lib, self._lib.clang_getTypeSpelling(type_)) == "size_t"
+        return self._spell(type_) == "size_t"
 
     def _pass_to_functions(
         self, name: str, arguments: list[Node], values: list[list[Address]], types: list[Type]
@@ -417,13 +419,11 @@ class CallWalker(LibraryCalls):
 
     def _is_argument(self, node: Node) -> bool:
         """Return whether a node is `va_arg(list, type)`."""
-        inner = node.children[0]
-        inner = skip_layers(inner)
-        spelled, own = (
-            libclang.text(self._lib, self._lib.clang_getTypeSpelling(self._lib.clang_getCursorType(each)))
-            for each in (inner.cursor, node.cursor)
-        )
-        return "va_list" in spelled and "va_list" not in own
+        inner = skip_layers(node.children[0])
+        if inner.type_kind not in _LISTS or "va_list" not in (self._struct_of(inner) or "va_list"):
+            return False
+        own = self._spell(self._lib.clang_getCursorType(node.cursor))
+        return "va_list" in self._spelling(inner) and "va_list" not in own
 
     def _takes_argument(self, node: Node) -> bool:
         """Return whether an expression is `va_arg(list, type)`, maybe converted."""

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from layoutlint.model.flows import (
     Address,
     Convert,
     Defined,
     Fill,
+    Flows,
     Move,
     Pass,
     Slot,
@@ -42,6 +45,16 @@ class DeclarationWalker(CallWalker):
     _unions: UnionUses
     _loops: int
 
+    @contextmanager
+    def collect_apart(self) -> Iterator[Flows]:
+        """Collect what is walked meanwhile apart from the rest; only what structs are is for all."""
+        around, self.flows = self.flows, Flows(layouts=self.flows.layouts, definitions=self.flows.definitions)
+        try:
+            yield self.flows
+        finally:
+            self.flows.layouts, self.flows.definitions = [], []
+            self.flows = around
+
     def pass_over(self, cursor: Cursor) -> None:
         """Note a function that does nothing with the struct, or a variable whose value has nothing of it."""
         if cursor.kind == syntax.FUNCTION:
@@ -70,7 +83,7 @@ class DeclarationWalker(CallWalker):
         self._numbers = Numbers(self._lib, self._facts, tree)
         self._name_object(tree)
         self._declare(tree)
-        self._unions.visit(tree)
+        self._unions.visit(tree, self.flows)
 
     def _name_object(self, variable: Node) -> None:
         """Note the struct type of an object that other units can name, by a symbol or by its section."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
-from layoutlint.model.flows import Flows, Slot, Term
+from layoutlint.model.flows import Address, Flows, Slot, Term
 from layoutlint.readers.clang.libclang import Cursor
 from layoutlint.sources.bodies import syntax, trees
 from layoutlint.sources.bodies.flow_walker import FlowWalker
@@ -22,6 +22,16 @@ _TYPED = (
 _NAMES = (syntax.DECL_REF, syntax.MEMBER, syntax.MEMBER_NAME)
 Place = Slot | Term
 """What keeps an address: a slot, or bytes that can be read as pointers or as the struct."""
+
+
+class Passed(NamedTuple):
+    """A function or a variable that nothing in its unit leads to; what it does can matter for others."""
+
+    key: str
+    """Of a function; empty for a variable."""
+    flows: Flows
+    places: frozenset[Place]
+    """The slots and bytes in its flows."""
 
 
 class Known(NamedTuple):
@@ -76,10 +86,12 @@ class Parts:
         places = (*known.forward, *known.backward)
         self._spellings = frozenset(each.spelling for each in places if isinstance(each, Slot))
         self._by_name: dict[int, tuple[int, bool]] = {}
+        self.passed: list[Passed] = []
+        """What was walked apart from the rest."""
         self._walked: set[int] = set()
         """The identities of declarations."""
-        self._shared: dict[int, Slot] = {}
-        """The slots that other units can name, too."""
+        self._bodies = frozenset(key for key, _ in known.walked)
+        """The functions whose bodies are compared with those that were walked."""
 
     def walk(self, cursors: Iterable[Cursor]) -> None:
         """Walk those among some functions and variables that matter, and the functions that they lead to."""
@@ -99,8 +111,7 @@ class Parts:
         for part in rest.values():
             if part.key not in self._known.defined:
                 self.walker.pass_over(part.cursor)
-        named = {identity for part in rest.values() for identity in part.names}
-        self.walker.flows.touched += [slot for each, slot in self._shared.items() if each in named]
+                self.passed.append(self._pass(part))
 
     def _walk(self, part: Part) -> None:
         self._walked.add(part.identity)
@@ -109,10 +120,20 @@ class Parts:
             return
         flows, tree = self.walker.flows, trees.tree(part.cursor)
         flows.walked.append(part.key)
-        flows.bodies.append((part.key, self.walker.digest(tree)))
+        if part.key in self._bodies or not self._known.defined:
+            flows.bodies.append((part.key, self.walker.digest(tree)))
         self.walker.note_definition(part.cursor)
-        if flows.bodies[-1] not in self._known.walked:
+        if part.key not in self._bodies or flows.bodies[-1] not in self._known.walked:
             self.walker.function(part.cursor, tree)
+
+    def _pass(self, part: Part) -> Passed:
+        """Walk a function or a variable apart from the others."""
+        with self.walker.collect_apart() as flows:
+            if part.key:
+                self.walker.function(part.cursor, trees.tree(part.cursor))
+            else:
+                self.walker.variable(part.cursor)
+        return Passed(part.key, flows, places_of(flows))
 
     def _others(self, identities: set[int]) -> Iterator[Part]:
         """Yield the functions of other headers."""
@@ -145,10 +166,7 @@ class Parts:
         declaration = node.reference
         if self._spellings and self.walker.spelling(declaration) in self._spellings:
             self.walker.note_slot(declaration)
-        identity = self.walker.identity(declaration)
-        if (slot := self.walker.shared_slot(declaration)) is not None:
-            self._shared[identity] = slot
-        return identity, self.walker.leads_to_subject(declaration)
+        return self.walker.identity(declaration), self.walker.leads_to_subject(declaration)
 
 
 def _select(walker: FlowWalker, known: Known) -> tuple[set[int], set[int]]:
@@ -165,6 +183,29 @@ def _select(walker: FlowWalker, known: Known) -> tuple[set[int], set[int]]:
         if not is_function or (place.kind == "parameter") != is_forward:
             named |= own
     return itself, named
+
+
+def leads_to(passed: Passed, forward: set[Place], backward: set[Place]) -> bool:
+    """Return whether an address of the struct goes to what was passed over, or comes from there."""
+    for place in passed.places:
+        if place.kind not in ("parameter", "result") or place.name.startswith("*"):
+            if place in forward or place in backward:
+                return True
+        elif place in (forward if (place.kind == "parameter") == (place.name == passed.key) else backward):
+            return True
+    return False
+
+
+def places_of(flows: Flows) -> frozenset[Place]:
+    """Return the slots and the bytes that some flows name."""
+    rows = (
+        flows.moves, flows.stores, flows.copies, flows.conversions, flows.accesses, flows.passes,
+        flows.comparisons, flows.fills, flows.texts, flows.placed, flows.calls, flows.steps, flows.numbers,
+        flows.counts, flows.given, flows.made,
+    )  # fmt: skip
+    parts = {part for facts in rows for fact in facts for part in fact if isinstance(part, tuple)}
+    terms = {part.term if isinstance(part, Address) else part for part in parts}
+    return frozenset(filter(None, map(_place, terms)))
 
 
 def relevant(
@@ -188,7 +229,12 @@ def relevant(
         *((each.term, each.result) for each in flows.made),
     ]
     edges = [(_place(target), _place(source)) for target, source in pairs]
-    onward = [(source, target) for target, source in edges]
+    mixed = _find_containers(flows, structs)
+    onward = [
+        (source, target)
+        for target, source in edges
+        if source not in mixed or not isinstance(target, Slot) or not target.is_of_scalars
+    ]
     forward = {*goes, *(_place(target) for target, source in pairs if is_address(source))}
     _close(forward, onward)
 
@@ -204,6 +250,34 @@ def relevant(
     forward |= {_place(to) for to, each in pairs if each.kind == "slot" and _place(each) in backward}
     _close(forward, onward)
     return {place for place in forward if place}, {place for place in backward if place}
+
+
+def _find_containers(flows: Flows, structs: set[str]) -> set[Slot]:
+    """Return the slots that get addresses of several structs, of which some come out as they went in.
+
+    From there they do not go on as scalars.
+    """
+    names: dict[Slot, set[str]] = {}
+    following: dict[Slot, list[Slot]] = {}
+    for move in flows.moves:
+        term = move.address.term
+        if isinstance(term, Slot):
+            following.setdefault(term, []).append(move.slot)
+        elif term.kind == "struct":
+            names.setdefault(move.slot, set()).add(term.name)
+    waiting = list(names)
+    while waiting:
+        slot = waiting.pop()
+        for after in () if slot.is_of_scalars else following.get(slot, ()):
+            own = names.setdefault(after, set())
+            if not names[slot] <= own:
+                own |= names[slot]
+                waiting.append(after)
+    taken = (each.address.term for each in flows.conversions if each.struct in structs)
+    out = {frozenset(names[slot]) for slot in taken if isinstance(slot, Slot) and slot in names}
+    every = {frozenset(own) for own in names.values()}
+    kept = {own for own in every if any(len(own & each) > 1 for each in out)}
+    return {slot for slot, own in names.items() if frozenset(own) in kept}
 
 
 def _close(places: set[Place | None], edges: Iterable[tuple[Place | None, Place | None]]) -> None:

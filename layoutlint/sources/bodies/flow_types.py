@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Any
 
-from layoutlint.model.flows import STATIC, Flows, Layout, Slot, Term
+from layoutlint.model.flows import STATIC, Address, Flows, Layout, Move, Slot, Term
 from layoutlint.readers.clang import libclang
 from layoutlint.readers.clang.libclang import Cursor, Type
 from layoutlint.sources.bodies import syntax
@@ -47,6 +47,14 @@ class FlowTypes:
         self._callees: dict[int, Cursor] = {}
         self._noted = 0
         """How many of the named functions are noted."""
+        self._types: dict[int, Type] = {}
+        """Types by identity: libclang is asked once for each, and what follows from one is known by it."""
+        self._pointees: dict[int, Type] = {}
+        self._elements: dict[int, Type] = {}
+        self._records: dict[int, str] = {}
+        self._structs_behind: dict[int, str] = {}
+        self._keeping: dict[int, bool] = {}
+        self._spellings: dict[int, str] = {}
         self._leading: dict[int, bool] = {}
         """Which records have the searched struct in them, by identity."""
         self._leading_types: dict[int, bool] = {}
@@ -84,25 +92,6 @@ class FlowTypes:
             self._variable_slot(declaration)
         elif declaration.kind == libclang.FIELD:
             self._field_slot(declaration)
-
-    def shared_slot(self, declaration: Cursor) -> Slot | None:
-        """Return the slot that a pointer is which other units can name, or a number that is meant for one.
-
-        None for others: most numbers that are as wide as a pointer have nothing of an address.
-        """
-        is_own = declaration.kind == libclang.FIELD or (
-            declaration.kind == syntax.VARIABLE
-            and self._lib.clang_Cursor_getStorageClass(declaration) != syntax.STATIC
-            and self._lib.clang_getCursorSemanticParent(declaration).kind != syntax.FUNCTION
-        )
-        type_ = self._lib.clang_getCursorType(declaration)
-        if not is_own or not self._keeps_address(self._canonical(type_)):
-            return None
-        spelled = libclang.text(self._lib, self._lib.clang_getTypeSpelling(type_))
-        if self._canonical(type_).kind != syntax.POINTER and "intptr" not in spelled:
-            return None
-        is_field = declaration.kind == libclang.FIELD
-        return self._field_slot(declaration) if is_field else self._variable_slot(declaration)
 
     def note_functions(self) -> None:
         """Note the declarations of the functions that are named so far."""
@@ -197,7 +186,11 @@ class FlowTypes:
         return self._leading[identity]
 
     def _type(self, node: Node) -> Type:
-        type_: Type = self._lib.clang_getCanonicalType(self._lib.clang_getCursorType(node.cursor))
+        identity = node.type_identity
+        type_ = self._types.get(identity)
+        if type_ is None:
+            type_ = self._lib.clang_getCanonicalType(self._lib.clang_getCursorType(node.cursor))
+            self._types[identity] = type_
         return type_
 
     def _base_and_index(self, node: Node) -> tuple[Node, Node]:
@@ -207,20 +200,23 @@ class FlowTypes:
         return (second, first) if is_turned else (first, second)
 
     def _pointee(self, type_: Type) -> Type:
-        inner = type_
-        if type_.kind == syntax.POINTER:
-            inner = self._lib.clang_getPointeeType(type_)
-        while (inner := self._lib.clang_getCanonicalType(inner)).kind in syntax.ARRAYS:
-            inner = self._lib.clang_getElementType(inner)
-        return inner
+        identity = type_.data[0]
+        known = self._pointees.get(identity)
+        if known is None:
+            inner = self._lib.clang_getPointeeType(type_) if type_.kind == syntax.POINTER else type_
+            known = self._pointees[identity] = self._element(inner)
+        return known
 
     def _element(self, type_: Type) -> Type:
         """Return the type of the elements of an array, at any depth; other types as they are."""
-        inner = self._lib.clang_getCanonicalType(type_)
-        while inner.kind in syntax.ARRAYS:
-            inner = self._lib.clang_getCanonicalType(self._lib.clang_getElementType(inner))
-        result: Type = inner
-        return result
+        identity = type_.data[0]
+        known = self._elements.get(identity)
+        if known is None:
+            known = self._lib.clang_getCanonicalType(type_)
+            while known.kind in syntax.ARRAYS:
+                known = self._lib.clang_getCanonicalType(self._lib.clang_getElementType(known))
+            self._elements[identity] = known
+        return known
 
     def _canonical(self, type_: Type) -> Type:
         canonical: Type = self._lib.clang_getCanonicalType(type_)
@@ -228,6 +224,13 @@ class FlowTypes:
 
     def _record(self, type_: Type) -> str:
         """Return the name of a struct type, or its place if it has none; empty for others."""
+        identity = type_.data[0]
+        known = self._records.get(identity)
+        if known is None:
+            known = self._records[identity] = self._name_record(type_)
+        return known
+
+    def _name_record(self, type_: Type) -> str:
         if name := self._facts.struct(type_).partition("@")[0]:
             self._note_layout(name, self._element(type_))
             return name
@@ -246,8 +249,17 @@ class FlowTypes:
             self._layouts.add(name)
             size = self._lib.clang_Type_getSizeOf(record)
             places = tuple(self._places_of_subject(record, 0, _DEEPEST_STRUCT))
-            places = () if name == self._subject else places
+            if name == self._subject:
+                places = ()
+                self._note_definition_of(record, size)
             self.flows.layouts.append(Layout(name, size, places, self._has_array(record)))
+
+    def _note_definition_of(self, record: Type, size: int) -> None:
+        """Note the size and the offsets of the searched struct, if the unit defines it."""
+        fields = libclang.fields_of(self._lib, record)
+        offsets = (max(self._lib.clang_Cursor_getOffsetOfField(each), 0) for each in fields)
+        if size >= 0:
+            self.flows.definitions.append((8 * size, *offsets))
 
     def _has_array(self, record: Type) -> bool:
         """Return whether a member of a struct is an array of structs."""
@@ -273,26 +285,64 @@ class FlowTypes:
 
     def _struct_behind(self, type_: Type) -> str:
         """Return the struct that a type points to, with a star for each pointer between; empty for others."""
-        stars = ""
         if type_.kind != syntax.POINTER:
             return ""
-        inner = self._pointee(type_)
-        while inner.kind == syntax.POINTER:
-            inner, stars = self._pointee(inner), f"{stars} *"
-        record = self._record(inner)
-        return f"{record}{stars}" if record else ""
+        identity = type_.data[0]
+        known = self._structs_behind.get(identity)
+        if known is None:
+            inner, stars = self._pointee(type_), ""
+            while inner.kind == syntax.POINTER:
+                inner, stars = self._pointee(inner), f"{stars} *"
+            record = self._record(inner)
+            known = self._structs_behind[identity] = f"{record}{stars}" if record else ""
+        return known
 
     def _keeps_address(self, type_: Type) -> bool:
         """Return whether a value of a type is followed.
 
         These are `void *`, pointers to scalars and to such pointers, and wide integers.
         """
-        if type_.kind == syntax.POINTER:
-            pointee = self._pointee(type_)
-            if pointee.kind == syntax.POINTER:
-                pointee = self._pointee(pointee)
-            return pointee.kind == syntax.VOID or pointee.kind in SCALARS
-        return type_.kind in INTEGERS and self._lib.clang_Type_getSizeOf(type_) == self._word
+        if type_.kind != syntax.POINTER and type_.kind not in INTEGERS:
+            return False
+        identity = type_.data[0]
+        known = self._keeping.get(identity)
+        if known is None:
+            known = self._keeping[identity] = self._can_keep_address(type_)
+        return known
+
+    def _can_keep_address(self, type_: Type) -> bool:
+        if type_.kind != syntax.POINTER:
+            return bool(self._lib.clang_Type_getSizeOf(type_) == self._word)
+        pointee = self._pointee(type_)
+        if pointee.kind == syntax.POINTER:
+            pointee = self._pointee(pointee)
+        return bool(pointee.kind == syntax.VOID or pointee.kind in SCALARS)
+
+    def _spell(self, type_: Type) -> str:
+        """Return a type as the text has it."""
+        identity = type_.data[0]
+        known = self._spellings.get(identity)
+        if known is None:
+            known = libclang.text(self._lib, self._lib.clang_getTypeSpelling(type_))
+            self._spellings[identity] = known
+        return known
+
+    def _is_untyped(self, type_: Type) -> bool:
+        """Return whether a type is `void *`."""
+        return bool(type_.kind == syntax.POINTER and self._pointee(type_).kind == syntax.VOID)
+
+    def _as_scalars(self, addresses: list[Address]) -> list[Address]:
+        """Return addresses of no type as those of scalars, or as numbers."""
+        terms = [each.term.scalars if isinstance(each.term, Slot) else each.term for each in addresses]
+        for each, term in zip(addresses, terms, strict=True):
+            if isinstance(term, Slot):
+                self.flows.moves.append(Move(term, Address(each.term, 0)))
+        return [Address(term, each.offset) for each, term in zip(addresses, terms, strict=True)]
+
+    def _is_of_scalars(self, type_: Type) -> bool:
+        """Return whether a type is a number, or a pointer to scalars or to pointers to them."""
+        is_pointer = type_.kind == syntax.POINTER and self._keeps_address(type_)
+        return type_.kind in INTEGERS or (is_pointer and not self._is_untyped(type_))
 
     def _parameter_types(self, callee: Node) -> Iterator[Type]:
         """Yield the types of the parameters of a function, as they are declared."""

@@ -54,7 +54,7 @@ class FlowWalker(DeclarationWalker):
         """`word` is the size of a pointer in bytes."""
         super().__init__(lib, names, subject, word)
         self._values = InitialValues(lib, self._facts, subject)
-        self._unions = UnionUses(lib, self._facts, names, subject, self.flows)
+        self._unions = UnionUses(lib, self._facts, names, subject)
         self._truths: set[int] = set()
         """The calls of which only whether the result is 0 counts."""
         self._is_copied = self._is_computed = False
@@ -85,7 +85,7 @@ class FlowWalker(DeclarationWalker):
             elif node.kind == syntax.COMPOUND:
                 self._body = node
                 self._walk(node)
-                self._unions.visit(node)
+                self._unions.visit(node, self.flows)
 
     def _walk(self, node: Node) -> None:
         self._depth += 1
@@ -244,8 +244,11 @@ class FlowWalker(DeclarationWalker):
     def _member(self, node: Node) -> list[Address]:
         for child in node.children:
             self._value(child)
-        slot = self._field_slot(node.reference)
-        return [] if slot is None else self._pointer_terms(self._type(node), slot)
+        slot, type_ = self._field_slot(node.reference), self._type(node)
+        if slot is None:
+            return []
+        terms = self._pointer_terms(type_, slot)
+        return self._as_scalars(terms) if slot.is_union and self._is_of_scalars(type_) else terms
 
     def _address_of(self, node: Node) -> list[Address]:
         """Return the address of an lvalue: of an object, and of the member of the struct that it is in."""
@@ -492,8 +495,7 @@ class FlowWalker(DeclarationWalker):
 
     def _note_end(self, element: Node) -> None:
         """Note that a text gets its end in an element of an array, or behind a pointer."""
-        element = skip_layers(element)
-        self._note_text(element, [self._base_address(element)], "closed", 0)
+        self._note_text(element, [self._base_address(skip_layers(element))], "closed", 0)
 
     def _note_element(self, left: Node) -> None:
         """Note that an element of a text gets a value that is not its end."""
@@ -557,6 +559,8 @@ class FlowWalker(DeclarationWalker):
             self._convert_function(node, function)
         if not struct:
             self._convert_pointer(node, addresses)
+            if self._is_untyped(self._type(inner)) and self._is_of_scalars(self._type(node)):
+                return self._as_scalars(addresses)
         if struct and not old and self._is_hardware(inner):
             text = "a constant address is that of hardware"
             self.flows.fills.append(Fill(Address(Term("struct", struct, 0), 0), text, *self._place(node)))

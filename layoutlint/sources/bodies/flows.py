@@ -23,7 +23,15 @@ from layoutlint.readers.processes.pool import number_for
 from layoutlint.sources.bodies import sources, trees
 from layoutlint.sources.bodies.facts import Names
 from layoutlint.sources.bodies.flow_calls import KNOWN_FUNCTIONS
-from layoutlint.sources.bodies.flow_parts import NOTHING, Known, Parts, known_of, relevant
+from layoutlint.sources.bodies.flow_parts import (
+    NOTHING,
+    Known,
+    Parts,
+    Passed,
+    known_of,
+    leads_to,
+    relevant,
+)
 from layoutlint.sources.bodies.flow_walker import FlowWalker
 from layoutlint.sources.bodies.library_calls import makes_memory
 
@@ -41,7 +49,7 @@ _LARGEST = 1 << 25
 _FACTS = (
     "moves", "stores", "copies", "conversions", "accesses", "passes", "comparisons", "fills", "texts",
     "placed", "values", "symbols", "calls", "assembly", "steps", "numbers", "counts", "given", "made",
-    "unions", "layouts", "defined", "walked", "formats",
+    "unions", "layouts", "definitions", "defined", "walked", "formats",
 )  # fmt: skip
 """The lists of `Flows` that units fill."""
 _BYTES_EACH = 1 << 23
@@ -63,7 +71,6 @@ def read(
         run.read_new(run.units_of(waiting), known)
         known = run.sought(asked)
         asked |= known.functions
-        run.read(run.units_that_define(known), known)
         waiting = list(_defining(left, run.flows(), known.functions, names))
         left = [path for path in left if path not in waiting]
         if not waiting and known == NOTHING:
@@ -72,15 +79,13 @@ def read(
 
 
 class _Run:
-    """One run over units, which are read again if another one leads to functions that they passed over."""
+    """One run over units, each of which is read once."""
 
     def __init__(self, names: tuple[str, ...], options: ReadOptions) -> None:
         self._names, self._options = names, options
         self._left = _MOST_UNITS
-        self._defining: dict[str, Unit] = {}
-        """A unit with each of the functions that were passed over."""
-        self._touching: dict[Slot, dict[str, Unit]] = {}
-        """The units with functions that were passed over and name a variable or a field."""
+        self._passed: list[Passed] = []
+        """What was passed over so far."""
         self._found: dict[str, dict[Any, None]] = {name: {} for name in _FACTS}
         """Each fact once: several units have those of a header."""
         self._unread: dict[str, dict[str, None]] = {}
@@ -121,29 +126,36 @@ class _Run:
         return some
 
     def sought(self, asked: frozenset[str]) -> Known:
-        """Return what addresses of the struct go to or come from that was passed over, or is elsewhere.
+        """Return the functions elsewhere that addresses of the struct go to or come from; adds what was
+        passed over and is reached.
 
-        Functions that were not asked for, except for those that print an address; variables and fields, if
-        units were not read again for them.
+        Functions that were not asked for, except for those that print an address.
         """
-        flows = self.flows()
+        while True:
+            flows = self.flows()
+            forward, backward = relevant(flows, self._names[0])
+            reached, passed = list[Passed](), list[Passed]()
+            for each in self._passed:
+                (reached if leads_to(each, forward, backward) else passed).append(each)
+            self._passed = passed
+            if not reached:
+                break
+            for each in reached:
+                self._add(each.flows)
+                self._found["walked"].update({each.key: None} if each.key else {})
         done, prints = {*flows.walked, *asked}, set(flows.formats)
         places = []
-        for found, kind in zip(relevant(flows, self._names[0]), ("parameter", "result"), strict=True):
-            some = [each for each in found if isinstance(each, Slot) and not each.is_masked]
-            own = (each for each in some if each.kind == kind and each.name not in done)
+        for found, kind in ((forward, "parameter"), (backward, "result")):
+            own = (each for each in found if isinstance(each, Slot) and each.kind == kind)
+            own = (each for each in own if each.name not in done and not each.is_masked)
             own = (each for each in own if each.number >= 0 or each.name not in prints)
-            slots = (each for each in some if each in self._touching)
-            places.append(frozenset((*(each for each in own if not makes_memory(each.name)), *slots)))
-        functions = frozenset(each.name for some in places for each in some if each not in self._touching)
+            places.append(frozenset(each for each in own if not makes_memory(each.name)))
+        functions = frozenset(each.name for some in places for each in some)
         return Known(functions, forward=places[0], backward=places[1])
 
-    def units_that_define(self, known: Known) -> list[Unit]:
-        """Return the units that have passed over what is known to matter."""
-        units = [self._defining.pop(name) for name in sorted(known.functions & self._defining.keys())]
-        for slot in sorted(self._touching.keys() & {*known.forward, *known.backward}):
-            units += self._touching.pop(slot).values()
-        return list({unit.main: unit for unit in units}.values())
+    def _add(self, flows: Flows) -> None:
+        for name, rows in self._found.items():
+            rows.update(dict.fromkeys(getattr(flows, name)))
 
     def read_new(self, units: Sequence[Unit], known: Known) -> None:
         """Add the flows of some units; those of functions in headers that they share only once."""
@@ -165,15 +177,12 @@ class _Run:
             if isinstance(result, sandbox.Failure):
                 self._note("that libclang does not parse", f"{unit.origin} (it {result.how})")
                 continue
-            if result.notes:
-                self._note("that libclang does not parse whole", f"{unit.origin} ({result.notes[0]})")
-            for name, rows in self._found.items():
-                rows.update(dict.fromkeys(getattr(result, name)))
-            for function in {each.function for each in result.defined} - set(result.walked):
-                self._defining.setdefault(function, unit)
-            for slot in result.touched:
-                self._touching.setdefault(slot, {})[unit.main] = unit
-            last = result
+            flows, passed = result
+            if flows.notes:
+                self._note("that libclang does not parse whole", f"{unit.origin} ({flows.notes[0]})")
+            self._add(flows)
+            self._passed += passed
+            last = flows
         return last
 
 
@@ -210,14 +219,14 @@ def _defining(
                 yield path
 
 
-def _read_unit(unit: Unit, names: tuple[str, ...], known: Known) -> Flows:
+def _read_unit(unit: Unit, names: tuple[str, ...], known: Known) -> tuple[Flows, list[Passed]]:
     limits.confine()
     try:
         return _Reader(unit, names, known).read()
     except ReadError as error:
-        return Flows(notes=[f"{error.path} {error.reason}"])
+        return Flows(notes=[f"{error.path} {error.reason}"]), []
     except libclang.TOO_DEEP:
-        return Flows(notes=["it is nested too deeply"])
+        return Flows(notes=["it is nested too deeply"]), []
 
 
 class _Reader:
@@ -228,8 +237,9 @@ class _Reader:
         self._lib = trees.library()
         self._owns: dict[int | None, bool] = {}
 
-    def read(self) -> Flows:
-        """Return the flows in the functions of the file, and of headers that name the struct.
+    def read(self) -> tuple[Flows, list[Passed]]:
+        """Return the flows in the functions of the file and of headers that name the struct, and what was
+        passed over.
 
         Raises ReadError.
         """
@@ -239,11 +249,11 @@ class _Reader:
         with parse.parse_unit(lib, unit, None, _OPTIONS) as handle:
             self._places = Places(lib, unit.directory, (os.getcwd(),), {})
             self._handle, self._main = handle, lib.clang_getFile(handle, os.fsencode(unit.main))
-            walker = self._walk(handle, set())
+            walker, passed = self._walk(handle, set())
             for _ in range(_MOST_WALKS):
                 if not walker.offset_slots - walker.first_offset_slots:
                     break
-                walker = self._walk(handle, walker.offset_slots)
+                walker, passed = self._walk(handle, walker.offset_slots)
             problems = diagnostics.read_diagnostics(lib, handle, self._places, None)
             answer = None if unit.compiler is None else unit.compiler.answer
             error = diagnostics.first_error(lib, problems, None if answer is None else answer.is_own_header)
@@ -251,9 +261,9 @@ class _Reader:
                 walker.flows.notes.append("a part is nested too deeply")
             if error is not None:
                 walker.flows.notes.append(error)
-            return walker.flows
+            return walker.flows, passed
 
-    def _walk(self, handle: int, offset_slots: set[Slot]) -> FlowWalker:
+    def _walk(self, handle: int, offset_slots: set[Slot]) -> tuple[FlowWalker, list[Passed]]:
         """Walk the functions and variables; some slots are known to have offsets of members."""
         lib = self._lib
         names = Names.of_unit(self._places.place)
@@ -262,8 +272,9 @@ class _Reader:
         walker.first_offset_slots = frozenset(offset_slots)
         every = trees.definitions(lib.clang_getTranslationUnitCursor(handle), self._is_own)
         own = (each.cursor for each in every if self._is_own(each.file))
-        Parts(walker, self._is_of_system, self._known).walk(own)
-        return walker
+        parts = Parts(walker, self._is_of_system, self._known)
+        parts.walk(own)
+        return walker, parts.passed
 
     def _is_of_system(self, function: Cursor) -> bool:
         return bool(self._lib.clang_Location_isInSystemHeader(self._lib.clang_getCursorLocation(function)))

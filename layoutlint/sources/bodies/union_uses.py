@@ -18,15 +18,18 @@ _DEEPEST = 6
 class UnionUses:
     """Collects the uses of members in the functions of a unit."""
 
-    def __init__(self, lib: Any, facts: Facts, names: Names, subject: str, flows: Flows) -> None:
+    def __init__(self, lib: Any, facts: Facts, names: Names, subject: str) -> None:
         self._lib, self._facts, self._names, self._subject = lib, facts, names, subject
-        self._flows = flows
+        self._flows = Flows()
         self._embeds: dict[int, bool] = {}
+        self._behind: dict[int, str] = {}
+        """The places of unions that pointers lead to, by the identity of their types."""
         self._noted: set[int] = set()
         """The unions whose members are noted."""
 
-    def visit(self, node: Node) -> None:
-        """Note the uses in an expression or a statement."""
+    def visit(self, node: Node, flows: Flows) -> None:
+        """Note the uses in an expression or a statement among some flows."""
+        self._flows = flows
         waiting: list[tuple[Node, Mode]] = [(node, "read")]
         while waiting:
             each, mode = waiting.pop()
@@ -69,6 +72,12 @@ class UnionUses:
         """Return the place of the union around the struct that a pointer leads to; empty for another type."""
         if node.type_kind != syntax.POINTER:
             return ""
+        identity = node.type_identity
+        if identity not in self._behind:
+            self._behind[identity] = self._find_union(node)
+        return self._behind[identity]
+
+    def _find_union(self, node: Node) -> str:
         type_ = self._lib.clang_getCanonicalType(self._lib.clang_getCursorType(node.cursor))
         inner = self._lib.clang_getCanonicalType(self._lib.clang_getPointeeType(type_))
         if inner.kind != syntax.RECORD:

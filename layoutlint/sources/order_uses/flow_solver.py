@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator
-from typing import NamedTuple, TypeVar
+from functools import partial
+from typing import NamedTuple
 
-from layoutlint.model.flows import MOST_TAG, Address, Convert, Copy, Flows, Move, Slot, Store, Term
+from layoutlint.model.flows import MOST_TAG, Address, Convert, Copy, Flows, Slot, Term
 from layoutlint.sources.order_uses.subject import Subject
 
 _MOST_ADDRESSES = 40
 """The most addresses that are followed through a slot."""
 _MOST_SUMS = 50
 """The most different sums of what statements add to a slot: each can double their number."""
-_MOST_ROUNDS = 60
-"""The most slots that an address is followed through."""
-_LASTING = Slot("variable", "", 0)
-"""Stands for all variables that keep what they have between calls."""
 _DEEPEST = 4
-"""The most pointers to pointers."""
+"""The most functions that return memory of one another."""
 
 
 class Known(NamedTuple):
@@ -28,8 +26,11 @@ class Known(NamedTuple):
     is_passed: bool
     """Whether it went through a parameter."""
 
+    def shift(self, step: int | None) -> Known:
+        """Return the address with some bytes added; None for an unknown number."""
+        return self if step == 0 else Known(self.term, _sum(self.offset, step), self.is_passed)
 
-_Fact = TypeVar("_Fact")
+
 Addresses = dict[Known, None]
 """Each address once, in the order in which they are found: that of a set would be another one in each run."""
 
@@ -39,11 +40,14 @@ class Solver:
 
     def __init__(self, flows: Flows, subject: Subject) -> None:
         self.subject, self.flows = subject, flows
-        self.layouts = {each.struct: each for each in flows.layouts}
+        # The size of a struct is negative where it is only declared.
+        self.layouts = {each.struct: each for each in sorted(flows.layouts, key=lambda each: each.size)}
         self._own = Term("struct", subject.names[0] if subject.names else "")
         self._values: dict[Slot, Addresses] = {}
         self._results: dict[Slot, Addresses] = {}
         """The memory that functions allocate and return, which is another one for each call."""
+        self._fresh: dict[Term, dict[Slot, None]] = {}
+        """The functions that return such memory."""
         self._calls = {each.term: each.result for each in flows.made}
         moves = (move for move in flows.moves if move.slot == move.address.term)
         self._steps = {move.slot: move.address.offset for move in moves}
@@ -54,22 +58,23 @@ class Solver:
         """The values that such statements make."""
         self._lasting: set[Term] = set()
         """What variables have that keep it between calls."""
-        self._visited: dict[Slot, int] = {}
-        """The slots that were looked at since it was emptied, with the number of addresses that they had."""
-        self._inputs: dict[int, dict[Slot, int]] = {}
-        """The same for the last time that each move, store and copy was added."""
+        self._edges: dict[Slot, dict[tuple[Slot, int | None], None]] = {}
+        """The slots that get what a slot has, with the bytes that are added."""
+        self._waiting: dict[Slot, dict[tuple[Slot, Address], None]] = {}
+        """The slots that get what a call returns, once the function is known to allocate it."""
+        self._takers: dict[Slot, list[Callable[[Slot, int | None], None]]] = {}
+        """What is to be done with the slots whose addresses a slot gets, and the bytes behind them."""
+        self._behind: set[Slot] = set()
+        """The slots behind pointers that get what these point to."""
+        self._new: deque[tuple[Slot, Known]] = deque()
+        """What slots got, and others do not have yet."""
         self._has_more_addresses = False
         """Whether a slot gets more addresses than are followed."""
-        self._is_too_deep = False
-        for move in flows.moves:
-            if move.is_once and move.slot == move.address.term:
-                self._add_step(move.slot, move.address.offset)
-        for _ in range(_MOST_ROUNDS):
-            before = self._count_values()
-            self._add_all()
-            self._is_complete = self._count_values() == before
-            if self._is_complete:
-                break
+        self._mixed: frozenset[Slot] | None = None
+        """The slots that have addresses of several structs, as containers do."""
+        self._unreturned: frozenset[Slot] = frozenset()
+        """Those of them that have the searched struct, which nothing takes out as itself."""
+        self._solve()
         self._counts: dict[tuple[Slot, Slot], set[tuple[int, bool]]] = {}
         for count in flows.counts:
             if isinstance(count.address.term, Slot) and count.address.offset == 0:
@@ -82,10 +87,45 @@ class Solver:
         """Yield sentences on addresses that were not followed to their end."""
         if self._has_more_addresses:
             yield f"where addresses go if a variable, parameter or member gets over {_MOST_ADDRESSES}"
-        if not self._is_complete:
-            yield f"where an address goes after {_MOST_ROUNDS} variables, parameters and members"
-        if self._is_too_deep:
-            yield f"addresses behind more than {_DEEPEST} pointers to pointers"
+
+    def _solve(self) -> None:
+        """Find what all slots have: first without what containers pass on as scalars."""
+        for move in self.flows.moves:
+            if move.is_once and move.slot == move.address.term:
+                self._add_step(move.slot, move.address.offset)
+        for move in self.flows.moves:
+            if not (move.is_once and move.slot == move.address.term):
+                self._join(move.slot, move.address)
+        for store in self.flows.stores:
+            self._take(store.target, partial(self._store, store.address))
+        for copy in self.flows.copies:
+            self._copy_pointer(copy)
+        self._spread()
+        self._find_mixed()
+        for source, edges in self._edges.items():
+            for slot, step in [edge for edge in edges if edge[0].is_of_scalars]:
+                for each in self._values.get(source, ()):
+                    self._add(slot, each.shift(step))
+        self._spread()
+
+    def _find_mixed(self) -> None:
+        """Find the slots of containers: what goes in as one struct comes out of them as the same one.
+
+        If nothing comes out as the searched struct where it is with some of the others, what comes out as
+        something else can be it.
+        """
+        names = {
+            slot: frozenset(each.term.name for each in own if each.term.kind == "struct")
+            for slot, own in self._values.items()
+        }
+        self._mixed = frozenset(slot for slot, some in names.items() if len(some) > 1)
+        out = (one.address.term for one in self.flows.conversions if one.struct in self.subject.names)
+        returned = {names[slot] for slot in out if isinstance(slot, Slot) and slot in self._mixed}
+        own = frozenset(self.subject.names)
+        lacking = {some for some in set(names.values()) if not any(len(some & each) > 1 for each in returned)}
+        self._unreturned = frozenset(
+            slot for slot in self._mixed if names[slot] & own and names[slot] in lacking
+        )
 
     def _add_step(self, slot: Slot, step: int | None) -> None:
         """Add the sums with one more step to those of a slot; of many, the smallest are followed."""
@@ -95,39 +135,113 @@ class Solver:
             self._has_more_addresses = True
             self._once[slot] = dict.fromkeys(sorted(sums, key=_distance)[:_MOST_SUMS])
 
-    def _add_all(self) -> None:
-        """Add once what all slots get, of what has changed."""
-        for move in self.flows.moves:
-            if not (move.is_once and move.slot == move.address.term):
-                self._add_changed(move, self._add_move)
-        for slot in self._once:
-            self._add_sums(slot)
-        for store in self.flows.stores:
-            self._add_changed(store, self._add_store)
-        for copy in self.flows.copies:
-            self._add_changed(copy, self._copy_pointer)
-
-    def _add_changed(self, fact: _Fact, add: Callable[[_Fact], None]) -> None:
-        """Add what a fact gives, unless the slots that it looks at have what they had."""
-        inputs = self._inputs.get(id(fact))
-        if inputs is not None and all(self._count(slot) == count for slot, count in inputs.items()):
+    def _join(self, slot: Slot, address: Address) -> None:
+        """Give a slot what an address is, now and later."""
+        term, step = address
+        if isinstance(term, Term):
+            result = self._calls.get(term)
+            if result is None or self._results.get(result):
+                self._add(slot, Known(term, step, False))
+            else:
+                self._waiting.setdefault(result, {})[slot, address] = None
             return
-        self._visited = self._inputs[id(fact)] = {}
-        add(fact)
+        self._look_behind(term)
+        edges = self._edges.setdefault(term, {})
+        if (slot, step) not in edges:
+            edges[slot, step] = None
+            for each in tuple(self._values.get(term, ())):
+                self._add(slot, each.shift(step))
 
-    def _count(self, slot: Slot) -> int:
-        """Return how many addresses a slot has so far."""
-        if slot is _LASTING:
-            return len(self._lasting)
-        return len(self._values.get(slot, ())) + len(self._results.get(slot, ()))
+    def _take(self, address: Address, taker: Callable[[Slot, int | None], None]) -> None:
+        """Do something with each slot whose address something is, now and later."""
+        if isinstance(address.term, Term):
+            if address.term.slot is not None:
+                taker(address.term.slot, address.offset)
+            return
+        self._look_behind(address.term)
+        self._takers.setdefault(address.term, []).append(taker)
+        for each in tuple(self._values.get(address.term, ())):
+            if each.term.slot is not None:
+                taker(each.term.slot, each.offset)
 
-    def _add_move(self, move: Move) -> None:
-        self._add(move.slot, move.address)
+    def _look_behind(self, slot: Slot) -> None:
+        """Let a slot behind a pointer have what is in the slots that this points to."""
+        pointer = slot.pointer
+        if pointer is not None and slot not in self._behind:
+            self._behind.add(slot)
+            self._take(Address(pointer, 0), partial(self._fetch, slot))
 
-    def _add_store(self, store: Store) -> None:
-        slots = dict.fromkeys(each.term.slot for each in self.resolve(store.target))
-        for stored in filter(None, slots):
-            self._add(stored, store.address)
+    def _fetch(self, slot: Slot, place: Slot, offset: int | None) -> None:
+        if offset == 0:
+            self._join(slot, Address(place, 0))
+
+    def _store(self, address: Address, place: Slot, _: int | None) -> None:
+        self._join(place, address)
+
+    def _copy_pointer(self, copy: Copy) -> None:
+        """Give a pointer what one has whose bytes are copied to it."""
+        self._take(copy.target, lambda place, _: self._take(copy.source, partial(self._fill, place)))
+
+    def _fill(self, place: Slot, source: Slot, _: int | None) -> None:
+        self._join(place, Address(source, 0))
+
+    def _spread(self) -> None:
+        """Give others what slots got, until there is no more."""
+        while self._new:
+            source, known = self._new.popleft()
+            for slot, step in tuple(self._edges.get(source, ())):
+                self._add(slot, known.shift(step))
+            if known.term.slot is not None:
+                for taker in tuple(self._takers.get(source, ())):
+                    taker(known.term.slot, known.offset)
+
+    def _add(self, slot: Slot, known: Known) -> None:
+        """Add an address to those of a slot, as far as it has it."""
+        kind = slot.kind
+        if kind == "parameter" and not known.is_passed:
+            known = known._replace(is_passed=True)
+        if slot.is_masked:
+            known = _mask(known)
+        elif known.term.kind == "struct" and slot.is_of_scalars:
+            base = Slot(kind, slot.name[:-2], slot.number)
+            if self._mixed is None or (
+                base in self._mixed and not (base in self._unreturned and self.is_own(known.term))
+            ):
+                return
+        own = self._values.setdefault(slot, {})
+        if known in own:
+            return
+        if kind == "result" and self._is_fresh(slot, known):
+            return
+        if len(own) >= _MOST_ADDRESSES:
+            self._has_more_addresses = True
+            return
+        self._keep(slot, own, known)
+        for step in self._once.get(slot, ()) if known not in self._moved.get(slot, ()) else ():
+            moved = known._replace(offset=_sum(known.offset, step))
+            if moved not in own:
+                self._moved.setdefault(slot, {})[moved] = None
+                self._keep(slot, own, moved)
+
+    def _keep(self, slot: Slot, own: Addresses, known: Known) -> None:
+        own[known] = None
+        self._new.append((slot, known))
+        if slot.is_lasting and known.term not in self._lasting:
+            self._lasting.add(known.term)
+            for result in self._fresh.get(known.term, ()):
+                for each in [each for each in self._results[result] if each.term == known.term]:
+                    self._add(result, each)
+
+    def _is_fresh(self, slot: Slot, known: Known) -> bool:
+        """Return whether memory is allocated for a call, and no variable keeps it for the next one."""
+        term = known.term
+        if term.kind != "words" or not term.is_allocated or term in self._lasting:
+            return False
+        self._results.setdefault(slot, {})[known] = None
+        self._fresh.setdefault(term, {})[slot] = None
+        for place, address in self._waiting.pop(slot, ()):
+            self._join(place, address)
+        return True
 
     def _conversions_by_copies(self) -> Iterator[Convert]:
         """Yield copies as conversions: bytes of a struct become another one, or are copied to bytes."""
@@ -136,6 +250,7 @@ class Solver:
                 if any(each.term.kind == "member" for each in self.resolve(other)):
                     continue
                 structs = {each.term.name for each in self.resolve(one) if self._is_in_struct(each)}
+                structs = set() if self.is_mixed(one) else structs
                 for struct in sorted(structs):
                     yield Convert(other, struct, copy.file, copy.line)
 
@@ -143,51 +258,6 @@ class Solver:
         """Return whether an address is that of a struct, and not of what is behind it."""
         layout = self.layouts.get(known.term.name)
         return known.term.kind == "struct" and (layout is None or (known.offset or 0) < layout.size)
-
-    def _add(self, slot: Slot | None, address: Address) -> None:
-        """Add the addresses that a slot gets."""
-        own = Addresses() if slot is None else self._values.setdefault(slot, {})
-        if slot is None or (len(own) >= _MOST_ADDRESSES and self._has_more_addresses):
-            return
-        is_passed = slot.kind == "parameter"
-        found = [each._replace(is_passed=each.is_passed or is_passed) for each in self.resolve(address)]
-        found = [_mask(each) for each in found] if slot.is_masked else found
-        if len(own) >= _MOST_ADDRESSES:
-            self._has_more_addresses = any(each not in own for each in found)
-            return
-        fresh = {each: None for each in found if slot.kind == "result" and self._is_fresh(each.term)}
-        self._results.setdefault(slot, {}).update(fresh)
-        own.update((each, None) for each in found if each not in fresh)
-        if slot.is_lasting:
-            self._lasting.update(each.term for each in found)
-
-    def _add_sums(self, slot: Slot) -> None:
-        """Add what statements in no loop make of the addresses in a slot."""
-        own = self._values.setdefault(slot, {})
-        moved = self._moved.setdefault(slot, {})
-        for each in [each for each in own if each not in moved]:
-            sums = (each._replace(offset=_sum(each.offset, step)) for step in self._once[slot])
-            fresh = {one: None for one in sums if one not in own}
-            moved |= fresh
-            own |= fresh
-            if slot.is_lasting:
-                self._lasting.update(one.term for one in fresh)
-
-    def _count_values(self) -> int:
-        return sum(map(len, (*self._values.values(), *self._results.values())))
-
-    def _is_fresh(self, term: Term) -> bool:
-        """Return whether memory is allocated, and no variable keeps it for the next call."""
-        self._visited.setdefault(_LASTING, len(self._lasting))
-        return term.kind == "words" and term.is_allocated and term not in self._lasting
-
-    def _copy_pointer(self, copy: Copy) -> None:
-        """Add what a pointer has that is copied by its bytes."""
-        pairs = ((to.term.slot, source) for to in self.resolve(copy.target) for source in (copy.source,))
-        for slot, source in pairs:
-            for each in self.resolve(source) if slot is not None else ():
-                if each.term.slot is not None:
-                    self._add(slot, Address(each.term.slot, 0))
 
     def origins(self, term: Term, depth: int = _DEEPEST) -> Iterator[tuple[Term, int | None]]:
         """Yield the memory that a term stands for where functions allocate it, with the offset there."""
@@ -206,24 +276,24 @@ class Solver:
         """Yield the addresses that an address can be."""
         if isinstance(address.term, Term):
             result = self._calls.get(address.term)
-            if result is not None:
-                self._visited.setdefault(result, self._count(result))
             if result is None or self._results.get(result):
                 yield Known(address.term, address.offset, False)
             return
-        for each in tuple(self._slot_addresses(address.term, _DEEPEST)):
-            is_known = each.offset is not None and address.offset is not None
-            yield each._replace(offset=(each.offset or 0) + (address.offset or 0) if is_known else None)
+        slot, step = address.term, address.offset
+        if slot.kind == "behind":
+            self._look_behind(slot)
+            self._spread()
+        yield from [each.shift(step) for each in self._values.get(slot, ())]
 
-    def _slot_addresses(self, slot: Slot, depth: int) -> Iterator[Known]:
-        """Yield the addresses in a slot, also in one that a pointer leads to."""
-        self._visited.setdefault(slot, self._count(slot))
-        yield from self._values.get(slot, ())
-        pointer = slot.pointer if depth else None
-        self._is_too_deep |= pointer is None and slot.pointer is not None
-        for each in tuple(self._slot_addresses(pointer, depth - 1)) if pointer is not None else ():
-            if each.term.slot is not None and each.offset == 0:
-                yield from self._slot_addresses(each.term.slot, depth - 1)
+    def is_mixed(self, address: Address) -> bool:
+        """Return whether an address can be that of several structs, as what containers keep."""
+        result = self._calls.get(address.term) if isinstance(address.term, Term) else None
+        known = self.resolve(address if result is None else Address(result, 0))
+        return len({each.term.name for each in known if each.term.kind == "struct"}) > 1
+
+    def is_unreturned(self, address: Address) -> bool:
+        """Return whether an address is what a container keeps that nothing takes out as the struct."""
+        return isinstance(address.term, Slot) and address.term in self._unreturned
 
     def inner_addresses(self, known: Known) -> Iterator[Known]:
         """Yield the addresses in the struct that an address in one which embeds it is."""

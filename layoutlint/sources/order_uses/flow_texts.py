@@ -34,7 +34,8 @@ def _copy_uses(solver: Solver) -> Iterator[tuple[str, OrderUse]]:
     for copy in solver.flows.copies:
         for address in (copy.target, copy.source):
             for each, field in _members(solver, address):
-                if each.offset is None and not field.dims and field.aggregate is None:
+                is_moved = each.offset is None and not each.is_passed
+                if is_moved and not field.dims and field.aggregate is None:
                     text = f"a pointer to `{each.term.name}` moves on to other members"
                     yield copy.file, OrderUse("member-index", copy.file, copy.line, text, (), "order")
 

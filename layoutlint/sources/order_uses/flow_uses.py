@@ -44,9 +44,9 @@ _TRANSFERS = frozenset((
 """Functions that pass bytes to other programs and files, or get them."""
 
 
-def uses(flows: Flows, subject: Subject) -> Iterator[tuple[str, OrderUse | Cast]]:
+def uses(solver: FlowUses) -> Iterator[tuple[str, OrderUse | Cast]]:
     """Yield the file of each use, and the use, or a cast between the struct and another one."""
-    solver = _Uses(flows, subject)
+    flows, subject = solver.flows, solver.subject
     yield from _each(solver.conversions, solver.conversion_uses)
     yield from _each(flows.stores, solver.store_uses)
     yield from _each(flows.accesses, solver.access_uses)
@@ -81,17 +81,16 @@ def _each(
             yield fact.file, use
 
 
-def limits(flows: Flows, subject: Subject) -> Iterator[str]:
+def limits(solver: FlowUses) -> Iterator[str]:
     """Yield sentences on calls of functions whose bodies were not read, and on addresses that go too far."""
-    solver = _Uses(flows, subject)
     if calls := solver.unseen_calls():
         yield f"what functions do with the struct whose code was not given: {first_few(calls)}"
     yield from solver.limits()
 
 
-def names_with_objects(flows: Flows, subject: Subject) -> tuple[list[str], list[str]]:
+def names_with_objects(solver: FlowUses) -> tuple[list[str], list[str]]:
     """Return the functions without a body that get objects of the struct, and the variables that are one."""
-    solver = _Uses(flows, subject)
+    flows, subject = solver.flows, solver.subject
     defined = {each.function for each in flows.defined}
     functions = {
         each.function
@@ -164,7 +163,7 @@ def _symbols(flows: Flows, subject: Subject) -> Iterator[tuple[str, Cast]]:
             yield each.file, Cast(struct, each.line, False)
 
 
-class _Uses(Solver):
+class FlowUses(Solver):
     """The uses that the addresses in slots make."""
 
     def __init__(self, flows: Flows, subject: Subject) -> None:
@@ -216,16 +215,17 @@ class _Uses(Solver):
             if old.endswith(" *") or old in self.subject.names:
                 yield from self._pointer_uses(one, old)
         elif one.struct in self.subject.names:
-            if any(each.term.kind == "words" and not each.term.name for each in known):
+            is_text = any(each.term.kind == "words" and not each.term.name for each in known)
+            if is_text and not self.is_mixed(one.address):
                 text = "a text in the source is read as the struct"
                 yield OrderUse("scalar-cast", one.file, one.line, text)
             elif not any(self.is_own(each.term) for each in known):
                 yield from self._uses_from_members(one, known)
                 if len(structs) == 1:
                     yield from self._uses_of_other(one, known)
-        elif one.struct not in structs and len(structs) == 1:
+        elif one.struct not in structs and (len(structs) == 1 or self.is_unreturned(one.address)):
             for each in known:
-                yield from self._uses_as(one, each)
+                yield from self._uses_as(one, each) if len(structs) == 1 or self.is_own(each.term) else ()
         if one.struct not in self.subject.names:
             yield from self._uses_of_larger(one, known)
 
@@ -360,7 +360,8 @@ class _Uses(Solver):
             kinds = numbers.get(step.slot, set())
             if "number" not in kinds or "offset" in kinds:
                 continue
-            if any(self.is_own(each.term) for each in self.resolve(step.address)):
+            is_own = any(self.is_own(each.term) for each in self.resolve(step.address))
+            if is_own and not self.is_mixed(step.address):
                 text = "a number leads to a place in the struct"
                 yield step.file, OrderUse("offset-constant", step.file, step.line, text)
 
@@ -369,7 +370,8 @@ class _Uses(Solver):
         starts: dict[Term, set[int]] = {}
         others: dict[Term, list[Convert]] = {}
         for one in self.conversions:
-            for each in self.resolve(one.address) if one.struct in self.subject.names else ():
+            is_subject = one.struct in self.subject.names and not self.is_mixed(one.address)
+            for each in self.resolve(one.address) if is_subject else ():
                 if self._is_memory(each) and each.offset is not None:
                     starts.setdefault(each.term, set()).add(each.offset)
         self._add_origins(starts)
@@ -437,6 +439,15 @@ class _Uses(Solver):
                 ):
                     text = "bytes or words are read or written by their place, and as the struct"
                     yield access.file, OrderUse("scalar-cast", access.file, access.line, text)
+
+    def is_opaque(self, struct: str) -> bool:
+        """Return whether no unit defines a struct, and no function without a body gets one."""
+        layout = self.layouts.get(struct)
+        if layout is None or layout.size >= 0:
+            return False
+        defined = {each.function for each in self.flows.defined}
+        calls = (each for each in self.flows.calls if each.function not in defined)
+        return not any(each.term.name == struct for call in calls for each in self.resolve(call.address))
 
     def unseen_calls(self) -> list[str]:
         """Return the functions without a body that get the address of the struct, each with a place."""
@@ -557,7 +568,7 @@ class _Uses(Solver):
             whole = (self.subject.struct.bit_size or 0) // 8
             end = one.number + each.offset
             is_part = 0 < end < whole or (end == whole and one.origin == "number")
-            if self.is_own(each.term) and one.is_size and is_part:
+            if self.is_own(each.term) and one.is_size and is_part and not self.is_mixed(one.address):
                 text = f"a call gets the address of the struct, and {one.number} bytes of it"
                 yield OrderUse("member-range", one.file, one.line, text)
             place = self.subject.member_at.get(each.term.name) if each.term.kind == "member" else None

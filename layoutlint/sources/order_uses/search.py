@@ -150,6 +150,7 @@ class _Run:
         self, subject: Subject, c_sources: sources.Sources, spread: Spread, flows: Flows | None
     ) -> None:
         self._flows = flows
+        self._flow_uses: flow_uses.FlowUses | None = None
         self._subject = subject
         self._sources = c_sources
         self._spread = spread
@@ -177,7 +178,7 @@ class _Run:
         uses = [*facts, *(use for each in self._files for use in each.uses)]
         uses += self._uses_by_macros()
         uses += self._unclear_uses()
-        names = flow_uses.names_with_objects(self._flows, self._subject) if self._flows else ((), ())
+        names = flow_uses.names_with_objects(self._flow_uses) if self._flow_uses else ((), ())
         uses += foreign.uses(self._sources, self._subject, *names)
         uses += self._uses_by_casts()
         uses += self._uses_by_overlays()
@@ -238,7 +239,8 @@ class _Run:
         if self._flows is None:
             return
         paths = {files.real_path(path): path for path in self._sources.files}
-        for file, use in flow_uses.uses(self._flows, self._subject):
+        self._flow_uses = flow_uses.FlowUses(self._flows, self._subject)
+        for file, use in flow_uses.uses(self._flow_uses):
             each = FileUses(paths.get(files.real_path(file), file), mentions=True)
             if isinstance(use, Cast):
                 each.casts = (use,)
@@ -433,7 +435,7 @@ class _Run:
         for each in self._files:
             for cast in each.casts:
                 place = f"{each.path}:{cast.line}"
-                if self._begins_with(cast.other):
+                if self._begins_with(cast.other) or self._is_opaque(cast.other):
                     continue
                 if cast.is_typedef and not self._is_struct(cast.other):
                     unknown.setdefault(cast.other, place)
@@ -460,6 +462,15 @@ class _Run:
                         yield OrderUse("unclear", each.path, overlay.line, text)
                     continue
                 yield from overlays.uses(self._subject, members, each.path, overlay.line, other)
+
+    def _is_opaque(self, name: str) -> bool:
+        """Return whether nothing shows the members of a struct, so that no code can use them."""
+        if self._flow_uses is None or not self._flow_uses.is_opaque(name):
+            return False
+        word = re.compile(rf"\bstruct\s+{re.escape(name)}\b[^;{{}}()]{{0,400}}+\{{".encode())
+        with suppress(OSError):
+            return not any(word.search(scan.read(path)) for path in self._sources.files)
+        return False
 
     def _is_struct(self, name: str) -> bool:
         """Return whether the files show that a typedef is a struct."""
@@ -523,13 +534,13 @@ class _Run:
             yield f"{count} in other languages that may name the struct: {first_few(naming)}"
         names = " or ".join(subject.names[:3])
         yield f"files that do not name {names}, and reach members through other structs"
-        if self._flows is None:
+        if self._flows is None or self._flow_uses is None:
             conversions = "conversions through `void *` without a cast"
             yield f"{conversions}, and what functions reach from a member's address"
             return
         elsewhere = f"headers that no source includes which names {names}"
         yield f"what functions reach from an address in {elsewhere}, or that a library calls"
-        yield from flow_uses.limits(self._flows, self._subject)
+        yield from flow_uses.limits(self._flow_uses)
         yield (
             "texts too long for their member, indices that come from data, numbers made of `sizeof`, and "
             "addresses that are taken apart or leave the program"

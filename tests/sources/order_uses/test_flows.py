@@ -174,7 +174,6 @@ def test_what_is_nested_too_deeply_is_named(tmp_path, struct, text, is_found):
 
 
 MORE = "where addresses go if a variable, parameter or member gets over 40"
-FAR = "where an address goes after 60 variables, parameters and members"
 
 
 @pytest.mark.parametrize(("text", "sentences"), [
@@ -182,13 +181,13 @@ FAR = "where an address goes after 60 variables, parameters and members"
     ("int f(char *c) { " + "c++; " * 30 + "return *c; }\nint g(struct s *p) { return f(&p->c); }", set()),
     ("void *v0, *v1;\nvoid f(struct s *p) { v1 = v0; v0 = p; }", set()),
     ("".join(f"void *v{n};\n" for n in range(70)) + "void f(struct s *p) { "
-     + "".join(f"v{n} = v{n - 1}; " for n in range(69, 0, -1)) + "v0 = p; }", {FAR}),
+     + "".join(f"v{n} = v{n - 1}; " for n in range(69, 0, -1)) + "v0 = p; }", set()),
 ], ids=["sums that double", "sums in a row", "two variables", "many variables"])  # fmt: skip
 def test_addresses_that_are_not_followed_are_named(tmp_path, struct, text, sentences):
     """The sums of steps of all sizes would take exponential time."""
     with limit_time(3):
         _, skipped = find_uses(struct, tmp_path, {"d.c": HEAD + text + "\n"})
-    assert {MORE, FAR} & set(skipped) == sentences
+    assert {MORE} & set(skipped) == sentences
 
 
 def test_what_cannot_be_parsed_is_named(tmp_path, struct):

@@ -235,7 +235,7 @@ ASSEMBLY = [
 
 @pytest.mark.parametrize(("text", "functions", "objects", "line"), ASSEMBLY)
 def test_assembly_that_gets_objects(tmp_path, monkeypatch, text, functions, objects, line):
-    monkeypatch.setattr(search.flow_uses, "names_with_objects", lambda flows, subject: (functions, objects))
+    monkeypatch.setattr(search.flow_uses, "names_with_objects", lambda solver: (functions, objects))
     found = found_in(tmp_path, {"s.c": "struct s *p;\n", "e.S": text}, flows=Flows())
     assert [(use.kind, use.line, Path(use.file).name) for use in found.uses if use.kind == "asm-offset"] == [("asm-offset", line, "e.S")] * bool(line)
 

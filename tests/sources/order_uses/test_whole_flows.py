@@ -253,9 +253,10 @@ def show(use: OrderUse | Cast) -> str:
 
 def results(flows: Flows, subject: Subject) -> str:
     """Return all that follows from some facts."""
-    shown = [f"{file} {use.line} {show(use)}" for file, use in flow_uses.uses(flows, subject)]
-    shown += flow_uses.limits(flows, subject) if flows.calls else ()
-    functions, objects = flow_uses.names_with_objects(flows, subject) if flows.calls or flows.symbols else ((), ())
+    solver = flow_uses.FlowUses(flows, subject)
+    shown = [f"{file} {use.line} {show(use)}" for file, use in flow_uses.uses(solver)]
+    shown += flow_uses.limits(solver) if flows.calls else ()
+    functions, objects = flow_uses.names_with_objects(solver) if flows.calls or flows.symbols else ((), ())
     names = [f"functions {functions}"] * bool(functions) + [f"objects {objects}"] * bool(objects)
     others = [f"others {flow_uses.other_members(flows)}"] * bool(flows.unions)
     return "".join(f"{line}\n" for line in (*shown, *names, *others))
@@ -265,7 +266,7 @@ def results_of_lines(cases: Sequence[tuple[object, ...]], subject: Subject) -> l
     """Return what follows from each case, of those that are judged together."""
     facts = [(case[0]._replace(line=line), *case[1:]) for line, case in enumerate(cases)]  # type: ignore[attr-defined]
     shown = [""] * len(cases)
-    for _, use in flow_uses.uses(flows_of(chain.from_iterable(facts)), subject):
+    for _, use in flow_uses.uses(flow_uses.FlowUses(flows_of(chain.from_iterable(facts)), subject)):
         shown[use.line or 0] += f"{show(use)}\n"
     return shown
 
