@@ -317,6 +317,8 @@ class ReadOptions(Record, frozen=True):
     """
     finds_flags: bool = True
     """Whether the flags of C files come from the compilation database around them."""
+    is_sampled: bool = False
+    """Whether one unit of a database with the requested structs is enough: the caller compares the others."""
     compile_commands: str | None = None
     """The compilation database to use for C files; None for those around each."""
     flag_files: FlagFiles = ON_DISK

@@ -57,6 +57,15 @@ class Wanted(Record, frozen=True):
     names_only: bool = False
     """Whether only `Reading.names` is requested: the names of all structs, and typedefs that refer to one."""
 
+    @property
+    def is_by_name(self) -> bool:
+        """Whether nothing but structs is requested, each by its name."""
+        others = (
+            self.patterns, self.everything, self.files, self.with_containers, self.embedded, self.variables,
+            self.arrays, self.counted, self.misplaced, self.names_only,
+        )  # fmt: skip
+        return bool(self.names) and not any(others)
+
     def matches(self, name: str) -> bool:
         """Return whether a struct of this name is requested."""
         if self.everything or name in self.names or name in self.with_containers:

@@ -17,7 +17,7 @@ from layoutlint.lint.reordering.text import Surroundings, declared_together, rea
 from layoutlint.lint.subject import InputStruct, Source, find_struct
 from layoutlint.model.build import Build
 from layoutlint.model.declared import Member
-from layoutlint.model.reading import Reading
+from layoutlint.model.reading import Reading, ReadOptions
 from layoutlint.model.record import Record, replace
 from layoutlint.model.structs import Field, Struct
 from layoutlint.model.wanted import Wanted
@@ -111,7 +111,8 @@ def read_subject(
 ) -> Subject:
     """Return the struct of an input. Raises ReadError if the input states too little."""
     options = replace(options, read=replace(options.read, with_marks=True))
-    input_struct = find_struct(Source("", path), name, packs, kernel_packs, options)
+    sampled = replace(options, read=replace(options.read, is_sampled=True))
+    input_struct = find_struct(Source("", path), name, packs, kernel_packs, sampled)
     return Subject(build, path, input_struct, options)
 
 
@@ -150,7 +151,8 @@ def arrangements(subject: Subject, opens: bool, splits: bool) -> list[Arrangemen
 def _read_embedded(subject: Subject, struct: Struct) -> list[Reading]:
     """Return what is known of the structs that a struct embeds.
 
-    In a kernel tree its own header defines them, or includes what does: the tree is searched if that fails.
+    In a kernel tree its own header defines them, or includes what does; in a project with a compilation
+    database, the unit that it comes from. The whole input is searched if that fails.
     """
     names, options = randomisation.embedded_names((struct,)), subject.options.read
     if not names:
@@ -163,7 +165,25 @@ def _read_embedded(subject: Subject, struct: Struct) -> list[Reading]:
         readings, unread = inputs.read((header,), Wanted(names), own)
         if not unread:
             return readings
+    path, own = unit_of(subject)
+    if path != subject.path:
+        readings, unread = inputs.read((path,), Wanted(names), own)
+        structs = [each for reading in readings for each in reading.structs]
+        if not unread and names <= {name for each in structs for name in (each.name, *each.aliases)}:
+            return readings
     return inputs.read((subject.path,), Wanted(names), options)[0]
+
+
+def unit_of(subject: Subject) -> tuple[str, ReadOptions]:
+    """Return the path and the options of the one unit that the struct was read from.
+
+    Units of a database all have the same struct. For other inputs, the input itself.
+    """
+    options, database = subject.options.read, subject.input_struct.judged.reading.compile_commands
+    origin = subject.input_struct.struct.origin
+    if database is None or not files.is_file(origin):
+        return subject.path, options
+    return origin, replace(options, compile_commands=database)
 
 
 def _with_pragma(subject: Subject, declared: DeclaredStruct) -> DeclaredStruct:
@@ -171,12 +191,13 @@ def _with_pragma(subject: Subject, declared: DeclaredStruct) -> DeclaredStruct:
 
     All of them, if they are under one, or the text cannot be read.
     """
-    input_struct, options = subject.input_struct, subject.options
+    input_struct = subject.input_struct
     if len(declared.pragmas) == 1 or input_struct.judged.reading.reader != "clang":
         return declared
     try:
-        file, text = read_text(input_struct, options)
-        argument = members.find_pragma(subject.path, input_struct.struct, file, text, options.read)
+        file, text = read_text(input_struct, subject.options)
+        path, own = unit_of(subject)
+        argument = members.find_pragma(path, input_struct.struct, file, text, own)
     except members.CannotMove:
         return declared
     return declared.with_pragma(argument)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from layoutlint import files
-from layoutlint.lint.reordering.builds import ArrangedSubject, Subject
+from layoutlint.lint.reordering.builds import ArrangedSubject, Subject, unit_of
 from layoutlint.lint.reordering.text import read_text, shown_path
 from layoutlint.model.record import Record, replace
 from layoutlint.model.structs import Struct
@@ -69,14 +69,15 @@ class _OrderInText(Record, frozen=True):
 
     def texts(self, file: str, old: str) -> Iterator[str]:
         """Yield the changed text, in each way to write an alignment. Raises CannotMove."""
-        arrangement, options = self.arranged.arrangement, self.subject.options
+        arrangement = self.arranged.arrangement
         struct = arrangement.struct
         text = members.reorder_members(old, struct, self.order)
         if self.addition is None:
             yield text
             return
         if text != old:
-            read = members.verify(self.subject.path, struct, file, text, options.read)
+            path, options = unit_of(self.subject)
+            read = members.verify(path, struct, file, text, options)
             struct = arrangement.flatten(read)
         yield from _texts_with(self.addition, self.subject, struct, text)
 
@@ -87,9 +88,9 @@ class _OrderInText(Record, frozen=True):
             is_declared = list(self.order) == sorted(self.order)
             is_same = is_declared and _offsets(self.arranged.arrangement.struct) == _offsets(self.new)
             return "" if is_same else "the text does not show the order"
-        input_struct, options = self.subject.input_struct, self.subject.options
+        path, options = unit_of(self.subject)
         try:
-            read = members.verify(self.subject.path, input_struct.struct, file, text, options.read)
+            read = members.verify(path, self.subject.input_struct.struct, file, text, options)
         except members.CannotMove as error:
             return error.reason
         is_same = _offsets(self.arranged.arrangement.flatten(read)) == _offsets(self.new)

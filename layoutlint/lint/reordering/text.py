@@ -63,7 +63,10 @@ def surroundings_of(
     keeps_padding: bool,
     options: Options,
 ) -> Surroundings:
-    """Return what the text of the struct and its uses leave of the orders."""
+    """Return what the text of the struct and its uses leave of the orders.
+
+    Raises ReadError for sources that have different definitions of it.
+    """
     struct, path = arrangement.struct, input_struct.source.path
     is_source = input_struct.judged.reading.reader == "clang"
     roots = members.kernel_roots(path, options.read) if is_source else ()
@@ -85,6 +88,9 @@ def surroundings_of(
     users, names, others = order_uses.sources_that_name(struct, paths)
     build = (f"O={roots[1]}",) if len(roots) > 1 else ()
     flows = _read_flows(users, names, others, options, build)
+    if flows is not None and len(flows.definitions) > 1:
+        several = f"{len(flows.definitions)} different definitions of struct {struct.name}"
+        raise ReadError(path, f"has {several}; give an input with one")
     search = order_uses.find_order_uses(
         struct, paths, options.read.jobs, options.read.progress, flows, arrangement.groups_of_fields
     )

@@ -61,6 +61,10 @@ def read(path: str, wanted: Wanted, options: ReadOptions) -> Reading:
     commands, unread = _expand_commands(load(path, options.flag_files), options.flag_files)
     if options.copy is not None:
         commands = tuple(copied_flags.command_for_copy(options.copy, command) for command in commands)
+    if options.is_sampled and wanted.is_by_name and _have_equal_flags(commands):
+        sample = next(_select_commands(commands, wanted), None)
+        if sample is not None and (reading := _read_sample(path, sample, wanted, options)) is not None:
+            return reading
     seeming = frozenset(_select_commands(commands, wanted))
     for command in commands:
         try:
@@ -93,6 +97,32 @@ def read(path: str, wanted: Wanted, options: ReadOptions) -> Reading:
         omissions = (*hidden, *_missing_sources(commands))
         reading = replace(reading, omissions=(*reading.omissions, *omissions))
     return replace(reading, names=_names(commands)) if wanted.names_only else reading
+
+
+def _have_equal_flags(commands: tuple[Command, ...]) -> bool:
+    """Return whether commands are for different files, with the same flags apart from the names of these."""
+    flags_of = {
+        tuple(word for word in each.words if not word.endswith((".c", ".o", ".d"))) for each in commands
+    }
+    return len(flags_of) == 1 and len({(each.directory, each.file) for each in commands}) == len(commands)
+
+
+def _read_sample(path: str, command: Command, wanted: Wanted, options: ReadOptions) -> Reading | None:
+    """Return the requested structs of one unit; None if it lacks one, or has a problem."""
+    try:
+        roots = (os.path.dirname(os.path.abspath(path)), os.getcwd())
+        unit = unit_of(path, command, options, roots)
+    except (c_units.NotC, ReadError):
+        return None
+    outcome = parallel.run((unit,), wanted, options)
+    is_sound = outcome.parsed and not any(each.problem for each in outcome.structs)
+    if not is_sound or parallel.missing_names(outcome.structs, wanted):
+        return None
+    notes = [*(c_units.notes(c_units.command_line_flags(options)) if options.target else ())]
+    notes += query_driver.notes((unit.compiler,), options)
+    shown_path = path if options.copy is None else options.copy.display_path(path)
+    reading = parallel.reading(path, outcome, wanted, notes, is_configured=True)
+    return replace(reading, compile_commands=shown_path)
 
 
 def _seems_requested(text: bytes, wanted: Wanted) -> bool:
