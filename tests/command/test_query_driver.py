@@ -190,6 +190,7 @@ def test_python_has_the_option(project, tmp_path, monkeypatch):
     assert layoutlint.check(["compile_commands.json"], ["layoutlint.toml"], query_drivers=[f"{tmp_path}/bin/*"]).exit_status == 1
 
 
+@pytest.mark.usefixtures("own_processes")  # a process keeps what a compiler says
 def test_commands_that_read_c_have_the_option(project, tmp_path):
     database(project, "gcc")
     words = ("--query-driver", f"{tmp_path}/bin/*")

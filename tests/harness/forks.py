@@ -1,4 +1,5 @@
-"""A process that has imported the command, and forks for every run: starting Python and importing take most of a short run.
+"""A process that has imported the command, and forks for every run, or for many (runs.py): starting Python and importing take most of a
+short run.
 
     python -m tests.harness.forks FD LISTENER [LIBRARY...]    serves a Unix socket, and each that connects
 
@@ -12,7 +13,6 @@ from __future__ import annotations
 import contextlib
 import gc
 import importlib
-import io
 import json
 import os
 import pkgutil
@@ -24,11 +24,11 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Thread
-from typing import NoReturn
+from typing import Any, NoReturn
+
+from tests.harness.runs import LARGEST, Runs, enter
 
 COMMAND = "layoutlint.__main__:main"
-_LARGEST = 1 << 20
-"""Bytes of a request, whose arguments are names and options."""
 _OF_STORES = ("duckdb", "pyarrow.parquet")
 _LARGE = {
     "suggest": ("ortools.sat.python.cp_model",),
@@ -82,7 +82,10 @@ class Forks:
         self, arguments: list[str], cwd: str, environment: dict[str, str], seconds: float, own_processes: bool,
         program: str = COMMAND, given: bytes | None = None,
     ) -> Ended:  # fmt: skip
-        """Raises TimeoutExpired, as subprocess.run does. Without `own_processes`, the run reads C by itself (same_process)."""
+        """Raises TimeoutExpired, as subprocess.run does.
+
+        Without `own_processes`, the run reads C by itself (same_process), in a process that does others before and after it.
+        """
         outputs = [os.memfd_create(name) for name in ("stdout", "stderr", "more")]
         source = os.open(os.devnull, os.O_RDONLY) if given is None else _pipe(given)
         try:
@@ -142,31 +145,38 @@ def serve(number: int, listener_number: int, libraries: list[str]) -> None:
     _prepare(libraries)
     gc.freeze()
     gc.enable()
+    runs: Runs | None = None
     with socket.socket(fileno=number) as requests, socket.socket(fileno=listener_number) as listener:
         while True:
             ready, _, _ = select.select([requests, listener], [], [])
-            if requests in ready and not _answer(requests, listener):
-                return
+            if requests in ready:
+                content, descriptors, _, _ = socket.recv_fds(requests, LARGEST, 4)
+                if not content:
+                    return
+                request = json.loads(os.fsdecode(content))
+                if request["own_processes"] or request["program"] != COMMAND:
+                    _answer(request, descriptors, requests, listener)
+                else:
+                    runs = runs or Runs((requests, listener))
+                    requests.send(b"%d" % runs.process)
+                    requests.send(b"%d" % runs.run(content, descriptors))
+                    runs = None if runs.is_over else runs
             if listener in ready:
                 _answer_apart(listener, requests)
 
 
-def _answer(requests: socket.socket, other: socket.socket) -> bool:
-    """Answer a request; return whether there was one."""
-    request, descriptors, _, _ = socket.recv_fds(requests, _LARGEST, 4)
-    if not request:
-        return False
+def _answer(request: dict[str, Any], descriptors: list[int], requests: socket.socket, other: socket.socket) -> None:
+    """Answer a request with a run in a fork."""
     child = os.fork()
     if child == 0:
         requests.close()
         other.close()
-        _become(json.loads(os.fsdecode(request)), descriptors)
+        _become(request, descriptors)
     for descriptor in descriptors:
         os.close(descriptor)
     requests.send(b"%d" % child)
     _, status = os.waitpid(child, 0)
     requests.send(b"%d" % os.waitstatus_to_exitcode(status))
-    return True
 
 
 def _answer_apart(listener: socket.socket, requests: socket.socket) -> None:
@@ -176,7 +186,8 @@ def _answer_apart(listener: socket.socket, requests: socket.socket) -> None:
         if os.fork() == 0:
             requests.close()
             if os.fork() == 0:
-                _answer(connection, listener)
+                request, descriptors, _, _ = socket.recv_fds(connection, LARGEST, 4)
+                _answer(json.loads(os.fsdecode(request)), descriptors, connection, listener)
             os._exit(0)
         os.wait()
 
@@ -211,19 +222,10 @@ def _prepare(libraries: list[str]) -> None:
         rule_file.shipped_packs()
 
 
-def _become(request: dict, descriptors: list[int]) -> NoReturn:
+def _become(request: dict[str, Any], descriptors: list[int]) -> NoReturn:
     """The command, in a process that looks as if it had just begun."""
-    os.chdir(request["cwd"])
-    os.environ.clear()
-    os.environ.update(request["environment"])
     *streams, more = descriptors
-    for standard, descriptor in enumerate(streams):
-        os.dup2(descriptor, standard)
-        os.close(descriptor)
-    sys.stdin = io.TextIOWrapper(io.BufferedReader(io.FileIO(0, closefd=False)), encoding="utf-8")
-    sys.stdout = io.TextIOWrapper(io.BufferedWriter(io.FileIO(1, "w", closefd=False)), encoding="utf-8")
-    sys.stderr = io.TextIOWrapper(io.FileIO(2, "w", closefd=False), "utf-8", "backslashreplace", write_through=True)
-    sys.argv = ["layoutlint", *request["arguments"]]
+    enter(request, streams)
     if not request["own_processes"]:
         from tests.harness import same_process
 
