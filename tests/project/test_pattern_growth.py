@@ -7,15 +7,16 @@ import importlib
 import pkgutil
 import re
 import tempfile
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from functools import cache
-from itertools import islice
+from functools import cache, lru_cache
+from itertools import islice, repeat
 from pathlib import Path
 from re import _constants as op  # type: ignore[attr-defined]
 from re import _parser as parser  # type: ignore[attr-defined]
 from time import process_time
 from types import ModuleType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -267,10 +268,8 @@ def ways_of(pattern: re.Pattern[str] | re.Pattern[bytes], ways: frozenset[str]) 
     def run(call: Callable[[object], object]) -> Callable[[str], object]:
         return lambda text: call(text.encode("latin-1") if is_bytes else text)
 
-    def match_behind_tokens(text: object) -> None:
-        match = pattern.match
-        for token in (TOKEN_OF_BYTES if is_bytes else TOKEN).finditer(text):  # type: ignore[call-overload]
-            match(text, token.end())  # type: ignore[arg-type]
+    def match_behind_tokens(text: Any) -> None:
+        deque(map(pattern.match, repeat(text), token_ends(text)), maxlen=0)
 
     calls: dict[str, Callable[[object], object]] = {
         "search": lambda text: sum(1 for _ in pattern.finditer(text)),  # type: ignore[call-overload]
@@ -279,6 +278,12 @@ def ways_of(pattern: re.Pattern[str] | re.Pattern[bytes], ways: frozenset[str]) 
         "match at": match_behind_tokens,
     }
     return {way: run(call) for way, call in calls.items() if way in ways}
+
+
+@lru_cache(2000)
+def token_ends(text: str | bytes) -> list[int]:
+    """Return the places behind the tokens of a text; most texts are tried with many patterns."""
+    return [token.end() for token in (TOKEN_OF_BYTES if isinstance(text, bytes) else TOKEN).finditer(text)]  # type: ignore[call-overload]
 
 
 def seconds(call: Callable[[str], object], text: str, runs: int = 1) -> float:
@@ -365,29 +370,27 @@ def way_of(call: ast.Call, texts: int) -> str:
     return "search"
 
 
-def ways_by_name(tree: ast.Module) -> dict[str, set[str]]:
+def ways_by_name(nodes: list[ast.AST]) -> dict[str, set[str]]:
     """Return how a module uses the patterns with a name; a name that stands for itself is used in all ways."""
-    calls = {
-        id(node.value): node.attr if node.attr in ("match", "fullmatch") else "search"
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Attribute) and node.attr in METHODS
-    }
-    calls |= {
-        id(node.func.value): way_of(node, 1)
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in METHODS
-    }
-    patterns = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Attribute) and node.attr in ("pattern", "flags")}
+    attributes = [node for node in nodes if isinstance(node, ast.Attribute)]
+    calls = {id(node.value): node.attr if node.attr in ("match", "fullmatch") else "search" for node in attributes if node.attr in METHODS}
+    calls |= {id(node.func.value): way_of(node, 1) for node in method_calls(nodes)}  # type: ignore[attr-defined]
+    patterns = {id(node.value) for node in attributes if node.attr in ("pattern", "flags")}
     found: dict[str, set[str]] = {}
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and id(node) not in patterns:
             found.setdefault(node.id, set()).add(calls.get(id(node), "any"))
     return found
 
 
-def named_patterns(module: ModuleType, tree: ast.Module) -> Iterator[Searched]:
-    """Yield the patterns of a module."""
-    used = ways_by_name(tree)
+def method_calls(nodes: list[ast.AST]) -> list[ast.Call]:
+    """Return the calls of methods of patterns, and of functions of `re` with the same names."""
+    return [node for node in nodes if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in METHODS]
+
+
+def named_patterns(module: ModuleType, tree: ast.Module, nodes: list[ast.AST]) -> Iterator[Searched]:
+    """Yield the patterns of a module, of whose tree these are the nodes."""
+    used = ways_by_name(nodes)
     assigned = {
         name.id
         for node in tree.body
@@ -434,23 +437,13 @@ def text_of(node: ast.expr, module: ModuleType, local: dict[str, ast.expr]) -> s
     return VALUES.get("type_pattern" if word == "pattern" else word, "name")
 
 
-def built_patterns(module: ModuleType, tree: ast.Module) -> Iterator[Searched]:
+def built_patterns(module: ModuleType, nodes: list[ast.AST]) -> Iterator[Searched]:
     """Yield the patterns that the functions of a module build."""
-    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
-    used_at = {
-        id(node.func.value): {way_of(node, 1)}
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in METHODS
-    }
-    for function in functions:
-        local = {node.targets[0].id: node.value for node in ast.walk(function) if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)}
-        calls = [
-            node
-            for node in ast.walk(function)
-            if isinstance(node, ast.Call)
-            and isinstance(node.func, ast.Attribute)
-            and ast.unparse(node.func) in ("re.compile", *(f"re.{method}" for method in METHODS))
-        ]
+    used_at = {id(node.func.value): {way_of(node, 1)} for node in method_calls(nodes)}  # type: ignore[attr-defined]
+    for function in (node for node in nodes if isinstance(node, ast.FunctionDef)):
+        inner = list(ast.walk(function))
+        local = {node.targets[0].id: node.value for node in inner if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)}
+        calls = [node for node in inner if isinstance(node, ast.Call) and is_of_re(node.func)]
         for number, call in enumerate(calls):
             flags = next((eval(ast.unparse(each)) for each in (*call.args[1:], *(word.value for word in call.keywords)) if "re." in ast.unparse(each)), 0)
             ways = used_at.get(id(call), {"any"}) if call.func.attr == "compile" else {way_of(call, 2)}  # type: ignore[attr-defined]
@@ -465,13 +458,24 @@ def source_of(module: ModuleType) -> str:
     return (place / "__init__.py" if place.is_dir() else place.with_suffix(".py")).read_text(encoding="utf-8")
 
 
+def is_of_re(function: ast.expr) -> bool:
+    """Return whether an expression is a function of `re` that takes a pattern."""
+    return (
+        isinstance(function, ast.Attribute)
+        and function.attr in ("compile", *METHODS)
+        and isinstance(function.value, ast.Name)
+        and function.value.id == "re"
+    )
+
+
 @cache
 def all_patterns() -> dict[str, Searched]:
     """Return all patterns, by name."""
     found: dict[str, Searched] = {}
     for module in modules():
         tree = ast.parse(source_of(module))
-        for each in (*named_patterns(module, tree), *built_patterns(module, tree)):
+        nodes = list(ast.walk(tree))
+        for each in (*named_patterns(module, tree, nodes), *built_patterns(module, nodes)):
             ways = frozenset(("search", "fullmatch")) if "any" in each.ways else each.ways
             name = each.name.removeprefix("layoutlint.")
             found[name] = Searched(name, each.pattern, ways)
