@@ -36,8 +36,8 @@ SAME = settings(deadline=None, derandomize=True, suppress_health_check=[HealthCh
 settings.register_profile("same", SAME)
 settings.register_profile("other", SAME, derandomize=False)
 settings.load_profile("same")
-_finished = itertools.count(1)
-"""Numbers the tests of this process."""
+_finished, _folders = itertools.count(1), itertools.count()
+"""Numbers of the tests of this process, and of their folders."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -155,6 +155,14 @@ def _skip_missing_tools() -> Generator[None, None, None]:
 def _projects(tmp_path_factory: pytest.TempPathFactory) -> None:
     """Make the folder around those of tests one that users share, as /tmp is: headers are not searched in other tests' folders."""
     tmp_path_factory.getbasetemp().chmod(0o1777)
+
+
+@pytest.fixture
+def tmp_path(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Hands out a new folder. That of pytest looks through the folders of all earlier tests for a number that is free."""
+    path = tmp_path_factory.getbasetemp() / f"{re.sub(r'[^A-Za-z0-9_]', '_', request.node.name)[:30]}{next(_folders)}"
+    path.mkdir(mode=0o700)
+    return path
 
 
 @pytest.fixture

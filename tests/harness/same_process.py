@@ -1,5 +1,5 @@
-"""Reading C in the process that wants it, as on systems that cannot fork: a fork for each unit copies some 1,800 pages, which
-takes longer than most units. Python programs run in forks: starting Python and importing take longer than most tasks.
+"""Reading and searching C in the process that wants it, as on systems that cannot fork: a fork for each unit copies some 1,800 pages,
+which takes longer than most units. Python programs run in forks: starting Python and importing take longer than most tasks.
 
 Tests with the fixture `own_processes` (tests/conftest.py) do not: those of limits, of crashes, and of what one process hands
 to another.
@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 
 from layoutlint.readers.clang import limits
 from layoutlint.readers.executors import server_process
-from layoutlint.readers.processes import sandbox
+from layoutlint.readers.processes import bounded_text, sandbox
 
 run_each = sandbox.run_each
 """What users have."""
@@ -35,16 +35,16 @@ def read_here() -> None:
 def run_each_here(
     work: Callable[[Any], Any], items: Sequence[Any], jobs: int, its: sandbox.Limits, patience: sandbox.Patience | None = None
 ) -> Iterator[tuple[int, Any]]:
-    """Work within the limits of libclang here, and all other work in processes."""
-    if its is not limits.LIMITS or jobs > 1:
+    """Work within the limits of libclang and of searches here, and all other work in processes."""
+    if jobs > 1 or not (its is limits.LIMITS or its is bounded_text._LIMITS):
         yield from run_each(work, items, jobs, its, patience)
         return
     for number, item in enumerate(items):
-        limits.HAS_PROCESSES = False  # it would confine this process
+        limits.HAS_PROCESSES = bounded_text.HAS_PROCESSES = False  # they would confine this process
         try:
             result = work(item)
         finally:
-            limits.HAS_PROCESSES = True
+            limits.HAS_PROCESSES = bounded_text.HAS_PROCESSES = True
         yield number, result
 
 

@@ -134,6 +134,7 @@ def ends(how: str) -> None:
     [("dies", "was killed (perhaps for want of memory)"), ("does not end", "takes more processor time than its size allows")],
 )
 @pytest.mark.parametrize("chunk", [1, 2])
+@pytest.mark.usefixtures("own_processes")
 def test_a_file_at_which_a_process_ends_is_not_searched_and_others_are(tmp_path, monkeypatch, how, reason, chunk):
     def search_file(path: str, **more: object) -> scan.FileUses:
         ends(how if path.endswith("c.c") else "")
@@ -150,6 +151,7 @@ def test_a_file_at_which_a_process_ends_is_not_searched_and_others_are(tmp_path,
     assert found.not_looked_at[0] == f"1 file could not be searched: c.c ({reason})"
 
 
+@pytest.mark.usefixtures("own_processes")
 def test_time_for_files_that_fail_ends(tmp_path, monkeypatch):
     def search_file(path: str, **more: object) -> scan.FileUses:
         ends("does not end" if Path(path).stem in "abc" else "")
