@@ -63,7 +63,7 @@ class Forks:
 
     def __init__(self, root: Path, libraries: tuple[str, ...] = ()) -> None:
         self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self._name = f"layoutlint-tests-{os.getpid()}-{theirs.fileno()}"
+        self._name = f"layoutlint-tests-{os.getpid()}-{self._socket.fileno()}"
         with theirs, socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listener:
             listener.bind(f"\0{self._name}")
             listener.listen()
