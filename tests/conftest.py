@@ -51,6 +51,12 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
     return processors if config.getoption("--exhaustive") else processors + processors // 2
 
 
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
+    from tests.harness.schedule import Files
+
+    return Files(config, log) if config.getoption("dist") == "loadfile" else None
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Compile the package to bytecode, as installing it does: Python may be forbidden to, and each command that a
     test starts would then do it again."""
