@@ -179,6 +179,12 @@ def own_processes(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
+def reads_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lets tests read C in their own process, exhaustive ones, too: a fork for each unit takes twice as long as the search."""
+    monkeypatch.setattr("layoutlint.readers.processes.sandbox.run_each", same_process.run_each_here)
+
+
+@pytest.fixture
 def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
     """Holds text against the file of that name in `golden/` beside the test."""
 

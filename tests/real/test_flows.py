@@ -53,6 +53,7 @@ def tree(headers: Path, tmp_path_factory) -> Path:
     return top
 
 
+@pytest.mark.usefixtures("reads_here")
 @pytest.mark.parametrize("construct", ALONE, ids=[each.name for each in ALONE])
 def test_a_program_in_the_tree_of_a_kernel(tree: Path, headers: Path, tmp_path, construct):
     members = STRUCTS[construct.struct]
