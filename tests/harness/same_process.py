@@ -33,11 +33,16 @@ def read_here() -> None:
 
 
 def run_each_here(
-    work: Callable[[Any], Any], items: Sequence[Any], jobs: int, its: sandbox.Limits, patience: sandbox.Patience | None = None
+    work: Callable[[Any], Any],
+    items: Sequence[Any],
+    jobs: int,
+    its: sandbox.Limits,
+    patience: sandbox.Patience | None = None,
+    on_step: Callable[[], object] = int,
 ) -> Iterator[tuple[int, Any]]:
     """Work within the limits of libclang and of searches here, and all other work in processes."""
     if jobs > 1 or not (its is limits.LIMITS or its is bounded_text._LIMITS):
-        yield from run_each(work, items, jobs, its, patience)
+        yield from run_each(work, items, jobs, its, patience, on_step)
         return
     for number, item in enumerate(items):
         limits.HAS_PROCESSES = bounded_text.HAS_PROCESSES = False  # they would confine this process

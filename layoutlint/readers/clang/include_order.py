@@ -1,9 +1,9 @@
 """Whether headers mean the same when others are included before them.
 
-A text is cut into pieces where it includes something. What a piece means depends on the macros that are defined
-when it is read: those that it names, asks for, or reaches through the bodies of macros that it names. If each of
-these is defined before the same pieces in two orders of inclusion, the preprocessor makes the same tokens of every
-piece. Names that `##` makes are not seen.
+A text is cut into pieces where it includes something. What a piece means depends on the macros that are in
+force when it is read: those that it names, asks for, or reaches through the bodies of macros that it names.
+If the same definition of each of these is in force before the same pieces in two orders, the preprocessor
+makes the same tokens of every piece. Names that `##` makes are not seen.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from functools import cached_property
+from itertools import islice
 from string import ascii_letters, digits
 
 from layoutlint.model.record import Record, field
@@ -22,17 +23,20 @@ MESSAGE_MACROS = frozenset((b"pr_fmt", b"dev_fmt"))
 """Macros of Linux that many sources define before headers; they are part of messages only."""
 _WORD_BYTES = f"{ascii_letters}{digits}_".encode()
 _WORDS = bytes(each if each in _WORD_BYTES else 0x20 for each in range(256))
-_NOISE = re.compile(rb'/\*.*?\*/|//[^\n]*+|"(?:\\.|[^"\\\n])*+"|\'(?:\\.|[^\'\\\n])*+\'', re.DOTALL)
+_NOISE = re.compile(rb'/\*.*?(?:\*/|\Z)|//[^\n]*+|"(?:\\.|[^"\\\n])*+"|\'(?:\\.|[^\'\\\n])*+\'', re.DOTALL)
 _LINE = re.compile(rb"(?:\\\r?\n|[^\n])*+")
 _LEADING = re.compile(rb"(?:\s++|/\*.*?\*/|//[^\n]*+)*+", re.DOTALL)
 _GUARD = re.compile(
-    rb"#[ \t]*+(?:pragma[ \t]++once\b|if(?:ndef|[ \t]*+![ \t]*+defined)[ \t(]++(\w++)[ \t)]*+(?:/[/*][^\n]*+)?\r?\n"
+    rb"#[ \t]*+(?:pragma[ \t]++once\b|if(?:ndef|[ \t]*+![ \t]*+defined)[ \t(]++(\w++)[ \t)]*+"
+    rb"(?:/[/*][^\n]*+)?\r?\n"
     rb"(?:\s++|/\*.*?\*/|//[^\n]*+)*+#[ \t]*+define[ \t]++\1\b)",
     re.DOTALL,
 )
 LAST = 1 << 60
 """The time of what is never read."""
 _DEEPEST = 200
+_MOST_PIECES = 100_000
+"""Where files are read each time, texts can have more than anybody reads."""
 _ATTRIBUTE_WORD = re.compile(rb"\b__(\w+?)__\b")
 Names = frozenset[bytes]
 
@@ -48,6 +52,8 @@ class Piece(Record, frozen=True):
     """The macros that it defines or undefines."""
     settled: Names
     """Those of them that it does not use before: what they were does not matter."""
+    undefined: Names
+    """Those that are not defined behind it."""
 
 
 class Text(Record, frozen=True):
@@ -64,7 +70,7 @@ class Text(Record, frozen=True):
 
 
 class Unknown(Exception):
-    """A text includes what is not known."""
+    """It is not known what a text includes, or too much is."""
 
 
 def left_out(text: bytes, skipped: Iterable[tuple[int, int]]) -> bytes:
@@ -85,7 +91,7 @@ def guard_of(text: bytes) -> int | None:
     return None if _GUARD.match(text, at) is None else at
 
 
-def read_text(text: bytes) -> Text:
+def read_pieces(text: bytes) -> Text:
     """Return what a text does with macros."""
     uses = MacroUses(text)
     pieces = tuple(Piece(*map(frozenset, piece)) for piece in uses.pieces)
@@ -110,7 +116,7 @@ class Reach(Record):
     bodies: Mapping[bytes, AbstractSet[bytes]]
     _known: dict[bytes, Names] = field(default_factory=dict)
 
-    def of(self, named: Iterable[bytes]) -> set[bytes]:
+    def expand(self, named: Iterable[bytes]) -> set[bytes]:
         """Return some identifiers, and all that the macros among them lead to."""
         result = set(named)
         for name in result & self.bodies.keys():
@@ -129,7 +135,7 @@ class Reach(Record):
 
 
 Key = tuple[str, int]
-"""A piece: its file, and its number there. What is read each time has those that include it in front of its name."""
+"""A piece: its file, and its number there. A file that is read each time is named with what includes it."""
 
 
 class Order(Record, frozen=True, dict=True):
@@ -165,9 +171,13 @@ class Order(Record, frozen=True, dict=True):
 
     @cached_property
     def pieces(self) -> dict[Key, Piece]:
-        """The pieces in their order."""
+        """The pieces in their order. Raises Unknown if there are too many."""
         visited = set[str]()
-        return {key: piece for file in self.first for key, piece in self.visit(file, visited)}
+        every = (each for file in self.first for each in self.visit(file, visited))
+        result = dict(islice(every, _MOST_PIECES))
+        if len(result) == _MOST_PIECES:
+            raise Unknown
+        return result
 
     @cached_property
     def places(self) -> dict[Key, int]:
@@ -195,8 +205,9 @@ class Order(Record, frozen=True, dict=True):
         for place, piece in enumerate(self.pieces.values()):
             for name in piece.defined:
                 result.setdefault(name, []).append(place)
+        undefined = frozenset[bytes]().union(*(piece.undefined for piece in self.pieces.values()))
         for name, places in result.items():
-            if len(places) > 1 and are_alike(self.bodies.get(name, ())):
+            if len(places) > 1 and name not in undefined and are_alike(self.bodies.get(name, ())):
                 del places[1:]
         return result
 
@@ -207,7 +218,7 @@ class Order(Record, frozen=True, dict=True):
         for place, piece in enumerate(self.pieces.values()):
             named = piece.named - piece.settled
             later = {name for name in named & self.definers.keys() if self.definers[name][0] > place}
-            result.append(self.reach.of(named - later) | later | (piece.asked - piece.settled))
+            result.append(self.reach.expand(named - later) | later | (piece.asked - piece.settled))
         return result
 
     def definer_before(self, name: bytes, place: int) -> int | None:
@@ -313,11 +324,11 @@ class UnitOrder:
 
     def _reach(self, named: Iterable[bytes]) -> set[bytes]:
         """Return some identifiers, and all that macros of the order and of the unit lead to."""
-        result = self._order.reach.of(named)
+        result = self._order.reach.expand(named)
         waiting = result & self._bodies.keys()
         while waiting:
             more = {word for name in waiting for body in self._bodies[name] for word in _words(body)} - result
-            more = self._order.reach.of(more) - result
+            more = self._order.reach.expand(more) - result
             result |= more
             waiting = more & self._bodies.keys()
         return result

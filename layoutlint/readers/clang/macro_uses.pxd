@@ -9,7 +9,7 @@ cdef class MacroUses:
     cdef const unsigned char[::1] _bytes, _is_word
     cdef public dict bodies
     cdef public list includes, pieces
-    cdef set _named, _asked, _defined, _settled
+    cdef set _named, _asked, _defined, _settled, _undefined
 
     cdef _begin(self)
     @cython.locals(byte="unsigned char", following=Py_ssize_t, is_start=bint)

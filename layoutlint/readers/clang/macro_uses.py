@@ -4,7 +4,8 @@ from __future__ import annotations
 
 _NEWLINE, _CARRIAGE, _HASH, _STAR, _SLASH, _BACKSLASH = b"\n\r#*/\\"
 _QUOTE, _APOSTROPHE, _SPACE, _NINE = b"\"' 9"
-_CLASSES = bytes(chr(each).isalnum() or each == ord("_") or each >= 0x80 for each in range(256))
+_CLASSES = bytes(bytes((each,)).isalnum() or each == ord("_") or each >= 0x80 for each in range(256))
+"""Which bytes are in words."""
 _IN_DIRECTIVE, _IN_CODE = True, False
 
 
@@ -19,9 +20,10 @@ class MacroUses:
         """The definitions of macros, without spaces at their ends."""
         self.includes: list[tuple[int, bytes]] = []
         """The offsets of the lines of `#include`, and what follows that word."""
-        self.pieces: list[tuple[set[bytes], set[bytes], set[bytes], set[bytes]]] = []
-        """The identifiers in code and conditions; the macros of which is asked whether they are defined; those
-        that are defined or undefined; those of them that are not used before in the piece."""
+        self.pieces: list[tuple[set[bytes], set[bytes], set[bytes], set[bytes], set[bytes]]] = []
+        """The identifiers in code and conditions; the macros of which is asked whether they are defined;
+        those that are defined or undefined; those of them that are not used before in the piece, and those
+        that are not defined behind it."""
         self._begin()
         self._read(0, len(text))
 
@@ -31,7 +33,8 @@ class MacroUses:
         self._asked: set[bytes] = set()
         self._defined: set[bytes] = set()
         self._settled: set[bytes] = set()
-        self.pieces.append((self._named, self._asked, self._defined, self._settled))
+        self._undefined: set[bytes] = set()
+        self.pieces.append((self._named, self._asked, self._defined, self._settled, self._undefined))
 
     def _read(self, at: int, end: int) -> None:
         is_start = True
@@ -58,7 +61,7 @@ class MacroUses:
                     return self._after_asked(stop, end)
                 self._named.add(name)
             return stop
-        if byte == _QUOTE or byte == _APOSTROPHE:
+        if byte == _QUOTE or byte == _APOSTROPHE:  # noqa: SIM109 - without a tuple, when compiled
             return self._literal_end(at, end)
         if byte == _SLASH and at + 1 < end:
             if self._bytes[at + 1] == _STAR:
@@ -85,7 +88,7 @@ class MacroUses:
         return end if stop < 0 else stop + 2
 
     def _after_backslash(self, at: int, end: int) -> int:
-        """Return what follows a backslash and what it takes from the text: a character, or the end of a line."""
+        """Return what follows a backslash and the character, or end of a line, that it takes away."""
         is_pair = at + 2 < end and self._bytes[at + 1] == _CARRIAGE and self._bytes[at + 2] == _NEWLINE
         return min(at + (3 if is_pair else 2), end)
 
@@ -147,6 +150,9 @@ class MacroUses:
             self._settled.add(name)
         self._defined.add(name)
         last = self._line_end(stop, end)
-        if has_body:
+        if not has_body:
+            self._undefined.add(name)
+        else:
+            self._undefined.discard(name)
             self.bodies.setdefault(name, set()).add(self._text[stop:last].strip())
         return last

@@ -102,7 +102,7 @@ class Shared(Record, frozen=True):
         before, after = text[: own.ends[count - 1]], text[own.ends[count - 1] :]
         return self._rest(unit, text, after, len(_LINE_END.findall(before)) + 1)
 
-    def before(self, text: str) -> Unit:
+    def with_names(self, text: str) -> Unit:
         """Return the includes with a text behind them."""
         return self._with_text(text.encode())
 

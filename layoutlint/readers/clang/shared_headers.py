@@ -1,7 +1,8 @@
-"""Units that include many of the same headers: libclang parses these once, before each unit that they cannot change.
+"""Units that include many of the same headers: libclang parses these once, before each unit that they do not
+change.
 
-A unit is parsed behind headers that it may include in another order, or not at all. It counts only if there is no
-error, and if each text that it reads means the same as in the unit alone (`include_order`).
+A unit is parsed behind headers that it may include in another order, or not at all. It counts only if there
+is no error, and if each text that it reads means the same as in the unit alone (`include_order`).
 """
 
 from __future__ import annotations
@@ -163,9 +164,11 @@ def _order_of(
     read: dict[str, Text] = {}
     for name, text in texts.items():
         active = text if name in repeated else include_order.left_out(text, skipped.get(name, ()))
-        found = include_order.read_text(active)
-        read[name] = replace(found, targets=finder.of(name, found, name in repeated))
-    return Order(tuple(dict.fromkeys(first)), read, repeated)
+        found = include_order.read_pieces(active)
+        read[name] = replace(found, targets=finder.targets_of(name, found, name in repeated))
+    order = Order(tuple(dict.fromkeys(first)), read, repeated)
+    order.pieces  # noqa: B018 - raises Unknown now
+    return order
 
 
 class _Targets:
@@ -179,7 +182,7 @@ class _Targets:
             for at in range(len(parts)):
                 self._by_name.setdefault(b"/".join(parts[at:]), name)
 
-    def of(self, name: str, text: Text, is_repeated: bool) -> tuple[str | None, ...]:
+    def targets_of(self, name: str, text: Text, is_repeated: bool) -> tuple[str | None, ...]:
         """Return the files that a text includes. Raises Unknown."""
         starts = [start for start, _ in text.includes]
         targets: list[str | None] = [self._resolve(name, spelled) for _, spelled in text.includes]
@@ -287,7 +290,7 @@ class _OwnTexts:
             if known is None:
                 content = libclang.contents(self._lib, self._handle, file)
                 active = include_order.left_out(content, skipped)
-                known = include_order.read_text(active)
+                known = include_order.read_pieces(active)
                 if file != self._main:
                     self._headers.own[key] = known
             self._texts[file] = known

@@ -254,9 +254,11 @@ def _batches(groups: Iterable[Shared], jobs: int) -> Iterator[Shared]:
 
 def _read_batch(shared: Shared, keeps: bool) -> list[tuple[Unit, _Read]]:
     """Return what those units have that are the same behind the headers that they share."""
+    if not Child.is_current:
+        return []
     stream = Messages()
     limits.confine()
-    if not (stream.are_kept and Child.is_current):
+    if not stream.are_kept:
         return []
     libclang.share_contents()
     try:

@@ -90,7 +90,7 @@ class _Reader:
             if has_annotation_marks(rest.text):
                 return None
             parse.reparse(lib, handle, rest.unit, self._stream)
-            entered = self._entered(rest)
+            entered = self._entered_files(rest)
             if entered is None or shared_headers.has_errors(lib, handle, rest.unit):
                 return None
             libclang.set_included_files(handle, entered)
@@ -107,7 +107,7 @@ class _Reader:
             finally:
                 libclang.move(0, "", 0)
 
-    def _entered(self, rest: Rest) -> list[int] | None:
+    def _entered_files(self, rest: Rest) -> list[int] | None:
         """Return the files that were read behind the headers; None if it is not certain which."""
         names = self._stream.entered_files()
         found = [self._lib.clang_getFile(self._handle, os.fsencode(name)) for name in names or ()]
@@ -149,7 +149,7 @@ class _Reader:
         wanted = frozenset(map(plain_name, self._requested))
         undefined = (f"#undef {name}\n" for name in wanted)  # macros can have the names of structs
         lines = (f"typedef {each} layoutlint_{at};\n" for at, each in enumerate(self._requested.values()))
-        names = self._shared.before("".join((*undefined, *lines)))
+        names = self._shared.with_names("".join((*undefined, *lines)))
         parse.reparse(self._lib, self._handle, names, self._stream)
         return parse.structs_named(self._lib, self._handle, names, wanted)
 

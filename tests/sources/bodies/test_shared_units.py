@@ -1,0 +1,105 @@
+"""Functions of units behind the headers that they share: the same as when each unit is parsed alone."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from layoutlint.model.record import replace
+from layoutlint.readers.clang import libclang, shared_beginnings, shared_headers
+from layoutlint.readers.clang.lookups import Messages
+from layoutlint.readers.clang.parse import Unit
+from layoutlint.sources.bodies import shared_units, unit
+from layoutlint.sources.bodies.unit import UnitFunctions
+
+pytestmark = pytest.mark.skipif(
+    libclang.native is None or not hasattr(os, "memfd_create"), reason="needs compiled modules and memfd_create"
+)
+
+A = """\
+#ifndef A_H
+#define A_H
+typedef struct { int counter; } count_t;
+struct in { count_t c; long d; };
+struct a { struct in i; struct b *b; int flag; };
+#define SET(p) ((p)->flag = 1)
+static inline void touch(count_t *c) { c->counter++; }
+static inline void mark(struct a *p) { SET(p); touch(&p->i.c); }
+static __thread struct in own;
+#endif
+"""
+B = """\
+#ifndef B_H
+#define B_H
+#include "a.h"
+struct b { struct a a[2]; union { int x; long y; }; };
+static inline int both(struct b *p) { mark(p->a); return p->x; }
+#ifdef WIDE
+extern int wide;
+#endif
+#endif
+"""
+USES = "void f{0}(struct b *b, struct a *a) {{ both(b); mark(a); a->i.d = {0}; b->y++; }}\n"
+UNITS: dict[str, tuple[str, str, str, int]] = {
+    "both orders, and one of them": ('#include "a.h"\n#include "b.h"\n', '#include "b.h"\n#include "a.h"\n', USES, 6),
+    "a struct of its own": ('#include "b.h"\n', '#include "b.h"\n', "struct own{0} {{ struct b b; int n; }};\nvoid f{0}(struct own{0} *o) {{ o->n = o->b.a[1].flag; }}\n", 6),
+    "lines and comments in front": ("/* x\n\n*/\n\n\n" '#include "a.h"\n#include "b.h"\n', '\n\n\n#include "b.h"\n', USES, 6),
+    "a macro with the name of a struct": ('#include "a.h"\n#include "b.h"\n', '#include "b.h"\n', "#define in other\n" + USES.replace("a->i.d", "a->i.c.counter"), 6),
+    "a macro that a header asks for": ('#define WIDE\n#include "b.h"\n', '#include "b.h"\n', USES, 3),
+    "a macro that a header names": ('#define flag own_flag\n#include "b.h"\n', '#include "b.h"\n', USES, 3),
+    "a macro of a header that is not included": ('#include "b.h"\n', '#include "a.h"\nstruct b { int x; long y; };\nstatic int both(struct b *p) { return p->x; }\n', USES, 3),
+    "an error": ('#include "b.h"\n', '#include "b.h"\nint x = y;\n', USES, 3),
+    "an annotation": ('#include "b.h"\n', '#include "b.h"\nstruct n { int a; /* layoutlint: hot-read */ };\n', USES, 3),
+    "the same beginning": ('#include "b.h"\n#include "a.h"\n', '#include "b.h"\n#include "a.h"\nstatic int z;\n', USES, 6),
+}  # fmt: skip
+
+
+def write_units(folder: Path, name: str) -> list[Unit]:
+    """Write six units, three of each form; return them."""
+    (folder / "a.h").write_text(A)
+    (folder / "b.h").write_text(B)
+    first, second, rest, _ = UNITS[name]
+    units = []
+    for number in range(6):
+        path = folder / f"u{number}.c"
+        path.write_text((first if number % 2 else second) + rest.format(number))
+        units.append(Unit(str(path), ("-xc", "-w"), str(folder), (str(folder),), path.name))
+    return units
+
+
+def forget(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Begin as a new process does."""
+    for kept, empty in (("_known", {}), ("known_structs", set()), ("_known_scans", {})):
+        monkeypatch.setattr(unit, kept, empty)
+
+
+def comparable(result: UnitFunctions) -> UnitFunctions:
+    """Return what a unit has, without the order of what is a set."""
+    structs = tuple(sorted(result.structs, key=lambda struct: struct.name))
+    return replace(result, structs=structs, scanned={}, per_cpu=tuple(sorted(result.per_cpu)))
+
+
+@pytest.mark.parametrize("finder", [shared_headers, shared_beginnings])
+@pytest.mark.parametrize("name", UNITS)
+def test_units_behind_shared_headers(name: str, finder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shared_headers, "_SMALLEST", 0)
+    units = write_units(tmp_path, name)
+    alone: dict[Unit, UnitFunctions] = {}
+    found: dict[Unit, UnitFunctions] = {}
+    for each in units:
+        forget(monkeypatch)
+        alone[each] = unit.read(each)
+    for shared in finder.find(units):
+        for each in shared.units:  # a unit is given only the structs that no unit before it was
+            forget(monkeypatch)
+            those = replace(shared, units=(each, *(other for other in shared.units if other != each)))
+            read = shared_units.read(those, Messages(), is_logged=False)
+            if each in read:
+                found[each] = read[each][0]
+    assert {each.origin: comparable(result) for each, result in found.items()} == {
+        each.origin: comparable(alone[each]) for each in found
+    }
+    if finder is shared_headers:
+        assert len(found) == UNITS[name][3]
