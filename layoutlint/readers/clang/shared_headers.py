@@ -110,13 +110,16 @@ def read_headers(lib: Any, handle: int, shared: Shared) -> Headers | None:
         return None
     texts: dict[str, bytes] = {}
     in_front = [lib.clang_getFile(handle, os.fsencode(name)) for name in _in_front(shared.beginning)]
-    for file in (*in_front, *libclang.included_files(lib, handle)):  # libclang lists only the latter
-        if file and file != main:
+    if not all(in_front):
+        return None
+    libclang.set_included_files(handle, (*in_front, *libclang.included_files(lib, handle)))
+    for file in libclang.included_files(lib, handle):  # libclang itself lists none in front of a preamble
+        if file != main:
             texts[libclang.file_name(lib, file)] = libclang.contents(lib, handle, file)
     is_small = sum(map(len, texts.values())) < _SMALLEST
     if is_small or any(word in text for text in texts.values() for word in _UNUSUAL):
         return None
-    always = tuple(libclang.file_name(lib, file) for file in in_front if file)
+    always = tuple(libclang.file_name(lib, file) for file in in_front)
     try:
         order = None if shared.is_first else _order_of(lib, handle, main, texts, always)
     except Unknown:

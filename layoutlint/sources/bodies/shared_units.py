@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
+from contextlib import nullcontext
 from functools import partial
 from typing import Any
 
@@ -46,12 +47,13 @@ def read(shared: Shared, stream: Messages, is_logged: bool) -> dict[Unit, Logged
     lib = trees.library()
     parts: dict[Unit, _Part] = {}
     beginning = replace(shared.beginning, flags=(*shared.beginning.flags, _ENTERED))
+    stream.begin_unit()
     try:
         with parse.parse_unit(lib, beginning, stream, _OPTIONS) as handle:
             headers = shared_headers.read_headers(lib, handle, shared)
             if headers is None:
                 return {}
-            with parsed_listings.logging(stream if is_logged else None) as log:
+            with accesses.log_answers() if is_logged else nullcontext() as log:
                 lookups.log_unit(lib, handle, beginning, stream)
             reader = _Reader(lib, handle, shared, headers, stream)
             for done, each in enumerate(shared.units, 1):
@@ -84,8 +86,8 @@ class _Reader:
     def read(self, own: Unit, before: accesses.Log | None) -> _Part | None:
         """Return what a unit has; None if it may differ. Raises ReadError, OSError."""
         lib, handle = self._lib, self._handle
+        self._stream.begin_unit()
         with parsed_listings.logging(None if before is None else self._stream) as log:
-            self._stream.begin_unit()
             rest = self._shared.rest_of(own)
             if has_annotation_marks(rest.text):
                 return None

@@ -103,3 +103,20 @@ def test_units_behind_shared_headers(name: str, finder, tmp_path: Path, monkeypa
     }
     if finder is shared_headers:
         assert len(found) == UNITS[name][3]
+
+
+def test_what_results_depend_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The files that units read, with those that flags include, of which libclang lists none behind a preamble."""
+    monkeypatch.setattr(shared_headers, "_SMALLEST", 0)
+    (tmp_path / "front.h").write_text("struct front { int f; };\n")
+    flags = ("-include", str(tmp_path / "front.h"))
+    units = [replace(each, flags=(*each.flags, *flags)) for each in write_units(tmp_path, "both orders, and one of them")]
+    (shared,) = shared_headers.find(units)
+    forget(monkeypatch)
+    read = shared_units.read(shared, Messages(), is_logged=True)
+    assert len(read) == len(units)
+    for each, (_, log) in read.items():
+        assert log is not None
+        assert log.obstacle is None
+        names = {os.path.basename(path) for path in log.contents}
+        assert {os.path.basename(each.main), "a.h", "b.h", "front.h"} <= names
