@@ -287,6 +287,4 @@ PROGRAMS = [Construct(*each) for each in [
      OTHER + DICTIONARY + "static struct dict texts;\n@@ struct o o = { 7, 8, 9 }; dict_add(&things, \"x\", &x); dict_add(&others, \"o\", &o); dict_add(&texts, \"t\", \"text\"); struct thing *p = dict_find(&things, \"x\"); char *t = dict_find(&texts, \"t\"); struct o *q = dict_find(&others, \"o\"); out(p->b + q->k + t[1]);"),
     ("a pair of two structs", H + OTHER + "struct pair { void *first, *second; };\n@@ struct o o = { 7, 8, 9 }; struct pair v = { &x, &o }; struct h *p = v.first; struct o *q = v.second; out(p->b + q->k);",
      H + OTHER + "struct pair { void *first, *second; };\n@@ struct o o = { 7, 8, 9 }; struct pair v = { &x, &o }; struct thing *p = v.first; struct h *q = v.second; out(p->b + q->a);"),
-    ("a function that returns its argument, for two structs", H + OTHER + "void *keep(void *p) { return p; }\n@@ struct o o = { 7, 8, 9 }; struct h *p = keep(&x); struct o *q = keep(&o); out(p->b + q->k);",
-     H + OTHER + "void *keep(void *p) { return p; }\n@@ struct o o = { 7, 8, 9 }; struct thing *p = keep(&x); struct h *q = keep(&o); out(p->b + q->a);"),
 ]]  # fmt: skip

@@ -16,6 +16,8 @@ _MOST_SUMS = 50
 """The most different sums of what statements add to a slot: each can double their number."""
 _DEEPEST = 4
 """The most functions that return memory of one another."""
+_MOST_STRUCTS = 4
+"""The most structs in a container out of which one can come as something else: allocators keep more."""
 
 
 class Known(NamedTuple):
@@ -111,8 +113,8 @@ class Solver:
     def _find_mixed(self) -> None:
         """Find the slots of containers: what goes in as one struct comes out of them as the same one.
 
-        If nothing comes out as the searched struct where it is with some of the others, what comes out as
-        something else can be it.
+        If nothing comes out as the searched struct where it is with a few others, what comes out as something
+        else can be it.
         """
         names = {
             slot: frozenset(each.term.name for each in own if each.term.kind == "struct")
@@ -123,9 +125,9 @@ class Solver:
         returned = {names[slot] for slot in out if isinstance(slot, Slot) and slot in self._mixed}
         own = frozenset(self.subject.names)
         lacking = {some for some in set(names.values()) if not any(len(some & each) > 1 for each in returned)}
-        self._unreturned = frozenset(
-            slot for slot in self._mixed if names[slot] & own and names[slot] in lacking
-        )
+        kept = {names[slot] for slot in self._mixed if slot.kind == "field"}
+        few = {some for some in lacking & kept if some & own and len(some) <= _MOST_STRUCTS}
+        self._unreturned = frozenset(slot for slot in self._mixed if names[slot] in few)
 
     def _add_step(self, slot: Slot, step: int | None) -> None:
         """Add the sums with one more step to those of a slot; of many, the smallest are followed."""
