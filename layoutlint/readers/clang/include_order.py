@@ -51,7 +51,7 @@ class Piece(Record, frozen=True):
     defined: Names
     """The macros that it defines or undefines."""
     settled: Names
-    """Those of them that it does not use before: what they were does not matter."""
+    """Those of them before all that could use them: what they were does not matter."""
     undefined: Names
     """Those that are not defined behind it."""
 
@@ -85,10 +85,13 @@ def left_out(text: bytes, skipped: Iterable[tuple[int, int]]) -> bytes:
 
 
 def guard_of(text: bytes) -> int | None:
-    """Return the offset of the directive in a text that keeps it from being read again; None without one."""
+    """Return the offset of what seems to keep a text from being read again; None without that."""
     leading = _LEADING.match(text)
     at = 0 if leading is None else leading.end()
-    return None if _GUARD.match(text, at) is None else at
+    guard = _GUARD.match(text, at)
+    if guard is None or (guard[1] and b"endif" not in text[text.rfind(b"#") :]):
+        return None
+    return at
 
 
 def read_pieces(text: bytes) -> Text:
@@ -199,26 +202,31 @@ class Order(Record, frozen=True, dict=True):
         return Reach(self.bodies)
 
     @cached_property
-    def definers(self) -> dict[bytes, list[int]]:
-        """The places at which each macro is defined or undefined; the first if all definitions are alike."""
+    def all_definers(self) -> dict[bytes, list[int]]:
+        """The places at which each macro is defined or undefined."""
         result: dict[bytes, list[int]] = {}
         for place, piece in enumerate(self.pieces.values()):
             for name in piece.defined:
                 result.setdefault(name, []).append(place)
-        undefined = frozenset[bytes]().union(*(piece.undefined for piece in self.pieces.values()))
-        for name, places in result.items():
-            if len(places) > 1 and name not in undefined and are_alike(self.bodies.get(name, ())):
-                del places[1:]
         return result
+
+    @cached_property
+    def definers(self) -> dict[bytes, list[int]]:
+        """The same, of definitions that are all alike only the first."""
+        undefined = frozenset[bytes]().union(*(piece.undefined for piece in self.pieces.values()))
+        return {
+            name: places[:1] if name not in undefined and are_alike(self.bodies.get(name, ())) else places
+            for name, places in self.all_definers.items()
+        }
 
     @cached_property
     def needs(self) -> list[set[bytes]]:
         """The identifiers on which each piece depends, by its place."""
         result = []
         for place, piece in enumerate(self.pieces.values()):
-            named = piece.named - piece.settled
-            later = {name for name in named & self.definers.keys() if self.definers[name][0] > place}
-            result.append(self.reach.expand(named - later) | later | (piece.asked - piece.settled))
+            known = piece.named & self.definers.keys()
+            later = {name for name in known if self.definers[name][0] > place}
+            result.append((self.reach.expand(piece.named - later) | later | piece.asked) - piece.settled)
         return result
 
     def definer_before(self, name: bytes, place: int) -> int | None:
@@ -236,11 +244,11 @@ class Order(Record, frozen=True, dict=True):
         for place, needs in enumerate(self.needs):
             for name in needs & self.definers.keys():
                 decisive = self.definer_before(name, place)
-                others = [each for each in self.definers[name] if each not in (decisive, place)]
                 if decisive is None:
-                    never.update((place, each) for each in others)
+                    never.update((place, each) for each in self.all_definers[name] if each != place)
                 else:
                     first.add((place, decisive))
+                    others = (each for each in self.definers[name] if each not in (decisive, place))
                     between.update((place, decisive, each) for each in others)
         return list(first), list(never), list(between)
 
@@ -305,9 +313,12 @@ class UnitOrder:
 
     def _is_decided(self, name: bytes, own: int | None, time: int) -> bool:
         """Return whether the same decides about a macro at some time, alone and behind the whole order."""
-        places = self._order.definers[name]
-        decisive = self.places[places[-1]] if own is None else own
-        return decisive < time and not any(decisive < self.places[each] < time for each in places)
+        if own is None:
+            places = self._order.definers[name]
+            own = self.places[places[-1]]
+        else:
+            places = self._order.all_definers[name]
+        return own < time and not any(own < self.places[each] < time for each in places)
 
     def _changes_nothing(self, defined: Mapping[bytes, int]) -> bool:
         """Return whether macros of the unit's own decide nothing in the texts of the order."""

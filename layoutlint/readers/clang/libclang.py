@@ -174,6 +174,7 @@ _SIGNATURES: dict[str, tuple[Any, ...]] = {
     ),
     "clang_getFile": (c_void_p, c_void_p, c_char_p),
     "clang_getFileName": (String, c_void_p),
+    "clang_isFileMultipleIncludeGuarded": (c_uint, c_void_p, c_void_p),
     "clang_getFileUniqueID": (c_int, c_void_p, POINTER(FileId)),
     "clang_getFileContents": (c_void_p, c_void_p, c_void_p, POINTER(c_size_t)),
     "clang_Cursor_isAnonymous": (c_uint, Cursor),

@@ -22,7 +22,7 @@ class MacroUses:
         """The offsets of the lines of `#include`, and what follows that word."""
         self.pieces: list[tuple[set[bytes], set[bytes], set[bytes], set[bytes], set[bytes]]] = []
         """The identifiers in code and conditions; the macros of which is asked whether they are defined;
-        those that are defined or undefined; those of them that are not used before in the piece, and those
+        those that are defined or undefined; those of them before which no identifier is, and those
         that are not defined behind it."""
         self._begin()
         self._read(0, len(text))
@@ -146,7 +146,7 @@ class MacroUses:
         """Note a macro by its name; return the end of the line, or of a comment that goes on."""
         stop = self._word_end(at, end)
         name = self._text[at:stop]
-        if name not in self._named and name not in self._asked:
+        if not self._named and name not in self._asked:  # nothing before can be a macro that leads to it
             self._settled.add(name)
         self._defined.add(name)
         last = self._line_end(stop, end)

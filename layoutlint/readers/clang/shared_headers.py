@@ -109,23 +109,27 @@ def read_headers(lib: Any, handle: int, shared: Shared) -> Headers | None:
     if has_errors(lib, handle, shared.beginning):
         return None
     texts: dict[str, bytes] = {}
+    guarded = set[str]()
     in_front = [lib.clang_getFile(handle, os.fsencode(name)) for name in _in_front(shared.beginning)]
     if not all(in_front):
         return None
     libclang.set_included_files(handle, (*in_front, *libclang.included_files(lib, handle)))
     for file in libclang.included_files(lib, handle):  # libclang itself lists none in front of a preamble
         if file != main:
-            texts[libclang.file_name(lib, file)] = libclang.contents(lib, handle, file)
+            name = libclang.file_name(lib, file)
+            texts[name] = libclang.contents(lib, handle, file)
+            if lib.clang_isFileMultipleIncludeGuarded(handle, file):
+                guarded.add(name)
     is_small = sum(map(len, texts.values())) < _SMALLEST
     if is_small or any(word in text for text in texts.values() for word in _UNUSUAL):
         return None
     always = tuple(libclang.file_name(lib, file) for file in in_front)
     try:
-        order = None if shared.is_first else _order_of(lib, handle, main, texts, always)
+        order = None if shared.is_first else _order_of(lib, handle, main, texts, always, guarded)
     except Unknown:
         return None
-    guarded = frozenset(name for name, text in texts.items() if include_order.guard_of(text) is not None)
-    return Headers(order, always, texts, guarded, any(map(has_annotation_marks, texts.values())), {})
+    is_annotated = any(map(has_annotation_marks, texts.values()))
+    return Headers(order, always, texts, frozenset(guarded), is_annotated, {})
 
 
 def has_errors(lib: Any, handle: int, unit: Unit) -> bool:
@@ -142,7 +146,7 @@ def _in_front(unit: Unit) -> Iterator[str]:
 
 
 def _order_of(
-    lib: Any, handle: int, main: int, texts: dict[str, bytes], always: tuple[str, ...]
+    lib: Any, handle: int, main: int, texts: dict[str, bytes], always: tuple[str, ...], guarded: set[str]
 ) -> Order:
     """Return the order of what a beginning includes, behind what flags include. Raises Unknown."""
     entered: dict[str | None, list[tuple[int, str]]] = {}
@@ -156,8 +160,8 @@ def _order_of(
         elif spot.file is not None:
             entered.setdefault(libclang.file_name(lib, spot.file), []).append((spot.offset, name))
     several = {name for name, count in entries.items() if count > 1}
-    guards = {name: include_order.guard_of(texts[name]) for name in several}
-    repeated = frozenset(name for name, guard in guards.items() if guard is None)
+    guards = {name: include_order.guard_of(texts[name]) for name in several & guarded}
+    repeated = frozenset(several - guarded)
     skipped: dict[str, list[tuple[int, int]]] = {}
     for file, start, end in libclang.native.skipped_ranges(handle):
         name = libclang.file_name(lib, file) if file else ""

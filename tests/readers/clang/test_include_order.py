@@ -60,6 +60,7 @@ GUARDS = {
     "once": (b"\n#pragma once\n", 1),
     "a condition more": (b"#if !defined(A_H) || defined(AGAIN)\n#define A_H\n#endif\n", None),
     "another macro": (b"#ifndef A_H\n#define B_H\n#endif\n", None),
+    "a default": (b"#ifndef A\n#define A 1\n#endif\n#define B\nint x;\n", None),
     "code in front": (b"int x;\n#ifndef A_H\n#define A_H\n#endif\n", None),
     "none": (b"int x;\n", None),
 }
