@@ -136,7 +136,8 @@ class _Run:
             forward, backward = relevant(flows, self._names[0])
             reached, passed = list[Passed](), list[Passed]()
             for each in self._passed:
-                (reached if leads_to(each, forward, backward) else passed).append(each)
+                is_reached = each.key not in KNOWN_FUNCTIONS and leads_to(each, forward, backward)
+                (reached if is_reached else passed).append(each)
             self._passed = passed
             if not reached:
                 break
