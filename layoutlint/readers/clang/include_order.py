@@ -3,7 +3,8 @@
 A text is cut into pieces where it includes something. What a piece means depends on the macros that are in
 force when it is read: those that it names, asks for, or reaches through the bodies of macros that it names.
 If the same definition of each of these is in force before the same pieces in two orders, the preprocessor
-makes the same tokens of every piece. Names that `##` makes are not seen.
+makes the same tokens of every piece. Names that `##` makes are not seen, and declarations may come in another
+order.
 """
 
 from __future__ import annotations
@@ -13,10 +14,11 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from functools import cached_property
-from itertools import islice
+from itertools import islice, pairwise
 from string import ascii_letters, digits
 
 from layoutlint.model.record import Record, field
+from layoutlint.readers.clang import pack_pragmas
 from layoutlint.readers.clang.macro_uses import MacroUses
 
 MESSAGE_MACROS = frozenset((b"pr_fmt", b"dev_fmt"))
@@ -37,6 +39,8 @@ LAST = 1 << 60
 _DEEPEST = 200
 _MOST_PIECES = 100_000
 """Where files are read each time, texts can have more than anybody reads."""
+_MOST_WORDS = 10_000_000
+"""The most identifiers to which all macros lead, and the most places that must keep their order."""
 _ATTRIBUTE_WORD = re.compile(rb"\b__(\w+?)__\b")
 Names = frozenset[bytes]
 
@@ -62,9 +66,11 @@ class Text(Record, frozen=True):
     pieces: tuple[Piece, ...]
     """One more than it includes files."""
     includes: tuple[tuple[int, bytes], ...]
-    """The offsets of its lines of `#include`, and what these name."""
+    """The offsets of its lines of `#include`, and what these name; nothing for `#include_next`."""
     bodies: Mapping[bytes, AbstractSet[bytes]]
     """The definitions of its macros, without spaces at their ends."""
+    changes_layouts: bool
+    """Whether it may change the layouts of structs in what it includes, or behind it."""
     targets: tuple[str | None, ...] = ()
     """The files that it includes, whether or not they are read again; None for what is not known."""
 
@@ -98,7 +104,9 @@ def read_pieces(text: bytes) -> Text:
     """Return what a text does with macros."""
     uses = MacroUses(text)
     pieces = tuple(Piece(*map(frozenset, piece)) for piece in uses.pieces)
-    return Text(pieces, tuple(uses.includes), uses.bodies)
+    cuts = (0, *(offset for offset, _ in uses.includes), len(text))
+    changes_layouts = any(pack_pragmas.last(text[start:end]) for start, end in pairwise(cuts))
+    return Text(pieces, tuple(uses.includes), uses.bodies, changes_layouts)
 
 
 def _words(text: bytes) -> Names:
@@ -118,9 +126,10 @@ class Reach(Record):
 
     bodies: Mapping[bytes, AbstractSet[bytes]]
     _known: dict[bytes, Names] = field(default_factory=dict)
+    _count: int = 0
 
     def expand(self, named: Iterable[bytes]) -> set[bytes]:
-        """Return some identifiers, and all that the macros among them lead to."""
+        """Return some identifiers, and all that the macros among them lead to. Raises Unknown."""
         result = set(named)
         for name in result & self.bodies.keys():
             result |= self._known.get(name) or self._find(name)
@@ -133,6 +142,9 @@ class Reach(Record):
                 more = _words(body) - found
                 found |= more
                 waiting += more & self.bodies.keys()
+        self._count += len(found)
+        if self._count > _MOST_WORDS:
+            raise Unknown
         self._known[name] = frozenset(found)
         return self._known[name]
 
@@ -150,6 +162,8 @@ class Order(Record, frozen=True, dict=True):
     """All files that these lead to."""
     repeated: frozenset[str]
     """The files that are read each time they are included."""
+    declared: Mapping[str, AbstractSet[bytes]]
+    """What they declare outside of functions."""
 
     def visit(self, file: str, visited: set[str]) -> Iterator[tuple[Key, Piece]]:
         """Yield the pieces that the inclusion of a file reads; add the files to those that were visited."""
@@ -171,6 +185,12 @@ class Order(Record, frozen=True, dict=True):
                 waiting.append((target, self.texts[target], 0))
             elif len(waiting) < _DEEPEST:
                 waiting.append((f"{name}:{at}:{target}", self.texts[target], 0))
+
+    def prepare(self) -> None:
+        """Find out what must hold. Raises Unknown if it is too much, or depends on more than macros."""
+        if any(text.changes_layouts for text in self.texts.values()):
+            raise Unknown
+        assert self._rules
 
     @cached_property
     def pieces(self) -> dict[Key, Piece]:
@@ -238,7 +258,7 @@ class Order(Record, frozen=True, dict=True):
     @cached_property
     def _rules(self) -> tuple[list[tuple[int, int]], list[tuple[int, int]], list[tuple[int, int, int]]]:
         """Pieces and what decides about a macro before them; pieces and what must not be before them; pieces,
-        what decides, and what must not be between both.
+        what decides, and what must not be between both. Raises Unknown if there are too many.
         """
         first, never, between = set[tuple[int, int]](), set[tuple[int, int]](), set[tuple[int, int, int]]()
         for place, needs in enumerate(self.needs):
@@ -250,6 +270,8 @@ class Order(Record, frozen=True, dict=True):
                     first.add((place, decisive))
                     others = (each for each in self.definers[name] if each not in (decisive, place))
                     between.update((place, decisive, each) for each in others)
+            if len(never) + len(between) > _MOST_WORDS // 10:
+                raise Unknown
         return list(first), list(never), list(between)
 
     def keeps_meaning(self, unit: UnitOrder) -> bool:
@@ -257,7 +279,8 @@ class Order(Record, frozen=True, dict=True):
         at = unit.places
         first, never, between = self._rules
         return (
-            not any(at[decisive] > at[place] for place, decisive in first)
+            not unit.changes_layouts
+            and not any(at[decisive] > at[place] for place, decisive in first)
             and not any(at[each] < at[place] < LAST for place, each in never)
             and not any(at[decisive] < at[each] < at[place] < LAST for place, decisive, each in between)
             and unit.keeps_meaning()
@@ -276,6 +299,8 @@ class UnitOrder:
         self._own: list[tuple[int, Piece]] = []
         """Its other pieces, and when they are read."""
         self._bodies: dict[bytes, AbstractSet[bytes]] = {}
+        self.changes_layouts = False
+        """Whether another text that it reads does, or leads to that."""
         self._time = 0
 
     def include(self, file: str) -> None:
@@ -292,9 +317,10 @@ class UnitOrder:
         self._time += 1
         self._own.append((self._time, piece))
 
-    def add_bodies(self, bodies: Mapping[bytes, AbstractSet[bytes]]) -> None:
-        """Note the macros of a text that is not in the order."""
-        for name, body in bodies.items():
+    def add(self, text: Text) -> None:
+        """Note a text that is not in the order, before its pieces are taken."""
+        self.changes_layouts |= text.changes_layouts
+        for name, body in text.bodies.items():
             self._bodies[name] = self._bodies.get(name, frozenset()) | body
 
     def keeps_meaning(self) -> bool:
@@ -309,7 +335,15 @@ class UnitOrder:
             latest |= dict.fromkeys(piece.defined, time)
             for name in piece.defined - MESSAGE_MACROS:
                 defined.setdefault(name, time)
-        return self._changes_nothing(defined)
+        return self._changes_nothing(defined) and self._names_nothing_else()
+
+    def _names_nothing_else(self) -> bool:
+        """Return whether it names nothing that only files declare which it does not read."""
+        read, others = set[bytes](), set[bytes]()
+        for file, names in self._order.declared.items():
+            (read if file in self.visited else others).update(names)
+        others -= read
+        return all(others.isdisjoint(piece.named) for _, piece in self._own)
 
     def _is_decided(self, name: bytes, own: int | None, time: int) -> bool:
         """Return whether the same decides about a macro at some time, alone and behind the whole order."""

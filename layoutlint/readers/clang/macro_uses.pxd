@@ -1,5 +1,6 @@
 cimport cython
 
+cdef int _LONGEST_TAG_WORD
 cdef unsigned char _NEWLINE, _CARRIAGE, _HASH, _STAR, _SLASH, _BACKSLASH, _QUOTE, _APOSTROPHE, _SPACE, _NINE
 
 
@@ -7,6 +8,7 @@ cdef unsigned char _NEWLINE, _CARRIAGE, _HASH, _STAR, _SLASH, _BACKSLASH, _QUOTE
 cdef class MacroUses:
     cdef bytes _text
     cdef const unsigned char[::1] _bytes, _is_word
+    cdef bint _is_behind_tag_word
     cdef public dict bodies
     cdef public list includes, pieces
     cdef set _named, _asked, _defined, _settled, _undefined

@@ -7,6 +7,8 @@ _QUOTE, _APOSTROPHE, _SPACE, _NINE = b"\"' 9"
 _CLASSES = bytes(bytes((each,)).isalnum() or each == ord("_") or each >= 0x80 for each in range(256))
 """Which bytes are in words."""
 _IN_DIRECTIVE, _IN_CODE = True, False
+_TAG_WORDS = frozenset((b"struct", b"union", b"enum"))
+_LONGEST_TAG_WORD = 6
 
 
 class MacroUses:
@@ -16,14 +18,15 @@ class MacroUses:
         self._text = text
         self._bytes = text
         self._is_word = _CLASSES
+        self._is_behind_tag_word = False
         self.bodies: dict[bytes, set[bytes]] = {}
         """The definitions of macros, without spaces at their ends."""
         self.includes: list[tuple[int, bytes]] = []
-        """The offsets of the lines of `#include`, and what follows that word."""
+        """The offsets of the lines of `#include`, and what they include; nothing for `#include_next`."""
         self.pieces: list[tuple[set[bytes], set[bytes], set[bytes], set[bytes], set[bytes]]] = []
-        """The identifiers in code and conditions; the macros of which is asked whether they are defined;
-        those that are defined or undefined; those of them before which no identifier is, and those
-        that are not defined behind it."""
+        """The identifiers in code and conditions, tags also behind `struct `; the macros of which is asked
+        whether they are defined; those that are defined or undefined; those of them before which no
+        identifier is, and those that are not defined behind it."""
         self._begin()
         self._read(0, len(text))
 
@@ -60,6 +63,9 @@ class MacroUses:
                 if is_directive and name == b"defined":
                     return self._after_asked(stop, end)
                 self._named.add(name)
+                if self._is_behind_tag_word:
+                    self._named.add(b"struct " + name)
+                self._is_behind_tag_word = stop - at <= _LONGEST_TAG_WORD and name in _TAG_WORDS
             return stop
         if byte == _QUOTE or byte == _APOSTROPHE:  # noqa: SIM109 - without a tuple, when compiled
             return self._literal_end(at, end)
@@ -132,7 +138,7 @@ class MacroUses:
         if kind == b"include" or kind == b"include_next":
             last = self._text.find(b"\n", stop, end)
             last = end if last < 0 else last
-            self.includes.append((start, self._text[stop:last].strip()))
+            self.includes.append((start, self._text[stop:last].strip() if kind == b"include" else b""))
             self._begin()
             return last
         if kind != b"if" and kind != b"elif":

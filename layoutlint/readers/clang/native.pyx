@@ -536,6 +536,28 @@ def named_declarations(unit, names, identities):
     return visit.records, visit.typedefs, visit.variables
 
 
+cdef class _FileScope(_Visit):
+    cdef dict names
+
+    cdef int take(self, CXCursor child, CXCursor parent) except -1:
+        cdef int kind = child.kind
+        if FIRST_DIRECTIVE <= kind <= LAST_DIRECTIVE:
+            return CONTINUE
+        name = _spelling(child)
+        if name:
+            is_tag = kind == STRUCT or kind == UNION or kind == ENUM
+            self.names.setdefault(_spot(child)[0], set()).add(f"struct {name}" if is_tag else name)
+        return RECURSE if kind == ENUM else CONTINUE
+
+
+def file_scope_names(unit):
+    """Return the names that a unit declares outside of functions and members, by file; tags behind `struct `."""
+    cdef _FileScope visit = _FileScope.__new__(_FileScope)
+    visit.names = {}
+    visit.run(_raw(unit))
+    return visit.names
+
+
 cdef class _Inclusions(_Visit):
     cdef list every
 

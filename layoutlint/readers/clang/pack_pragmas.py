@@ -17,6 +17,7 @@ _ALIGNING = re.compile(
     ),
     re.VERBOSE,
 )
+_LASTING = re.compile(rb"pragma[ \t]++(?:ms_struct|clang[ \t]++attribute)\b")
 _NUMBER = re.compile(rb"(?:0[xX][\da-fA-F]+|\d+)[uUlL]*")
 _VALUES = (0, 1, 2, 4, 8, 16)
 _OF_MINGW = b"_CRT_PACKING"
@@ -53,6 +54,15 @@ def may_hold(pragmas_in_file: Iterable[Pragma], offset: int) -> bool:
         else:
             current = text
     return bool(current) or bool(stack)
+
+
+def last(text: bytes) -> bool:
+    """Return whether pragmas in a text can decide about the layouts of structs behind it."""
+    if b"ragma" not in text:
+        return False
+    words = ((found.start(), found["words"]) for found in _ALIGNING.finditer(text))
+    aligning = [(at, b"?" if each is None else b"".join(each.split())) for at, each in words]
+    return may_hold(aligning, len(text)) or _LASTING.search(text) is not None
 
 
 def is_balanced(inside: Sequence[Pragma]) -> bool:

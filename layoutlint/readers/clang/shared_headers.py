@@ -121,7 +121,8 @@ def read_headers(lib: Any, handle: int, shared: Shared) -> Headers | None:
             if lib.clang_isFileMultipleIncludeGuarded(handle, file):
                 guarded.add(name)
     is_small = sum(map(len, texts.values())) < _SMALLEST
-    if is_small or any(word in text for text in texts.values() for word in _UNUSUAL):
+    has_sources = any(name.endswith(".c") for name in texts)  # what they have is that of each unit
+    if is_small or has_sources or any(word in text for text in texts.values() for word in _UNUSUAL):
         return None
     always = tuple(libclang.file_name(lib, file) for file in in_front)
     try:
@@ -162,6 +163,8 @@ def _order_of(
     several = {name for name, count in entries.items() if count > 1}
     guards = {name: include_order.guard_of(texts[name]) for name in several & guarded}
     repeated = frozenset(several - guarded)
+    whole = repeated.union(name for name, guard in guards.items() if guard is None)
+    """Of these it is not known what is left out each time."""
     skipped: dict[str, list[tuple[int, int]]] = {}
     for file, start, end in libclang.native.skipped_ranges(handle):
         name = libclang.file_name(lib, file) if file else ""
@@ -170,11 +173,19 @@ def _order_of(
     finder = _Targets(texts, entered)
     read: dict[str, Text] = {}
     for name, text in texts.items():
-        active = text if name in repeated else include_order.left_out(text, skipped.get(name, ()))
-        found = include_order.read_pieces(active)
-        read[name] = replace(found, targets=finder.targets_of(name, found, name in repeated))
-    order = Order(tuple(dict.fromkeys(first)), read, repeated)
-    order.pieces  # noqa: B018 - raises Unknown now
+        active = text if name in whole else include_order.left_out(text, skipped.get(name, ()))
+        read[name] = include_order.read_pieces(active)
+        finder.add(name, read[name])
+    for name, found in read.items():
+        read[name] = replace(found, targets=finder.targets_of(name, found, name in whole))
+    names_by_file = libclang.native.file_scope_names(lib.clang_getTranslationUnitCursor(handle))
+    declared = {
+        libclang.file_name(lib, file): set(map(str.encode, names))
+        for file, names in names_by_file.items()
+        if file
+    }
+    order = Order(tuple(dict.fromkeys(first)), read, repeated, declared)
+    order.prepare()
     return order
 
 
@@ -183,24 +194,35 @@ class _Targets:
 
     def __init__(self, texts: dict[str, bytes], entered: dict[str | None, list[tuple[int, str]]]) -> None:
         self._texts, self._entered = texts, entered
-        self._by_name: dict[bytes, str] = {}
-        for name in texts:
-            parts = os.fsencode(name).split(b"/")
-            for at in range(len(parts)):
-                self._by_name.setdefault(b"/".join(parts[at:]), name)
+        self._by_name: dict[bytes, set[str]] = {}
+        """The files that were read by what texts name."""
+
+    def add(self, name: str, text: Text) -> None:
+        """Note what a text includes that was read there. Raises Unknown."""
+        for at, target in self._entered_at(name, text).items():
+            named = _NAME.match(text.includes[at][1])
+            if named is not None:
+                self._by_name.setdefault(named[1], set()).add(target)
+
+    def _entered_at(self, name: str, text: Text) -> dict[int, str]:
+        """Return the files that were read, by the number of the include."""
+        starts = [start for start, _ in text.includes]
+        found = {
+            bisect_right(starts, offset) - 1: target for offset, target in self._entered.get(name, ())
+        }
+        if -1 in found:
+            raise Unknown
+        return found
 
     def targets_of(self, name: str, text: Text, is_repeated: bool) -> tuple[str | None, ...]:
         """Return the files that a text includes. Raises Unknown."""
-        starts = [start for start, _ in text.includes]
-        targets: list[str | None] = [self._resolve(name, spelled) for _, spelled in text.includes]
-        for offset, target in self._entered.get(name, ()):
-            at = bisect_right(starts, offset) - 1
-            if at < 0:
-                raise Unknown
-            targets[at] = target
+        entered = self._entered_at(name, text)
+        targets = tuple(
+            entered.get(at) or self._resolve(name, spelled) for at, (_, spelled) in enumerate(text.includes)
+        )
         if None in targets and not is_repeated:
             raise Unknown
-        return tuple(targets)
+        return targets
 
     def _resolve(self, includer: str, spelled: bytes) -> str | None:
         """Return the file that a text names; None if that is not certain."""
@@ -210,7 +232,11 @@ class _Targets:
         beside = os.path.normpath(os.path.join(os.path.dirname(includer), os.fsdecode(named[1])))
         if spelled[:1] == b'"' and beside in self._texts:
             return beside
-        return self._by_name.get(os.path.normpath(named[1]))
+        found = self._by_name.get(named[1])
+        if found is None:  # flags include it
+            end = os.sep + os.fsdecode(named[1])
+            found = {name for name in self._texts if name.endswith(end)}
+        return next(iter(found)) if len(found) == 1 else None
 
 
 def means_the_same(
@@ -224,21 +250,21 @@ def means_the_same(
     if headers.order is None:
         return frozenset(headers.texts)
     main = lib.clang_getFile(handle, os.fsencode(rest.unit.main))
-    own = _OwnTexts(lib, handle, headers, UnitOrder(headers.order), main, frozenset(entered))
+    own = _OwnTexts(lib, handle, headers, UnitOrder(headers.order), main, Counter(entered))
     try:
         for name in headers.always:
             own.order.include(name)
         own.read(libclang.native.inclusion_directives(lib.clang_getTranslationUnitCursor(handle)))
+        return frozenset(own.order.visited) if headers.order.keeps_meaning(own.order) else None
     except Unknown:
         return None
-    return frozenset(own.order.visited) if headers.order.keeps_meaning(own.order) else None
 
 
 class _OwnTexts:
     """Reads the texts of a unit that are not among the shared headers, in the order of the unit alone."""
 
     def __init__(
-        self, lib: Any, handle: int, headers: Headers, order: UnitOrder, main: int, entered: frozenset[int]
+        self, lib: Any, handle: int, headers: Headers, order: UnitOrder, main: int, entered: Counter[int]
     ) -> None:
         self._lib, self._handle, self._headers = lib, handle, headers
         self.order, self._main, self._entered = order, main, entered
@@ -291,15 +317,16 @@ class _OwnTexts:
 
     def _text(self, file: int) -> Text:
         if file not in self._texts:
-            skipped = tuple(self._skipped.get(file, ()))
-            key = libclang.file_name(self._lib, file), skipped
-            known = self._headers.own.get(key) if file != self._main else None
+            name = libclang.file_name(self._lib, file)
+            # What is left out differs each time that a file is read.
+            is_once = self._entered[file] <= 1 and name not in self._headers.texts
+            skipped = tuple(self._skipped.get(file, ())) if is_once else ()
+            known = self._headers.own.get((name, skipped)) if file != self._main else None
             if known is None:
                 content = libclang.contents(self._lib, self._handle, file)
-                active = include_order.left_out(content, skipped)
-                known = include_order.read_pieces(active)
+                known = include_order.read_pieces(include_order.left_out(content, skipped))
                 if file != self._main:
-                    self._headers.own[key] = known
+                    self._headers.own[name, skipped] = known
             self._texts[file] = known
-            self.order.add_bodies(known.bodies)
+            self.order.add(known)
         return self._texts[file]

@@ -71,7 +71,8 @@ def read(paths: tuple[str, ...], options: ReadOptions) -> Bodies:
     done = count(1)
 
     def on_step() -> None:
-        options.progress("reading functions", next(done), len(source_units.units))
+        total = len(source_units.units)
+        options.progress("reading functions", min(next(done), total), total)  # some are read once more
 
     for number, result, is_recalled in _read_units(source_units.units, options, on_step):
         recalled += is_recalled

@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterable, Sequence
 from contextlib import nullcontext
 from functools import partial
+from time import monotonic
 from typing import Any
 
 from layoutlint import files
@@ -14,7 +15,7 @@ from layoutlint.files import accesses
 from layoutlint.model.record import Record, replace
 from layoutlint.model.structs import Struct, has_annotation_marks
 from layoutlint.model.uses import plain_name
-from layoutlint.readers.clang import libclang, lookups, parse, parsed_listings, shared_headers
+from layoutlint.readers.clang import libclang, limits, lookups, parse, parsed_listings, shared_headers
 from layoutlint.readers.clang.libclang import Cursor
 from layoutlint.readers.clang.lookups import Messages
 from layoutlint.readers.clang.parse import Unit
@@ -27,6 +28,7 @@ from layoutlint.sources.bodies.unit import UnitFunctions, UnitReader
 _ENTERED = "-H"
 """With this flag, libclang prints each file that it enters."""
 _OPTIONS = unit.OPTIONS | libclang.PREAMBLE_OPTIONS | shared_headers.RECORD_OPTION
+_SECONDS = limits.LIMITS.seconds / 2
 _TRIED = 6
 """If so many units are not the same behind the headers, no more are tried."""
 Logged = tuple[UnitFunctions, accesses.Log | None]
@@ -37,8 +39,11 @@ class _Part(Record, frozen=True):
     """A unit without the layouts of the structs that shared headers define."""
 
     functions: UnitFunctions
+    """Without layouts, but with those of its own that are unreliable."""
     structs: tuple[Struct, ...]
+    """Of its own texts."""
     wanted: frozenset[str]
+    """The keys of all structs whose layouts are wanted."""
     log: accesses.Log | None
 
 
@@ -56,7 +61,10 @@ def read(shared: Shared, stream: Messages, is_logged: bool) -> dict[Unit, Logged
             with accesses.log_answers() if is_logged else nullcontext() as log:
                 lookups.log_unit(lib, handle, beginning, stream)
             reader = _Reader(lib, handle, shared, headers, stream)
+            end = monotonic() + _SECONDS
             for done, each in enumerate(shared.units, 1):
+                if monotonic() > end:
+                    break  # the others are parsed alone: the whole process has no more time than one of them
                 part = reader.read(each, log)
                 if part is not None:
                     parts[each] = part
@@ -70,8 +78,11 @@ def read(shared: Shared, stream: Messages, is_logged: bool) -> dict[Unit, Logged
 
 
 def _with_layouts(part: _Part, layouts: Iterable[Struct]) -> UnitFunctions:
+    """Return a unit with layouts; those that are still missing are read from a unit alone."""
     own = (replace(struct, origin=part.functions.origin) for struct in layouts)
-    return unit.with_structs(part.functions, part.wanted, (*part.structs, *own))
+    given = {unit.key_of(struct): struct for struct in (*part.structs, *own)}
+    structs = tuple(struct for key, struct in given.items() if key in part.wanted)
+    return replace(part.functions, structs=structs)
 
 
 class _Reader:
@@ -88,7 +99,10 @@ class _Reader:
         lib, handle = self._lib, self._handle
         self._stream.begin_unit()
         with parsed_listings.logging(None if before is None else self._stream) as log:
-            rest = self._shared.rest_of(own)
+            try:
+                rest = self._shared.rest_of(own)
+            except OSError:
+                return None
             if has_annotation_marks(rest.text):
                 return None
             parse.reparse(lib, handle, rest.unit, self._stream)
@@ -134,17 +148,23 @@ class _Reader:
         if reader.is_annotated:
             return None
         result = reader.read()
-        unit.remember(result)
+        if _has_counted_name(result, rest):
+            return None
         wanted = result.used_structs - unit.known_structs
         here = set[str]()
-        for key in wanted & reader.names.records.keys():  # others are of functions that were read before
-            record = reader.names.records[key]
-            if libclang.file_name(lib, libclang.spot(lib, record)[0] or main) in self._headers.texts:
+        for key, record in reader.names.records.items():  # others are of functions that were read before
+            name = libclang.file_name(lib, libclang.spot(lib, record)[0] or main)
+            if name in self._headers.texts and name not in shared:
+                return None  # alone, the unit does not have it
+            if key in wanted and name in self._headers.texts:
                 self._requested.setdefault(key, _naming(lib, record))
-            else:
-                here.add(plain_name(key))
-        structs = parse.structs_in(lib, handle, moved, frozenset(here), False) if here else ()
-        return _Part(result, structs, wanted, log)
+            elif key in wanted:
+                here.add(key)
+        unit.remember(result)
+        names = frozenset(map(plain_name, here))
+        structs = parse.structs_in(lib, handle, moved, names, False) if here else ()
+        with_own = unit.with_structs(result, here, structs)
+        return _Part(replace(with_own, structs=()), with_own.structs, wanted, log)
 
     def layouts(self) -> tuple[Struct, ...]:
         """Return the layouts of the structs of shared headers that the units use. Raises ReadError."""
@@ -154,6 +174,14 @@ class _Reader:
         names = self._shared.with_names("".join((*undefined, *lines)))
         parse.reparse(self._lib, self._handle, names, self._stream)
         return parse.structs_named(self._lib, self._handle, names, wanted)
+
+
+def _has_counted_name(result: UnitFunctions, rest: Rest) -> bool:
+    """Return whether `__COUNTER__` may name a function of a unit: it begins anew behind a preamble."""
+    own = (function for function in result.functions if function.file.endswith(".c"))
+    names = (function.key.partition("@")[0] for function in own)
+    counted = (name for name in names if name[-1:].isdigit())
+    return any(name.encode() not in rest.text for name in counted)
 
 
 def _naming(lib: Any, record: Cursor) -> str:

@@ -80,7 +80,7 @@ def lines(chance: random.Random, file: str, others: list[str]) -> Iterator[str]:
     for number in range(chance.randint(2, 6)):
         name, other = chance.sample(NAMES, 2)
         mark = f"mark_{file}_{number}"
-        match chance.randrange(9):
+        match chance.randrange(11):
             case 0 | 1 if others:
                 yield f'#include "{chance.choice(others)}"'
             case 2:
@@ -91,6 +91,10 @@ def lines(chance: random.Random, file: str, others: list[str]) -> Iterator[str]:
                 yield f"#undef {name}"
             case 5:
                 yield f"#ifdef {name}\nextern int {mark}_yes;\n#else\nextern int {mark}_no;\n#endif"
+            case 7:
+                yield f"#if defined {name} && !{name}\n#undef {other}\n#define {other} {name}\n#else\n#define {other} 3\n#endif"
+            case 8 if others:
+                yield f'#ifdef {name}\n#include "{chance.choice(others)}"\n#endif'
             case 6:
                 yield f"#ifndef {name}\n#define {name} {other}\n#endif"
             case _:

@@ -42,7 +42,8 @@ extern int wide;
 #endif
 """
 USES = "void f{0}(struct b *b, struct a *a) {{ both(b); mark(a); a->i.d = {0}; b->y++; }}\n"
-UNITS: dict[str, tuple[str, str, str, int]] = {
+COUNTED = "#define PASTE(a, b) a##b\n#define NAME(n) PASTE(f_, n)\n#define UNIQUE NAME(__COUNTER__)\nvoid UNIQUE(struct a *a) {{ a->flag = {0}; }}\n"
+UNITS: dict[str, tuple[str, str, str, int] | tuple[str, str, str, int, dict[str, str]]] = {
     "both orders, and one of them": ('#include "a.h"\n#include "b.h"\n', '#include "b.h"\n#include "a.h"\n', USES, 6),
     "a struct of its own": ('#include "b.h"\n', '#include "b.h"\n', "struct own{0} {{ struct b b; int n; }};\nvoid f{0}(struct own{0} *o) {{ o->n = o->b.a[1].flag; }}\n", 6),
     "lines and comments in front": ("/* x\n\n*/\n\n\n" '#include "a.h"\n#include "b.h"\n', '\n\n\n#include "b.h"\n', USES, 6),
@@ -52,6 +53,23 @@ UNITS: dict[str, tuple[str, str, str, int]] = {
     "a macro of a header that is not included": ('#include "b.h"\n', '#include "a.h"\nstruct b { int x; long y; };\nstatic int both(struct b *p) { return p->x; }\n', USES, 3),
     "an error": ('#include "b.h"\n', '#include "b.h"\nint x = y;\n', USES, 3),
     "an annotation": ('#include "b.h"\n', '#include "b.h"\nstruct n { int a; /* layoutlint: hot-read */ };\n', USES, 3),
+    "a function that a missing header declares": ('#include "a.h"\n#include "b.h"\n', '#include "a.h"\nstruct b { long y; };\n', USES, 3),
+    "a struct that a missing header declares": ('#include "b.h"\n', '#include "a.h"\n', "int f{0}(struct a *a) {{ return a->b->x; }}\n", 3),
+    "a struct that other headers leave open": ('#include "b.h"\n', '#include "a.h"\n', "void f{0}(struct a *a) {{ a->b = 0; }}\n", 6),
+    "functions that a counter names": ('#include "b.h"\n', '#include "b.h"\n' + COUNTED.format(1), USES, 3),
+    "packing in front of headers": ('#pragma pack(1)\n#include "b.h"\n', '#include "b.h"\n', USES, 3),
+    "packing behind headers": ('#include "b.h"\n#pragma pack(1)\nstruct own { char c; long l; };\n', '#include "b.h"\n', USES, 3),
+    "packing that ends": ('#pragma pack(push, 1)\nstruct own { char c; long l; };\n#pragma pack(pop)\n#include "b.h"\n', '#include "b.h"\n', USES, 6),
+    "packing that a header leaves": ('#include "c.h"\n#include "b.h"\n', '#include "b.h"\n#include "c.h"\n', USES, 0, {"c.h": "#ifndef C\n#define C\n#pragma pack(1)\n#endif\n"}),
+    "a header that includes a unit": ('#include "c.h"\n', '#include "b.h"\n', USES, 0, {"c.h": '#ifndef C\n#define C\n#include "u0.c"\n#endif\n'}),
+    "a header that is read again, with more": (
+        '#define MORE\n#include "c.h"\n#include "b.h"\n', '#include "b.h"\n#include "d.h"\n', USES, 3,
+        {"c.h": "#ifdef MORE\n#define flag own_flag\n#endif\n", "d.h": '#ifndef D\n#define D\n#include "c.h"\n#endif\n'},
+    ),
+    "headers of one name": (
+        '#include "n/c.h"\n#include "c.h"\n#include "b.h"\n', '#include "c.h"\n#include "n/c.h"\n#include "b.h"\n', USES, 6,
+        {"c.h": "#ifndef C\n#define C\nint c;\n#endif\n", "n/c.h": "#ifndef NC\n#define NC\nint nc;\n#endif\n"},
+    ),
     "the same beginning": ('#include "b.h"\n#include "a.h"\n', '#include "b.h"\n#include "a.h"\nstatic int z;\n', USES, 6),
 }  # fmt: skip
 
@@ -60,7 +78,10 @@ def write_units(folder: Path, name: str) -> list[Unit]:
     """Write six units, three of each form; return them."""
     (folder / "a.h").write_text(A)
     (folder / "b.h").write_text(B)
-    first, second, rest, _ = UNITS[name]
+    first, second, rest, _, *headers = UNITS[name]
+    for header, text in (headers[0] if headers else {}).items():
+        (folder / header).parent.mkdir(exist_ok=True)
+        (folder / header).write_text(text)
     units = []
     for number in range(6):
         path = folder / f"u{number}.c"
