@@ -266,9 +266,8 @@ class Order(Record, frozen=True, dict=True):
         done = set[bytes]()
         while waiting:
             done |= waiting
-            result |= reach.expand(
-                word for name in waiting for body in self._bodies_at(name, place, piece) for word in _words(body)
-            )
+            bodies = (body for name in waiting for body in self._bodies_at(name, place, piece))
+            result |= reach.expand(word for body in bodies for word in _words(body))
             waiting = (result & reach.varying) - done
         return result
 
