@@ -34,6 +34,7 @@ _GUARD = re.compile(
     rb"(?:\s++|/\*.*?\*/|//[^\n]*+)*+#[ \t]*+define[ \t]++\1\b)",
     re.DOTALL,
 )
+_IMPORT = re.compile(rb"#(?:\s|\\|/\*.*?\*/)*+import\b", re.DOTALL)
 LAST = 1 << 60
 """The time of what is never read."""
 _DEEPEST = 200
@@ -101,7 +102,9 @@ def guard_of(text: bytes) -> int | None:
 
 
 def read_pieces(text: bytes) -> Text:
-    """Return what a text does with macros."""
+    """Return what a text does with macros. Raises Unknown for `#import`."""
+    if b"import" in text and _IMPORT.search(text):
+        raise Unknown
     uses = MacroUses(text)
     pieces = tuple(Piece(*map(frozenset, piece)) for piece in uses.pieces)
     cuts = (0, *(offset for offset, _ in uses.includes), len(text))

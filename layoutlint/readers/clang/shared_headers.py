@@ -76,6 +76,11 @@ def _is_read_once(name: bytes, unit: Unit) -> bool:
     return True
 
 
+def first_include(unit: Unit) -> bytes | None:
+    """Return what a unit includes first under no condition; None if it includes nothing."""
+    return next(iter(_includes_of(unit)), None)
+
+
 def _includes_of(unit: Unit) -> tuple[bytes, ...]:
     """Return what a unit includes under no condition, each once."""
     depth, result = 0, dict[bytes, None]()

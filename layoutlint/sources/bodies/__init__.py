@@ -33,6 +33,8 @@ _LARGEST = 1 << 28
 """The most bytes of a kept result, uncompressed."""
 _FEWEST, _MOST = 6, 64
 """The units that one process reads behind the headers that they share."""
+_ROUNDS = (shared_headers.find,) * 3
+"""What remains shares other headers, or the same in another order."""
 _BYTES_EACH = 1 << 23
 """How much reading a unit counts as, when the number of processes is chosen."""
 
@@ -205,7 +207,11 @@ def _read_anew(
     numbers = {each: number for number, each in units}
     patience = sandbox.Patience(600)
     work = partial(_read_batch, keeps=options.cache)
-    for find in (shared_headers.find, shared_beginnings.find):
+    tried = None
+    for find in (*_ROUNDS, shared_beginnings.find):
+        if (find, len(numbers)) == tried:
+            continue
+        tried = find, len(numbers)
         batches = list(_batches(find(tuple(numbers)), jobs))
         for _, found in sandbox.run_each(work, batches, jobs, limits.LIMITS, patience, on_step):
             if not isinstance(found, sandbox.Failure):

@@ -12,7 +12,7 @@ from typing import Any
 from layoutlint import files
 from layoutlint.errors import ReadError
 from layoutlint.files import accesses
-from layoutlint.model.record import Record, replace
+from layoutlint.model.record import Record, field, replace
 from layoutlint.model.structs import Struct, has_annotation_marks
 from layoutlint.model.uses import plain_name
 from layoutlint.readers.clang import libclang, limits, lookups, parse, parsed_listings, shared_headers
@@ -30,7 +30,9 @@ _ENTERED = "-H"
 _OPTIONS = unit.OPTIONS | libclang.PREAMBLE_OPTIONS | shared_headers.RECORD_OPTION
 _SECONDS = limits.LIMITS.seconds / 2
 _TRIED = 6
-"""If so many units are not the same behind the headers, no more are tried."""
+_TRIED_ALIKE = 2
+"""If so many units are not the same behind the headers, and none is, no more are tried: of all, and of those
+that include the same first."""
 Logged = tuple[UnitFunctions, accesses.Log | None]
 """What a unit has, and what the file system answered if that is logged."""
 
@@ -62,19 +64,38 @@ def read(shared: Shared, stream: Messages, is_logged: bool) -> dict[Unit, Logged
                 lookups.log_unit(lib, handle, beginning, stream)
             reader = _Reader(lib, handle, shared, headers, stream)
             end = monotonic() + _SECONDS
-            for done, each in enumerate(shared.units, 1):
+            attempts = Attempts()
+            for each in shared.units:
                 if monotonic() > end:
                     break  # the others are parsed alone: the whole process has no more time than one of them
+                first = shared_headers.first_include(each)
+                if not attempts.are_worth_it(first):
+                    continue
                 part = reader.read(each, log)
+                attempts.note(first, part is not None)
                 if part is not None:
                     parts[each] = part
                     sandbox.tell_step()
-                elif done >= _TRIED and not parts:
-                    return {}
             layouts = reader.layouts()
     except (ReadError, OSError):
         return {}  # they are parsed alone, which gives the reason
     return {each: (_with_layouts(part, layouts), part.log) for each, part in parts.items()}
+
+
+class Attempts(Record):
+    """Which units are worth to be tried behind headers: those that others like them were the same behind."""
+
+    _results: dict[bytes | None, list[bool]] = field(default_factory=dict)
+
+    def are_worth_it(self, first: bytes | None) -> bool:
+        """Return whether a unit is worth it that includes `first` first."""
+        alike = self._results.get(first, [])
+        every = [each for results in self._results.values() for each in results]
+        return (any(alike) or len(alike) < _TRIED_ALIKE) and (any(every) or len(every) < _TRIED)
+
+    def note(self, first: bytes | None, is_same: bool) -> None:
+        """Note the result of such a unit."""
+        self._results.setdefault(first, []).append(is_same)
 
 
 def _with_layouts(part: _Part, layouts: Iterable[Struct]) -> UnitFunctions:
