@@ -48,8 +48,18 @@ def find(units: Sequence[Unit]) -> Iterator[Shared]:
     for group in shared_beginnings.groups(units):
         if len(group) >= _FEWEST:
             includes = _common_includes(group)
-            if includes:
+            if includes and not _begin_with(group, includes):
                 yield Shared(tuple(group), includes, is_first=False)
+
+
+def _begin_with(group: Sequence[Unit], includes: tuple[bytes, ...]) -> bool:
+    """Return whether several units begin with the same includes, so that nothing has to be shown."""
+    found = set[tuple[bytes, ...]]()
+    for unit in group:
+        with suppress(OSError):
+            text = files.read_all(unit.main, _LARGEST)
+            found.add(shared_beginnings.beginning_of(text).includes[: len(includes)])
+    return len(found) == 1 and set(*found) == set(includes)
 
 
 def _common_includes(group: Sequence[Unit]) -> tuple[bytes, ...]:

@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from layoutlint import files
 from layoutlint.errors import ReadError
 from layoutlint.files import accesses
 from layoutlint.model.reading import ReadOptions, Unread
@@ -33,6 +34,8 @@ _LARGEST = 1 << 28
 """The most bytes of a kept result, uncompressed."""
 _FEWEST, _MOST = 6, 64
 """The units that one process reads behind the headers that they share."""
+_LEAST_TEXT = 50_000
+"""The bytes of units' own texts for which another process parses the headers too."""
 _ROUNDS = (shared_headers.find,) * 3
 """What remains shares other headers, or the same in another order."""
 _BYTES_EACH = 1 << 23
@@ -253,10 +256,19 @@ def _encode(result: UnitFunctions) -> bytes:
 def _batches(groups: Iterable[Shared], jobs: int) -> Iterator[Shared]:
     """Yield parts of groups of units, each for a process."""
     for shared in groups:
-        parts = max(1, min(jobs, len(shared.units) // _FEWEST), -(-len(shared.units) // _MOST))
+        texts = sum(map(_size, shared.units)) // _LEAST_TEXT + 1
+        parts = max(1, min(jobs, texts, len(shared.units) // _FEWEST), -(-len(shared.units) // _MOST))
         size = -(-len(shared.units) // parts)
         for start in range(0, len(shared.units) if len(shared.units) >= _FEWEST else 0, size):
             yield replace(shared, units=shared.units[start : start + size])
+
+
+def _size(each: Unit) -> int:
+    """Return the size of a unit's own file in bytes; 0 if it is not known."""
+    try:
+        return files.status_of(each.main).st_size
+    except OSError:
+        return 0
 
 
 def _read_batch(shared: Shared, keeps: bool) -> list[tuple[Unit, _Read]]:

@@ -118,6 +118,7 @@ def comparable(result: UnitFunctions) -> UnitFunctions:
 @pytest.mark.parametrize("name", UNITS)
 def test_units_behind_shared_headers(name: str, finder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shared_headers, "_SMALLEST", 0)
+    monkeypatch.setattr(shared_headers, "_begin_with", lambda *_: False)
     units = write_units(tmp_path, name)
     alone: dict[Unit, UnitFunctions] = {}
     found: dict[Unit, UnitFunctions] = {}
@@ -136,6 +137,13 @@ def test_units_behind_shared_headers(name: str, finder, tmp_path: Path, monkeypa
     }
     if finder is shared_headers:
         assert len(found) == UNITS[name][3]
+
+
+@pytest.mark.parametrize(("name", "found"), [("the same beginning", 0), ("both orders, and one of them", 1)])
+def test_units_with_the_same_beginning_need_no_proof(name, found, tmp_path: Path) -> None:
+    units = write_units(tmp_path, name)
+    assert len(list(shared_headers.find(units))) == found
+    assert len(list(shared_beginnings.find(units))) == 1
 
 
 def test_what_results_depend_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
