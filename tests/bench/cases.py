@@ -11,21 +11,25 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from tests.bench import peers
+from tests.bench import peers, sources
 from tests.bench.process import Command
 from tests.harness.command import ROOT
 from tests.real import kernels
 
 FINDINGS = (0, 1)
 """Exit statuses of a `check` that did its work."""
-JOBS = RULED, EVERY, TWO, ONE, AROUND, BTF, HEADERS, START = (
+JOBS = RULED, EVERY, TWO, ONE, AROUND, BTF, HEADERS, SMALL, MANY, FOLDER, START = (
     "structs of the rules", "every struct", "two kernels", "one struct", "what embeds a struct", "from BTF", "from a header",
-    "start-up",
+    f"{sources.SMALL} small units", f"{sources.MANY} units", "a folder of a kernel", "start-up",
 )  # fmt: skip
+WITHOUT_KERNEL = (SMALL, MANY)
+"""The jobs that need no kernel, and no tool that has to be built."""
 """What is asked of the tools; cases of one job stand beside each other."""
 HEADER = "linux/fs.h"
 EMBEDDED = ("rw_semaphore", "spinlock", "address_space")
 """Structs whose containers are asked for: of 55 structs, of 500, and of 11."""
+DATABASE = "compile_commands.json"
+FOLDER_OF_KERNEL, LARGEST = "mm", "mm/vmscan.c"
 LOOK_UP = Path(__file__).with_name("look_up.py")
 CONSOLE_SCRIPT = Path(sys.executable).with_name("layoutlint")
 
@@ -61,7 +65,7 @@ class Limit:
     ours: str
     theirs: str | None
     quantity: str
-    """`wall`, in seconds, or `private`, in MB."""
+    """`wall` or `cpu`, in seconds, or `private` or `resident`, in MB."""
     limit: float
     demand: str
     """The limit in words."""
@@ -79,13 +83,20 @@ LIMITS = (
     Limit("containers-btf", "check-btf", "wall", 0.3, "at most 0.3 s more", is_more=True),
     Limit("check-btf", "padlock", "wall", 1.5, "at most 1.5 times"),
     Limit("check-header", "libclang", "wall", 3, "at most 3 times"),
+    Limit("check-ring", "parse-ring", "cpu", 0.15, "at most 0.15 s more", is_more=True),
+    Limit("infer-small", "parse-small", "cpu", 0.6, "at most 0.6 times"),
+    Limit("check-many", "parse-many", "cpu", 0.6, "at most 0.6 times"),
+    Limit("check-since", "parse-reached", "cpu", 0.7, "at most 0.7 times"),
+    Limit("check-generic", "infer-many", "cpu", 1.1, "at most 1.1 times"),
+    Limit("infer-folder", "parse-folder", "cpu", 0.45, "at most 0.45 times"),
+    Limit("infer-unit", "parse-unit", "resident", 1.2, "at most 1.2 times"),
     Limit("version", None, "wall", 0.12, "within 0.12 s"),
 )
 
 
 def cases(inputs: Inputs) -> tuple[Case, ...]:
     """All cases, in the order in which a round runs them."""
-    found = (*_dwarf(inputs), *_two_kernels(inputs), *_btf(inputs), *_headers(), *_start_up())
+    found = (*_dwarf(inputs), *_two_kernels(inputs), *_btf(inputs), *_headers(), *small(), *_folder(), *_start_up())
     return tuple(sorted(found, key=lambda case: JOBS.index(case.job)))
 
 
@@ -211,6 +222,62 @@ def _check_header() -> Command:
 def _parse() -> Command:
     tree = kernels.fetch("next-headers")
     return Command((sys.executable, "-m", "tests.bench.parse", str(tree), HEADER), folder=ROOT)
+
+
+def small() -> tuple[Case, ...]:
+    """What is made for the bench."""
+    home = peers.home() / "sources"
+    folder, many = home / "small", home / "many"
+    return (
+        Case("check-ring", "layoutlint", "check ring.h", SMALL, lambda: _in(sources.small_header(home / "ring").parent, "check", "ring.h", shows="ring")),
+        Case("parse-ring", "libclang", "parse of ring.h", SMALL, lambda: _parse_header(home / "ring")),
+        Case("infer-small", "layoutlint", "infer compile_commands.json", SMALL, lambda: _in(sources.small_units(folder).parent, "infer", DATABASE, shows="units read")),
+        Case("parse-small", "libclang", "parse", SMALL, lambda: _parse_units(folder, (str(sources.small_units(folder)),))),
+        Case("check-many", "layoutlint", "check compile_commands.json", MANY, lambda: _in(sources.many_units(many).parent, "check", DATABASE, shows="h3_7")),
+        Case("check-since", "layoutlint", "check compile_commands.json --since HEAD~1", MANY,
+             lambda: _in(sources.many_units(many).parent, "check", DATABASE, "--since", "HEAD~1", shows="can read")),
+        Case("check-generic", "layoutlint", "check --pack generic compile_commands.json", MANY,
+             lambda: _in(sources.many_units(many).parent, "check", "--pack", "generic", DATABASE, shows="structs by clang")),
+        Case("infer-many", "layoutlint", "infer compile_commands.json", MANY, lambda: _in(sources.many_units(many).parent, "infer", DATABASE, shows="units read")),
+        Case("parse-many", "libclang", "parse", MANY, lambda: _parse_units(many, (str(sources.many_units(many)),))),
+        Case("parse-reached", "libclang", f"parse of the {sources.REACHED} units that changed", MANY,
+             lambda: _parse_units(many, (str(sources.many_units(many)),), (), tuple(f"u{number}.c" for number in range(sources.REACHED)))),
+    )  # fmt: skip
+
+
+def _in(folder: Path, *arguments: str, shows: str) -> Command:
+    """A command in the folder of a project."""
+    command = layoutlint(*arguments, shows=shows, folder=folder)
+    return replace(command, statuses=(0, 1)) if arguments[0] == "infer" else command
+
+
+def _parse_header(folder: Path) -> Command:
+    sources.small_header(folder)
+    script = "import clang.cindex as c; c.Index.create().parse('ring.h', ['-xc'])"
+    return Command((sys.executable, "-c", script), folder=folder)
+
+
+def _parse_units(folder: Path, inputs: tuple[str, ...], flags: tuple[str, ...] = (), names: tuple[str, ...] = ()) -> Command:
+    return Command((sys.executable, "-m", "tests.bench.parse_units", str(sources.parses(folder, inputs, flags, names))), folder=ROOT)
+
+
+def _folder() -> tuple[Case, ...]:
+    return (
+        Case("infer-folder", "layoutlint", f"infer {FOLDER_OF_KERNEL}", FOLDER, lambda: _infer_kernel(FOLDER_OF_KERNEL)),
+        Case("parse-folder", "libclang", f"parse of {FOLDER_OF_KERNEL}", FOLDER, lambda: _parse_kernel(FOLDER_OF_KERNEL)),
+        Case("infer-unit", "layoutlint", f"infer {LARGEST}", FOLDER, lambda: _infer_kernel(LARGEST)),
+        Case("parse-unit", "libclang", f"parse of {LARGEST}", FOLDER, lambda: _parse_kernel(LARGEST)),
+    )
+
+
+def _infer_kernel(path: str) -> Command:
+    tree, build = kernels.fetch("source"), kernels.fetch("headers")
+    return layoutlint("infer", str(tree / path), "--", f"O={build}", shows="units read")
+
+
+def _parse_kernel(path: str) -> Command:
+    tree, build = kernels.fetch("source"), kernels.fetch("headers")
+    return _parse_units(peers.home() / "sources", (str(tree / path),), (f"O={build}",))
 
 
 def _start_up() -> tuple[Case, ...]:

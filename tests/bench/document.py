@@ -80,7 +80,7 @@ def limits(results: Results) -> str:
         found = [one.reason, "", f"{one.limit.limit:.3g}", "not measured"]
         if one.found is not None:
             found = [f"{one.found.median:.3f}", _spread_text(one.found), f"{one.limit.limit:.3g}", "holds" if one.holds else "**missed**"]
-        quantity = {"wall": "wall time", "private": "private memory"}[one.limit.quantity]
+        quantity = {"wall": "wall time", "cpu": "processor time", "private": "private memory", "resident": "resident memory"}[one.limit.quantity]
         rows.append([f"`{ours.what}`", quantity, against, one.limit.demand, *found])
     return _table("what | figure | against | demand | >share or s | least to greatest | >limit | verdict", rows)
 

@@ -1,6 +1,6 @@
 """Measures layoutlint on a real vmlinux beside pahole, layout-audit, padlock and drgn, and writes docs/benchmarks.md.
 
-    python -m tests.bench.measure [--rounds N] [--only PATTERN] [--output FILE] [--vmlinux FILE] [--struct NAME]
+    python -m tests.bench.measure [--short] [--rounds N] [--only PATTERN] [--output FILE] [--vmlinux FILE] [--struct NAME]
 
 Kernels and other tools are downloaded and built where they are missing (LAYOUTLINT_OFFLINE=1 forbids it; what is
 missing is then skipped with the reason). Nothing else should be running.
@@ -32,6 +32,11 @@ GROWTH_ROUNDS = 3
 def main(words: list[str]) -> int:
     """The command line; exit status 1 when there is no kernel, 0 also when limits are missed: they are in the table."""
     options = _options(words)
+    if options.short:
+        measured = measure(cases.small(), 1, to_stderr)
+        keys = {case.key for case in cases.small()}
+        print(limits(Results(tuple(judge(limit, measured) for limit in LIMITS if limit.ours in keys), tuple(measured), ())))
+        return 0
     try:
         vmlinux = options.vmlinux or kernels.fetch("next")
     except kernels.Unavailable as reason:
@@ -55,6 +60,7 @@ def main(words: list[str]) -> int:
 def _options(words: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=7, help="how often each command runs")
+    parser.add_argument("--short", action="store_true", help="measure once what needs no kernel, and print its limits")
     parser.add_argument("--only", default="", metavar="PATTERN", help="a regular expression for the names of cases")
     parser.add_argument("--output", type=Path, help=f"where the page goes (default: {OUTPUT.relative_to(ROOT)}; with --only: printed)")
     parser.add_argument("--vmlinux", type=Path, help="an ELF file with debug information (default: Debian's 6.12)")
