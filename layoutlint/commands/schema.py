@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import os
+from importlib import import_module
+from typing import Any
 
 import click
 
 import layoutlint
 from layoutlint.errors import did_you_mean
+
+_OUTPUTS = {
+    "bisect": ("bisect.json", "bisect --format json"),
+}
+"""The modules of the types below `reports`, and the commands, by name."""
 
 NAMES = (
     "accesses", "allocations", "bisect", "containers", "diff", "evidence", "history", "infer", "measure",
@@ -17,6 +24,20 @@ NAMES = (
 
 FILES = ("snapshot", "survey-store")
 """The names of what commands write and read: tables, and files that leave out keys with usual values."""
+
+
+def make(name: str) -> dict[str, Any]:
+    """Return the schema of one of NAMES or FILES."""
+    import json
+
+    from layoutlint.reports import json_schema
+
+    if name in _OUTPUTS:
+        module, command = _OUTPUTS[name]
+        form = import_module(f"layoutlint.reports.{module}").Document
+        return json_schema.output_schema(form, f"The output of layoutlint {command}")
+    with open(path(name), encoding="utf-8") as file:
+        return dict(json.load(file))
 
 
 def path(name: str) -> str:
@@ -38,5 +59,6 @@ def schema(name: str | None) -> None:
         return
     if name not in (*NAMES, *FILES):
         raise click.UsageError(f"no schema is called {name!r}{did_you_mean(name, (*NAMES, *FILES))}")
-    with open(path(name), encoding="utf-8") as file:
-        click.echo(file.read(), nl=False)
+    import json
+
+    click.echo(json.dumps(make(name), indent=2))

@@ -486,7 +486,8 @@ class TestEach:
 
     def test_it_is_about_its_format(self, name):
         schema = json_schemas.read(name)
-        assert schema["properties"]["schema"]["const"] == f"layoutlint/{name}/1"
+        kind = schema["properties"]["schema"]
+        assert (kind.get("const") or kind["enum"][0]) == f"layoutlint/{name}/1"
         assert schema["$id"] == f"urn:layoutlint:{name}:1"
 
     def test_it_leaves_nothing_open(self, name):
@@ -526,7 +527,7 @@ class TestEach:
         assert accepted == []
         assert tried >= set(json_schemas.rows(name))
 
-    def test_the_command_prints_the_file(self, name, tmp_path):
+    def test_the_command_prints_it(self, name, tmp_path):
         done = run("schema", name, cwd=tmp_path)
         assert (done.returncode, json.loads(done.stdout)) == (0, json_schemas.read(name))
 
@@ -537,7 +538,7 @@ def objects(schema: Any) -> Iterator[Any]:
         yield schema
     for inner in (*schema.get("properties", {}).values(), *schema.get("$defs", {}).values()):
         yield from objects(inner)
-    if "items" in schema:
+    if schema.get("items"):
         yield from objects(schema["items"])
 
 
@@ -615,10 +616,6 @@ def test_words_are_those_of_the_code(name, path, words):
 def test_placements_are_those_of_rule_files():
     pattern = json_schemas.read("allocations")["properties"]["allocations"]["items"]["properties"]["placement"]["pattern"]
     assert set(pattern.split("(")[1].split(")")[0].split("|")) == {*WORDS, "array"}
-
-
-def test_every_file_has_a_name():
-    assert sorted(path.stem for path in Path(json_schemas.schema.path("show")).parent.iterdir()) == sorted((*NAMES, *FILE_NAMES))
 
 
 def test_without_a_name_the_names_are_listed():
