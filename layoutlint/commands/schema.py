@@ -13,6 +13,7 @@ from layoutlint.errors import did_you_mean
 
 _OUTPUTS = {
     "bisect": ("bisect.json", "bisect --format json"),
+    "history": ("history.json", "history --format json"),
 }
 """The modules of the types below `reports`, and the commands, by name."""
 

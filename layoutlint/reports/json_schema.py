@@ -20,8 +20,8 @@ def output_schema(form: type[Record], title: str) -> dict[str, Any]:
     """Return the schema of an output, whose name and version is the tag of its type."""
     tag = str(form.__struct_config__.tag)
     schema = document_schema(form, tag, title)
-    summary, *rest = schema["description"].split("\n\n")
-    schema["description"] = " ".join((summary, _EXACT, *rest))
+    summary, *rest = inspect.cleandoc(form.__doc__ or "").split("\n\n")
+    schema["description"] = _one_line(" ".join((summary, _EXACT, *rest)))
     schema["properties"]["schema"]["description"] = "The name and version of this format."
     return schema
 
@@ -35,6 +35,7 @@ def document_schema(form: type[Record], name: str, title: str) -> dict[str, Any]
             part["properties"][key]["description"] = text
     for part in parts.values():
         del part["title"]
+        part["description"] = _one_line(part["description"])
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$id": f"urn:{name.replace('/', ':')}",
@@ -66,4 +67,8 @@ def _key_texts(kind: type[Record]) -> Iterator[tuple[str, str]]:
     for pair in pairwise(own.body):
         match pair:
             case ast.AnnAssign(target=ast.Name(name)), ast.Expr(ast.Constant(str(text))):
-                yield keys[name], " ".join(text.split())
+                yield keys[name], _one_line(text)
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())

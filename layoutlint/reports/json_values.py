@@ -1,35 +1,17 @@
-"""Types and values that several JSON outputs have, and their text."""
+"""Values that several JSON outputs have, and their text."""
 
 from __future__ import annotations
 
 import json
-from enum import Enum
-from typing import Annotated, Any, TypedDict
+from typing import Any, TypedDict
 
 import msgspec
-from msgspec import Meta
 
 from layoutlint import escapes
-from layoutlint.model.record import Record
 from layoutlint.model.structs import Source
-
-Natural = Annotated[int, Meta(ge=0)]
-Positive = Annotated[int, Meta(ge=1)]
-Amount = Annotated[float, Meta(ge=0)]
-Share = Annotated[float, Meta(ge=0, le=1)]
 
 # One encoder: `json.dumps` with an option builds one for every call.
 _encode = json.JSONEncoder(ensure_ascii=False, default=msgspec.to_builtins).encode
-
-
-def one_of(*words: int | str | Enum) -> Meta:
-    """Return the constraint of a key that has one of some values, in the order of the schema."""
-    values = [each.value if isinstance(each, Enum) else each for each in words]
-    return Meta(extra_json_schema={"enum": values})
-
-
-class JsonObject(Record, frozen=True, forbid_unknown_fields=True):
-    """An object of a JSON output. Its docstrings and those of its keys are descriptions of the schema."""
 
 
 class FileAndLine(TypedDict):

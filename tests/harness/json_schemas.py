@@ -106,7 +106,8 @@ def _meaning_text(value: Any, meant: Any, definitions: Any, known: dict[str, str
     if meant.get("$ref") in known:
         return f"As `{known[meant['$ref']]}`."
     text = value.get("description") or _definition(meant, definitions)["description"]
-    values = meant.get("enum") or (_items(meant) or {}).get("enum") or [meant.get("const")]
+    entry = _meanings(_items(meant))[0] if _items(meant) else meant
+    values = entry.get("enum") or [entry.get("const")]
     few = [f"`{each}`" for each in values if isinstance(each, str)]
     is_listed = len(few) > _FEW or all(each in text for each in few)
     return text if is_listed else f"{text} {'One of' if few[1:] else 'Always'} {', '.join(few)}."

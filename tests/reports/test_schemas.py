@@ -17,7 +17,6 @@ import pytest
 from layoutlint import kinds
 from layoutlint.commands.schema import FILES as FILE_NAMES
 from layoutlint.commands.schema import NAMES
-from layoutlint.judgement.case import BREAKING, KEEPING
 from layoutlint.judgement.rule import SNAPSHOT, UNUSED, Severity
 from layoutlint.judgement.verdict import Outcome
 from layoutlint.model.storage import WORDS
@@ -599,9 +598,6 @@ WORDS_OF_CODE = [
     ("report", "properties.inputs.items.properties.target", [target.name for target in TARGETS]),
     ("show", "$defs.randomised.properties.mode", [*MODES]),
     ("containers", "properties.structs.items.properties.target", [target.name for target in TARGETS]),
-    ("rules-test", "properties.packs.items.properties.results.items.properties.expected", OUTCOMES),
-    ("rules-test", "properties.packs.items.properties.results.items.properties.actual.items", OUTCOMES),
-    ("rules-test", "properties.packs.items.properties.uncovered.items.properties.lacks.items", [BREAKING, KEEPING]),
 ]
 
 

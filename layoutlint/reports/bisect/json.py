@@ -7,7 +7,8 @@ from typing import Annotated
 
 from layoutlint.comparison.bisection import Trial
 from layoutlint.comparison.search_result import SearchResult, TriedCommit, VerdictChange
-from layoutlint.reports.json_values import JsonObject, Natural, document_text, one_of
+from layoutlint.model.json_object import JsonObject, Natural, one_of
+from layoutlint.reports.json_values import document_text
 
 
 class Document(JsonObject, frozen=True, tag_field="schema", tag="layoutlint/bisect/1"):
