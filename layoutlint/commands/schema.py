@@ -14,6 +14,7 @@ from layoutlint.errors import did_you_mean
 _OUTPUTS = {
     "bisect": ("bisect.json", "bisect --format json"),
     "history": ("history.json", "history --format json"),
+    "smallest": ("suggest.smallest_json", "suggest --smallest --format json without STRUCT"),
 }
 """The modules of the types below `reports`, and the commands, by name."""
 

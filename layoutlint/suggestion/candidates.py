@@ -14,8 +14,6 @@ from layoutlint.suggestion import packing
 from layoutlint.suggestion.packing import Packing, Unit
 from layoutlint.suggestion.result import Move, Refusal
 
-SMALLEST_SCHEMA = "layoutlint/smallest/1"
-
 
 class Waste(Record, frozen=True):
     """Unused bytes inside a member that is a struct, or an array of structs."""
