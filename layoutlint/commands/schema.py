@@ -14,6 +14,7 @@ from layoutlint.errors import did_you_mean
 _OUTPUTS = {
     "bisect": ("bisect.json", "bisect --format json"),
     "history": ("history.json", "history --format json"),
+    "rules-test": ("cases.json", "rules test --format json"),
     "smallest": ("suggest.smallest_json", "suggest --smallest --format json without STRUCT"),
 }
 """The modules of the types below `reports`, and the commands, by name."""
