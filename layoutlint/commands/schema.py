@@ -12,6 +12,7 @@ import layoutlint
 from layoutlint.errors import did_you_mean
 
 _OUTPUTS = {
+    "accesses": ("accesses.json", "accesses --format json"),
     "bisect": ("bisect.json", "bisect --format json"),
     "history": ("history.json", "history --format json"),
     "rules-test": ("cases.json", "rules test --format json"),
