@@ -15,6 +15,7 @@ _OUTPUTS = {
     "accesses": ("accesses.json", "accesses --format json"),
     "bisect": ("bisect.json", "bisect --format json"),
     "history": ("history.json", "history --format json"),
+    "infer": ("infer.json", "infer --format json"),
     "rules-test": ("cases.json", "rules test --format json"),
     "smallest": ("suggest.smallest_json", "suggest --smallest --format json without STRUCT"),
 }
