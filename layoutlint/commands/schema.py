@@ -16,6 +16,7 @@ _OUTPUTS = {
     "bisect": ("bisect.json", "bisect --format json"),
     "history": ("history.json", "history --format json"),
     "infer": ("infer.json", "infer --format json"),
+    "measure": ("measure.json", "measure --format json"),
     "rules-test": ("cases.json", "rules test --format json"),
     "smallest": ("suggest.smallest_json", "suggest --smallest --format json without STRUCT"),
 }

@@ -33,6 +33,10 @@ def document_schema(form: type[Record], name: str, title: str) -> dict[str, Any]
         part = parts[kind.__name__]
         for key, text in _key_texts(kind):
             part["properties"][key]["description"] = text
+        if not kind.__struct_config__.omit_defaults:
+            part["required"] = list(part["properties"])
+            for each in part["properties"].values():
+                each.pop("default", None)
     for part in parts.values():
         del part["title"]
         part["description"] = _one_line(part["description"])

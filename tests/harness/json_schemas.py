@@ -108,6 +108,8 @@ def _meaning_text(value: Any, meant: Any, definitions: Any, known: dict[str, str
     text = value.get("description") or _definition(meant, definitions)["description"]
     entry = _meanings(_items(meant))[0] if _items(meant) else meant
     values = entry.get("enum") or [entry.get("const")]
+    if known.get(entry.get("$ref")):
+        text += f" Each as `{known[entry['$ref']]}`."
     few = [f"`{each}`" for each in values if isinstance(each, str)]
     is_listed = len(few) > _FEW or all(each in text for each in few)
     return text if is_listed else f"{text} {'One of' if few[1:] else 'Always'} {', '.join(few)}."
