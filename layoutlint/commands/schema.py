@@ -14,6 +14,7 @@ from layoutlint.errors import did_you_mean
 _OUTPUTS = {
     "accesses": ("accesses.json", "accesses --format json"),
     "bisect": ("bisect.json", "bisect --format json"),
+    "containers": ("containers.json", "containers --format json"),
     "evidence": ("evidence.json", "evidence --format json"),
     "history": ("history.json", "history --format json"),
     "infer": ("infer.json", "infer --format json"),

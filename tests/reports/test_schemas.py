@@ -19,7 +19,6 @@ from layoutlint.commands.schema import FILES as FILE_NAMES
 from layoutlint.commands.schema import NAMES
 from layoutlint.judgement.rule import SNAPSHOT, UNUSED, Severity
 from layoutlint.judgement.verdict import Outcome
-from layoutlint.model.storage import WORDS
 from layoutlint.model.target import TARGETS
 from layoutlint.randstruct.kernel_tree import MODES
 from layoutlint.reports import FORMATS, MEASURE_FORMATS, SURVEY_REPORT_FORMATS
@@ -596,8 +595,6 @@ WORDS_OF_CODE = [
     ("report", "$defs.randomised.properties.mode", [*MODES]),
     ("report", "properties.builds.items.properties.randstruct", [*MODES, None]),
     ("report", "properties.inputs.items.properties.target", [target.name for target in TARGETS]),
-    ("show", "$defs.randomised.properties.mode", [*MODES]),
-    ("containers", "properties.structs.items.properties.target", [target.name for target in TARGETS]),
 ]
 
 
@@ -607,11 +604,6 @@ def test_words_are_those_of_the_code(name, path, words):
     for step in path.split("."):
         schema = schema[step]
     assert schema["enum"] == words
-
-
-def test_placements_are_those_of_rule_files():
-    pattern = json_schemas.read("allocations")["properties"]["allocations"]["items"]["properties"]["placement"]["pattern"]
-    assert set(pattern.split("(")[1].split(")")[0].split("|")) == {*WORDS, "array"}
 
 
 def test_without_a_name_the_names_are_listed():
