@@ -13,6 +13,7 @@ from layoutlint.errors import did_you_mean
 
 _OUTPUTS = {
     "accesses": ("accesses.json", "accesses --format json"),
+    "allocations": ("allocations.json", "allocations --format json"),
     "bisect": ("bisect.json", "bisect --format json"),
     "containers": ("containers.json", "containers --format json"),
     "evidence": ("evidence.json", "evidence --format json"),
