@@ -21,6 +21,7 @@ _OUTPUTS = {
     "infer": ("infer.json", "infer --format json"),
     "measure": ("measure.json", "measure --format json"),
     "rules-test": ("cases.json", "rules test --format json"),
+    "show": ("show.json", "show --format json"),
     "survey": ("survey.json", "survey run --format json"),
     "survey-report": ("survey.report_json", "survey report --format json"),
     "smallest": ("suggest.smallest_json", "suggest --smallest --format json without STRUCT"),

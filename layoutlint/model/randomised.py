@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from typing import Literal
 
+from layoutlint.model.json_object import JsonObject, Natural
 from layoutlint.model.record import Record
 
 
-class MemberChances(Record, frozen=True):
-    """Where one member of a struct begins, over many orders."""
+class MemberChances(JsonObject, frozen=True):
+    """A member."""
 
     name: str
-    size: int
-    """In bytes; 0 for a flexible array."""
-    starts: tuple[int, ...]
+    """The name; for a member without one, its kind and the first names in it."""
+    size: Natural
+    """Its bytes; 0 for a flexible array."""
+    starts: tuple[Natural, ...]
     """For each step of the struct, the number of orders in which the member begins there."""
 
 
