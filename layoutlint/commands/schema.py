@@ -22,6 +22,7 @@ _OUTPUTS = {
     "measure": ("measure.json", "measure --format json"),
     "rules-test": ("cases.json", "rules test --format json"),
     "show": ("show.json", "show --format json"),
+    "suggest": ("suggest.json", "suggest --format json"),
     "survey": ("survey.json", "survey run --format json"),
     "survey-report": ("survey.report_json", "survey report --format json"),
     "smallest": ("suggest.smallest_json", "suggest --smallest --format json without STRUCT"),

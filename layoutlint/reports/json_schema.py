@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import json
 import sys
 from collections.abc import Iterator
 from itertools import pairwise
@@ -40,13 +41,15 @@ def document_schema(form: type[Record], name: str, title: str) -> dict[str, Any]
     for part in parts.values():
         del part["title"]
         part["description"] = _one_line(part["description"])
-    return {
+    document = {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$id": f"urn:{name.replace('/', ':')}",
         "title": title,
         **parts.pop(form.__name__),
         "$defs": parts,
     }
+    text = json.dumps(document).replace(f'"#/$defs/{form.__name__}"', '"#"')
+    return dict(json.loads(text))
 
 
 def _parts(kind: Any, seen: set[Any]) -> Iterator[type[Record]]:
