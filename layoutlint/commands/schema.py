@@ -20,6 +20,7 @@ _OUTPUTS = {
     "history": ("history.json", "history --format json"),
     "infer": ("infer.json", "infer --format json"),
     "measure": ("measure.json", "measure --format json"),
+    "report": ("check.json", "check --format json"),
     "rules-test": ("cases.json", "rules test --format json"),
     "show": ("show.json", "show --format json"),
     "suggest": ("suggest.json", "suggest --format json"),

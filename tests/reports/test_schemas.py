@@ -14,13 +14,8 @@ from typing import Any
 import jsonschema
 import pytest
 
-from layoutlint import kinds
 from layoutlint.commands.schema import FILES as FILE_NAMES
 from layoutlint.commands.schema import NAMES
-from layoutlint.judgement.rule import SNAPSHOT, UNUSED, Severity
-from layoutlint.judgement.verdict import Outcome
-from layoutlint.model.target import TARGETS
-from layoutlint.randstruct.kernel_tree import MODES
 from layoutlint.reports import FORMATS, MEASURE_FORMATS, SURVEY_REPORT_FORMATS
 from tests.command import test_diff_uses, test_generic_uses
 from tests.evidence.measurement.sample import COMPARED, REFUSED, SWEPT
@@ -582,28 +577,6 @@ def test_what_contradicts_is_refused(name, key, change, documents_by_schema):
     changed = copy.deepcopy(document)
     next(held for found, held, _ in values(changed) if found == key).update(change)
     assert (mistakes(document), mistakes(changed) != []) == ([], True)
-
-
-OUTCOMES = [outcome.value for outcome in Outcome]
-WORDS_OF_CODE = [
-    # format, where its schema lists words, the code's own list
-    ("report", "$defs.finding.properties.kind", [*kinds.KINDS, UNUSED, SNAPSHOT]),
-    ("report", "$defs.finding.properties.outcome", OUTCOMES),
-    ("report", "$defs.build_outcome.properties.outcome", OUTCOMES),
-    ("report", "$defs.finding.properties.severity", [severity.value for severity in Severity]),
-    ("report", "$defs.orders.properties.mode", [*MODES]),
-    ("report", "$defs.randomised.properties.mode", [*MODES]),
-    ("report", "properties.builds.items.properties.randstruct", [*MODES, None]),
-    ("report", "properties.inputs.items.properties.target", [target.name for target in TARGETS]),
-]
-
-
-@pytest.mark.parametrize(("name", "path", "words"), WORDS_OF_CODE)
-def test_words_are_those_of_the_code(name, path, words):
-    schema = json_schemas.read(name)
-    for step in path.split("."):
-        schema = schema[step]
-    assert schema["enum"] == words
 
 
 def test_without_a_name_the_names_are_listed():
