@@ -16,6 +16,7 @@ _OUTPUTS = {
     "allocations": ("allocations.json", "allocations --format json"),
     "bisect": ("bisect.json", "bisect --format json"),
     "containers": ("containers.json", "containers --format json"),
+    "diff": ("diff.json", "diff --format json"),
     "evidence": ("evidence.json", "evidence --format json"),
     "history": ("history.json", "history --format json"),
     "infer": ("infer.json", "infer --format json"),

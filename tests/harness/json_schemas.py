@@ -104,7 +104,7 @@ def _definition(value: Any, definitions: Any) -> Any:
 def _meaning_text(value: Any, meant: Any, definitions: Any, known: dict[str, str]) -> str:
     """Return the description of a value, with its values if they are few."""
     if meant.get("$ref") in known:
-        return f"As `{known[meant['$ref']]}`."
+        return " ".join((*filter(None, [value.get("description")]), f"As `{known[meant['$ref']]}`."))
     text = value.get("description") or _definition(meant, definitions)["description"]
     entry = _meanings(_items(meant))[0] if _items(meant) else meant
     values = entry.get("enum") or [entry.get("const")]

@@ -254,7 +254,7 @@ RARE = {
     # what the documents here do not have: key, whether its value is null
     "bisect": {("first_bad.reason", False), ("first_bad.outcome", True)},
     "diff": {
-        ("old.inputs[].build_id", False), ("new.inputs[].build_id", False), ("rules[].line", True),
+        ("old.inputs[].build_id", False), ("rules[].line", True),
         ("likely_sharing.pairs[].file", True), ("likely_sharing.pairs[].line", True),
         ("structs[].retyped[].file", True), ("structs[].retyped[].line", True),
     },
