@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from importlib import import_module
 from typing import Any
 
 import click
 
-import layoutlint
 from layoutlint.errors import did_you_mean
 
 _OUTPUTS = {
@@ -24,17 +22,14 @@ _OUTPUTS = {
     "report": ("check.json", "check --format json"),
     "rules-test": ("cases.json", "rules test --format json"),
     "show": ("show.json", "show --format json"),
+    "smallest": ("suggest.smallest_json", "suggest --smallest --format json without STRUCT"),
     "suggest": ("suggest.json", "suggest --format json"),
     "survey": ("survey.json", "survey run --format json"),
     "survey-report": ("survey.report_json", "survey report --format json"),
-    "smallest": ("suggest.smallest_json", "suggest --smallest --format json without STRUCT"),
 }
-"""The modules of the types below `reports`, and the commands, by name."""
+"""The modules of the types below `reports`, and the commands, by the name of the format."""
 
-NAMES = (
-    "accesses", "allocations", "bisect", "containers", "diff", "evidence", "history", "infer", "measure",
-    "report", "rules-test", "show", "smallest", "suggest", "survey", "survey-report",
-)  # fmt: skip
+NAMES = tuple(_OUTPUTS)
 """The names of the formats, as in the key `schema` of an output: `layoutlint/NAME/1`."""
 
 FILES = ("snapshot", "survey-store")
@@ -43,21 +38,18 @@ FILES = ("snapshot", "survey-store")
 
 def make(name: str) -> dict[str, Any]:
     """Return the schema of one of NAMES or FILES."""
-    import json
-
+    from layoutlint.comparison import survey_tables
+    from layoutlint.readers.snapshot import record
     from layoutlint.reports import json_schema
 
-    if name in _OUTPUTS:
-        module, command = _OUTPUTS[name]
-        form = import_module(f"layoutlint.reports.{module}").Document
-        return json_schema.output_schema(form, f"The output of layoutlint {command}")
-    with open(path(name), encoding="utf-8") as file:
-        return dict(json.load(file))
-
-
-def path(name: str) -> str:
-    """Return the path of the schema file of one of NAMES or FILES."""
-    return os.path.join(os.path.dirname(layoutlint.__file__), "schemas", f"{name}.json")
+    if name == "survey-store":
+        return survey_tables.store_schema()
+    if name == "snapshot":
+        title = "A snapshot, written by layoutlint snapshot"
+        return json_schema.document_schema(record.Document, record.SCHEMA, title, record.StructRecord)
+    module, command = _OUTPUTS[name]
+    form = import_module(f"layoutlint.reports.{module}").Document
+    return json_schema.output_schema(form, f"The output of layoutlint {command}")
 
 
 @click.command()

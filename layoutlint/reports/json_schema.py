@@ -7,7 +7,7 @@ import inspect
 import json
 import sys
 from collections.abc import Iterator
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Any, get_args
 
 import msgspec
@@ -24,20 +24,24 @@ def output_schema(form: type[Record], title: str) -> dict[str, Any]:
     summary, *rest = inspect.cleandoc(form.__doc__ or "").split("\n\n")
     schema["description"] = _one_line(" ".join((summary, _EXACT, *rest)))
     schema["properties"]["schema"]["description"] = "The name and version of this format."
+    for part in (schema, *schema["$defs"].values()):
+        part["required"] = list(part["properties"])  # with their usual values, too
+        for each in part["properties"].values():
+            each.pop("default", None)
     return schema
 
 
-def document_schema(form: type[Record], name: str, title: str) -> dict[str, Any]:
-    """Return the schema of a document; `name` is `layoutlint/report/1`. Docstrings are the descriptions."""
-    _, parts = msgspec.json.schema_components([form])
-    for kind in set(_parts(form, set())):
+def document_schema(form: type[Record], name: str, title: str, *undecoded: type[Record]) -> dict[str, Any]:
+    """Return the schema of a document; `name` is `layoutlint/report/1`. Docstrings are the descriptions.
+
+    `undecoded` are the types of objects that a document refers to and does not decode.
+    """
+    _, parts = msgspec.json.schema_components([form, *undecoded])
+    seen: set[Any] = set()
+    for kind in chain.from_iterable(_parts(each, seen) for each in (form, *undecoded)):
         part = parts[kind.__name__]
         for key, text in _key_texts(kind):
             part["properties"][key]["description"] = text
-        if not kind.__struct_config__.omit_defaults:
-            part["required"] = list(part["properties"])
-            for each in part["properties"].values():
-                each.pop("default", None)
     for part in parts.values():
         del part["title"]
         part["description"] = _one_line(part["description"])

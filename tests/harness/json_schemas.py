@@ -107,18 +107,15 @@ def _meaning_text(value: Any, meant: Any, definitions: Any, known: dict[str, str
         return " ".join((*filter(None, [value.get("description")]), f"As `{known[meant['$ref']]}`."))
     text = value.get("description") or _definition(meant, definitions)["description"]
     entry = _meanings(_items(meant))[0] if _items(meant) else meant
-    values = entry.get("enum") or [entry.get("const")]
     if known.get(entry.get("$ref")):
         text += f" Each as `{known[entry['$ref']]}`."
-    few = [f"`{each}`" for each in values if isinstance(each, str)]
+    few = [f"`{each}`" for each in entry.get("enum", ()) if isinstance(each, str)]
     is_listed = len(few) > _FEW or all(each in text for each in few)
     return text if is_listed else f"{text} {'One of' if few[1:] else 'Always'} {', '.join(few)}."
 
 
 def _meanings(value: Any) -> list[Any]:
     """What a value can be, null last."""
-    if isinstance(value.get("type"), list):
-        return [{**value, "type": kind} for kind in value["type"]]
     return value.get("anyOf", [value])
 
 
@@ -134,7 +131,7 @@ def _type(value: Any, definitions: Any) -> str:
 def _word(value: Any, definitions: Any) -> str:
     if "$ref" in value:
         value = _definition(value, definitions)
-    if value.get("enum") == [True] or (value.get("not") == {"const": False} and value["type"] == "boolean"):
+    if value.get("enum") == [True]:
         return "true"
     kind = value.get("type", "string")
     return _list(_items(value)) if kind == "array" else _WORDS[kind]

@@ -479,8 +479,7 @@ class TestEach:
 
     def test_it_is_about_its_format(self, name):
         schema = json_schemas.read(name)
-        kind = schema["properties"]["schema"]
-        assert (kind.get("const") or kind["enum"][0]) == f"layoutlint/{name}/1"
+        assert schema["properties"]["schema"]["enum"] == [f"layoutlint/{name}/1"]
         assert schema["$id"] == f"urn:layoutlint:{name}:1"
 
     def test_it_leaves_nothing_open(self, name):
