@@ -77,7 +77,7 @@ class CandidateJson(JsonObject, frozen=True):
     """The bytes of each hole, in the declared order."""
     padding: int
     """The bytes at its end."""
-    nested: Sequence[WasteJson]
+    nested: Sequence[Waste]
     """The unused bytes inside of members, at any depth, except in unions."""
     aligned: Sequence[str]
     """The members that start a line by an alignment of their own, perhaps on purpose."""
@@ -115,27 +115,6 @@ class MovedJson(JsonObject, frozen=True):
     """The member; of bit-fields in a row, the first."""
     behind: str | None
     """The member behind which it stands. Null for the start."""
-
-
-class WasteJson(JsonObject, frozen=True):
-    """Unused bytes inside a member."""
-
-    path: str
-    """The path of the member."""
-    type: str
-    """Its type, or that of the elements of an array."""
-    inside: bool
-    """Whether the type is declared in the braces of the struct, so that no other entry lists it."""
-    count: int
-    """The structs of this type at the path."""
-    size: int
-    """The size of one."""
-    least: int
-    """The least size of one by the order of its members."""
-    holes: Sequence[int]
-    """The bytes of each hole in one."""
-    padding: int
-    """The bytes at the end of one."""
 
 
 class RefusalJson(JsonObject, frozen=True):
@@ -192,22 +171,9 @@ def _candidate(one: Candidate) -> CandidateJson:
         blocks=one.blocks,
         holes=one.holes,
         padding=one.padding,
-        nested=[_waste(each) for each in one.nested],
+        nested=one.nested,
         aligned=one.aligned,
         refusals=[_refusal(each) for each in one.refusals],
-    )
-
-
-def _waste(each: Waste) -> WasteJson:
-    return WasteJson(
-        path=each.path,
-        type=each.type,
-        inside=each.is_inside,
-        count=each.count,
-        size=each.size,
-        least=each.least,
-        holes=each.holes,
-        padding=each.padding,
     )
 
 
