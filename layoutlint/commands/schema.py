@@ -2,26 +2,54 @@
 
 from __future__ import annotations
 
-import os
+from importlib import import_module
+from typing import Any
 
 import click
 
-import layoutlint
 from layoutlint.errors import did_you_mean
 
-NAMES = (
-    "accesses", "allocations", "bisect", "containers", "diff", "evidence", "history", "infer", "measure",
-    "report", "rules-test", "show", "smallest", "suggest", "survey", "survey-report",
-)  # fmt: skip
+_OUTPUTS = {
+    "accesses": ("accesses.json", "accesses --format json"),
+    "allocations": ("allocations.json", "allocations --format json"),
+    "bisect": ("bisect.json", "bisect --format json"),
+    "containers": ("containers.json", "containers --format json"),
+    "diff": ("diff.json", "diff --format json"),
+    "evidence": ("evidence.json", "evidence --format json"),
+    "history": ("history.json", "history --format json"),
+    "infer": ("infer.json", "infer --format json"),
+    "measure": ("measure.json", "measure --format json"),
+    "report": ("check.json", "check --format json"),
+    "rules-test": ("cases.json", "rules test --format json"),
+    "show": ("show.json", "show --format json"),
+    "smallest": ("suggest.smallest_json", "suggest --smallest --format json without STRUCT"),
+    "suggest": ("suggest.json", "suggest --format json"),
+    "survey": ("survey.json", "survey run --format json"),
+    "survey-report": ("survey.report_json", "survey report --format json"),
+}
+"""The modules of the types below `reports`, and the commands, by the name of the format."""
+
+NAMES = tuple(_OUTPUTS)
 """The names of the formats, as in the key `schema` of an output: `layoutlint/NAME/1`."""
 
 FILES = ("snapshot", "survey-store")
 """The names of what commands write and read: tables, and files that leave out keys with usual values."""
 
 
-def path(name: str) -> str:
-    """Return the path of the schema file of one of NAMES or FILES."""
-    return os.path.join(os.path.dirname(layoutlint.__file__), "schemas", f"{name}.json")
+def make(name: str) -> dict[str, Any]:
+    """Return the schema of one of NAMES or FILES."""
+    from layoutlint.comparison import survey_tables
+    from layoutlint.readers.snapshot import record
+    from layoutlint.reports import json_schema
+
+    if name == "survey-store":
+        return survey_tables.store_schema()
+    if name == "snapshot":
+        title = "A snapshot, written by layoutlint snapshot"
+        return json_schema.document_schema(record.Document, record.SCHEMA, title, record.StructRecord)
+    module, command = _OUTPUTS[name]
+    form = import_module(f"layoutlint.reports.{module}").Document
+    return json_schema.output_schema(form, f"The output of layoutlint {command}")
 
 
 @click.command()
@@ -38,5 +66,6 @@ def schema(name: str | None) -> None:
         return
     if name not in (*NAMES, *FILES):
         raise click.UsageError(f"no schema is called {name!r}{did_you_mean(name, (*NAMES, *FILES))}")
-    with open(path(name), encoding="utf-8") as file:
-        click.echo(file.read(), nl=False)
+    import json
+
+    click.echo(json.dumps(make(name), indent=2))

@@ -34,8 +34,6 @@ from layoutlint.model.structs import Struct
 from layoutlint.model.variables import VariableTable
 from layoutlint.readers.elf import compiler_marks
 
-DIFF_SCHEMA = "layoutlint/diff/1"
-
 
 class Side(Record, frozen=True):
     """One of the two inputs."""

@@ -18,8 +18,6 @@ from layoutlint.model.reading import Version
 from layoutlint.model.record import Record
 from layoutlint.model.structs import Struct
 
-HISTORY_SCHEMA = "layoutlint/history/1"
-
 
 class Build(Record, frozen=True):
     """One input of a history."""

@@ -7,16 +7,19 @@ from collections.abc import Iterable, Iterator
 from layoutlint.comparison.scope import Scopes
 from layoutlint.judgement.finding import Report
 from layoutlint.judgement.rule import VARIABLES, Rule
+from layoutlint.model.json_object import JsonObject
 from layoutlint.model.paths import is_pattern
-from layoutlint.model.record import Record
 
 
-class IdleRule(Record, frozen=True):
-    """A rule that judged no struct in either input, or that its `when` excludes from one."""
+class IdleRule(JsonObject, frozen=True):
+    """A rule."""
 
     rule: str
+    """The id."""
     struct: str
+    """The struct or pattern that it names."""
     reason: str
+    """The reason."""
     is_excluded: bool
     """Whether its `when` excludes an input, so that nothing is missing."""
 

@@ -10,6 +10,7 @@ from layoutlint.comparison.definitions import Definition, group, match
 from layoutlint.comparison.depth import Depth
 from layoutlint.comparison.edits import Edit, Edits
 from layoutlint.comparison.spelled_types import Retyping
+from layoutlint.model.json_object import JsonObject
 from layoutlint.model.possible_alignments import struct_alignments
 from layoutlint.model.record import Record, replace
 from layoutlint.model.structs import Struct
@@ -27,11 +28,13 @@ class Presence(Enum):
     RENAMED = "renamed"
 
 
-class NotCompared(Record, frozen=True, order=True):
-    """A struct that could not be compared, and why."""
+class NotCompared(JsonObject, frozen=True, order=True):
+    """Something that could not be compared."""
 
     name: str
+    """The rule and its struct, the struct, or the input."""
     reason: str
+    """The reason."""
 
 
 class LayoutChange(Record, frozen=True, gc=False):

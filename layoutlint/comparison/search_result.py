@@ -6,8 +6,6 @@ from layoutlint.comparison.bisection import Trial
 from layoutlint.errors import EXIT_KEPT, EXIT_UNKNOWN
 from layoutlint.model.record import Record
 
-BISECT_SCHEMA = "layoutlint/bisect/1"
-
 
 class TriedCommit(Record, frozen=True):
     """A commit, and the result of a rule on it."""

@@ -2,29 +2,39 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
+from layoutlint.comparison.survey_result import FailedInput, Outcomes
+from layoutlint.judgement.rule import Severity
+from layoutlint.model.json_object import Amount, JsonObject, Natural, one_of
 from layoutlint.model.record import Record
 
-SURVEY_REPORT_SCHEMA = "layoutlint/survey-report/1"
 
-
-class RuleStanding(Record, frozen=True):
-    """A rule on a struct, over all inputs for a machine."""
+class RuleStanding(JsonObject, frozen=True):
+    """A rule on a struct, for a machine."""
 
     rule: str
+    """The rule."""
     struct: str
+    """The struct."""
     target: str
-    severity: str
-    kept: int
-    """The number of inputs with this outcome as their worst; likewise below."""
-    at_risk: int
-    broken: int
-    unknown: int
-    releases: int
+    """The machine."""
+    severity: Annotated[str, one_of(*Severity)]
+    """The severity of the rule."""
+    kept: Natural
+    """The number of inputs with this outcome as their worst."""
+    at_risk: Natural
+    """The number of inputs in which it is at risk."""
+    broken: Natural
+    """The number of inputs in which it is broken."""
+    unknown: Natural
+    """The number of inputs in which it could not be judged."""
+    releases: Natural
     """The number of releases of Linux in which it was judged."""
     since: str | None
-    """The release since which it fails in all later ones as well; None if it does not fail in the last."""
+    """The release since which it fails in all later ones too; null if it does not fail in the last."""
     kept_in: str | None
-    """The last release before that in which it was kept; None if it never was."""
+    """The last release before `since` in which it was kept; null if there is none."""
     inputs: tuple[str, ...]
     """The first inputs in which it is broken or at risk."""
 
@@ -34,93 +44,114 @@ class RuleStanding(Record, frozen=True):
         return self.at_risk + self.broken
 
 
-class LayoutVariant(Record, frozen=True):
-    """One layout of a struct."""
+class LayoutVariant(JsonObject, frozen=True):
+    """A layout."""
 
     layout: str
     """A digest of names, offsets and sizes of its fields."""
-    size: int
+    size: Natural
+    """The size of the struct in bytes."""
     targets: tuple[str, ...]
+    """The machines."""
     releases: tuple[str, ...]
-    """In the order of versions; empty if no input states one."""
-    inputs: int
+    """The releases of Linux, in the order of versions."""
+    inputs: Natural
     """The number of inputs with it."""
     example: str
     """The first of them."""
 
 
-class StructVariants(Record, frozen=True):
-    """A struct that has several layouts."""
+class StructVariants(JsonObject, frozen=True):
+    """A struct."""
 
     struct: str
-    inputs: int
+    """Its name."""
+    inputs: Natural
     """The number of inputs that define it."""
-    layouts: int
+    layouts: Natural
     """The number of its layouts."""
-    differs: str
-    """`within-inputs`, `between-targets`, `between-releases` or `between-builds`."""
+    differs: Annotated[str, one_of("within-inputs", "between-builds", "between-releases", "between-targets")]
+    """Where it has several: the narrowest of these."""
     variants: tuple[LayoutVariant, ...]
-    """The most frequent layouts."""
+    """The most frequent layouts, at most 20."""
 
 
-class FailedInput(Record, frozen=True):
-    """An input that was not read, or not whole."""
-
-    input: str
-    outcome: str
-    failure: str | None
-    message: str
-    attempts: int
-
-
-class Cost(Record, frozen=True):
-    """The cost of an input."""
+class Cost(JsonObject, frozen=True):
+    """An input."""
 
     input: str
-    size: int | None
-    seconds: float
-    processor_seconds: float
-    memory: int
+    """The input."""
+    size: Natural | None
+    """Its bytes; null if not known."""
+    seconds: Amount
+    """Wall-clock time."""
+    processor_seconds: Amount
+    """Processor time."""
+    memory: Natural
+    """The most bytes that were resident."""
 
 
-class CostTotals(Record, frozen=True):
-    """The cost of all inputs."""
+class CostTotals(JsonObject, frozen=True):
+    """What all inputs took that a task read."""
 
-    tasks: int
-    """The number of inputs that a task read."""
-    size: int
+    tasks: Natural
+    """Their number."""
+    size: Natural
     """Their bytes, as far as they are known."""
-    seconds: float
-    processor_seconds: float
-    memory: int
-    """The most of all."""
-    median_seconds: float
-    percentile_seconds: float
+    seconds: Amount
+    """Wall-clock time."""
+    processor_seconds: Amount
+    """Processor time."""
+    memory: Natural
+    """The most bytes of a task."""
+    median_seconds: Amount
+    """Half of the tasks took less."""
+    percentile_seconds: Amount
     """Nine of ten tasks took less."""
-    cache_hits: int
-    cache_misses: int
+    cache_hits: Natural
+    """The readings that the cache had."""
+    cache_misses: Natural
+    """The readings that it had not."""
 
 
-class StoreReport(Record, frozen=True):
-    """The report on a store, each list with its number of entries, of which some may be left out."""
+class InputCount(JsonObject, frozen=True):
+    """One of them."""
+
+    name: str
+    """Its name."""
+    inputs: Natural
+    """The number of inputs."""
+
+
+class StoreReport(JsonObject, frozen=True, tag_field="schema", tag="layoutlint/survey-report/1"):
+    """What a store has. The latest run of each input counts."""
 
     store: str
-    inputs: int
-    outcomes: dict[str, int]
-    targets: tuple[tuple[str, int], ...]
-    """The machines, with the number of inputs for each."""
-    releases: tuple[tuple[str, int], ...]
-    """The releases of Linux, with the number of inputs for each."""
+    """The folder of the store."""
+    inputs: Natural
+    """The number of inputs."""
+    outcomes: Outcomes
+    """The number of inputs by outcome."""
+    targets: tuple[InputCount, ...]
+    """The machines."""
+    releases: tuple[InputCount, ...]
+    """The releases of Linux, in the order of versions."""
     rules: tuple[RuleStanding, ...]
+    """The rules, those that fail in most inputs first."""
     structs: tuple[StructVariants, ...]
-    structs_total: int
+    """The structs with several layouts, at most 1,000; those with the most layouts first."""
+    structs_total: Natural
+    """The number of structs with several layouts."""
     failures: tuple[FailedInput, ...]
-    failures_total: int
+    """The inputs that failed or are incomplete, at most 1,000."""
+    failures_total: Natural
+    """Their number."""
     without_debug_information: tuple[str, ...]
-    """The inputs that have none, at most 1,000 of them."""
+    """The inputs without debug information, at most 1,000."""
     totals: CostTotals
+    """What all inputs took that a task read."""
     costs: tuple[Cost, ...]
-    """The inputs that took longest."""
+    """The 20 inputs that took the most processor time."""
 
 
 class FailingVerdict(Record, frozen=True):

@@ -2,23 +2,54 @@
 
 from __future__ import annotations
 
-from layoutlint.comparison.survey_tables import COMPLETE
+from typing import Annotated
+
 from layoutlint.errors import EXIT_FINDINGS, EXIT_KEPT, EXIT_UNKNOWN
+from layoutlint.model.json_object import JsonObject, Natural, one_of
 from layoutlint.model.record import Record
 
-SURVEY_SCHEMA = "layoutlint/survey/1"
+_FAILURES = ("timed-out", "out-of-memory", "crashed", "lost", "refused", "changed", "unread")
 
 
-class FailedTask(Record, frozen=True):
-    """An input that was not read, or not whole."""
+class Outcomes(JsonObject, frozen=True, rename="kebab"):
+    """The number of inputs by outcome."""
+
+    complete: Natural
+    """Read whole."""
+    incomplete: Natural
+    """A part was not read."""
+    without_debug_information: Natural
+    """Read, and without debug information, so nothing was judged."""
+    failed: Natural
+    """Not read."""
+
+
+class Verdicts(JsonObject, frozen=True, rename="kebab"):
+    """The number of verdicts by outcome, without accepted ones and notes."""
+
+    kept: Natural
+    """Those that are kept."""
+    broken: Natural
+    """Those that are broken."""
+    at_risk: Natural
+    """Those that are at-risk."""
+    unknown: Natural
+    """Those that are unknown."""
+
+
+class FailedInput(JsonObject, frozen=True):
+    """An input."""
 
     input: str
-    outcome: str
-    """`failed` or `incomplete`."""
-    failure: str | None
-    """The kind of failure."""
+    """The input, as it was named."""
+    outcome: Annotated[str, one_of("failed", "incomplete")]
+    """Whether nothing was kept, or not all was read."""
+    failure: Annotated[str, one_of(*_FAILURES)] | None
+    """The kind of failure; null if a part was read."""
     message: str
-    attempts: int
+    """Why."""
+    attempts: Natural
+    """How often it was tried; 0 if its rows were in the store."""
 
 
 class SurveyResult(Record, frozen=True):
@@ -31,13 +62,11 @@ class SurveyResult(Record, frozen=True):
     """The number of tasks that ran."""
     present: int
     """The number of inputs whose rows were in the store."""
-    outcomes: dict[str, int]
-    """The number of inputs by outcome: `complete`, `incomplete`, `without-debug-information`, `failed`."""
-    verdicts: dict[str, int]
-    """The number of verdicts by outcome, without accepted ones and notes."""
+    outcomes: Outcomes
+    verdicts: Verdicts
     structs: int
     """The number of layouts."""
-    failures: tuple[FailedTask, ...]
+    failures: tuple[FailedInput, ...]
     """The first inputs that failed or are incomplete, in the order of their names."""
     unjudged: tuple[str, ...]
     """The rules that judged no struct of any input."""
@@ -58,9 +87,9 @@ class SurveyResult(Record, frozen=True):
     @property
     def exit_status(self) -> int:
         """1 for findings, else 3 if something could not be judged, else 0."""
-        at_risk = self.verdicts["at-risk"] if self.fails_at_risk else 0
-        if self.verdicts["broken"] or at_risk:
+        at_risk = self.verdicts.at_risk if self.fails_at_risk else 0
+        if self.verdicts.broken or at_risk:
             return EXIT_FINDINGS
-        gaps = sum(self.outcomes.values()) - self.outcomes[COMPLETE] + self.verdicts["unknown"]
+        gaps = self.inputs - self.outcomes.complete + self.verdicts.unknown
         missing = 0 if self.ignores_missing else len(self.unjudged)
         return EXIT_UNKNOWN if gaps + missing and not self.allows_unknown else EXIT_KEPT

@@ -158,3 +158,44 @@ ITEMS: dict[str, tuple[Column, ...]] = {
 
 Row = dict[str, Any]
 """A row: a value for each column of its table."""
+
+_JSON_TYPES = {
+    "text": "string", "integer": "integer", "number": "number", "boolean": "boolean", "time": "string",
+}  # fmt: skip
+
+
+def store_schema() -> dict[str, Any]:
+    """Return the JSON Schema of the rows, as readers of Parquet return them."""
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$id": f"urn:{STORE_SCHEMA.replace('/', ':')}",
+        "title": "The rows of a survey's store",
+        "description": "Each table is a folder of Parquet files with these columns. "
+        "Later versions can add columns. Times are in UTC.",
+        "type": "object",
+        "properties": {name: {"type": "array", "items": {"$ref": f"#/$defs/{name}"}} for name in TABLES},
+        "required": list(TABLES),
+        "additionalProperties": False,
+        "$defs": {name: _row(columns) for name, columns in TABLES.items()},
+    }
+
+
+def _row(columns: tuple[Column, ...]) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "properties": {
+            column.name: {**_json_type(column), "description": column.meaning.replace("`", "")}
+            for column in columns
+        },
+        "required": [column.name for column in columns],
+        "additionalProperties": False,
+    }
+
+
+def _json_type(column: Column) -> dict[str, Any]:
+    null = ["null"] if column.is_optional else []
+    if column.type in ITEMS:
+        return {"type": ["array", *null], "items": _row(ITEMS[column.type])}
+    if column.type in ("texts", "integers"):
+        return {"type": ["array", *null], "items": {"type": _JSON_TYPES[column.type[:-1]]}}
+    return {"type": [_JSON_TYPES[column.type], *null]}

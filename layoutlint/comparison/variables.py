@@ -21,6 +21,7 @@ from layoutlint.comparison.variable_pairs import (
     plain_name,
 )
 from layoutlint.comparison.variable_sharing import Sharing, TooClose
+from layoutlint.model.json_object import JsonObject, Natural
 from layoutlint.model.record import Record, replace
 from layoutlint.model.variables import Variable, VariableTable
 from layoutlint.phrases import first_few, quantity
@@ -95,13 +96,15 @@ class VariableChange(Record, frozen=True):
         return self.old is not None and self.new is not None and self.was_alone and not self.is_alone
 
 
-class SectionChange(Record, frozen=True):
-    """How the variables of a section compare."""
+class SectionChange(JsonObject, frozen=True):
+    """A section."""
 
     name: str
-    variables: tuple[int, int]
-    regrouped: int
-    """The variables of both inputs that share lines with others than before."""
+    """The name."""
+    variables: tuple[Natural, Natural]
+    """The number of variables in it."""
+    regrouped: Natural
+    """Those that share lines with others than before."""
 
 
 class TableComparison(Record, frozen=True):

@@ -6,12 +6,11 @@ from typing import Literal
 
 from layoutlint.judgement.context import Access
 from layoutlint.judgement.rule import Rule
+from layoutlint.model.json_object import JsonObject, Natural, Positive
 from layoutlint.model.reading import Reading, Unread
 from layoutlint.model.record import Record
 from layoutlint.model.structs import Struct
 from layoutlint.readers.profiles.records import Code, Counts, Format, Header, Role, Touch
-
-EVIDENCE_SCHEMA = "layoutlint/evidence/1"
 
 Certainty = Literal["given", "unique", "likely"]
 """How the place of an object on a line is known: stated by the user; the only place that explains all
@@ -86,12 +85,15 @@ class PlacedLine(Record, frozen=True):
         return self.counts.contended_loads > 0
 
 
-class Option(Record, frozen=True):
+class Option(JsonObject, frozen=True, rename={"shift": "first_byte"}):
     """A struct and a place that may explain a line."""
 
     struct: str
-    base: int
+    """The struct."""
+    base: Natural
+    """The address of the object, modulo the size of the line."""
     shift: int
+    """The byte of the struct at the start of the line."""
 
 
 class UnplacedLine(Record, frozen=True):
@@ -163,18 +165,24 @@ written and the other read, on unknown lines. apart: on all lines of the profile
 inconclusive: nothing of this."""
 
 
-class SeenPair(Record, frozen=True):
+class SeenPair(JsonObject, frozen=True, rename={"line": "report_line"}):
     """Two fields that a rule keeps apart, and the accesses to them."""
 
     written: str
+    """The field that is written."""
     read: str
-    stores: int | None
-    loads: int | None
+    """The field that is read."""
+    stores: Natural | None
+    """The stores to the one. Null if the report does not count them."""
+    loads: Natural | None
+    """The loads of the other: on a cache line, those that got it from another cache. Null if the report does
+    not count them."""
     report: str
-    line: int
-    """The line of the report with the cache line; for a profile of types, that of the stores."""
-    base: int | None
-    """The place of the object; None for a profile of types."""
+    """The report."""
+    line: Positive
+    """Line number in the report, from 1."""
+    base: Natural | None
+    """The place of the object on the line. Null for a profile of types."""
 
 
 class RuleEvidence(Record, frozen=True):

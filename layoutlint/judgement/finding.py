@@ -8,23 +8,26 @@ from layoutlint.judgement.origin import EvidenceUse, Origin
 from layoutlint.judgement.rule import Pack, Rule
 from layoutlint.judgement.verdict import Verdict
 from layoutlint.model.build import Build
+from layoutlint.model.json_object import JsonObject, Natural
 from layoutlint.model.reading import Reading, Unread
 from layoutlint.model.record import Record
 from layoutlint.model.structs import Source, Struct
 
 
-class CoverageGap(Record, frozen=True):
+class CoverageGap(JsonObject, frozen=True):
     """A part of an input that was not checked."""
 
     origin: str
     """The input."""
     reason: str
+    """What was not checked, and why."""
     structs: tuple[str, ...] | None = None
-    """The structs that the part defines, sorted; None if it can define any."""
-    rules: int = 0
-    """Number of rules that could apply to it; the exit status is 3 unless it is 0."""
+    """The structs that it defines. Null if it can define any."""
+    rules: Natural = 0
+    """How many rules could apply to it. The exit status is 3 unless this is 0 everywhere, or
+    `--allow-unknown` is given."""
     builds: tuple[str, ...] = ()
-    """The builds of a matrix in which it was not checked."""
+    """The builds of a matrix that it belongs to."""
 
     def __str__(self) -> str:
         return f"{self.origin}: {self.sentence}"
@@ -132,8 +135,6 @@ class Rank(Record, frozen=True):
         """The number of elements that counts."""
         return 0 if self.elements is None else min(self.elements or MOST_ELEMENTS, MOST_ELEMENTS)
 
-
-REPORT_SCHEMA = "layoutlint/report/1"
 
 
 class EmbeddedPlace(Record, frozen=True):

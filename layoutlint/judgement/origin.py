@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from layoutlint.model.record import Record
+from layoutlint.model.json_object import JsonObject, Natural, Positive
 
 if TYPE_CHECKING:
     from layoutlint.judgement.finding import Finding
@@ -27,21 +27,24 @@ INFERRED = "inferred from sources"
 """What `infer --format toml` writes as the evidence of a rule."""
 
 
-class Origin(Record, frozen=True):
-    """One thing that a finding rests on, or that was looked at for it."""
+class Origin(JsonObject, frozen=True, rename={"basis": "origin"}):
+    """An origin."""
 
     basis: Basis
+    """What it is."""
     support: Support
+    """Whether it counts. `possible`: only if a cache line is one of this struct. `other-build` and
+    `other-layout`: it is about another one, and does not count."""
     text: str
-    """In words, with the numbers."""
+    """What it says, with the numbers."""
     file: str
-    """The file that states it: a rule file, a source, or saved evidence."""
-    line: int | None = None
-    """The line of that file."""
+    """The file that states it."""
+    line: Positive | None = None
+    """Line number, from 1. Null for saved evidence."""
     report: str | None = None
-    """The report of the profiler, with its line."""
+    """The format of the profiler's report, the report, and its line. Null for none."""
     date: str | None = None
-    """When it was recorded, as it is stated there; None if it is not."""
+    """When it was recorded, as the file states it. Null if it does not."""
 
     @property
     def sentence(self) -> str:
@@ -51,14 +54,15 @@ class Origin(Record, frozen=True):
         return f"{_PREFIXES[self.support]}{self.basis}: {text}, in {self.file}"
 
 
-class EvidenceUse(Record, frozen=True):
-    """The use of a file with saved evidence by a run."""
+class EvidenceUse(JsonObject, frozen=True, rename={"uncounted": "not_counted"}):
+    """A file."""
 
     file: str
-    supported: int
+    """The file."""
+    supported: Natural
     """Number of findings that it supports."""
-    uncounted: int
-    """Number of further findings for which it is about another build or layout, or not certain."""
+    uncounted: Natural
+    """Number of findings for which it is about another build or layout, or is not certain."""
 
 
 def rule_origin(rule: Rule) -> Origin:

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from typing import Literal
 
+from layoutlint.model.json_object import JsonObject, Natural
 from layoutlint.model.record import Record
 
 
-class MemberChances(Record, frozen=True):
-    """Where one member of a struct begins, over many orders."""
+class MemberChances(JsonObject, frozen=True):
+    """A member."""
 
     name: str
-    size: int
-    """In bytes; 0 for a flexible array."""
-    starts: tuple[int, ...]
+    """The name; for a member without one, its kind and the first names in it."""
+    size: Natural
+    """Its bytes; 0 for a flexible array."""
+    starts: tuple[Natural, ...]
     """For each step of the struct, the number of orders in which the member begins there."""
 
 
@@ -35,11 +37,11 @@ class Randomisation(Record, frozen=True):
     """How the fields of a struct, or of structs inside it, were put into a random order."""
 
     mode: str
-    """One of randstruct.kernel_tree.MODES."""
+    """The way in which the build randomises."""
     seed: str | None
-    """The SHA-256 of the seed, in hexadecimal; None if it is not known."""
+    """The SHA-256 of the seed, in hexadecimal digits. Null if it is not known."""
     kernel: str | None
-    """The Linux version of the plugin; None if it was not given and does not matter."""
+    """The version of Linux, if it matters."""
     is_own: bool
     """Whether its own fields are in another order, not only those of structs inside it."""
     chances: Chances | None = None
@@ -50,10 +52,10 @@ class ShufflingEvidence(Record, frozen=True):
     """The evidence in an input that its compiler randomised layouts."""
 
     by: Literal["gcc", "clang"]
-    """gcc's debug information still has the declared order, clang's the order of the build."""
+    """The compiler. gcc's debug information still has the declared order, clang's the order of the build."""
     mode: str | None
-    """`gcc-full` or `gcc-performance`; None if not stated."""
+    """`gcc-full` or `gcc-performance`."""
     seed: str | None
-    """The SHA-256 of the seed; None if not stated."""
+    """The SHA-256 of the seed."""
     sign: str
-    """The evidence, as shown to users."""
+    """The evidence, as messages show it."""

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Annotated
 
+from layoutlint.model.json_object import one_of
 from layoutlint.model.record import Record
 from layoutlint.phrases import name_hint
 
@@ -70,6 +72,8 @@ TARGETS: tuple[Target, ...] = (
     _target("unknown32-le", 4, "little", 64, 8, 8, malloc=8),
     _target("unknown32-be", 4, "big", 64, 8, 8, malloc=8),
 )
+
+TargetName = Annotated[str, one_of(*(target.name for target in TARGETS))]
 
 
 def target_named(name: str) -> Target:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any
+from collections.abc import Sequence
+from typing import Annotated
 
 from layoutlint import phrases
 from layoutlint.judgement.finding import (
@@ -16,10 +17,11 @@ from layoutlint.judgement.finding import (
     Unresolved,
 )
 from layoutlint.judgement.messages import finding_message
-from layoutlint.judgement.origin import Origin
 from layoutlint.judgement.rule import UNUSED, VARIABLES
 from layoutlint.judgement.verdict import CONFIDENCE, Orders, Outcome, Verdict
 from layoutlint.model.build import Build, short_name
+from layoutlint.model.json_object import Amount, JsonObject, Natural, Positive, Share, one_of
+from layoutlint.randstruct.kernel_tree import MODES
 from layoutlint.reports import layout_phrases
 
 
@@ -123,30 +125,45 @@ _RANDOMISABLE = (
 )
 
 
-def orders_fields(orders: Orders) -> dict[str, Any]:
-    """Return the field orders that a verdict covers, with the keys of JSON."""
-    return {
-        "mode": orders.mode,
-        "counted": orders.counted,
-        "share": orders.share,
-        "error": orders.error,
-        "confidence": CONFIDENCE if orders.drawn else 1.0,
-        "drawn": orders.drawn,
-        "witness": {"order": list(orders.witness), "base": orders.base},
-    }
+class WitnessJson(JsonObject, frozen=True):
+    """One order. The rule fails in it, if it fails in any."""
+
+    order: Sequence[str]
+    """The fields, in this order."""
+    base: Natural | None
+    """A base at which the rule fails in this order. Null if it does not fail, or does not depend on bases."""
 
 
-def origin_keys(origin: Origin) -> dict[str, Any]:
-    """Return what a finding rests on, with the keys of JSON."""
-    return {
-        "origin": origin.basis,
-        "support": origin.support,
-        "text": origin.text,
-        "file": origin.file,
-        "line": origin.line,
-        "report": origin.report,
-        "date": origin.date,
-    }
+class OrdersJson(JsonObject, frozen=True):
+    """The orders of fields that a verdict covers, if the compiler can choose any."""
+
+    mode: Annotated[str, one_of(*MODES)]
+    """The value of `--randstruct`."""
+    counted: Annotated[str, one_of("exact", "sampled")]
+    """`sampled` if orders were drawn by chance, else `exact`."""
+    share: Share
+    """The share of the placements of all orders in which the rule fails."""
+    error: Amount
+    """The largest difference to the true share; 0 for an exact one."""
+    confidence: Share
+    """The probability that the error is no larger; 1 for an exact share."""
+    drawn: Positive | None
+    """How many orders were drawn. Null for an exact share."""
+    witness: WitnessJson
+    """One order. The rule fails in it, if it fails in any."""
+
+
+def orders_json(orders: Orders) -> OrdersJson:
+    """Return the field orders that a verdict covers."""
+    return OrdersJson(
+        mode=orders.mode,
+        counted=orders.counted,
+        share=orders.share,
+        error=orders.error,
+        confidence=CONFIDENCE if orders.drawn else 1.0,
+        drawn=orders.drawn,
+        witness=WitnessJson(order=orders.witness, base=orders.base),
+    )
 
 
 def sentence(finding: Finding, builds: tuple[Build, ...]) -> str:

@@ -6,6 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import prod
 
+from layoutlint.model.json_object import JsonObject
 from layoutlint.model.record import Record
 from layoutlint.model.structs import Field, Source, Struct, fields_in_braces
 from layoutlint.randstruct.c_abi import CannotLayOut
@@ -14,27 +15,26 @@ from layoutlint.suggestion import packing
 from layoutlint.suggestion.packing import Packing, Unit
 from layoutlint.suggestion.result import Move, Refusal
 
-SMALLEST_SCHEMA = "layoutlint/smallest/1"
 
-
-class Waste(Record, frozen=True):
-    """Unused bytes inside a member that is a struct, or an array of structs."""
+class Waste(JsonObject, frozen=True, rename={"is_inside": "inside"}):
+    """Unused bytes inside a member."""
 
     path: str
+    """The path of the member."""
     type: str
-    """Its spelling, without dimensions."""
+    """Its type, or that of the elements of an array."""
     is_inside: bool
-    """Whether it is declared in the braces of the outer struct, so that no other entry lists it."""
+    """Whether the type is declared in the braces of the struct, so that no other entry lists it."""
     count: int
-    """The structs of this type in the outer struct."""
+    """The structs of this type at the path."""
     size: int
-    """Bytes of one."""
+    """The size of one."""
     least: int
     """The least size of one by the order of its members."""
     holes: tuple[int, ...]
-    """Bytes of each hole of one."""
+    """The bytes of each hole in one."""
     padding: int
-    """Bytes at the end of one."""
+    """The bytes at the end of one."""
 
     @property
     def bytes_saved(self) -> int:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from layoutlint.judgement.rule import Rule
 from layoutlint.judgement.verdict import Outcome, Verdict
 from layoutlint.model.build import Build
+from layoutlint.model.json_object import JsonObject, one_of
 from layoutlint.model.record import Record
 from layoutlint.model.structs import Struct
 from layoutlint.sources.order_uses import LookedAt, OrderUse
-
-SUGGEST_SCHEMA = "layoutlint/suggest/1"
 
 Status = Literal["optimal", "feasible", "infeasible", "refused", "unknown"]
 
@@ -26,12 +25,15 @@ class RuleOutcome(Record, frozen=True):
     """Why the order was only judged by it; empty if orders that keep it were searched."""
 
 
-class Aimed(Record, frozen=True):
-    """The value of an order for one aim."""
+class Aimed(JsonObject, frozen=True):
+    """What the order reaches for an aim."""
 
-    aim: str
+    aim: Annotated[str, one_of("lines", "moves", "size", "holes")]
+    """The aim. Earlier aims come first."""
     before: int
+    """The value of the declared order."""
     after: int
+    """The value of the new order."""
     bound: int
     """No order that is as good for the aims before has less."""
 
@@ -48,25 +50,28 @@ class Move(Record, frozen=True):
     """Why it stands there, and not elsewhere; empty if that is not known."""
 
 
-class OpenedStruct(Record, frozen=True):
-    """A struct without a name whose members move in it."""
+class OpenedStruct(JsonObject, frozen=True):
+    """A struct without a name whose members are in `order`."""
 
     name: str
-    """As moves of the whole call it: its first member as declared, in braces."""
+    """Its first member as declared, as `{first}`. `moves` has it if the whole struct moves."""
     members: tuple[str, ...]
-    """In their declared order; those of structs in it, too."""
+    """Its members in their declared order, with those of structs without a name in it."""
 
 
-class Refusal(Record, frozen=True):
-    """A reason that forbids an order, in the text of the struct or in a source that uses it."""
+class Refusal(JsonObject, frozen=True):
+    """A place in the sources that depends on the order of members."""
 
     kind: str
-    """`text`, `struct`, or the kind of a use."""
+    """What it is: `text`, `struct`, `padding`, or a kind of use such as `positional-initialiser`."""
     reason: str
+    """What depends on which members."""
     file: str
+    """The file."""
     line: int | None
+    """The line."""
     members: tuple[str, ...] = ()
-    """The members concerned; empty for all."""
+    """The members concerned. Empty for all."""
 
     def __str__(self) -> str:
         place = self.file if self.line is None else f"{self.file}:{self.line}"

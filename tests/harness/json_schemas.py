@@ -7,7 +7,6 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 from layoutlint.commands import schema
@@ -37,9 +36,10 @@ def snapshot_mistakes(text: str) -> list[str]:
     return [f"{error.json_path}: {error.message[:500]}" for error in validator("snapshot").iter_errors(json.loads(text))]
 
 
+@cache
 def read(name: str) -> Any:
-    """Return one schema as its file has it."""
-    return json.loads(Path(schema.path(name)).read_text(encoding="utf-8"))
+    """Return one schema as the command prints it."""
+    return schema.make(name)
 
 
 @cache
@@ -76,20 +76,25 @@ def _rows(schema: Any, path: str, definitions: Any, known: dict[str, str]) -> It
     if schema.get("additionalProperties", False):
         entries[f"{path}.NAME"] = schema["additionalProperties"]
     for key, value in entries.items():
-        meant, is_null = _meaning_of(value)
-        yield Row(key, _type(meant, is_null, definitions), _meaning_text(value, meant, definitions, known))
+        meant = _meanings(value)[0]
+        yield Row(key, _type(value, definitions), _meaning_text(value, meant, definitions, known))
         yield from _inner_rows(meant, key, definitions, known)
 
 
 def _inner_rows(value: Any, path: str, definitions: Any, known: dict[str, str]) -> Iterator[Row]:
-    if "items" in value:
-        yield from _inner_rows(value["items"], f"{path}[]", definitions, known)
+    if _items(value):
+        yield from _inner_rows(_meanings(_items(value))[0], f"{path}[]", definitions, known)
     elif "$ref" in value:
         if value["$ref"] not in known:
             known[value["$ref"]] = path
             yield from _rows(_definition(value, definitions), path, definitions, known)
     else:
         yield from _rows(value, path, definitions, known)
+
+
+def _items(value: Any) -> Any:
+    """What a list has; the values of a pair are alike."""
+    return value.get("prefixItems", [value.get("items")])[0]
 
 
 def _definition(value: Any, definitions: Any) -> Any:
@@ -99,37 +104,40 @@ def _definition(value: Any, definitions: Any) -> Any:
 def _meaning_text(value: Any, meant: Any, definitions: Any, known: dict[str, str]) -> str:
     """Return the description of a value, with its values if they are few."""
     if meant.get("$ref") in known:
-        return f"As `{known[meant['$ref']]}`."
+        return " ".join((*filter(None, [value.get("description")]), f"As `{known[meant['$ref']]}`."))
     text = value.get("description") or _definition(meant, definitions)["description"]
-    values = meant.get("enum") or meant.get("items", {}).get("enum") or [meant.get("const")]
-    few = [f"`{each}`" for each in values if isinstance(each, str)]
+    entry = _meanings(_items(meant))[0] if _items(meant) else meant
+    if known.get(entry.get("$ref")):
+        text += f" Each as `{known[entry['$ref']]}`."
+    few = [f"`{each}`" for each in entry.get("enum", ()) if isinstance(each, str)]
     is_listed = len(few) > _FEW or all(each in text for each in few)
     return text if is_listed else f"{text} {'One of' if few[1:] else 'Always'} {', '.join(few)}."
 
 
-def _meaning_of(value: Any) -> tuple[Any, bool]:
-    """What a value is when it is not null, and whether it can be null."""
-    if "anyOf" in value:
-        return value["anyOf"][0], True
-    return value, "null" in value.get("type", "")
+def _meanings(value: Any) -> list[Any]:
+    """What a value can be, null last."""
+    return value.get("anyOf", [value])
 
 
-_WORDS = {"integer": "number", "boolean": "boolean", "number": "number", "string": "string", "object": "object"}
+_WORDS = {"integer": "number", "boolean": "boolean", "number": "number", "string": "string", "object": "object", "null": "null"}
 
 
-def _type(value: Any, is_null: bool, definitions: Any) -> str:
+def _type(value: Any, definitions: Any) -> str:
     """The type in words: `list of strings or null`."""
+    *first, last = [_word(each, definitions) for each in _meanings(value)]
+    return " or ".join([*([", ".join(first)] if first else []), last])
+
+
+def _word(value: Any, definitions: Any) -> str:
     if "$ref" in value:
         value = _definition(value, definitions)
-    types = [value["type"]] if isinstance(value["type"], str) else value["type"]
-    words = [_list(value["items"]) if each == "array" else _WORDS[each] for each in types if each != "null"]
-    if value.get("not") == {"const": False}:
-        words = [word.replace("boolean", "true") for word in words]
-    return " or ".join([", ".join(words), *(["null"] if is_null else [])])
+    if value.get("enum") == [True]:
+        return "true"
+    kind = value.get("type", "string")
+    return _list(_items(value)) if kind == "array" else _WORDS[kind]
 
 
 def _list(items: Any) -> str:
-    types = items.get("type", "object")
-    words = [_WORDS.get(each, "list") for each in ([types] if isinstance(types, str) else types) if each != "null"]
-    plural = f"{words[0]}s"
-    return "list" if words == ["object"] else f"list of {plural}{' and nulls' if 'null' in types else ''}"
+    first, *others = [each.get("type", "object") for each in _meanings(items)]
+    word = _WORDS.get(first, "list")
+    return "list" if word == "object" else f"list of {word}s{' and nulls' if 'null' in others else ''}"

@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 
 from layoutlint import __version__
-from layoutlint.commands import schema
 from tests.harness.command import ROOT, run
 
 SETUP = configparser.ConfigParser()
@@ -40,13 +39,6 @@ def test_headers_for_machines_without_a_c_library_ship():
     patterns = SETUP["options.package_data"]["layoutlint.readers.clang"].split(", ")
     shipped = [file for pattern in patterns for file in package.glob(pattern)]
     assert sorted(shipped) == sorted([*package.rglob("*.h"), *package.rglob("*.txt")])
-
-
-def test_the_schemas_of_json_outputs_ship():
-    package = ROOT / "layoutlint"
-    patterns = SETUP["options.package_data"]["layoutlint"].split(", ")
-    shipped = {file for pattern in patterns for file in package.glob(pattern)}
-    assert {package / "schemas" / f"{name}.json" for name in schema.NAMES} <= shipped
 
 
 def test_the_version_stands_in_one_place():

@@ -71,7 +71,7 @@ TABLE = [
     (("show", "LINKED", "ring", "--format", "json"), tuple(name for name in (*BTF, *SHOW, *RELOCATED, f"{FORMATS['show']}.c") if name != "json")),
     (("show", "BTF", "ring"), (*ELF, *SHOW_TEXT, *CONTAINERS)),
     (("containers", "--help"), NO_VERSION),
-    (("schema", "report"), NOTHING),
+    (("schema",), NOTHING),
     (("measure", "--help"), NO_VERSION),
     (("allocations", "--help"), NO_VERSION),
     (("allocations", "docs/example"), (*READERS, *JUDGEMENT[:-1], *TOML, *PROCESSES, "json", "hashlib", *ON_USE, *NEVER)),

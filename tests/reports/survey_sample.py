@@ -5,16 +5,17 @@ from __future__ import annotations
 from layoutlint.comparison.survey_report import (
     Cost,
     CostTotals,
-    FailedInput,
+    InputCount,
     LayoutVariant,
     RuleStanding,
     StoreReport,
     StructVariants,
 )
+from layoutlint.comparison.survey_result import FailedInput, Outcomes
 
 REPORT = StoreReport(
-    "store", 5, {"complete": 2, "incomplete": 1, "without-debug-information": 1, "failed": 1},
-    (("aarch64", 1), ("x86_64", 2)), (("6.1.5", 1), ("6.12.1", 1)),
+    "store", 5, Outcomes(2, 1, 1, 1),
+    (InputCount("aarch64", 1), InputCount("x86_64", 2)), (InputCount("6.1.5", 1), InputCount("6.12.1", 1)),
     (
         RuleStanding("apart", "ring", "x86_64", "error", 1, 1, 0, 0, 2, "6.12.1", "6.1.5", ("new",)),
         RuleStanding("apart", "ring", "aarch64", "note", 0, 0, 1, 1, 0, None, None, ("other",)),

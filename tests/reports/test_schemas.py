@@ -14,15 +14,8 @@ from typing import Any
 import jsonschema
 import pytest
 
-from layoutlint import kinds
 from layoutlint.commands.schema import FILES as FILE_NAMES
 from layoutlint.commands.schema import NAMES
-from layoutlint.judgement.case import BREAKING, KEEPING
-from layoutlint.judgement.rule import SNAPSHOT, UNUSED, Severity
-from layoutlint.judgement.verdict import Outcome
-from layoutlint.model.storage import WORDS
-from layoutlint.model.target import TARGETS
-from layoutlint.randstruct.kernel_tree import MODES
 from layoutlint.reports import FORMATS, MEASURE_FORMATS, SURVEY_REPORT_FORMATS
 from tests.command import test_diff_uses, test_generic_uses
 from tests.evidence.measurement.sample import COMPARED, REFUSED, SWEPT
@@ -261,7 +254,7 @@ RARE = {
     # what the documents here do not have: key, whether its value is null
     "bisect": {("first_bad.reason", False), ("first_bad.outcome", True)},
     "diff": {
-        ("old.inputs[].build_id", False), ("new.inputs[].build_id", False), ("rules[].line", True),
+        ("old.inputs[].build_id", False), ("rules[].line", True),
         ("likely_sharing.pairs[].file", True), ("likely_sharing.pairs[].line", True),
         ("structs[].retyped[].file", True), ("structs[].retyped[].line", True),
     },
@@ -486,7 +479,7 @@ class TestEach:
 
     def test_it_is_about_its_format(self, name):
         schema = json_schemas.read(name)
-        assert schema["properties"]["schema"]["const"] == f"layoutlint/{name}/1"
+        assert schema["properties"]["schema"]["enum"] == [f"layoutlint/{name}/1"]
         assert schema["$id"] == f"urn:layoutlint:{name}:1"
 
     def test_it_leaves_nothing_open(self, name):
@@ -526,7 +519,7 @@ class TestEach:
         assert accepted == []
         assert tried >= set(json_schemas.rows(name))
 
-    def test_the_command_prints_the_file(self, name, tmp_path):
+    def test_the_command_prints_it(self, name, tmp_path):
         done = run("schema", name, cwd=tmp_path)
         assert (done.returncode, json.loads(done.stdout)) == (0, json_schemas.read(name))
 
@@ -537,7 +530,7 @@ def objects(schema: Any) -> Iterator[Any]:
         yield schema
     for inner in (*schema.get("properties", {}).values(), *schema.get("$defs", {}).values()):
         yield from objects(inner)
-    if "items" in schema:
+    if schema.get("items"):
         yield from objects(schema["items"])
 
 
@@ -583,42 +576,6 @@ def test_what_contradicts_is_refused(name, key, change, documents_by_schema):
     changed = copy.deepcopy(document)
     next(held for found, held, _ in values(changed) if found == key).update(change)
     assert (mistakes(document), mistakes(changed) != []) == ([], True)
-
-
-OUTCOMES = [outcome.value for outcome in Outcome]
-WORDS_OF_CODE = [
-    # format, where its schema lists words, the code's own list
-    ("report", "$defs.finding.properties.kind", [*kinds.KINDS, UNUSED, SNAPSHOT]),
-    ("report", "$defs.finding.properties.outcome", OUTCOMES),
-    ("report", "$defs.build_outcome.properties.outcome", OUTCOMES),
-    ("report", "$defs.finding.properties.severity", [severity.value for severity in Severity]),
-    ("report", "$defs.orders.properties.mode", [*MODES]),
-    ("report", "$defs.randomised.properties.mode", [*MODES]),
-    ("report", "properties.builds.items.properties.randstruct", [*MODES, None]),
-    ("report", "properties.inputs.items.properties.target", [target.name for target in TARGETS]),
-    ("show", "$defs.randomised.properties.mode", [*MODES]),
-    ("containers", "properties.structs.items.properties.target", [target.name for target in TARGETS]),
-    ("rules-test", "properties.packs.items.properties.results.items.properties.expected", OUTCOMES),
-    ("rules-test", "properties.packs.items.properties.results.items.properties.actual.items", OUTCOMES),
-    ("rules-test", "properties.packs.items.properties.uncovered.items.properties.lacks.items", [BREAKING, KEEPING]),
-]
-
-
-@pytest.mark.parametrize(("name", "path", "words"), WORDS_OF_CODE)
-def test_words_are_those_of_the_code(name, path, words):
-    schema = json_schemas.read(name)
-    for step in path.split("."):
-        schema = schema[step]
-    assert schema["enum"] == words
-
-
-def test_placements_are_those_of_rule_files():
-    pattern = json_schemas.read("allocations")["properties"]["allocations"]["items"]["properties"]["placement"]["pattern"]
-    assert set(pattern.split("(")[1].split(")")[0].split("|")) == {*WORDS, "array"}
-
-
-def test_every_file_has_a_name():
-    assert sorted(path.stem for path in Path(json_schemas.schema.path("show")).parent.iterdir()) == sorted((*NAMES, *FILE_NAMES))
 
 
 def test_without_a_name_the_names_are_listed():

@@ -15,13 +15,14 @@ from typing import Any
 from layoutlint.comparison.survey_report import (
     Cost,
     CostTotals,
-    FailedInput,
     FailingVerdict,
+    InputCount,
     LayoutVariant,
     RuleStanding,
     StoreReport,
     StructVariants,
 )
+from layoutlint.comparison.survey_result import FailedInput, Outcomes
 from layoutlint.comparison.survey_tables import OUTCOMES, RUNS, TABLES, WITHOUT, Column
 from layoutlint.errors import ReadError
 from layoutlint.lint.survey.store import Store, arrow_schema
@@ -103,6 +104,7 @@ FROM layouts WHERE struct IN (SELECT struct FROM differing) GROUP BY struct, lay
 QUALIFY row_number() OVER (PARTITION BY struct ORDER BY {_BY_FREQUENCY}) <= {_VARIANTS}
 ORDER BY struct, {_BY_FREQUENCY}
 """
+_TARGETS = "SELECT target, count(DISTINCT input) FROM readings GROUP BY ALL ORDER BY target"
 _RELEASES = f"""
 SELECT release, count(DISTINCT input) FROM readings WHERE release IS NOT NULL
 GROUP BY release ORDER BY {_VERSION.format("release")}
@@ -218,9 +220,9 @@ def _report(store: Store, connection: Any, filters: Filters) -> StoreReport:
     return StoreReport(
         store.path,
         sum(outcomes.values()),
-        {name: outcomes.get(name, 0) for name in OUTCOMES},
-        tuple(rows("SELECT target, count(DISTINCT input) FROM readings GROUP BY ALL ORDER BY target")),
-        tuple(rows(_RELEASES)),
+        Outcomes(*(outcomes.get(name, 0) for name in OUTCOMES)),
+        tuple(InputCount(*row) for row in rows(_TARGETS)),
+        tuple(InputCount(*row) for row in rows(_RELEASES)),
         tuple(
             RuleStanding(*[*row[:-1], tuple(row[-1])])
             for row in rows(_STANDINGS, rule=filters.rule, struct=filters.struct)
@@ -230,9 +232,14 @@ def _report(store: Store, connection: Any, filters: Filters) -> StoreReport:
         tuple(FailedInput(*row) for row in failures[:_LISTED]),
         len(failures),
         tuple(name for (name,) in rows(_WITHOUT)),
-        CostTotals(*rows(_TOTALS)[0]),
-        tuple(Cost(*row) for row in rows(f"{_COSTS} LIMIT {_COSTLY}")),
+        CostTotals(*_round_times(rows(_TOTALS)[0])),
+        tuple(Cost(*_round_times(row)) for row in rows(f"{_COSTS} LIMIT {_COSTLY}")),
     )
+
+
+def _round_times(row: Sequence[Any]) -> list[Any]:
+    """Return a row with its times in milliseconds, which are enough."""
+    return [round(value, 3) if isinstance(value, float) else value for value in row]
 
 
 def _variants(rows: Callable[[str], Any]) -> Iterator[StructVariants]:

@@ -11,7 +11,7 @@ from collections.abc import Generator, Iterator, Sequence
 from datetime import UTC, datetime
 
 from layoutlint import __version__
-from layoutlint.comparison.survey_result import FailedTask, SurveyResult
+from layoutlint.comparison.survey_result import FailedInput, Outcomes, SurveyResult, Verdicts
 from layoutlint.comparison.survey_tables import (
     COMPLETE,
     FAILED,
@@ -203,7 +203,7 @@ class _Tally:
         self._counts: Counter[str] = Counter()
         self._outcomes: Counter[str] = Counter()
         self._judged: set[str] = set()
-        self._failures: list[FailedTask] = []
+        self._failures: list[FailedInput] = []
         self._seconds = self._processor_seconds = 0.0
         self._memory = 0
 
@@ -218,7 +218,7 @@ class _Tally:
         self._processor_seconds += row["processor_seconds"]
         self._memory = max(self._memory, row["memory"])
         if row["outcome"] in GAPS:
-            failed = FailedTask(
+            failed = FailedInput(
                 row["input"], row["outcome"], row["failure"], row["message"] or "", row["attempts"]
             )
             self._failures.append(failed)
@@ -234,8 +234,8 @@ class _Tally:
             inputs=counts["new"] + counts["present"],
             new=counts["new"],
             present=counts["present"],
-            outcomes={name: self._outcomes[name] for name in OUTCOMES},
-            verdicts={each.value: counts[each.value.replace("-", "_")] for each in Verdict},
+            outcomes=Outcomes(*(self._outcomes[name] for name in OUTCOMES)),
+            verdicts=Verdicts(*(counts[each.value.replace("-", "_")] for each in Verdict)),
             structs=counts["structs"],
             failures=tuple(_listed_failures(self._failures)),
             unjudged=tuple(sorted(own - self._judged)),
@@ -252,7 +252,7 @@ class _Tally:
         )
 
 
-def _listed_failures(failures: list[FailedTask]) -> list[FailedTask]:
+def _listed_failures(failures: list[FailedInput]) -> list[FailedInput]:
     return heapq.nsmallest(_LISTED, failures, key=lambda failed: failed.input)
 
 

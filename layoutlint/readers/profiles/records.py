@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
+from layoutlint.model.json_object import JsonObject, Natural
 from layoutlint.model.record import Record
 
 Role = Literal["load", "store", "any"]
@@ -23,20 +24,22 @@ class Header(Record, frozen=True):
     """Build ids with the path of the file, and the line, as `perf buildid-list` prints them."""
 
 
-class Counts(Record, frozen=True):
-    """Samples of a cache line, or of an offset in it. Those of an offset are rounded: perf prints shares."""
+class Counts(
+    JsonObject, frozen=True, rename={"hits": "l1_hit", "misses": "l1_miss", "unplaced": "other"}
+):  # fmt: skip
+    """Samples of a cache line, or of an offset on it. Those of an offset are rounded: perf prints shares."""
 
-    remote: int = 0
-    """Loads that hit a line modified in the cache of another node (remote HITM, or remote peer snoop)."""
-    local: int = 0
+    remote: Natural = 0
+    """Loads that hit a line which another node's cache had (see `snoops`)."""
+    local: Natural = 0
     """The same in a cache of the same node."""
-    peer: int = 0
-    """Loads from any peer, in reports that count them beside HITM."""
-    hits: int = 0
+    peer: Natural = 0
+    """Loads from any peer, in reports that count them beside modified lines."""
+    hits: Natural = 0
     """Stores that hit the L1 cache."""
-    misses: int = 0
+    misses: Natural = 0
     """Stores that missed it."""
-    unplaced: int = 0
+    unplaced: Natural = 0
     """Stores without a cache level."""
 
     @property

@@ -1,6 +1,6 @@
 """The layout record: what one input states about structs, as JSON of one field a line (docs/snapshot.md).
 
-The schema is `layoutlint/schemas/snapshot.json`. Sizes and offsets are in bytes.
+`layoutlint schema snapshot` prints their schema. Sizes and offsets are in bytes.
 """
 
 from __future__ import annotations
@@ -14,10 +14,11 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from layoutlint.errors import ReadError
+from layoutlint.model.json_object import one_of
 from layoutlint.model.randomised import Randomisation, ShufflingEvidence
 from layoutlint.model.record import Record
 from layoutlint.model.storage import AllocatorWord
-from layoutlint.model.structs import Aggregate, Source
+from layoutlint.model.structs import Aggregate, Source, Unstated
 
 SCHEMA: Literal["layoutlint/snapshot/1"] = "layoutlint/snapshot/1"
 LARGEST = 1 << 26
@@ -31,9 +32,11 @@ _PATH = re.compile(r"^(.*?)(?: - at `\$\.?(.*)`)?$", re.DOTALL)
 _CONFLICT = re.compile(rb"^(?:<{7}|={7}|>{7})(?: .*)?$", re.MULTILINE)
 
 Bytes = Annotated[int, Meta(ge=0, le=1 << 58)]
-Alignment = Annotated[int, Meta(ge=1, le=1 << 30)]
+Alignment = Annotated[int, Meta(ge=1, le=1 << 30, description="A power of two.")]
 Lengths = Annotated[tuple[Bytes | None, ...], Meta(max_length=256)]
 """The lengths of an array. clang reads no more brackets (-fbracket-depth), and their product has a bound."""
+Fact = Annotated[str, one_of(*(flag.name.lower() for flag in Unstated if flag.name))]
+Undecoded = Annotated[msgspec.Raw, Meta(extra_json_schema={"$ref": "#/$defs/StructRecord"})]
 T = TypeVar("T")
 
 
@@ -43,44 +46,46 @@ class FieldRecord(
     """One field, on one line; the members of an unnamed struct or union follow it, each on its own."""
 
     name: str | None = None
-    """None for an anonymous struct or union."""
+    """Null for an unnamed struct, union or bit-field."""
     at: Bytes
-    """From the start of the struct, or of the unnamed struct around it."""
+    """Its first byte, from the start of the struct or of the unnamed struct around it."""
     bit: Annotated[int, Meta(ge=0, le=7)] = 0
-    """The bit of its first byte at which a bit-field starts."""
+    """Its first bit in that byte."""
     size: Bytes | None = None
-    """None if it is not known, and for a bit-field."""
+    """Its size, 0 for a flexible array. Null if it is not known, or in `bits`."""
     bits: Annotated[int, Meta(ge=0, le=1 << 61)] | None = None
-    """The width of a bit-field."""
+    """The width of a bit-field. Null for other fields."""
     bitfield: bool = True
-    """False for a field of that many bits which is no bit-field."""
+    """False if a field with `bits` is no bit-field. True if it is missing."""
     type: str
     """The spelling of its type before the name."""
     after: str = ""
     """The spelling of its type after the name."""
     dims: Lengths = ()
-    """The lengths of an array, None for a flexible one."""
+    """The lengths of an array, outermost first. Null for a flexible one."""
     element: Annotated[int, Meta(ge=1, le=1 << 61)] | None = None
-    """The bits of an element of a flexible array; None if they are not known."""
+    """The bits of an element of a flexible array. Null if they are not known."""
     flattened: bool = False
     """Whether one length can stand for several."""
     align: Alignment | None = None
-    """None if it is not known."""
+    """The alignment of its type. Null if it is not known."""
     aligned: Annotated[int, Meta(ge=0, le=1 << 30)] = 0
-    """The alignment of its own attribute `aligned`."""
+    """The alignment of its own attribute `aligned`, 0 for none."""
     alignments: tuple[Alignment, ...] = ()
-    """All that its type can have, if the input leaves several open."""
+    """All alignments that its type can have, if the input leaves several open."""
     function: bool = False
     """Whether it is a pointer to a function, or an array of them."""
     underlying: tuple[str | tuple[str, str], ...] = ()
-    """What its typedef stands for, outermost first; two texts for a spelling around a name."""
+    """What its typedef stands for, outermost first. Two texts are the spelling before and after a name."""
     file: str | UnsetType | None = UNSET
-    """The file of its declaration, if it is not that of the struct; unnamed members have none."""
+    """The file that declares it. If it is missing, that of the struct."""
     of: str = ""
-    """The struct or union of this snapshot that is its type, or that of its elements."""
+    """The struct or union of this file that is its type, or that of its elements: the name, with ` #NUMBER`
+    if the number is not 1."""
     aggregate: Aggregate | None = None
     """The kind of its type, if that has members and `of` does not name it."""
     fields: tuple[FieldRecord, ...] = ()
+    """The members of its type, if that has no name."""
 
 
 class StructRecord(
@@ -91,29 +96,39 @@ class StructRecord(
     name: str
     """As C spells the type: `struct ring`, or the typedef of a struct without a tag."""
     number: Annotated[int, Meta(ge=1, le=1 << 30)] = 1
-    """Tells definitions of one name apart, from 2."""
+    """Tells definitions of one name apart. 1 if it is missing."""
     aggregate: Aggregate
+    """Its kind."""
     embedded: bool = False
-    """Whether it is only here as the type of fields, and as nothing that rules can judge."""
+    """Whether it is here only because fields are of this type. Such a struct has no size, and no rule is
+    judged on it."""
     container: bool = False
-    """Whether nobody chose it, and rules need it because it embeds a struct of `containers_of`."""
+    """Whether it is not chosen, and is here because it embeds a struct of `containers_of`. Nothing holds its
+    layout."""
     size: Bytes | None = None
+    """Its size. Null only if it is `embedded`."""
     align: Alignment | None = None
-    """None if it is not stated."""
+    """Its alignment. Null if the input does not state it; then the alignments of its fields decide."""
     alignments: tuple[Alignment, ...] = ()
-    """All that it can have, if its fields do not show them."""
-    unstated: tuple[str, ...] = ()
-    """The facts on alignments that the input does not state here, beside those of the whole input."""
+    """All alignments that it can have, if its fields do not show them."""
+    unstated: tuple[Fact, ...] = ()
+    """The facts on alignments that the input does not state for this struct, beside those of the whole
+    file."""
     file: str | None = None
+    """The file that defines it, from the top of the repository or of the build. Only the name if it is in
+    neither."""
     typedefs: tuple[str, ...] = ()
     """The typedefs that refer to it, of those that were asked for."""
     realigned: str = ""
-    """The struct that this typedef with an alignment of its own refers to."""
+    """The struct that this typedef with an alignment of its own refers to. Empty for other structs."""
     randomised: Randomisation | None = None
+    """How its fields were put into a random order. Null for the declared order."""
     randomisable: bool = False
+    """Whether it is marked for randomisation, in a configuration without it."""
     annotations: tuple[tuple[str, str], ...] = ()
-    """The path of a field, empty for the struct, and the text of its annotation."""
+    """The path of a field, empty for the struct itself, and the text of its annotation."""
     fields: tuple[FieldRecord, ...] = ()
+    """Its fields, in declared order."""
 
     @property
     def reference(self) -> str:
@@ -132,47 +147,52 @@ class OmissionRecord(
     """A part of the input that was not read."""
 
     reason: str
+    """The part, and why it was not read."""
     structs: tuple[str, ...] | None = None
-    """The structs that it defines; None if it can define any."""
+    """The structs that it defines. Null if it can define any."""
     private: bool = False
     """Whether only one processor can access its objects."""
 
 
 class Document(Record, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
-    """The content of a snapshot, with the structs not yet decoded."""
+    """The layouts of structs of one build.
+
+    Sizes and offsets are in bytes. A key that is missing has the value null, false, 0, an empty text or an
+    empty list, unless its description says otherwise.
+    """
 
     schema: Literal["layoutlint/snapshot/1"]
+    """The name and version of this format. It is the first key of a file."""
     target: str
-    """A name of model.target.TARGETS."""
+    """The machine, as docs/readers.md calls it."""
     reader: Annotated[str, Meta(pattern=_READER)]
-    """What read the input: `dwarf`, `btf`, `clang`."""
+    """What read the input: dwarf, btf, clang, or several of these."""
     compilers: tuple[str, ...] = ()
-    """Family and major version, as `gcc 14`: the rest differs between machines that build the same code."""
+    """The C compilers that made the input, by family and major version: `gcc 14`."""
     allocator: AllocatorWord | None = None
-    """The allocator that the program names."""
+    """The allocator that the program names instead of that of its C library."""
     linux: bool = False
-    """Whether it is a Linux kernel, a module, or a part of one."""
+    """Whether the input is a Linux kernel, or a part of one."""
     kernel: Annotated[str, Meta(pattern=r"^\d{1,6}(?:\.\d{1,6}){0,3}$")] | None = None
     """The version of Linux."""
     config: tuple[str, ...] | None = None
-    """The kernel options that are on; None if they are not known."""
+    """The kernel options that are on, without CONFIG_. Null if they are not known."""
     options: tuple[str, ...] = ()
-    """The options that are known without the configuration, `!` before those that are off."""
-    unstated: tuple[str, ...] = ()
-    """The facts on alignments that it states for no struct, as `model.structs.Unstated` calls them.
-
-    Each struct states its own now: a merge of two files would change what the other side's structs state.
-    """
+    """Kernel options that are known without the configuration; `!` is before those that are off."""
+    unstated: tuple[Fact, ...] = ()
+    """Facts on alignments that the input states for no struct. Each struct states all of its own now."""
     shuffled: ShufflingEvidence | None = None
-    """The evidence that a compiler randomised the layouts."""
+    """The evidence that a compiler randomised layouts, in an order that is not known."""
     omissions: tuple[OmissionRecord, ...] = ()
+    """Parts of the input that were not read."""
     chosen: tuple[str, ...] | None = None
-    """The names and patterns that were asked for; None for all structs of the input."""
+    """The names and patterns of structs that were asked for. Null for all structs of the input."""
     containers_of: tuple[str, ...] = ()
-    """The structs of which all containers are here too."""
+    """Structs of which all containers are here too."""
     types: bool = False
-    """Whether code is held to the types of fields, too."""
-    structs: tuple[msgspec.Raw, ...] = ()
+    """True if `check --snapshot` fails for types that differ, too."""
+    structs: tuple[Undecoded, ...] = ()
+    """The structs and unions, sorted by name."""
 
 
 def is_snapshot(head: bytes) -> bool:

@@ -26,8 +26,7 @@ from layoutlint.reports.finding_phrases import (
     fingerprint,
     fingerprint_state,
     order,
-    orders_fields,
-    origin_keys,
+    orders_json,
     sentence,
     share,
 )
@@ -250,7 +249,7 @@ def _properties(finding: Finding) -> dict[str, Any]:
         "outcome": verdict.outcome.value,
         "input": finding.input,
         "origin": basis(finding),
-        "origins": [origin_keys(origin) for origin in origins(finding)],
+        "origins": origins(finding),
     }
     if finding.also:
         properties["also"] = list(finding.also)
@@ -267,5 +266,5 @@ def _properties(finding: Finding) -> dict[str, Any]:
             properties["linePairs"] = True
         properties["basis"] = verdict.basis
     if verdict.orders is not None:
-        properties["orders"] = orders_fields(verdict.orders)
+        properties["orders"] = orders_json(verdict.orders)
     return properties

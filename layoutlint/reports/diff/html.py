@@ -63,7 +63,7 @@ def _findings_of_side(
     report = side.report
     values = document(report)
     findings = (*report.findings, *report.kept_findings)
-    for finding, stated in zip(findings, (*values["findings"], *values["kept"]), strict=True):
+    for finding, stated in zip(findings, (*values.findings, *values.kept), strict=True):
         struct = drawn_struct(finding)
         at = None if struct is None else numbers.get((number, _key(struct)))
         if at is not None:

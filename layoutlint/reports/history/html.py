@@ -25,9 +25,9 @@ def render(history: History) -> str:
     data = struct_data(structs, ShowOptions(), list(map(pack_accesses, packs, structs)))
     judged = list(_judged_findings(history))
     for each in judged:
-        placements = each["finding"]["placements"]
-        if placements["line_size"] is not None and not placements["line_pairs"]:
-            data["structs"][each["struct"]]["line_size"] = placements["line_size"]
+        placements = each["finding"].placements
+        if placements.line_size is not None and not placements.line_pairs:
+            data["structs"][each["struct"]]["line_size"] = placements.line_size
     order = "by version" if history.is_by_version else "in the given order"
     unknown = f"; {quantity(len(history.gaps), 'result')} not known" if history.gaps else ""
     result = f"{quantity(len(history.builds), 'build')}, {order}{unknown}."
@@ -50,7 +50,7 @@ def _judged_findings(history: History) -> Iterator[dict[str, Any]]:
         report = build.side.report
         values = check_json.document(report)
         findings = (*report.findings, *report.kept_findings)
-        for finding, stated in zip(findings, (*values["findings"], *values["kept"]), strict=True):
+        for finding, stated in zip(findings, (*values.findings, *values.kept), strict=True):
             if id(finding) in shown:
                 yield judged_values(finding, number) | {"finding": stated}
 

@@ -58,5 +58,5 @@ def _visible_text(data: dict[str, Any]) -> str:
     except UnicodeEncodeError:  # a name that is no UTF-8
         import json
 
-        text = json.dumps(data, ensure_ascii=False)
+        text = json.dumps(data, ensure_ascii=False, default=msgspec.to_builtins)
     return _ESCAPE.sub(lambda match: f"\\\\{match[1]}" if match[1] else match[0], escapes.json_text(text))

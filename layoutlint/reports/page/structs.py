@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
+
+import msgspec
 
 from layoutlint.geometry.containers import Container, Index, TooManyContainers
 from layoutlint.geometry.layout import Layout, Place
@@ -29,7 +30,7 @@ def struct_data(
 ) -> dict[str, Any]:
     """Return the values of structs, with the declared accesses of each."""
     files = {file: number for number, file in enumerate(sorted({f for s in structs for f in s.files}))}
-    stated = json.loads(f"[{show_json.rows(structs, files, options)}]")
+    stated = [msgspec.to_builtins(show_json.struct_values(struct, files, options)) for struct in structs]
     styles = access_styles(access.access for own in accesses for access in own if access.access)
     containers = _containers(structs)
     return {

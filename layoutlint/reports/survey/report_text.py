@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 
 from layoutlint import escapes
 from layoutlint.comparison.survey_report import LayoutVariant, RuleStanding, StoreReport, StructVariants
-from layoutlint.comparison.survey_tables import WITHOUT
 from layoutlint.model.record import Record
 from layoutlint.phrases import quantity, shorten_middle
 from layoutlint.reports.styled import wrap
@@ -52,7 +51,8 @@ def _inputs(report: StoreReport) -> Iterator[str]:
     yield f"{quantity(report.inputs, 'input')}: {outcome_counts(report.outcomes)}"
     for label, counts in (("machines", report.targets), ("releases of Linux", report.releases)):
         if counts:
-            yield f"{label}: " + ", ".join(f"{escapes.inline(name)} ({number:,})" for name, number in counts)
+            named = [f"{escapes.inline(each.name)} ({each.inputs:,})" for each in counts]
+            yield f"{label}: {', '.join(named)}"
 
 
 def _rules(report: StoreReport, extent: _Extent) -> Iterator[str]:
@@ -123,7 +123,7 @@ def _failures(report: StoreReport, extent: _Extent) -> Iterator[str]:
 
 
 def _bare_inputs(report: StoreReport, extent: _Extent) -> Iterator[str]:
-    names, total = report.without_debug_information, report.outcomes[WITHOUT]
+    names, total = report.without_debug_information, report.outcomes.without_debug_information
     if names:
         yield f"without debug information: {quantity(total, 'input')}, in which nothing was judged"
         yield from (f"  {extent.name(name, _INDENT)}" for name in names[: extent.most])

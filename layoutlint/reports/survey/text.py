@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
+
+from msgspec import to_builtins
 
 from layoutlint import escapes
-from layoutlint.comparison.survey_result import SurveyResult
+from layoutlint.comparison.survey_result import Outcomes, SurveyResult
 from layoutlint.phrases import quantity
 from layoutlint.reports.styled import wrap
 
@@ -25,23 +27,23 @@ def _lines(result: SurveyResult) -> Iterator[str]:
         tried = f", tried {failed.attempts} times" if failed.attempts > 1 else ""
         yield f"{escapes.inline(failed.input)}: {kind}: {escapes.inline(failed.message)}{tried}"
     outcomes = result.outcomes
-    gaps = outcomes["failed"] + outcomes["incomplete"]
+    gaps = outcomes.failed + outcomes.incomplete
     if gaps > len(listed):
         yield f"... {gaps - len(listed):,} more: `layoutlint survey report {result.store}`"
     for rule in result.unjudged:
         yield f"{rule}: judged nothing: no input defines its struct"
     yield f"{quantity(result.inputs, 'input')}: {result.new:,} new, {result.present:,} already there"
     yield f"outcomes: {outcome_counts(outcomes)}"
-    verdicts = ", ".join(f"{count:,} {name}" for name, count in result.verdicts.items())
+    verdicts = ", ".join(f"{count:,} {name}" for name, count in to_builtins(result.verdicts).items())
     yield f"verdicts: {verdicts}; layouts: {result.structs:,}"
     if result.new:
         yield from _cost(result)
     yield f"exit {result.exit_status}: {_meaning(result)}"
 
 
-def outcome_counts(outcomes: Mapping[str, int]) -> str:
+def outcome_counts(outcomes: Outcomes) -> str:
     """Return the number of inputs by outcome, in words."""
-    return ", ".join(f"{count:,} {name.replace('-', ' ')}" for name, count in outcomes.items())
+    return ", ".join(f"{count:,} {name.replace('-', ' ')}" for name, count in to_builtins(outcomes).items())
 
 
 def _cost(result: SurveyResult) -> Iterator[str]:

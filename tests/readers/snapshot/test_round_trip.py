@@ -6,7 +6,6 @@ import json
 import subprocess
 from pathlib import Path
 
-import msgspec
 import pytest
 from hypothesis import HealthCheck, given, settings
 
@@ -18,7 +17,6 @@ from layoutlint.model.record import replace
 from layoutlint.model.structs import Annotation, Field, Source, Struct, Unstated
 from layoutlint.model.wanted import Wanted
 from layoutlint.readers import dispatch
-from layoutlint.readers.snapshot import record
 from layoutlint.readers.snapshot.decode import decode
 from layoutlint.readers.snapshot.encode import encode
 from tests.harness import json_schemas, tools
@@ -147,14 +145,3 @@ def compare(compiler: str, text: str, folder: Path) -> None:
 
     assert [facts(struct) for struct in sorted(back.structs, key=key)] == [facts(struct) for struct in sorted(good, key=key)]
 
-
-def test_the_schema_has_the_keys_of_the_record():
-    schema = json_schemas.read("snapshot")
-    forms = {"": record.Document, "struct": record.StructRecord, "field": record.FieldRecord, "omission": record.OmissionRecord}
-    for name, form in forms.items():
-        part = schema["$defs"][name] if name else schema
-        fields = msgspec.structs.fields(form)
-        assert set(part["properties"]) == {field.name for field in fields}, name
-        assert set(part["required"]) == {field.name for field in fields if field.required}, name
-    words = schema["$defs"]["unstated"]["items"]["enum"]
-    assert words == [flag.name.lower() for flag in Unstated]

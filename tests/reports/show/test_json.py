@@ -6,11 +6,11 @@ import json
 
 import pytest
 
+from layoutlint.escapes import json_text
 from layoutlint.model.ctype import CType
 from layoutlint.model.record import replace
 from layoutlint.model.structs import Field, Source, Unstated
 from layoutlint.reports import SHOW_FORMATS
-from layoutlint.reports.show.json import rows
 from layoutlint.reports.show.options import ShowOptions
 from tests.harness.build import bits, flexible, member, struct
 
@@ -97,15 +97,6 @@ def test_pieces_are_bounded():
     assert [piece.count('"name"') for piece in pieces] == [0, 256, 256, 88, 0]
 
 
-@pytest.mark.parametrize("middle", [0, 1, 3])
-def test_rows_of_some_structs_are_those_of_the_whole(middle):
-    structs = tuple(replace(struct(f"s{n}", 8, member("a", 0, 4)), files=(f"{n}.ko", "0.ko")) for n in range(3))
-    numbers = {"0.ko": 0, "1.ko": 1, "2.ko": 2}
-    halves = [rows(half, numbers, ShowOptions()) for half in (structs[:middle], structs[middle:]) if half]
-    whole = "".join(SHOW_FORMATS["json"](structs, ShowOptions()))
-    assert whole.endswith('"structs": [\n    ' + ",\n    ".join(halves) + "\n  ]\n}\n")
-
-
 ODD = 'a "b" \\ \n \x01 \x7f % %s {} \u00e9 \u20ac \U0001f642 \ud800'
 FACTS = [
     # id, struct, what stands in its row
@@ -144,4 +135,4 @@ def encode(found):
 def test_rows_are_as_an_encoder_writes_them(of):
     of = replace(of, fields=(*of.fields, Field(ODD, CType(ODD, ODD), of.bit_size or 0, 0)))
     (found,) = show(of)
-    assert rows((of,), {file: number for number, file in enumerate(sorted(of.files))}, ShowOptions()) == encode(found)
+    assert f"[\n    {json_text(encode(found))}\n  ]\n}}\n" in "".join(SHOW_FORMATS["json"]((of,), ShowOptions()))
