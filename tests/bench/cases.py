@@ -229,23 +229,23 @@ def small() -> tuple[Case, ...]:
     home = peers.home() / "sources"
     folder, many = home / "small", home / "many"
     return (
-        Case("check-ring", "layoutlint", "check ring.h", SMALL, lambda: _in(sources.small_header(home / "ring").parent, "check", "ring.h", shows="ring")),
+        Case("check-ring", "layoutlint", "check ring.h", SMALL, lambda: _in_folder(sources.small_header(home / "ring").parent, "check", "ring.h", shows="ring")),
         Case("parse-ring", "libclang", "parse of ring.h", SMALL, lambda: _parse_header(home / "ring")),
-        Case("infer-small", "layoutlint", "infer compile_commands.json", SMALL, lambda: _in(sources.small_units(folder).parent, "infer", DATABASE, shows="units read")),
+        Case("infer-small", "layoutlint", "infer compile_commands.json", SMALL, lambda: _in_folder(sources.small_units(folder).parent, "infer", DATABASE, shows="units read")),
         Case("parse-small", "libclang", "parse", SMALL, lambda: _parse_units(folder, (str(sources.small_units(folder)),))),
-        Case("check-many", "layoutlint", "check compile_commands.json", MANY, lambda: _in(sources.many_units(many).parent, "check", DATABASE, shows="h3_7")),
+        Case("check-many", "layoutlint", "check compile_commands.json", MANY, lambda: _in_folder(sources.many_units(many).parent, "check", DATABASE, shows="h3_7")),
         Case("check-since", "layoutlint", "check compile_commands.json --since HEAD~1", MANY,
-             lambda: _in(sources.many_units(many).parent, "check", DATABASE, "--since", "HEAD~1", shows="can read")),
+             lambda: _in_folder(sources.many_units(many).parent, "check", DATABASE, "--since", "HEAD~1", shows="can read")),
         Case("check-generic", "layoutlint", "check --pack generic compile_commands.json", MANY,
-             lambda: _in(sources.many_units(many).parent, "check", "--pack", "generic", DATABASE, shows="structs by clang")),
-        Case("infer-many", "layoutlint", "infer compile_commands.json", MANY, lambda: _in(sources.many_units(many).parent, "infer", DATABASE, shows="units read")),
+             lambda: _in_folder(sources.many_units(many).parent, "check", "--pack", "generic", DATABASE, shows="structs by clang")),
+        Case("infer-many", "layoutlint", "infer compile_commands.json", MANY, lambda: _in_folder(sources.many_units(many).parent, "infer", DATABASE, shows="units read")),
         Case("parse-many", "libclang", "parse", MANY, lambda: _parse_units(many, (str(sources.many_units(many)),))),
         Case("parse-reached", "libclang", f"parse of the {sources.REACHED} units that changed", MANY,
              lambda: _parse_units(many, (str(sources.many_units(many)),), (), tuple(f"u{number}.c" for number in range(sources.REACHED)))),
     )  # fmt: skip
 
 
-def _in(folder: Path, *arguments: str, shows: str) -> Command:
+def _in_folder(folder: Path, *arguments: str, shows: str) -> Command:
     """A command in the folder of a project."""
     command = layoutlint(*arguments, shows=shows, folder=folder)
     return replace(command, statuses=(0, 1)) if arguments[0] == "infer" else command
