@@ -85,7 +85,7 @@ class _Search(Record):
         found = [self._includes_of(path) for path in paths]
         macros = {macro for each in found for macro in each.macros}
         return any(each.is_touched for each in found) or (
-            bool(macros) and self._has_written_name(macros, words, paths)
+            bool(macros) and self._can_name_files(macros, words, paths)
         )
 
     def _includes_of(self, path: str) -> _Includes:
@@ -97,7 +97,7 @@ class _Search(Record):
             self._includes[path] = _Includes(is_touched, macros)
         return self._includes[path]
 
-    def _has_written_name(self, macros: Collection[bytes], words: Sequence[str], paths: Sequence[str]) -> bool:
+    def _can_name_files(self, macros: Collection[bytes], words: Sequence[str], paths: Sequence[str]) -> bool:
         """Return whether one of some macros can name a file: which one, only the preprocessor knows."""
         if any(os.fsdecode(macro) in word for macro in macros for word in words):
             return True
