@@ -40,7 +40,7 @@ def _document(result: Suggestion) -> dict[str, Any]:
         "offsets": [] if result.builds else _offsets(result.new),
         "size": None if result.builds else _sizes(result),
         "opened": [{"name": each.name, "members": list(each.members)} for each in result.opened],
-        "moves": [_move(move, phrases.reason_of(result, move)) for move in result.moves],
+        "moves": [_move(move, phrases.reason_of(result, move, result.opened)) for move in result.moves],
         "aims": [
             {"aim": each.aim, "before": each.before, "after": each.after, "bound": each.bound}
             for each in result.aims
@@ -51,8 +51,8 @@ def _document(result: Suggestion) -> dict[str, Any]:
         "core": [rule.id for rule in result.core],
         "core_rules": [_core(result, number) for number in range(len(result.core))],
         "core_is_minimal": result.is_core_minimal,
-        "alternatives": [_alternative(each) for each in result.alternatives],
-        "chosen": None if result.chosen is None else _alternative(result.chosen),
+        "alternatives": [_alternative(each, result) for each in result.alternatives],
+        "chosen": None if result.chosen is None else _alternative(result.chosen, result),
         "refusals": [_refusal(each) for each in result.refusals],
         "forced": result.is_forced,
         "hints": [_use(use) for use in result.hints],
@@ -123,7 +123,7 @@ def _offsets_before(result: Suggestion) -> list[int]:
     return [before[name] // 8 for name in result.order]
 
 
-def _alternative(each: Alternative) -> dict[str, Any]:
+def _alternative(each: Alternative, result: Suggestion) -> dict[str, Any]:
     return {
         "aligned": list(each.aligned),
         "struct_aligned": each.is_struct_aligned,
@@ -131,7 +131,7 @@ def _alternative(each: Alternative) -> dict[str, Any]:
         "padding": None if each.padding is None else _padding(each),
         "size": each.size,
         "order": list(each.order),
-        "moves": [_move(move, move.reason) for move in each.moves],
+        "moves": [_move(move, phrases.reason_of(each, move, result.opened)) for move in each.moves],
         "allocation": [each.allocation_before or None, each.allocation or None],
     }
 
