@@ -336,7 +336,7 @@ def _share(a: Spot, b: Spot, base: int, step: int = 0) -> bool:
 AtBase = Callable[[int], bool]
 
 
-def _apart(pairs: Sequence[tuple[str, str]], rule: Rule, layout: Layout) -> AtBase:
+def _judge_pairs(pairs: Sequence[tuple[str, str]], rule: Rule, layout: Layout) -> AtBase:
     spots = [(layout.spot(a), layout.spot(b)) for a, b in pairs]
     steps = (layout.problem.row(layout.size),) if rule.keys.get("neighbours") else ()
 
@@ -349,13 +349,13 @@ def _apart(pairs: Sequence[tuple[str, str]], rule: Rule, layout: Layout) -> AtBa
 
 
 def _separate(rule: Rule, layout: Layout) -> AtBase:
-    return _apart([pair for ours, theirs in combinations(rule.fields, 2) for pair in product(ours, theirs)], rule, layout)
+    return _judge_pairs([pair for ours, theirs in combinations(rule.fields, 2) for pair in product(ours, theirs)], rule, layout)
 
 
 def _guards(rule: Rule, layout: Layout) -> AtBase:
     (lock,), data = rule.fields
     if rule.keys["contended"]:
-        return _apart([(lock, each) for each in data], rule, layout)
+        return _judge_pairs([(lock, each) for each in data], rule, layout)
     own, spots = layout.spot(lock), [layout.spot(each) for each in data]
     return lambda base: all(len({*_lines(own, base), *_lines(spot, base)}) == 1 for spot in spots)
 
@@ -382,7 +382,7 @@ def _few_lines(rule: Rule, layout: Layout) -> AtBase:
     return lambda base: len({line for spot in spots for line in _lines(spot, base)}) <= most
 
 
-def _isolated(rule: Rule, layout: Layout) -> AtBase:
+def _judge_isolation(rule: Rule, layout: Layout) -> AtBase:
     spots = [layout.spot(path) for path in rule.fields[0]]
     others = [spot for path, spot in layout.fields.items() if path not in rule.named]
     return lambda base: not any(_share(a, b, base) for a in spots for b in others)
@@ -403,7 +403,7 @@ def _size(rule: Rule, layout: Layout) -> AtBase:
 
 _AT_BASE = {
     "separate": _separate, "access": _separate, "guards": _guards, "together": _together, "no-straddle": _no_straddle,
-    "line-start": _line_start, "lines": _few_lines, "isolated": _isolated, "offset": _offset, "size": _size,
+    "line-start": _line_start, "lines": _few_lines, "isolated": _judge_isolation, "offset": _offset, "size": _size,
 }  # fmt: skip
 
 
@@ -477,7 +477,7 @@ def _one(problem: Problem) -> _Tries:
     stop = len(problem.units)
     for first, run in problem.runs.items():
         for place in problem.places(first, 0, stop):
-            yield problem.weight(first), moved(0, stop, [(place, run, (run,))])
+            yield problem.weight(first), move(0, stop, [(place, run, (run,))])
 
 
 def _two(problem: Problem, named: Sequence[int]) -> _Tries:
@@ -487,19 +487,19 @@ def _two(problem: Problem, named: Sequence[int]) -> _Tries:
         own, other = problem.runs[a], problem.runs[b]
         if own[0] <= b < own[1]:  # `b` is inside of `a`
             for at in problem.places(b, *own):
-                run = moved(*own, [(at, other, (other,))])
-                yield from ((weight, moved(0, stop, [(place, own, run)])) for place in problem.places(a, 0, stop))
+                run = move(*own, [(at, other, (other,))])
+                yield from ((weight, move(0, stop, [(place, own, run)])) for place in problem.places(a, 0, stop))
             continue
         for place in problem.places(a, 0, stop):
             first = (place, own, (own,))
             for at in problem.places(b, 0, stop):
                 if not other[0] < place < other[1] and not own[0] < at < own[1]:
-                    yield weight, moved(0, stop, [first, (at, other, (other,))])
+                    yield weight, move(0, stop, [first, (at, other, (other,))])
                     if at == place:
-                        yield weight, moved(0, stop, [(at, other, (other,)), first])
+                        yield weight, move(0, stop, [(at, other, (other,)), first])
 
 
-def moved(low: int, high: int, moves: Sequence[tuple[int, Slice, Slices]]) -> Slices:
+def move(low: int, high: int, moves: Sequence[tuple[int, Slice, Slices]]) -> Slices:
     """A part of the declared order in which some slices are taken out, and stand before other tokens, as slices."""
     cuts = sorted({low, high, *(place for place, _, _ in moves), *(at for _, run, _ in moves for at in run)})
     gone = [run for _, run, _ in moves]

@@ -122,23 +122,23 @@ class Drawer:
         )  # fmt: skip
         keys: dict[str, int | float | bool] = {}
         if kind in ("separate", "access"):
-            some = self._near(problem, chance.choice((2, 2, 3, 4)))
+            some = self._choose_fields(problem, chance.choice((2, 2, 3, 4)))
             half = len(some) // 2
             if kind == "separate" and problem.placement in ("kmalloc", "slab") and chance.random() < 0.3:
                 keys["neighbours"] = True
             return Rule(kind, (tuple(some[:half]), tuple(some[half:])), keys)
         if kind == "guards":
-            lock, *data = self._near(problem, chance.choice((2, 3)))
+            lock, *data = self._choose_fields(problem, chance.choice((2, 3)))
             is_contended = chance.random() < 0.6
             keys = {"contended": is_contended} | ({} if is_contended else _tolerance(problem, [lock, *data], 1))
             return Rule(kind, ((lock,), tuple(data)), keys)
         if kind in ("together", "no-straddle", "lines"):
-            some, most = self._near(problem, {"together": 2, "no-straddle": 1}.get(kind, 3)), chance.choice((1, 2))
+            some, most = self._choose_fields(problem, {"together": 2, "no-straddle": 1}.get(kind, 3)), chance.choice((1, 2))
             keys = {"max": most} if kind == "lines" else {}
             return Rule(kind, (tuple(some),), keys | _tolerance(problem, some, most if keys else 1))
         if kind == "line-start":
             keys = {} if _has_one_base(problem) else {"tolerate": 0.9}
-            return Rule(kind, (tuple(self._near(problem, 1)),), keys)
+            return Rule(kind, (tuple(self._choose_fields(problem, 1)),), keys)
         return self._rule_on_offsets(kind, problem, keys)
 
     def _rule_on_offsets(self, kind: str, problem: Problem, keys: dict[str, int | float | bool]) -> Rule:
@@ -149,12 +149,12 @@ class Drawer:
         elif kind == "distance":
             keys = {"min": chance.choice((32, 64, 128))} if chance.random() < 0.6 else {"max": chance.choice((24, 48, 96))}
         elif kind == "isolated":
-            own = self._near(problem, 1, is_plain=True)
+            own = self._choose_fields(problem, 1, is_plain=True)
             wide = [path for path, (*_, bits) in problem.where.items() if bits >= 8 * 72 and path not in own]
             return Rule(kind, (tuple(own), tuple(wide)) if wide else (tuple(own),), {"tolerate": 0.5 if len(wide) > 1 else 0.8})
         elif kind == "adjacent":
             keys = {"max_gap": chance.choice((0, 4, 16))} if chance.random() < 0.5 else {}
-            return Rule(kind, (tuple(self._near(problem, 2, is_plain=True)),), keys)
+            return Rule(kind, (tuple(self._choose_fields(problem, 2, is_plain=True)),), keys)
         elif kind == "holes":
             return Rule(kind, (), {"max": chance.choice((0, 8, 24, 60)) + (size - least) // 2})
         elif kind == "size":
@@ -164,9 +164,9 @@ class Drawer:
             return Rule(kind, (), dict(keys))
         elif kind == "allocation":
             return Rule(kind, (), {"max_class": 1 << (least + 16).bit_length()})
-        return Rule(kind, (tuple(self._near(problem, 1 if kind == "offset" else 2)),), keys)
+        return Rule(kind, (tuple(self._choose_fields(problem, 1 if kind == "offset" else 2)),), keys)
 
-    def _near(self, problem: Problem, count: int, is_plain: bool = False) -> list[str]:
+    def _choose_fields(self, problem: Problem, count: int, is_plain: bool = False) -> list[str]:
         """Fields of different units that are near one another."""
         own = [at for at in range(len(problem.units)) if self._paths(problem, at, is_plain)]
         low = self.chance.randrange(max(1, len(own) - 9))

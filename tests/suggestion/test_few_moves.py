@@ -16,7 +16,7 @@ from layoutlint.lint.options import Options
 from tests.harness.command import run
 from tests.harness.effort import draws
 from tests.harness.tools import need
-from tests.suggestion.move_oracle import Layout, Problem, fewest_moves, moved
+from tests.suggestion.move_oracle import Layout, Problem, fewest_moves, move
 from tests.suggestion.moved_structs import PRELUDE, Drawer, toml, undo
 
 
@@ -82,7 +82,7 @@ def test_gcc_lays_out_orders_as_the_oracle(tmp_path):
         problem = Drawer(chance).problem(chance.randrange(20, 60), True)
         first = chance.choice(list(problem.runs))
         place = chance.choice(problem.places(first, 0, len(problem.units)))
-        order = moved(0, len(problem.units), [(place, problem.runs[first], (problem.runs[first],))])
+        order = move(0, len(problem.units), [(place, problem.runs[first], (problem.runs[first],))])
         name, layout = f"q{number}", Layout(problem, order)
         text.append(problem.text(order, name))
         for path, (at, member, *_) in problem.where.items():
