@@ -274,9 +274,9 @@ class _Search:
         movers, count = self._nodes, len(self._declared)
         is_complete = count**5 <= self._limit // 4
         if not is_complete:
-            movers = self._movers(self._declared, True)
+            movers = self._movers(self._orders.failing(self._declared, True))
             if (len(movers) * count) ** 2 * count > 4 * self._limit:
-                movers = self._movers(self._declared, False)
+                movers = self._movers(self._orders.failing(self._declared, False))
         most, end = self._orders.best[0], self._orders.work + self._limit
         is_done = self._orders.try_two(self._declared, movers, self._weights, most, end)
         return is_complete and is_done
@@ -307,13 +307,14 @@ class _Search:
         """
         improved: list[tuple[int, int, int, tuple[int, ...], int, int]] = []
         for number, (order, weight) in enumerate(waiting):
-            is_about_all = not all(self._orders.failing(order, False))  # as sizes and holes
+            failing = self._orders.failing(order, False)
+            is_about_all = not all(failing)  # as sizes and holes
             is_late = self._orders.work > end or (is_about_all and number >= self._most_waiting)
             if weight >= self._orders.best[0] or is_late:
                 continue
             self._orders.improved = []
-            movers = self._nodes if is_about_all else self._movers(order, False)
-            windows = [] if is_sideways else self._windows(order)
+            movers = self._nodes if is_about_all else self._movers(failing)
+            windows = [] if is_sideways else _windows(order, failing)
             self._orders.try_one(order, movers, self._weights, windows, weight, end, is_sideways)
             improved += (
                 (broken, missed, weight + self._weights[token], order, token, to)
@@ -332,25 +333,12 @@ class _Search:
             if count == _MOST_KEPT:
                 return
 
-    def _movers(self, order: Sequence[int], whole: bool) -> list[int]:
-        """Return what can move of the fields of demands that an order does not meet.
-
-        Of all demands of the rules that it breaks if `whole`.
-        """
-        wanted = {token for own in self._orders.failing(order, whole) for token in own}
+    def _movers(self, failing: Iterable[Sequence[int]]) -> list[int]:
+        """Return what can move of the fields of some demands."""
+        wanted = {token for own in failing for token in own}
         groups = self._task.order.groups
         wanted |= {group.number for group in groups if not wanted.isdisjoint(group.units)}
         return [node for node in self._nodes if node in wanted]
-
-    def _windows(self, order: Sequence[int]) -> list[tuple[int, int]]:
-        """Return the places between fields that are near one another, and whose demands are not met."""
-        places = {token: at for at, token in enumerate(order)}
-        windows = []
-        for own in self._orders.failing(order, False):
-            low, high = (end((places[token] for token in own), default=0) for end in (min, max))
-            if low < high <= low + _WIDE:
-                windows.append((low, high))
-        return list(dict.fromkeys(windows))
 
 
 class _Shrinking(_Search):
@@ -435,6 +423,17 @@ class _Shrinking(_Search):
                 moved = self._move(order, token, to, weight)
                 found.append(((bits, holes, moved[1]), moved))
         return sorted(found)
+
+
+def _windows(order: Sequence[int], failing: Iterable[Sequence[int]]) -> list[tuple[int, int]]:
+    """Return the places between fields that are near one another, and whose demands are not met."""
+    places = {token: at for at, token in enumerate(order)}
+    windows = []
+    for own in failing:
+        low, high = (end((places[token] for token in own), default=0) for end in (min, max))
+        if low < high <= low + _WIDE:
+            windows.append((low, high))
+    return list(dict.fromkeys(windows))
 
 
 def _fewest(improved: Sequence[tuple[int, int, int, int]]) -> list[tuple[int, int, int, int]]:
