@@ -22,12 +22,14 @@ _MOST_KEPT = 60
 """The most orders from which the search goes on after each move."""
 _MOST_PLACES = 4
 """The most places of one token among them."""
-_DEEPEST = 8
+_DEEPEST = 40
 """The most moves that are tried one after another."""
+_MOST_SIDEWAYS = 2
+"""The most of them that break no less than the one before."""
 _MOST_IDLE = 3
 """The most moves, one after another, that make nothing smaller."""
 _MOST_WAITING = 20
-"""The most orders that are made smaller after each move; fewer of many members."""
+"""The most orders of which all members are moved after each move; fewer of many members."""
 _MOST_PAIRS = 40_000
 """The most moves that are tried of each of these, about."""
 _MOST_TASTED = 60
@@ -154,6 +156,7 @@ class _Search:
         self._critic = Critic(order, task.taste)
         self._seen: set[tuple[int, ...]] = set()
         self._nearest = self._declared
+        self._most_waiting = min(max(_MOST_PAIRS // len(self._declared) ** 2, 2), _MOST_WAITING)
         self._is_exact = all(map(order.weight, nodes))
         """Whether each order but the declared one counts as moved: a new member moves for nothing."""
         self.has_tried_one = False
@@ -198,8 +201,8 @@ class _Search:
         if self._orders.best[0] <= 2:
             return self._result(is_complete, 2)
         moves = _fewest(self._orders.improved)
-        waiting = [self._move(declared, token, to, 0) for _, _, token, to in moves]
-        self._nearest = waiting[0][0] if waiting else declared
+        waiting = [self._move(declared, token, to, 0) for _, _, token, to in moves] or [(declared, 0)]
+        self._nearest = waiting[0][0]
         self._go_on(waiting)
         return self._result(False, 2 + is_complete)
 
@@ -271,28 +274,21 @@ class _Search:
         movers, count = self._nodes, len(self._declared)
         is_complete = count**5 <= self._limit // 4
         if not is_complete:
-            movers = self._movers(self._declared, True)
+            movers = self._movers(self._orders.failing(self._declared, True))
             if (len(movers) * count) ** 2 * count > 4 * self._limit:
-                movers = self._movers(self._declared, False)
+                movers = self._movers(self._orders.failing(self._declared, False))
         most, end = self._orders.best[0], self._orders.work + self._limit
         is_done = self._orders.try_two(self._declared, movers, self._weights, most, end)
         return is_complete and is_done
 
     def _go_on(self, waiting: list[_Weighed]) -> None:
-        """Move one unit after the other, from the orders that break the least."""
-        end = self._orders.work + self._limit
+        """Move one unit after the other, from the orders that break the least; a few times sideways."""
+        end, sideways = self._orders.work + self._limit, 0
         for _ in range(_DEEPEST):
-            improved: list[tuple[int, int, int, tuple[int, ...], int, int]] = []
-            for order, weight in waiting:
-                if weight >= self._orders.best[0] or self._orders.work > end:
-                    continue
-                self._orders.improved = []
-                movers, windows = self._movers(order, False), self._windows(order)
-                self._orders.try_one(order, movers, self._weights, windows, weight, end)
-                improved += (
-                    (broken, missed, weight + self._weights[token], order, token, to)
-                    for broken, missed, token, to in _fewest(self._orders.improved)
-                )
+            improved = self._step(waiting, end, False)
+            if not improved and not self._orders.found and sideways < _MOST_SIDEWAYS:
+                sideways += 1
+                improved = self._step(waiting, end, True)
             if self._orders.found or not improved:
                 return
             improved.sort()
@@ -301,6 +297,30 @@ class _Search:
             )
             waiting = list(self._fresh(moved))
             self._nearest = waiting[0][0] if waiting else self._nearest
+
+    def _step(
+        self, waiting: list[_Weighed], end: int, is_sideways: bool
+    ) -> list[tuple[int, int, int, tuple[int, ...], int, int]]:
+        """Return the moves from some orders after which less is broken, up to a limit of work.
+
+        If it `is_sideways`, as many rules may be broken by more; then others do not move between fields.
+        """
+        improved: list[tuple[int, int, int, tuple[int, ...], int, int]] = []
+        for number, (order, weight) in enumerate(waiting):
+            failing = self._orders.failing(order, False)
+            is_about_all = not all(failing)  # as sizes and holes
+            is_late = self._orders.work > end or (is_about_all and number >= self._most_waiting)
+            if weight >= self._orders.best[0] or is_late:
+                continue
+            self._orders.improved = []
+            movers = self._nodes if is_about_all else self._movers(failing)
+            windows = [] if is_sideways else _windows(order, failing)
+            self._orders.try_one(order, movers, self._weights, windows, weight, end, is_sideways)
+            improved += (
+                (broken, missed, weight + self._weights[token], order, token, to)
+                for broken, missed, token, to in _fewest(self._orders.improved)
+            )
+        return improved
 
     def _fresh(self, improved: Iterable[_Weighed]) -> Iterator[_Weighed]:
         """Yield the first orders that were not gone on from."""
@@ -313,25 +333,12 @@ class _Search:
             if count == _MOST_KEPT:
                 return
 
-    def _movers(self, order: Sequence[int], whole: bool) -> list[int]:
-        """Return what can move of the fields of demands that an order does not meet.
-
-        Of all demands of the rules that it breaks if `whole`.
-        """
-        wanted = {token for own in self._orders.failing(order, whole) for token in own}
+    def _movers(self, failing: Iterable[Sequence[int]]) -> list[int]:
+        """Return what can move of the fields of some demands."""
+        wanted = {token for own in failing for token in own}
         groups = self._task.order.groups
         wanted |= {group.number for group in groups if not wanted.isdisjoint(group.units)}
         return [node for node in self._nodes if node in wanted]
-
-    def _windows(self, order: Sequence[int]) -> list[tuple[int, int]]:
-        """Return the places between fields that are near one another, and whose demands are not met."""
-        places = {token: at for at, token in enumerate(order)}
-        windows = []
-        for own in self._orders.failing(order, False):
-            low, high = (end((places[token] for token in own), default=0) for end in (min, max))
-            if low < high <= low + _WIDE:
-                windows.append((low, high))
-        return list(dict.fromkeys(windows))
 
 
 class _Shrinking(_Search):
@@ -408,8 +415,7 @@ class _Shrinking(_Search):
         Behind a limit of work only the first of those waiting is gone on from.
         """
         found: list[tuple[tuple[int, int, int], _Weighed]] = []
-        count = _MOST_PAIRS // len(self._declared) ** 2
-        for number, (order, weight) in enumerate(waiting[: min(max(count, 2), _MOST_WAITING)]):
+        for number, (order, weight) in enumerate(waiting[: self._most_waiting]):
             if number and self._orders.work > limit:
                 break
             self._orders.try_smaller(order, self._nodes, end)
@@ -417,6 +423,17 @@ class _Shrinking(_Search):
                 moved = self._move(order, token, to, weight)
                 found.append(((bits, holes, moved[1]), moved))
         return sorted(found)
+
+
+def _windows(order: Sequence[int], failing: Iterable[Sequence[int]]) -> list[tuple[int, int]]:
+    """Return the places between fields that are near one another, and whose demands are not met."""
+    places = {token: at for at, token in enumerate(order)}
+    windows = []
+    for own in failing:
+        low, high = (end((places[token] for token in own), default=0) for end in (min, max))
+        if low < high <= low + _WIDE:
+            windows.append((low, high))
+    return list(dict.fromkeys(windows))
 
 
 def _fewest(improved: Sequence[tuple[int, int, int, int]]) -> list[tuple[int, int, int, int]]:

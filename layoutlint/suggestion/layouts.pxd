@@ -1,7 +1,7 @@
 cimport cython
 
 cdef long long _APART, _ON_ONE_LINE, _LINE_BEGINS, _WITHIN, _FEW_LINES
-cdef long long _BETWEEN, _BEFORE, _DISTANCE, _SIDE_BY_SIDE, _HOLES
+cdef long long _BETWEEN, _BEFORE, _DISTANCE, _SIDE_BY_SIDE, _HOLES, _NEVER
 cdef long long _BEFORE_ALL, _TOGETHER, _IN_ORDER, _FIRST, _OFFSET, _SPACING, _SIZE
 cdef long long _WIDTH, _LIMIT_WIDTH, _FAR
 
@@ -40,10 +40,22 @@ cdef class Tables:
         behind="long long", missed="long long", number="long long", base="long long",
     )
     cdef Py_ssize_t _count_shared(self, long long at, long long size) except? -1
-    @cython.locals(line="long long", field="long long", first="long long", last="long long")
-    cdef bint _holds_at(self, long long at, long long kind, long long base, long long size) except -1
-    @cython.locals(a="long long", b="long long", low="long long", high="long long")
-    cdef bint _holds(self, long long at, long long kind) except -1
+    @cython.locals(
+        line="long long", field="long long", first="long long", last="long long", lines="long long",
+        most="long long",
+    )
+    cdef Py_ssize_t _excess_at(
+        self, long long at, long long kind, long long base, long long size
+    ) except? -1
+    @cython.locals(
+        a="long long", b="long long", low="long long", high="long long", value="long long",
+    )
+    cdef Py_ssize_t _excess(self, long long at, long long kind) except? -1
+    @cython.locals(
+        start="long long", count="long long", number="long long", bits="long long", least="long long",
+        most="long long", away="long long",
+    )
+    cdef Py_ssize_t _bytes_to_size(self, long long at) except? -1
     @cython.locals(
         start="long long", count="long long", number="long long", field="long long", place="long long"
     )
@@ -56,9 +68,10 @@ cdef class Tables:
     @cython.locals(
         start="long long", most="long long", count="long long", others="long long", reached="long long",
         number="long long", field="long long", begin="long long", other="long long", one="long long",
-        end="long long", align="long long", own="long long", room="long long",
+        end="long long", align="long long", own="long long", room="long long", excess="long long",
+        least="long long", beyond="long long",
     )
-    cdef bint _are_side_by_side(self, long long at) except -1
+    cdef Py_ssize_t _count_between(self, long long at) except? -1
     @cython.locals(
         end="long long", touched="long long", token="long long", row="long long", reached="long long"
     )

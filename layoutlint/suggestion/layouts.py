@@ -25,7 +25,7 @@ NEVER: Final = 10
 """The kinds of demands, which the first of ten numbers states.
 
 The others are two fields, the place in the pool of more and their number, the same of bases, the bytes of a
-line, and two numbers.
+line, and two numbers. What never holds can have sizes for fields, at which it holds.
 """
 BEFORE_ALL: Final = 0
 TOGETHER: Final = 1
@@ -40,7 +40,7 @@ The others are the place in the pool of units and their number, and the same of 
 """
 
 _APART, _ON_ONE_LINE, _LINE_BEGINS, _WITHIN, _FEW_LINES = range(5)
-_BETWEEN, _BEFORE, _DISTANCE, _SIDE_BY_SIDE, _HOLES = range(5, 10)
+_BETWEEN, _BEFORE, _DISTANCE, _SIDE_BY_SIDE, _HOLES, _NEVER = range(5, 11)
 _BEFORE_ALL, _TOGETHER, _IN_ORDER, _FIRST, _OFFSET, _SPACING, _SIZE = range(7)
 _WIDTH = 10
 _LIMIT_WIDTH = 5
@@ -165,7 +165,7 @@ class Tables:
         return count
 
     def faults(self, most: int) -> int:
-        """Return how many rules the layout breaks, and stop behind `most`; `missed` is at how many bases."""
+        """Return how many rules the layout breaks, and stop behind `most`; `missed` is by how much in all."""
         self.missed = 0
         size = self.size()
         chosen = self._class_at(size)
@@ -237,19 +237,20 @@ class Tables:
         """Return the tokens with the fields of a demand, as it states them."""
         kind, a, b, start, count = [self.demands[demand * _WIDTH + at] for at in range(5)]
         two = {_APART: (a, b), _BEFORE: (a, b), _DISTANCE: (a, b), _HOLES: (), NEVER: ()}
-        fields = [self.pool[at] for at in range(start, start + count)] if count else two.get(kind, (a,))
+        has_more = count and kind != NEVER
+        fields = [self.pool[at] for at in range(start, start + count)] if has_more else two.get(kind, (a,))
         return [self.field_tokens[field] for field in fields]
 
     def _misses(self, at: int, size: int) -> int:
-        """Return at how many bases a demand does not hold; 1 for one without bases."""
+        """Return by how much a demand does not hold: bases, lines at all of them, or bytes."""
         kind = self.demands[at]
         if kind == _APART:
             return self._count_shared(at, size)
         if kind > _FEW_LINES:
-            return not self._holds(at, kind)
+            return self._excess(at, kind)
         missed = 0
         for number in range(self.demands[at + 5], self.demands[at + 5] + self.demands[at + 6]):
-            missed += not self._holds_at(at, kind, self.pool[number], size)
+            missed += self._excess_at(at, kind, self.pool[number], size)
         return missed
 
     def _count_shared(self, at: int, size: int) -> int:
@@ -265,30 +266,48 @@ class Tables:
             missed += (before + base) // line >= (behind + base) // line
         return missed
 
-    def _holds_at(self, at: int, kind: int, base: int, size: int) -> bool:
-        """Return whether a demand on one field or on several holds at a base."""
+    def _excess_at(self, at: int, kind: int, base: int, size: int) -> int:
+        """Return how many lines too many fields touch at a base; of other demands 1 if one does not hold."""
         line, field = self.demands[at + 7], self.demands[at + 1]
         if kind == _LINE_BEGINS:
-            return (base * 8 + self.first[field]) % (line * 8) == 0
+            return (base * 8 + self.first[field]) % (line * 8) != 0
         if kind != _WITHIN:
-            return self._lines(at, base) <= self.demands[at + 8]
+            lines, most = self._lines(at, base), self.demands[at + 8]
+            return lines - most if lines > most else 0
         first, last = (self.first[field] >> 3) + base, (self.last[field] >> 3) + base
-        return first // line * line >= base and (last // line + 1) * line <= base + size
+        return first // line * line < base or (last // line + 1) * line > base + size
 
-    def _holds(self, at: int, kind: int) -> bool:
-        """Return whether a demand without bases holds."""
+    def _excess(self, at: int, kind: int) -> int:
+        """Return how many bytes are missing or too many for a demand without bases; 0 if it holds."""
         a, b, low, high = (
             self.demands[at + 1], self.demands[at + 2], self.demands[at + 8], self.demands[at + 9],
         )  # fmt: skip
-        if kind == _BETWEEN:
-            return low <= self.first[a] >> 3 <= high
         if kind == _BEFORE:
-            return self.last[a] < self.first[b]
-        if kind == _DISTANCE:
-            return low <= abs((self.first[a] >> 3) - (self.first[b] >> 3)) <= high
+            return self.last[a] >= self.first[b]
         if kind == _SIDE_BY_SIDE:
-            return self._are_side_by_side(at)
-        return kind == _HOLES and self._count_unused() <= low
+            return self._count_between(at)
+        if kind == _NEVER:
+            return self._bytes_to_size(at)
+        value = 0
+        if kind == _BETWEEN:
+            value = self.first[a] >> 3
+        elif kind == _DISTANCE:
+            value = abs((self.first[a] >> 3) - (self.first[b] >> 3))
+        else:
+            value, high = self._count_unused(), low
+            low = 0
+        return low - value if value < low else value - high if value > high else 0
+
+    def _bytes_to_size(self, at: int) -> int:
+        """Return how many bytes less, or more, give the struct the next of some sizes; 1 without sizes."""
+        start, count = self.demands[at + 3], self.demands[at + 4]
+        bits, least = self.end * self.grain, _FAR
+        for number in range(start, start + count):
+            most = self.pool[number] * 8
+            away = bits - most if bits > most else most - self.align + 1 - bits
+            if away < least:
+                least = away
+        return (least + 7) >> 3 if count else 1
 
     def _sort(self, at: int) -> int:
         """Sort the fields of a demand by their beginnings; return their number."""
@@ -318,18 +337,19 @@ class Tables:
                 reached = last
         return touched
 
-    def _are_side_by_side(self, at: int) -> bool:
-        """Return whether nothing stands between fields; `pool` has the alignment behind each of them."""
+    def _count_between(self, at: int) -> int:
+        """Return the bytes too many between fields; `pool` has the alignment behind each of them."""
         start, most = self.demands[at + 3], self.demands[at + 8]
         count, others = self._sort(at), start + 2 * self.demands[at + 4]
-        reached = self.last[self._sorted[0]] + 1
+        reached, excess = self.last[self._sorted[0]] + 1, 0
         for number in range(1, count):
             field = self._sorted[number]
             begin = self.first[field]
+            least = 0
             for other in range(others, others + self.demands[at + 9]):
                 one = self.pool[other]
                 if self.first[one] < begin and self.last[one] >= reached:
-                    return False
+                    least = 1
             end = (reached + 7) >> 3
             align = 1
             for own in range(start, start + count):
@@ -338,11 +358,11 @@ class Tables:
             room = most
             if most < 0:
                 room = (end + align - 1) // align * align - end
-            if (begin >> 3) - end > room:
-                return False
+            beyond = (begin >> 3) - end - room
+            excess += beyond if beyond > least else least
             if self.last[field] >= reached:
                 reached = self.last[field] + 1
-        return True
+        return excess
 
     def _count_unused(self) -> int:
         """Return the bytes before the end of the last field that none touches."""

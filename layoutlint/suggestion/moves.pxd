@@ -27,7 +27,7 @@ cdef class Orders:
     @cython.locals(tokens="long long[::1]")
     cpdef tuple move(self, order, token, to)
     @cython.locals(tokens="long long[::1]", is_mover="long long[::1]", at="long long", token="long long")
-    cpdef bint try_one(self, order, movers, weights, windows, spent, limit) except -1
+    cpdef bint try_one(self, order, movers, weights, windows, spent, limit, is_sideways=*) except -1
     @cython.locals(tokens="long long[::1]")
     cpdef void try_smaller(self, order, movers, largest) except *
     @cython.locals(

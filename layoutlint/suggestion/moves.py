@@ -38,12 +38,12 @@ class Orders:
         self.found: list[tuple[int, ...]] = []
         """These orders, as far as they are kept."""
         self.improved: list[tuple[int, int, int, int]] = []
-        """Rules broken and bases missed, the token that moves and where to, of orders that break less; for
+        """Rules broken, by how much in all, the token that moves and where to, of orders that break less; for
         small orders the bits up to their ends, the holes, the token and where to."""
         self._largest = -1
 
     def faults(self, order: Sequence[int]) -> tuple[int, int]:
-        """Return how many rules an order breaks, and at how many bases; what it must meet is one more."""
+        """Return how many rules an order breaks, and by how much; what it must meet is one rule more."""
         tokens = numbers(order)
         broken = missed = 0
         for build in self._builds:
@@ -116,14 +116,18 @@ class Orders:
         windows: Sequence[tuple[int, int]],
         spent: int,
         limit: int,
+        is_sideways: bool = False,
     ) -> bool:
         """Try orders in which one token moves: some anywhere, the others to windows of places.
 
-        `spent` is the weight of the moves before; the order itself breaks some rules. Returns whether all
-        were tried before the limit of work.
+        `spent` is the weight of the moves before; the order itself breaks some rules. If it `is_sideways`,
+        orders that break as many by more are noted, too. Returns whether all were tried before the limit of
+        work.
         """
         tokens = numbers(order)
         broken, missed = self.faults(order)
+        if is_sideways:
+            missed = _FAR
         is_mover = numbers([0] * self._count)
         for token in movers:
             is_mover[token] = 1

@@ -44,33 +44,34 @@ class _Places:
         nearer = self._nearer(node)
         if not nearer:
             return "the nearest place that keeps the rules"
-        size, holes = self._costs(self._tokens)
-        costs = [self._costs(each) for each in nearer]
+        size, holes = self._size(self._tokens), self._task.value("holes", self._order)
+        costs = [(self._size(each), own) for each, own in nearer]
         if all(own > size for own, _ in costs):
             return f"the nearest place with {size} bytes"
         if all(own > (size, holes) for own in costs):
             return f"the nearest place with {size} bytes and as few holes"
-        ties = [each for each, own in zip(nearer, costs, strict=True) if own <= (size, holes)]
+        pairs = zip(nearer, costs, strict=True)
+        ties = [each for (each, _), own in pairs if own <= (size, holes)]
         if all(self._intrudes(node, each) for each in ties):
             return "the nearest place outside of groups with a comment"
         if all(each[0] == node or self._intrudes(node, each) for each in ties):
             return "the nearest place behind the first member"
         return "beside the other moved members" if len(self._order) - len(self.kept) > 1 else "a near place"
 
-    def _nearer(self, node: int) -> list[tuple[int, ...]]:
-        """Return the orders that keep the rules, in which a node is nearer to where it was declared."""
+    def _nearer(self, node: int) -> list[tuple[tuple[int, ...], int]]:
+        """Return the orders that keep the rules, in which a node is nearer to where it was declared, with
+        the number of their holes.
+        """
         at, declared = self._tokens.index(node), self._declared.index(node)
         self._orders.try_smaller(self._tokens, (node,), _FAR)
-        places = sorted(to for _, _, _, to in self._orders.improved)
-        nearer = (to for to in places if 0 < abs(to - declared) < abs(at - declared))
-        return [self._orders.move(self._tokens, node, to) for to in nearer]
+        places = sorted((to, holes) for _, holes, _, to in self._orders.improved)
+        nearer = (each for each in places if 0 < abs(each[0] - declared) < abs(at - declared))
+        return [(self._orders.move(self._tokens, node, to), holes) for to, holes in nearer]
 
-    def _costs(self, order: tuple[int, ...]) -> tuple[int, int]:
-        """Return the bytes and the holes of an order of tokens, summed over all builds."""
+    def _size(self, order: tuple[int, ...]) -> int:
+        """Return the bytes of an order of tokens, summed over all builds."""
         sizes, builds = self._orders.sizes(order), self._task.builds
-        size = sum(build.weight * own for build, own in zip(builds, sizes, strict=True))
-        units = tuple(token for token in order if token < len(self._order))
-        return size, self._task.value("holes", units)
+        return sum(build.weight * own for build, own in zip(builds, sizes, strict=True))
 
     def _intrudes(self, node: int, order: tuple[int, ...]) -> bool:
         """Return whether a unit stands in another group with a comment in an order of tokens."""

@@ -9,7 +9,7 @@ from typing import Literal
 from ortools.sat.python import cp_model
 from ortools.sat.python.cp_model import LinearExprT, LiteralT
 
-from layoutlint.model.record import Record
+from layoutlint.model.record import Record, replace
 from layoutlint.suggestion.demands import Demand
 from layoutlint.suggestion.greedy import small_order
 from layoutlint.suggestion.joint_program import JointProgram
@@ -80,8 +80,8 @@ class Search:
         first = possible.order if is_size else ()
         solution = self._descend(*self._program_for(rules, bound), first or self.task.start)
         if solution.state == "unknown" and possible.order and not first:
-            return self._descend(*self._program_for(rules, bound), possible.order)
-        return solution
+            solution = self._descend(*self._program_for(rules, bound), possible.order)
+        return _with_bound(solution, bound)
 
     def _program_for(self, rules: Sequence[int], bound: int) -> tuple[JointProgram, list[LiteralT]]:
         """Return the program in which some rules are kept, with what no order is below for the first aim."""
@@ -260,6 +260,15 @@ class Search:
         solver.parameters.cp_model_probing_level = 0
         solver.parameters.max_presolve_iterations = 1
         return solver
+
+
+def _with_bound(solution: Solution, bound: int) -> Solution:
+    """Return a solution that states what no order is below for the first aim: the solver can forget it."""
+    if not solution.reached:
+        return solution
+    first, *others = solution.reached
+    least = max(first.bound, min(bound, first.value))
+    return replace(solution, reached=(replace(first, bound=least), *others))
 
 
 def _symmetry(task: Task) -> tuple[tuple[int, ...], ...]:

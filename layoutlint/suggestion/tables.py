@@ -93,6 +93,7 @@ class _Build:
         self._fields: list[tuple[int, int, int]] = []
         self._starts: list[int] = []
         self._pool = Pool()
+        self._sizes: dict[int, tuple[int, int]] = {}
         own = dict(zip(self._units, self._arrangement.units, strict=True))
         groups = dict(zip(task.order.own_groups[number], self._arrangement.groups, strict=True))
         first, count = len(task.order.members), len(task.order.groups)
@@ -145,13 +146,20 @@ class _Build:
         for rule in range(self._build.rules):
             number = before + rule
             if rule in each.impossible:
-                every.append(([[[layouts.NEVER] + [0] * 9]], 0, number))
+                every.append(([[self._impossible(rule)]], 0, number))
             elif rule in each.tolerated:
                 by_base, most = each.tolerated[rule]
                 every.append(([[self._demand(one) for one in own] for own in by_base], most, number))
             elif rule in each.demands:
                 every.append(([[self._demand(one) for one in each.demands[rule]]], 0, number))
         return every
+
+    def _impossible(self, rule: int) -> list[int]:
+        """Return the ten numbers of what holds at other sizes of the struct alone."""
+        if rule not in self._sizes:
+            classes = (each for each in self._build.classes if rule not in each.impossible)
+            self._sizes[rule] = self._pool.add(sorted(size for each in classes for size in each.sizes))
+        return [layouts.NEVER, 0, 0, *self._sizes[rule], *[0] * 5]
 
     def _demand(self, demand: Demand) -> list[int]:
         """Return the ten numbers of a demand."""

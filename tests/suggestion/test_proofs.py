@@ -40,3 +40,21 @@ def test_members_that_are_alike(tmp_path, members, rule, aim, status, moves, siz
     assert all(each.after == each.bound for each in result.aims)
     values = {each.aim: each.after for each in result.aims}
     assert (values["moves"], values["size"]) == (moves, size)
+
+
+BOUNDS = [
+    # what the order reaches, the bound of the solver, what is proved before, and the bound that is stated
+    (12, 0, 3, 3),
+    (12, 5, 3, 5),
+    (2, 0, 3, 2),
+]
+
+
+@pytest.mark.parametrize(("value", "own", "proved", "stated"), BOUNDS)
+def test_what_few_moves_prove_stays_proved(value, own, proved, stated):
+    """The solver can end with a bound below one that its model has."""
+    from layoutlint.suggestion import search  # imports the solver
+    from layoutlint.suggestion.problem import Reached, Solution
+
+    solution = Solution("feasible", (0, 1), (Reached("moves", value, own), Reached("size", 64, 0)))
+    assert search._with_bound(solution, proved).reached == (Reached("moves", value, stated), Reached("size", 64, 0))

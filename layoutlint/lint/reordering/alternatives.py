@@ -21,6 +21,7 @@ from layoutlint.suggestion import additions
 from layoutlint.suggestion.arrangement import Arrangement
 from layoutlint.suggestion.limits import Limit
 from layoutlint.suggestion.problem import Aim, Task, task_of_one
+from layoutlint.suggestion.reasons import reasons
 from layoutlint.suggestion.result import Alternative, RuleOutcome
 
 _SHARE = 0.1
@@ -177,7 +178,8 @@ class _Trial(Record, frozen=True):
         if ruled is None:
             return
         build, candidate = task_of(arrangement, ruled)
-        task = _without_move_of(padding, task_of_one(replace(build, limits=limits), _AIMS))
+        task = task_of_one(replace(build, limits=limits), _AIMS).with_taste(self.each.taste)
+        task = _without_move_of(padding, task)
         solution, after = solve(task, [[candidate]], effort, explains=False)
         self.budget.take(solution.effort)
         if solution.is_interrupted:
@@ -189,9 +191,10 @@ class _Trial(Record, frozen=True):
         if any(each.after.outcome is not Outcome.KEPT for each in outcomes):
             return
         names, new = order_uses.member_names(arrangement.struct), arrangement.lay_out_flat(solution.order)
+        moves = moves_of(task.order, solution.order, reasons(task, solution.order))
         one = Alternative(
             aligned, padding, self.line, tuple(names[at] for at in arrangement.field_order(solution.order)),
-            tuple(move for move in moves_of(task.order, solution.order, {}) if move.member != padding),
+            tuple(move for move in moves if move.member != padding),
             new, outcomes, solution.state,
             _allocation(ruled, self.each.arrangement.declared), _allocation(ruled, new),
         )  # fmt: skip

@@ -16,6 +16,10 @@ from layoutlint.suggestion.result import Move
 
 _FEW: dict[Aim, int] = {"moves": 16, "size": 30}
 """The most units for which the solver looks for better orders than those that moves lead to, by the aim."""
+_TRUSTED = 3
+"""The most moves of an order which moves lead to that the solver rarely makes fewer."""
+_MANY = 80
+"""The most units for which it looks for fewer than more moves."""
 _SHARE = 0.15
 """The part of the effort for orders that few moves lead to, where a solver tries many changed structs."""
 _MOST_UNITS = 250
@@ -117,6 +121,8 @@ def _is_settled(task: Task, few: Solution, explains: bool) -> bool:
     most = _FEW.get(task.aims[0], count)
     if not explains and few.reached and few.reached[0].value == few.reached[0].bound:
         most = min(most, _FEW["moves"])
+    if explains and task.aims[0] == "moves" and few.reached[0].value > _TRUSTED:
+        most = _MANY
     is_enough = bool(few.order) and count > most
     return few.state == "optimal" or few.is_interrupted or is_enough or count > _MOST_UNITS
 

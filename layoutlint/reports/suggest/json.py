@@ -233,7 +233,7 @@ def _document(result: Suggestion, series: Sequence[Document] = ()) -> Document:
         offsets=[] if result.builds else _offsets(result.new),
         size=None if result.builds else _sizes(result),
         opened=result.opened,
-        moves=[_move(move, phrases.reason_of(result, move)) for move in result.moves],
+        moves=[_move(move, phrases.reason_of(result, move, result.opened)) for move in result.moves],
         aims=result.aims,
         steps=[StepJson(moves=moves, size=size) for moves, size in result.steps],
         kept=[each.rule.id for each in kept],
@@ -241,8 +241,8 @@ def _document(result: Suggestion, series: Sequence[Document] = ()) -> Document:
         core=[rule.id for rule in result.core],
         core_rules=[_core(result, number) for number in range(len(result.core))],
         core_is_minimal=result.is_core_minimal,
-        alternatives=[_alternative(each) for each in result.alternatives],
-        chosen=None if result.chosen is None else _alternative(result.chosen),
+        alternatives=[_alternative(each, result) for each in result.alternatives],
+        chosen=None if result.chosen is None else _alternative(result.chosen, result),
         refusals=result.refusals,
         forced=result.is_forced,
         hints=[Refusal(use.kind, use.text, use.file, use.line, use.members) for use in result.hints],
@@ -312,7 +312,7 @@ def _offsets_before(result: Suggestion) -> list[int]:
     return [before[name] // 8 for name in result.order]
 
 
-def _alternative(each: Alternative) -> AlternativeJson:
+def _alternative(each: Alternative, result: Suggestion) -> AlternativeJson:
     return AlternativeJson(
         aligned=each.aligned,
         struct_aligned=each.is_struct_aligned,
@@ -320,7 +320,7 @@ def _alternative(each: Alternative) -> AlternativeJson:
         padding=None if each.padding is None else _padding(each.padding, each),
         size=each.size,
         order=each.order,
-        moves=[_move(move, move.reason) for move in each.moves],
+        moves=[_move(move, phrases.reason_of(each, move, result.opened)) for move in each.moves],
         allocation=(each.allocation_before or None, each.allocation or None),
     )
 

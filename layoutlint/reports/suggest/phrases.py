@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 from layoutlint.judgement.verdict import Outcome
 from layoutlint.model.structs import Struct
 from layoutlint.phrases import quantity
-from layoutlint.suggestion.result import Aimed, Alternative, Move, RuleOutcome, Suggestion
+from layoutlint.suggestion.result import (
+    Aimed,
+    Alternative,
+    Move,
+    OpenedStruct,
+    RuleOutcome,
+    Suggestion,
+)
 
 _NOUNS = {"moves": "moved declaration", "size": "byte", "holes": "hole", "lines": "touched line"}
 _MOST_STEPS = 8
@@ -28,7 +36,7 @@ def headline(result: Suggestion) -> str:
         rules = "these rules together" if len(result.core) > 1 else "this rule"
         return f"no order of the members keeps {rules}"
     if result.chosen is not None:
-        return alternative(result.chosen, result.struct)
+        return alternative(result.chosen, result, with_reasons=False)
     count = next((each.after for each in result.aims if each.aim == "moves"), len(result.moves))
     moved = quantity(count, "declaration") + " to move" if result.moves else "no member to move"
     if result.status == "unknown":
@@ -74,26 +82,26 @@ def moves(result: Suggestion) -> list[str]:
     return [f"`{move.member}` {_destination(move)}" for move in result.moves]
 
 
-def reason_of(result: Suggestion, move: Move) -> str:
+def reason_of(order: Suggestion | Alternative, move: Move, opened: Sequence[OpenedStruct]) -> str:
     """Return what a move is for, and why it ends there; empty if neither is known."""
-    return "; ".join(filter(None, (_purpose(result, move), move.reason)))
+    return "; ".join(filter(None, (_purpose(order, move, opened), move.reason)))
 
 
-def _purpose(result: Suggestion, move: Move) -> str:
+def _purpose(order: Suggestion | Alternative, move: Move, opened: Sequence[OpenedStruct]) -> str:
     """Return what a move is for, of the rules that are kept by the new order alone; empty if none says."""
     mended = [
         each
-        for each in result.rules
+        for each in order.rules
         if each.before.outcome is not Outcome.KEPT and each.after.outcome is Outcome.KEPT
     ]
-    places = {name: at for at, name in enumerate(result.order)}
-    moved = next((each.members for each in result.opened if each.name == move.member), (move.member,))
+    places = {name: at for at, name in enumerate(order.order)}
+    moved = next((each.members for each in opened if each.name == move.member), (move.member,))
     for each in mended:
         if not _members_named(each).isdisjoint(moved):
             return f"for {each.rule.id}"
     for each in mended:
         own = [places[name] for name in _members_named(each) if name in places]
-        if own and min(own) < places[moved[0]] < max(own):
+        if own and min(own) < places.get(moved[0], -1) < max(own):
             return f"to part the fields of {each.rule.id}"
     return ""
 
@@ -109,10 +117,14 @@ def _destination(move: Move) -> str:
     return "to the beginning" if move.inside is None else f"to the beginning of `{move.inside}`"
 
 
-def alternative(each: Alternative, struct: Struct) -> str:
-    """Return what to align, to add and to move, and what it costs."""
-    moved = "".join(f", move `{move.member}` {_destination(move)}" for move in each.moves)
-    cost = f"{each.size} bytes instead of {(struct.bit_size or 0) // 8}"
+def alternative(each: Alternative, result: Suggestion, *, with_reasons: bool = True) -> str:
+    """Return what to align, to add and to move, and what it costs; `with_reasons` for the moves."""
+    moved = "".join(
+        f", move `{move.member}` {_destination(move)}{why and f' ({why})'}"
+        for move in each.moves
+        for why in [reason_of(each, move, result.opened) if with_reasons else ""]
+    )
+    cost = f"{each.size} bytes instead of {(result.struct.bit_size or 0) // 8}"
     if each.allocation and each.allocation != each.allocation_before:
         cost += f", {each.allocation} instead of {each.allocation_before}"
     return f"{addition(each)}{moved}: {cost}"

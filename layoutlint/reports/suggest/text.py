@@ -44,7 +44,7 @@ def _lines(result: Suggestion, width: int) -> Iterator[Line]:
         if not number:
             yield line()
             yield line("what keeps all rules (--alternative N makes a patch of it):")
-        yield from paragraph(f"  {number + 1}. ", phrases.alternative(alternative, result.struct), width)
+        yield from paragraph(f"  {number + 1}. ", phrases.alternative(alternative, result), width)
     yield from _notes(result, width)
 
 
@@ -54,7 +54,7 @@ def _order(result: Suggestion, width: int) -> Iterator[Line]:
     elif result.status == "refused":
         yield line("the order that was found:")
     for move, text in zip(result.moves, phrases.moves(result), strict=True):
-        why = phrases.reason_of(result, move)
+        why = phrases.reason_of(result, move, result.opened)
         yield from paragraph("  ", f"move {text}{why and f': {why}'}", width)
     is_optimal = result.status == "optimal"
     aims = "; ".join(phrases.aim(each, is_optimal, len(result.builds)) for each in result.aims)
