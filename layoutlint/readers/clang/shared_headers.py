@@ -28,7 +28,7 @@ RECORD_OPTION = 0x1
 """CXTranslationUnit_DetailedPreprocessingRecord."""
 _FEWEST = 3
 """The fewest units that share headers, and that include one of these."""
-_PART = 4
+_PART = 2
 """A header is shared if one in so many units includes it."""
 _SMALLEST = 100_000
 """The fewest bytes of headers that are parsed once for several units."""
@@ -158,7 +158,7 @@ def _order_of(
         entries[name] += 1
         if spot.file == main:
             first.append(name)
-        elif spot.file is not None:
+        if spot.file is not None:
             entered.setdefault(libclang.file_name(lib, spot.file), []).append((spot.offset, name))
     several = {name for name, count in entries.items() if count > 1}
     guards = {name: include_order.guard_of(texts[name]) for name in several & guarded}
@@ -171,6 +171,7 @@ def _order_of(
         if name in texts and start != guards.get(name):  # a guard leaves out what was read before
             skipped.setdefault(name, []).append((start, end))
     finder = _Targets(texts, entered)
+    finder.add(libclang.file_name(lib, main), include_order.read_pieces(libclang.contents(lib, handle, main)))
     read: dict[str, Text] = {}
     for name, text in texts.items():
         active = text if name in whole else include_order.left_out(text, skipped.get(name, ()))

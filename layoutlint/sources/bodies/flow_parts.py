@@ -79,10 +79,10 @@ class Parts:
     """The functions and variables of a unit."""
 
     def __init__(
-        self, walker: FlowWalker, is_of_system: Callable[[Cursor], bool], known: Known
+        self, walker: FlowWalker, is_left_out: Callable[[Cursor], bool], known: Known
     ) -> None:
-        """`is_of_system` tells functions of the system's headers, which are not walked."""
-        self.walker, self._is_of_system, self._known = walker, is_of_system, known
+        """`is_left_out` tells functions of headers that are not walked with this unit."""
+        self.walker, self._is_left_out, self._known = walker, is_left_out, known
         places = (*known.forward, *known.backward)
         self._spellings = frozenset(each.spelling for each in places if isinstance(each, Slot))
         self._by_name: dict[int, tuple[int, bool]] = {}
@@ -139,7 +139,7 @@ class Parts:
         """Yield the functions of other headers."""
         for identity in sorted(identities - self._walked):
             function = self.walker.definition(identity)
-            if function is not None and not self._is_of_system(function):
+            if function is not None and not self._is_left_out(function):
                 yield Part(function, self)
 
     def read(self, cursor: Cursor) -> tuple[bool, frozenset[int]]:
