@@ -230,11 +230,11 @@ def relevant(
     ]
     edges = [(_place(target), _place(source)) for target, source in pairs]
     mixed = _find_containers(flows, structs)
-    onward = [
+    onward = _following(
         (source, target)
         for target, source in edges
-        if source not in mixed or not isinstance(target, Slot) or not target.is_of_scalars
-    ]
+        if not (isinstance(target, Slot) and target.is_of_scalars and source in mixed)
+    )
     forward = {*goes, *(_place(target) for target, source in pairs if is_address(source))}
     _close(forward, onward)
 
@@ -245,7 +245,7 @@ def relevant(
     backward = {_place(each.address.term) for each in own}
     backward |= {*comes, *(each.slot for each in flows.steps if leads(each.address.term))}
     backward |= {_place(each.source.term) for each in flows.copies if leads(each.target.term)}
-    _close(backward, edges)
+    _close(backward, _following(edges))
     # What gets a pointer to a slot can fill it.
     forward |= {_place(to) for to, each in pairs if each.kind == "slot" and _place(each) in backward}
     _close(forward, onward)
@@ -280,13 +280,18 @@ def _find_containers(flows: Flows, structs: set[str]) -> set[Slot]:
     return {slot for slot, own in names.items() if frozenset(own) in kept}
 
 
-def _close(places: set[Place | None], edges: Iterable[tuple[Place | None, Place | None]]) -> None:
-    """Add what edges lead to from some places."""
-    following: dict[Place | None, list[Place]] = {}
+def _following(edges: Iterable[tuple[Place | None, Place | None]]) -> dict[Place, list[Place]]:
+    """Return what edges lead to, by where they begin."""
+    following: dict[Place, list[Place]] = {}
     for start, end in edges:
         if start is not None and end is not None:
             following.setdefault(start, []).append(end)
-    waiting = list(places)
+    return following
+
+
+def _close(places: set[Place | None], following: dict[Place, list[Place]]) -> None:
+    """Add what edges lead to from some places."""
+    waiting = [place for place in places if place is not None]
     while waiting:
         for end in following.get(waiting.pop(), ()):
             if end not in places:

@@ -228,14 +228,18 @@ Result = tuple[Flows, list[Passed]]
 """The flows in what was walked, and what was passed over."""
 
 
+def read_alone(unit: Unit, names: tuple[str, ...], known: Known = NOTHING) -> Result:
+    """Parse a unit and return its flows, in the order of the text and with repetitions. Raises ReadError."""
+    if unit.text is None:
+        parse.refuse_endless(unit)
+    with parse.parse_unit(trees.library(), unit, None, _OPTIONS) as handle:
+        return _Reader(handle, unit, names, known).read()
+
+
 def _read_unit(unit: Unit, names: tuple[str, ...], known: Known) -> Result:
     limits.confine()
     try:
-        lib = trees.library()
-        if unit.text is None:
-            parse.refuse_endless(unit)
-        with parse.parse_unit(lib, unit, None, _OPTIONS) as handle:
-            return _Reader(handle, unit, names, known).read()
+        return read_alone(unit, names, known)
     except ReadError as error:
         return Flows(notes=[f"{error.path} {error.reason}"]), []
     except libclang.TOO_DEEP:
