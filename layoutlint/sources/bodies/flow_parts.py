@@ -124,13 +124,13 @@ class Parts:
             flows.bodies.append((part.key, self.walker.digest(tree)))
         self.walker.note_definition(part.cursor)
         if part.key not in self._bodies or flows.bodies[-1] not in self._known.walked:
-            self.walker.function(part.cursor, tree)
+            self.walker.function(part.cursor, tree, part.is_about)
 
     def _pass(self, part: Part) -> Passed:
         """Walk a function or a variable apart from the others."""
         with self.walker.collect_apart() as flows:
             if part.key:
-                self.walker.function(part.cursor, trees.tree(part.cursor))
+                self.walker.function(part.cursor, trees.tree(part.cursor), part.is_about)
             else:
                 self.walker.variable(part.cursor)
         return Passed(part.key, flows, places_of(flows))

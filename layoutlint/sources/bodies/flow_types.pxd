@@ -7,10 +7,10 @@ from layoutlint.sources.bodies cimport c_syntax as syntax
 cdef class FlowTypes:
     cdef public object _facts, _function, _parameters, _layouts, _identities, _declared, _pointers
     cdef public object _functions, _callees, _noted, _types, _pointees, _elements, _records
-    cdef public object _structs_behind, _keeping, _spellings, _leading, _leading_types, flows, _lib
-    cdef public object _names, _subject, _word, offset_slots, _asm, _numbers, _loops, _values, _unions
-    cdef public object _truths, _is_copied, _is_computed, _is_hint, first_offset_slots, _depth, is_cut
-    cdef public object _cursor, _body
+    cdef public object _structs_behind, _keeping, _spellings, _leading, _leading_types, _variable_slots
+    cdef public object _field_slots, _with_body, _parameter_lists, flows, _lib, _names, _subject, _word
+    cdef public object offset_slots, _asm, _numbers, _loops, _values, _unions, _truths, _is_copied
+    cdef public object _is_computed, _is_hint, first_offset_slots, _depth, is_cut, _cursor, _body
     cpdef identity(self, object declaration)
     cpdef declarations(self, object place)
     cpdef str spelling(self, object declaration)
@@ -37,9 +37,12 @@ cdef class FlowTypes:
     cpdef bint _is_untyped(self, object type_)
     cpdef _as_scalars(self, object addresses)
     cpdef bint _is_of_scalars(self, object type_)
+    cpdef _parameter_types(self, CNode callee)
     cpdef _variable_slot(self, object declaration)
+    cpdef _find_variable_slot(self, object declaration)
     cpdef _declare_slot(self, object slot, object declaration)
     cpdef _field_slot(self, object declaration)
+    cpdef _find_field_slot(self, object declaration)
     cpdef _words(self, object slot)
     cpdef _place(self, CNode node)
     cpdef CNode _callee(self, CNode node)

@@ -7,7 +7,7 @@ from layoutlint.sources.bodies.flow_declarations cimport DeclarationWalker
 
 cdef class FlowWalker(DeclarationWalker):
     @cython.locals(node=CNode)
-    cpdef function(self, object cursor, CNode tree)
+    cpdef function(self, object cursor, CNode tree, bint names_subject)
     cpdef _walk(self, CNode node)
     @cython.locals(child=CNode)
     cpdef _walk_node(self, CNode node)

@@ -70,8 +70,11 @@ class FlowWalker(DeclarationWalker):
         """Whether something is nested too deeply to be walked."""
         self._asm: dict[int, str] | None = None
 
-    def function(self, cursor: Cursor, tree: Node) -> None:
-        """Walk the body of a function definition."""
+    def function(self, cursor: Cursor, tree: Node, names_subject: bool) -> None:
+        """Walk the body of a function definition.
+
+        One that names nothing which leads to the searched struct uses no union around it.
+        """
         self._cursor, self._asm = cursor, None
         self._truths.clear()  # other nodes can have the identities of those that are gone
         self._function = self._facts.key(cursor)
@@ -85,7 +88,8 @@ class FlowWalker(DeclarationWalker):
             elif node.kind == syntax.COMPOUND:
                 self._body = node
                 self._walk(node)
-                self._unions.visit(node, self.flows)
+                if names_subject:
+                    self._unions.visit(node, self.flows)
 
     def _walk(self, node: Node) -> None:
         self._depth += 1
