@@ -263,7 +263,10 @@ def _judge(arguments: Arguments, own: CheckOptions, executor: ExecutorOptions) -
     held = None if own.snapshot is None else _read_held_layouts(own.snapshot, arguments, policy)
     preloaded = "layoutlint.readers.preload", "layoutlint.lint.run"
     runner = make_executor(executor, preloaded) if executor.is_any else None
-    scope = Scope(own.fail_on, own.guesses, own.staged, own.since, held, own.uses, own.removed, runner)
+    judges_all = own.all_findings or own.baseline is not None
+    scope = Scope(
+        own.fail_on, own.guesses, own.staged, own.since, held, own.uses, own.removed, runner, judges_all
+    )
     if own.baseline is None:
         judged = judging.judge(arguments, policy, scope)
         return _with_fixes(_compare(judged.report, judged, own), judged, own)

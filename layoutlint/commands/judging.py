@@ -91,6 +91,8 @@ class Scope(NamedTuple):
     """The structs that people removed on purpose."""
     executor: Executor | None = None
     """What reads inputs, or judges the builds of a matrix; None for processes of this run."""
+    judges_all: bool = False
+    """Whether findings count that were there before a change, or a baseline has them."""
 
     @property
     def is_change(self) -> bool:
@@ -244,9 +246,12 @@ def _judge(
         names = change_effects.split_names(inputs, are_inputs=scope.since is not None)
         names_others = change.with_paths(names.changed).has_others
         removed = frozenset(scope.removed)
-        result = change_effects.find(change, names, packs, kernel_packs, options, removed)
+        result = change_effects.find(
+            change, names, packs, kernel_packs, options, removed, scope.judges_all or bool(builds)
+        )
         inputs, packs, kernel_packs = result.inputs, result.packs, result.kernel_packs
-        options = replace(options, change=result.scope)
+        read = replace(options.read, touched=result.touched)
+        options = replace(options, change=result.scope, read=read)
     if not builds:
         report = run.check(inputs, packs, kernel_packs, options)
     else:

@@ -16,7 +16,7 @@ from layoutlint.lint import definers
 from layoutlint.lint.definers import C_SUFFIXES, Definers
 from layoutlint.lint.options import ChangeScope, Options
 from layoutlint.lint.reading import embedded_names
-from layoutlint.model.reading import Unread
+from layoutlint.model.reading import Touched, Unread
 from layoutlint.model.record import Record, replace
 from layoutlint.model.structs import Source
 from layoutlint.model.wanted import Wanted
@@ -38,6 +38,8 @@ class Affected(Record, frozen=True):
     """Rule files with the affected rules alone."""
     kernel_packs: tuple[Pack, ...]
     scope: ChangeScope
+    touched: Touched | None = None
+    """The files that decide which units of a database are read; None to read all."""
 
 
 class Names(Record, frozen=True):
@@ -74,13 +76,16 @@ def find(
     kernel_packs: tuple[Pack, ...],
     options: Options,
     removed: frozenset[str] = frozenset(),
+    judges_all: bool = False,
 ) -> Affected:
     """Return what a change can affect; `removed` are the structs that people removed on purpose.
 
-    Inputs that are given are judged whole: nothing is left out of them. Raises ReadError for a kernel that is
-    not configured, and UsageError if the repository has no rules.
+    Inputs that are given are judged whole: nothing is left out of them, apart from units of databases in
+    which nothing can be new, unless `judges_all`. Raises ReadError for a kernel that is not configured, and
+    UsageError if the repository has no rules.
     """
-    search = _Search(change.with_paths(names.changed), names, packs, kernel_packs, options, removed)
+    changed = change.with_paths(names.changed)
+    search = _Search(changed, names, packs, kernel_packs, options, removed, judges_all)
     if names.whole:
         return search.whole()
     parts = tuple(search.parts())
@@ -98,6 +103,8 @@ class _Search(Record, dict=True):
     kernel_packs: tuple[Pack, ...]
     options: Options
     removed: frozenset[str]
+    judges_all: bool
+    """Whether findings that were there before count too."""
 
     @cached_property
     def known_names(self) -> frozenset[str]:
@@ -174,7 +181,18 @@ class _Search(Record, dict=True):
         inputs = (*self.names.whole, *filter(files.is_file, map(_from_working_folder, self._own_files())))
         unread = (*self.change.unread, *self._missing_names())
         scope = replace(self._scope(None, (), unread), is_whole=True)
-        return Affected(inputs, self.packs, self.kernel_packs, scope)
+        touched = Touched(self.change.paths) if self._decides_by_files() else None
+        return Affected(inputs, self.packs, self.kernel_packs, scope, touched)
+
+    def _decides_by_files(self) -> bool:
+        """Return whether a finding on units that can read no changed file cannot be a new one, and is not
+        wanted either.
+        """
+        options, inputs = self.options, frozenset(map(_absolute, self.names.whole))
+        depends_on_more = any(self.changed_rules) or any(pack.guesses for pack in self.packs)
+        wants_others = self.judges_all or options.comments or options.unused or options.held is not None
+        depends_on_more |= bool(options.uses or inputs & self.change.paths) or len(inputs) != 1
+        return not (depends_on_more or wants_others)
 
     def result(self, parts: tuple[Definers, ...]) -> Affected:
         """Return what the change affects in some parts of the repository."""

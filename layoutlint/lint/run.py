@@ -335,7 +335,8 @@ def _report(
     ]
     has_none = not coverage.structs or selects_nothing(inputs, options)
     are_removed = bool(rules) and all(options.is_removed(rule.struct) for rule in rules)
-    if inputs and has_none and not (is_judged or are_removed or options.skips_missing):
+    are_elsewhere = any(each.reading.elsewhere is not None for each in inputs)
+    if inputs and has_none and not (is_judged or are_removed or are_elsewhere or options.skips_missing):
         are_skipped = rules and len(coverage.skipped) == len(rules)
         unread.append(FOR_OTHERS if are_skipped else failure_without_verdicts(rules, inputs, options))
     if options.change is not None and not (ordered or unread or any(gap.rules for gap in omitted)):

@@ -69,7 +69,7 @@ def compare(
     """
     parents = change.parents
     names = sorted({finding_key(finding)[1] for finding in report.findings if can_be_accepted(finding)})
-    base = replace(base, sought=tuple(names))
+    base = replace(base, sought=tuple(names), options=_with_same_units(base.options, report))
     bases = [find_in_base(parent, base, number) for number, parent in enumerate(parents)]
     if accepts_known and base.inputs:
         report = _accept_known(report, parents, bases, base, command)
@@ -78,6 +78,14 @@ def compare(
     failed = dict.fromkeys(each for found in bases for each in found.failed)
     report = replace(report, unread=tuple(dict.fromkeys((*report.unread, *failed))))
     return lost.add(report, _losses(report, change, bases, base), base.options)
+
+
+def _with_same_units(options: Options, report: Report) -> Options:
+    """Return the options with which a base is read like the change: the units that it touches, or all."""
+    is_part = any(reading.elsewhere is not None for reading in report.readings)
+    touched = options.read.touched
+    kept = replace(touched, needs_all=False) if is_part and touched is not None else None
+    return replace(options, read=replace(options.read, touched=kept))
 
 
 def _accept_known(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, ClassVar
 
 from layoutlint.errors import did_you_mean
@@ -96,10 +97,13 @@ def find_unused_rules(
     Shipped rules, and rules whose `when` holds for no input, count only with `everything`.
     """
     judging = {finding.rule for finding in findings}
+    elsewhere = frozenset[str]().union(*(judged.reading.elsewhere or () for judged in inputs))
     for rule in rules:
         reasons = [judged.exclusion(rule.when) for judged in inputs]
         is_excluded = all(reasons)
         if rule in judging or not reasons or ((rule.shipped or is_excluded) and not everything):
+            continue
+        if any(fnmatchcase(name, rule.struct) for name in elsewhere):
             continue
         why = reason_for_no_verdict(rule, inputs, hints)
         if is_excluded:

@@ -215,6 +215,8 @@ class Reading(Record, frozen=True):
     """What it has, if it is a snapshot of some structs; None if it is whole."""
     holds_types: bool = False
     """Whether it is a snapshot that holds code to the types of fields, too."""
+    elsewhere: frozenset[str] | None = None
+    """The requested structs that seem to be in units which no touched file reaches; None if all are read."""
 
 
 Progress = Callable[[str, int, int], None]
@@ -284,6 +286,15 @@ class TrustedCompilers(Record, frozen=True):
     """The folders of PATH in which compilers without folder are searched."""
 
 
+class Touched(Record, frozen=True):
+    """The files that a change touches."""
+
+    paths: frozenset[str]
+    """Absolute paths."""
+    needs_all: bool = True
+    """Whether all units are read if a requested struct seems to be in none of those that are left out."""
+
+
 class ReadOptions(Record, frozen=True):
     """The command-line options for reading."""
 
@@ -336,6 +347,9 @@ class ReadOptions(Record, frozen=True):
     trusts_build_ids: bool = False
     """Whether files of the same build id and sections have the same content: then the cache knows them by
     these, wherever they are."""
+    touched: Touched | None = None
+    """The files that a change touches: of databases, units that can read none of them are left out. None to
+    read all."""
     executor: Executor | None = None
     """What reads inputs, the files of folders, and C sources as its tasks; None for processes of this run."""
 

@@ -23,6 +23,7 @@ from layoutlint.readers.clang import (
     flags,
     parallel,
     query_driver,
+    reached_units,
     response_files,
     text_search,
     unit_listings,
@@ -55,12 +56,43 @@ class Command(Record, frozen=True):
 
 def read(path: str, wanted: Wanted, options: ReadOptions) -> Reading:
     """Return the requested structs of the units that can define them, each with its own flags."""
-    working_folder = os.getcwd()
-    notes: list[str] = []
-    parts: dict[Unit, bool] = {}
     commands, unread = _expand_commands(load(path, options.flag_files), options.flag_files)
     if options.copy is not None:
         commands = tuple(copied_flags.command_for_copy(options.copy, command) for command in commands)
+    if options.touched is not None:
+        reading = _read_reached(path, commands, unread, wanted, options)
+        if reading is not None:
+            return reading
+    return _read_commands(path, commands, unread, wanted, options)
+
+
+def _read_reached(
+    path: str, commands: tuple[Command, ...], unread: list[Unread], wanted: Wanted, options: ReadOptions
+) -> Reading | None:
+    """Return the requested structs of the units that a change reaches; None if others are needed as well."""
+    assert options.touched is not None
+    touched = options.touched.paths
+    if options.copy is not None:
+        touched = frozenset(copied_flags.path_in_copy(options.copy, each) for each in touched)
+    found = reached_units.find(commands, touched, wanted)
+    if found is None:
+        return None
+    reading = _read_commands(path, found.commands or commands[:1], unread, wanted, options, found.elsewhere)
+    if options.touched.needs_all and found.has_missing(reading.structs, wanted):
+        return None
+    count = f"{len(found.commands):,} of {len(commands):,} units"
+    note = f"{count} can read what the change touches; the others are not parsed"
+    return replace(reading, elsewhere=found.elsewhere, notes=(*reading.notes, note))
+
+
+def _read_commands(
+    path: str, commands: tuple[Command, ...], unread: list[Unread], wanted: Wanted, options: ReadOptions,
+    elsewhere: frozenset[str] = frozenset(),
+) -> Reading:  # fmt: skip
+    """Return the requested structs of the units of some commands; `elsewhere` are names of other units."""
+    working_folder = os.getcwd()
+    notes: list[str] = []
+    parts: dict[Unit, bool] = {}
     if options.is_sampled and wanted.is_by_name and _have_equal_flags(commands):
         sample = next(_select_commands(commands, wanted), None)
         if sample is not None and (reading := _read_sample(path, sample, wanted, options)) is not None:
@@ -83,17 +115,20 @@ def read(path: str, wanted: Wanted, options: ReadOptions) -> Reading:
     found = unit_listings.read(tuple(parts), certain, wanted, options)
     outcome = found.outcome
     if not outcome.parsed:
-        notes.append(f"no text of the {len(commands)} units and their headers defines a wanted struct")
+        if not elsewhere:
+            notes.append(f"no text of the {len(commands)} units and their headers defines a wanted struct")
         outcome = outcome.plus(parallel.run(tuple(parts)[:1], wanted, options).without_failures())
     outcome = outcome.plus(parallel.Outcome((), tuple(unread)))
     notes += c_units.notes(c_units.command_line_flags(options)) if options.target else ()
     notes += query_driver.notes((unit.compiler for unit in parts), options)
+    others = elsewhere.intersection(parallel.missing_names(outcome.structs, wanted))
+    wanted = replace(wanted, names=wanted.names - others)
     reading = parallel.reading(path, outcome, wanted, notes, is_configured=True)
     shown_path = path if options.copy is None else options.copy.display_path(path)
     reading = replace(reading, compile_commands=shown_path)
     if options.finds_omissions:
-        others = ((unit.origin, listing) for unit, listing in found.others.items())
-        hidden = unit_listings.hidden_by_errors(others, wanted, outcome.structs)
+        listings = ((unit.origin, listing) for unit, listing in found.others.items())
+        hidden = unit_listings.hidden_by_errors(listings, wanted, outcome.structs)
         omissions = (*hidden, *_missing_sources(commands))
         reading = replace(reading, omissions=(*reading.omissions, *omissions))
     return replace(reading, names=_names(commands)) if wanted.names_only else reading

@@ -15,14 +15,14 @@ from layoutlint.model.record import Record, field
 from layoutlint.model.target import TRIPLES, target_named
 from layoutlint.readers.clang import option_table
 
-_CHANGES_LAYOUT = re.compile(
+_CHANGES_LAYOUT = (
     r"-m31|-m(?:96|128)bit-long-double|-malign-(?:natural|power)|-mstructure-size-boundary=.*|-mlong(?:32|64)"
     r"|-mshort|-mint8|-fplugin=.*|-fshort-double|-mlong-double-(?:32|40)"
 )
 _SHAPELESS_X = frozenset(("c", "c-header", "cpp-output", "none"))
 # The parts of triples after the processor: vendors, systems and ABIs. None of them makes libclang's driver
 # run a program, as it does for graphics processors (amdgpu-arch, nvptx-arch).
-_SYSTEM = re.compile(
+_SYSTEM = (
     r"(?:pc|none|unknown|redhat|suse|ibm|apple|w64|poky|oe|buildroot|cros|wrs|linux|freebsd|netbsd"
     r"|openbsd|kfreebsd"
     r"|dragonfly|darwin|macosx?|ios|windows|win32|mingw\d*|msvc|cygwin|fuchsia|hurd|solaris|haiku|rtems"
@@ -228,7 +228,8 @@ def _precompiled_problem(groups: tuple[_Group, ...], words: list[str]) -> str | 
 
 def _features(sanitizers: Iterable[str], words: list[str], machine: str) -> tuple[str, ...]:
     """Return the flags for which `__has_feature(address_sanitizer)` is true."""
-    if not option_table.FEATURED_MACHINES.match(machine) or {"-m32", "-mx32", "-m16"}.intersection(words):
+    is_featured = machine.startswith(option_table.FEATURED_MACHINES)
+    if not is_featured or {"-m32", "-mx32", "-m16"}.intersection(words):
         return ()
     return tuple(f"-fsanitize={name}" for name in sanitizers if name in option_table.FEATURED)
 
@@ -324,7 +325,7 @@ class _Group(Record):
         elif word in option_table.MACROS or word in option_table.RENAMED:
             self.macros += option_table.MACROS.get(word, ())
             self.passed_words += option_table.RENAMED.get(word, ())
-        elif _CHANGES_LAYOUT.fullmatch(word):
+        elif option_table.is_spelled(_CHANGES_LAYOUT, word):
             self._set_problem(_effect(word))
         elif option_table.is_passed(word):
             self.passed_words.append(word)
@@ -448,7 +449,7 @@ def _groups(words: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
 
 def _effect(word: str) -> str | None:
     """Return the problem of dropping a flag that may change layouts; None for a harmless plugin."""
-    if option_table.NEUTRAL_PLUGIN.fullmatch(word):
+    if option_table.is_spelled(option_table.NEUTRAL_PLUGIN, word):
         return None
     if "randomize_layout" in word:
         return f"compiled with {word}, which shuffles fields"
@@ -462,7 +463,7 @@ def is_target(triple: str) -> bool:
         target_named(architecture(triple, 64))
     except KeyError:
         return False
-    return len(rest) <= 4 and all(_SYSTEM.fullmatch(part) for part in rest)
+    return len(rest) <= 4 and all(re.fullmatch(_SYSTEM, part) for part in rest)
 
 
 def architecture(triple: str, pointer_bits: int) -> str:

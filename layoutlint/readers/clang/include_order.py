@@ -34,6 +34,7 @@ _GUARD = re.compile(
     rb"(?:\s++|/\*.*?\*/|//[^\n]*+)*+#[ \t]*+define[ \t]++\1\b)",
     re.DOTALL,
 )
+_IMPORT = re.compile(rb"#(?:\s|\\|/\*.*?\*/)*+import\b", re.DOTALL)
 LAST = 1 << 60
 """The time of what is never read."""
 _DEEPEST = 200
@@ -101,7 +102,9 @@ def guard_of(text: bytes) -> int | None:
 
 
 def read_pieces(text: bytes) -> Text:
-    """Return what a text does with macros."""
+    """Return what a text does with macros. Raises Unknown for `#import`."""
+    if b"import" in text and _IMPORT.search(text):
+        raise Unknown
     uses = MacroUses(text)
     pieces = tuple(Piece(*map(frozenset, piece)) for piece in uses.pieces)
     cuts = (0, *(offset for offset, _ in uses.includes), len(text))
@@ -125,13 +128,15 @@ class Reach(Record):
     """The identifiers that macros lead to."""
 
     bodies: Mapping[bytes, AbstractSet[bytes]]
+    varying: AbstractSet[bytes] = frozenset()
+    """Macros whose definitions do not count here."""
     _known: dict[bytes, Names] = field(default_factory=dict)
     _count: int = 0
 
     def expand(self, named: Iterable[bytes]) -> set[bytes]:
         """Return some identifiers, and all that the macros among them lead to. Raises Unknown."""
         result = set(named)
-        for name in result & self.bodies.keys():
+        for name in (result & self.bodies.keys()) - self.varying:
             result |= self._known.get(name) or self._find(name)
         return result
 
@@ -141,7 +146,7 @@ class Reach(Record):
             for body in self.bodies.get(waiting.pop(), ()):
                 more = _words(body) - found
                 found |= more
-                waiting += more & self.bodies.keys()
+                waiting += (more & self.bodies.keys()) - self.varying
         self._count += len(found)
         if self._count > _MOST_WORDS:
             raise Unknown
@@ -165,15 +170,17 @@ class Order(Record, frozen=True, dict=True):
     declared: Mapping[str, AbstractSet[bytes]]
     """What they declare outside of functions."""
 
-    def visit(self, file: str, visited: set[str]) -> Iterator[tuple[Key, Piece]]:
-        """Yield the pieces that the inclusion of a file reads; add the files to those that were visited."""
+    def visit(self, file: str, visited: set[str]) -> Iterator[tuple[Key, Text]]:
+        """Yield the pieces that the inclusion of a file reads, with their texts; add the files to those that
+        were visited.
+        """
         if file in visited and file not in self.repeated:
             return
         waiting = [(file, self.texts[file], 0)]
         visited.add(file)
         while waiting:
             name, text, at = waiting.pop()
-            yield (name, at), text.pieces[at]
+            yield (name, at), text
             if at == len(text.targets):
                 continue
             waiting.append((name, text, at + 1))
@@ -193,8 +200,8 @@ class Order(Record, frozen=True, dict=True):
         assert self._rules
 
     @cached_property
-    def pieces(self) -> dict[Key, Piece]:
-        """The pieces in their order. Raises Unknown if there are too many."""
+    def read(self) -> dict[Key, Text]:
+        """The text of each piece, in their order. Raises Unknown if there are too many."""
         visited = set[str]()
         every = (each for file in self.first for each in self.visit(file, visited))
         result = dict(islice(every, _MOST_PIECES))
@@ -203,9 +210,14 @@ class Order(Record, frozen=True, dict=True):
         return result
 
     @cached_property
+    def pieces(self) -> list[Piece]:
+        """The pieces in their order."""
+        return [text.pieces[at] for (_, at), text in self.read.items()]
+
+    @cached_property
     def places(self) -> dict[Key, int]:
         """The place of each piece."""
-        return {key: place for place, key in enumerate(self.pieces)}
+        return {key: place for place, key in enumerate(self.read)}
 
     @cached_property
     def bodies(self) -> Mapping[bytes, AbstractSet[bytes]]:
@@ -225,7 +237,7 @@ class Order(Record, frozen=True, dict=True):
     def all_definers(self) -> dict[bytes, list[int]]:
         """The places at which each macro is defined or undefined."""
         result: dict[bytes, list[int]] = {}
-        for place, piece in enumerate(self.pieces.values()):
+        for place, piece in enumerate(self.pieces):
             for name in piece.defined:
                 result.setdefault(name, []).append(place)
         return result
@@ -233,7 +245,7 @@ class Order(Record, frozen=True, dict=True):
     @cached_property
     def definers(self) -> dict[bytes, list[int]]:
         """The same, of definitions that are all alike only the first."""
-        undefined = frozenset[bytes]().union(*(piece.undefined for piece in self.pieces.values()))
+        undefined = frozenset[bytes]().union(*(piece.undefined for piece in self.pieces))
         return {
             name: places[:1] if name not in undefined and are_alike(self.bodies.get(name, ())) else places
             for name, places in self.all_definers.items()
@@ -241,13 +253,38 @@ class Order(Record, frozen=True, dict=True):
 
     @cached_property
     def needs(self) -> list[set[bytes]]:
-        """The identifiers on which each piece depends, by its place."""
-        result = []
-        for place, piece in enumerate(self.pieces.values()):
-            known = piece.named & self.definers.keys()
-            later = {name for name in known if self.definers[name][0] > place}
-            result.append((self.reach.expand(piece.named - later) | later | piece.asked) - piece.settled)
+        """The identifiers on which each piece depends, by its place. Raises Unknown."""
+        varying = {name for name, places in self.definers.items() if len(places) > 1}
+        reach = Reach(self.bodies, varying)
+        return [
+            (self._needed(place, piece, reach) | piece.asked) - piece.settled
+            for place, piece in enumerate(self.pieces)
+        ]
+
+    def _needed(self, place: int, piece: Piece, reach: Reach) -> set[bytes]:
+        """Return the identifiers of a piece, and all that the definitions lead to that are in force there."""
+        later = {name for name in piece.named if self.definers.get(name, (-1,))[0] > place}
+        result = reach.expand(piece.named - later) | later
+        waiting = result & reach.varying
+        done = set[bytes]()
+        while waiting:
+            done |= waiting
+            bodies = (body for name in waiting for body in self._bodies_at(name, place, piece))
+            result |= reach.expand(word for body in bodies for word in _words(body))
+            waiting = (result & reach.varying) - done
         return result
+
+    def _bodies_at(self, name: bytes, place: int, piece: Piece) -> Iterator[bytes]:
+        """Yield the definitions of a macro that can be in force in a piece."""
+        decisive = self.definer_before(name, place)
+        places = {place} if name in piece.defined else set[int]()
+        for each in places if decisive is None else {decisive, *places}:
+            yield from self._texts[each].bodies.get(name, ())
+
+    @cached_property
+    def _texts(self) -> list[Text]:
+        """The text of each piece, by its place."""
+        return list(self.read.values())
 
     def definer_before(self, name: bytes, place: int) -> int | None:
         """Return the place of what decides about a macro where a piece begins; None if nothing does."""

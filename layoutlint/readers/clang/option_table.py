@@ -74,8 +74,7 @@ _UNSAFE_WITH_VALUE = frozenset((
 """Options whose next word belongs to them, and that are neither passed nor known to be harmless."""
 SEPARATE = frozenset(VALUED) | _DROPPED_WITH_VALUE | _UNSAFE_WITH_VALUE
 
-_PASSED = re.compile(
-    r"""-(?:ansi|trigraphs|undef|pthread|nostdinc|nostdlibinc|nobuiltininc)
+_PASSED = r"""-(?:ansi|trigraphs|undef|pthread|nostdinc|nostdlibinc|nobuiltininc)
     | -std=[\w:+-]+ | -O(?:[0-9]+|s|z|g|fast)?
     | -m(?:16|32|64|x32|be|le|EB|EL|big-endian|little-endian|endian=\w+|thumb|arm|thumb-interwork)
     | -mabi=(?!apcs|atpcs|iwmmxt)[\w.+,-]+ | -m(?:arch|cpu|fpu|float-abi|cmodel|tune)=[\w.+,-]+
@@ -110,9 +109,7 @@ _PASSED = re.compile(
     | -fclang-abi-compat=[\w.]+
     | -fstrict-flex-arrays(?:=\d)? | -fno-strict-flex-arrays | -fgnu-version=[\d.]+
     | -fdenormal-fp-math=[\w,-]+
-    | --gcc-toolchain=.+ | --gcc-install-dir=.+""",
-    re.VERBOSE,
-)
+    | --gcc-toolchain=.+ | --gcc-install-dir=.+"""
 """Options that libclang has, and that define macros or change layouts."""
 _UNTAKEN = frozenset((
     "-fhosted", "-fno-freestanding", "-fno-inline", "-finline", "-funsigned-bitfields", "-fcx-fortran-rules",
@@ -122,10 +119,10 @@ _UNTAKEN = frozenset((
     "-mno-avx256-split-unaligned-store",
 ))  # fmt: skip
 _X86_MACHINES = r"(?:x86_64|amd64|i[3-9]86)\b"
-_UNTAKEN_BY_MACHINE = tuple((re.compile(flag), re.compile(machine)) for flag, machine in (
+_UNTAKEN_BY_MACHINE = (
     (r"-mhard-float", _X86_MACHINES), (r"-mfpu=auto|-mgeneral-regs-only", r"(?:arm|thumb)(?!64)"),
     (r"-mlong-double-128", r"s390x|sparc64"),
-))  # fmt: skip
+)  # fmt: skip
 """Options that GCC has for a machine and libclang has not, and that change no layout there."""
 LINKER_SPECS = frozenset(f"{name}.specs" for name in (
     "nosys", "rdimon", "rdimon-v2m", "rdpmon", "linux", "pid", "redboot", "iq80310", "aprofile-ve",
@@ -196,24 +193,24 @@ _ELSEWHERE = (
 """Macros of other machines than x86."""
 _TYPES_ELSEWHERE = rf"{_ELSEWHERE}|__(?:U?INT_FAST\w+|U?INTPTR_TYPE|WCHAR_TYPE)__"
 """These, and types that an ABI can change; no processor does."""
-_BY_MACHINE = tuple((re.compile(machine), names) for machine, names in (
+_BY_MACHINE = (
     (r"arm|thumb|aarch64", r"__(?:ARM_\w+|AARCH64\w*|VFP\w*|thumb\w*|THUMB\w*)"),
     (r"mips", r"__mips\w*|_MIPS_\w+"), (r"riscv", r"__riscv\w*"), (r"loongarch", r"__loongarch\w*"),
     (r"powerpc|ppc", r"__(?:PPC|POWER\d|ALTIVEC__|APPLE_ALTIVEC__|SPE__|NO_FPRS__|VSX__|RSQRTE|RECIP"
      r"|QUAD_MEMORY|STRUCT_PARM|MMA__|PCREL__|ROP_PROTECT__|TM_FENCE__)\w*|_(?:ARCH|CALL)_\w+|__float128"),
     (r"s390", r"__s390\w*"), (r"sparc", r"__(?:sparc|VIS)\w*"),
-))  # fmt: skip
+)  # fmt: skip
 """Macros that no compiler defines for another machine."""
 _CORTEX = (
     r"__ARM_(?:ARCH|ARCH_(?:6M|7M|7EM|8M_BASE)__|FEATURE_(?:CLZ|CMSE|DSP|IDIV|QBIT|SAT|SIMD32)|PCS_VFP|EABI__)"
     r"|__VFP_FP__|__GCC_ATOMIC_\w+_LOCK_FREE"
 )
 _CORTEX_M = rf"{_CORTEX}|__thumb2?__|__THUMBE[BL]__"
-_AGREED = tuple((re.compile(flag), names) for flag, names in (
+_AGREED = (
     (r"-mcpu=cortex-[ar][^+]*|-march=armv[78][\w.]*-[ar]", _CORTEX),
     (r"-mcpu=cortex-m[^+]*|-march=armv(?:6s?-m|7e?-m|8-m\.(?:base|main))|-mthumb|-marm|-mfpu=[\w.+-]+"
      r"|-mfloat-abi=\w+|-mabi=aapcs(?:-linux)?|-mthumb-interwork", _CORTEX_M),
-))  # fmt: skip
+)  # fmt: skip
 """What GCC and libclang agree on under an option for ARM."""
 
 MACHINE_MACROS = (
@@ -235,8 +232,7 @@ _EVERY, _X86, _I386, _OTHER = range(4)
 """Machines; those of _I386 are among those of _X86."""
 _HALF_PRECISION = r"(?:sapphirerapids|graniterapids.*|emeraldrapids|diamondrapids|novalake|.*native.*)"
 """Processors with AVX512-FP16, for which GCC evaluates `_Float16` in its own range."""
-_MACHINES = re.compile(_X86_MACHINES)
-_DOUBTS = tuple((re.compile(flag, re.VERBOSE), names, machine) for flag, names, machine in (
+_DOUBTS = (
     (r"-Ofast | -f(?:no-)?(?:fast-math|math-errno|finite-math-only|signed-zeros|trapping-math"
      r"|associative-math"
      r"|reciprocal-math|unsafe-math-optimizations|rounding-math|signaling-nans|single-precision-constant"
@@ -303,7 +299,7 @@ _DOUBTS = tuple((re.compile(flag, re.VERBOSE), names, machine) for flag, names, 
     (r"-f(?:profile|cs-profile|auto-profile|coverage|instrument).*", r"__LLVM_INSTR_PROFILE_\w+", _EVERY),
     (r"-m(?:arch|cpu|tune)=.*native.*", _FEATURES, _X86),
     (r"-m(?:arch|cpu|tune)=.*native.*", rf"{_ELSEWHERE}|vector_size|__vector_size__", _OTHER),
-))  # fmt: skip
+)  # fmt: skip
 
 FEATURED = (
     "address",
@@ -316,7 +312,7 @@ FEATURED = (
     "undefined",
 )
 """Sanitizers that libclang takes for the machines below, for which `__has_feature` then says so."""
-FEATURED_MACHINES = re.compile(r"x86_64|aarch64|arm64|amd64")
+FEATURED_MACHINES = ("x86_64", "aarch64", "arm64", "amd64")
 NO_MACRO = r"\W|\w+_sanitizer|safe_stack|shadow_call_stack|memtag|kcfi|cfi_"
 """The starts of names of DOUBTS that are no macros, but syntax or features."""
 SANITIZER_NAMES = r"\w+_sanitizer|__SANITIZE_\w+|safe_stack|shadow_call_stack|memtag_\w+|kcfi\w*|cfi_\w+"
@@ -343,8 +339,8 @@ RENAMED = {
 }  # fmt: skip
 """What libclang calls an option."""
 
-_FAMILIES = re.compile(
-    r"""-W(?![pal],).* | -w | -W[al],.* | -pedantic(?:-errors)? | -g(?:no-)?(?!natO|cc-toolchain)[\w.=+,:/-]*
+_FAMILIES = r"""
+    -W(?![pal],).* | -w | -W[al],.* | -pedantic(?:-errors)? | -g(?:no-)?(?!natO|cc-toolchain)[\w.=+,:/-]*
     | -M(?:M|D|MD|G|P|V|no-modules)? | -M[FTQJ].+ | -[cSEvCPHQ] | -CC | -\#\#\# | -pipe | -d[A-Z]+ | -d
     | -p | -pg | -s | -r
     | -n | -t | -N | -no-?pie | -(?:static|shared|rdynamic|symbolic|pie|static-pie|coverage|time
@@ -395,24 +391,18 @@ _FAMILIES = re.compile(
       |stack-protector-explicit|gnu-tm|non-call-exceptions) | -fopenacc-dim=.* | -fexcess-precision=\w+
       | -mfpmath=.*
     | -ffp-(?:model|contract|eval-method|exception-behavior)=\w+
-    | -fpatchable-function-entry=.* | -mpatchable-function-entry=.* | -x\s*""",
-    re.VERBOSE,
-)  # fmt: skip
+    | -fpatchable-function-entry=.* | -mpatchable-function-entry=.* | -x\s*"""
 """Warnings, debug information, dependencies, output, the linker: no macro and no layout depends on them."""
 
-_OFF = re.compile(
-    r"""-fno-(?:modules|implicit-module-maps|implicit-modules|modul\w+-.*|trigraphs|directives-only|gimple
+_OFF = r"""-fno-(?:modules|implicit-module-maps|implicit-modules|modul\w+-.*|trigraphs|directives-only|gimple
     |preprocessed
       |signed-bitfields|plan9-extensions|borland-extensions|sycl|openmp-targets|apple-pragma-pack
       |xl-pragma-pack
       |define-target-os-macros|pascal-strings|cuda-.*|gpu-.*|hip-.*|pch-preprocess|digraphs|zos-extensions)
-    | -no-pthread""",
-    re.VERBOSE,
-)
+    | -no-pthread"""
 """What is off unless an option turns it on that is not known here."""
-_MACHINE_MACROS = re.compile(MACHINE_MACROS, re.VERBOSE)
-_NATIVE = re.compile(r"-m(?:arch|cpu|tune)=.*native.*")
-NEUTRAL_PLUGIN = re.compile(
+_NATIVE = r"-m(?:arch|cpu|tune)=.*native.*"
+NEUTRAL_PLUGIN = (
     r"-fplugin=(?:(?:gcc-)?annobin"
     r"|/usr/lib(?:64|exec)?/gcc(?:-cross)?/[\w-]+/[\d.]+/plugin/(?:gcc-)?annobin\.so)"
 )
@@ -428,19 +418,24 @@ def _harmless_names() -> frozenset[str]:
         return frozenset(line for line in file.read().split() if line.startswith("-"))
 
 
+def is_spelled(pattern: str, word: str) -> bool:
+    """Whether an option is as one of these expressions says, which are compiled when an input has options."""
+    return re.fullmatch(pattern, word, re.VERBOSE) is not None
+
+
 def is_passed(word: str) -> bool:
     """Whether libclang takes an option as it is."""
-    return bool(_PASSED.fullmatch(word)) and word not in _UNTAKEN and not is_native(word)
+    return is_spelled(_PASSED, word) and word not in _UNTAKEN and not is_native(word)
 
 
 def is_untaken(word: str, machine: str) -> bool:
     """Whether libclang lacks an option for a machine, and the option changes no layout there."""
-    return any(flag.fullmatch(word) and own.match(machine) for flag, own in _UNTAKEN_BY_MACHINE)
+    return any(is_spelled(flag, word) and re.match(own, machine) for flag, own in _UNTAKEN_BY_MACHINE)
 
 
 def is_native(word: str) -> bool:
     """Whether an option asks for what the compiling machine has."""
-    return bool(_NATIVE.fullmatch(word))
+    return is_spelled(_NATIVE, word)
 
 
 def is_harmless(word: str) -> bool:
@@ -448,29 +443,29 @@ def is_harmless(word: str) -> bool:
     if word in _UNSAFE_WITH_VALUE:
         return False
     asserted = re.sub("^-([fm])no-", r"-\1", word)
-    if _FAMILIES.fullmatch(word) or _FAMILIES.fullmatch(asserted) or _OFF.fullmatch(word):
+    if is_spelled(_FAMILIES, word) or is_spelled(_FAMILIES, asserted) or is_spelled(_OFF, word):
         return True
     if word in _UNTAKEN or word in _DROPPED_WITH_VALUE:
         return True
     name, positive = word.partition("=")[0], asserted.partition("=")[0]
     is_known = name in _harmless_names() or positive in _harmless_names()
-    return is_known or bool(_MACHINE_MACROS.fullmatch(word))
+    return is_known or is_spelled(MACHINE_MACROS, word)
 
 
 def doubts(word: str, machine: str) -> str | None:
     """The names of macros that may not be libclang's under an option, as an expression; None for none."""
     own: tuple[int, ...] = (_EVERY, _OTHER)
-    if _MACHINES.match(machine):
+    if re.match(_X86_MACHINES, machine):
         own = (_EVERY, _X86, _I386) if machine.startswith("i") else (_EVERY, _X86)
-    expressions = [names for flag, names, machines in _DOUBTS if machines in own and flag.fullmatch(word)]
+    expressions = [names for flag, names, machines in _DOUBTS if machines in own and is_spelled(flag, word)]
     if not expressions:
         return None
     joined = "|".join(expressions)
     if _ELSEWHERE not in joined:
         return joined
-    certain = [names for own_machine, names in _BY_MACHINE if not own_machine.match(machine)]
+    certain = [names for own_machine, names in _BY_MACHINE if not re.match(own_machine, machine)]
     if re.match(r"(?:arm|thumb)(?!64)", machine):
-        certain += (names for flag, names in _AGREED if flag.fullmatch(word))
+        certain += (names for flag, names in _AGREED if is_spelled(flag, word))
     return rf"(?!(?:{'|'.join(certain)})(?!\w))(?:{joined})"
 
 

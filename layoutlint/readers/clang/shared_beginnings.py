@@ -33,13 +33,14 @@ _PATH = re.compile(r"(?:[^\"\\\x00-\x1f\x7f?]|\?(?!\?))+")
 """A path that is the same in quotes."""
 _OTHER_TEXT = ("-traditional", "-fpreprocessed", "-fdirectives-only")
 """The beginnings of flags under which a text has other directives or comments."""
-_FIRST_LINES = rb"""#pragma GCC poison push_macro pop_macro include_alias import
+_FIRST_LINES = rb"""#pragma GCC poison push_macro pop_macro include_alias
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wbuiltin-macro-redefined"
 #define __BASE_FILE__ _Pragma("GCC error \"\"")
 #pragma GCC diagnostic pop
 """
 """Errors for whoever uses what differs behind a precompiled text, or in place of another file."""
+_NO_IMPORT = b"#pragma GCC poison import\n"
 _BOUNDARY = b'#ifdef _Static_assert\n#error\n#endif\n_Static_assert(1, "");\n'
 
 
@@ -113,7 +114,10 @@ class Shared(Record, frozen=True):
 
     @property
     def _head(self) -> bytes:
-        return b"".join((_FIRST_LINES, *(b"#include %s\n" % name for name in self.includes), _BOUNDARY))
+        # Fields have that name; of other units, the texts are searched for the directive.
+        no_import = _NO_IMPORT * self.is_first
+        includes = (b"#include %s\n" % name for name in self.includes)
+        return b"".join((_FIRST_LINES, no_import, *includes, _BOUNDARY))
 
     def _with_text(self, text: bytes) -> Unit:
         return replace(self.units[0], text=(self._head + text).decode(errors="surrogateescape"))

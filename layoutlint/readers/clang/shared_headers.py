@@ -28,8 +28,8 @@ RECORD_OPTION = 0x1
 """CXTranslationUnit_DetailedPreprocessingRecord."""
 _FEWEST = 3
 """The fewest units that share headers, and that include one of these."""
-_PART, _MANY = 2, 25
-"""A header is shared if one in so many units includes it, or so many units."""
+_PART = 4
+"""A header is shared if one in so many units includes it."""
 _SMALLEST = 100_000
 """The fewest bytes of headers that are parsed once for several units."""
 _LARGEST = 1 << 27
@@ -59,7 +59,7 @@ def _common_includes(group: Sequence[Unit]) -> tuple[bytes, ...]:
         names = _includes_of(unit)
         for at, name in enumerate(names):
             ranks.setdefault(name, []).append(at / len(names))
-    least = max(_FEWEST, min(len(group) // _PART, _MANY))
+    least = max(_FEWEST, len(group) // _PART)
     common = (name for name, some in ranks.items() if len(some) >= least and _is_read_once(name, group[0]))
     return tuple(sorted(common, key=lambda name: sum(ranks[name]) / len(ranks[name])))
 
@@ -74,6 +74,11 @@ def _is_read_once(name: bytes, unit: Unit) -> bool:
             path = os.path.join(unit.directory, folder, os.fsdecode(name[1:-1]))
             return include_order.guard_of(files.read_all(path, _LARGEST)) is not None
     return True
+
+
+def first_include(unit: Unit) -> bytes | None:
+    """Return what a unit includes first under no condition; None if it includes nothing."""
+    return next(iter(_includes_of(unit)), None)
 
 
 def _includes_of(unit: Unit) -> tuple[bytes, ...]:

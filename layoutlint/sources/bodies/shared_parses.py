@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from layoutlint import files
 from layoutlint.errors import ReadError
 from layoutlint.files import accesses
-from layoutlint.model.record import Record, replace
+from layoutlint.model.record import Record, field, replace
 from layoutlint.readers.clang import (
     libclang,
     limits,
@@ -33,8 +33,12 @@ _ENTERED = "-H"
 """With this flag, libclang prints each file that it enters."""
 _OPTIONS = unit.OPTIONS | libclang.PREAMBLE_OPTIONS | shared_headers.RECORD_OPTION
 _SECONDS = limits.LIMITS.seconds / 2
+_ROUNDS = (shared_headers.find,) * 3
+"""What remains shares other headers, or the same in another order."""
 _TRIED = 6
-"""If so many units are not the same behind the headers, no more are tried."""
+_TRIED_ALIKE = 2
+"""If so many units are not the same behind the headers, and none is, no more are tried: of all, and of those
+that include the same first."""
 _FEWEST, _MOST = 6, 64
 """The units that one process reads behind the headers that they share."""
 _R = TypeVar("_R")
@@ -54,7 +58,11 @@ def run_each(
     """
     patience = sandbox.Patience(600)
     pending = dict.fromkeys(units)
-    for find in (shared_headers.find, shared_beginnings.find):
+    tried = None
+    for find in (*_ROUNDS, shared_beginnings.find):
+        if (find, len(pending)) == tried:
+            continue
+        tried = find, len(pending)
         batches = list(_batches(find(tuple(pending)), jobs))
         for _, found in sandbox.run_each(behind, batches, jobs, limits.LIMITS, patience, on_step):
             for each, result in () if isinstance(found, sandbox.Failure) else found:
@@ -103,6 +111,22 @@ class Parsed(Record, frozen=True):
     log: accesses.Log | None
 
 
+class Attempts(Record):
+    """Which units are worth to be tried behind headers: those that others like them were the same behind."""
+
+    _results: dict[bytes | None, list[bool]] = field(default_factory=dict)
+
+    def are_worth_it(self, first: bytes | None) -> bool:
+        """Return whether a unit is worth it that includes `first` first."""
+        alike = self._results.get(first, [])
+        every = [each for results in self._results.values() for each in results]
+        return (any(alike) or len(alike) < _TRIED_ALIKE) and (any(every) or len(every) < _TRIED)
+
+    def note(self, first: bytes | None, is_same: bool) -> None:
+        """Note the result of such a unit."""
+        self._results.setdefault(first, []).append(is_same)
+
+
 class SharedParse:
     """Headers that were parsed for units."""
 
@@ -118,16 +142,19 @@ class SharedParse:
 
         Each is parsed until the next one is asked for. Raises ReadError, OSError.
         """
-        end, found = monotonic() + _SECONDS, 0
-        for done, own in enumerate(self.shared.units):
-            if monotonic() > end or (done >= _TRIED and not found):
+        end, attempts = monotonic() + _SECONDS, Attempts()
+        for own in self.shared.units:
+            if monotonic() > end:
                 return  # the others are parsed alone: the whole process has no more time than one of them
+            first = shared_headers.first_include(own)
+            if not attempts.are_worth_it(first):
+                continue
             self.stream.begin_unit()
             with parsed_listings.logging(None if self._before is None else self.stream) as log:
                 parsed = self._parse(own, log)
+                attempts.note(first, parsed is not None)
                 if parsed is None:
                     continue
-                found += 1
                 libclang.move(parsed.main, parsed.rest.path, parsed.rest.lines)
                 try:
                     yield parsed

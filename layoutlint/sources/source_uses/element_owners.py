@@ -29,11 +29,15 @@ _NAME = re.compile(r"[A-Za-z_]")
 """In an index that can differ between threads."""
 _VARIES = re.compile(r"(?<![\w.>])[a-z_]\w*(?!\w|\()")
 """In an index that is no constant."""
-_DECLARES = (
-    r"[;{}]\s*(?!return\b|else\b|goto\b|case\b|do\b)"
+_STATEMENT = re.compile(r"[;{}]")
+_DECLARES = re.compile(
+    r"\s*(?!return\b|else\b|goto\b|case\b|do\b)"
     r"(?:\w+[\s*]+|\w+\s*(?:\[[^]]{0,80}\]\s*){0,3},[\s*]*){1,8}"
 )
-"""What is before a name that a function declares."""
+"""What is between the statement before and a name that a function declares."""
+_LONGEST_DECLARATION = 1000
+"""The most characters of that."""
+_BEHIND_DECLARED = re.compile(r"\s*[][=;,]")
 _LONGEST_LOOP = 100_000
 """The most characters of a loop."""
 _MOST_WRITES = 50
@@ -105,11 +109,11 @@ class ElementOwners:
     def _all_writes(self, array: ArrayName) -> Iterator[tuple[Function, Write]]:
         """Yield the writes of an array that do more than set it up."""
         for function in self._functions.functions_with_word(array.name):
-            if function.is_macro or not self._may_mean(function, array):
+            if function.is_macro:
                 continue
-            for write in islice(self._writes_of(function, array), _MOST_WRITES):
-                if not self._sets_up(function, write):
-                    yield function, write
+            writes = tuple(islice(self._writes_of(function, array), _MOST_WRITES))
+            if writes and self._may_mean(function, array):
+                yield from ((function, write) for write in writes if not self._sets_up(function, write))
 
     def _writes_of(self, function: Function, array: ArrayName) -> Iterator[Write]:
         for element in elements(function, array.name):
@@ -137,8 +141,7 @@ class ElementOwners:
         """Return whether a name of a variable means this one in a function."""
         if array.structs is not None:
             return True
-        is_local = re.search(_DECLARES + rf"{array.name}\s*[][=;,]", function.text) is not None
-        if is_local or array.name in function.parameters:
+        if _is_declared(array.name, function.text) or array.name in function.parameters:
             return False
         if not array.file or os.path.basename(function.file) == os.path.basename(array.file):
             return True
@@ -219,6 +222,17 @@ class ElementOwners:
                     for held in locks(taker):
                         index = _in_words_of_caller(held.lock.subscript, words)
                         yield Held(held.lock._replace(subscript=index), at)
+
+
+def _is_declared(name: str, text: str) -> bool:
+    """Return whether a function declares a name."""
+    for use in re.finditer(rf"\b{name}\b", text):
+        if _BEHIND_DECLARED.match(text, use.end()):
+            least = max(0, use.start() - _LONGEST_DECLARATION)
+            ends = [each.end() for each in _STATEMENT.finditer(text, least, use.start())]
+            if ends and _DECLARES.fullmatch(text, ends[-1], use.start()):
+                return True
+    return False
 
 
 def _in_words_of_caller(index: str, words: dict[str, str]) -> str:

@@ -29,11 +29,12 @@ _WORD = re.compile(r"[A-Za-z_]\w*+")
 _FUNCTION_POINTER = re.compile(r"\(\s*\*\s*(\w+)\s*\)")
 _BRACKET = re.compile(r"[][(){}]")
 _BRACKET_OR_COMMA = re.compile(r"[][(){},]")
+_CALLED = re.compile(r"(?<!\w)(\w++)\s*+\(")
 _LINKAGE = re.compile(r'\bextern\s*"[^"\n]*"\s*\{')
 _MACRO = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w++)\(([^\n\\]|\\\r?\n|\\)*+", re.MULTILINE)
 
 
-class Function(Record, frozen=True):
+class Function(Record, frozen=True, dict=True):
     """A function or a macro with parameters, in a C file."""
 
     name: str
@@ -44,10 +45,11 @@ class Function(Record, frozen=True):
     line: int = 0
     """The line at which the text begins."""
 
-    @property
+    @cached_property
     def parameters(self) -> tuple[str, ...]:
         """The names of its parameters."""
-        start = re.search(rf"\b{self.name}\s*\(", self.text)
+        calls = (call for call in _CALLED.finditer(self.text) if call[1] == self.name)
+        start = next(calls, None)
         if start is None:
             return ()
         some = split_arguments(self.text, start.end() - 1)

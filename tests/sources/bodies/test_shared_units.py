@@ -72,6 +72,18 @@ UNITS: dict[str, tuple[str, str, str, int] | tuple[str, str, str, int, dict[str,
         '#include "n/c.h"\n#include "c.h"\n#include "b.h"\n', '#include "c.h"\n#include "n/c.h"\n#include "b.h"\n', USES, 6,
         {"c.h": "#ifndef C\n#define C\nint c;\n#endif\n", "n/c.h": "#ifndef NC\n#define NC\nint nc;\n#endif\n"},
     ),
+    "a macro that leads elsewhere when another file defines it": (
+        '#include "c.h"\n#include "check.h"\n#include "d.h"\n#include "b.h"\n', '#include "b.h"\n#include "check.h"\n#include "c.h"\n#include "d.h"\n', USES, 6,
+        {"c.h": "#ifndef C\n#define C\n#define MAKE(n) struct n##_s { int a; }\nMAKE(one);\n#undef MAKE\n#endif\n", "check.h": "#ifndef K\n#define K\n#define CHECK(x) (x)\n#endif\n",
+         "d.h": '#ifndef D\n#define D\n#include "check.h"\n#define MAKE(n) static inline int n##_f(int x) { return CHECK(x); }\nMAKE(two)\n#undef MAKE\n#endif\n'},
+    ),
+    "a header that another one names again, with a file of that name elsewhere": (
+        '#include "c.h"\n#include "d.h"\n#include "b.h"\n', '#include "b.h"\n#include "c.h"\n#include "d.h"\n', USES, 6,
+        {"c.h": '#ifndef C\n#define C\n#include "n/c.h"\n#endif\n', "d.h": "#ifndef D\n#define D\n#include <c.h>\n#endif\n", "n/c.h": "#ifndef NC\n#define NC\nint nc;\n#endif\n"},
+    ),
+    "a field named import": ('#include "c.h"\n#include "b.h"\n', '#include "b.h"\n#include "c.h"\n', USES, 6, {"c.h": "#ifndef C\n#define C\nstruct c { int import; };\n#endif\n"}),
+    "a header that is imported": ('#include "b.h"\n#import "c.h"\n', '#include "b.h"\n', USES, 3, {"c.h": "struct c { int n; };\n"}),
+    "a header that imports": ('#include "c.h"\n#include "b.h"\n', '#include "b.h"\n#include "c.h"\n', USES, 0, {"c.h": '#ifndef C\n#define C\n# /* */ import "d.h"\n#endif\n', "d.h": "int d;\n"}),
     "the same beginning": ('#include "b.h"\n#include "a.h"\n', '#include "b.h"\n#include "a.h"\nstatic int z;\n', USES, 6),
 }  # fmt: skip
 
@@ -88,7 +100,7 @@ def write_units(folder: Path, name: str) -> list[Unit]:
     for number in range(6):
         path = folder / f"u{number}.c"
         path.write_text((first if number % 2 else second) + rest.format(number))
-        units.append(Unit(str(path), ("-xc", "-w"), str(folder), (str(folder),), path.name))
+        units.append(Unit(str(path), ("-xc", "-w", f"-I{folder}"), str(folder), (str(folder),), path.name))
     return units
 
 
