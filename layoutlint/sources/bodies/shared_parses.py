@@ -39,8 +39,8 @@ _TRIED = 6
 _TRIED_ALIKE = 2
 """If so many units are not the same behind the headers, and none is, no more are tried: of all, and of those
 that include the same first."""
-_FEWEST, _MOST = 6, 64
-"""The units that one process reads behind the headers that they share."""
+_FEWEST, _MANY, _MOST = 6, 16, 64
+"""The units that one process reads behind the headers that they share; fewer than so many are not spread."""
 _R = TypeVar("_R")
 
 
@@ -77,7 +77,7 @@ def run_each(
 def _batches(groups: Iterable[Shared], jobs: int) -> Iterator[Shared]:
     """Yield parts of groups of units, each for a process."""
     for shared in groups:
-        parts = max(1, min(jobs, len(shared.units) // _FEWEST), -(-len(shared.units) // _MOST))
+        parts = max(1, min(jobs, len(shared.units) // _MANY), -(-len(shared.units) // _MOST))
         size = -(-len(shared.units) // parts)
         for start in range(0, len(shared.units) if len(shared.units) >= _FEWEST else 0, size):
             yield replace(shared, units=shared.units[start : start + size])
