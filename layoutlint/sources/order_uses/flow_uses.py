@@ -45,10 +45,6 @@ _TRANSFERS = frozenset((
 """Functions that pass bytes to other programs and files, or get them."""
 
 
-_IN_STRUCT = ("member", "offset")
-"""The kinds of terms that are about a member."""
-
-
 def uses(solver: FlowUses) -> Iterator[tuple[str, OrderUse | Cast]]:
     """Yield the file of each use, and the use, or a cast between the struct and another one."""
     flows, subject = solver.flows, solver.subject
@@ -281,20 +277,12 @@ class FlowUses(Solver):
                 struct = each.term.name.removesuffix(" *")
                 yield from self.conversion_uses(Convert(one.address, struct, one.file, one.line))
 
-    def _compared(self, one: Comparison) -> list[Addresses]:
-        """Return the addresses on both sides; none if they can be about no member."""
-        number = Known(Term("number", "", 0), None, False)
-        unknown: Addresses = {number: None} if one.kind in ("order", "bound") else {}
-        sides = [self.addresses(each) or unknown for each in (one.left, one.right)]
-        is_used = one.kind == "bytes" or any(each.term.kind in _IN_STRUCT for side in sides for each in side)
-        return sides if is_used else [{}, {}]
-
     def comparison_uses(self, one: Comparison) -> Iterator[OrderUse]:
         """Yield the comparisons whose results the places of members decide."""
         if one.kind == "sum":
             yield from self._uses_of_sum(one)
             return
-        sides = self._compared(one)
+        sides = self.sides(one)
         pairs = [(a, b) for a in sides[0] for b in sides[1]]
         for pair in pairs:
             terms = [each.term for each in pair]
