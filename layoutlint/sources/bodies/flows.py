@@ -257,10 +257,11 @@ def _read_batch(shared: Shared, names: tuple[str, ...], known: Known) -> list[tu
             headers, included = _Reader(parses.handle, shared.beginning, names, known), set[str]()
             results.append((shared.beginning, headers.read()))
             for parsed in parses.units():
-                reader = _Reader(parses.handle, parsed.unit, names, known, headers)
-                results.append((parsed.own, reader.read()))
-                included |= parsed.shared
-                sandbox.tell_step()
+                result = _Reader(parses.handle, parsed.unit, names, known, headers).read()
+                if headers.lacking.isdisjoint(each.function for each in result[0].defined):
+                    results.append((parsed.own, result))
+                    included |= parsed.shared
+                    sandbox.tell_step()
     except (ReadError, OSError, *libclang.TOO_DEEP):
         return []  # they are parsed alone, which gives the reason
     return results if headers.files <= included else []
@@ -278,9 +279,12 @@ class _Reader:
         self._places = Places(self._lib, unit.directory, (os.getcwd(),), {})
         self._main = self._lib.clang_getFile(handle, os.fsencode(unit.main))
         self._owns: dict[int | None, bool] = {}
+        self._named: dict[int, tuple[str, bool]] = {}
         self._files_before = frozenset[str]() if headers is None else headers.files
         self.files: frozenset[str] = frozenset()
         """The headers with functions or variables that were read."""
+        self.lacking: frozenset[str] = frozenset()
+        """The functions without a body that are named here: of calls of those with a body, more is known."""
         self._offset_slots: frozenset[Slot] = frozenset() if headers is None else headers._offset_slots
         """Those that are known to have offsets of members."""
 
@@ -297,6 +301,8 @@ class _Reader:
         own = (file for file, is_own in self._owns.items() if is_own and file not in (None, self._main))
         self.files = frozenset(libclang.file_name(lib, file) for file in own if file is not None)
         self._offset_slots = frozenset(walker.offset_slots)
+        defined = {each.function for each in walker.flows.defined}
+        self.lacking = frozenset(key for key, _ in self._named.values()) - defined - self._known.defined
         problems = diagnostics.read_diagnostics(lib, handle, self._places, None)
         answer = None if self._unit.compiler is None else self._unit.compiler.answer
         error = diagnostics.first_error(lib, problems, None if answer is None else answer.is_own_header)
@@ -310,6 +316,7 @@ class _Reader:
         """Walk the functions and variables; some slots are known to have offsets of members."""
         lib = self._lib
         names = Names.of_unit(self._places.place)
+        self._named = names.functions
         walker = FlowWalker(lib, names, self._names[0], self._word(handle))
         walker.offset_slots |= offset_slots
         walker.first_offset_slots = frozenset(offset_slots)
