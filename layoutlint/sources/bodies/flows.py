@@ -254,7 +254,10 @@ def _read_batch(shared: Shared, names: tuple[str, ...], known: Known) -> list[tu
     results: list[tuple[Unit, Result]] = []
     try:
         with shared_parses.parse_headers(shared, stream) as parses:
-            headers, included = _Reader(parses.handle, shared.beginning, names, known), set[str]()
+            included = set[str]()
+            # Those that were passed over before are looked at again, for what they call.
+            own = known._replace(defined=frozenset(key for key, _ in known.walked))
+            headers = _Reader(parses.handle, shared.beginning, names, own)
             results.append((shared.beginning, headers.read()))
             for parsed in parses.units():
                 result = _Reader(parses.handle, parsed.unit, names, known, headers).read()
