@@ -22,7 +22,7 @@ from layoutlint.readers.clang.parse import Unit
 from layoutlint.readers.clang.shared_beginnings import Shared
 from layoutlint.readers.processes import sandbox
 from layoutlint.readers.processes.pool import number_for
-from layoutlint.sources.bodies import shared_parses, sources, trees
+from layoutlint.sources.bodies import shared_parses, sources, syntax, trees
 from layoutlint.sources.bodies.facts import Names
 from layoutlint.sources.bodies.flow_calls import KNOWN_FUNCTIONS
 from layoutlint.sources.bodies.flow_parts import (
@@ -260,9 +260,9 @@ def _read_batch(shared: Shared, names: tuple[str, ...], known: Known) -> list[tu
             headers = _Reader(parses.handle, shared.beginning, names, own)
             results.append((shared.beginning, headers.read()))
             for parsed in parses.units():
-                result = _Reader(parses.handle, parsed.unit, names, known, headers).read()
-                if headers.lacking.isdisjoint(each.function for each in result[0].defined):
-                    results.append((parsed.own, result))
+                reader = _Reader(parses.handle, parsed.unit, names, known, headers)
+                if not reader.defines(headers.lacking):
+                    results.append((parsed.own, reader.read()))
                     included |= parsed.shared
                     sandbox.tell_step()
     except (ReadError, OSError, *libclang.TOO_DEEP):
@@ -314,6 +314,11 @@ class _Reader:
         if error is not None:
             walker.flows.notes.append(error)
         return walker.flows, passed
+
+    def defines(self, functions: frozenset[str]) -> bool:
+        """Return whether the unit has the body of one of some functions."""
+        every = trees.definitions(self._lib.clang_getTranslationUnitCursor(self._handle), self._is_own)
+        return any(each.name in functions for each in every if each.cursor.kind == syntax.FUNCTION)
 
     def _walk(self, handle: int, offset_slots: set[Slot]) -> tuple[FlowWalker, list[Passed]]:
         """Walk the functions and variables; some slots are known to have offsets of members."""
