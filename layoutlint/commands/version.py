@@ -29,7 +29,8 @@ def stale_modules(checkout: Path = _PACKAGE.parent) -> list[str]:
         for pattern in ("*.pxd", "*.pyx")
     )
     stale = []
-    for source in (*(declaration.with_suffix(".py") for declaration in declarations), *cython):
+    named = (declaration.with_suffix(".py") for declaration in declarations)
+    for source in (*(each for each in named if (checkout / each).is_file()), *cython):
         spec = PathFinder.find_spec(source.stem, [str((checkout / source).parent)])
         if spec is None or spec.origin is None or not isinstance(spec.loader, ExtensionFileLoader):
             continue
@@ -69,7 +70,8 @@ def remedy(error: BaseException) -> str:
 def _modules(package: Path) -> Iterator[tuple[str, str]]:
     for folder, _, files in os.walk(package):
         names = (os.path.splitext(file) for file in files)
-        yield from ((folder, name) for name, suffix in names if suffix in (".pxd", ".pyx"))
+        sources = ((name, {".pxd": ".py", ".pyx": ".pyx"}.get(suffix)) for name, suffix in names)
+        yield from ((folder, name) for name, suffix in sources if suffix and f"{name}{suffix}" in files)
 
 
 def _is_compiled(folder: str, name: str) -> bool:

@@ -6,6 +6,7 @@ Every character keeps its offset.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 # Patterns for re.DOTALL. Each matches in one way only, so that no text takes quadratic time.
 LINE_COMMENT = r"//(?:[^\n\\]++|\\.)*+"
@@ -16,7 +17,6 @@ LONE_QUOTE = r"""\\["']"""
 
 _NO_CODE = re.compile("|".join((LINE_COMMENT, BLOCK_COMMENT, STRING, LONE_QUOTE)), re.DOTALL)
 _DIRECTIVE = re.compile(r"\n[ \t]*#[ \t]*(\w*+)((?:[^\n\\]++|\\[ \t]*+\r?\n|\\)*+)")
-_VISIBLE = re.compile(r"[^\n]")
 
 
 MOST = 1 << 64
@@ -44,6 +44,7 @@ def blank_out(text: str) -> str:
     return _blank_directives(text) if "#" in text else text
 
 
+@lru_cache(maxsize=1)  # searches ask for one text several times
 def blank_comments(text: str) -> str:
     """Return a text with spaces for comments and in strings; it keeps lines and quotes."""
     return _NO_CODE.sub(_blank, text)
@@ -51,7 +52,7 @@ def blank_comments(text: str) -> str:
 
 def spaces_for(text: str) -> str:
     """Return spaces in place of a text; its line breaks remain."""
-    return _VISIBLE.sub(" ", text) if "\n" in text else " " * len(text)
+    return "\n".join([" " * len(line) for line in text.split("\n")])
 
 
 def _blank(match: re.Match[str]) -> str:

@@ -39,6 +39,7 @@ STATES = [
     (("a.pyx",), "interpreted"),
     (("a.pyx", "a.so"), "compiled"),
     (("a.pyx", "a.so", "b.py", "b.pxd"), "partly compiled"),
+    (("a.pyx", "a.pxd", "a.so", "b.pxd"), "compiled"),
 ]
 
 

@@ -257,11 +257,11 @@ class Order(Record, frozen=True, dict=True):
         varying = {name for name, places in self.definers.items() if len(places) > 1}
         reach = Reach(self.bodies, varying)
         return [
-            (self._needs_of(place, piece, reach) | piece.asked) - piece.settled
+            (self._needs_at(place, piece, reach) | piece.asked) - piece.settled
             for place, piece in enumerate(self.pieces)
         ]
 
-    def _needs_of(self, place: int, piece: Piece, reach: Reach) -> set[bytes]:
+    def _needs_at(self, place: int, piece: Piece, reach: Reach) -> set[bytes]:
         """Return the identifiers of a piece, and all that the definitions lead to that are in force there."""
         later = {name for name in piece.named if self.definers.get(name, (-1,))[0] > place}
         result = reach.expand(piece.named - later) | later

@@ -7,15 +7,6 @@ import ctypes
 
 from libc.string cimport memcpy
 
-cdef struct CXCursor:
-    int kind
-    int xdata
-    const void *data[3]
-
-cdef struct CXType:
-    int kind
-    void *data[2]
-
 cdef struct CXSourceLocation:
     const void *data[2]
     unsigned int offset
@@ -168,12 +159,6 @@ cdef str _text(CXString text):
 
 
 cdef class Node:
-    cdef readonly int kind
-    cdef readonly list children
-    cdef CXCursor _raw
-    cdef int _type_kind
-    cdef size_t _type
-
     cdef void find_type(self) noexcept:
         cdef CXType ctype = get_canonical_type(get_type(self._raw))
         self._type_kind = ctype.kind

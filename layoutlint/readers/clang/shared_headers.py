@@ -28,8 +28,8 @@ RECORD_OPTION = 0x1
 """CXTranslationUnit_DetailedPreprocessingRecord."""
 _FEWEST = 3
 """The fewest units that share headers, and that include one of these."""
-_PART = 4
-"""A header is shared if one in so many units includes it."""
+_PART, _MANY = 2, 25
+"""A header is shared if one in so many units includes it, or so many units."""
 _SMALLEST = 100_000
 """The fewest bytes of headers that are parsed once for several units."""
 _LARGEST = 1 << 27
@@ -69,7 +69,7 @@ def _common_includes(group: Sequence[Unit]) -> tuple[bytes, ...]:
         names = _includes_of(unit)
         for at, name in enumerate(names):
             ranks.setdefault(name, []).append(at / len(names))
-    least = max(_FEWEST, len(group) // _PART)
+    least = max(_FEWEST, min(len(group) // _PART, _MANY))
     common = (name for name, some in ranks.items() if len(some) >= least and _is_read_once(name, group[0]))
     return tuple(sorted(common, key=lambda name: sum(ranks[name]) / len(ranks[name])))
 

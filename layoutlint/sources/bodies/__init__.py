@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from itertools import count
 from typing import Any
 
 import msgspec
 
-from layoutlint import files
 from layoutlint.errors import ReadError
 from layoutlint.files import accesses
 from layoutlint.model.reading import ReadOptions, Unread
@@ -20,24 +19,17 @@ from layoutlint.model.uses import Function, Spot, plain_name, rename
 from layoutlint.model.wanted import Wanted
 from layoutlint.readers.cache import answers, keys
 from layoutlint.readers.cache.memory import Memory
-from layoutlint.readers.clang import libclang, limits, parallel, shared_beginnings, shared_headers
+from layoutlint.readers.clang import libclang, limits, parallel
 from layoutlint.readers.clang.lookups import Messages
 from layoutlint.readers.clang.parse import Unit
 from layoutlint.readers.clang.shared_beginnings import Shared
 from layoutlint.readers.processes import sandbox
-from layoutlint.readers.processes.child import Child
 from layoutlint.readers.processes.pool import number_for
-from layoutlint.sources.bodies import shared_units, sources, trees, unit
+from layoutlint.sources.bodies import shared_parses, shared_units, sources, trees, unit
 from layoutlint.sources.bodies.unit import UnitFunctions
 
 _LARGEST = 1 << 28
 """The most bytes of a kept result, uncompressed."""
-_FEWEST, _MOST = 6, 64
-"""The units that one process reads behind the headers that they share."""
-_LEAST_TEXT = 50_000
-"""The bytes of units' own texts for which another process parses the headers too."""
-_ROUNDS = (shared_headers.find,) * 3
-"""What remains shares other headers, or the same in another order."""
 _BYTES_EACH = 1 << 23
 """How much reading a unit counts as, when the number of processes is chosen."""
 
@@ -189,9 +181,13 @@ def _read_units(
         else:
             on_step()
             yield number, unit.remember(kept), True
-    for number, result in _read_anew([(number, units[number]) for number in missing], options, on_step):
-        if isinstance(result, Unread):
-            yield number, result, False
+    numbers = {units[number]: number for number in missing}
+    jobs = options.jobs or number_for(len(numbers) * _BYTES_EACH, 0)
+    alone, behind = partial(_read_unit, keeps=options.cache), partial(_read_batch, keeps=options.cache)
+    for each, result in shared_parses.run_each(alone, behind, list(numbers), jobs, on_step):
+        number = numbers[each]
+        if isinstance(result, sandbox.Failure):
+            yield number, Unread(each.origin, f"libclang {result.how}"), False
             continue
         outcome = result.outcome
         if isinstance(outcome, UnitFunctions):
@@ -200,35 +196,6 @@ def _read_units(
                 memory.keep_settled(result.answers, _encode(replace(outcome, scanned={})))
             outcome = unit.remember(outcome)
         yield number, outcome, False
-
-
-def _read_anew(
-    units: Sequence[tuple[int, Unit]], options: ReadOptions, on_step: Callable[[], None]
-) -> Iterator[tuple[int, _Read | Unread]]:
-    """Yield the results of units: first of those that share headers, then of all that remain."""
-    jobs = options.jobs or number_for(len(units) * _BYTES_EACH, 0)
-    numbers = {each: number for number, each in units}
-    patience = sandbox.Patience(600)
-    work = partial(_read_batch, keeps=options.cache)
-    tried = None
-    for find in (*_ROUNDS, shared_beginnings.find):
-        if (find, len(numbers)) == tried:
-            continue
-        tried = find, len(numbers)
-        batches = list(_batches(find(tuple(numbers)), jobs))
-        for _, found in sandbox.run_each(work, batches, jobs, limits.LIMITS, patience, on_step):
-            if not isinstance(found, sandbox.Failure):
-                for each, result in found:
-                    yield numbers.pop(each), result
-    alone = partial(_read_unit, keeps=options.cache)
-    pending = list(numbers)
-    for position, read_alone in sandbox.run_each(alone, pending, jobs, limits.LIMITS, patience):
-        each = pending[position]
-        on_step()
-        if isinstance(read_alone, sandbox.Failure):
-            yield numbers[each], Unread(each.origin, f"libclang {read_alone.how}")
-        else:
-            yield numbers[each], read_alone
 
 
 def _memory(each: Unit) -> Memory | None:
@@ -253,33 +220,11 @@ def _encode(result: UnitFunctions) -> bytes:
     return zlib.compress(msgspec.msgpack.encode(result), 1)
 
 
-def _batches(groups: Iterable[Shared], jobs: int) -> Iterator[Shared]:
-    """Yield parts of groups of units, each for a process."""
-    for shared in groups:
-        texts = sum(map(_size, shared.units)) // _LEAST_TEXT + 1
-        parts = max(1, min(jobs, texts, len(shared.units) // _FEWEST), -(-len(shared.units) // _MOST))
-        size = -(-len(shared.units) // parts)
-        for start in range(0, len(shared.units) if len(shared.units) >= _FEWEST else 0, size):
-            yield replace(shared, units=shared.units[start : start + size])
-
-
-def _size(each: Unit) -> int:
-    """Return the size of a unit's own file in bytes; 0 if it is not known."""
-    try:
-        return files.status_of(each.main).st_size
-    except OSError:
-        return 0
-
-
 def _read_batch(shared: Shared, keeps: bool) -> list[tuple[Unit, _Read]]:
     """Return what those units have that are the same behind the headers that they share."""
-    if not Child.is_current:
+    stream = shared_parses.begin_process()
+    if stream is None:
         return []
-    stream = Messages()
-    limits.confine()
-    if not stream.are_kept:
-        return []
-    libclang.share_contents()
     try:
         found = shared_units.read(shared, stream, keeps)
     except libclang.TOO_DEEP:

@@ -121,7 +121,7 @@ class CallWalker(LibraryCalls):
         if callee.kind == syntax.PAREN:
             self._value(callee)  # a cast of the function
         name = self._name_of_callee(callee, target)
-        types = list(self._parameter_types(callee if target is None else target))
+        types = self._parameter_types(callee if target is None else target)
         values = [self._array_address(argument) for argument in arguments]
         if name.partition("@")[0] in _ERRORS:
             return []
@@ -455,7 +455,7 @@ class CallWalker(LibraryCalls):
         type_ = self._type(node)
         if type_.kind != syntax.POINTER or self._pointee(type_).kind not in FUNCTION_TYPES:
             return
-        given, own = (list(self._parameter_types(each)) for each in (node, function))
+        given, own = (self._parameter_types(each) for each in (node, function))
         for types in zip(given, own, strict=False):
             names = [self._struct_behind(self._canonical(each)) or self._record(each) for each in types]
             if all(names) and names[0] != names[1]:

@@ -79,10 +79,10 @@ class Parts:
     """The functions and variables of a unit."""
 
     def __init__(
-        self, walker: FlowWalker, is_of_system: Callable[[Cursor], bool], known: Known
+        self, walker: FlowWalker, is_left_out: Callable[[Cursor], bool], known: Known
     ) -> None:
-        """`is_of_system` tells functions of the system's headers, which are not walked."""
-        self.walker, self._is_of_system, self._known = walker, is_of_system, known
+        """`is_left_out` tells functions of headers that are not walked with this unit."""
+        self.walker, self._is_left_out, self._known = walker, is_left_out, known
         places = (*known.forward, *known.backward)
         self._spellings = frozenset(each.spelling for each in places if isinstance(each, Slot))
         self._by_name: dict[int, tuple[int, bool]] = {}
@@ -124,13 +124,13 @@ class Parts:
             flows.bodies.append((part.key, self.walker.digest(tree)))
         self.walker.note_definition(part.cursor)
         if part.key not in self._bodies or flows.bodies[-1] not in self._known.walked:
-            self.walker.function(part.cursor, tree)
+            self.walker.function(part.cursor, tree, part.is_about)
 
     def _pass(self, part: Part) -> Passed:
         """Walk a function or a variable apart from the others."""
         with self.walker.collect_apart() as flows:
             if part.key:
-                self.walker.function(part.cursor, trees.tree(part.cursor))
+                self.walker.function(part.cursor, trees.tree(part.cursor), part.is_about)
             else:
                 self.walker.variable(part.cursor)
         return Passed(part.key, flows, places_of(flows))
@@ -139,7 +139,7 @@ class Parts:
         """Yield the functions of other headers."""
         for identity in sorted(identities - self._walked):
             function = self.walker.definition(identity)
-            if function is not None and not self._is_of_system(function):
+            if function is not None and not self._is_left_out(function):
                 yield Part(function, self)
 
     def read(self, cursor: Cursor) -> tuple[bool, frozenset[int]]:
@@ -230,11 +230,11 @@ def relevant(
     ]
     edges = [(_place(target), _place(source)) for target, source in pairs]
     mixed = _find_containers(flows, structs)
-    onward = [
+    onward = _following(
         (source, target)
         for target, source in edges
-        if source not in mixed or not isinstance(target, Slot) or not target.is_of_scalars
-    ]
+        if not (isinstance(target, Slot) and target.is_of_scalars and source in mixed)
+    )
     forward = {*goes, *(_place(target) for target, source in pairs if is_address(source))}
     _close(forward, onward)
 
@@ -245,7 +245,7 @@ def relevant(
     backward = {_place(each.address.term) for each in own}
     backward |= {*comes, *(each.slot for each in flows.steps if leads(each.address.term))}
     backward |= {_place(each.source.term) for each in flows.copies if leads(each.target.term)}
-    _close(backward, edges)
+    _close(backward, _following(edges))
     # What gets a pointer to a slot can fill it.
     forward |= {_place(to) for to, each in pairs if each.kind == "slot" and _place(each) in backward}
     _close(forward, onward)
@@ -280,13 +280,18 @@ def _find_containers(flows: Flows, structs: set[str]) -> set[Slot]:
     return {slot for slot, own in names.items() if frozenset(own) in kept}
 
 
-def _close(places: set[Place | None], edges: Iterable[tuple[Place | None, Place | None]]) -> None:
-    """Add what edges lead to from some places."""
-    following: dict[Place | None, list[Place]] = {}
+def _following(edges: Iterable[tuple[Place | None, Place | None]]) -> dict[Place, list[Place]]:
+    """Return what edges lead to, by where they begin."""
+    following: dict[Place, list[Place]] = {}
     for start, end in edges:
         if start is not None and end is not None:
             following.setdefault(start, []).append(end)
-    waiting = list(places)
+    return following
+
+
+def _close(places: set[Place | None], following: dict[Place, list[Place]]) -> None:
+    """Add what edges lead to from some places."""
+    waiting = [place for place in places if place is not None]
     while waiting:
         for end in following.get(waiting.pop(), ()):
             if end not in places:

@@ -59,6 +59,12 @@ class FlowTypes:
         """Which records have the searched struct in them, by identity."""
         self._leading_types: dict[int, bool] = {}
         """Which types lead to it, by identity."""
+        self._variable_slots: dict[int, Slot] = {}
+        self._field_slots: dict[int, Slot | None] = {}
+        self._with_body: dict[int, bool] = {}
+        """What is known of variables, fields and functions by the identities of their declarations."""
+        self._parameter_lists: dict[int, list[Type]] = {}
+        """The types of the parameters of functions, by the identities of their types."""
         self.flows = Flows()
 
     @property
@@ -344,18 +350,30 @@ class FlowTypes:
         is_pointer = type_.kind == syntax.POINTER and self._keeps_address(type_)
         return type_.kind in INTEGERS or (is_pointer and not self._is_untyped(type_))
 
-    def _parameter_types(self, callee: Node) -> Iterator[Type]:
-        """Yield the types of the parameters of a function, as they are declared."""
+    def _parameter_types(self, callee: Node) -> list[Type]:
+        """Return the types of the parameters of a function, as they are declared."""
         type_ = self._lib.clang_getCursorType(callee.cursor)
-        if self._canonical(type_).kind == syntax.POINTER:
-            type_ = self._lib.clang_getPointeeType(self._canonical(type_))
-        for number in range(max(0, self._lib.clang_getNumArgTypes(type_))):
-            yield self._lib.clang_getArgType(type_, number)
+        identity = type_.data[0]
+        known = self._parameter_lists.get(identity)
+        if known is None:
+            if self._canonical(type_).kind == syntax.POINTER:
+                type_ = self._lib.clang_getPointeeType(self._canonical(type_))
+            count = max(0, self._lib.clang_getNumArgTypes(type_))
+            known = [self._lib.clang_getArgType(type_, number) for number in range(count)]
+            self._parameter_lists[identity] = known
+        return known
 
     def _variable_slot(self, declaration: Cursor) -> Slot:
-        number = self._parameters.get(declaration.data[0])
+        identity = declaration.data[0]
+        number = self._parameters.get(identity)
         if number is not None:
             return Slot("parameter", self._function, number)
+        slot = self._variable_slots.get(identity)
+        if slot is None:
+            slot = self._variable_slots[identity] = self._find_variable_slot(declaration)
+        return slot
+
+    def _find_variable_slot(self, declaration: Cursor) -> Slot:
         is_inside = self._lib.clang_getCursorSemanticParent(declaration).kind == syntax.FUNCTION
         is_static = self._lib.clang_Cursor_getStorageClass(declaration) == syntax.STATIC
         slot = Slot("variable", libclang.spelling(self._lib, declaration), 0)
@@ -372,6 +390,12 @@ class FlowTypes:
 
     def _field_slot(self, declaration: Cursor) -> Slot | None:
         """Return the slot that a field is in all objects; None for others. A union has one for all fields."""
+        identity = declaration.data[0]
+        if identity not in self._field_slots:
+            self._field_slots[identity] = self._find_field_slot(declaration)
+        return self._field_slots[identity]
+
+    def _find_field_slot(self, declaration: Cursor) -> Slot | None:
         field = self._facts.declared_field(declaration)
         if field is None or not field[1]:
             return None
@@ -396,10 +420,15 @@ class FlowTypes:
 
     def _has_body(self, target: Node) -> bool:
         """Return whether the unit has the body of a function, or the compiler knows it."""
-        declaration = target.reference
-        definition = self._lib.clang_getCursorDefinition(declaration)
-        name = libclang.spelling(self._lib, declaration)
-        return bool(definition.kind == syntax.FUNCTION) or name.startswith("__builtin_")
+        identity = target.referenced_identity
+        known = self._with_body.get(identity)
+        if known is None:
+            declaration = target.reference
+            definition = self._lib.clang_getCursorDefinition(declaration)
+            name = libclang.spelling(self._lib, declaration)
+            known = definition.kind == syntax.FUNCTION or name.startswith("__builtin_")
+            self._with_body[identity] = known
+        return known
 
     def _text_size(self, node: Node) -> int:
         """Return the bytes of a text with its end; 0 for other expressions."""

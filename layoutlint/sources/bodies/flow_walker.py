@@ -70,8 +70,8 @@ class FlowWalker(DeclarationWalker):
         """Whether something is nested too deeply to be walked."""
         self._asm: dict[int, str] | None = None
 
-    def function(self, cursor: Cursor, tree: Node) -> None:
-        """Walk the body of a function definition."""
+    def function(self, cursor: Cursor, tree: Node, names_subject: bool) -> None:
+        """Walk the body of a function; if it `names_subject`, it may use unions around the struct."""
         self._cursor, self._asm = cursor, None
         self._truths.clear()  # other nodes can have the identities of those that are gone
         self._function = self._facts.key(cursor)
@@ -85,7 +85,7 @@ class FlowWalker(DeclarationWalker):
             elif node.kind == syntax.COMPOUND:
                 self._body = node
                 self._walk(node)
-                self._unions.visit(node, self.flows)
+                self._unions.visit(node, self.flows) if names_subject else None
 
     def _walk(self, node: Node) -> None:
         self._depth += 1

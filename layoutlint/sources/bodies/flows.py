@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
+from itertools import count
 from typing import Any
 
 from layoutlint import files
@@ -18,9 +19,10 @@ from layoutlint.readers.clang import diagnostics, libclang, limits, parse
 from layoutlint.readers.clang.file_names import Places
 from layoutlint.readers.clang.libclang import Cursor
 from layoutlint.readers.clang.parse import Unit
+from layoutlint.readers.clang.shared_beginnings import Shared
 from layoutlint.readers.processes import sandbox
 from layoutlint.readers.processes.pool import number_for
-from layoutlint.sources.bodies import sources, trees
+from layoutlint.sources.bodies import shared_parses, sources, syntax, trees
 from layoutlint.sources.bodies.facts import Names
 from layoutlint.sources.bodies.flow_calls import KNOWN_FUNCTIONS
 from layoutlint.sources.bodies.flow_parts import (
@@ -169,12 +171,14 @@ class _Run:
     def read(self, units: Sequence[Unit], known: Known) -> Flows:
         """Add the flows of some units; return those of the last one."""
         jobs = self._options.jobs or number_for(len(units) * _BYTES_EACH, 0)
-        work = partial(_read_unit, names=self._names, known=known)
-        results = sandbox.run_each(work, units, jobs, limits.LIMITS, sandbox.Patience(600))
-        last = Flows()
-        for done, (number, result) in enumerate(results, 1):
-            self._options.progress("reading functions", done, len(units))
-            unit = units[number]
+        alone = partial(_read_unit, names=self._names, known=known)
+        behind = partial(_read_batch, names=self._names, known=known)
+        done, last = count(1), Flows()
+
+        def on_step() -> None:
+            self._options.progress("reading functions", min(next(done), len(units)), len(units))
+
+        for unit, result in shared_parses.run_each(alone, behind, units, jobs, on_step):
             if isinstance(result, sandbox.Failure):
                 self._note("that libclang does not parse", f"{unit.origin} (it {result.how})")
                 continue
@@ -220,65 +224,123 @@ def _defining(
                 yield path
 
 
-def _read_unit(unit: Unit, names: tuple[str, ...], known: Known) -> tuple[Flows, list[Passed]]:
+Result = tuple[Flows, list[Passed]]
+"""The flows in what was walked, and what was passed over."""
+
+
+def read_alone(unit: Unit, names: tuple[str, ...], known: Known = NOTHING) -> Result:
+    """Parse a unit and return its flows, in the order of the text and with repetitions. Raises ReadError."""
+    if unit.text is None:
+        parse.refuse_endless(unit)
+    with parse.parse_unit(trees.library(), unit, None, _OPTIONS) as handle:
+        return _Reader(handle, unit, names, known).read()
+
+
+def _read_unit(unit: Unit, names: tuple[str, ...], known: Known) -> Result:
     limits.confine()
     try:
-        return _Reader(unit, names, known).read()
+        return read_alone(unit, names, known)
     except ReadError as error:
         return Flows(notes=[f"{error.path} {error.reason}"]), []
     except libclang.TOO_DEEP:
         return Flows(notes=["it is nested too deeply"]), []
 
 
+def _read_batch(shared: Shared, names: tuple[str, ...], known: Known) -> list[tuple[Unit, Result]]:
+    """Return what the units have that are the same behind the headers that they share, and the headers."""
+    stream = shared_parses.begin_process()
+    if stream is None:
+        return []
+    results: list[tuple[Unit, Result]] = []
+    try:
+        with shared_parses.parse_headers(shared, stream) as parses:
+            included = set[str]()
+            # Those that were passed over before are looked at again, for what they call.
+            own = known._replace(defined=frozenset(key for key, _ in known.walked))
+            headers = _Reader(parses.handle, shared.beginning, names, own)
+            results.append((shared.beginning, headers.read()))
+            for parsed in parses.units():
+                reader = _Reader(parses.handle, parsed.unit, names, known, headers)
+                if not reader.defines(headers.lacking):
+                    results.append((parsed.own, reader.read()))
+                    included |= parsed.shared
+                    sandbox.tell_step()
+    except (ReadError, OSError, *libclang.TOO_DEEP):
+        return []  # they are parsed alone, which gives the reason
+    return results if headers.files <= included else []
+
+
 class _Reader:
-    """Reads the flows of one unit."""
+    """Reads the flows of one parsed unit."""
 
-    def __init__(self, unit: Unit, names: tuple[str, ...], known: Known = NOTHING) -> None:
-        self._unit, self._names, self._known = unit, names, known
+    def __init__(
+        self, handle: int, unit: Unit, names: tuple[str, ...], known: Known, headers: _Reader | None = None
+    ) -> None:
+        """`headers` has read those in front of the unit, whose functions are not read again."""
+        self._handle, self._unit, self._names, self._known = handle, unit, names, known
         self._lib = trees.library()
+        self._places = Places(self._lib, unit.directory, (os.getcwd(),), {})
+        self._main = self._lib.clang_getFile(handle, os.fsencode(unit.main))
         self._owns: dict[int | None, bool] = {}
+        self._named: dict[int, tuple[str, bool]] = {}
+        self._files_before = frozenset[str]() if headers is None else headers.files
+        self.files: frozenset[str] = frozenset()
+        """The headers with functions or variables that were read."""
+        self.lacking: frozenset[str] = frozenset()
+        """The functions without a body that are named here: of calls of those with a body, more is known."""
+        self._offset_slots: frozenset[Slot] = frozenset() if headers is None else headers._offset_slots
+        """Those that are known to have offsets of members."""
 
-    def read(self) -> tuple[Flows, list[Passed]]:
+    def read(self) -> Result:
         """Return the flows in the functions of the file and of headers that name the struct, and what was
         passed over.
-
-        Raises ReadError.
         """
-        lib, unit = self._lib, self._unit
-        if unit.text is None:
-            parse.refuse_endless(unit)
-        with parse.parse_unit(lib, unit, None, _OPTIONS) as handle:
-            self._places = Places(lib, unit.directory, (os.getcwd(),), {})
-            self._handle, self._main = handle, lib.clang_getFile(handle, os.fsencode(unit.main))
-            walker, passed = self._walk(handle, set())
-            for _ in range(_MOST_WALKS):
-                if not walker.offset_slots - walker.first_offset_slots:
-                    break
-                walker, passed = self._walk(handle, walker.offset_slots)
-            problems = diagnostics.read_diagnostics(lib, handle, self._places, None)
-            answer = None if unit.compiler is None else unit.compiler.answer
-            error = diagnostics.first_error(lib, problems, None if answer is None else answer.is_own_header)
-            if walker.is_cut:
-                walker.flows.notes.append("a part is nested too deeply")
-            if error is not None:
-                walker.flows.notes.append(error)
-            return walker.flows, passed
+        lib, handle = self._lib, self._handle
+        walker, passed = self._walk(handle, set(self._offset_slots))
+        for _ in range(_MOST_WALKS):
+            if not walker.offset_slots - walker.first_offset_slots:
+                break
+            walker, passed = self._walk(handle, walker.offset_slots)
+        own = (file for file, is_own in self._owns.items() if is_own and file not in (None, self._main))
+        self.files = frozenset(libclang.file_name(lib, file) for file in own if file is not None)
+        self._offset_slots = frozenset(walker.offset_slots)
+        defined = {each.function for each in walker.flows.defined}
+        self.lacking = frozenset(key for key, _ in self._named.values()) - defined - self._known.defined
+        problems = diagnostics.read_diagnostics(lib, handle, self._places, None)
+        answer = None if self._unit.compiler is None else self._unit.compiler.answer
+        error = diagnostics.first_error(lib, problems, None if answer is None else answer.is_own_header)
+        if walker.is_cut:
+            walker.flows.notes.append("a part is nested too deeply")
+        if error is not None:
+            walker.flows.notes.append(error)
+        return walker.flows, passed
+
+    def defines(self, functions: frozenset[str]) -> bool:
+        """Return whether the unit has the body of one of some functions."""
+        every = trees.definitions(self._lib.clang_getTranslationUnitCursor(self._handle), self._is_own)
+        return any(each.name in functions for each in every if each.cursor.kind == syntax.FUNCTION)
 
     def _walk(self, handle: int, offset_slots: set[Slot]) -> tuple[FlowWalker, list[Passed]]:
         """Walk the functions and variables; some slots are known to have offsets of members."""
         lib = self._lib
         names = Names.of_unit(self._places.place)
+        self._named = names.functions
         walker = FlowWalker(lib, names, self._names[0], self._word(handle))
         walker.offset_slots |= offset_slots
         walker.first_offset_slots = frozenset(offset_slots)
         every = trees.definitions(lib.clang_getTranslationUnitCursor(handle), self._is_own)
         own = (each.cursor for each in every if self._is_own(each.file))
-        parts = Parts(walker, self._is_of_system, self._known)
+        parts = Parts(walker, self._is_left_out, self._known)
         parts.walk(own)
         return walker, parts.passed
 
-    def _is_of_system(self, function: Cursor) -> bool:
-        return bool(self._lib.clang_Location_isInSystemHeader(self._lib.clang_getCursorLocation(function)))
+    def _is_left_out(self, function: Cursor) -> bool:
+        """Return whether a function is one of the system's headers, or was read with another unit."""
+        location = self._lib.clang_getCursorLocation(function)
+        if self._lib.clang_Location_isInSystemHeader(location):
+            return True
+        file, _ = libclang.spot(self._lib, function)
+        return file is not None and libclang.file_name(self._lib, file) in self._files_before
 
     def _word(self, handle: int) -> int:
         info = self._lib.clang_getTranslationUnitTargetInfo(handle)

@@ -91,7 +91,7 @@ class LibraryCalls(TextCalls):
     def _give_first(self, function: Node, address: Address) -> None:
         """Note that the first parameter of a function that is an argument gets an address."""
         target = self._facts.function_in(function)
-        types = [] if target is None else list(self._parameter_types(target))
+        types = [] if target is None else self._parameter_types(target)
         if target is not None and types:
             self._give(self._facts.key(target.reference), 0, self._canonical(types[0]), address, function)
 

@@ -17,9 +17,9 @@ from layoutlint.readers.c_tokens import number
 from layoutlint.readers.clang import diagnostics, limits, parse
 from layoutlint.readers.clang.file_names import Places
 from layoutlint.readers.clang.parse import Unit
-from layoutlint.readers.processes import sandbox
+from layoutlint.readers.clang.shared_beginnings import Shared
 from layoutlint.readers.processes.pool import number_for
-from layoutlint.sources.bodies import sources, trees
+from layoutlint.sources.bodies import shared_parses, sources, trees
 
 _OPTIONS = 0x200
 """CXTranslationUnit_KeepGoing: with function bodies."""
@@ -50,10 +50,24 @@ def new_problems(paths: Sequence[str], file: str, text: str, options: ReadOption
     others = (given for given in options.replaced if files.real_path(given.path) != real_path)
     changed = (*others, InputText(os.path.abspath(file), text))
     jobs = options.jobs or number_for(2 * len(units) * _BYTES_EACH, 0)
-    work = partial(_read_unit, changed=changed)
-    results = sandbox.run_each(work, units, jobs, limits.LIMITS, sandbox.Patience(600))
-    by_number = {number: result for number, result in results if isinstance(result, Problem)}
-    return tuple(dict.fromkeys(by_number[number] for number in sorted(by_number)))
+    alone, behind = partial(_read_unit, changed=changed), partial(_read_batch, changed=changed)
+    results = shared_parses.run_each(alone, behind, units, jobs, int)
+    found = {each: result for each, result in results if isinstance(result, Problem)}
+    every = (found[each] for each in units if each in found)
+    return tuple(dict.fromkeys(every))
+
+
+def _read_batch(shared: Shared, changed: tuple[InputText, ...]) -> list[tuple[Unit, Problem | None]]:
+    """Return the units that have no error behind changed headers that they share."""
+    stream, paths = shared_parses.begin_process(), {files.real_path(each.path) for each in changed}
+    if stream is None or any(files.real_path(each.main) in paths for each in shared.units):
+        return []
+    units = {replace(each, replaced=changed): each for each in shared.units}
+    try:
+        with shared_parses.parse_headers(replace(shared, units=tuple(units)), stream) as parses:
+            return [(units[parsed.own], None) for parsed in parses.units()]
+    except (ReadError, OSError):
+        return []  # they are parsed alone
 
 
 def _read_unit(unit: Unit, changed: tuple[InputText, ...]) -> Problem | None:

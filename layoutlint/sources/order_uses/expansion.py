@@ -218,8 +218,10 @@ def _pad(arguments: list[str], count: int) -> Iterable[str]:
 def _substitute(body: str, values: Mapping[str, str], inner: Mapping[str, str]) -> str:
     """Return a body with arguments: expanded ones, and as they are beside `##`."""
     rest = values.get("__VA_ARGS__", "")
-    body = _OPTIONAL.sub(lambda match: match[1] if rest else "", body)
-    body = _ELIDED.sub(lambda match: f", {match[1]}" if values.get(match[1], "x") else "", body)
+    if "__VA_OPT__" in body:
+        body = _OPTIONAL.sub(lambda match: match[1] if rest else "", body)
+    if "##" in body:
+        body = _ELIDED.sub(lambda match: f", {match[1]}" if values.get(match[1], "x") else "", body)
 
     def value(match: re.Match[str]) -> str:
         word = match[2]
@@ -231,4 +233,5 @@ def _substitute(body: str, values: Mapping[str, str], inner: Mapping[str, str]) 
         behind = body[match.end() : match.end() + _NEAR].lstrip()
         return values[word] if before.endswith("##") or behind.startswith("##") else inner[word]
 
-    return _PASTE.sub("", _PARAMETER.sub(value, body)) if values else _PASTE.sub("", body)
+    made = _PARAMETER.sub(value, body) if values else body
+    return _PASTE.sub("", made) if "##" in made else made

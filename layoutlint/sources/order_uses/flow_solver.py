@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import NamedTuple
 
-from layoutlint.model.flows import MOST_TAG, Address, Convert, Copy, Flows, Slot, Term
+from layoutlint.model.flows import MOST_TAG, Address, Comparison, Convert, Copy, Flows, Slot, Term
 from layoutlint.sources.order_uses.subject import Subject
 
 _MOST_ADDRESSES = 40
@@ -18,6 +18,9 @@ _DEEPEST = 4
 """The most functions that return memory of one another."""
 _MOST_STRUCTS = 4
 """The most structs in a container out of which one can come as something else: allocators keep more."""
+
+_IN_STRUCT = ("member", "offset")
+"""The kinds of terms that are about a member."""
 
 
 class Known(NamedTuple):
@@ -286,6 +289,14 @@ class Solver:
             self._look_behind(slot)
             self._spread()
         yield from [each.shift(step) for each in self._values.get(slot, ())]
+
+    def sides(self, one: Comparison) -> list[Addresses]:
+        """Return the addresses on both sides of a comparison; none if they can be about no member."""
+        number = Known(Term("number", "", 0), None, False)
+        unknown: Addresses = {number: None} if one.kind in ("order", "bound") else {}
+        sides = [self.addresses(each) or unknown for each in (one.left, one.right)]
+        is_used = one.kind == "bytes" or any(each.term.kind in _IN_STRUCT for side in sides for each in side)
+        return sides if is_used else [{}, {}]
 
     def is_mixed(self, address: Address) -> bool:
         """Return whether an address can be that of several structs, as what containers keep."""

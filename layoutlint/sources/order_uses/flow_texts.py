@@ -142,11 +142,16 @@ def _offset_uses(solver: Solver) -> Iterator[tuple[str, OrderUse]]:
 
 def offset_calls(solver: Solver) -> Iterator[str]:
     """Yield the functions without a body that get offsets of members, each with a place."""
+    found: dict[Term, bool] = {}
     for call in solver.flows.calls:
         if call.function in _WRITERS or call.function in _NO_SINKS:
             continue
-        if any(name for each in solver.resolve(call.address) for name in _offsets(solver, each)):
-            yield place_of_call(call)
+        for each in solver.resolve(call.address):
+            if each.term not in found:
+                found[each.term] = any(_offsets(solver, each))
+            if found[each.term]:
+                yield place_of_call(call)
+                break
 
 
 def place_of_call(call: Call) -> str:

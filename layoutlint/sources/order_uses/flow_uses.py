@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import Protocol, TypeVar
 
 from layoutlint.model.flows import (
@@ -281,9 +282,7 @@ class FlowUses(Solver):
         if one.kind == "sum":
             yield from self._uses_of_sum(one)
             return
-        number = Known(Term("number", "", 0), None, False)
-        unknown: Addresses = {number: None} if one.kind in ("order", "bound") else {}
-        sides = [self.addresses(each) or unknown for each in (one.left, one.right)]
+        sides = self.sides(one)
         pairs = [(a, b) for a in sides[0] for b in sides[1]]
         for pair in pairs:
             terms = [each.term for each in pair]
@@ -440,14 +439,19 @@ class FlowUses(Solver):
                     text = "bytes or words are read or written by their place, and as the struct"
                     yield access.file, OrderUse("scalar-cast", access.file, access.line, text)
 
+    @cached_property
+    def _unseen_names(self) -> frozenset[str]:
+        """The names of what functions without a body get."""
+        defined = {each.function for each in self.flows.defined}
+        calls = (each for each in self.flows.calls if each.function not in defined)
+        return frozenset(each.term.name for call in calls for each in self.resolve(call.address))
+
     def is_opaque(self, struct: str) -> bool:
         """Return whether no unit defines a struct, and no function without a body gets one."""
         layout = self.layouts.get(struct)
         if layout is None or layout.size >= 0:
             return False
-        defined = {each.function for each in self.flows.defined}
-        calls = (each for each in self.flows.calls if each.function not in defined)
-        return not any(each.term.name == struct for call in calls for each in self.resolve(call.address))
+        return struct not in self._unseen_names
 
     def unseen_calls(self) -> list[str]:
         """Return the functions without a body that get the address of the struct, each with a place."""

@@ -131,8 +131,11 @@ def condition_lines(path: str) -> tuple[int, ...]:
     return tuple(text.count("\n", 0, match.start()) + 1 for match in _CONDITION.finditer(text))
 
 
-def search_file(path: str, subject: Subject, expansions: Expansions) -> FileUses:
-    """Return the uses in a file that names the struct, or something that leads to it."""
+def search_file(path: str, subject: Subject, expansions: Expansions, only_names: bool = False) -> FileUses:
+    """Return the uses in a file that names the struct, or something that leads to it.
+
+    `only_names` are the typedefs and macros that lead to it, without uses.
+    """
     try:
         data = read(path)
     except OSError as error:
@@ -148,7 +151,7 @@ def search_file(path: str, subject: Subject, expansions: Expansions) -> FileUses
         return FileUses(path, unread="has bytes of value 0, so it is not C text", mentions=True)
     if len(data) > _MOST_TEXT:
         return FileUses(path, unread=f"has more than {_MOST_TEXT >> 20} MB of text", mentions=True)
-    return _search_text(path, text, subject, expansions)
+    return _search_text(path, text, subject, expansions, only_names)
 
 
 def _pasting_macros(text: str, subject: Subject) -> dict[str, tuple[MacroText, ...]]:
@@ -182,7 +185,9 @@ def _names(text: str, subject: Subject) -> bool:
     return re.search(rf"[(,]\s*(?:{names})\s*[,)]|\b[A-Z]\w*\s+(?:{names})\b", text) is not None
 
 
-def _search_text(path: str, raw: str, subject: Subject, expansions: Expansions) -> FileUses:
+def _search_text(
+    path: str, raw: str, subject: Subject, expansions: Expansions, only_names: bool
+) -> FileUses:
     code = statements(path, raw)
     uses = FileUses(path, mentions=True)
     uses.typedefs = struct_typedefs(raw)
@@ -201,6 +206,8 @@ def _search_text(path: str, raw: str, subject: Subject, expansions: Expansions) 
     uses.macros.update(typedefs.pointers(code.text, subject))
     uses.aliases |= typedefs.aliases(code.text, subject)
     uses.arrays = typedefs.arrays(code.text, subject)
+    if only_names:
+        return uses
     parts: list[object] = []
     if is_own or (definitions and subject.struct.source is None):
         uses.defines = True

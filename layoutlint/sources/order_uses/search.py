@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from functools import partial
+from functools import cached_property, partial
 
 from layoutlint import files
 from layoutlint.model.flows import Flows
@@ -40,6 +40,7 @@ _MOST_MACRO_SEARCHES = 3
 _MOST_CONTAINERS = 30
 """The most containers whose own containers are searched."""
 _DEEPEST = 8
+_WITH_BODY = re.compile(rb"\bstruct\s++([\w\x80-\xff]++)(?=[^;{}()]{0,400}+\{)")
 _ONCE_A_FILE = ("group-assertion", "offset-assertion")
 """The kinds of which a file often has many that forbid the same."""
 
@@ -213,11 +214,11 @@ class _Run:
 
     def _search_files(self) -> None:
         """Search all files, and again for the typedefs and macros that they show."""
-        self._files = self._search(self._sources.files)
+        self._files = self._search(self._sources.files, only_names=True)
         for _ in range(_MOST_ROUNDS):
             if not self._add_names():
                 break
-            self._files = self._search(self._sources.files)
+            self._files = self._search(self._sources.files, only_names=True)
         else:
             self._has_more_names = self._add_names()
         self._add_macros(self._files)
@@ -292,14 +293,16 @@ class _Run:
             each.overlays += tuple(use for use in kept if isinstance(use, Overlay))
             each.unresolved += tuple(use for use in kept if isinstance(use, Unresolved))
 
-    def _search(self, paths: Sequence[str]) -> list[FileUses]:
+    def _search(self, paths: Sequence[str], only_names: bool = False) -> list[FileUses]:
         expansions = Expansions(self._table, self._callers)
-        work = partial(scan.search_file, subject=self._subject, expansions=expansions)
+        work = partial(
+            scan.search_file, subject=self._subject, expansions=expansions, only_names=only_names
+        )
         return list(self._spread(work, paths))
 
     def _search_again(self, paths: set[str]) -> list[FileUses]:
         """Return what all files say, some of which are searched with the macros that others define."""
-        if not self._table or not paths:
+        if not paths:
             return self._files
         chosen = [path for path in self._sources.files if path in paths]
         made = {each.path: each for each in self._search(chosen)}
@@ -467,10 +470,16 @@ class _Run:
         """Return whether nothing shows the members of a struct, so that no code can use them."""
         if self._flow_uses is None or not self._flow_uses.is_opaque(name):
             return False
-        word = re.compile(rf"\bstruct\s+{re.escape(name)}\b[^;{{}}()]{{0,400}}+\{{".encode())
         with suppress(OSError):
-            return not any(word.search(scan.read(path)) for path in self._sources.files)
+            return name.encode() not in self._structs_with_bodies
         return False
+
+    @cached_property
+    def _structs_with_bodies(self) -> frozenset[bytes]:
+        """The tags behind which a body seems to begin. Raises OSError."""
+        return frozenset(
+            tag for path in self._sources.files for tag in _WITH_BODY.findall(scan.read(path))
+        )
 
     def _is_struct(self, name: str) -> bool:
         """Return whether the files show that a typedef is a struct."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -138,6 +139,17 @@ def test_functions_are_read_alike(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(trees, "definitions", ctypes_nodes.definitions)
     monkeypatch.setattr(walker, "tree", ctypes_nodes.tree)
     monkeypatch.setattr(assembler, "find", ctypes_nodes.find)
-    for module in (walker, facts_of_bodies):
-        monkeypatch.setattr(module, "skip_layers", ctypes_nodes.skip_layers)
+    monkeypatch.setattr(walker, "skip_layers", ctypes_nodes.skip_layers)
+    plain_facts = interpret(facts_of_bodies)  # the compiled one takes compiled nodes alone
+    for module in (walker, unit):
+        monkeypatch.setattr(module, "Facts", plain_facts.Facts)
     assert unit.read(each) == compiled
+
+
+def interpret(module: ModuleType) -> ModuleType:
+    """The module as Python runs it, with nodes by ctypes."""
+    path = Path(walker.__file__).with_name(f"{module.__name__.rpartition('.')[2]}.py")
+    plain = ModuleType("plain")
+    exec(compile(path.read_text(), path, "exec"), plain.__dict__)
+    plain.skip_layers = ctypes_nodes.skip_layers
+    return plain

@@ -35,4 +35,4 @@ def test_what_follows_is_read(tmp_path, operand):
     (tmp_path / "a.c").write_text(HEAD + text + TAIL)
     source = Unit(str(tmp_path / "a.c"), ("-xc", "-w"), str(tmp_path), (str(tmp_path),), "a.c")
     assert "last" in {function.name for function in unit.read(source).functions}
-    assert flows._Reader(source, ("s",)).read() is not None
+    assert flows.read_alone(source, ("s",)) is not None

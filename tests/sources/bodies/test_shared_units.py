@@ -7,11 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from layoutlint.model.flows import Flows
+from layoutlint.model.reading import ReadOptions
 from layoutlint.model.record import replace
 from layoutlint.readers.clang import libclang, shared_beginnings, shared_headers
 from layoutlint.readers.clang.lookups import Messages
 from layoutlint.readers.clang.parse import Unit
-from layoutlint.sources.bodies import shared_units, unit
+from layoutlint.sources.bodies import flows, problems, shared_parses, shared_units, unit
 from layoutlint.sources.bodies.unit import UnitFunctions
 
 pytestmark = pytest.mark.skipif(
@@ -161,3 +163,90 @@ def test_what_results_depend_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         assert log.obstacle is None
         names = {os.path.basename(path) for path in log.contents}
         assert {os.path.basename(each.main), "a.h", "b.h", "front.h"} <= names
+
+
+USING = """\
+#include "b.h"
+void *give{0}(struct k *k) {{ return k->priv; }}
+void keep{0}(struct k *k, struct a *a) {{ k->priv = a; hold(a); }}
+int take{0}(void) {{ int *p = held; return mine() && give{0}(0) ? p[1] : 0; }}
+int n{0}(int n) {{ return n; }}
+"""
+KEPT = """\
+#ifndef C_H
+#define C_H
+#include "a.h"
+struct k { void *priv; };
+static void *held;
+static inline void hold(void *p) { held = p; }
+static inline long mine(void) { return *((long *)held + 1); }
+static inline int other(int n) { return n; }
+#endif
+"""
+CALLING = """\
+#ifndef D_H
+#define D_H
+#include "a.h"
+int far(struct a *p, int *member, int n);
+static inline int near(struct a *p) { return far(p, &p->flag, 3); }
+#endif
+"""
+
+
+def rows(found: Flows) -> dict[str, set[object]]:
+    """Return what flows have, without how often they have it."""
+    return {name: set(getattr(found, name)) for name in flows._FACTS}
+
+
+def test_flows_behind_shared_headers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The functions of shared headers are read once, and show what they show in each unit alone."""
+    monkeypatch.setattr(shared_headers, "_SMALLEST", 0)
+    (tmp_path / "a.h").write_text(A)
+    (tmp_path / "b.h").write_text(B.replace('#include "a.h"', '#include "a.h"\n#include "c.h"'))
+    (tmp_path / "c.h").write_text(KEPT)
+    (tmp_path / "d.h").write_text(CALLING)
+    (tmp_path / "0.c").write_text(USING.format(0))
+    for number in range(1, 8):
+        (tmp_path / f"{number}.c").write_text('#include "d.h"\n' + USING.format(number))
+    (tmp_path / "8.c").write_text('#define flag own_flag\n#include "d.h"\n' + USING.format(8))  # not the same behind headers
+    (tmp_path / "7.c").write_text('#include "d.h"\n' + USING.format(7) + "int far(struct a *p, int *member, int n) { return member[n]; }\n")
+    paths = [str(path) for path in sorted(tmp_path.glob("*.c"))]
+    behind: list[int] = []
+    read_batch = flows._read_batch
+
+    def read(shared, names, known):
+        results = read_batch(shared, names, known)
+        behind.append(len(results))
+        return results
+
+    monkeypatch.setattr(shared_parses, "begin_process", Messages)
+    monkeypatch.setattr(flows, "_read_batch", read)
+    together = flows.read(paths, ("a",), ReadOptions(cache=False, jobs=1))
+    monkeypatch.setattr(flows, "_read_batch", lambda shared, names, known: [])
+    alone = flows.read(paths, ("a",), ReadOptions(cache=False, jobs=1))
+    assert behind[0] == 7  # the headers and six units: not the first, nor those with the macro and with what a header calls
+    assert rows(together) == rows(alone)
+    assert {"hold", "mine"} <= {each.partition("@")[0] for each in together.walked}
+
+
+@pytest.mark.parametrize(("text", "expected"), [
+    ("_Static_assert(__builtin_offsetof(struct a, b) == 16, \"\");", {"u3.c"}),
+    ("_Static_assert(__builtin_offsetof(struct a, flag) >= 0, \"\");", set()),
+])  # fmt: skip
+def test_errors_behind_changed_headers(text: str, expected: set[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shared_headers, "_SMALLEST", 0)
+    parsed_alone: list[str] = []
+    read_unit = problems._read_unit
+
+    def read(each, changed):
+        parsed_alone.append(os.path.basename(each.main))
+        return read_unit(each, changed)
+
+    monkeypatch.setattr(shared_parses, "begin_process", Messages)
+    monkeypatch.setattr(problems, "_read_unit", read)
+    units = write_units(tmp_path, "the same beginning")
+    path = tmp_path / "u3.c"
+    path.write_text(f"{path.read_text()}{text}\n")
+    changed = A.replace("struct in i; struct b *b; int flag;", "struct b *b; struct in i; int flag;")
+    found = problems.new_problems([each.main for each in units], str(tmp_path / "a.h"), changed, ReadOptions(cache=False, jobs=1))
+    assert {os.path.basename(each.file) for each in found} == set(parsed_alone) == expected

@@ -38,7 +38,7 @@ def unit_of(name: str) -> Unit:
 @pytest.mark.parametrize("name", ADDRESSES)
 def test_flows_and_uses(name, subject, golden, monkeypatch):
     monkeypatch.chdir(ROOT)
-    raw, _ = flows._Reader(unit_of(name), ("s",)).read()  # with repetitions, in the order of the text
+    raw, _ = flows.read_alone(unit_of(name), ("s",))  # with repetitions, in the order of the text
     facts = {kind: getattr(raw, kind) for kind in flows._FACTS}
     found = flows.read((f"{BODIES}/{name}",), ("s",), OPTIONS)
     golden(f"{name}.flows.txt", "".join(f"{kind} {inline(each)}\n" for kind, rows in facts.items() for each in rows))
