@@ -11,10 +11,10 @@ from tests.harness.command import run
 from tests.harness.repository import commit, git, write
 
 RULES = "".join(
-    f'[[rule]]\nid = "{name}-apart"\nstruct = "{name}"\nkind = "separate"\nfields = [["a"], ["b"]]\nwhy = "w"\n' for name in ("one", "two", "three")
+    f'[[rule]]\nid = "{name}-apart"\nstruct = "{name}"\nkind = "separate"\nfields = [["a"], ["b"]]\nwhy = "w"\n' for name in ("one", "two", "three", "four")
 )
 APART, SHARED = (f"struct %s {{ long a; {between} long b; }};\n" for between in ("char pad[64];", ""))
-UNITS = {"one.c": '#include "one.h"\n', "two.c": '#include <deep/two.h>\n', "three.c": '#define WHICH "three.h"\n#include WHICH\n', "main.c": '#include "one.h"\n#include "deep/two.h"\n'}
+UNITS = {"one.c": '#include "one.h"\n', "two.c": '#include <deep/two.h>\n', "three.c": '#define WHICH "three.h"\n#include WHICH\n', "asks.c": "#if __has_include(<sizes.h>)\n#define PAD 64\n#else\n#define PAD 8\n#endif\nstruct four { long a; char pad[PAD]; long b; };\n", "main.c": '#include "one.h"\n#include "deep/two.h"\n'}
 DATABASE = json.dumps([{"directory": ".", "file": name, "arguments": ["cc", "-I.", "-Ifirst", "-c", name]} for name in UNITS])
 BASE: dict[str, str | None] = {
     "layoutlint.toml": RULES, "one.h": '#include "pad.h"\n' + APART % "one", "deep/two.h": SHARED % "two", "three.h": APART % "three", "pad.h": "#define PAD 64\n",
@@ -29,7 +29,8 @@ CHANGES: dict[str, tuple[dict[str, str | None], int | None]] = {
     "a struct moves": ({"one.h": '#include "three.h"\n' + SHARED % "one"}, 3), "the reason of a rule": ({"layoutlint.toml": RULES.replace('"w"', '"v"')}, 1),
     "new rules": ({"layoutlint.toml": RULES + RULES.replace("-apart", "-too")}, None), "a struct is lost": ({"deep/two.h": APART % "other"}, None),
     "the database": ({"compile_commands.json": DATABASE.replace("main.c", "one.c")}, None), "every unit": ({name: f"{text}int v;\n" for name, text in UNITS.items()}, None),
-    "a struct that others define": ({"deep/two.h": "int none;\n", "one.c": '#include "one.h"\n' + APART % "two"}, None),
+    "what __has_include asks for": ({"sizes.h": None}, 2), "a digraph": ({"one.h": '%:include "pad.h"\n' + SHARED % "one"}, 3),
+    "a struct that others define": ({"deep/two.h": "int none;\n", "one.c": '#include "one.h"\n' + APART % "two"}, 4),
 }  # fmt: skip
 
 LOSSES = ("another macro", "a struct is lost")

@@ -17,6 +17,8 @@ from layoutlint.readers.clang.include_graph import IncludeGraph
 if TYPE_CHECKING:
     from layoutlint.readers.clang.compdb import Command
 
+_OTHER_DIRECTIVES = (b"%:", b"??=")
+"""Other signs for the `#` of directives, which are not followed."""
 _MOST_TRIED = 5_000_000
 """The most paths at which headers are searched."""
 
@@ -39,16 +41,16 @@ class Reached(Record, frozen=True):
 def find(commands: Sequence[Command], touched: frozenset[str], wanted: Wanted) -> Reached | None:
     """Return the commands whose units can read one of the `touched` files, by their real paths.
 
-    Also a file of the same name counts: a new file can take its place. None if all of them can, or if it is
-    not certain.
+    A text that has the name of one counts as one that includes it: what it includes can have another place,
+    and `__has_include` asks for it. None if all of them can, or if it is not certain.
     """
-    search = _Search(touched, frozenset(map(os.path.basename, touched)))
+    search = _Search(touched, frozenset(os.fsencode(os.path.basename(path)) for path in touched))
     graph = IncludeGraph(lambda text: False, _MOST_TRIED)
     reached: list[Command] = []
     near, far = set[str](), set[str]()
     for command in commands:
         paths = [path for path, _ in graph.files(command.file, command.directory, command.words)]
-        if graph.is_exhausted or any(word.startswith("@") for word in command.words):
+        if graph.is_exhausted:
             return None
         is_reached = search.reaches(command.words, paths)
         reached += [command] if is_reached else []
@@ -67,7 +69,7 @@ class _Includes(Record, frozen=True):
     """What a text includes."""
 
     is_touched: bool
-    """Whether it is, or names, a touched file."""
+    """Whether it is a touched file or has the name of one, or was not read to its end."""
     macros: tuple[bytes, ...]
     """The macros that write what it includes."""
 
@@ -76,7 +78,7 @@ class _Search(Record):
     """Searches touched files among what units read."""
 
     touched: frozenset[str]
-    names: frozenset[str]
+    names: frozenset[bytes]
     """Their names without folders."""
     _includes: dict[str, _Includes] = field(default_factory=dict)
 
@@ -91,8 +93,9 @@ class _Search(Record):
     def _includes_of(self, path: str) -> _Includes:
         if path not in self._includes:
             text = text_search.content(path)
-            names = {os.path.basename(name) for _, name in include_graph.included_names(text)}
-            is_touched = files.real_path(path) in self.touched or not self.names.isdisjoint(names)
+            is_unread = len(text) >= text_search.MOST_BYTES or any(sign in text for sign in _OTHER_DIRECTIVES)
+            has_name = is_unread or any(name in text for name in self.names)
+            is_touched = has_name or files.real_path(path) in self.touched
             macros = tuple(macro for macro, _ in include_graph.computed_includes(text))
             self._includes[path] = _Includes(is_touched, macros)
         return self._includes[path]
