@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
-from time import monotonic
+from time import monotonic, process_time
 from typing import Any, TypeVar
 
 from layoutlint import files
@@ -35,10 +35,12 @@ _OPTIONS = unit.OPTIONS | libclang.PREAMBLE_OPTIONS | shared_headers.RECORD_OPTI
 _SECONDS = limits.LIMITS.seconds / 2
 _ROUNDS = (shared_headers.find,) * 3
 """What remains shares other headers, or the same in another order."""
+_LEAST_PART = 8
+"""If fewer than one in so many units is the same behind headers, no other headers are tried."""
 _TRIED = 6
+"""So many units are tried; then others only while that has taken less time than it saved."""
 _TRIED_ALIKE = 2
-"""If so many units are not the same behind the headers, and none is, no more are tried: of all, and of those
-that include the same first."""
+"""If so many units that include the same first differ behind the headers, no more of them are tried."""
 _FEWEST, _MANY, _MOST = 6, 16, 64
 """The units that one process reads behind the headers that they share; fewer than so many are not spread."""
 _R = TypeVar("_R")
@@ -58,16 +60,18 @@ def run_each(
     """
     patience = sandbox.Patience(600)
     pending = dict.fromkeys(units)
-    tried = None
+    hopeless = None
     for find in (*_ROUNDS, shared_beginnings.find):
-        if (find, len(pending)) == tried:
+        if find is hopeless:
             continue
-        tried = find, len(pending)
+        before = len(pending)
         batches = list(_batches(find(tuple(pending)), jobs))
         for _, found in sandbox.run_each(behind, batches, jobs, limits.LIMITS, patience, on_step):
             for each, result in () if isinstance(found, sandbox.Failure) else found:
                 pending.pop(each, None)
                 yield each, result
+        if (before - len(pending)) * _LEAST_PART < before:
+            hopeless = find
     rest = list(pending)
     for position, result_alone in sandbox.run_each(alone, rest, jobs, limits.LIMITS, patience):
         on_step()
@@ -114,35 +118,45 @@ class Parsed(Record, frozen=True):
 class Attempts(Record):
     """Which units are worth to be tried behind headers: those that others like them were the same behind."""
 
+    seconds: float
+    """The processor time in which the headers were parsed, which each unit saves that is the same."""
     _results: dict[bytes | None, list[bool]] = field(default_factory=dict)
+    _tried: int = 0
+    _balance: float = 0
+    """The seconds saved by all that was tried."""
 
     def are_worth_it(self, first: bytes | None) -> bool:
         """Return whether a unit is worth it that includes `first` first."""
         alike = self._results.get(first, [])
-        every = [each for results in self._results.values() for each in results]
-        return (any(alike) or len(alike) < _TRIED_ALIKE) and (any(every) or len(every) < _TRIED)
+        may_be_same = any(alike) or len(alike) < _TRIED_ALIKE
+        return may_be_same and (self._tried < _TRIED or self._balance > 0)
 
-    def note(self, first: bytes | None, is_same: bool) -> None:
-        """Note the result of such a unit."""
+    def note(self, first: bytes | None, is_same: bool, seconds: float) -> None:
+        """Note the result of such a unit, and how long it took to find out."""
         self._results.setdefault(first, []).append(is_same)
+        self._tried += 1
+        self._balance += self.seconds * is_same - seconds
 
 
 class SharedParse:
     """Headers that were parsed for units."""
 
     def __init__(
-        self, handle: int, shared: Shared, headers: Headers, stream: Messages, before: accesses.Log | None
-    ) -> None:
-        """`before` is what the file system answered about the headers, if that is logged."""
+        self, handle: int, shared: Shared, headers: Headers, stream: Messages, before: accesses.Log | None,
+        seconds: float,
+    ) -> None:  # fmt: skip
+        """`before` is what the file system answered about the headers, if that is logged; `seconds` is the
+        processor time in which they were parsed.
+        """
         self.lib, self.handle, self.shared, self.headers = trees.library(), handle, shared, headers
-        self.stream, self._before = stream, before
+        self.stream, self._before, self._seconds = stream, before, seconds
 
     def units(self) -> Iterator[Parsed]:
         """Yield the units that are certain to be the same as when they are parsed alone.
 
         Each is parsed until the next one is asked for. Raises ReadError, OSError.
         """
-        end, attempts = monotonic() + _SECONDS, Attempts()
+        end, attempts = monotonic() + _SECONDS, Attempts(self._seconds)
         for own in self.shared.units:
             if monotonic() > end:
                 return  # the others are parsed alone: the whole process has no more time than one of them
@@ -151,8 +165,9 @@ class SharedParse:
                 continue
             self.stream.begin_unit()
             with parsed_listings.logging(None if self._before is None else self.stream) as log:
+                begin = process_time()
                 parsed = self._parse(own, log)
-                attempts.note(first, parsed is not None)
+                attempts.note(first, parsed is not None, process_time() - begin)
                 if parsed is None:
                     continue
                 libclang.move(parsed.main, parsed.rest.path, parsed.rest.lines)
@@ -199,10 +214,12 @@ def parse_headers(shared: Shared, stream: Messages, is_logged: bool = False) -> 
     lib: Any = trees.library()
     beginning = replace(shared.beginning, flags=(*shared.beginning.flags, _ENTERED))
     stream.begin_unit()
+    begin = process_time()
     with parse.parse_unit(lib, beginning, stream, _OPTIONS) as handle:
+        seconds = process_time() - begin
         headers = shared_headers.read_headers(lib, handle, shared)
         if headers is None:
             raise ReadError(beginning.origin, "has headers that differ between units")
         with accesses.log_answers() if is_logged else nullcontext() as log:
             lookups.log_unit(lib, handle, beginning, stream)
-        yield SharedParse(handle, shared, headers, stream, log)
+        yield SharedParse(handle, shared, headers, stream, log, seconds)
