@@ -21,7 +21,7 @@ def output_schema(form: type[Record], title: str) -> dict[str, Any]:
     """Return the schema of an output, whose name and version is the tag of its type."""
     tag = str(form.__struct_config__.tag)
     schema = document_schema(form, tag, title)
-    summary, *rest = inspect.cleandoc(form.__doc__ or "").split("\n\n")
+    summary, *rest = _docstring(form).split("\n\n")
     schema["description"] = _one_line(" ".join((summary, _EXACT, *rest)))
     schema["properties"]["schema"]["description"] = "The name and version of this format."
     for part in (schema, *schema["$defs"].values()):
@@ -40,11 +40,10 @@ def document_schema(form: type[Record], name: str, title: str, *undecoded: type[
     seen: set[Any] = set()
     for kind in chain.from_iterable(_parts(each, seen) for each in (form, *undecoded)):
         part = parts[kind.__name__]
+        own = {key: value for key, value in part.items() if key not in ("title", "description")}
+        parts[kind.__name__] = {"description": _one_line(_docstring(kind)), **own}
         for key, text in _key_texts(kind):
-            part["properties"][key]["description"] = text
-    for part in parts.values():
-        del part["title"]
-        part["description"] = _one_line(part["description"])
+            own["properties"][key]["description"] = text
     document = {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$id": f"urn:{name.replace('/', ':')}",
@@ -72,13 +71,23 @@ def _parts(kind: Any, seen: set[Any]) -> Iterator[type[Record]]:
 
 def _key_texts(kind: type[Record]) -> Iterator[tuple[str, str]]:
     """Yield the keys of a type with their docstrings, which only its source has."""
-    tree = ast.parse(inspect.getsource(sys.modules[kind.__module__]))
-    (own,) = (each for each in tree.body if isinstance(each, ast.ClassDef) and each.name == kind.__name__)
+    own = _class_in_source(kind)
     keys = {field.name: field.encode_name for field in msgspec.structs.fields(kind)}
     for pair in pairwise(own.body):
         match pair:
             case ast.AnnAssign(target=ast.Name(name)), ast.Expr(ast.Constant(str(text))):
                 yield keys[name], _one_line(text)
+
+
+def _docstring(kind: type[Record]) -> str:
+    """Return the docstring of a type from its source: `python -OO` keeps none."""
+    return ast.get_docstring(_class_in_source(kind)) or ""
+
+
+def _class_in_source(kind: type[Record]) -> ast.ClassDef:
+    tree = ast.parse(inspect.getsource(sys.modules[kind.__module__]))
+    (own,) = (each for each in tree.body if isinstance(each, ast.ClassDef) and each.name == kind.__name__)
+    return own
 
 
 def _one_line(text: str) -> str:

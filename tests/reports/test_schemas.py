@@ -597,3 +597,9 @@ def test_the_runs_of_tests_are_held_against_the_schemas(monkeypatch):
     monkeypatch.setattr(json_schemas, "mistakes", lambda text: ["$: no"])
     with pytest.raises(AssertionError, match=r"\$: no"):
         run("show", "docs/example/ring.h", "ring", "--format", "json")
+
+
+@pytest.mark.parametrize("name", ["bisect", "snapshot"])
+def test_schemas_are_the_same_without_docstrings(name):
+    """As under `python -OO`."""
+    assert run("schema", name, PYTHONOPTIMIZE="2").stdout == run("schema", name).stdout
