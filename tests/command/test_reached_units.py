@@ -15,10 +15,10 @@ RULES = "".join(
 )
 APART, SHARED = (f"struct %s {{ long a; {between} long b; }};\n" for between in ("char pad[64];", ""))
 UNITS = {"one.c": '#include "one.h"\n', "two.c": '#include <deep/two.h>\n', "three.c": '#define WHICH "three.h"\n#include WHICH\n', "asks.c": "#if __has_include(<sizes.h>)\n#define PAD 64\n#else\n#define PAD 8\n#endif\nstruct four { long a; char pad[PAD]; long b; };\n", "main.c": '#include "one.h"\n#include "deep/two.h"\n'}
-DATABASE = json.dumps([{"directory": ".", "file": name, "arguments": ["cc", "-I.", "-Ifirst", "-c", name]} for name in UNITS])
+DATABASE = json.dumps([{"directory": ".", "file": name, "arguments": ["cc", "-I.", "-Ifirst", *(["-imacros", "front.h"] if name == "two.c" else []), "-c", name]} for name in (*UNITS, "other.cc")])
 BASE: dict[str, str | None] = {
     "layoutlint.toml": RULES, "one.h": '#include "pad.h"\n' + APART % "one", "deep/two.h": SHARED % "two", "three.h": APART % "three", "pad.h": "#define PAD 64\n",
-    "compile_commands.json": DATABASE, "README": "text\n", "first/.keep": "", "sizes.h": "", **UNITS,
+    "compile_commands.json": DATABASE, "README": "text\n", "first/.keep": "", "sizes.h": "", "front.h": "", "other.cc": "class other;\n", **UNITS,
 }  # fmt: skip
 CHANGES: dict[str, tuple[dict[str, str | None], int | None]] = {
     # the change; the number of units that are parsed, with the one that includes what a macro names; None for all
@@ -28,8 +28,9 @@ CHANGES: dict[str, tuple[dict[str, str | None], int | None]] = {
     "a new header before another": ({"first/deep/two.h": APART % "two"}, 3), "a header goes": ({"one.h": None, "one.c": SHARED % "one", "main.c": ""}, 3),
     "a struct moves": ({"one.h": '#include "three.h"\n' + SHARED % "one"}, 3), "the reason of a rule": ({"layoutlint.toml": RULES.replace('"w"', '"v"')}, 1),
     "new rules": ({"layoutlint.toml": RULES + RULES.replace("-apart", "-too")}, None), "a struct is lost": ({"deep/two.h": APART % "other"}, None),
-    "the database": ({"compile_commands.json": DATABASE.replace("main.c", "one.c")}, None), "every unit": ({name: f"{text}int v;\n" for name, text in UNITS.items()}, None),
+    "the database": ({"compile_commands.json": DATABASE.replace("main.c", "one.c")}, None), "every unit": ({name: f"{text}int v;\n" for name, text in UNITS.items()}, 5),
     "what __has_include asks for": ({"sizes.h": None}, 2), "a digraph": ({"one.h": '%:include "pad.h"\n' + SHARED % "one"}, 3),
+    "a unit in another language": ({"other.cc": "class another;\n"}, 2), "a header in front": ({"front.h": "#define PAD 8\n"}, 2),
     "a struct that others define": ({"deep/two.h": "int none;\n", "one.c": '#include "one.h"\n' + APART % "two"}, 4),
 }  # fmt: skip
 

@@ -77,7 +77,13 @@ def _read_reached(
     found = reached_units.find(commands, touched, wanted)
     if found is None:
         return None
-    reading = _read_commands(path, found.commands or commands[:1], unread, wanted, options, found.elsewhere)
+    chosen = found.commands
+    if not any(command.file.endswith(".c") for command in chosen):  # an input needs a unit of C
+        chosen += tuple(command for command in commands if command.file.endswith(".c"))[:1]
+    try:
+        reading = _read_commands(path, chosen, [*unread], wanted, options, found.elsewhere)
+    except ReadError:  # all units give the reason
+        return None
     if options.touched.needs_all and found.has_missing(reading.structs, wanted):
         return None
     count = f"{len(found.commands):,} of {len(commands):,} units"

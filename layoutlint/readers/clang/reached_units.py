@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 _OTHER_DIRECTIVES = (b"%:", b"??=")
 """Other signs for the `#` of directives, which are not followed."""
+_OTHER_FOLDERS = ("-iwithprefix", "-iwithsysroot", "-iframework", "-F", "-I-")
+"""Options with folders in which headers are not searched here."""
 _MOST_TRIED = 5_000_000
 """The most paths at which headers are searched."""
 
@@ -84,6 +86,9 @@ class _Search(Record):
 
     def reaches(self, words: Sequence[str], paths: Sequence[str]) -> bool:
         """Return whether a unit that has some flags, and reads some texts, can read a touched file."""
+        names = tuple(map(os.fsdecode, self.names))
+        if any(word.startswith(_OTHER_FOLDERS) or any(name in word for name in names) for word in words):
+            return True
         found = [self._includes_of(path) for path in paths]
         macros = {macro for each in found for macro in each.macros}
         return any(each.is_touched for each in found) or (

@@ -29,7 +29,6 @@ _NAME = re.compile(r"[A-Za-z_]")
 """In an index that can differ between threads."""
 _VARIES = re.compile(r"(?<![\w.>])[a-z_]\w*(?!\w|\()")
 """In an index that is no constant."""
-_STATEMENT = re.compile(r"[;{}]")
 _DECLARES = re.compile(
     r"\s*(?!return\b|else\b|goto\b|case\b|do\b)"
     r"(?:\w+[\s*]+|\w+\s*(?:\[[^]]{0,80}\]\s*){0,3},[\s*]*){1,8}"
@@ -229,8 +228,8 @@ def _is_declared(name: str, text: str) -> bool:
     for use in re.finditer(rf"\b{name}\b", text):
         if _BEHIND_DECLARED.match(text, use.end()):
             least = max(0, use.start() - _LONGEST_DECLARATION)
-            ends = [each.end() for each in _STATEMENT.finditer(text, least, use.start())]
-            if ends and _DECLARES.fullmatch(text, ends[-1], use.start()):
+            end = max(text.rfind(sign, least, use.start()) for sign in ";{}")
+            if end >= 0 and _DECLARES.fullmatch(text, end + 1, use.start()):
                 return True
     return False
 
