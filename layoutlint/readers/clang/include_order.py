@@ -34,7 +34,9 @@ _GUARD = re.compile(
     rb"(?:\s++|/\*.*?\*/|//[^\n]*+)*+#[ \t]*+define[ \t]++\1\b)",
     re.DOTALL,
 )
-_IMPORT = re.compile(rb"#(?:\s|\\|/\*.*?\*/)*+import\b", re.DOTALL)
+_IMPORT = re.compile(rb"\bimport\b")
+_OTHER_SIGN = re.compile(rb"(?:%:|\?\?=)[\s\\]*+(?:/\*|(?:include|import|define|undef|el?if)\w*+)")
+"""Other signs for the `#` of directives."""
 LAST = 1 << 60
 """The time of what is never read."""
 _DEEPEST = 200
@@ -102,14 +104,22 @@ def guard_of(text: bytes) -> int | None:
 
 
 def read_pieces(text: bytes) -> Text:
-    """Return what a text does with macros. Raises Unknown for `#import`."""
-    if b"import" in text and _IMPORT.search(text):
+    """Return what a text does with macros. Raises Unknown for what may be `#import`, or `%:` for `#`."""
+    has_other_sign = (b"%:" in text or b"??=" in text) and _OTHER_SIGN.search(text)
+    if has_other_sign or any(_may_be_directive(text, word.start()) for word in _IMPORT.finditer(text)):
         raise Unknown
     uses = MacroUses(text)
     pieces = tuple(Piece(*map(frozenset, piece)) for piece in uses.pieces)
     cuts = (0, *(offset for offset, _ in uses.includes), len(text))
     changes_layouts = any(pack_pragmas.last(text[start:end]) for start, end in pairwise(cuts))
     return Text(pieces, tuple(uses.includes), uses.bodies, changes_layouts)
+
+
+def _may_be_directive(text: bytes, at: int) -> bool:
+    """Return whether a word can be that of a directive: behind `#` or a comment, or first in its line."""
+    start = text.rfind(b"\n", 0, at) + 1
+    before = text[start:at].rstrip()
+    return not before or before.endswith(b"*/") or text.find(b"#", start, at) >= 0
 
 
 def _words(text: bytes) -> Names:

@@ -48,7 +48,8 @@ def find(units: Sequence[Unit]) -> Iterator[Shared]:
     for group in shared_beginnings.groups(units):
         if len(group) >= _FEWEST:
             includes = _common_includes(group)
-            if includes and not _begin_with(group, includes):
+            has_others = bool(flags.headers_in_front(group[0].flags))
+            if includes and (has_others or not _begin_with(group, includes)):
                 yield Shared(tuple(group), includes, is_first=False)
 
 

@@ -84,6 +84,8 @@ UNITS: dict[str, tuple[str, str, str, int] | tuple[str, str, str, int, dict[str,
     "a field named import": ('#include "c.h"\n#include "b.h"\n', '#include "b.h"\n#include "c.h"\n', USES, 6, {"c.h": "#ifndef C\n#define C\nstruct c { int import; };\n#endif\n"}),
     "a header that is imported": ('#include "b.h"\n#import "c.h"\n', '#include "b.h"\n', USES, 3, {"c.h": "struct c { int n; };\n"}),
     "a header that imports": ('#include "c.h"\n#include "b.h"\n', '#include "b.h"\n#include "c.h"\n', USES, 0, {"c.h": '#ifndef C\n#define C\n# /* */ import "d.h"\n#endif\n', "d.h": "int d;\n"}),
+    "a header that includes by another sign": ('#include "c.h"\n#include "b.h"\n', '#include "b.h"\n#include "c.h"\n', USES, 0, {"c.h": '#ifndef C\n#define C\n%:include "d.h"\n#endif\n', "d.h": "int d;\n"}),
+    "a unit that includes by another sign": ('%:include "b.h"\n#include "b.h"\n', '#include "b.h"\n', USES, 3),
     "the same beginning": ('#include "b.h"\n#include "a.h"\n', '#include "b.h"\n#include "a.h"\nstatic int z;\n', USES, 6),
 }  # fmt: skip
 
