@@ -27,9 +27,7 @@ def main() -> None:
             _say_no_memory()
             _exit_at_once(EXIT_INTERNAL)
         from layoutlint import cli
-        from layoutlint.readers.processes.guard import (
-            allow_guard,  # imported late: an import makes objects that stay
-        )
+        from layoutlint.workers.guard import allow_guard
 
         allow_guard()
         cli.main()

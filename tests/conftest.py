@@ -175,13 +175,13 @@ def tmp_path(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
 def own_processes(monkeypatch: pytest.MonkeyPatch) -> None:
     """Lets tests and their commands read C in processes of their own, as users do."""
     monkeypatch.setattr(command, "own_processes", True)
-    monkeypatch.setattr("layoutlint.readers.processes.sandbox.run_each", same_process.run_each)
+    monkeypatch.setattr("layoutlint.workers.sandbox.run_each", same_process.run_each)
 
 
 @pytest.fixture
 def reads_here(monkeypatch: pytest.MonkeyPatch) -> None:
     """Lets tests read C in their own process, exhaustive ones, too: a fork for each unit takes twice as long as the search."""
-    monkeypatch.setattr("layoutlint.readers.processes.sandbox.run_each", same_process.run_each_here)
+    monkeypatch.setattr("layoutlint.workers.sandbox.run_each", same_process.run_each_here)
 
 
 @pytest.fixture

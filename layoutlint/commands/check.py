@@ -287,7 +287,7 @@ def _with_fixes(report: Report, judged: Judged, own: CheckOptions) -> Report:
     if not own.suggest:
         return report
     try:
-        from layoutlint.lint.reordering import fixes
+        from layoutlint.suggestion import fixes
     except ModuleNotFoundError as error:
         raise missing_library(error) from None
     return fixes.with_fixes(report, judged.packs, judged.kernel_packs, judged.options)

@@ -13,9 +13,9 @@ import click
 from layoutlint.errors import ReadError
 
 if TYPE_CHECKING:
-    from layoutlint.intent.git import Commit
     from layoutlint.judgement.rule import Pack
     from layoutlint.lint.sides import SideInput
+    from layoutlint.revisions.git import Commit
 
 _LARGEST_PATCH = 1 << 26
 
@@ -25,10 +25,10 @@ def sides_of_revisions(
     text: str, path: str | None, packs: tuple[Pack, ...]
 ) -> Iterator[tuple[SideInput, SideInput]]:
     """Write the files of two revisions to temporary folders, removed afterwards. Raises UsageError."""
-    from layoutlint.intent import exported_tree, git, tree_copies
-    from layoutlint.intent.exported_tree import ExportedTree
     from layoutlint.lint.sides import SideInput
-    from layoutlint.readers.processes.temporary_folder import temporary_folder
+    from layoutlint.revisions import exported_tree, git, tree_copies
+    from layoutlint.revisions.exported_tree import ExportedTree
+    from layoutlint.workers.temporary_folder import temporary_folder
 
     old, new = git.revision_range(text, "--git")
     inside = path_in_tree(new, path)
@@ -64,9 +64,9 @@ def _database(commit: Commit, inside: str) -> tuple[str, ...]:
 @contextmanager
 def sides_of_patch(patch: str, folder: str, packs: tuple[Pack, ...]) -> Iterator[tuple[SideInput, SideInput]]:
     """Apply a patch to a copy of a tree, which is removed afterwards. Raises ReadError and UsageError."""
-    from layoutlint.intent import exported_tree, patched_tree
     from layoutlint.lint.sides import SideInput
-    from layoutlint.readers.processes.temporary_folder import temporary_folder
+    from layoutlint.revisions import exported_tree, patched_tree
+    from layoutlint.workers.temporary_folder import temporary_folder
 
     if not os.path.isdir(folder):
         raise click.UsageError(f"--patch needs the folder of a source tree; {folder!r} is not a folder")

@@ -54,16 +54,16 @@ def make_executor(options: ExecutorOptions, modules: tuple[str, ...]) -> Executo
     if options.scheduler is None:
         if options.insecure_scheduler:
             raise UsageError("is for --scheduler, which is not given", "--insecure-scheduler")
-        from layoutlint.readers.executors.local import LocalExecutor
+        from layoutlint.workers.local import LocalExecutor
 
         return LocalExecutor(options.workers or 0, modules)
     if options.workers is not None:
         raise UsageError("is for this machine; the workers of --scheduler are started for it", "--workers")
-    from layoutlint.readers.executors.scheduler_address import parse_address
+    from layoutlint.workers.scheduler_address import parse_address
 
     address = parse_address(options.scheduler, allow_insecure=options.insecure_scheduler)
     try:
-        from layoutlint.readers.executors.dask_client import DaskExecutor
+        from layoutlint.workers.dask_client import DaskExecutor
     except ModuleNotFoundError as error:
         raise missing_library(error) from None
     return DaskExecutor(address, modules, _report)

@@ -9,10 +9,10 @@ from collections.abc import Iterable, Iterator
 from layoutlint import files
 from layoutlint.commands import output_files
 from layoutlint.errors import UsageError
-from layoutlint.intent import git
 from layoutlint.intent.annotations.removal import NotRemoved, without_suppressions
 from layoutlint.judgement.finding import Report, SuppressionUse
 from layoutlint.model.record import Record
+from layoutlint.revisions import git
 
 _LARGEST = 1 << 24
 """The most bytes of a C file."""

@@ -8,12 +8,19 @@ import click
 
 from layoutlint.errors import did_you_mean
 
-NAMES = (
-    "accesses", "allocations", "baseline", "bisect", "cache", "check", "completion", "containers", "diff",
-    "evidence", "explain", "history", "infer", "init", "lsp", "measure", "rules", "schema", "show",
-    "snapshot", "suggest", "survey",
-)  # fmt: skip
-"""The commands; each is in the module of its name."""
+MODULES = {
+    "accesses": "infer.accesses", "allocations": "allocations.command", "baseline": "baseline",
+    "bisect": "history.bisect", "cache": "cache", "check": "check", "completion": "completion",
+    "containers": "containers.command", "diff": "diff.command", "evidence": "evidence.command",
+    "explain": "explain.command", "history": "history.command", "infer": "infer.command",
+    "init": "init.command", "lsp": "language_server.command", "measure": "measure.command",
+    "rules": "rules.command", "schema": "schema", "show": "show", "snapshot": "snapshot.command",
+    "suggest": "suggest.command", "survey": "survey.command",
+}  # fmt: skip
+"""Where each command is, below `layoutlint.commands`."""
+
+NAMES = tuple(MODULES)
+"""The commands."""
 _GROUPS = ("baseline", "cache", "rules", "survey")
 
 COMPLETION_VARIABLE = "_LAYOUTLINT_COMPLETE"
@@ -46,7 +53,7 @@ class CommandGroup(Subcommands):
         """Import a command; None for another name."""
         if cmd_name not in NAMES:
             return None
-        module = import_module(f"layoutlint.commands.{cmd_name}")
+        module = import_module(f"layoutlint.commands.{MODULES[cmd_name]}")
         command: click.Command = getattr(module, f"{cmd_name}_group" if cmd_name in _GROUPS else cmd_name)
         return command
 

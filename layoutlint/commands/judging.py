@@ -23,15 +23,15 @@ from layoutlint.commands.packs import discover_rule_file, load_packs
 from layoutlint.commands.struct_names import strip_keyword
 
 if TYPE_CHECKING:
-    from layoutlint.intent.change import Change
     from layoutlint.intent.policy import Policy
-    from layoutlint.intent.staged_tree import StagedTree
     from layoutlint.judgement.finding import Report
     from layoutlint.judgement.rule import Pack
     from layoutlint.lint.options import Held, Options
     from layoutlint.model.build import Build
     from layoutlint.model.reading import InputText, TreeCopy
     from layoutlint.model.task import Executor
+    from layoutlint.revisions.change import Change
+    from layoutlint.revisions.staged_tree import StagedTree
 
 
 class JudgingOptions(NamedTuple):
@@ -184,8 +184,8 @@ def judge(arguments: Arguments, policy: Policy | None, scope: Scope | None = Non
     scope = scope or Scope()
     if not scope.is_change:
         return _judge(arguments, policy, scope)
-    from layoutlint.intent import change, staged_tree
     from layoutlint.model.record import replace
+    from layoutlint.revisions import change, staged_tree
 
     changed = change.staged_change() if scope.since is None else change.change_since(scope.since)
     with staged_tree.enter(changed) as staged:

@@ -10,24 +10,24 @@ import click
 from layoutlint.errors import did_you_mean
 
 _OUTPUTS = {
-    "accesses": ("accesses.json", "accesses --format json"),
-    "allocations": ("allocations.json", "allocations --format json"),
-    "bisect": ("bisect.json", "bisect --format json"),
-    "containers": ("containers.json", "containers --format json"),
-    "diff": ("diff.json", "diff --format json"),
-    "evidence": ("evidence.json", "evidence --format json"),
-    "history": ("history.json", "history --format json"),
-    "infer": ("infer.json", "infer --format json"),
-    "measure": ("measure.json", "measure --format json"),
-    "report": ("check.json", "check --format json"),
-    "rules-test": ("cases.json", "rules test --format json"),
-    "show": ("show.json", "show --format json"),
-    "smallest": ("suggest.smallest_json", "suggest --smallest --format json without STRUCT"),
-    "suggest": ("suggest.json", "suggest --format json"),
-    "survey": ("survey.json", "survey run --format json"),
-    "survey-report": ("survey.report_json", "survey report --format json"),
+    "accesses": ("commands.infer.accesses_json", "accesses --format json"),
+    "allocations": ("commands.allocations.json", "allocations --format json"),
+    "bisect": ("commands.history.bisect_json", "bisect --format json"),
+    "containers": ("commands.containers.json", "containers --format json"),
+    "diff": ("commands.diff.json", "diff --format json"),
+    "evidence": ("commands.evidence.json", "evidence --format json"),
+    "history": ("commands.history.json", "history --format json"),
+    "infer": ("commands.infer.json", "infer --format json"),
+    "measure": ("commands.measure.json", "measure --format json"),
+    "report": ("reports.check.json", "check --format json"),
+    "rules-test": ("commands.rules.json", "rules test --format json"),
+    "show": ("reports.show.json", "show --format json"),
+    "smallest": ("commands.suggest.smallest_json", "suggest --smallest --format json without STRUCT"),
+    "suggest": ("commands.suggest.json", "suggest --format json"),
+    "survey": ("commands.survey.json", "survey run --format json"),
+    "survey-report": ("commands.survey.report_json", "survey report --format json"),
 }
-"""The modules of the types below `reports`, and the commands, by the name of the format."""
+"""The modules of the types below `layoutlint`, and the commands, by the name of the format."""
 
 NAMES = tuple(_OUTPUTS)
 """The names of the formats, as in the key `schema` of an output: `layoutlint/NAME/1`."""
@@ -38,9 +38,9 @@ FILES = ("snapshot", "survey-store")
 
 def make(name: str) -> dict[str, Any]:
     """Return the schema of one of NAMES or FILES."""
-    from layoutlint.comparison import survey_tables
     from layoutlint.readers.snapshot import record
     from layoutlint.reports import json_schema
+    from layoutlint.surveys import tables as survey_tables
 
     if name == "survey-store":
         return survey_tables.store_schema()
@@ -48,7 +48,7 @@ def make(name: str) -> dict[str, Any]:
         title = "A snapshot, written by layoutlint snapshot"
         return json_schema.document_schema(record.Document, record.SCHEMA, title, record.StructRecord)
     module, command = _OUTPUTS[name]
-    form = import_module(f"layoutlint.reports.{module}").Document
+    form = import_module(f"layoutlint.{module}").Document
     return json_schema.output_schema(form, f"The output of layoutlint {command}")
 
 

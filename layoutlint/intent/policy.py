@@ -6,14 +6,14 @@ import os
 from collections.abc import Iterator, Mapping
 
 from layoutlint.errors import RuleFileError, UsageError
-from layoutlint.intent import git
 from layoutlint.intent.annotations.rules import Suppression
-from layoutlint.intent.base_flags import BaseFlags
-from layoutlint.intent.base_paths import path_in_base
 from layoutlint.intent.toml import rule_file
 from layoutlint.judgement.rule import Pack
 from layoutlint.model.flag_files import FlagUse
 from layoutlint.model.record import Record, field
+from layoutlint.revisions import git
+from layoutlint.revisions.base_flags import BaseFlags
+from layoutlint.revisions.base_paths import path_in_base
 
 _RULES = "layoutlint.toml"
 

@@ -17,8 +17,6 @@ from layoutlint.files import accesses
 from layoutlint.intent.annotations.comments import Sources
 from layoutlint.intent.annotations.rules import Intent, Suppression, suppressions_of
 from layoutlint.intent.annotations.syntax import Ignore
-from layoutlint.intent.base_paths import path_in_base
-from layoutlint.intent.git import Commit
 from layoutlint.lint import base_tree, reading
 from layoutlint.lint.base_tree import BaseTree
 from layoutlint.lint.judged_input import JudgedInput
@@ -27,9 +25,11 @@ from layoutlint.model.reading import Reading, ReadOptions, Unread
 from layoutlint.model.record import Record, replace
 from layoutlint.model.wanted import Wanted
 from layoutlint.readers import inputs as input_readers
-from layoutlint.readers.processes.child import Lost
-from layoutlint.readers.processes.pool import run_in_child
-from layoutlint.readers.processes.temporary_folder import temporary_folder
+from layoutlint.revisions.base_paths import path_in_base
+from layoutlint.revisions.git import Commit
+from layoutlint.workers.child import Lost
+from layoutlint.workers.pool import run_in_child
+from layoutlint.workers.temporary_folder import temporary_folder
 
 _Place = tuple[str, str]
 """The file in the tree of a commit, and the name, of a struct."""

@@ -6,13 +6,13 @@ import os
 from collections.abc import Iterable
 
 from layoutlint import files
-from layoutlint.intent import exported_tree, git_index, tree_copies
-from layoutlint.intent.git import Commit
 from layoutlint.judgement.rule import Pack
 from layoutlint.model.reading import ReadOptions, TreeCopy, no_progress
 from layoutlint.model.record import Record, replace
 from layoutlint.readers.clang import copied_flags
 from layoutlint.readers.clang.kernel.tree import enclosing_tree
+from layoutlint.revisions import exported_tree, git_index, tree_copies
+from layoutlint.revisions.git import Commit
 
 
 class BaseTree(Record, frozen=True):

@@ -9,7 +9,7 @@ from typing import Any
 from layoutlint.errors import ReadError
 from layoutlint.model.build import Build
 from layoutlint.model.task import Executor, Failure, Limits
-from layoutlint.readers.executors import calls
+from layoutlint.workers import calls
 
 _LIMITS = Limits(seconds=7200, memory=32 << 30)
 """Of one group of builds: a source tree takes minutes and some gigabytes."""

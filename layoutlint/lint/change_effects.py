@@ -10,7 +10,7 @@ from functools import cached_property
 
 from layoutlint import files
 from layoutlint.errors import UsageError
-from layoutlint.intent.change import Change, Difference, is_under_pre_commit
+from layoutlint.intent.changed_rules import changed_overrides, changed_rules
 from layoutlint.judgement.rule import VARIABLES, Pack, Rule, StructIntent
 from layoutlint.lint import definers
 from layoutlint.lint.definers import C_SUFFIXES, Definers
@@ -23,6 +23,7 @@ from layoutlint.model.wanted import Wanted
 from layoutlint.readers.clang import text_search
 from layoutlint.readers.clang.kernel import tree as kernel_tree
 from layoutlint.readers.clang.kernel.read import build_folder
+from layoutlint.revisions.change import Change, Difference, is_under_pre_commit
 
 _MACRO = re.compile(rb"^[ \t]*#[ \t]*(?:define|undef)[ \t]+(\w+)", re.MULTILINE)
 _PACKING = re.compile(rb"#[ \t]*pragma[ \t]+pack|\b_Pragma\b")
@@ -131,9 +132,9 @@ class _Search(Record, dict=True):
         return sorted(path for path in self.change.paths if path.endswith(C_SUFFIXES))
 
     def _changed_rules(self, difference: Difference) -> frozenset[Rule]:
-        ids = frozenset[str]().union(*map(difference.changed_overrides, self.packs))
+        ids = frozenset[str]().union(*(changed_overrides(pack, difference) for pack in self.packs))
         rules = (rule for pack in self.packs + self.kernel_packs for rule in pack.rules if rule.id in ids)
-        return frozenset(rules).union(*map(difference.changed_rules, self.packs))
+        return frozenset(rules).union(*(changed_rules(pack, difference) for pack in self.packs))
 
     @cached_property
     def embedded_request(self) -> Wanted:

@@ -6,17 +6,17 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from heapq import nlargest
 
-from layoutlint.evidence.inference import ranking
-from layoutlint.evidence.inference.analysis import Analysis, StructTraffic, analyse
-from layoutlint.evidence.inference.ranking import Traffic
 from layoutlint.files import accesses
+from layoutlint.inference import ranking
+from layoutlint.inference.analysis import Analysis, StructTraffic, analyse
+from layoutlint.inference.ranking import Traffic
 from layoutlint.judgement.finding import Finding, UseRank
 from layoutlint.judgement.rule import VARIABLES, Pack
 from layoutlint.judgement.verdict import Verdict
 from layoutlint.lint.options import Options
 from layoutlint.model.reading import Unread
 from layoutlint.model.record import Record, replace
-from layoutlint.reports.infer.reasons import reader_reason, writer_reason
+from layoutlint.reports.meeting_phrases import reader_reason, writer_reason
 from layoutlint.sources import bodies
 
 _MOST_PAIRS = 3

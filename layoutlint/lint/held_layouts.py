@@ -20,7 +20,7 @@ from layoutlint.model.record import Record, replace
 from layoutlint.model.structs import Source, Struct
 from layoutlint.model.wanted import Wanted
 from layoutlint.phrases import quantity
-from layoutlint.reports.diff import phrases
+from layoutlint.reports import change_phrases as phrases
 
 _Name = tuple[str, bool]
 """The name of a struct, and whether it is its tag."""

@@ -21,8 +21,8 @@ from layoutlint.model.paths import is_pattern
 from layoutlint.model.reading import Unread, no_progress
 from layoutlint.model.record import Record, replace
 from layoutlint.randstruct import kernel_tree
-from layoutlint.readers.processes import pool
-from layoutlint.readers.processes.child import Lost
+from layoutlint.workers import pool
+from layoutlint.workers.child import Lost
 
 if TYPE_CHECKING:
     from layoutlint.randstruct.randomisation import Randomisation

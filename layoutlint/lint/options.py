@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from layoutlint.intent.annotations.rules import Suppression
-    from layoutlint.intent.git import Commit
     from layoutlint.judgement.rule import Rule
     from layoutlint.randstruct.randomisation import Randomisation
+    from layoutlint.revisions.git import Commit
 
 
 class Policy(Protocol):

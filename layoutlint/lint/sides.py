@@ -17,8 +17,8 @@ from layoutlint.model.reading import TreeCopy, no_progress
 from layoutlint.model.record import Record, replace
 from layoutlint.model.structs import Struct
 from layoutlint.model.target import Target
-from layoutlint.readers.processes.child import HAS_PROCESSES, Lost
-from layoutlint.readers.processes.pool import map_ordered, processors
+from layoutlint.workers.child import HAS_PROCESSES, Lost
+from layoutlint.workers.pool import map_ordered, processors
 
 
 class SideInput(Record, frozen=True):

@@ -13,9 +13,6 @@ from layoutlint.comparison.baseline_match import can_be_accepted
 from layoutlint.comparison.standings import finding_key, standing
 from layoutlint.errors import ReadError, UsageError
 from layoutlint.files import accesses
-from layoutlint.intent import staged_tree
-from layoutlint.intent.change import Change
-from layoutlint.intent.git import Commit
 from layoutlint.judgement.finding import BaselineUse, Finding, Report, State
 from layoutlint.judgement.rule import Pack
 from layoutlint.judgement.verdict import Outcome
@@ -32,9 +29,12 @@ from layoutlint.model.structs import Struct
 from layoutlint.model.wanted import Wanted
 from layoutlint.readers import inputs
 from layoutlint.readers.clang import copied_flags, text_search
-from layoutlint.readers.processes.child import Lost
-from layoutlint.readers.processes.pool import run_in_child
-from layoutlint.readers.processes.temporary_folder import temporary_folder
+from layoutlint.revisions import staged_tree
+from layoutlint.revisions.change import Change
+from layoutlint.revisions.git import Commit
+from layoutlint.workers.child import Lost
+from layoutlint.workers.pool import run_in_child
+from layoutlint.workers.temporary_folder import temporary_folder
 
 T = TypeVar("T")
 _MOST_OTHERS = 8

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from layoutlint.errors import ReadError, UsageError, did_you_mean
-from layoutlint.evidence.measurement.arrange import NotNamed, Subject, Uses, named_sides, override
 from layoutlint.geometry.layout import cached_layout
 from layoutlint.judgement.context import CannotTell, Context
 from layoutlint.judgement.rule import VARIABLES, Pack, Rule
@@ -16,6 +15,7 @@ from layoutlint.lint.judged_input import JudgedInput
 from layoutlint.lint.missing_name import missing_name_hint
 from layoutlint.lint.options import Options
 from layoutlint.lint.placing import PlacementTable, RulePlacements
+from layoutlint.measurement.arrange import NotNamed, Subject, Uses, named_sides, override
 from layoutlint.model.reading import Unread
 from layoutlint.model.record import Record, replace
 from layoutlint.model.structs import Struct

@@ -15,8 +15,8 @@ from layoutlint.model.task import LIMITS_OF_INPUT, Failure
 from layoutlint.model.wanted import Wanted
 from layoutlint.readers import dispatch
 from layoutlint.readers.archives.locate import Location, locate
-from layoutlint.readers.processes.child import Lost
-from layoutlint.readers.processes.pool import map_ordered
+from layoutlint.workers.child import Lost
+from layoutlint.workers.pool import map_ordered
 
 if TYPE_CHECKING:
     from layoutlint.readers.modules.find import Folder
@@ -42,7 +42,7 @@ def _results_of_tasks(
     paths: list[str], names: Wanted, options: ReadOptions
 ) -> dict[str, list[Reading | Unread]]:
     """Return the results of a task for each input; a task that fails costs no other."""
-    from layoutlint.readers.executors import calls
+    from layoutlint.workers import calls
 
     assert options.executor is not None
     paths = list(dict.fromkeys(paths))

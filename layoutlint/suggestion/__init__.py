@@ -1,1 +1,1 @@
-"""Finds an order of a struct's members that keeps its rules."""
+"""Orders of members that keep the rules of a struct: from the struct to its changed text."""

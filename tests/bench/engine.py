@@ -21,13 +21,13 @@ from statistics import median
 from typing import NamedTuple
 
 from layoutlint.commands.packs import load_packs
+from layoutlint.commands.survey.run import plan_of
+from layoutlint.commands.survey.task import Assignment, survey_input
 from layoutlint.intent.toml import rule_file
 from layoutlint.lint.options import Options
-from layoutlint.lint.survey.run import plan_of
-from layoutlint.lint.survey.store import create_store
-from layoutlint.lint.survey.task import Assignment, survey_input
 from layoutlint.model.task import Executor, Limits, Task
-from layoutlint.readers.executors.local import LocalExecutor
+from layoutlint.surveys.store import create_store
+from layoutlint.workers.local import LocalExecutor
 from tests.harness.dask_cluster import Cluster
 
 MOST_SECONDS = 600
@@ -71,7 +71,7 @@ def measure_efficiency(files: list[str], inputs: int, rounds: int) -> None:
     for _ in range(rounds):
         for workers, of_workers in ends.items():
             with tempfile.TemporaryDirectory() as folder:
-                executor = LocalExecutor(workers, ("layoutlint.lint.survey.preload",))
+                executor = LocalExecutor(workers, ("layoutlint.commands.survey.preload",))
                 of_workers.append(run(executor, survey_tasks(files, inputs, f"{folder}/store")))
     for workers, of_workers in ends.items():
         print(f"{workers} worker(s), {inputs} inputs: median {median(end.wall for end in of_workers):.1f} s, "
@@ -109,8 +109,8 @@ def serve_as_client(number: int, address: str | None) -> None:
 
     executor: Executor = LocalExecutor(1)
     if address is not None:
-        from layoutlint.readers.executors.dask_client import DaskExecutor
-        from layoutlint.readers.executors.scheduler_address import parse_address
+        from layoutlint.workers.dask_client import DaskExecutor
+        from layoutlint.workers.scheduler_address import parse_address
 
         executor = DaskExecutor(parse_address(address, allow_insecure=False))
     run(executor, empty_tasks(100))

@@ -20,11 +20,11 @@ from math import comb
 from pathlib import Path
 from typing import Any
 
+from layoutlint.commands.diff.likely_sharing import likely_pairs
 from layoutlint.comparison.layouts import compare_layouts
-from layoutlint.evidence.inference.analysis import Analysis, analyse
-from layoutlint.evidence.inference.infer import infer
-from layoutlint.evidence.inference.ranking import parts
-from layoutlint.lint.likely_sharing import likely_pairs
+from layoutlint.inference.analysis import Analysis, analyse
+from layoutlint.inference.infer import infer
+from layoutlint.inference.ranking import parts
 from layoutlint.lint.options import Options
 from layoutlint.model.reading import ReadOptions
 from layoutlint.model.record import replace

@@ -17,16 +17,16 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from layoutlint.lint.reordering.builds import arrange_declared
-from layoutlint.lint.reordering.solving import find_order
 from layoutlint.model.reading import Reading, ReadOptions
 from layoutlint.model.structs import Struct
 from layoutlint.model.wanted import Wanted
 from layoutlint.randstruct import randomisation
 from layoutlint.randstruct.c_abi import CannotLayOut, round_up
 from layoutlint.readers import inputs
-from layoutlint.suggestion.arrangement import Arrangement
-from layoutlint.suggestion.problem import BuildTask, Solution, task_of_one
+from layoutlint.suggestion.builds import arrange_declared
+from layoutlint.suggestion.orders.arrangement import Arrangement
+from layoutlint.suggestion.orders.problem import BuildTask, Solution, task_of_one
+from layoutlint.suggestion.solving import find_order
 
 _FEWEST, _MOST = 10, 150
 _EFFORT = 4.0

@@ -23,12 +23,14 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
-from layoutlint.intent.toml import case_file, rule_file
+from layoutlint.commands.rules import case_file
+from layoutlint.commands.rules.cases import TARGET
+from layoutlint.commands.suggest import phrases
+from layoutlint.intent.toml import rule_file
 from layoutlint.judgement.case import Case
 from layoutlint.judgement.condition import ALWAYS
 from layoutlint.judgement.rule import VARIABLES, Pack
 from layoutlint.judgement.verdict import Outcome
-from layoutlint.lint.cases import TARGET
 from layoutlint.lint.options import Options
 from layoutlint.lint.run import check
 from layoutlint.lint.subject import InputStruct, Source, find_struct
@@ -37,9 +39,8 @@ from layoutlint.model.reading import ReadOptions
 from layoutlint.model.record import replace
 from layoutlint.model.structs import Struct
 from layoutlint.randstruct import randomisation
-from layoutlint.reports.suggest import phrases
 from layoutlint.sources.order_uses import member_names
-from layoutlint.suggestion.result import Alternative, Move, Suggestion
+from layoutlint.suggestion.orders.result import Alternative, Move, Suggestion
 from tests.real import kernels
 
 FAILING = (Outcome.BROKEN, Outcome.AT_RISK)
@@ -286,7 +287,7 @@ def spelled_out(text: str) -> str:
 def _case_rows(
     path: str, case: Case, cases: tuple[Case, ...], pack: Pack, names: Sequence[str]
 ) -> Iterator[Row]:
-    from layoutlint.lint.reordering import Request, suggest  # imports the solver
+    from layoutlint.suggestion import Request, suggest  # imports the solver
 
     failing = {each.rule.id for each in case.expectations if each.outcome in FAILING}
     report = check((path,), (pack,), (), options(case.flags))
@@ -348,7 +349,7 @@ KERNELS = (
 
 def mail_rows() -> Iterator[Row]:
     """Yield the rows of the structs that the first rules are about, as the fixtures have them."""
-    from layoutlint.lint.reordering import Request, suggest  # imports the solver
+    from layoutlint.suggestion import Request, suggest  # imports the solver
 
     for name, pack_name, title, fixtures in MAILS:
         pack = rule_file.shipped_pack(pack_name)
@@ -361,7 +362,7 @@ def mail_rows() -> Iterator[Row]:
 
 def kernel_rows() -> Iterator[Row]:
     """Yield the rows of these structs in real kernels."""
-    from layoutlint.lint.reordering import Request, suggest  # imports the solver
+    from layoutlint.suggestion import Request, suggest  # imports the solver
 
     for name, kernel in KERNELS:
         path = kernels.find_kernel(kernel)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from layoutlint.evidence.inference.analysis import analyse
+from layoutlint.inference.analysis import analyse
 from layoutlint.model.reading import ReadOptions
 from layoutlint.sources import bodies
 from tests.bench import recall

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from layoutlint.commands.evidence import json as evidence_json
+from layoutlint.commands.measure import json as measure_json
 from layoutlint.readers.profiles import saved
-from layoutlint.reports.evidence import json as evidence_json
-from layoutlint.reports.measure import json as measure_json
 from tests.harness.command import ROOT, run
 from tests.harness.tools import need
 

@@ -10,7 +10,7 @@ import pytest
 
 from layoutlint.errors import UsageError
 from layoutlint.intent import policy
-from layoutlint.readers.processes import program
+from layoutlint.workers import program
 from tests.harness.command import run
 from tests.harness.repository import git, write
 
@@ -280,7 +280,7 @@ def test_a_git_that_does_not_end(tmp_path, monkeypatch, script, seconds, message
     script_file = tmp_path / "git"
     script_file.write_text(f"#!/bin/sh\n{script}\n")
     script_file.chmod(0o755)
-    monkeypatch.setattr("layoutlint.intent.git._git", lambda: str(script_file))
-    monkeypatch.setattr("layoutlint.intent.git._LIMITS", program.Limits(seconds=seconds, output=1 << 24, messages=4096))
+    monkeypatch.setattr("layoutlint.revisions.git._git", lambda: str(script_file))
+    monkeypatch.setattr("layoutlint.revisions.git._LIMITS", program.Limits(seconds=seconds, output=1 << 24, messages=4096))
     with pytest.raises(UsageError, match=message):
         policy.from_revision("HEAD")

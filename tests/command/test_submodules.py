@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from layoutlint.intent import git as intent_git
+from layoutlint.revisions import git as intent_git
 from tests.command.test_staged_index import FAR, NEAR, PAD, RULES, Q, check_staged
 from tests.harness.command import run
 from tests.harness.repository import commit, git, write

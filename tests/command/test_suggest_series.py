@@ -14,7 +14,7 @@ from tests.harness.tools import NEEDS_SOLVER, need
 
 pytestmark = [NEEDS_SOLVER, pytest.mark.usefixtures("whole_runs")]
 
-suggest_command = importlib.import_module("layoutlint.commands.suggest")
+suggest_command = importlib.import_module("layoutlint.commands.suggest.command")
 FILES = {
     "slot.h": "struct slot {\n\tchar kind;\n\tlong value;\n\tchar state;\n};\n",
     "queue.h": """\

@@ -15,8 +15,8 @@ import pyarrow
 import pytest
 from pyarrow import parquet
 
-from layoutlint.comparison.survey_tables import DIGESTS, RUNS, TABLES
-from layoutlint.lint.survey.store import arrow_schema
+from layoutlint.surveys.store import arrow_schema
+from layoutlint.surveys.tables import DIGESTS, RUNS, TABLES
 from tests.harness import json_schemas
 from tests.harness.command import ROOT, WITHOUT_CACHE, run
 from tests.project import survey_doc

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from layoutlint.comparison.bisection import TooManySkipped, Trial, bisect, find_changes, relevant_history
+from layoutlint.commands.history.bisection import (
+    TooManySkipped,
+    Trial,
+    bisect,
+    find_changes,
+    relevant_history,
+)
 
 LETTERS = {"+": Trial.GOOD, "-": Trial.BAD, "?": Trial.SKIPPED}
 

@@ -14,8 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NoReturn
 
 from layoutlint.readers.clang import limits
-from layoutlint.readers.executors import server_process
-from layoutlint.readers.processes import bounded_text, sandbox
+from layoutlint.workers import bounded_text, sandbox, server_process
 
 run_each = sandbox.run_each
 """What users have."""

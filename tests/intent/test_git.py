@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from layoutlint.errors import UsageError
-from layoutlint.intent import git
+from layoutlint.revisions import git
 from tests.harness.repository import commit
 from tests.harness.repository import git as run_git
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from layoutlint.errors import ReadError
-from layoutlint.intent import patched_tree
+from layoutlint.revisions import patched_tree
 from tests.harness.repository import commit, git, write
 
 START = {

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from layoutlint.commands.diff.likely_sharing import _with_ranks
 from layoutlint.comparison.likely_sharing import LikelyPair
 from layoutlint.comparison.verdicts import PairChange
 from layoutlint.kinds import KINDS, find_kind
 from layoutlint.lint.every_order import _advice
-from layoutlint.lint.likely_sharing import _with_ranks
 from layoutlint.model.record import replace
 from layoutlint.model.structs import Source
 from tests.harness.build import member, struct

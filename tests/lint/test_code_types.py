@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from layoutlint.lint.code_types import expected_objects, parts_of
+from layoutlint.commands.evidence.code_types import expected_objects, parts_of
 from layoutlint.model.ctype import CType
 from layoutlint.model.record import replace
 from layoutlint.readers.profiles.records import Code

@@ -8,21 +8,21 @@ from pathlib import Path
 
 import pytest
 
+from layoutlint.commands.history import commit_verdicts
+from layoutlint.commands.history.commit_files import CommitFiles, Questions
+from layoutlint.commands.history.commit_verdicts import CommitVerdicts, Judged
 from layoutlint.errors import ReadError, UsageError
-from layoutlint.intent import exported_tree, submodules
-from layoutlint.intent.exported_tree import ExportedTree
-from layoutlint.intent.git import Blob, Commit
 from layoutlint.judgement.finding import Coverage, Finding, Report
 from layoutlint.judgement.rule import Pack, Rule, Severity
 from layoutlint.judgement.verdict import Outcome, Verdict
 from layoutlint.kinds.separate import Separate
-from layoutlint.lint import commit_verdicts
-from layoutlint.lint.commit_files import CommitFiles, Questions
-from layoutlint.lint.commit_verdicts import CommitVerdicts, Judged
 from layoutlint.lint.options import Options
 from layoutlint.model.reading import Reading, Unread
 from layoutlint.model.structs import Source
-from layoutlint.readers.processes.child import Lost
+from layoutlint.revisions import exported_tree, submodules
+from layoutlint.revisions.exported_tree import ExportedTree
+from layoutlint.revisions.git import Blob, Commit
+from layoutlint.workers.child import Lost
 from tests.harness.build import X86_64, member, struct
 from tests.harness.whole import inline
 

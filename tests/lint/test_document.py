@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import pytest
 
+from layoutlint.commands.language_server import judged_document as document
 from layoutlint.intent.toml import rule_file
 from layoutlint.judgement.document import JudgedStruct
-from layoutlint.lint import document
 from layoutlint.lint.options import Options
 from layoutlint.model.reading import ReadOptions
 from tests.harness.whole import inline

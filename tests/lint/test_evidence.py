@@ -6,12 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
-from layoutlint.errors import LayoutlintError, ReadError
-from layoutlint.geometry import access_masks
-from layoutlint.intent.toml import rule_file
-from layoutlint.lint import evidence
-from layoutlint.lint.embedding import Surroundings
-from layoutlint.lint.evidence_lines import (
+from layoutlint.commands.evidence import run as evidence
+from layoutlint.commands.evidence.lines import (
     LineResult,
     ObjectType,
     line_size_of,
@@ -20,6 +16,10 @@ from layoutlint.lint.evidence_lines import (
     place_by_offsets,
     refusal,
 )
+from layoutlint.errors import LayoutlintError, ReadError
+from layoutlint.geometry import access_masks
+from layoutlint.intent.toml import rule_file
+from layoutlint.lint.embedding import Surroundings
 from layoutlint.lint.options import Options
 from layoutlint.lint.reading import Inputs
 from layoutlint.model.ctype import CType

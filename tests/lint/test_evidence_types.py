@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from layoutlint.lint.evidence_lines import ObjectType
-from layoutlint.lint.evidence_types import TypeResult, place_types
+from layoutlint.commands.evidence.lines import ObjectType
+from layoutlint.commands.evidence.types import TypeResult, place_types
 from layoutlint.model.ctype import CType
 from layoutlint.model.structs import Field
 from layoutlint.readers.profiles.records import EventProfile, Header, Profile, TypeRow, TypeSize

@@ -10,13 +10,13 @@ from textwrap import fill
 
 import pytest
 
+from layoutlint.commands.init.first_rules import FirstRule, Request, find, table
 from layoutlint.errors import ReadError
 from layoutlint.geometry.containers import Index
 from layoutlint.intent.toml import rule_file
 from layoutlint.judgement.finding import Report
 from layoutlint.lint import run
 from layoutlint.lint.embedding import Surroundings
-from layoutlint.lint.first_rules import FirstRule, Request, find, table
 from layoutlint.lint.options import Options
 from layoutlint.lint.reading import Inputs
 from layoutlint.model.ctype import CType

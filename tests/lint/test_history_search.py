@@ -6,13 +6,13 @@ from fractions import Fraction
 
 import pytest
 
+from layoutlint.commands.history.commit_verdicts import Verdict
+from layoutlint.commands.history.history_search import HistorySearch
 from layoutlint.comparison.standings import NO_FAILURE, Standing
 from layoutlint.errors import LayoutlintError
-from layoutlint.intent import git
-from layoutlint.intent.git import Commit
 from layoutlint.judgement.verdict import Outcome
-from layoutlint.lint.commit_verdicts import Verdict
-from layoutlint.lint.history_search import HistorySearch
+from layoutlint.revisions import git
+from layoutlint.revisions.git import Commit
 
 
 class Verdicts:

@@ -9,16 +9,16 @@ from types import SimpleNamespace
 
 import pytest
 
+from layoutlint.commands.diff import likely_sharing
+from layoutlint.commands.diff.likely_sharing import _is_about_lines, _Side, likely_pairs
 from layoutlint.comparison.comparison import Comparison, Side
 from layoutlint.comparison.layouts import LayoutChange, NotCompared, Presence, compare_layouts
 from layoutlint.comparison.likely_sharing import LikelyPair
-from layoutlint.evidence.inference.analysis import StructTraffic
-from layoutlint.evidence.inference.infer import SMALLEST
-from layoutlint.evidence.inference.ranking import Traffic, parts
+from layoutlint.inference.analysis import StructTraffic
+from layoutlint.inference.infer import SMALLEST
+from layoutlint.inference.ranking import Traffic, parts
 from layoutlint.judgement.finding import Coverage, Report
 from layoutlint.judgement.rule import Pack, StructIntent
-from layoutlint.lint import likely_sharing
-from layoutlint.lint.likely_sharing import _is_about_lines, _Side, likely_pairs
 from layoutlint.lint.options import Options
 from layoutlint.model.ctype import CType
 from layoutlint.model.reading import Reading, Unread

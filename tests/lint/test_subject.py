@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from layoutlint.errors import ReadError, UsageError
-from layoutlint.evidence.measurement.arrange import Uses
 from layoutlint.intent.toml import rule_file
 from layoutlint.lint.options import Options
 from layoutlint.lint.subject import Request, Source, Subjects, find_subjects
+from layoutlint.measurement.arrange import Uses
 from layoutlint.model.reading import ReadOptions
 
 RULES = """

@@ -11,14 +11,14 @@ from textwrap import fill
 import pytest
 
 from layoutlint.errors import LayoutlintError
-from layoutlint.intent.change import Change, Difference
-from layoutlint.intent.git import Commit
 from layoutlint.intent.toml import rule_file
 from layoutlint.judgement.rule import Pack
 from layoutlint.lint import change_effects
 from layoutlint.lint.change_effects import Names, split_names
 from layoutlint.lint.options import Options
 from layoutlint.model.reading import ReadOptions, Unread
+from layoutlint.revisions.change import Change, Difference
+from layoutlint.revisions.git import Commit
 
 RULE = '[[rule]]\nid = "{id}"\nstruct = "{struct}"\nkind = "{kind}"\nwhy = "w"\n{keys}\n'
 APART = RULE.format(id="apart", struct="alpha", kind="separate", keys='fields = [["a"], ["b"]]')

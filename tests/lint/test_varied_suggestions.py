@@ -20,8 +20,6 @@ from layoutlint.kinds import find_kind
 from layoutlint.lint.embedding import Surroundings
 from layoutlint.lint.judged_input import JudgedInput
 from layoutlint.lint.options import Options
-from layoutlint.lint.reordering.builds import Request, Subject
-from layoutlint.lint.reordering.run import best_order
 from layoutlint.lint.subject import InputStruct
 from layoutlint.lint.subject import Source as InputSource
 from layoutlint.model.build import Build
@@ -29,7 +27,9 @@ from layoutlint.model.ctype import CType
 from layoutlint.model.reading import Reading
 from layoutlint.model.storage import Storage
 from layoutlint.model.structs import Field, Source, Struct
-from layoutlint.suggestion.result import Suggestion
+from layoutlint.suggestion.builds import Request, Subject
+from layoutlint.suggestion.orders.result import Suggestion
+from layoutlint.suggestion.run import best_order
 from tests.harness.build import X86_64
 from tests.harness.tools import NEEDS_SOLVER
 from tests.harness.whole import inline

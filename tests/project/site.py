@@ -14,15 +14,15 @@ from functools import cache
 from pathlib import Path
 
 from layoutlint import __version__
-from layoutlint.comparison.history import FieldRow, History, trace_struct
+from layoutlint.commands.history import phrases, rows
+from layoutlint.commands.history.builds import FieldRow, History, trace_struct
+from layoutlint.commands.history.command import FORMATS as HISTORY_FORMATS
 from layoutlint.intent.toml import rule_file
 from layoutlint.judgement.finding import Finding
 from layoutlint.judgement.rule import Pack, Rule, paths_of
 from layoutlint.lint import sides
 from layoutlint.lint.options import Options
 from layoutlint.model.paths import overlap
-from layoutlint.reports import HISTORY_FORMATS
-from layoutlint.reports.history import phrases, rows
 
 TREE = Path(__file__).resolve().parents[2]
 COPIED = ("README.md", "CHANGELOG.md", "SECURITY.md", "LICENSE", "action.yml", "docs", "rules", "fixtures")

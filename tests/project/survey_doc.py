@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from layoutlint.comparison.survey_tables import ITEMS, TABLES, Column
+from layoutlint.surveys.tables import ITEMS, TABLES, Column
 
 PATH = Path(__file__).resolve().parents[2] / "docs" / "survey-store.md"
 _HEAD = """# Tables of a survey's store

@@ -12,7 +12,8 @@ import pytest
 import yaml
 
 from layoutlint import kinds, reports
-from layoutlint.intent.toml import case_file, rule_file
+from layoutlint.commands.rules import case_file
+from layoutlint.intent.toml import rule_file
 from layoutlint.readers.losses import LOSSES
 from tests.harness.command import ROOT
 from tests.project import cli_doc, json_doc, targets_doc
@@ -169,6 +170,14 @@ def test_every_anchor_exists():
         (path, (path.parent / target) if target else path, anchor) for path, target, anchor in LINKS if anchor
     ]
     assert [(path.name, anchor) for path, target, anchor in aimed if anchor not in anchors(target)] == []
+
+
+def test_every_place_of_a_change_exists():
+    """The table of contributing.md names files below the project or below the package; x and NAME are to be made."""
+    table = (ROOT / "docs/contributing.md").read_text().partition("## Where a change lands")[2].partition("All but the first")[0]
+    paths = [path for path in re.findall(r"`([\w./-]+/[\w./-]*)`", table) if not re.search(r"\bx\.|NAME", path)]
+    assert len(paths) > 50
+    assert [path for path in paths if not any((ROOT / top / path).exists() for top in ("", "layoutlint"))] == []
 
 
 def test_every_document_is_in_the_list():

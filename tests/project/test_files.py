@@ -21,19 +21,19 @@ NAMES = set().union(*ASKED.values())
 METHODS = {"rglob", "glob", "iterdir", "is_file", "is_dir", "read_text", "read_bytes", "open"}
 ALLOWED = {
     # processes of this run, and their descriptors
-    "readers/processes/child.py": {"open"},
-    "readers/executors/attempt.py": {"open", "environ"},
-    "readers/executors/descendants.py": {"open", "listdir"},
-    "readers/executors/server.py": {"open"},
+    "workers/child.py": {"open"},
+    "workers/attempt.py": {"open", "environ"},
+    "workers/descendants.py": {"open", "listdir"},
+    "workers/server.py": {"open"},
     # a limit that is part of the key, and members of archives
     "readers/archives/limits.py": {"environ"},
     # downloads that are kept beside the cache
     "readers/downloads/transfer.py": {"open"},
     "readers/downloads/download_store.py": {"open", "lstat", "scandir", "is_file"},
-    "readers/processes/permissions.py": {"open", "listdir", "stat", "readlink"},
-    "readers/processes/guard.py": {"environ", "stat"},
-    "readers/processes/sandbox.py": {"open"},
-    "readers/processes/temporary_folder.py": {"open", "scandir", "listdir", "lexists"},
+    "workers/permissions.py": {"open", "listdir", "stat", "readlink"},
+    "workers/guard.py": {"environ", "stat"},
+    "workers/sandbox.py": {"open"},
+    "workers/temporary_folder.py": {"open", "scandir", "listdir", "lexists"},
     # the cache itself, and what it compares
     "readers/cache/answers.py": {"stat", "islink", "realpath"},
     "readers/cache/folder.py": {"open", "environ", "stat", "lstat", "listdir", "isdir", "realpath", "lexists"},
@@ -42,14 +42,14 @@ ALLOWED = {
     "readers/clang/lookups.py": {"stat", "listdir", "open"},
     "readers/clang/libclang.py": {"open", "stat"},
     # git is asked under --policy-from and --staged, whose reports are not kept
-    "intent/git.py": {"realpath", "lexists", "environ", "which"},
-    "intent/change.py": {"environ"},
-    "intent/git_index.py": {"lstat", "stat", "readlink"},
-    "intent/staged_tree.py": {"lexists"},
-    "intent/tree_copies.py": {"lexists"},
+    "revisions/git.py": {"realpath", "lexists", "environ", "which"},
+    "revisions/change.py": {"environ"},
+    "revisions/git_index.py": {"lstat", "stat", "readlink"},
+    "revisions/staged_tree.py": {"lexists"},
+    "revisions/tree_copies.py": {"lexists"},
     # trees that `diff` writes, and the parts of a patch
-    "intent/exported_tree.py": {"open"},
-    "intent/patched_tree.py": {"open"},
+    "revisions/exported_tree.py": {"open"},
+    "revisions/patched_tree.py": {"open"},
     "intent/policy.py": {"walk", "isdir", "realpath", "lexists", "environ"},
     # of files whose content or folder is logged
     "readers/elf/elf_file.py": {"stat"},
@@ -58,10 +58,10 @@ ALLOWED = {
     # HOME is part of every key
     "readers/clang/project.py": {"expanduser"},
     # the store of a survey, which keeps no output; and the inputs of its job
-    "lint/survey/store.py": {"open", "access"},
-    "intent/toml/survey_file.py": {"glob"},
+    "surveys/store.py": {"open", "access"},
+    "commands/survey/survey_file.py": {"glob"},
     # a temporary file of `init`, which keeps no output
-    "lint/first_rules.py": {"open"},
+    "commands/init/first_rules.py": {"open"},
     # of the package, whose files are part of every key; and the working folder of this process
     "readers/clang/option_table.py": {"open"},
     "readers/clang/compiler_answer.py": {"open"},

@@ -33,7 +33,7 @@ PACKAGES = (
     "layoutlint.readers.clang.text_search",
     "layoutlint.sources.c_text",
     "layoutlint.sources.whole_program",
-    "layoutlint.evidence.inference",
+    "layoutlint.inference",
 )
 SCAN, SUBJECT = f"{PACKAGES[0]}.scan", f"{PACKAGES[0]}.subject"
 

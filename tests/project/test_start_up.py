@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from layoutlint import kinds
-from layoutlint.commands.group import NAMES
+from layoutlint.commands.group import MODULES
 from tests.harness.command import ROOT, WITHOUT_CACHE
 from tests.harness.tools import fault, need
 from tests.readers.btf.btf_blob import INT, STRUCT, blob, record
@@ -23,7 +23,7 @@ ON_USE = ("pathlib", "shlex", "traceback")
 JUDGEMENT = ("layoutlint.lint.run", "layoutlint.judgement.rule", "layoutlint.kinds", "layoutlint.model.structs")
 READERS = ("layoutlint.readers.dispatch", "elftools", "clang")
 FORMATS = {name: f"layoutlint.reports.check.{name}" for name in ("text", "concise", "json", "sarif", "github", "gitlab", "junit", "markdown", "rdjson", "checkstyle")} | {"show": "layoutlint.reports.show"}
-CONTAINERS = ("layoutlint.lint.container_listing", "layoutlint.reports.containers")
+CONTAINERS = ("layoutlint.lint.container_listing", "layoutlint.commands.containers")
 BTF, CLANG = ("layoutlint.readers.btf",), ("layoutlint.readers.clang", "clang")
 FOLDERS = ("layoutlint.readers.modules.merge", "layoutlint.readers.modules.find")
 ELF = ("layoutlint.readers.elf.elf_file", "layoutlint.readers.dwarf", "layoutlint.readers.elf.debug_files", "elftools")
@@ -50,7 +50,7 @@ RULES = ("--rules", "docs/example", "--struct", "ring", "--no-packs")
 NOTHING = (*READERS, *JUDGEMENT, *TOML, *PROCESSES, "json", "hashlib", "dataclasses", *ON_USE, *NEVER[:-1])
 NO_VERSION = (*NOTHING, "layoutlint.commands.version")
 ONE_FILE = ("--rules", "docs/example/layoutlint.toml", "--no-packs")
-OTHER_COMMANDS = tuple(f"layoutlint.commands.{name}" for name in NAMES if name != "check")
+OTHER_COMMANDS = tuple(f"layoutlint.commands.{module}" for name, module in MODULES.items() if name != "check")
 TABLE = [
     (("--version",), tuple(name for name in NOTHING if name != "pathlib")),
     (("--help",), NO_VERSION),

@@ -12,7 +12,7 @@ import pytest
 from layoutlint.model.reading import ReadOptions
 from layoutlint.model.wanted import Wanted
 from layoutlint.readers import inputs
-from layoutlint.readers.processes import pool
+from layoutlint.workers import pool
 from tests.harness.command import run
 from tests.oracles.c_probe import compile_c, need
 from tests.randstruct.test_check import check, rules

@@ -10,7 +10,7 @@ import pytest
 from layoutlint.model.reading import ReadOptions
 from layoutlint.model.wanted import Wanted
 from layoutlint.readers import inputs
-from layoutlint.readers.processes import pool
+from layoutlint.workers import pool
 from tests.harness.command import run
 from tests.oracles.c_probe import need
 from tests.readers.btf.btf_blob import FWD, INT, STRUCT, TYPEDEF, Strings, blob, record

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from layoutlint.commands.suggest import packing
+from layoutlint.commands.suggest.packing import Packing, Unit
 from layoutlint.lint.struct_listing import list_structs
 from layoutlint.model.reading import ReadOptions
 from layoutlint.model.structs import Field, Struct
-from layoutlint.suggestion import packing
-from layoutlint.suggestion.packing import Packing, Unit
 from tests.harness.tools import need
 
 pytestmark = pytest.mark.real

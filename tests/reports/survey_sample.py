@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from layoutlint.comparison.survey_report import (
+from layoutlint.surveys.report import (
     Cost,
     CostTotals,
     InputCount,
@@ -11,7 +11,7 @@ from layoutlint.comparison.survey_report import (
     StoreReport,
     StructVariants,
 )
-from layoutlint.comparison.survey_result import FailedInput, Outcomes
+from layoutlint.surveys.result import FailedInput, Outcomes
 
 REPORT = StoreReport(
     "store", 5, Outcomes(2, 1, 1, 1),

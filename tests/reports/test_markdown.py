@@ -6,11 +6,11 @@ import re
 
 import pytest
 
+from layoutlint.commands.explain.markdown import render_lines
 from layoutlint.kinds import all_kinds, manual
 from layoutlint.lint.held_layouts import HeldLayout
 from layoutlint.lint.unused import UnusedIntent
 from layoutlint.reports import styled
-from layoutlint.reports.markdown import render_lines
 
 KINDS = [*all_kinds(), UnusedIntent, HeldLayout]
 BLOCKS = [

@@ -14,9 +14,11 @@ from typing import Any
 import jsonschema
 import pytest
 
+from layoutlint.commands.measure.command import FORMATS as MEASURE_FORMATS
 from layoutlint.commands.schema import FILES as FILE_NAMES
 from layoutlint.commands.schema import NAMES
-from layoutlint.reports import FORMATS, MEASURE_FORMATS, SURVEY_REPORT_FORMATS
+from layoutlint.commands.survey.command import REPORT_FORMATS as SURVEY_REPORT_FORMATS
+from layoutlint.reports import FORMATS
 from tests.command import test_diff_uses, test_generic_uses
 from tests.evidence.measurement.sample import COMPARED, REFUSED, SWEPT
 from tests.harness import json_schemas, repository

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from layoutlint.intent.toml import case_file, rule_file
+from layoutlint.commands.rules import case_file, cases
+from layoutlint.intent.toml import rule_file
 from layoutlint.judgement.verdict import Outcome
-from layoutlint.lint import cases
 from layoutlint.lint.options import Options
 from layoutlint.lint.run import check
 from layoutlint.model.reading import ReadOptions

@@ -15,7 +15,7 @@ from layoutlint.lint.placing import PlacementTable, RulePlacements
 from layoutlint.lint.subject import InputStruct, Source, find_struct
 from layoutlint.model.reading import ReadOptions
 from layoutlint.model.structs import Struct
-from layoutlint.suggestion.result import Suggestion
+from layoutlint.suggestion.orders.result import Suggestion
 from tests.suggestion.brute_force import (
     Compiled,
     Judge,
@@ -40,7 +40,7 @@ class Answer:
 
 def answer(specimen: Specimen, folder: Path) -> Answer | None:
     """Ask for the best order of a struct; None if it cannot be placed as its rule file says."""
-    from layoutlint.lint.reordering import Request, suggest  # imports the solver
+    from layoutlint.suggestion import Request, suggest  # imports the solver
 
     path = folder / f"{specimen.name}.h"
     path.write_text(PRELUDE + specimen.text())

@@ -18,7 +18,7 @@ from layoutlint.model.build import Build
 from layoutlint.model.reading import ReadOptions
 from layoutlint.model.structs import Source as Place
 from layoutlint.model.structs import Struct
-from layoutlint.suggestion.result import Suggestion
+from layoutlint.suggestion.orders.result import Suggestion
 from tests.suggestion.agreement import offsets
 from tests.suggestion.brute_force import (
     Judge,
@@ -252,7 +252,7 @@ class BuildsComparison:
 
 def compare(given: Variants, layouts: dict[str, dict[str, Layouts]], folder: Path) -> list[str] | None:
     """Return what contradicts in the suggested order; None if the struct cannot be placed as its rules say."""
-    from layoutlint.lint.reordering import Request, suggest_for_builds  # imports the solver
+    from layoutlint.suggestion import Request, suggest_for_builds  # imports the solver
 
     base = given.base
     path = folder / f"{base.name}.h"

@@ -24,7 +24,7 @@ pytestmark = NEEDS_SOLVER
 @pytest.fixture(autouse=True)
 def _without_alternatives(monkeypatch):
     """Leave out what alignment adds: it is searched anew for each aligned member."""
-    from layoutlint.lint.reordering import run  # imports the solver
+    from layoutlint.suggestion import run  # imports the solver
 
     monkeypatch.setattr(run, "alternatives", lambda *_: ())
 
@@ -99,7 +99,7 @@ def test_gaps_inside_a_run_of_bit_fields(tmp_path, text, fields, keys, status):
     rules = f'[[rule]]\nid = "r"\nstruct = "s"\nkind = "adjacent"\nwhy = "x"\nfields = [{names}]\n{keys}\n'
     path = tmp_path / "s.h"
     path.write_text(f"struct s {{\n\t{text}\n}};\n")
-    from layoutlint.lint.reordering import Request, suggest  # imports the solver
+    from layoutlint.suggestion import Request, suggest  # imports the solver
 
     packs = (rule_file.parse(rules, "rules.toml"),)
     result = suggest(str(path), Request("s"), packs, (), Options(read=ReadOptions(flags=("-m32",))))

@@ -148,12 +148,12 @@ def test_what_is_tried_without_the_solver(tmp_path, monkeypatch):
     """Few moves need no OR-tools; a proof that no order exists does, and the reason says so."""
     import builtins
 
-    from layoutlint.lint.reordering import Request, suggest
+    from layoutlint.suggestion import Request, suggest
 
     real = builtins.__import__
 
     def refuse(name: str, *rest: object, **more: object):
-        if name.partition(".")[0] == "ortools" or name == "layoutlint.suggestion.search":
+        if name.partition(".")[0] == "ortools" or name == "layoutlint.suggestion.orders.search":
             raise ModuleNotFoundError("No module named 'ortools'", name="ortools")
         return real(name, *rest, **more)  # type: ignore[arg-type]
 
@@ -254,10 +254,10 @@ def test_an_unnamed_bit_field_before_a_member_that_could_be_aligned(tmp_path):
 
 def test_a_struct_without_rules_has_no_classes_of_sizes(tmp_path):
     """As benchmarks search it: nothing is stated, and nothing is broken."""
-    from layoutlint.lint.reordering.builds import Request, read_subject
-    from layoutlint.lint.reordering.run import _joint_search
     from layoutlint.model.record import replace
-    from layoutlint.suggestion import few_moves
+    from layoutlint.suggestion.builds import Request, read_subject
+    from layoutlint.suggestion.orders import few_moves
+    from layoutlint.suggestion.run import _joint_search
 
     (tmp_path / "q.h").write_text("struct q {\n\tchar a;\n\tlong b;\n\tchar c;\n\tlong d;\n};\n")
     subject = read_subject(str(tmp_path / "q.h"), "q", (), (), Options())

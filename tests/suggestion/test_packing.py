@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from layoutlint.commands.suggest import packing
+from layoutlint.commands.suggest.packing import Packing
 from layoutlint.lint.struct_listing import list_structs
 from layoutlint.model.reading import ReadOptions
 from layoutlint.model.structs import Struct
-from layoutlint.suggestion import packing
-from layoutlint.suggestion.packing import Packing
 from tests.harness.tools import need
 
 SHAPES = (

@@ -21,7 +21,7 @@ CASES = [
 
 @pytest.mark.parametrize(("text", "size"), CASES)
 def test_the_argument_is_read(tmp_path, text, size):
-    from layoutlint.lint.reordering import Request, suggest  # imports the solver
+    from layoutlint.suggestion import Request, suggest  # imports the solver
 
     path = tmp_path / "s.h"
     path.write_text(text)

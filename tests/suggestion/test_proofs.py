@@ -27,7 +27,7 @@ CASES = [
 @pytest.mark.one_in(2)
 @pytest.mark.parametrize(("members", "rule", "aim", "status", "moves", "size"), CASES)
 def test_members_that_are_alike(tmp_path, members, rule, aim, status, moves, size):
-    from layoutlint.lint.reordering import Request, run, suggest  # imports the solver
+    from layoutlint.suggestion import Request, run, suggest  # imports the solver
 
     path = tmp_path / "s.h"
     path.write_text(f"struct s {{ {members} }};\n")
@@ -53,8 +53,8 @@ BOUNDS = [
 @pytest.mark.parametrize(("value", "own", "proved", "stated"), BOUNDS)
 def test_what_few_moves_prove_stays_proved(value, own, proved, stated):
     """The solver can end with a bound below one that its model has."""
-    from layoutlint.suggestion import search  # imports the solver
-    from layoutlint.suggestion.problem import Reached, Solution
+    from layoutlint.suggestion.orders import search  # imports the solver
+    from layoutlint.suggestion.orders.problem import Reached, Solution
 
     solution = Solution("feasible", (0, 1), (Reached("moves", value, own), Reached("size", 64, 0)))
     assert search._with_bound(solution, proved).reached == (Reached("moves", value, stated), Reached("size", 64, 0))

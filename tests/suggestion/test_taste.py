@@ -14,7 +14,7 @@ from layoutlint.model.storage import Storage
 from layoutlint.model.structs import Field, Source, Struct
 from layoutlint.model.target import target_named
 from layoutlint.readers.clang.members import outlines
-from layoutlint.suggestion.problem import BuildTask
+from layoutlint.suggestion.orders.problem import BuildTask
 from tests.harness.build import member, struct
 from tests.harness.command import run
 from tests.harness.effort import draws

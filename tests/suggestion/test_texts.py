@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from layoutlint.lint.options import Options
-from layoutlint.lint.reordering.builds import Request
-from layoutlint.lint.reordering.text import shown_path
 from layoutlint.model.reading import ReadOptions
 from layoutlint.model.record import replace
 from layoutlint.model.structs import Source
+from layoutlint.suggestion.builds import Request
+from layoutlint.suggestion.text import shown_path
 from tests.harness.build import struct
 from tests.harness.tools import NEEDS_SOLVER, need
 
@@ -98,7 +98,7 @@ def words_of(text: str) -> list[str]:
 @pytest.mark.one_in(8)
 @pytest.mark.parametrize(("text", "outcome"), [row[1:] for row in TEXTS], ids=[row[0] for row in TEXTS])
 def test_a_text_of_this_shape(tmp_path, monkeypatch, text, outcome):
-    from layoutlint.lint.reordering.run import suggest  # imports the solver
+    from layoutlint.suggestion.run import suggest  # imports the solver
 
     need("git")
     monkeypatch.chdir(tmp_path)

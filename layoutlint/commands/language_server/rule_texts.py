@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from lsprotocol import types
 
 from layoutlint.commands.language_server.documents import Kept, OpenDocument
+from layoutlint.commands.language_server.markup import Markup
 from layoutlint.commands.language_server.positions import column, units
 from layoutlint.commands.language_server.views import kind_of
 from layoutlint.intent.toml.rule_file import (
@@ -20,7 +21,6 @@ from layoutlint.intent.toml.rule_file import (
 from layoutlint.judgement.rule import ACCESSES, Key, Kind, Severity
 from layoutlint.kinds import KINDS, find_kind
 from layoutlint.model.record import Record
-from layoutlint.reports.editor.markup import Markup
 
 _HEADER = re.compile(r"\s*\[{1,2}(?P<path>[^\[\]]*)\]")
 _PAIR = re.compile(r"^\s*(?P<key>[\w-]+)\s*=\s*(?P<value>.*)$")

@@ -25,6 +25,7 @@ from pygls.protocol import LanguageServerProtocol, lsp_method
 from layoutlint import __version__, escapes
 from layoutlint.commands.language_server import actions, diagnostics, rule_texts, views
 from layoutlint.commands.language_server.documents import OpenDocument, path_of
+from layoutlint.commands.language_server.markup import Markup
 from layoutlint.commands.language_server.messages import Messages
 from layoutlint.commands.language_server.requests import (
     Accept,
@@ -37,7 +38,6 @@ from layoutlint.commands.language_server.requests import (
 from layoutlint.commands.language_server.session import Session
 from layoutlint.commands.language_server.views import ViewSettings
 from layoutlint.errors import LayoutlintError
-from layoutlint.reports.editor.markup import Markup
 
 _WATCHED = ("**/layoutlint.toml", "**/compile_commands.json", "**/compile_flags.txt", "**/*.h")
 

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 
 from lsprotocol import types
 
+from layoutlint.commands.language_server import pages
 from layoutlint.commands.language_server.documents import Kept, OpenDocument
+from layoutlint.commands.language_server.markup import Markup
 from layoutlint.commands.language_server.positions import column, end_of_code, span, units
 from layoutlint.geometry.layout import Place
 from layoutlint.model.record import Record
-from layoutlint.reports.editor import pages
-from layoutlint.reports.editor.markup import Markup
 
 _WORD = re.compile(r"[A-Za-z_$][\w$]*")
 _HEAD = re.compile(r"\s+(?:__\w+\s+|__attribute__\s*\(\(.{0,80}?\)\)\s*)*([A-Za-z_]\w*)")

@@ -111,7 +111,8 @@ def answer(request: Request) -> Response:
 
 def _judge(request: Judge) -> tuple[Judged, Report | None]:
     """Return a judged file, and the report that `check` makes."""
-    from layoutlint.lint import baseline, document
+    from layoutlint.commands.language_server import judged_document as document
+    from layoutlint.lint import baseline
     from layoutlint.model.record import replace
     from layoutlint.readers.clang import limits
 
@@ -244,7 +245,7 @@ def _suggest(request: Suggest) -> Suggested:
     from layoutlint.readers.clang.kernel import tree
 
     try:
-        from layoutlint.lint.reordering import fixes
+        from layoutlint.suggestion import fixes
     except ModuleNotFoundError as error:
         raise missing_library(error) from None
     _enter_folder(request.path)

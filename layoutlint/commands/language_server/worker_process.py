@@ -11,7 +11,7 @@ from contextlib import suppress
 import layoutlint
 from layoutlint.commands.language_server.requests import Failure, Request, Response
 from layoutlint.commands.language_server.worker import LENGTH, frame
-from layoutlint.readers.processes.program import interpreter_command
+from layoutlint.workers.program import interpreter_command
 
 SECONDS = 150.0
 """The time for one request; libclang has 120 seconds for one unit."""

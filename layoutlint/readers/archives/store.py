@@ -17,8 +17,8 @@ from layoutlint.readers.archives import limits, unpack
 from layoutlint.readers.archives.library import Missing
 from layoutlint.readers.archives.locate import Location
 from layoutlint.readers.archives.unpack import Request, Unpacked
-from layoutlint.readers.processes import sandbox
-from layoutlint.readers.processes.sandbox import Failure
+from layoutlint.workers import sandbox
+from layoutlint.workers.sandbox import Failure
 
 _MOST_KEPT = 4 << 30
 """Bytes of contents that stay unpacked when another archive is."""

@@ -25,7 +25,7 @@ from layoutlint.readers.archives.library import Damage, Entry, OpenArchive
 from layoutlint.readers.archives.limits import VARIABLE, Limits
 from layoutlint.readers.elf import packed
 from layoutlint.readers.modules import find
-from layoutlint.readers.processes import permissions
+from layoutlint.workers import permissions
 
 _MOST_FAILURES = 1000
 _GRANULE = mmap.ALLOCATIONGRANULARITY

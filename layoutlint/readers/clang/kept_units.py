@@ -25,9 +25,9 @@ from layoutlint.readers.cache.answers import Answers
 from layoutlint.readers.clang import libclang, limits, pack_pragmas, parse, preamble
 from layoutlint.readers.clang.lookups import Messages
 from layoutlint.readers.clang.parse import ParsedUnit, Unit
-from layoutlint.readers.processes.child import HAS_PROCESSES
-from layoutlint.readers.processes.sandbox import Failure
-from layoutlint.readers.processes.service import Ended, Service
+from layoutlint.workers.child import HAS_PROCESSES
+from layoutlint.workers.sandbox import Failure
+from layoutlint.workers.service import Ended, Service
 
 _MOST = 2
 """The most units that are kept; one of linux/fs.h takes 110 MB, of which 40 MB are shared."""

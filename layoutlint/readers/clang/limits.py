@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 
-from layoutlint.readers.processes import permissions, sandbox
-from layoutlint.readers.processes.child import HAS_PROCESSES
+from layoutlint.workers import permissions, sandbox
+from layoutlint.workers.child import HAS_PROCESSES
 
 LIMITS = sandbox.Limits(seconds=120, memory=2 << 30, is_confined=True)
 """For one unit; one with all 3,000 headers of Linux and every struct takes 9 s and 310 MB."""

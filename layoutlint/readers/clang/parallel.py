@@ -18,7 +18,7 @@ from layoutlint.readers.clang.limits import LIMITS, PATIENCE, confine
 from layoutlint.readers.clang.lookups import Messages
 from layoutlint.readers.clang.omissions import report_hidden
 from layoutlint.readers.clang.parse import ParsedUnit, Unit
-from layoutlint.readers.processes import sandbox
+from layoutlint.workers import sandbox
 
 
 class Outcome(Record, frozen=True, dict=True):
@@ -84,7 +84,7 @@ def _results(
     if options.executor is None or len(units) == 1:
         yield from _parse_confined(units, wanted, options)
         return
-    from layoutlint.readers.executors import calls
+    from layoutlint.workers import calls
 
     work = partial(_parse_in_task, wanted=wanted, options=options.of_task)
     for number, result in calls.run_each(options.executor, work, units, _origin, LIMITS_OF_INPUT):

@@ -27,7 +27,7 @@ from layoutlint.readers.clang import build_compiler, cross_target, flags, option
 from layoutlint.readers.clang.build_compiler import Compiler
 from layoutlint.readers.clang.compiler_answer import CompilerAnswer, feature_question
 from layoutlint.readers.clang.file_names import relative_to
-from layoutlint.readers.processes import program
+from layoutlint.workers import program
 
 if TYPE_CHECKING:
     from layoutlint.readers.clang.compdb import Command

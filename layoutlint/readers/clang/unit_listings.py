@@ -35,8 +35,8 @@ from layoutlint.readers.clang.lookups import Messages
 from layoutlint.readers.clang.parallel import Outcome
 from layoutlint.readers.clang.parse import Unit
 from layoutlint.readers.clang.parsed_listings import Logged
-from layoutlint.readers.processes import sandbox
-from layoutlint.readers.processes.child import Child
+from layoutlint.workers import sandbox
+from layoutlint.workers.child import Child
 
 _MOST_GROUPS = 4
 """The most groups that one process lists."""
@@ -146,7 +146,7 @@ def _run_batches(batches: Sequence[_Batch], options: ReadOptions) -> Iterator[tu
     if options.executor is None or len(batches) == 1:
         yield from _list_confined(batches, options.jobs)
         return
-    from layoutlint.readers.executors import calls
+    from layoutlint.workers import calls
 
     for number, result in calls.run_each(options.executor, _list_in_task, batches, _origin, LIMITS_OF_INPUT):
         if isinstance(result, Failure):

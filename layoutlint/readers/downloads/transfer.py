@@ -25,8 +25,8 @@ from urllib.request import (
 
 from layoutlint import __version__
 from layoutlint.model.record import Record
-from layoutlint.readers.processes import sandbox
-from layoutlint.readers.processes.sandbox import Failure
+from layoutlint.workers import sandbox
+from layoutlint.workers.sandbox import Failure
 
 _PROGRESS = 100 << 10
 """The bytes that must arrive in the time of a server (DEBUGINFOD_TIMEOUT of debuginfod_find_debuginfo(3))."""

@@ -25,8 +25,8 @@ from layoutlint.readers.dwarf.struct_names import StructNames
 from layoutlint.readers.elf import compiler_marks
 from layoutlint.readers.elf.elf_file import Image
 from layoutlint.readers.elf.source_files import source_files
-from layoutlint.readers.processes.child import Lost
-from layoutlint.readers.processes.pool import number_for, spread
+from layoutlint.workers.child import Lost
+from layoutlint.workers.pool import number_for, spread
 
 _IMPORT = attribute("import")
 _PARTS = 256

@@ -18,7 +18,7 @@ from layoutlint.model.target import TARGETS, Target, target_named
 from layoutlint.readers.elf import headers, kernel_image, packed
 from layoutlint.readers.elf.headers import Section
 from layoutlint.readers.elf.span import Span
-from layoutlint.readers.processes.guard import CHANGED, guard
+from layoutlint.workers.guard import CHANGED, guard
 
 if TYPE_CHECKING:
     from layoutlint.files.stored_files import StoredFile

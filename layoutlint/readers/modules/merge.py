@@ -30,8 +30,8 @@ from layoutlint.phrases import first_few
 from layoutlint.readers import dispatch
 from layoutlint.readers.modules import find
 from layoutlint.readers.modules.find import Folder
-from layoutlint.readers.processes.child import Lost
-from layoutlint.readers.processes.pool import map_ordered, processors
+from layoutlint.workers.child import Lost
+from layoutlint.workers.pool import map_ordered, processors
 
 _MOST_TEXTS = 50
 """The most different reasons, or notes, that are shown for one folder."""
@@ -173,7 +173,7 @@ def _parts_of_tasks(
     executor: Executor, bases: dict[str, str | None], names: Wanted, options: ReadOptions, first: int = 0
 ) -> Generator[_Part]:
     """Yield the result of each file, in order; if the task of several fails, each gets one of its own."""
-    from layoutlint.readers.executors import calls
+    from layoutlint.workers import calls
 
     each = list(bases.items())
     size = max(1, min(_MOST_FILES_OF_TASK, len(each) // _TASKS))

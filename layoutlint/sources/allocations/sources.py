@@ -12,11 +12,11 @@ from layoutlint.model.reading import Progress, Unread
 from layoutlint.model.record import replace
 from layoutlint.model.storage import Allocator
 from layoutlint.model.wanted import Wanted
-from layoutlint.readers.processes.child import Lost
-from layoutlint.readers.processes.pool import map_ordered, processors
 from layoutlint.sources.allocations.allocation import Allocation
 from layoutlint.sources.allocations.calls import find
 from layoutlint.sources.allocations.struct_definitions import struct_typedefs
+from layoutlint.workers.child import Lost
+from layoutlint.workers.pool import map_ordered, processors
 
 _MANY = 400
 """The number of files that is worth several processes."""

@@ -23,10 +23,10 @@ from layoutlint.readers.clang import libclang, limits, parallel
 from layoutlint.readers.clang.lookups import Messages
 from layoutlint.readers.clang.parse import Unit
 from layoutlint.readers.clang.shared_beginnings import Shared
-from layoutlint.readers.processes import sandbox
-from layoutlint.readers.processes.pool import number_for
 from layoutlint.sources.bodies import shared_parses, shared_units, sources, trees, unit
 from layoutlint.sources.bodies.unit import UnitFunctions
+from layoutlint.workers import sandbox
+from layoutlint.workers.pool import number_for
 
 _LARGEST = 1 << 28
 """The most bytes of a kept result, uncompressed."""

@@ -20,8 +20,6 @@ from layoutlint.readers.clang.file_names import Places
 from layoutlint.readers.clang.libclang import Cursor
 from layoutlint.readers.clang.parse import Unit
 from layoutlint.readers.clang.shared_beginnings import Shared
-from layoutlint.readers.processes import sandbox
-from layoutlint.readers.processes.pool import number_for
 from layoutlint.sources.bodies import shared_parses, sources, syntax, trees
 from layoutlint.sources.bodies.facts import Names
 from layoutlint.sources.bodies.flow_calls import KNOWN_FUNCTIONS
@@ -36,6 +34,8 @@ from layoutlint.sources.bodies.flow_parts import (
 )
 from layoutlint.sources.bodies.flow_walker import FlowWalker
 from layoutlint.sources.bodies.library_calls import makes_memory
+from layoutlint.workers import sandbox
+from layoutlint.workers.pool import number_for
 
 _OPTIONS = 0x200
 """CXTranslationUnit_KeepGoing: with function bodies."""

@@ -18,8 +18,8 @@ from layoutlint.readers.clang import diagnostics, limits, parse
 from layoutlint.readers.clang.file_names import Places
 from layoutlint.readers.clang.parse import Unit
 from layoutlint.readers.clang.shared_beginnings import Shared
-from layoutlint.readers.processes.pool import number_for
 from layoutlint.sources.bodies import shared_parses, sources, trees
+from layoutlint.workers.pool import number_for
 
 _OPTIONS = 0x200
 """CXTranslationUnit_KeepGoing: with function bodies."""

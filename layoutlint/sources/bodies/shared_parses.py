@@ -25,9 +25,9 @@ from layoutlint.readers.clang.lookups import Messages
 from layoutlint.readers.clang.parse import Unit
 from layoutlint.readers.clang.shared_beginnings import Rest, Shared
 from layoutlint.readers.clang.shared_headers import Headers
-from layoutlint.readers.processes import sandbox
-from layoutlint.readers.processes.child import Child
 from layoutlint.sources.bodies import trees, unit
+from layoutlint.workers import sandbox
+from layoutlint.workers.child import Child
 
 _ENTERED = "-H"
 """With this flag, libclang prints each file that it enters."""

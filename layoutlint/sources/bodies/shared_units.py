@@ -16,10 +16,10 @@ from layoutlint.readers.clang.libclang import Cursor
 from layoutlint.readers.clang.lookups import Messages
 from layoutlint.readers.clang.parse import Unit
 from layoutlint.readers.clang.shared_beginnings import Rest, Shared
-from layoutlint.readers.processes import sandbox
 from layoutlint.sources.bodies import shared_parses, unit
 from layoutlint.sources.bodies.shared_parses import Parsed, SharedParse
 from layoutlint.sources.bodies.unit import UnitFunctions, UnitReader
+from layoutlint.workers import sandbox
 
 Logged = tuple[UnitFunctions, accesses.Log | None]
 """What a unit has, and what the file system answered if that is logged."""

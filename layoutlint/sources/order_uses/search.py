@@ -14,9 +14,6 @@ from layoutlint.model.reading import Progress, no_progress
 from layoutlint.model.record import replace
 from layoutlint.model.structs import Struct
 from layoutlint.phrases import first_few, quantity
-from layoutlint.readers.processes import bounded_text
-from layoutlint.readers.processes.pool import processors
-from layoutlint.readers.processes.sandbox import Failure, Patience
 from layoutlint.sources.order_uses import definition, flow_uses, foreign, overlays, scan, sources
 from layoutlint.sources.order_uses.casts import Cast
 from layoutlint.sources.order_uses.containers import Container
@@ -25,6 +22,9 @@ from layoutlint.sources.order_uses.facts import LookedAt, OrderUse, Search, Unre
 from layoutlint.sources.order_uses.overlays import Leading, Overlay
 from layoutlint.sources.order_uses.scan import Expansions, FileUses, Question
 from layoutlint.sources.order_uses.subject import Subject, with_names
+from layoutlint.workers import bounded_text
+from layoutlint.workers.pool import processors
+from layoutlint.workers.sandbox import Failure, Patience
 
 _MANY = 400
 """The number of files that is worth several processes."""

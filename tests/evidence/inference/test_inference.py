@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from layoutlint.evidence.inference.analysis import analyse
-from layoutlint.evidence.inference.infer import infer
+from layoutlint.inference.analysis import analyse
+from layoutlint.inference.infer import infer
 from layoutlint.intent.toml import rule_file
 from layoutlint.model.reading import ReadOptions
 from layoutlint.model.record import replace

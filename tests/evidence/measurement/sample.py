@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from layoutlint.evidence.measurement.experiment import (
+from layoutlint.commands.measure.machine import Machine
+from layoutlint.commands.measure.plan import Plan, Timing
+from layoutlint.commands.measure.result import Conditions, Measurement, series_of_samples
+from layoutlint.commands.measure.runner import Sample
+from layoutlint.measurement.experiment import (
     Arrangement,
     Cell,
     Experiment,
@@ -13,10 +17,6 @@ from layoutlint.evidence.measurement.experiment import (
     Role,
     Word,
 )
-from layoutlint.evidence.measurement.machine import Machine
-from layoutlint.evidence.measurement.plan import Plan, Timing
-from layoutlint.evidence.measurement.result import Conditions, Measurement, series_of_samples
-from layoutlint.evidence.measurement.runner import Sample
 from layoutlint.model.structs import Source
 
 WINDOW = 2_000_000

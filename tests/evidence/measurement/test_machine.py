@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from layoutlint.evidence.measurement import machine
-from layoutlint.evidence.measurement.machine import CannotMeasure
+from layoutlint.commands.measure import machine
+from layoutlint.commands.measure.machine import CannotMeasure
 
 
 def topology(folder: Path, siblings: str, name: str = "core_cpus_list") -> str:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from layoutlint.evidence.measurement.experiment import CONTROL
-from layoutlint.evidence.measurement.result import series_of_samples
+from layoutlint.commands.measure.result import series_of_samples
+from layoutlint.measurement.experiment import CONTROL
 from tests.evidence.measurement import sample
 from tests.evidence.measurement.sample import COMPARED, SWEPT, arrangement, measurement, plan, samples, usual
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from layoutlint.intent.net_cachelines import asserts
+from layoutlint.commands.rules.net_cachelines import asserts
 from layoutlint.intent.toml import rule_file
 from tests.harness.command import ROOT, run
 from tests.oracles.c_probe import need

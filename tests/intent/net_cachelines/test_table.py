@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from layoutlint.commands.rules.net_cachelines import rules
+from layoutlint.commands.rules.net_cachelines.table import Row, parse
 from layoutlint.errors import RuleFileError
-from layoutlint.intent.net_cachelines import rules
-from layoutlint.intent.net_cachelines.table import Row, parse
 from layoutlint.intent.toml import rule_file
 from tests.harness.command import ROOT, run
 

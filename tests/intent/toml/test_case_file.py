@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from layoutlint.commands.rules import case_file
 from layoutlint.errors import RuleFileError
-from layoutlint.intent.toml import case_file, rule_file
+from layoutlint.intent.toml import rule_file
 from layoutlint.judgement.verdict import Outcome
 from layoutlint.model.structs import Source
 from tests.harness.command import ROOT

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from layoutlint.commands.rules import case_file as casefile
 from layoutlint.errors import RuleFileError, UsageError
-from layoutlint.intent.toml import case_file as casefile
 from layoutlint.intent.toml import rule_file
 from layoutlint.intent.toml.conditions import WHEN_KEYS
 from layoutlint.judgement.condition import Versions, When

@@ -9,12 +9,12 @@ from types import SimpleNamespace
 import pytest
 
 from layoutlint.judgement.verdict import Outcome
-from layoutlint.lint.reordering import alternatives
-from layoutlint.lint.reordering.alternatives import Budget, _is_parted, _Trial, _without_move_of
 from layoutlint.model.record import Record, replace
 from layoutlint.sources.order_uses import OrderUse
 from layoutlint.sources.order_uses.facts import Scope
-from layoutlint.suggestion.result import Alternative, Move
+from layoutlint.suggestion import alternatives
+from layoutlint.suggestion.alternatives import Budget, _is_parted, _Trial, _without_move_of
+from layoutlint.suggestion.orders.result import Alternative, Move
 from tests.harness.build import member, struct
 
 BOX = struct("box", 64, member("a", 0, 8), member("b", 8, 8), member("c", 16, 8))

@@ -9,11 +9,11 @@ import pytest
 
 from layoutlint.errors import ReadError
 from layoutlint.lint.options import Options
-from layoutlint.lint.reordering import builds
-from layoutlint.lint.reordering.builds import Request
-from layoutlint.lint.reordering.run import suggest
 from layoutlint.model.reading import ReadOptions
 from layoutlint.readers.clang import compdb
+from layoutlint.suggestion import builds
+from layoutlint.suggestion.builds import Request
+from layoutlint.suggestion.run import suggest
 
 HEADER = "struct in { char t; long u; };\nstruct s { char a; long b;\n#ifdef MORE\nlong c;\n#endif\nstruct in i; };\nlong get(struct s *);\n"
 SOURCE = '#include "s.h"\nlong get%d(struct s *p) { return p->b; }\n'

@@ -13,13 +13,13 @@ from layoutlint.judgement.rule import Rule, Severity
 from layoutlint.judgement.verdict import Outcome, Verdict
 from layoutlint.kinds.size import Size
 from layoutlint.lint.options import Options
-from layoutlint.lint.reordering import fixes
-from layoutlint.lint.reordering.fixes import with_fixes
 from layoutlint.model.reading import Reading
 from layoutlint.model.record import replace
 from layoutlint.model.structs import Source
 from layoutlint.sources.order_uses import LookedAt
-from layoutlint.suggestion.result import Move, Patch, Refusal, Suggestion
+from layoutlint.suggestion import fixes
+from layoutlint.suggestion.fixes import with_fixes
+from layoutlint.suggestion.orders.result import Move, Patch, Refusal, Suggestion
 from tests.harness.build import X86_64, member, struct
 
 HERE = Source("r.toml", 1)

@@ -11,15 +11,15 @@ from layoutlint.geometry.layout import Layout
 from layoutlint.judgement.rule import Rule, Severity
 from layoutlint.judgement.verdict import Outcome, Verdict
 from layoutlint.kinds.size import Size
-from layoutlint.lint.reordering import run
-from layoutlint.lint.reordering.alternatives import Budget
-from layoutlint.lint.reordering.builds import Refused, Request
-from layoutlint.lint.reordering.run import best_order
 from layoutlint.model.ctype import CType
 from layoutlint.model.record import replace
 from layoutlint.model.structs import Field, Source, Struct
-from layoutlint.suggestion.common_groups import CannotJoin
-from layoutlint.suggestion.result import Aimed, Alternative, Move, Refusal, RuleOutcome, Suggestion
+from layoutlint.suggestion import run
+from layoutlint.suggestion.alternatives import Budget
+from layoutlint.suggestion.builds import Refused, Request
+from layoutlint.suggestion.orders.common_groups import CannotJoin
+from layoutlint.suggestion.orders.result import Aimed, Alternative, Move, Refusal, RuleOutcome, Suggestion
+from layoutlint.suggestion.run import best_order
 from tests.harness.build import member, struct
 
 HERE = Source("r.toml", 1)

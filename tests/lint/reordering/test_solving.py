@@ -10,10 +10,10 @@ from types import SimpleNamespace
 import pytest
 
 from layoutlint.judgement.verdict import Outcome, Verdict
-from layoutlint.lint.reordering import solving
-from layoutlint.lint.reordering.solving import _failing_builds, _has_ends, _start_as_solution, solve
 from layoutlint.model.record import Record, replace
-from layoutlint.suggestion.problem import Reached, Solution
+from layoutlint.suggestion import solving
+from layoutlint.suggestion.orders.problem import Reached, Solution
+from layoutlint.suggestion.solving import _failing_builds, _has_ends, _start_as_solution, solve
 
 KEPT, BROKEN, UNKNOWN = (Verdict(outcome, outcome.value) for outcome in (Outcome.KEPT, Outcome.BROKEN, Outcome.UNKNOWN))
 
@@ -80,7 +80,7 @@ def play(monkeypatch):
         def search(task: ScriptedTask, judges: object, effort: float, explains: bool, progress: object) -> Solution:
             return script(task, effort).run() if explains else script(task, effort).strict()
 
-        monkeypatch.setattr("layoutlint.suggestion.search.Search", script)
+        monkeypatch.setattr("layoutlint.suggestion.orders.search.Search", script)
         monkeypatch.setattr(solving, "find_order", search)
         found, after = solve(task_for(judges, **more), judges, 2.0, explains)  # type: ignore[arg-type]
         return found, [["".join(verdict.outcome.value[0] for verdict in each) for each in own] for own in after]

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from layoutlint.lint.survey import file_digests
-from layoutlint.lint.survey.file_digests import FileDigests
-from layoutlint.lint.survey.store import create_store
+from layoutlint.commands.survey import file_digests
+from layoutlint.commands.survey.file_digests import FileDigests
+from layoutlint.surveys.store import create_store
 
 pytest.importorskip("pyarrow")
 

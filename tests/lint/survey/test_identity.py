@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from layoutlint.lint.survey.file_digests import content_digest
-from layoutlint.lint.survey.identity import identify, state_of
-from layoutlint.lint.survey.store import create_store, open_store
+from layoutlint.commands.survey.file_digests import content_digest
+from layoutlint.commands.survey.identity import identify, state_of
+from layoutlint.surveys.store import create_store, open_store
 from tests.harness.tools import need
 from tests.lint.survey.test_whole_surveys import ELF
 

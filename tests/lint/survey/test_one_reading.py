@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from layoutlint.commands.survey.run import plan_of
+from layoutlint.commands.survey.task import Assignment, survey_input
 from layoutlint.lint import query
 from layoutlint.lint.options import Options
-from layoutlint.lint.survey.run import plan_of
-from layoutlint.lint.survey.store import create_store
-from layoutlint.lint.survey.task import Assignment, survey_input
 from layoutlint.model.record import replace
 from layoutlint.readers import dwarf
+from layoutlint.surveys.store import create_store
 from tests.command.test_survey import TABLES, rows
 from tests.harness.tools import need
 from tests.readers.archives import made

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from layoutlint.comparison.survey_tables import FOLDERS, STORE_SCHEMA
 from layoutlint.errors import UsageError
-from layoutlint.lint.survey.store import Store, create_store, is_store, open_store
+from layoutlint.surveys.store import Store, create_store, is_store, open_store
+from layoutlint.surveys.tables import FOLDERS, STORE_SCHEMA
 
 HEAD = "layoutlint-store.json"
 DAY = 86_400

@@ -11,20 +11,20 @@ from typing import Any
 
 import pytest
 
-from layoutlint.comparison.survey_tables import TABLES
+from layoutlint.commands.history.stored_builds import stored_builds
+from layoutlint.commands.survey import run as survey_run
+from layoutlint.commands.survey.run import Request, plan_of, survey
+from layoutlint.commands.survey.task import Plan
 from layoutlint.errors import LayoutlintError
 from layoutlint.intent.toml import rule_file
 from layoutlint.lint import run
 from layoutlint.lint.options import Options
-from layoutlint.lint.survey import run as survey_run
-from layoutlint.lint.survey import store as stores
-from layoutlint.lint.survey.builds import stored_builds
-from layoutlint.lint.survey.run import Request, plan_of, survey
-from layoutlint.lint.survey.store import Store, create_store, open_store
-from layoutlint.lint.survey.task import Plan
 from layoutlint.model.reading import ReadOptions
 from layoutlint.model.record import replace
 from layoutlint.model.task import LIMITS_OF_INPUT, Failure, Outcome, Task
+from layoutlint.surveys import store as stores
+from layoutlint.surveys.store import Store, create_store, open_store
+from layoutlint.surveys.tables import TABLES
 from tests.command.test_survey import RULES, btf, rows
 from tests.harness.whole import inline
 

@@ -11,7 +11,7 @@ import pytest
 from layoutlint.errors import ReadError
 from layoutlint.readers.archives import unpack
 from layoutlint.readers.archives.limits import Limits
-from layoutlint.readers.processes import permissions
+from layoutlint.workers import permissions
 from tests.harness.whole import whole_lines
 from tests.readers.archives import made
 

@@ -9,16 +9,16 @@ import time
 
 import pytest
 
+from layoutlint.commands.rules import cases
 from layoutlint.errors import ReadError
 from layoutlint.intent.toml.rule_file import load
-from layoutlint.lint import cases
 from layoutlint.lint.options import Options
 from layoutlint.lint.run import check
 from layoutlint.model.reading import ReadOptions, Unread
 from layoutlint.model.wanted import Wanted
 from layoutlint.readers import clang
 from layoutlint.readers.clang import parallel, unit_listings
-from layoutlint.readers.processes import sandbox
+from layoutlint.workers import sandbox
 from tests.harness.command import ROOT, run
 
 pytestmark = pytest.mark.usefixtures("own_processes")

@@ -23,8 +23,8 @@ from layoutlint.readers.clang.flags import Doubt
 from layoutlint.readers.clang.kept_units import KeptUnits, Request, _First
 from layoutlint.readers.clang.parse import ParsedUnit, Unit
 from layoutlint.readers.clang.preamble import Preamble
-from layoutlint.readers.processes.sandbox import Failure
-from layoutlint.readers.processes.service import Ended
+from layoutlint.workers.sandbox import Failure
+from layoutlint.workers.service import Ended
 from tests.harness.effort import draws
 
 RULES = """\

@@ -18,7 +18,7 @@ from layoutlint.readers.clang.limits import LIMITS, PATIENCE
 from layoutlint.readers.clang.omissions import HiddenStruct
 from layoutlint.readers.clang.parallel import Outcome
 from layoutlint.readers.clang.parse import ParsedUnit, Unit
-from layoutlint.readers.processes.sandbox import Failure
+from layoutlint.workers.sandbox import Failure
 
 
 def struct(name, size=64, problem=None, origin="", aliases=(), line=1):

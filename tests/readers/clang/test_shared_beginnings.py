@@ -13,8 +13,8 @@ from layoutlint.model.record import replace
 from layoutlint.readers.clang import libclang, shared_beginnings, shared_listings, unit_listings
 from layoutlint.readers.clang.lookups import Messages
 from layoutlint.readers.clang.parse import Unit
-from layoutlint.readers.processes import pool
-from layoutlint.readers.processes.child import HAS_PROCESSES
+from layoutlint.workers import pool
+from layoutlint.workers.child import HAS_PROCESSES
 
 pytestmark = pytest.mark.skipif(
     not HAS_PROCESSES or not hasattr(os, "memfd_create"), reason="needs fork and memfd_create"

@@ -19,9 +19,9 @@ from layoutlint.readers import dwarf
 from layoutlint.readers.dwarf import collect
 from layoutlint.readers.dwarf.format.unit import Unit
 from layoutlint.readers.elf import elf_file
-from layoutlint.readers.processes import pool
-from layoutlint.readers.processes.child import Lost
-from layoutlint.readers.processes.pool import number_for, spread
+from layoutlint.workers import pool
+from layoutlint.workers.child import Lost
+from layoutlint.workers.pool import number_for, spread
 from tests.readers.dwarf.dwarf_file import Dwarf
 from tests.readers.dwarf.test_split import NAMES, build
 from tests.readers.elf.test_elf import tool
@@ -114,7 +114,7 @@ def test_what_goes_wrong_in_the_parent_is_told_and_nothing_is_left_running():
 
 ORPHANED = """
 import os, signal, time
-from layoutlint.readers.processes import pool
+from layoutlint.workers import pool
 parent = os.getpid()
 
 def work(part):

@@ -15,8 +15,8 @@ import pytest
 
 from layoutlint.errors import ReadError
 from layoutlint.model.task import Limits, Task
-from layoutlint.readers.executors.local import LocalExecutor
-from layoutlint.readers.executors.scheduler_address import parse_address
+from layoutlint.workers.local import LocalExecutor
+from layoutlint.workers.scheduler_address import parse_address
 from tests.harness.dask_cluster import Cluster
 from tests.harness.tools import need, needs_library
 from tests.readers.executors import task_functions
@@ -44,7 +44,7 @@ def cluster(tmp_path, monkeypatch):
 
 
 def executor(cluster: Cluster, reports: list[str] | None = None, patience: float = 60):
-    from layoutlint.readers.executors import dask_client
+    from layoutlint.workers import dask_client
 
     report = (lambda text: None) if reports is None else reports.append
     return dask_client.DaskExecutor(
@@ -135,8 +135,8 @@ def test_closing_ends_what_runs(shared_cluster, tmp_path):
 CLIENT = """
 import sys
 sys.path.insert(0, {root!r})
-from layoutlint.readers.executors.dask_client import DaskExecutor
-from layoutlint.readers.executors.scheduler_address import parse_address
+from layoutlint.workers.dask_client import DaskExecutor
+from layoutlint.workers.scheduler_address import parse_address
 from layoutlint.model.task import Limits, Task
 from tests.readers.executors import task_functions
 executor = DaskExecutor(parse_address({address!r}, allow_insecure=False))
@@ -204,7 +204,7 @@ def test_the_client_keeps_no_task_that_has_ended(shared_cluster):
 
 
 def test_another_version_is_refused(shared_cluster, monkeypatch):
-    monkeypatch.setattr("layoutlint.readers.executors.dask_client.__version__", "0.0.1")
+    monkeypatch.setattr("layoutlint.workers.dask_client.__version__", "0.0.1")
     (outcome,) = executor(shared_cluster).run([Task("t", task_functions.square, 1, LIMITS)])
     assert outcome.failure.kind == "refused"
     assert outcome.failure.message.startswith("needs layoutlint 0.0.1; the worker has ")

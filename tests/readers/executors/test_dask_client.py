@@ -17,9 +17,9 @@ import pytest
 from layoutlint import __version__
 from layoutlint.errors import ReadError
 from layoutlint.model.task import Limits, Task
-from layoutlint.readers.executors import dask_worker, messages
-from layoutlint.readers.executors.messages import Reply
-from layoutlint.readers.executors.scheduler_address import SchedulerAddress
+from layoutlint.workers import dask_worker, messages
+from layoutlint.workers.messages import Reply
+from layoutlint.workers.scheduler_address import SchedulerAddress
 from tests.harness.command import ROOT
 from tests.readers.executors import task_functions
 
@@ -161,7 +161,7 @@ def client(monkeypatch) -> ModuleType:
     dask = SimpleNamespace(config=SimpleNamespace(set=settings.append), settings=settings)
     monkeypatch.setitem(sys.modules, "dask", dask)
     monkeypatch.setitem(sys.modules, "distributed", SimpleNamespace(KilledWorker=KilledWorker, Security=lambda: "security"))
-    spec = importlib.util.spec_from_file_location("dask_client_of_a_script", ROOT / "layoutlint/readers/executors/dask_client.py")
+    spec = importlib.util.spec_from_file_location("dask_client_of_a_script", ROOT / "layoutlint/workers/dask_client.py")
     module = importlib.util.module_from_spec(spec)
     monkeypatch.setitem(sys.modules, spec.name, module)
     spec.loader.exec_module(module)

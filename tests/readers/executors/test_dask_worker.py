@@ -8,8 +8,8 @@ from types import SimpleNamespace
 import pytest
 
 from layoutlint import __version__
-from layoutlint.readers.executors import dask_worker, messages
-from layoutlint.readers.executors.messages import Reply
+from layoutlint.workers import dask_worker, messages
+from layoutlint.workers.messages import Reply
 
 REPLY = Reply(None, b"value", 1.5, 0.5, 7, 2)
 

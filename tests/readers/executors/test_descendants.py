@@ -9,8 +9,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from layoutlint.readers.executors import descendants
-from layoutlint.readers.executors.descendants import Memory, MemoryWatch
+from layoutlint.workers import descendants
+from layoutlint.workers.descendants import Memory, MemoryWatch
 
 PARENTS = {2: 1, 3: 2, 4: 2, 5: 4, 6: 1, 7: 6, 8: 99, 9: None, 10: 9}
 """Parents of processes; 9 has ended meanwhile."""

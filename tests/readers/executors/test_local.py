@@ -13,7 +13,7 @@ import pytest
 
 from layoutlint.errors import ReadError
 from layoutlint.model.task import MOST_BYTES, Limits, Outcome, Task
-from layoutlint.readers.executors.local import LocalExecutor
+from layoutlint.workers.local import LocalExecutor
 from tests.readers.executors import task_functions
 
 MB = 1 << 20
@@ -182,7 +182,7 @@ def test_closing_ends_what_runs(tmp_path):
 CLIENT = """
 import sys
 sys.path.insert(0, {root!r})
-from layoutlint.readers.executors.local import LocalExecutor
+from layoutlint.workers.local import LocalExecutor
 from layoutlint.model.task import Limits, Task
 from tests.readers.executors import task_functions
 for outcome in LocalExecutor(1).run([Task("t", task_functions.detach, ({pid!r}, 60), Limits(60, 1 << 30))]):

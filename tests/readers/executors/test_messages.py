@@ -9,8 +9,8 @@ import tempfile
 import pytest
 
 from layoutlint.model.task import Failure, Limits, Outcome, Task
-from layoutlint.readers.executors import attempt, messages
-from layoutlint.readers.executors.messages import Reply, Request
+from layoutlint.workers import attempt, messages
+from layoutlint.workers.messages import Reply, Request
 from tests.harness.outside_words import words_of
 from tests.readers.executors import task_functions
 from tests.readers.executors.task_functions import Poisoned

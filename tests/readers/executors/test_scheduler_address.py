@@ -10,7 +10,7 @@ import time
 import pytest
 
 from layoutlint.errors import ReadError, UsageError
-from layoutlint.readers.executors.scheduler_address import parse_address
+from layoutlint.workers.scheduler_address import parse_address
 from tests.harness.command import run
 from tests.harness.outside_words import system_words
 

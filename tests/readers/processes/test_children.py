@@ -14,10 +14,10 @@ from pathlib import Path
 
 import pytest
 
-from layoutlint.readers.processes import child as child_module
-from layoutlint.readers.processes import pool, sandbox
-from layoutlint.readers.processes.child import Child, Lost, cause_of_death
-from layoutlint.readers.processes.sandbox import Failure, Limits, Patience
+from layoutlint.workers import child as child_module
+from layoutlint.workers import pool, sandbox
+from layoutlint.workers.child import Child, Lost, cause_of_death
+from layoutlint.workers.sandbox import Failure, Limits, Patience
 
 ENDS = [
     # the exit code, the cause of death
@@ -113,7 +113,7 @@ def test_a_process_without_forks_leaves_no_pipe_open(monkeypatch):
 
 ORPHAN = """
 import fcntl, os, signal
-from layoutlint.readers.processes import child
+from layoutlint.workers import child
 life, end = os.pipe()
 os.close(end)
 if {refused}:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from layoutlint.readers.processes import pool
+from layoutlint.workers import pool
 from tests.harness.command import ROOT
 from tests.readers.elf.test_elf import tool
 
@@ -34,7 +34,7 @@ from layoutlint.__main__ import main
 sys.argv = ["layoutlint", *{words!r}]
 main()
 """
-DWARF = "from layoutlint.readers.processes import pool; from layoutlint.readers.dwarf import collect\ncollect.Collector._look_at = stuck; pool._UNIT_OF_WORK = 1; collect._PARTS = 1 << 20"
+DWARF = "from layoutlint.workers import pool; from layoutlint.readers.dwarf import collect\ncollect.Collector._look_at = stuck; pool._UNIT_OF_WORK = 1; collect._PARTS = 1 << 20"
 
 RUNS = [
     # id, what is replaced by work that does not end, whether the parent does it as well, arguments
@@ -203,7 +203,7 @@ def test_a_system_that_sends_no_signal_for_pipes(monkeypatch):
     """Then a thread waits for the end of the parent."""
     code = """
 import fcntl, os, sys, time
-from layoutlint.readers.processes import pool
+from layoutlint.workers import pool
 def refuse(*_): raise OSError
 fcntl.fcntl = refuse
 def work(item):

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from layoutlint.errors import EXIT_INTERNAL, EXIT_UNKNOWN
-from layoutlint.readers.processes import guard
-from layoutlint.readers.processes.child import Child
+from layoutlint.workers import guard
+from layoutlint.workers.child import Child
 
 SIZE = 100
 CHANGED = "changed while it was read; run again when nothing writes to it"

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from layoutlint.readers.processes import permissions
+from layoutlint.workers import permissions
 
 FORBIDDEN: list[tuple[str, Callable[[], object]]] = [
     ("run a program", lambda: os.execv("/bin/true", ["true"])),

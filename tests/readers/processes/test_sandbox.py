@@ -10,8 +10,8 @@ import time
 
 import pytest
 
-from layoutlint.readers.processes import sandbox
-from layoutlint.readers.processes.sandbox import Failure, Limits
+from layoutlint.workers import sandbox
+from layoutlint.workers.sandbox import Failure, Limits
 
 LIMITS = Limits(seconds=20, memory=256 << 20)
 SHORT = Limits(seconds=1, memory=256 << 20)
@@ -137,7 +137,7 @@ def test_a_system_without_processes_does_the_work_itself(monkeypatch):
 
 INTERRUPTED = """
 import os, signal, time
-from layoutlint.readers.processes import sandbox
+from layoutlint.workers import sandbox
 
 def work(item):
     os.write(pipe, b" %d" % os.getpid())
@@ -170,7 +170,7 @@ def test_an_interrupt_ends_the_processes():
 
 ORPHANED = """
 import os, signal, sys, time
-from layoutlint.readers.processes import sandbox
+from layoutlint.workers import sandbox
 
 def work(item):
     if item == int(sys.argv[1]):

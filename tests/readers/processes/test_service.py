@@ -8,8 +8,8 @@ from collections.abc import Generator
 
 import pytest
 
-from layoutlint.readers.processes.sandbox import Limits
-from layoutlint.readers.processes.service import Ended, Service
+from layoutlint.workers.sandbox import Limits
+from layoutlint.workers.service import Ended, Service
 
 LIMITS = Limits(seconds=1, memory=64 << 20, is_confined=True)
 

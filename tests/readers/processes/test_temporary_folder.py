@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from layoutlint.readers.processes.temporary_folder import temporary_folder
+from layoutlint.workers.temporary_folder import temporary_folder
 
 ROOT = Path(__file__).resolve().parents[3]
 OWNER = """
 import os, sys, time
-from layoutlint.readers.processes.temporary_folder import temporary_folder
+from layoutlint.workers.temporary_folder import temporary_folder
 with temporary_folder() as folder:
     open(os.path.join(folder, "file"), "w").close()
     if sys.argv[1] == "fork" and os.fork() == 0:

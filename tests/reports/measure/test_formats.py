@@ -7,9 +7,9 @@ from xml.etree import ElementTree
 
 import pytest
 
+from layoutlint.commands.measure import json as json_format
+from layoutlint.commands.measure import svg, text
 from layoutlint.model.record import replace
-from layoutlint.reports.measure import json as json_format
-from layoutlint.reports.measure import svg, text
 from tests.evidence.measurement.sample import BASES, COMPARED, REFUSED, SWEPT, arrangement, measurement, plan
 from tests.harness import json_schemas
 
@@ -102,7 +102,7 @@ HOSTILE = "s\x1b[31m<script>alert(1)</script>&\u202e\ud800::error::"
 
 @pytest.mark.parametrize("render", [text.render, json_format.render, svg.render])
 def test_hostile_names(render):
-    from layoutlint.evidence.measurement.experiment import Role
+    from layoutlint.measurement.experiment import Role
 
     first = arrangement(0, 8, verdict=HOSTILE)
     field = replace(first.roles[0].fields[0], path=HOSTILE)

@@ -11,12 +11,12 @@ from html.parser import HTMLParser
 
 import pytest
 
+from layoutlint.commands.history import html as history_html
+from layoutlint.commands.history.builds import trace_struct
 from layoutlint.comparison.comparison import Side
-from layoutlint.comparison.history import trace_struct
 from layoutlint.judgement.context import Access
 from layoutlint.judgement.finding import Coverage, Report
 from layoutlint.model.record import replace
-from layoutlint.reports.history import html as history_html
 from layoutlint.reports.page.structs import struct_data
 from layoutlint.reports.show import html
 from layoutlint.reports.show.options import ShowOptions

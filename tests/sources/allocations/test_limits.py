@@ -9,8 +9,8 @@ import pytest
 
 from layoutlint.errors import ReadError
 from layoutlint.model.reading import no_progress
-from layoutlint.readers.processes.child import Lost
 from layoutlint.sources.allocations import sources
+from layoutlint.workers.child import Lost
 
 
 def write(folder: Path, *names: str) -> None:

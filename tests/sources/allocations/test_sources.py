@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from layoutlint.commands.allocations import toml
 from layoutlint.intent.toml import rule_file
 from layoutlint.lint.options import Options
 from layoutlint.lint.run import check
 from layoutlint.model.reading import ReadOptions, no_progress
 from layoutlint.model.wanted import Wanted
-from layoutlint.reports.allocations import toml
 from layoutlint.sources.allocations import sources
 from layoutlint.sources.allocations.proposals import list_proposals
 from tests.harness.command import run

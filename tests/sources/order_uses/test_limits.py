@@ -14,10 +14,10 @@ from layoutlint import api
 from layoutlint.model.flows import Defined, Flows, UnionUse
 from layoutlint.model.record import replace
 from layoutlint.model.structs import Source, Struct
-from layoutlint.readers.processes import bounded_text
 from layoutlint.sources.order_uses import definition, expansion, find_order_uses, scan, search, sources
 from layoutlint.sources.order_uses.scan import Expansions
 from layoutlint.sources.order_uses.subject import Subject
+from layoutlint.workers import bounded_text
 from tests.harness.command import ROOT
 
 TYPES = """\

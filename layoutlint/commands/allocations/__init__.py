@@ -1,0 +1,1 @@
+"""The calls that allocate objects: the command and its formats."""

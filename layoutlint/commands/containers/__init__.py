@@ -1,0 +1,1 @@
+"""The structs that hold a struct: the command and its formats."""

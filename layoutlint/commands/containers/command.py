@@ -1,0 +1,60 @@
+"""`layoutlint containers`: list the structs that embed a struct."""
+
+from __future__ import annotations
+
+from typing import NoReturn
+
+import click
+
+from layoutlint.commands import standard_input
+from layoutlint.commands.options import (
+    PlacementOptions,
+    ReadingOptions,
+    SingleValueCommand,
+    format_option,
+    placement_options,
+    read_options,
+    reading_options,
+)
+from layoutlint.commands.output import print_listing, show_options
+from layoutlint.commands.struct_names import is_keyword, refuse_swapped, without_keyword
+from layoutlint.reports import formats
+
+FORMATS = formats(__package__, "text", "json")
+"""Functions of definitions with what holds them: listings in pieces of text."""
+
+
+@click.command(cls=SingleValueCommand)
+@click.argument("inputs", nargs=-1, metavar="INPUT...")
+@click.argument("name", metavar="STRUCT")
+@click.option("--direct", is_flag=True, help="Omit structs that embed STRUCT only through another struct.")
+@format_option(FORMATS)
+@placement_options
+@reading_options
+@click.pass_obj
+def containers(
+    flags: tuple[str, ...],
+    /,
+    inputs: tuple[str, ...],
+    name: str,
+    direct: bool,
+    format_: str,
+    placement: PlacementOptions,
+    reading: ReadingOptions,
+) -> NoReturn:
+    """List the structs that embed STRUCT, with offsets, arrays and positions on lines.
+
+    STRUCT is a tag, or a typedef of a struct.
+    """
+    from layoutlint.lint.container_listing import list_containers
+
+    if not inputs:
+        raise click.UsageError(f"name inputs, and then a struct: `layoutlint containers {name} STRUCT`")
+    refuse_swapped("containers", inputs[0], (name,))
+    if len(inputs) > 1 and is_keyword(inputs[-1]):
+        inputs = inputs[:-1]
+    name = without_keyword(name)
+    inputs, texts = standard_input.take_text(inputs)
+    listing = list_containers(inputs, name, direct, read_options(flags, reading, texts=texts))
+    chunks = FORMATS[format_](listing.definitions, show_options(placement, reading))
+    print_listing(chunks, listing, reading.allow_unknown)

@@ -1,0 +1,275 @@
+"""`layoutlint diff`: compare the layouts and verdicts of two inputs."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, NamedTuple, NoReturn
+
+import click
+
+from layoutlint.commands.options import (
+    PlacementOptions,
+    RandomisingOptions,
+    ReadingOptions,
+    SingleValueCommand,
+    build_option,
+    collect,
+    format_option,
+    html_option,
+    kernel_version,
+    placement_options,
+    randomisation,
+    randomising_options,
+    read_options,
+    reading_options,
+    rule_options,
+    uses_option,
+)
+from layoutlint.commands.packs import discover_rule_file, load_packs
+from layoutlint.commands.struct_names import strip_keyword
+from layoutlint.reports import formats
+
+if TYPE_CHECKING:
+    from layoutlint.comparison.comparison import Comparison
+    from layoutlint.judgement.rule import Pack
+    from layoutlint.lint.options import Options
+    from layoutlint.lint.sides import SideInput
+    from layoutlint.randstruct.randomisation import Randomisation
+
+_CRITERIA = ("worse", "size", "lines", "holes", "share")
+"""What can make a comparison fail, as `comparison.compare` defines it."""
+
+FORMATS: dict[str, Callable[..., str]] = formats(__package__, "text", "markdown", "sarif", "json", "html")
+"""Functions of a Comparison; the one for people has options."""
+
+
+class DiffOptions(NamedTuple):
+    """Options that only `diff` has."""
+
+    rule_paths: tuple[str, ...]
+    pack_names: tuple[str, ...]
+    no_packs: bool
+    no_annotations: bool
+    only: str | None
+    revisions: str | None
+    patch: str | None
+    build: tuple[str, ...]
+    """The build folder as a flag; empty without one."""
+    format_: str
+    html: str | None
+    fail_on: tuple[str, ...]
+    uses: tuple[str, ...]
+    variables: bool
+    variable: tuple[str, ...]
+    verbose: bool
+
+    @property
+    def with_variables(self) -> bool:
+        """Whether variables are compared as well."""
+        return self.variables or bool(self.variable)
+
+
+@click.command(cls=SingleValueCommand)
+@click.argument("inputs", nargs=-1, metavar="OLD NEW")
+@click.option(
+    "--git",
+    "revisions",
+    metavar="A..B",
+    help="Compare two revisions: `diff --git A..B [PATH]`.",
+)
+@click.option(
+    "--patch",
+    metavar="FILE|-",
+    help="Compare a source tree without and with a patch.",
+)
+@build_option
+@rule_options
+@click.option(
+    "--struct",
+    "only",
+    metavar="GLOB",
+    callback=strip_keyword,
+    help="Compare only structs with a matching name.",
+)
+@click.option(
+    "--variables",
+    is_flag=True,
+    help="Compare the cache lines of variables too.",
+)
+@click.option(
+    "--variable",
+    metavar="GLOB",
+    multiple=True,
+    help="Compare and describe only variables with a matching name.",
+)
+@click.option(
+    "--fail-on",
+    type=click.Choice(_CRITERIA),
+    multiple=True,
+    default=("worse",),
+    help="Choose what fails the run (default: rules that got worse).",
+)
+@uses_option
+@format_option(FORMATS)
+@html_option
+@click.option("--verbose", "-v", is_flag=True, help="Print all entries of long lists.")
+@randomising_options
+@placement_options
+@reading_options
+@collect(DiffOptions, "own", DiffOptions._fields)
+@click.pass_obj
+def diff(
+    flags: tuple[str, ...],
+    /,
+    inputs: tuple[str, ...],
+    own: DiffOptions,
+    randomising: RandomisingOptions,
+    placement: PlacementOptions,
+    reading: ReadingOptions,
+) -> NoReturn:
+    """Compare the structs of OLD and NEW: what moved, why, and which rules got worse.
+
+    Exit status: 0 the same or better, 1 worse, 3 something could not be compared.
+    """
+    from layoutlint.commands import terminal
+
+    _refuse_wrong_inputs(inputs, own)
+    if own.html is not None:
+        from layoutlint.commands import output_files
+
+        output_files.refuse_page(own.html, (*inputs, *own.rule_paths, *own.uses, *filter(None, (own.patch,))))
+    comparison = _compare((*flags, *own.build), inputs, own, randomising, placement, reading)
+    if own.html is not None:
+        output_files.write_whole(own.html, FORMATS["html"](comparison))
+    terminal.write(_text(comparison, own, reading))
+    sys.stdout.flush()
+    for note in comparison.notes if comparison.is_silent else ():
+        terminal.complain(f"layoutlint: note: {note}")
+    sys.exit(comparison.exit_status)
+
+
+def _compare(
+    flags: tuple[str, ...],
+    inputs: tuple[str, ...],
+    own: DiffOptions,
+    randomising: RandomisingOptions,
+    placement: PlacementOptions,
+    reading: ReadingOptions,
+) -> Comparison:
+    from layoutlint.comparison import comparison
+    from layoutlint.intent.overrides import apply_overrides
+    from layoutlint.intent.toml import rule_file
+    from layoutlint.lint import sides
+    from layoutlint.model.record import replace
+
+    packs = load_packs(own.rule_paths or discover_rule_file(), own.pack_names)
+    kernel_packs = () if own.no_packs else rule_file.kernel_packs_beside(packs)
+    packs, kernel_packs = apply_overrides(packs, kernel_packs)
+    options = replace(
+        _options(flags, own, placement, reading),
+        randomised=_randomisation(randomising, inputs),
+        kernel=kernel_version(randomising),
+    )
+    with _sides(inputs, own, packs + kernel_packs) as read:
+        before, after = sides.read_sides(read, packs, kernel_packs, options)
+        query = None
+        if own.with_variables:
+            from layoutlint.lint.variables import variable_query
+
+            query = variable_query(packs + kernel_packs, own.variable, placement.line_size)
+        compared = comparison.compare(before, after, own.fail_on, reading.allow_unknown, query)
+        if compared.layouts.changes:
+            from layoutlint.commands.diff.changed_allocators import find_allocators
+
+            allocators = find_allocators(compared, read[1], packs, kernel_packs, options)
+            compared = replace(compared, allocators=allocators)
+    if not own.uses:
+        return compared
+    from layoutlint.commands.diff import likely_sharing
+
+    return likely_sharing.rank(compared, own.uses, packs, kernel_packs, options)
+
+
+@contextmanager
+def _sides(
+    inputs: tuple[str, ...], own: DiffOptions, packs: tuple[Pack, ...]
+) -> Iterator[tuple[SideInput, SideInput]]:
+    """Hand out what is compared; temporary files are removed afterwards."""
+    from layoutlint.commands import diff_sides
+    from layoutlint.lint.sides import SideInput
+
+    if own.revisions is not None:
+        path = inputs[0] if inputs else None
+        with diff_sides.sides_of_revisions(own.revisions, path, packs) as sides:
+            yield sides
+    elif own.patch is not None:
+        with diff_sides.sides_of_patch(own.patch, inputs[0], packs) as sides:
+            yield sides
+    else:
+        old, new = (SideInput(path, (path,)) for path in inputs)
+        yield old, new
+
+
+def _refuse_wrong_inputs(inputs: tuple[str, ...], own: DiffOptions) -> None:
+    """Raise UsageError for another number of inputs than what is compared needs."""
+    if own.revisions is not None and own.patch is not None:
+        raise click.UsageError("--git and --patch exclude each other")
+    expected = (
+        "a path at most" if own.revisions else "one source tree" if own.patch else "two inputs, OLD and NEW"
+    )
+    is_right = len(inputs) < 2 if own.revisions else len(inputs) == (1 if own.patch else 2)
+    if not is_right:
+        raise click.UsageError(
+            f"`diff` {'with --git ' * bool(own.revisions)}{'with --patch ' * bool(own.patch)}"
+            f"takes {expected}; {len(inputs)} {'is' if len(inputs) == 1 else 'are'} given. "
+            f"For example: `layoutlint diff {_example(inputs, own)}`"
+        )
+
+
+def _example(inputs: tuple[str, ...], own: DiffOptions) -> str:
+    """Return arguments as they should be."""
+    if own.revisions is not None:
+        return f"--git {own.revisions} {inputs[0]}"
+    if own.patch is not None:
+        return f"--patch {own.patch} TREE"
+    return f"--git HEAD~1..HEAD {inputs[0]}" if len(inputs) == 1 else "old.o new.o"
+
+
+def _options(
+    flags: tuple[str, ...], own: DiffOptions, placement: PlacementOptions, reading: ReadingOptions
+) -> Options:
+    from layoutlint.lint.options import Options
+
+    return Options(
+        only=own.only,
+        annotations=not own.no_annotations,
+        line_size=placement.line_size,
+        min_align=placement.min_align,
+        allow_unknown=reading.allow_unknown,
+        with_variables=own.with_variables,
+        read=read_options(flags, reading),
+    )
+
+
+def _randomisation(randomising: RandomisingOptions, inputs: tuple[str, ...]) -> Randomisation | None:
+    """Return the order into which a seed puts the fields of both sides; None without --randstruct.
+
+    A seed beside one input is not that of the other, so none is searched. Raises UsageError.
+    """
+    if randomising.randstruct is not None and randomising.seed is None:
+        raise click.UsageError(
+            f"--randstruct {randomising.randstruct} needs the seed for both sides: --seed FILE|HEX"
+        )
+    return randomisation(randomising, inputs if randomising.randstruct is not None else ())
+
+
+def _text(comparison: Comparison, own: DiffOptions, reading: ReadingOptions) -> str:
+    """Return what is printed on stdout."""
+    from layoutlint.commands import terminal
+
+    render = FORMATS[own.format_]
+    if own.format_ != "text":
+        return render(comparison)
+    return terminal.fit(render, reading.color, reading.width)(comparison, verbose=own.verbose)

@@ -1,0 +1,198 @@
+"""`layoutlint evidence`: put the accesses of a profile at fields of structs."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+
+import click
+
+from layoutlint.commands import standard_input
+from layoutlint.commands.options import (
+    PlacementOptions,
+    ReadingOptions,
+    SingleValueCommand,
+    collect,
+    format_option,
+    parse_outputs,
+    placement_options,
+    read_options,
+    reading_options,
+    rule_options,
+)
+from layoutlint.commands.packs import discover_rule_file, load_packs
+from layoutlint.commands.struct_names import strip_keyword
+from layoutlint.reports import formats
+
+if TYPE_CHECKING:
+    from layoutlint.judgement.evidence import EvidenceReport
+    from layoutlint.lint.options import Options
+
+_ADDRESS = re.compile(r"0[xX][0-9a-fA-F]{1,16}|[0-9]{1,19}")
+_BUILD_ID = re.compile(r"[0-9a-fA-F]{16,64}")
+
+FORMATS = formats(__package__, "text", "json")
+"""Functions of an EvidenceReport; the one for people has options."""
+
+
+class EvidenceOptions(NamedTuple):
+    """Options that only `evidence` has."""
+
+    input_path: str
+    struct: str | None
+    bases: tuple[int, ...]
+    build_id: str | None
+    rule_paths: tuple[str, ...]
+    pack_names: tuple[str, ...]
+    no_packs: bool
+    no_annotations: bool
+    format_: str
+    outputs: tuple[str, ...]
+    fail_on: tuple[str, ...]
+    verbose: bool
+
+
+def _addresses(ctx: click.Context, param: click.Parameter, texts: tuple[str, ...]) -> tuple[int, ...]:
+    """Return addresses, given as hexadecimal or decimal numbers."""
+    numbers = []
+    for text in texts:
+        number = int(text, 16 if text[:2].lower() == "0x" else 10) if _ADDRESS.fullmatch(text) else -1
+        if not 0 <= number < 1 << 64:
+            raise click.BadParameter(f"{text!r} is not an address, such as 0xffff92e266af9080", ctx, param)
+        numbers.append(number)
+    return tuple(numbers)
+
+
+def _build_id(ctx: click.Context, param: click.Parameter, text: str | None) -> str | None:
+    if text is not None and not _BUILD_ID.fullmatch(text):
+        raise click.BadParameter(f"{text!r} is not a build id: 16 to 64 hexadecimal digits", ctx, param)
+    return text
+
+
+@click.command(cls=SingleValueCommand)
+@click.argument("report_paths", nargs=-1, required=True, metavar="REPORT...")
+@click.option("--in", "input_path", required=True, metavar="INPUT", help="Read the layouts from this input.")
+@click.option(
+    "--struct",
+    metavar="NAME",
+    callback=strip_keyword,
+    help="Look for this struct (default: those of rules and profile).",
+)
+@click.option(
+    "--base",
+    "bases",
+    multiple=True,
+    metavar="ADDRESS",
+    callback=_addresses,
+    help="Set the address of an object, as in the profile.",
+)
+@click.option(
+    "--build-id",
+    metavar="HEX",
+    callback=_build_id,
+    help="Set the profiled program's build id (`perf buildid-list`).",
+)
+@rule_options
+@format_option(FORMATS)
+@click.option("--output", "outputs", multiple=True, metavar="F=FILE", help="Write format F to FILE too.")
+@click.option(
+    "--fail-on",
+    type=click.Choice(["measured", "contradiction"]),
+    multiple=True,
+    help="Fail on measured false sharing or contradicted accesses.",
+)
+@click.option("--verbose", "-v", is_flag=True, help="Print all entries of long lists.")
+@placement_options
+@reading_options
+@collect(EvidenceOptions, "own", EvidenceOptions._fields)
+@click.pass_obj
+def evidence(
+    flags: tuple[str, ...],
+    /,
+    report_paths: tuple[str, ...],
+    own: EvidenceOptions,
+    placement: PlacementOptions,
+    reading: ReadingOptions,
+) -> NoReturn:
+    """Attribute the accesses of a profile to fields of structs, and compare them with the rules.
+
+    REPORT is text of `perf c2c report --stdio`, of `perf report -s type,typeoff -n --stdio`, or of `perf
+    annotate --data-type --stdio`; `-` is standard input.
+
+    Exit status: 0 read, 1 what --fail-on names, 2 bad usage, 3 something was not read, or nothing was placed.
+    """
+    from layoutlint.commands import output_files, terminal
+
+    if own.bases and own.struct is None:
+        raise click.UsageError("--base is the address of an object: name its struct with --struct")
+    if own.verbose and own.format_ != "text":
+        raise click.UsageError("--verbose is for --format text")
+    if own.input_path == standard_input.WORD and standard_input.WORD in report_paths:
+        raise click.UsageError("`-` is given twice: only one file can come from standard input")
+    files = parse_outputs(own.outputs, FORMATS, "json=evidence.json")
+    output_files.refuse((path for _, path in files), (*report_paths, own.input_path, *own.rule_paths))
+    for _, path in files:
+        output_files.refuse_source(path)
+    report = _run(flags, report_paths, own, placement, reading)
+    for name, path in files:
+        output_files.write_whole(path, FORMATS[name](report))
+    terminal.write(_renderer(own, reading)(report))
+    sys.stdout.flush()
+    sys.exit(report.exit_status)
+
+
+def _run(
+    flags: tuple[str, ...],
+    report_paths: tuple[str, ...],
+    own: EvidenceOptions,
+    placement: PlacementOptions,
+    reading: ReadingOptions,
+) -> EvidenceReport:
+    from layoutlint.commands.evidence import run
+    from layoutlint.intent.overrides import apply_overrides
+    from layoutlint.intent.toml import rule_file
+
+    packs = load_packs(own.rule_paths or discover_rule_file(), own.pack_names)
+    kernel_packs = () if own.no_packs else rule_file.kernel_packs_beside(packs)
+    packs, kernel_packs = apply_overrides(packs, kernel_packs)
+    (path,), texts = standard_input.take_text((own.input_path,), own.rule_paths)
+    options = _options(flags, own, placement, reading, texts)
+    request = run.Request(report_paths, path, own.struct, own.bases, own.build_id, frozenset(own.fail_on))
+    return run.collect(request, packs, kernel_packs, options)
+
+
+def _options(
+    flags: tuple[str, ...],
+    own: EvidenceOptions,
+    placement: PlacementOptions,
+    reading: ReadingOptions,
+    texts: Any,
+) -> Options:
+    from layoutlint.lint.options import Options
+
+    return Options(
+        annotations=not own.no_annotations,
+        line_size=placement.line_size,
+        min_align=placement.min_align,
+        allow_unknown=reading.allow_unknown,
+        ignore_missing=True,
+        read=read_options(flags, reading, texts=texts),
+    )
+
+
+def _renderer(own: EvidenceOptions, reading: ReadingOptions) -> Callable[[EvidenceReport], str]:
+    """Return the function of a format, with the options that the one for people has."""
+    from layoutlint.commands import terminal
+
+    render = FORMATS[own.format_]
+    if own.format_ != "text":
+        return render
+    return partial(
+        render,
+        color=terminal.has_color(reading.color),
+        width=terminal.width(reading.width),
+        verbose=own.verbose,
+    )

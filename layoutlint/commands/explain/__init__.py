@@ -1,0 +1,1 @@
+"""What a rule or a kind of rule means: the command and its texts."""

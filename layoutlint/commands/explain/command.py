@@ -1,0 +1,53 @@
+"""`layoutlint explain`: print the manual of a rule kind, or the reason of a rule."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import click
+
+from layoutlint.commands.options import SingleValueCommand, color_option, width_option
+from layoutlint.commands.packs import discover_rule_file, load_packs
+from layoutlint.errors import did_you_mean
+
+if TYPE_CHECKING:
+    from layoutlint.reports.styled import Line
+
+
+@click.command(cls=SingleValueCommand)
+@click.argument("topic", metavar="KIND|RULE")
+@click.option("--rules", "rule_paths", multiple=True, metavar="PATH", help="Search the rule in PATH too.")
+@color_option
+@width_option
+def explain(topic: str, rule_paths: tuple[str, ...], color: str, width: int | None) -> None:
+    """Explain a rule kind, or the reason of a rule."""
+    from layoutlint.commands import terminal
+    from layoutlint.reports import styled
+
+    lines = _lines(topic, rule_paths, terminal.width(width))
+    render = styled.render_colored if terminal.has_color(color) else styled.render_plain
+    terminal.write(render(lines))
+
+
+def _lines(topic: str, rule_paths: tuple[str, ...], width: int) -> Iterator[Line]:
+    """Return the manual of a kind, or a rule in words; raises click.UsageError for another topic."""
+    from layoutlint.commands.explain.markdown import render_lines
+    from layoutlint.commands.explain.text import rule_lines
+    from layoutlint.intent.toml import rule_file
+    from layoutlint.kinds import KINDS, find_kind, manual
+    from layoutlint.lint.held_layouts import HeldLayout
+    from layoutlint.lint.unused import UnusedIntent
+
+    built_in = {each.name: each for each in (HeldLayout, UnusedIntent)}
+    kind = built_in.get(topic) or find_kind(topic)
+    if kind is not None:
+        return render_lines(manual.explain(kind), width)
+    packs = load_packs(rule_paths or discover_rule_file(), ()) + rule_file.shipped_packs()
+    rules = {rule.id: rule for pack in packs for rule in pack.rules}
+    if topic not in rules:
+        near = did_you_mean(topic, [*rules, *KINDS])
+        lists = f"the kinds are {', '.join(KINDS)}; `layoutlint rules list` lists the shipped rules"
+        lists += "" if rule_paths else "; `--rules FILE` searches those of a file too"
+        raise click.UsageError(f"no kind and no rule is called {topic!r}{near}; {lists}")
+    return rule_lines(rules[topic], width)

@@ -1,0 +1,1 @@
+"""The first rules of a project, and the files that run them."""

@@ -1,0 +1,1 @@
+"""What accesses cost on this machine: the command, its program and its formats."""

@@ -1,0 +1,1 @@
+"""The commands on rules: lists, cases that try them, assertions, and imports."""

@@ -1,0 +1,184 @@
+"""`layoutlint snapshot`: write the layouts of structs to a file that can be committed."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, NamedTuple, NoReturn
+
+import click
+
+from layoutlint.commands import standard_input
+from layoutlint.commands.options import (
+    RandomisingOptions,
+    ReadingOptions,
+    SingleValueCommand,
+    collect,
+    randomisation,
+    randomising_options,
+    read_options,
+    reading_options,
+    rule_options,
+)
+from layoutlint.commands.struct_names import without_keywords
+from layoutlint.errors import EXIT_KEPT, EXIT_UNKNOWN
+
+if TYPE_CHECKING:
+    from layoutlint.commands.snapshot.recording import Recording, Request
+    from layoutlint.model.reading import Reading
+
+
+class SnapshotOptions(NamedTuple):
+    """Options that only `snapshot` has."""
+
+    rule_paths: tuple[str, ...]
+    pack_names: tuple[str, ...]
+    no_packs: bool
+    no_annotations: bool
+    globs: tuple[str, ...]
+    everything: bool
+    types: bool
+    output: str | None
+    update: str | None
+    sources: tuple[str, ...]
+
+
+@click.command(cls=SingleValueCommand)
+@click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
+@click.option(
+    "--struct",
+    "globs",
+    multiple=True,
+    metavar="GLOB",
+    callback=lambda ctx, param, names: without_keywords(names),
+    help="Record matching structs (default: those that rules name).",
+)
+@click.option("--all", "everything", is_flag=True, help="Record every struct and union.")
+@click.option("--types", is_flag=True, help="Hold the types of fields, too.")
+@click.option("--output", metavar="FILE", help="Write to FILE instead of stdout.")
+@click.option(
+    "--update", metavar="FILE", help="Update the snapshot FILE, with the same choice of structs."
+)
+@rule_options
+@click.option(
+    "--sources",
+    multiple=True,
+    metavar="DIR",
+    help="Read annotations in the comments of this source directory.",
+)
+@randomising_options
+@reading_options
+@collect(SnapshotOptions, "own", SnapshotOptions._fields)
+@click.pass_obj
+def snapshot(
+    flags: tuple[str, ...],
+    /,
+    inputs: tuple[str, ...],
+    own: SnapshotOptions,
+    randomising: RandomisingOptions,
+    reading: ReadingOptions,
+) -> NoReturn:
+    """Record the layouts of structs of INPUT, to commit and compare them.
+
+    The file is an input of all commands, and `check --snapshot FILE` holds layouts to it. Exit status:
+    0 written; 3 something could not be recorded, and nothing is written (--allow-unknown writes the rest).
+    """
+    from layoutlint.commands import output_files, terminal
+    from layoutlint.commands.snapshot import recording
+    from layoutlint.lint.options import Options
+
+    _refuse_contradictions(own)
+    path = own.update or own.output
+    inputs, texts = standard_input.take_text(inputs, own.rule_paths)
+    request = _request(own)
+    if path is not None:
+        _refuse_output(path, (*inputs, *own.rule_paths))
+    options = Options(
+        annotations=not own.no_annotations,
+        read=read_options(flags, reading, own.sources, texts=texts),
+        randomised=randomisation(randomising, inputs),
+    )
+    recorded = recording.record(inputs, request, options)
+    for sentence in (*recorded.notes, *_warnings(recorded)):
+        terminal.complain(f"layoutlint: note: {sentence}")
+    for trouble in recorded.troubles:
+        terminal.complain(f"layoutlint: {trouble}")
+    if recorded.troubles and not reading.allow_unknown:
+        terminal.complain("layoutlint: nothing was written; --allow-unknown records the rest")
+        sys.exit(EXIT_UNKNOWN)
+    if path is None:
+        terminal.write(recorded.text)
+    else:
+        output_files.write_whole(path, recorded.text)
+    sys.exit(EXIT_KEPT)
+
+
+def _warnings(recorded: Recording) -> tuple[str, ...]:
+    return () if recorded.structs else ("the snapshot has no structs",)
+
+
+def _refuse_contradictions(own: SnapshotOptions) -> None:
+    if own.everything and own.globs:
+        raise click.UsageError("--all and --struct contradict each other")
+    if own.update is None:
+        return
+    others = {
+        "--output": own.output is not None,
+        "--struct": bool(own.globs),
+        "--all": own.everything,
+        "--rules": bool(own.rule_paths),
+        "--pack": bool(own.pack_names),
+    }
+    for option, is_given in others.items():
+        if is_given:
+            raise click.UsageError(
+                f"--update records what FILE has; {option} cannot be given with it"
+            )
+
+
+def _refuse_output(path: str, read_paths: tuple[str, ...]) -> None:
+    """Raise UsageError for a file that cannot be written, that is read, or that is not a snapshot."""
+    from layoutlint import files
+    from layoutlint.commands import output_files
+    from layoutlint.errors import UsageError
+    from layoutlint.readers.dispatch import SNIFFED
+    from layoutlint.readers.snapshot.record import is_snapshot
+
+    output_files.refuse((path,), read_paths)
+    output_files.refuse_source(path)
+    if files.is_file(path):
+        head = files.read_start(path, SNIFFED)
+        if head and not is_snapshot(head):
+            raise UsageError(f"cannot write {path}: it exists, and is not a snapshot; remove it first")
+
+
+def _request(own: SnapshotOptions) -> Request:
+    """Return the structs to record. Raises UsageError if nothing chooses any."""
+    from layoutlint.commands.packs import discover_rule_file, load_packs
+    from layoutlint.commands.snapshot.recording import Request
+    from layoutlint.intent.overrides import apply_overrides
+    from layoutlint.intent.toml import rule_file
+    from layoutlint.model.record import replace
+
+    if own.update is not None:
+        from layoutlint.readers import snapshot
+
+        former = _former_request(snapshot.load(own.update))
+        return replace(former, types=former.types or own.types)
+    named = bool(own.rule_paths or own.pack_names)
+    if own.everything or (own.globs and not named):
+        return Request(own.everything, own.globs, types=own.types)
+    packs = load_packs(own.rule_paths or (() if own.globs else discover_rule_file()), own.pack_names)
+    kernel_packs = () if own.no_packs or own.globs else rule_file.kernel_packs_beside(packs)
+    packs, kernel_packs = apply_overrides(packs, kernel_packs)
+    return Request(False, own.globs, (), packs, kernel_packs, types=own.types)
+
+
+def _former_request(old: Reading) -> Request:
+    """Return the request that an older snapshot answered."""
+    from layoutlint.commands.snapshot.recording import Request
+
+    before = frozenset(struct.name for struct in old.structs)
+    if old.chosen is None:
+        return Request(everything=True, before=before, types=old.holds_types)
+    chosen = old.chosen
+    return Request(False, chosen.names, chosen.containers_of, before=before, types=old.holds_types)

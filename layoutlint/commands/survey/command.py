@@ -1,0 +1,279 @@
+"""`layoutlint survey`: read and judge many inputs, and keep layouts and verdicts in a store."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, NamedTuple, NoReturn
+
+import click
+
+from layoutlint import files
+from layoutlint.commands.executor_options import ExecutorOptions, executor_options, make_executor
+from layoutlint.commands.options import (
+    PlacementOptions,
+    ReadingOptions,
+    SingleValueCommand,
+    collect,
+    format_option,
+    placement_options,
+    read_options,
+    reading_options,
+    rule_options,
+    width_option,
+)
+from layoutlint.commands.packs import discover_rule_file, load_packs
+from layoutlint.commands.struct_names import strip_keyword, without_keywords
+from layoutlint.errors import ReadError, UsageError, missing_library
+from layoutlint.reports import formats
+
+if TYPE_CHECKING:
+    from layoutlint.commands.survey.run import Request
+    from layoutlint.commands.survey.survey_file import Job
+
+_STDIN = "-"
+_LARGEST_LIST = 1 << 28
+"""The most bytes of a list on standard input."""
+
+REPORT_FORMATS = formats(__package__, "text", "json", "csv", prefix="report_")
+"""Functions of a StoreReport, and `csv` of failing verdicts."""
+
+FORMATS = formats(__package__, "text", "json")
+"""Functions of a SurveyResult."""
+
+
+class SurveyOptions(NamedTuple):
+    """Options that only `survey run` has."""
+
+    store: str
+    rule_paths: tuple[str, ...]
+    pack_names: tuple[str, ...]
+    no_packs: bool
+    no_annotations: bool
+    globs: tuple[str, ...]
+    task_seconds: float | None
+    task_memory: int | None
+    retry_failed: bool
+    again: bool
+    by_build_id: bool
+    fail_on: str
+    ignore_missing: bool
+    format_: str
+
+
+class _WithDefault(click.Group):
+    """A group whose first command is meant if a call names none of them."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if args and args[0] not in (*self.commands, *ctx.help_option_names):
+            args = ["run", *args]
+        return super().parse_args(ctx, args)
+
+
+@click.group("survey", cls=_WithDefault)
+def survey_group() -> None:
+    """Read and judge many inputs, and query what was found.
+
+    `survey INPUT...` is short for `survey run INPUT...`.
+    """
+
+
+def _memory(ctx: click.Context, param: click.Parameter, text: str | None) -> int | None:
+    if text is None:
+        return None
+    from layoutlint.commands.survey.survey_file import memory
+    from layoutlint.intent.toml.converters import Misfit
+
+    try:
+        return memory(text)
+    except Misfit as misfit:
+        raise click.BadParameter(misfit.reason, ctx, param) from None
+
+
+@survey_group.command("run", cls=SingleValueCommand)
+@click.argument("inputs", nargs=-1, required=True, metavar="JOB|INPUT...")
+@click.option("--store", required=True, metavar="DIR", help="Keep results in this folder.")
+@rule_options
+@click.option(
+    "--struct",
+    "globs",
+    multiple=True,
+    metavar="GLOB",
+    callback=lambda ctx, param, names: without_keywords(names),
+    help="Keep layouts of structs with a matching name too.",
+)
+@executor_options(
+    "Run N tasks at a time (default: one on each processor).",
+    "Run tasks on a Dask scheduler's workers (tls://HOST:PORT).",
+)
+@click.option(
+    "--task-seconds",
+    type=click.FloatRange(0, 604_800, min_open=True),
+    metavar="N",
+    help="Stop a task after N seconds (default: 600).",
+)
+@click.option(
+    "--task-memory",
+    metavar="BYTES",
+    callback=_memory,
+    help="Stop a task with more memory, as 512M or 4G (default: 4G).",
+)
+@click.option("--retry-failed", is_flag=True, help="Run tasks again that are not complete.")
+@click.option("--again", is_flag=True, help="Run all tasks again.")
+@click.option(
+    "--by-build-id", is_flag=True, help="Recognise ELF files by build id, also in later runs."
+)
+@click.option(
+    "--fail-on",
+    type=click.Choice(["broken", "at-risk"]),
+    default="at-risk",
+    help="Choose the mildest outcome that fails the run.",
+)
+@click.option("--ignore-missing", is_flag=True, help="Skip rules on structs that no input defines.")
+@format_option(FORMATS)
+@placement_options
+@reading_options
+@collect(SurveyOptions, "own", SurveyOptions._fields)
+@click.pass_obj
+def run_survey(
+    flags: tuple[str, ...],
+    /,
+    inputs: tuple[str, ...],
+    own: SurveyOptions,
+    executor: ExecutorOptions,
+    placement: PlacementOptions,
+    reading: ReadingOptions,
+) -> NoReturn:
+    """Read and judge each INPUT in a task of its own, and keep its rows in a store (Parquet).
+
+    JOB is a TOML file with inputs, rules and limits. `-` reads a list of inputs from standard input. A later
+    run does only what is new. Exit status as `check`; inputs that failed or were not read whole make it 3.
+    """
+    from layoutlint.commands import terminal
+
+    job = _job(inputs)
+    try:
+        import pyarrow.parquet  # noqa: F401
+
+        from layoutlint.commands.survey import run
+        from layoutlint.surveys.store import create_store
+    except ModuleNotFoundError as error:
+        raise missing_library(error) from None
+
+    request = _request(job, flags, own, placement, reading)
+    runner = make_executor(executor, ("layoutlint.commands.survey.preload",))
+    result = run.survey(request, create_store(own.store, own.by_build_id), runner)
+    render = FORMATS[own.format_]
+    fit = {"width": terminal.width(reading.width)} if own.format_ == "text" else {}
+    terminal.write(render(result, **fit))
+    sys.stdout.flush()
+    sys.exit(result.exit_status)
+
+
+def _job(words: tuple[str, ...]) -> Job:
+    """Return the job that the command line names or is. Raises UsageError and RuleFileError."""
+    from layoutlint.commands.survey import survey_file
+
+    jobs = [word for word in words if word.endswith(".toml") and not files.is_folder(word)]
+    if jobs and len(words) > 1:
+        raise click.UsageError(f"{jobs[0]} is a job, which names its inputs itself; give nothing else")
+    if jobs:
+        return survey_file.load(jobs[0])
+    names = [word for word in words if word != _STDIN]
+    if words.count(_STDIN) > 1:
+        raise click.UsageError("standard input can be read once: give `-` once")
+    if _STDIN in words:
+        names += survey_file.split_names(_read_list())
+    if not names:
+        raise UsageError("standard input names no inputs")
+    return survey_file.Job(tuple(names))
+
+
+def _read_list() -> bytes:
+    data = sys.stdin.buffer.read(_LARGEST_LIST + 1)
+    if len(data) > _LARGEST_LIST:
+        raise ReadError("<stdin>", f"has more than the {_LARGEST_LIST:,} bytes that are read")
+    return data
+
+
+def _request(
+    job: Job,
+    flags: tuple[str, ...],
+    own: SurveyOptions,
+    placement: PlacementOptions,
+    reading: ReadingOptions,
+) -> Request:
+    """Return what the survey is to do. Raises UsageError and RuleFileError before any task starts."""
+    from layoutlint.commands.survey.run import Request, plan_of
+    from layoutlint.intent.overrides import apply_overrides
+    from layoutlint.intent.toml import rule_file
+    from layoutlint.judgement.verdict import Outcome
+    from layoutlint.lint.options import Options
+    from layoutlint.model.task import LIMITS_OF_INPUT, Limits
+
+    own_rules = (*job.rules, *own.rule_paths)
+    pack_names = (*job.packs, *own.pack_names)
+    packs = load_packs(own_rules or (() if job.rules or job.packs else discover_rule_file()), pack_names)
+    kernel_packs = () if own.no_packs else rule_file.kernel_packs_beside(packs)
+    packs, kernel_packs = apply_overrides(packs, kernel_packs)
+    options = Options(
+        annotations=not own.no_annotations,
+        fail_on=Outcome(own.fail_on),
+        line_size=placement.line_size,
+        min_align=placement.min_align,
+        allow_unknown=reading.allow_unknown,
+        read=read_options(flags, reading),
+        surveyed=(*job.structs, *own.globs),
+    )
+    seconds = own.task_seconds or job.task_seconds or LIMITS_OF_INPUT.seconds
+    limits = Limits(seconds, own.task_memory or job.task_memory or LIMITS_OF_INPUT.memory)
+    return Request(
+        job.inputs,
+        plan_of(packs, kernel_packs, options),
+        limits,
+        retries_failed=own.retry_failed,
+        repeats=own.again,
+        ignores_missing=own.ignore_missing,
+        progress=options.read.progress,
+    )
+
+
+@survey_group.command("report", cls=SingleValueCommand)
+@click.argument("store", metavar="DIR")
+@click.option("--rule", default="*", metavar="GLOB", help="Report rules with a matching name only.")
+@click.option(
+    "--struct",
+    "struct",
+    default="*",
+    metavar="GLOB",
+    callback=strip_keyword,
+    help="Report structs with a matching name only.",
+)
+@format_option(REPORT_FORMATS, note=" (csv: verdicts not kept)")
+@click.option("--verbose", "-v", is_flag=True, help="Print whole lists, and whole names of inputs.")
+@width_option
+def report_store(
+    store: str, rule: str, struct: str, format_: str, verbose: bool, width: int | None
+) -> None:
+    """Report what a store has: rules that fail, and since when; structs that differ; failures; costs.
+
+    The latest run of each input counts.
+    """
+    from layoutlint.commands import terminal
+
+    try:
+        import duckdb  # noqa: F401
+        import pyarrow.parquet  # noqa: F401
+
+        from layoutlint.surveys import queries
+        from layoutlint.surveys.store import open_store
+    except ModuleNotFoundError as error:
+        raise missing_library(error) from None
+
+    render, filters = REPORT_FORMATS[format_], queries.Filters(rule, struct)
+    opened = open_store(store)
+    if format_ == "csv":
+        terminal.write(render(queries.failing_verdicts(opened, filters)))
+    elif format_ == "text":
+        terminal.write(render(queries.report(opened, filters), verbose, terminal.width(width)))
+    else:
+        terminal.write(render(queries.report(opened, filters)))

@@ -1,0 +1,1 @@
+"""What the functions of a program show on structs: meetings of accesses, their weight, and guesses."""

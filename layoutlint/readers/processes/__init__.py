@@ -1,1 +1,0 @@
-"""Processes: parallel work in forks, work in a sandbox, and other programs."""

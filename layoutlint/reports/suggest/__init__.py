@@ -1,1 +1,0 @@
-"""Formats of `layoutlint suggest`: functions of a Suggestion."""

@@ -1,0 +1,1 @@
+"""Commits, staged changes and patches, as trees of files."""

@@ -1,0 +1,1 @@
+"""Searches an order of a struct's members that keeps its rules."""

@@ -1,0 +1,1 @@
+"""The store of surveys: its tables, and what can be asked of them."""

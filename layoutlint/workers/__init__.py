@@ -1,0 +1,1 @@
+"""Processes with limits: forks, work in a sandbox, other programs, and tasks on other machines."""
