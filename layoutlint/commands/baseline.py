@@ -11,12 +11,11 @@ import click
 from layoutlint.commands import judging, standard_input
 from layoutlint.commands.group import Subcommands
 from layoutlint.commands.judging import Arguments, JudgingOptions, judging_options
+from layoutlint.commands.option_records import Command, OptionCommand
 from layoutlint.commands.options import (
-    Command,
     PlacementOptions,
     RandomisingOptions,
     ReadingOptions,
-    SingleValueCommand,
     placement_options,
     randomising_options,
     reading_options,
@@ -49,7 +48,7 @@ def _parameters(command: Command) -> Command:
     return click.argument("file", metavar="FILE")(command)
 
 
-@baseline_group.command("write", cls=SingleValueCommand)
+@baseline_group.command("write", cls=OptionCommand)
 @_parameters
 def write(flags: tuple[str, ...], /, file: str, **values: Any) -> NoReturn:
     """Accept all present findings, in a new FILE.
@@ -62,7 +61,7 @@ def write(flags: tuple[str, ...], /, file: str, **values: Any) -> NoReturn:
     _change(file, arguments, lambda report, _, options: baseline.new_entries(report, options))
 
 
-@baseline_group.command("update", cls=SingleValueCommand)
+@baseline_group.command("update", cls=OptionCommand)
 @_parameters
 def update(flags: tuple[str, ...], /, file: str, **values: Any) -> NoReturn:
     """Accept new and worse findings, and remove entries that are no longer needed.
@@ -74,7 +73,7 @@ def update(flags: tuple[str, ...], /, file: str, **values: Any) -> NoReturn:
     _change(file, _arguments(flags, **values), baseline.updated_entries, must_exist=True)
 
 
-@baseline_group.command("prune", cls=SingleValueCommand)
+@baseline_group.command("prune", cls=OptionCommand)
 @_parameters
 def prune(flags: tuple[str, ...], /, file: str, **values: Any) -> NoReturn:
     """Remove entries that are no longer needed, and accept nothing new.

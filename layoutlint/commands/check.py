@@ -16,21 +16,21 @@ from layoutlint import reports
 from layoutlint.commands import judging, replay, standard_input
 from layoutlint.commands.executor_options import ExecutorOptions, executor_options, make_executor
 from layoutlint.commands.judging import Arguments, JudgingOptions, Scope, judging_options
+from layoutlint.commands.option_records import FAILURE, FIXES, GUESSES, OUTPUT, OptionCommand, add, option
 from layoutlint.commands.options import (
+    HTML,
+    OUTPUTS,
+    USES,
     PlacementOptions,
     RandomisingOptions,
     ReadingOptions,
-    SingleValueCommand,
     WholeNumber,
-    collect,
-    format_option,
-    html_option,
+    format_of,
     html_output,
     parse_outputs,
     placement_options,
     randomising_options,
     reading_options,
-    uses_option,
 )
 from layoutlint.commands.struct_names import strip_keywords
 from layoutlint.errors import missing_library
@@ -57,107 +57,78 @@ _WITH_FIXES = ("sarif", "rdjson")
 class CheckOptions(NamedTuple):
     """Options that only `check` has."""
 
-    format_: str
-    outputs: tuple[str, ...]
-    html: str | None
-    fail_on: str
-    guesses: int
-    uses: tuple[str, ...]
-    staged: bool
-    since: str | None
-    all_findings: bool
-    removed: tuple[str, ...]
-    baseline: str | None
-    evidence: tuple[str, ...]
-    snapshot: str | None
-    fix: bool
-    suggest: bool
-    quiet: bool
-    verbose: bool
-    statistics: bool
+    fail_on: str = option(
+        "--fail-on", heading=FAILURE, type=click.Choice(["broken", "at-risk"]), default="at-risk",
+        help="Choose the mildest outcome that fails the run.",
+    )  # fmt: skip
+    since: str | None = option(
+        "--since", heading=FAILURE, metavar="REV",
+        help="Fail only for findings that are new or worse since REV.",
+    )  # fmt: skip
+    staged: bool = option(
+        "--staged", heading=FAILURE, is_flag=True,
+        help="Fail only for new or worse findings of the staged change.",
+    )  # fmt: skip
+    baseline: str | None = option(
+        "--baseline", heading=FAILURE, metavar="FILE",
+        help="Fail only for findings that are new or worse than in FILE.",
+    )  # fmt: skip
+    snapshot: str | None = option(
+        "--snapshot", heading=FAILURE, metavar="FILE",
+        help="Fail for structs that differ from the snapshot FILE.",
+    )  # fmt: skip
+    all_findings: bool = option(
+        "--all-findings", heading=FAILURE, is_rare=True, is_flag=True,
+        help="With --staged or --since, fail for old findings too.",
+    )  # fmt: skip
+    removed: tuple[str, ...] = option(
+        "--removed", heading=FAILURE, is_rare=True, multiple=True, metavar="STRUCT", callback=strip_keywords,
+        help="With --staged or --since, STRUCT is gone on purpose.",
+    )  # fmt: skip
+    verbose: bool = option(
+        "--verbose", "-v", heading=OUTPUT, is_flag=True, help="Print all drawings, evidence and lists."
+    )
+    format_: str = format_of(reports.FORMATS)
+    outputs: tuple[str, ...] = OUTPUTS
+    html: str | None = HTML._replace(is_rare=True)
+    quiet: bool = option(
+        "--quiet", "-q", heading=OUTPUT, is_rare=True, is_flag=True,
+        help="Print only findings, and why something could not be judged.",
+    )  # fmt: skip
+    statistics: bool = option(
+        "--statistics", heading=OUTPUT, is_rare=True, is_flag=True,
+        help="Print only the number of findings of each rule.",
+    )  # fmt: skip
+    evidence: tuple[str, ...] = option(
+        "--evidence", heading=OUTPUT, is_rare=True, multiple=True, metavar="FILE",
+        help="Add the JSON of `evidence` or `measure` to findings.",
+    )  # fmt: skip
+    guesses: int = option(
+        "--guesses", heading=GUESSES, is_rare=True, type=WholeNumber(0), default=10, metavar="N",
+        help="Report the N most likely guesses (default: 10).",
+    )  # fmt: skip
+    uses: tuple[str, ...] = USES
+    fix: bool = option(
+        "--fix", heading=FIXES, is_rare=True, is_flag=True,
+        help="Remove unnecessary suppressions from tracked C files.",
+    )  # fmt: skip
+    suggest: bool = option(
+        "--suggest", heading=FIXES, is_rare=True, is_flag=True,
+        help="Add safe orders of members as fixes, in sarif and rdjson.",
+    )  # fmt: skip
 
 
-@click.command(cls=SingleValueCommand)
+@click.command(cls=OptionCommand)
 @click.argument("inputs", nargs=-1, metavar="INPUT...")
+@add(CheckOptions, "own")
 @judging_options
-@format_option(reports.FORMATS)
-@click.option("--output", "outputs", multiple=True, metavar="F=FILE", help="Write format F to FILE too.")
-@html_option
-@click.option(
-    "--fail-on",
-    type=click.Choice(["broken", "at-risk"]),
-    default="at-risk",
-    help="Choose the mildest outcome that fails the run.",
-)
 @randomising_options
 @placement_options
-@click.option(
-    "--guesses",
-    type=WholeNumber(0),
-    default=10,
-    metavar="N",
-    help="Report the N most likely guesses (default: 10).",
-)
-@uses_option
 @executor_options(
     "Read N inputs, or judge N builds, at a time within limits.",
     "Read inputs or builds on Dask workers (tls://HOST:PORT).",
 )
-@click.option(
-    "--baseline",
-    metavar="FILE",
-    help="Fail only for findings that are new or worse than in FILE.",
-)
-@click.option(
-    "--evidence",
-    multiple=True,
-    metavar="FILE",
-    help="Add the JSON of `evidence` or `measure` to findings.",
-)
-@click.option(
-    "--snapshot",
-    metavar="FILE",
-    help="Fail for structs that differ from the snapshot FILE.",
-)
-@click.option(
-    "--staged",
-    is_flag=True,
-    help="Fail only for new or worse findings of the staged change.",
-)
-@click.option(
-    "--fix",
-    is_flag=True,
-    help="Remove unnecessary suppressions from tracked C files.",
-)
-@click.option(
-    "--suggest",
-    is_flag=True,
-    help="Add safe orders of members as fixes, in sarif and rdjson.",
-)
-@click.option(
-    "--since",
-    metavar="REV",
-    help="Fail only for findings that are new or worse since REV.",
-)
-@click.option(
-    "--all-findings",
-    is_flag=True,
-    help="With --staged or --since, fail for old findings too.",
-)
-@click.option(
-    "--removed",
-    multiple=True,
-    metavar="STRUCT",
-    callback=strip_keywords,
-    help="With --staged or --since, STRUCT is gone on purpose.",
-)
-@click.option(
-    "--quiet", "-q", is_flag=True, help="Print only findings, and why something could not be judged."
-)
-@click.option("--verbose", "-v", is_flag=True, help="Print all drawings, evidence and lists.")
-@click.option("--statistics", is_flag=True, help="Print only the number of findings of each rule.")
 @reading_options
-@collect(CheckOptions, "own", CheckOptions._fields)
 @click.pass_obj
 def check(
     flags: tuple[str, ...],
@@ -379,9 +350,9 @@ def _repository() -> Repository:
 def _refuse_without_effect(own: CheckOptions, judging: JudgingOptions, inputs: tuple[str, ...]) -> None:
     """Raise UsageError for options that contradict each other, or have no effect."""
     _refuse_beside_change(own, judging, inputs)
-    for option, is_given in (("--all-findings", own.all_findings), ("--removed", own.removed)):
+    for flag, is_given in (("--all-findings", own.all_findings), ("--removed", own.removed)):
         if is_given and not (own.staged or own.since is not None):
-            raise click.UsageError(f"{option} needs --staged or --since")
+            raise click.UsageError(f"{flag} needs --staged or --since")
     if own.snapshot is not None:
         _refuse_beside_snapshot(own, judging)
     partial = {
@@ -391,17 +362,17 @@ def _refuse_without_effect(own: CheckOptions, judging: JudgingOptions, inputs: t
         "--no-suppressions": judging.no_suppressions,
         "--no-annotations": judging.no_annotations,
     }
-    for option, is_given in partial.items():
+    for flag, is_given in partial.items():
         if own.fix and is_given:
-            raise click.UsageError(f"--fix needs all suppressions; {option} leaves some out")
+            raise click.UsageError(f"--fix needs all suppressions; {flag} leaves some out")
     if own.quiet and own.verbose:
         raise click.UsageError("--quiet and --verbose contradict each other")
     formats = {own.format_, *(output.partition("=")[0] for output in own.outputs)}
     if own.suggest:
         _refuse_beside_suggest(formats, judging)
-    for option, is_given in (("--verbose", own.verbose), ("--statistics", own.statistics)):
+    for flag, is_given in (("--verbose", own.verbose), ("--statistics", own.statistics)):
         if is_given and "text" not in formats:
-            raise click.UsageError(f"{option} is for --format text")
+            raise click.UsageError(f"{flag} is for --format text")
 
 
 def _refuse_scheduler_beside_change(executor: ExecutorOptions, is_change: bool) -> None:
@@ -426,9 +397,9 @@ def _refuse_beside_snapshot(own: CheckOptions, judging: JudgingOptions) -> None:
         "--since": own.since is not None,
         "--matrix": judging.matrix_path is not None,
     }
-    for option, is_given in others.items():
+    for flag, is_given in others.items():
         if is_given:
-            raise click.UsageError(f"--snapshot holds all of one build; {option} cannot be given with it")
+            raise click.UsageError(f"--snapshot holds all of one build; {flag} cannot be given with it")
 
 
 def _refuse_beside_change(own: CheckOptions, judging: JudgingOptions, inputs: tuple[str, ...]) -> None:
@@ -452,9 +423,9 @@ def _refuse_beside_since(own: CheckOptions, judging: JudgingOptions, inputs: tup
         "--matrix": judging.matrix_path is not None,
         "`-`": standard_input.WORD in inputs,
     }
-    for option, is_given in others.items():
+    for flag, is_given in others.items():
         if is_given:
-            raise click.UsageError(f"--since compares with a revision; {option} cannot be given with it")
+            raise click.UsageError(f"--since compares with a revision; {flag} cannot be given with it")
 
 
 def _refuse_outputs(files: list[tuple[str, str]], read_paths: Iterable[str]) -> None:

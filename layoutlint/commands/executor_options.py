@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from layoutlint.commands.options import Command, WholeNumber, collect
+from layoutlint.commands.option_records import TASKS, Command, add, option
+from layoutlint.commands.options import WholeNumber
 from layoutlint.errors import UsageError, missing_library
 
 if TYPE_CHECKING:
@@ -16,11 +16,13 @@ if TYPE_CHECKING:
 
 
 class ExecutorOptions(NamedTuple):
-    """Options that choose where tasks run."""
+    """Options that choose where tasks run; commands say what a task is."""
 
-    workers: int | None
-    scheduler: str | None
-    insecure_scheduler: bool
+    workers: int | None = option("--workers", type=WholeNumber(1, 4096), metavar="N")
+    scheduler: str | None = option("--scheduler", metavar="ADDRESS")
+    insecure_scheduler: bool = option(
+        "--insecure-scheduler", is_flag=True, help="Allow tcp:// to other machines, which nothing protects."
+    )
 
     @property
     def is_any(self) -> bool:
@@ -30,23 +32,7 @@ class ExecutorOptions(NamedTuple):
 
 def executor_options(workers: str, scheduler: str) -> Callable[[Command], Command]:
     """Return a decorator that adds the options with these help texts, collected as `executor`."""
-    return partial(_add_options, workers, scheduler)
-
-
-def _add_options(workers: str, scheduler: str, command: Command) -> Command:
-    options = (
-        click.option("--workers", type=WholeNumber(1, 4096), metavar="N", help=workers),
-        click.option("--scheduler", metavar="ADDRESS", help=scheduler),
-        click.option(
-            "--insecure-scheduler",
-            is_flag=True,
-            help="Allow tcp:// to other machines, which nothing protects.",
-        ),
-    )
-    command = collect(ExecutorOptions, "executor", ExecutorOptions._fields)(command)
-    for option in reversed(options):
-        command = option(command)
-    return command
+    return add(ExecutorOptions, "executor", TASKS, is_rare=True, workers=workers, scheduler=scheduler)
 
 
 def make_executor(options: ExecutorOptions, modules: tuple[str, ...]) -> Executor:

@@ -8,18 +8,30 @@ import click
 
 from layoutlint.errors import did_you_mean
 
-MODULES = {
-    "accesses": "infer.accesses", "allocations": "allocations.command", "baseline": "baseline",
-    "bisect": "history.bisect", "cache": "cache", "check": "check", "completion": "completion",
-    "containers": "containers.command", "diff": "diff.command", "evidence": "evidence.command",
-    "explain": "explain.command", "history": "history.command", "infer": "infer.command",
-    "init": "init.command", "lsp": "language_server.command", "measure": "measure.command",
-    "rules": "rules.command", "schema": "schema", "show": "show", "snapshot": "snapshot.command",
-    "suggest": "suggest.command", "survey": "survey.command",
+HEADINGS = {
+    "Check and show": {
+        "check": "check", "show": "show", "containers": "containers.command", "explain": "explain.command",
+    },
+    "Review a change": {
+        "diff": "diff.command", "history": "history.command", "bisect": "history.bisect",
+        "snapshot": "snapshot.command", "baseline": "baseline",
+    },
+    "Find and fix": {
+        "suggest": "suggest.command", "infer": "infer.command", "accesses": "infer.accesses",
+        "allocations": "allocations.command",
+    },
+    "Evidence": {"evidence": "evidence.command", "measure": "measure.command"},
+    "Many inputs": {"survey": "survey.command"},
+    "Tools": {
+        "init": "init.command", "rules": "rules.command", "lsp": "language_server.command",
+        "schema": "schema", "completion": "completion", "cache": "cache",
+    },
 }  # fmt: skip
-"""Where each command is, below `layoutlint.commands`."""
+"""The commands below the headings of help, with where each is, below `layoutlint.commands`."""
 
-NAMES = tuple(MODULES)
+MODULES = {name: module for commands in HEADINGS.values() for name, module in commands.items()}
+
+NAMES = tuple(sorted(MODULES))
 """The commands."""
 _GROUPS = ("baseline", "cache", "rules", "survey")
 
@@ -48,6 +60,16 @@ class CommandGroup(Subcommands):
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of all commands."""
         return list(NAMES)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the commands below their headings, with the first sentences of their help."""
+        width = max(map(len, NAMES))
+        for heading, names in HEADINGS.items():
+            commands = ((name, self.get_command(ctx, name)) for name in names)
+            space = formatter.width - 6 - width
+            rows = ((name.ljust(width), each.get_short_help_str(space)) for name, each in commands if each)
+            with formatter.section(heading):
+                formatter.write_dl(list(rows))
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import a command; None for another name."""

@@ -8,16 +8,20 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
+from layoutlint.commands.option_records import FAILURE, RULES, add, option
 from layoutlint.commands.options import (
-    Command,
+    IGNORE_MISSING,
+    NO_ANNOTATIONS,
+    NO_PACKS,
+    PACK_NAMES,
+    RULE_PATHS,
+    SOURCES,
     PlacementOptions,
     RandomisingOptions,
     ReadingOptions,
-    collect,
     kernel_version,
     randomisation,
     read_options,
-    rule_options,
 )
 from layoutlint.commands.packs import discover_rule_file, load_packs
 from layoutlint.commands.struct_names import strip_keyword
@@ -34,22 +38,52 @@ if TYPE_CHECKING:
     from layoutlint.revisions.staged_tree import StagedTree
 
 
+def _date(ctx: click.Context, param: click.Parameter, text: str | None) -> str | None:
+    if text is None:
+        return None
+    from layoutlint.intent.annotations.syntax import is_date
+
+    if not is_date(text):
+        raise click.BadParameter(f"{text!r}: expected a date, such as 2027-01-31", ctx, param)
+    return text
+
+
 class JudgingOptions(NamedTuple):
     """Options that choose the rules, and what they judge."""
 
-    matrix_path: str | None
-    rule_paths: tuple[str, ...]
-    pack_names: tuple[str, ...]
-    no_packs: bool
-    no_annotations: bool
-    comments: bool
-    only: str | None
-    unused: bool
-    policy_from: str | None
-    no_suppressions: bool
-    today: str | None
-    ignore_missing: bool
-    sources: tuple[str, ...]
+    rule_paths: tuple[str, ...] = RULE_PATHS
+    pack_names: tuple[str, ...] = PACK_NAMES
+    only: str | None = option(
+        "--struct", is_rare=False, metavar="GLOB", callback=strip_keyword,
+        help="Judge only structs with a matching name.",
+    )  # fmt: skip
+    matrix_path: str | None = option(
+        "--matrix", metavar="FILE", help="Judge the builds that FILE names, in one report."
+    )
+    no_packs: bool = NO_PACKS
+    no_annotations: bool = NO_ANNOTATIONS
+    comments: bool = option(
+        "--comments", is_flag=True, help="Check comments of C sources about cache lines."
+    )
+    sources: tuple[str, ...] = SOURCES
+    unused: bool = option("--unused", is_flag=True, help="Report unused rules; fail on unused annotations.")
+    ignore_missing: bool = IGNORE_MISSING
+    policy_from: str | None = option(
+        "--policy-from", heading=FAILURE, metavar="REV",
+        help="Take rules, suppressions and flags from commit REV.",
+    )  # fmt: skip
+    no_suppressions: bool = option(
+        "--no-suppressions", heading=FAILURE, is_flag=True,
+        help="Count findings that `ignore[...]` suppresses.",
+    )  # fmt: skip
+    today: str | None = option(
+        "--today", heading=FAILURE, metavar="DATE", callback=_date,
+        help="Judge by this day whether suppressions have expired.",
+    )  # fmt: skip
+
+
+judging_options = add(JudgingOptions, "judging", RULES, is_rare=True)
+"""Adds the options of JudgingOptions; the command takes them as `judging`."""
 
 
 class Arguments(NamedTuple):
@@ -112,68 +146,6 @@ class Judged(NamedTuple):
     """The change that was judged, if one was."""
     names_others: bool = False
     """Whether the command line names files that the change leaves as they are."""
-
-
-def _date(ctx: click.Context, param: click.Parameter, text: str | None) -> str | None:
-    if text is None:
-        return None
-    from layoutlint.intent.annotations.syntax import is_date
-
-    if not is_date(text):
-        raise click.BadParameter(f"{text!r}: expected a date, such as 2027-01-31", ctx, param)
-    return text
-
-
-_OPTIONS = (
-    click.option(
-        "--matrix", "matrix_path", metavar="FILE", help="Judge the builds that FILE names, in one report."
-    ),
-    rule_options,
-    click.option(
-        "--comments",
-        is_flag=True,
-        help="Check comments of C sources about cache lines.",
-    ),
-    click.option(
-        "--struct",
-        "only",
-        metavar="GLOB",
-        callback=strip_keyword,
-        help="Judge only structs with a matching name.",
-    ),
-    click.option(
-        "--unused",
-        is_flag=True,
-        help="Report unused rules; fail on unused annotations.",
-    ),
-    click.option(
-        "--policy-from",
-        metavar="REV",
-        help="Take rules, suppressions and flags from commit REV.",
-    ),
-    click.option("--no-suppressions", is_flag=True, help="Count findings that `ignore[...]` suppresses."),
-    click.option(
-        "--today",
-        metavar="DATE",
-        callback=_date,
-        help="Judge by this day whether suppressions have expired.",
-    ),
-    click.option("--ignore-missing", is_flag=True, help="Skip rules on structs that no input defines."),
-    click.option(
-        "--sources",
-        multiple=True,
-        metavar="DIR",
-        help="Read annotations in the comments of this source directory.",
-    ),
-)
-
-
-def judging_options(command: Command) -> Command:
-    """Add the options of JudgingOptions; the command takes them as `judging`."""
-    command = collect(JudgingOptions, "judging", JudgingOptions._fields)(command)
-    for option in reversed(_OPTIONS):
-        command = option(command)
-    return command
 
 
 def judge(arguments: Arguments, policy: Policy | None, scope: Scope | None = None) -> Judged:

@@ -5,12 +5,24 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable
-from functools import wraps
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
 from layoutlint import files, reports
+from layoutlint.commands.option_records import (
+    FAILURE,
+    GUESSES,
+    INPUTS,
+    OUTPUT,
+    PLACEMENTS,
+    RANDOMISED,
+    RULES,
+    Command,
+    add,
+    option,
+    single,
+)
 from layoutlint.randstruct import kernel_tree
 
 if TYPE_CHECKING:
@@ -18,141 +30,12 @@ if TYPE_CHECKING:
     from layoutlint.model.reading import DebugServers, InputText, ReadOptions, TrustedCompilers, Version
     from layoutlint.randstruct.randomisation import Randomisation
 
-Command = Callable[..., Any]
-_LAST_COUNTS = ("format_", "color", "width", "jobs", "guesses", "most", "seconds", "rounds")
-"""Parameters of which the last value counts, as a script's options yield to those that are added to it."""
 
 
 class WholeNumber(click.IntRange):
     """A number from a range; click's messages would call it an integer range."""
 
     name = "whole number"
-
-
-class SingleValueCommand(click.Command):
-    """Refuses an option with one value that is given twice: click would drop the first without a word."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse the arguments of the command; raise UsageError, with the name of the option."""
-        words = list(args)
-        rest = super().parse_args(ctx, args)
-        if ctx.resilient_parsing:
-            return rest
-        order = self.make_parser(ctx).parse_args(words)[2]
-        for param in order:
-            if takes_one_value(param) and order.count(param) > 1:
-                raise click.UsageError(f"{param.opts[0]} is given more than once, and takes one value", ctx)
-        return rest
-
-
-def takes_one_value(param: click.Parameter) -> bool:
-    """Return whether an option decides something, so that no value of it may be dropped."""
-    is_single = isinstance(param, click.Option) and not (param.multiple or param.is_flag or param.count)
-    return is_single and param.name not in _LAST_COUNTS
-
-
-class PlacementOptions(NamedTuple):
-    """Options that override the placements of the target."""
-
-    line_size: int | None
-    min_align: int | None
-
-
-class RandomisingOptions(NamedTuple):
-    """Options that state how a build randomises layouts."""
-
-    randstruct: str | None
-    seed: str | None
-    kernel_version: str | None
-    randomized: tuple[str, ...]
-
-
-class ReadingOptions(NamedTuple):
-    """Options of commands that read inputs."""
-
-    reader: str | None
-    btf_base: str | None
-    debug_dirs: tuple[str, ...]
-    debuginfod: bool
-    quoted_flags: str | None
-    include_dirs: tuple[str, ...]
-    macros: tuple[str, ...]
-    sysroot: str | None
-    compile_commands: str | None
-    no_compile_commands: bool
-    query_drivers: tuple[str, ...]
-    jobs: int | None
-    allow_unknown: bool
-    progress: bool | None
-    color: str
-    width: int | None
-    no_cache: bool
-
-
-def collect(
-    group: Callable[..., Any], parameter: str, names: tuple[str, ...]
-) -> Callable[[Command], Command]:
-    """Return a decorator for a command that takes several options as one parameter of a typed group."""
-
-    def decorate(command: Command) -> Command:
-        @wraps(command)
-        def run(*arguments: Any, **values: Any) -> Any:
-            own = {name: values.pop(name) for name in names}
-            return command(*arguments, **{parameter: group(**own)}, **values)
-
-        return run
-
-    return decorate
-
-
-def _add_group(
-    command: Command, group: Callable[..., Any], parameter: str, options: dict[str, Command]
-) -> Command:
-    """Add options to a command, by the names of the fields of their group."""
-    command = collect(group, parameter, tuple(options))(command)
-    for option in reversed(options.values()):
-        command = option(command)
-    return command
-
-
-def format_option(formats: Iterable[str], note: str = "") -> Callable[[Command], Command]:
-    """Return a decorator that adds the option for the format of stdout; `note` ends its help."""
-    return click.option(
-        "--format",
-        "format_",
-        type=click.Choice(sorted(formats)),
-        default="text",
-        help=f"Choose the format of stdout{note}.",
-    )
-
-
-def rule_options(command: Command) -> Command:
-    """Add the options that choose what is judged: rule files, packs and annotations."""
-    options = (
-        click.option(
-            "--rules",
-            "rule_paths",
-            multiple=True,
-            metavar="PATH",
-            help="Use the rules of a file, or of a folder of rule files.",
-        ),
-        click.option(
-            "--pack",
-            "pack_names",
-            multiple=True,
-            metavar="NAME",
-            help="Use a shipped pack (see `rules list`).",
-        ),
-        click.option("--no-packs", is_flag=True, help="Turn off the shipped packs that are on for kernels."),
-        click.option(
-            "--no-annotations",
-            is_flag=True,
-            help="Ignore annotations (in comments and macros) and group marks.",
-        ),
-    )
-    for option in reversed(options):
-        command = option(command)
-    return command
 
 
 def _power_of_two(ctx: click.Context, param: click.Parameter, text: str | None) -> int | None:
@@ -165,50 +48,202 @@ def _power_of_two(ctx: click.Context, param: click.Parameter, text: str | None) 
     return number
 
 
-def placement_options(command: Command) -> Command:
-    """Add the options of PlacementOptions; the command takes them as `placement`."""
-    line_size = click.option(
-        "--line-size",
-        metavar="BYTES",
-        callback=_power_of_two,
+def _existing_folder(ctx: click.Context, param: click.Parameter, folder: str | None) -> str | None:
+    """Return a folder; raises BadParameter if there is none of this name."""
+    if folder is not None and not files.is_folder(folder):
+        raise click.BadParameter(f"{folder!r}: {no_folder_reason(folder)}", ctx, param)
+    return folder
+
+
+def no_folder_reason(path: str) -> str:
+    """Return why a path is no folder, and what to give if it is another file."""
+    return "is a file: give the folder with it" if files.exists(path) else "no such folder"
+
+
+def _build_flags(ctx: click.Context, param: click.Parameter, folder: str | None) -> tuple[str, ...]:
+    """Return a build folder as kernels name it to their compiler flags; () without one."""
+    return () if _existing_folder(ctx, param, folder) is None else (f"O={os.path.abspath(folder or '')}",)
+
+
+def _sources(ctx: click.Context, param: click.Parameter, paths: tuple[str, ...]) -> tuple[str, ...]:
+    """Return paths of C sources; refuses others."""
+    for path in paths:
+        if not files.exists(path):
+            raise click.BadParameter(f"{path!r}: no such file or directory", ctx, param)
+        from layoutlint.readers import dispatch
+
+        if dispatch.sniff(path) != "clang":
+            raise click.BadParameter(f"{path!r} is compiled; name its C sources", ctx, param)
+    return paths
+
+
+RULE_PATHS = option(
+    "--rules", heading=RULES, is_rare=False, multiple=True, metavar="PATH",
+    help="Use the rules of a file, or of a folder of rule files.",
+)  # fmt: skip
+PACK_NAMES = option(
+    "--pack", heading=RULES, is_rare=False, multiple=True, metavar="NAME",
+    help="Use a shipped pack (see `rules list`).",
+)  # fmt: skip
+NO_PACKS = option(
+    "--no-packs", heading=RULES, is_rare=True, is_flag=True,
+    help="Turn off the shipped packs that are on for kernels.",
+)  # fmt: skip
+NO_ANNOTATIONS = option(
+    "--no-annotations", heading=RULES, is_rare=True, is_flag=True,
+    help="Ignore annotations (in comments and macros) and group marks.",
+)  # fmt: skip
+IGNORE_MISSING = option(
+    "--ignore-missing", heading=RULES, is_flag=True, help="Skip rules on structs that no input defines."
+)
+SOURCES = option(
+    "--sources", heading=RULES, multiple=True, metavar="DIR",
+    help="Read annotations in the comments of this source directory.",
+)  # fmt: skip
+OUTPUTS = option(
+    "--output", heading=OUTPUT, multiple=True, metavar="F=FILE", help="Write format F to FILE too."
+)
+HTML = option(
+    "--html", heading=OUTPUT, metavar="FILE", help="Write a self-contained page to FILE too."
+)
+BUILD = option(
+    "--build", metavar="DIR", callback=_build_flags,
+    help="Use the headers or compile_commands.json of this build.",
+)  # fmt: skip
+USES = option(
+    "--uses", heading=GUESSES, is_rare=True, metavar="SOURCE", multiple=True, callback=_sources,
+    help="Rank by the functions of C sources, as `infer` does.",
+)  # fmt: skip
+COLOR = option(
+    "--color", heading=OUTPUT, type=click.Choice(["auto", "always", "never"]), default="auto",
+    help="Colour the text (auto: on a terminal).",
+)  # fmt: skip
+WIDTH = option(
+    "--width", heading=OUTPUT, type=WholeNumber(60, 1000), metavar="N",
+    help="Wrap text at N columns (default: the terminal, up to 100).",
+)  # fmt: skip
+QUERY_DRIVERS = option(
+    "--query-driver", heading=INPUTS, multiple=True, metavar="GLOB",
+    help="Ask compilers of databases that match GLOB.",
+)  # fmt: skip
+
+
+def format_of(formats: Iterable[str], note: str = "") -> Any:
+    """Declare the option for the format of stdout; `note` ends its help."""
+    names = sorted(formats)
+    return option(
+        "--format", heading=OUTPUT, type=click.Choice(names), default="text", metavar="FORMAT",
+        help=f"Choose the format of stdout: {', '.join(names)}{note}.",
+    )  # fmt: skip
+
+
+class PlacementOptions(NamedTuple):
+    """Options that override the placements of the target."""
+
+    line_size: int | None = option(
+        "--line-size", is_rare=False, metavar="BYTES", callback=_power_of_two,
         help="Set the cache line size (default: the target's).",
-    )
-    min_align = click.option(
-        "--min-align",
-        metavar="BYTES",
-        callback=_power_of_two,
+    )  # fmt: skip
+    min_align: int | None = option(
+        "--min-align", metavar="BYTES", callback=_power_of_two,
         help="Set the smallest object alignment (default: the target's).",
+    )  # fmt: skip
+
+
+class RandomisingOptions(NamedTuple):
+    """Options that state how a build randomises layouts."""
+
+    randstruct: str | None = option(
+        "--randstruct", type=click.Choice(kernel_tree.MODES),
+        help="Randomise layouts in this way (clang: with libstdc++).",
+    )  # fmt: skip
+    seed: str | None = option(
+        "--seed", metavar="FILE|HEX", help="Use this seed: 64 hexadecimal digits, or a file with them."
     )
-    options = {"line_size": line_size, "min_align": min_align}
-    return _add_group(command, PlacementOptions, "placement", options)
+    kernel_version: str | None = option(
+        "--kernel-version", metavar="X.Y[.Z]|FOLDER",
+        help="Set the version of Linux, or a folder with its source.",
+    )  # fmt: skip
+    randomized: tuple[str, ...] = option(
+        "--randomized", multiple=True, metavar="NAMES",
+        help="Name the marked structs: A,B or a file; `!A` is not marked.",
+    )  # fmt: skip
 
 
-def randomising_options(command: Command) -> Command:
-    """Add the options of RandomisingOptions; the command takes them as `randomising`."""
-    options = {
-        "randstruct": click.option(
-            "--randstruct",
-            type=click.Choice(kernel_tree.MODES),
-            help="Randomise layouts in this way (clang: with libstdc++).",
-        ),
-        "seed": click.option(
-            "--seed",
-            metavar="FILE|HEX",
-            help="Use this seed: 64 hexadecimal digits, or a file with them.",
-        ),
-        "kernel_version": click.option(
-            "--kernel-version",
-            metavar="X.Y[.Z]|FOLDER",
-            help="Set the version of Linux, or a folder with its source.",
-        ),
-        "randomized": click.option(
-            "--randomized",
-            multiple=True,
-            metavar="NAMES",
-            help="Name the marked structs: A,B or a file; `!A` is not marked.",
-        ),
-    }
-    return _add_group(command, RandomisingOptions, "randomising", options)
+class ReadingOptions(NamedTuple):
+    """Options of commands that read inputs."""
+
+    reader: str | None = option(
+        "--reader", type=click.Choice(["dwarf", "btf"]),
+        help="Choose the debug information to read if a file has both.",
+    )  # fmt: skip
+    btf_base: str | None = option(
+        "--btf-base", metavar="FILE", help="Use this vmlinux BTF as the base of a module's split BTF."
+    )
+    debug_dirs: tuple[str, ...] = option(
+        "--debug-dir", multiple=True, metavar="DIR",
+        help="Search debug files in DIR (default: /usr/lib/debug).",
+    )  # fmt: skip
+    debuginfod: bool = option(
+        "--debuginfod", is_flag=True, help="Ask DEBUGINFOD_URLS for missing debug information."
+    )
+    quoted_flags: str | None = option(
+        "--flags", metavar="FLAGS", help="Pass compiler flags as one string (for pre-commit)."
+    )
+    include_dirs: tuple[str, ...] = option(
+        "-I", multiple=True, metavar="DIR", help="Search headers in DIR, like a compiler."
+    )
+    macros: tuple[str, ...] = option(
+        "-D", multiple=True, metavar="NAME[=VALUE]", help="Define a macro, like a compiler."
+    )
+    sysroot: str | None = option(
+        "--sysroot", metavar="DIR", callback=_existing_folder,
+        help="Search the headers of the system below DIR.",
+    )  # fmt: skip
+    compile_commands: str | None = option(
+        "--compile-commands", is_rare=False, metavar="FILE",
+        help="Use this compile_commands.json (default: the nearest).",
+    )  # fmt: skip
+    no_compile_commands: bool = option(
+        "--no-compile-commands", is_flag=True, help="Do not search for a compile_commands.json."
+    )
+    query_drivers: tuple[str, ...] = QUERY_DRIVERS
+    jobs: int | None = option(
+        "--jobs", "-j", type=WholeNumber(1, 1024), metavar="N",
+        help="Use N processes (default: one per processor).",
+    )
+    allow_unknown: bool = option(
+        "--allow-unknown", heading=FAILURE, is_flag=True,
+        help="Do not fail if something could not be judged.",
+    )  # fmt: skip
+    progress: bool | None = option(
+        "--progress/--no-progress", heading=OUTPUT, default=None,
+        help="Show progress on stderr (default: on a terminal).",
+    )  # fmt: skip
+    color: str = COLOR
+    width: int | None = WIDTH
+    no_cache: bool = option(
+        "--no-cache", is_flag=True, help="Neither use nor keep results of other runs."
+    )
+
+
+html_option = single("html", HTML)
+color_option = single("color", COLOR)
+width_option = single("width", WIDTH)
+query_driver_option = single("query_drivers", QUERY_DRIVERS)
+
+
+def format_option(formats: Iterable[str], note: str = "") -> Callable[[Command], Command]:
+    """Return a decorator that adds the option for the format of stdout; `note` ends its help."""
+    return single("format_", format_of(formats, note))
+
+
+placement_options = add(PlacementOptions, "placement", PLACEMENTS, is_rare=True)
+"""Adds the options of PlacementOptions; the command takes them as `placement`."""
+randomising_options = add(RandomisingOptions, "randomising", RANDOMISED, is_rare=True)
+"""Adds the options of RandomisingOptions; the command takes them as `randomising`."""
+reading_options = add(ReadingOptions, "reading", INPUTS, is_rare=True)
+"""Adds the options of ReadingOptions; the command takes them as `reading`."""
 
 
 def randomisation(
@@ -244,9 +279,9 @@ def _refuse_without_mode(randomising: RandomisingOptions, needs_mode: bool) -> N
         "--kernel-version": None if is_for_rules else randomising.kernel_version,
         "--randomized": randomising.randomized,
     }
-    for option, value in values.items():
+    for flag, value in values.items():
         if value:
-            raise click.UsageError(f"{option} needs --randstruct")
+            raise click.UsageError(f"{flag} needs --randstruct")
 
 
 def kernel_version(randomising: RandomisingOptions) -> Version | None:
@@ -260,155 +295,6 @@ def kernel_version(randomising: RandomisingOptions) -> Version | None:
     if number is None:
         raise click.UsageError(f"--kernel-version {text!r}: expected X.Y, such as 6.12")
     return number
-
-
-def _build_flags(ctx: click.Context, param: click.Parameter, folder: str | None) -> tuple[str, ...]:
-    """Return a build folder as kernels name it to their compiler flags; () without one."""
-    return () if _existing_folder(ctx, param, folder) is None else (f"O={os.path.abspath(folder or '')}",)
-
-
-def _existing_folder(ctx: click.Context, param: click.Parameter, folder: str | None) -> str | None:
-    """Return a folder; raises BadParameter if there is none of this name."""
-    if folder is not None and not files.is_folder(folder):
-        raise click.BadParameter(f"{folder!r}: {no_folder_reason(folder)}", ctx, param)
-    return folder
-
-
-def no_folder_reason(path: str) -> str:
-    """Return why a path is no folder, and what to give if it is another file."""
-    return "is a file: give the folder with it" if files.exists(path) else "no such folder"
-
-
-build_option = click.option(
-    "--build",
-    metavar="DIR",
-    callback=_build_flags,
-    help="Use the headers or compile_commands.json of this build.",
-)
-
-
-def _sources(ctx: click.Context, param: click.Parameter, paths: tuple[str, ...]) -> tuple[str, ...]:
-    """Return paths of C sources; refuses others."""
-    for path in paths:
-        if not files.exists(path):
-            raise click.BadParameter(f"{path!r}: no such file or directory", ctx, param)
-        from layoutlint.readers import dispatch
-
-        if dispatch.sniff(path) != "clang":
-            raise click.BadParameter(f"{path!r} is compiled; name its C sources", ctx, param)
-    return paths
-
-
-uses_option = click.option(
-    "--uses",
-    metavar="SOURCE",
-    multiple=True,
-    callback=_sources,
-    help="Rank by the functions of C sources, as `infer` does.",
-)
-
-color_option = click.option(
-    "--color",
-    type=click.Choice(["auto", "always", "never"]),
-    default="auto",
-    help="Colour the text (auto: on a terminal).",
-)
-width_option = click.option(
-    "--width",
-    type=WholeNumber(60, 1000),
-    help="Wrap text at N columns (default: the terminal, up to 100).",
-)
-
-
-def reading_options(command: Command) -> Command:
-    """Add the options of ReadingOptions; the command takes them as `reading`."""
-    options = {
-        "reader": click.option(
-            "--reader",
-            type=click.Choice(["dwarf", "btf"]),
-            help="Choose the debug information to read if a file has both.",
-        ),
-        "btf_base": click.option(
-            "--btf-base", metavar="FILE", help="Use this vmlinux BTF as the base of a module's split BTF."
-        ),
-        "debug_dirs": click.option(
-            "--debug-dir",
-            "debug_dirs",
-            multiple=True,
-            metavar="DIR",
-            help="Search debug files in DIR (default: /usr/lib/debug).",
-        ),
-        "debuginfod": click.option(
-            "--debuginfod",
-            is_flag=True,
-            help="Ask DEBUGINFOD_URLS for missing debug information.",
-        ),
-        "quoted_flags": click.option(
-            "--flags",
-            "quoted_flags",
-            metavar="FLAGS",
-            help="Pass compiler flags as one string (for pre-commit).",
-        ),
-        **_compiler_options(),
-        "jobs": click.option(
-            "--jobs",
-            "-j",
-            type=WholeNumber(1, 1024),
-            help="Use N processes (default: one per processor).",
-        ),
-        "allow_unknown": click.option(
-            "--allow-unknown", is_flag=True, help="Do not fail if something could not be judged."
-        ),
-        "progress": click.option(
-            "--progress/--no-progress",
-            default=None,
-            help="Show progress on stderr (default: on a terminal).",
-        ),
-        "color": color_option,
-        "width": width_option,
-        "no_cache": click.option(
-            "--no-cache", is_flag=True, help="Neither use nor keep results of other runs."
-        ),
-    }
-    return _add_group(command, ReadingOptions, "reading", options)
-
-
-query_driver_option = click.option(
-    "--query-driver",
-    "query_drivers",
-    multiple=True,
-    metavar="GLOB",
-    help="Ask compilers of databases that match GLOB.",
-)
-
-
-def _compiler_options() -> dict[str, Command]:
-    """Return the options that choose the flags of C headers and sources."""
-    return {
-        "include_dirs": click.option(
-            "-I", "include_dirs", multiple=True, metavar="DIR", help="Search headers in DIR, like a compiler."
-        ),
-        "macros": click.option(
-            "-D", "macros", multiple=True, metavar="NAME[=VALUE]", help="Define a macro, like a compiler."
-        ),
-        "sysroot": click.option(
-            "--sysroot",
-            metavar="DIR",
-            callback=_existing_folder,
-            help="Search the headers of the system below DIR.",
-        ),
-        "compile_commands": click.option(
-            "--compile-commands",
-            metavar="FILE",
-            help="Use this compile_commands.json (default: the nearest).",
-        ),
-        "no_compile_commands": click.option(
-            "--no-compile-commands",
-            is_flag=True,
-            help="Do not search for a compile_commands.json.",
-        ),
-        "query_drivers": query_driver_option,
-    }
 
 
 def read_options(
@@ -548,11 +434,6 @@ def _refuse_folders_without_c(sources: tuple[str, ...]) -> None:
         names = (name for _, _, names in files.walk(path) for name in names)
         if not any(name.endswith((".c", ".h")) for name in names):
             raise click.UsageError(f"--sources {path!r}: no C source or header (*.c, *.h) in this folder")
-
-
-html_option = click.option(
-    "--html", metavar="FILE", help="Write a self-contained page to FILE too."
-)
 
 
 def html_output(path: str | None) -> list[tuple[str, str]]:

@@ -9,11 +9,11 @@ import click
 
 from layoutlint import reports
 from layoutlint.commands import standard_input
+from layoutlint.commands.option_records import OptionCommand
 from layoutlint.commands.options import (
     PlacementOptions,
     RandomisingOptions,
     ReadingOptions,
-    SingleValueCommand,
     format_option,
     html_option,
     placement_options,
@@ -58,7 +58,7 @@ def _bases(ctx: click.Context, param: click.Parameter, text: str | None) -> tupl
     return () if text == "all" else _offsets(ctx, param, (text,))
 
 
-@click.command(cls=SingleValueCommand)
+@click.command(cls=OptionCommand)
 @click.argument("input", metavar="INPUT")
 @click.argument("names", nargs=-1, metavar="[STRUCT]...")
 @click.option("--all", "everything", is_flag=True, help="Print every struct and union of the input.")

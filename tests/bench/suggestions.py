@@ -287,7 +287,8 @@ def spelled_out(text: str) -> str:
 def _case_rows(
     path: str, case: Case, cases: tuple[Case, ...], pack: Pack, names: Sequence[str]
 ) -> Iterator[Row]:
-    from layoutlint.suggestion import Request, suggest  # imports the solver
+    from layoutlint.suggestion.builds import Request  # imports the solver
+    from layoutlint.suggestion.run import suggest
 
     failing = {each.rule.id for each in case.expectations if each.outcome in FAILING}
     report = check((path,), (pack,), (), options(case.flags))
@@ -349,7 +350,8 @@ KERNELS = (
 
 def mail_rows() -> Iterator[Row]:
     """Yield the rows of the structs that the first rules are about, as the fixtures have them."""
-    from layoutlint.suggestion import Request, suggest  # imports the solver
+    from layoutlint.suggestion.builds import Request  # imports the solver
+    from layoutlint.suggestion.run import suggest
 
     for name, pack_name, title, fixtures in MAILS:
         pack = rule_file.shipped_pack(pack_name)
@@ -362,7 +364,8 @@ def mail_rows() -> Iterator[Row]:
 
 def kernel_rows() -> Iterator[Row]:
     """Yield the rows of these structs in real kernels."""
-    from layoutlint.suggestion import Request, suggest  # imports the solver
+    from layoutlint.suggestion.builds import Request  # imports the solver
+    from layoutlint.suggestion.run import suggest
 
     for name, kernel in KERNELS:
         path = kernels.find_kernel(kernel)

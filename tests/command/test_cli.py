@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import sys
 from pathlib import Path
@@ -14,7 +15,7 @@ import pytest
 from layoutlint import cli
 from layoutlint.commands import output_files as outputs
 from layoutlint.commands.group import subcommands
-from layoutlint.commands.options import SingleValueCommand, takes_one_value
+from layoutlint.commands.option_records import OptionCommand, options_of, takes_one_value
 from layoutlint.lint import run as run_lint
 from tests.harness.command import ROOT, run
 
@@ -97,10 +98,35 @@ def commands(group: click.Group) -> list[click.Command]:
     return [command for part in found for command in part]
 
 
+def names_below_headings(*words: str) -> list[str]:
+    """The options and the commands that a help lists below its headings."""
+    _, *sections = re.split(r"^\w[\w ]*:\n", run(*words).stdout, flags=re.MULTILINE)
+    return [name for text in sections for name in re.findall(r"^  (?:-\w, )?([\w-]+)", text, re.MULTILINE)]
+
+
+class TestHelp:
+    def test_every_command_is_below_a_heading(self):
+        assert sorted(names_below_headings("--help")) == sorted(["--version", "--help", *subcommands(cli.app)])
+
+    def test_a_check_begins_with_what_is_used_most(self):
+        short = names_below_headings("check", "--help")
+        assert (short[:3], short[-1]) == (["--rules", "--pack", "--struct"], "--help-all")
+        assert len(short) <= 15
+
+    @pytest.mark.parametrize("name", ["check", "diff", "show", "survey run"])
+    def test_all_options_are_listed_on_demand(self, name):
+        command = cli.app
+        for word in name.split():
+            command = subcommands(command)[word]
+        declared = {max(option.opts, key=len) for option in options_of(command) if not option.hidden}
+        assert set(names_below_headings(*name.split(), "--help-all")) == declared | {"--help", "--help-all"}
+        assert set(names_below_headings(*name.split(), "--help")) < declared | {"--help", "--help-all"}
+
+
 def test_every_command_with_options_of_one_value_refuses_a_second():
     deciding = [command for command in commands(cli.app) if any(map(takes_one_value, command.params))]
     assert {"check", "show", "snapshot", "write", "import", "asserts"} <= {command.name for command in deciding}
-    assert [command.name for command in deciding if not isinstance(command, SingleValueCommand)] == []
+    assert [command.name for command in deciding if not isinstance(command, OptionCommand)] == []
 
 
 STATUS = [

@@ -15,10 +15,11 @@ from layoutlint.commands.group import subcommands
 PATH = Path(__file__).resolve().parents[2] / "docs" / "cli.md"
 HEAD = """# The command line
 
-The output of `--help`, command by command. `...` marks options that can be repeated. Compiler flags for headers and sources follow `--`:
-`layoutlint check ring.h -- -Iinclude -DNDEBUG`. Without `--rules`, `check` uses the rules of the nearest
-`layoutlint.toml`, from the current folder up to the top of the repository. Linux kernels are also judged by the shipped
-packs.
+What `--help-all` prints, command by command; `--help` has the options that are used most. `...` marks options that can be
+repeated. Compiler flags for headers and sources follow `--`: `layoutlint check ring.h -- -Iinclude -DNDEBUG`. Without
+`--rules`, `check` uses the rules of the nearest `layoutlint.toml`, from the current folder up to the top of the repository.
+Linux kernels are also judged by the shipped packs.
+
 
 If there are more than three findings, they are printed without drawings, placements and evidence. Of a list of more than
 five entries, only the number is printed. `-v` prints everything. What decides the exit status is always printed.

@@ -40,7 +40,8 @@ class Answer:
 
 def answer(specimen: Specimen, folder: Path) -> Answer | None:
     """Ask for the best order of a struct; None if it cannot be placed as its rule file says."""
-    from layoutlint.suggestion import Request, suggest  # imports the solver
+    from layoutlint.suggestion.builds import Request  # imports the solver
+    from layoutlint.suggestion.run import suggest
 
     path = folder / f"{specimen.name}.h"
     path.write_text(PRELUDE + specimen.text())

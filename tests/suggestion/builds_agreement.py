@@ -252,7 +252,8 @@ class BuildsComparison:
 
 def compare(given: Variants, layouts: dict[str, dict[str, Layouts]], folder: Path) -> list[str] | None:
     """Return what contradicts in the suggested order; None if the struct cannot be placed as its rules say."""
-    from layoutlint.suggestion import Request, suggest_for_builds  # imports the solver
+    from layoutlint.commands.suggest.matrix import suggest_for_builds
+    from layoutlint.suggestion.builds import Request  # imports the solver
 
     base = given.base
     path = folder / f"{base.name}.h"

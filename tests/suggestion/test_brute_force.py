@@ -99,7 +99,8 @@ def test_gaps_inside_a_run_of_bit_fields(tmp_path, text, fields, keys, status):
     rules = f'[[rule]]\nid = "r"\nstruct = "s"\nkind = "adjacent"\nwhy = "x"\nfields = [{names}]\n{keys}\n'
     path = tmp_path / "s.h"
     path.write_text(f"struct s {{\n\t{text}\n}};\n")
-    from layoutlint.suggestion import Request, suggest  # imports the solver
+    from layoutlint.suggestion.builds import Request  # imports the solver
+    from layoutlint.suggestion.run import suggest
 
     packs = (rule_file.parse(rules, "rules.toml"),)
     result = suggest(str(path), Request("s"), packs, (), Options(read=ReadOptions(flags=("-m32",))))

@@ -107,7 +107,8 @@ def _suggest_common(folder: Path, declared, lengths, pairs):
 
 def test_a_search_without_a_result_leaves_an_order_that_keeps_the_rules(tmp_path, monkeypatch):
     """The smallest order was found by one move: only the holes are not proved."""
-    from layoutlint.suggestion import Request, suggest_for_builds  # imports the solver
+    from layoutlint.commands.suggest.matrix import suggest_for_builds
+    from layoutlint.suggestion.builds import Request  # imports the solver
     from layoutlint.suggestion.orders.problem import Solution
     from layoutlint.suggestion.orders.search import Search
 

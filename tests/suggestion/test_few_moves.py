@@ -148,7 +148,8 @@ def test_what_is_tried_without_the_solver(tmp_path, monkeypatch):
     """Few moves need no OR-tools; a proof that no order exists does, and the reason says so."""
     import builtins
 
-    from layoutlint.suggestion import Request, suggest
+    from layoutlint.suggestion.builds import Request
+    from layoutlint.suggestion.run import suggest
 
     real = builtins.__import__
 

@@ -21,7 +21,8 @@ CASES = [
 
 @pytest.mark.parametrize(("text", "size"), CASES)
 def test_the_argument_is_read(tmp_path, text, size):
-    from layoutlint.suggestion import Request, suggest  # imports the solver
+    from layoutlint.suggestion.builds import Request  # imports the solver
+    from layoutlint.suggestion.run import suggest
 
     path = tmp_path / "s.h"
     path.write_text(text)

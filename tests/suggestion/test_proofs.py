@@ -27,7 +27,9 @@ CASES = [
 @pytest.mark.one_in(2)
 @pytest.mark.parametrize(("members", "rule", "aim", "status", "moves", "size"), CASES)
 def test_members_that_are_alike(tmp_path, members, rule, aim, status, moves, size):
-    from layoutlint.suggestion import Request, run, suggest  # imports the solver
+    from layoutlint.suggestion import run
+    from layoutlint.suggestion.builds import Request  # imports the solver
+    from layoutlint.suggestion.run import suggest
 
     path = tmp_path / "s.h"
     path.write_text(f"struct s {{ {members} }};\n")

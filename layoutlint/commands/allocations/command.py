@@ -7,7 +7,8 @@ from typing import NoReturn
 
 import click
 
-from layoutlint.commands.options import SingleValueCommand, WholeNumber, format_option
+from layoutlint.commands.option_records import OptionCommand
+from layoutlint.commands.options import WholeNumber, format_option
 from layoutlint.errors import EXIT_UNKNOWN
 from layoutlint.reports import formats
 
@@ -15,7 +16,7 @@ FORMATS = formats(__package__, "text", "toml", "json")
 """Functions of a Listing."""
 
 
-@click.command(cls=SingleValueCommand)
+@click.command(cls=OptionCommand)
 @click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
 @click.option(
     "--struct", "only", metavar="GLOB", help="List only allocations of structs with a matching name."

@@ -7,10 +7,10 @@ from typing import NoReturn
 import click
 
 from layoutlint.commands import standard_input
+from layoutlint.commands.option_records import OptionCommand
 from layoutlint.commands.options import (
     PlacementOptions,
     ReadingOptions,
-    SingleValueCommand,
     format_option,
     placement_options,
     read_options,
@@ -24,7 +24,7 @@ FORMATS = formats(__package__, "text", "json")
 """Functions of definitions with what holds them: listings in pieces of text."""
 
 
-@click.command(cls=SingleValueCommand)
+@click.command(cls=OptionCommand)
 @click.argument("inputs", nargs=-1, metavar="INPUT...")
 @click.argument("name", metavar="STRUCT")
 @click.option("--direct", is_flag=True, help="Omit structs that embed STRUCT only through another struct.")

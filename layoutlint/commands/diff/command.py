@@ -9,23 +9,25 @@ from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 import click
 
+from layoutlint.commands.option_records import OptionCommand, add, option
 from layoutlint.commands.options import (
+    BUILD,
+    HTML,
+    NO_ANNOTATIONS,
+    NO_PACKS,
+    PACK_NAMES,
+    RULE_PATHS,
+    USES,
     PlacementOptions,
     RandomisingOptions,
     ReadingOptions,
-    SingleValueCommand,
-    build_option,
-    collect,
-    format_option,
-    html_option,
+    format_of,
     kernel_version,
     placement_options,
     randomisation,
     randomising_options,
     read_options,
     reading_options,
-    rule_options,
-    uses_option,
 )
 from layoutlint.commands.packs import discover_rule_file, load_packs
 from layoutlint.commands.struct_names import strip_keyword
@@ -48,22 +50,35 @@ FORMATS: dict[str, Callable[..., str]] = formats(__package__, "text", "markdown"
 class DiffOptions(NamedTuple):
     """Options that only `diff` has."""
 
-    rule_paths: tuple[str, ...]
-    pack_names: tuple[str, ...]
-    no_packs: bool
-    no_annotations: bool
-    only: str | None
-    revisions: str | None
-    patch: str | None
-    build: tuple[str, ...]
+    rule_paths: tuple[str, ...] = RULE_PATHS
+    pack_names: tuple[str, ...] = PACK_NAMES
+    no_packs: bool = NO_PACKS
+    no_annotations: bool = NO_ANNOTATIONS
+    only: str | None = option(
+        "--struct", metavar="GLOB", callback=strip_keyword,
+        help="Compare only structs with a matching name.",
+    )  # fmt: skip
+    revisions: str | None = option(
+        "--git", metavar="A..B", help="Compare two revisions: `diff --git A..B [PATH]`."
+    )
+    patch: str | None = option(
+        "--patch", metavar="FILE|-", help="Compare a source tree without and with a patch."
+    )
+    build: tuple[str, ...] = BUILD
     """The build folder as a flag; empty without one."""
-    format_: str
-    html: str | None
-    fail_on: tuple[str, ...]
-    uses: tuple[str, ...]
-    variables: bool
-    variable: tuple[str, ...]
-    verbose: bool
+    format_: str = format_of(FORMATS)
+    html: str | None = HTML
+    fail_on: tuple[str, ...] = option(
+        "--fail-on", type=click.Choice(_CRITERIA), multiple=True, default=("worse",),
+        help="Choose what fails the run (default: rules that got worse).",
+    )  # fmt: skip
+    uses: tuple[str, ...] = USES
+    variables: bool = option("--variables", is_flag=True, help="Compare the cache lines of variables too.")
+    variable: tuple[str, ...] = option(
+        "--variable", metavar="GLOB", multiple=True,
+        help="Compare and describe only variables with a matching name.",
+    )  # fmt: skip
+    verbose: bool = option("--verbose", "-v", is_flag=True, help="Print all entries of long lists.")
 
     @property
     def with_variables(self) -> bool:
@@ -71,54 +86,12 @@ class DiffOptions(NamedTuple):
         return self.variables or bool(self.variable)
 
 
-@click.command(cls=SingleValueCommand)
+@click.command(cls=OptionCommand)
 @click.argument("inputs", nargs=-1, metavar="OLD NEW")
-@click.option(
-    "--git",
-    "revisions",
-    metavar="A..B",
-    help="Compare two revisions: `diff --git A..B [PATH]`.",
-)
-@click.option(
-    "--patch",
-    metavar="FILE|-",
-    help="Compare a source tree without and with a patch.",
-)
-@build_option
-@rule_options
-@click.option(
-    "--struct",
-    "only",
-    metavar="GLOB",
-    callback=strip_keyword,
-    help="Compare only structs with a matching name.",
-)
-@click.option(
-    "--variables",
-    is_flag=True,
-    help="Compare the cache lines of variables too.",
-)
-@click.option(
-    "--variable",
-    metavar="GLOB",
-    multiple=True,
-    help="Compare and describe only variables with a matching name.",
-)
-@click.option(
-    "--fail-on",
-    type=click.Choice(_CRITERIA),
-    multiple=True,
-    default=("worse",),
-    help="Choose what fails the run (default: rules that got worse).",
-)
-@uses_option
-@format_option(FORMATS)
-@html_option
-@click.option("--verbose", "-v", is_flag=True, help="Print all entries of long lists.")
+@add(DiffOptions, "own")
 @randomising_options
 @placement_options
 @reading_options
-@collect(DiffOptions, "own", DiffOptions._fields)
 @click.pass_obj
 def diff(
     flags: tuple[str, ...],

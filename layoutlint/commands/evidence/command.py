@@ -11,17 +11,20 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 import click
 
 from layoutlint.commands import standard_input
+from layoutlint.commands.option_records import OptionCommand, add, option
 from layoutlint.commands.options import (
+    NO_ANNOTATIONS,
+    NO_PACKS,
+    OUTPUTS,
+    PACK_NAMES,
+    RULE_PATHS,
     PlacementOptions,
     ReadingOptions,
-    SingleValueCommand,
-    collect,
-    format_option,
+    format_of,
     parse_outputs,
     placement_options,
     read_options,
     reading_options,
-    rule_options,
 )
 from layoutlint.commands.packs import discover_rule_file, load_packs
 from layoutlint.commands.struct_names import strip_keyword
@@ -36,23 +39,6 @@ _BUILD_ID = re.compile(r"[0-9a-fA-F]{16,64}")
 
 FORMATS = formats(__package__, "text", "json")
 """Functions of an EvidenceReport; the one for people has options."""
-
-
-class EvidenceOptions(NamedTuple):
-    """Options that only `evidence` has."""
-
-    input_path: str
-    struct: str | None
-    bases: tuple[int, ...]
-    build_id: str | None
-    rule_paths: tuple[str, ...]
-    pack_names: tuple[str, ...]
-    no_packs: bool
-    no_annotations: bool
-    format_: str
-    outputs: tuple[str, ...]
-    fail_on: tuple[str, ...]
-    verbose: bool
 
 
 def _addresses(ctx: click.Context, param: click.Parameter, texts: tuple[str, ...]) -> tuple[int, ...]:
@@ -72,42 +58,42 @@ def _build_id(ctx: click.Context, param: click.Parameter, text: str | None) -> s
     return text
 
 
-@click.command(cls=SingleValueCommand)
+class EvidenceOptions(NamedTuple):
+    """Options that only `evidence` has."""
+
+    input_path: str = option(
+        "--in", required=True, metavar="INPUT", help="Read the layouts from this input."
+    )
+    struct: str | None = option(
+        "--struct", metavar="NAME", callback=strip_keyword,
+        help="Look for this struct (default: those of rules and profile).",
+    )  # fmt: skip
+    bases: tuple[int, ...] = option(
+        "--base", multiple=True, metavar="ADDRESS", callback=_addresses,
+        help="Set the address of an object, as in the profile.",
+    )  # fmt: skip
+    build_id: str | None = option(
+        "--build-id", metavar="HEX", callback=_build_id,
+        help="Set the profiled program's build id (`perf buildid-list`).",
+    )  # fmt: skip
+    rule_paths: tuple[str, ...] = RULE_PATHS
+    pack_names: tuple[str, ...] = PACK_NAMES
+    no_packs: bool = NO_PACKS
+    no_annotations: bool = NO_ANNOTATIONS
+    format_: str = format_of(FORMATS)
+    outputs: tuple[str, ...] = OUTPUTS
+    fail_on: tuple[str, ...] = option(
+        "--fail-on", type=click.Choice(["measured", "contradiction"]), multiple=True,
+        help="Fail on measured false sharing or contradicted accesses.",
+    )  # fmt: skip
+    verbose: bool = option("--verbose", "-v", is_flag=True, help="Print all entries of long lists.")
+
+
+@click.command(cls=OptionCommand)
 @click.argument("report_paths", nargs=-1, required=True, metavar="REPORT...")
-@click.option("--in", "input_path", required=True, metavar="INPUT", help="Read the layouts from this input.")
-@click.option(
-    "--struct",
-    metavar="NAME",
-    callback=strip_keyword,
-    help="Look for this struct (default: those of rules and profile).",
-)
-@click.option(
-    "--base",
-    "bases",
-    multiple=True,
-    metavar="ADDRESS",
-    callback=_addresses,
-    help="Set the address of an object, as in the profile.",
-)
-@click.option(
-    "--build-id",
-    metavar="HEX",
-    callback=_build_id,
-    help="Set the profiled program's build id (`perf buildid-list`).",
-)
-@rule_options
-@format_option(FORMATS)
-@click.option("--output", "outputs", multiple=True, metavar="F=FILE", help="Write format F to FILE too.")
-@click.option(
-    "--fail-on",
-    type=click.Choice(["measured", "contradiction"]),
-    multiple=True,
-    help="Fail on measured false sharing or contradicted accesses.",
-)
-@click.option("--verbose", "-v", is_flag=True, help="Print all entries of long lists.")
+@add(EvidenceOptions, "own")
 @placement_options
 @reading_options
-@collect(EvidenceOptions, "own", EvidenceOptions._fields)
 @click.pass_obj
 def evidence(
     flags: tuple[str, ...],

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from layoutlint.commands.options import SingleValueCommand, color_option, width_option
+from layoutlint.commands.option_records import OptionCommand
+from layoutlint.commands.options import color_option, width_option
 from layoutlint.commands.packs import discover_rule_file, load_packs
 from layoutlint.errors import did_you_mean
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from layoutlint.reports.styled import Line
 
 
-@click.command(cls=SingleValueCommand)
+@click.command(cls=OptionCommand)
 @click.argument("topic", metavar="KIND|RULE")
 @click.option("--rules", "rule_paths", multiple=True, metavar="PATH", help="Search the rule in PATH too.")
 @color_option

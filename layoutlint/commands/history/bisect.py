@@ -7,17 +7,19 @@ from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 import click
 
+from layoutlint.commands.option_records import OptionCommand, add, option
 from layoutlint.commands.options import (
+    BUILD,
+    NO_ANNOTATIONS,
+    NO_PACKS,
+    PACK_NAMES,
+    RULE_PATHS,
     PlacementOptions,
     ReadingOptions,
-    SingleValueCommand,
-    build_option,
-    collect,
-    format_option,
+    format_of,
     placement_options,
     read_options,
     reading_options,
-    rule_options,
 )
 from layoutlint.commands.packs import discover_rule_file, load_packs
 from layoutlint.reports import formats
@@ -33,29 +35,25 @@ FORMATS = formats(__package__, "text", "json", prefix="bisect_")
 class BisectOptions(NamedTuple):
     """Options that only `bisect` has."""
 
-    rule_paths: tuple[str, ...]
-    pack_names: tuple[str, ...]
-    no_packs: bool
-    no_annotations: bool
-    build: tuple[str, ...]
+    rule_paths: tuple[str, ...] = RULE_PATHS
+    pack_names: tuple[str, ...] = PACK_NAMES
+    no_packs: bool = NO_PACKS
+    no_annotations: bool = NO_ANNOTATIONS
+    build: tuple[str, ...] = BUILD
     """The build folder as a flag; empty without one."""
-    judges_all: bool
-    format_: str
+    judges_all: bool = option(
+        "--all", is_flag=True, help="Judge each commit that can change the verdict, however many."
+    )
+    format_: str = format_of(FORMATS)
 
 
-@click.command(cls=SingleValueCommand)
+@click.command(cls=OptionCommand)
 @click.argument("rule", metavar="RULE")
 @click.argument("revisions", metavar="OLD..NEW")
 @click.argument("path", required=False, metavar="[PATH]")
-@rule_options
-@build_option
-@click.option(
-    "--all", "judges_all", is_flag=True, help="Judge each commit that can change the verdict, however many."
-)
-@format_option(FORMATS)
+@add(BisectOptions, "own")
 @placement_options
 @reading_options
-@collect(BisectOptions, "own", BisectOptions._fields)
 @click.pass_obj
 def bisect(
     flags: tuple[str, ...],

@@ -8,17 +8,19 @@ from typing import TYPE_CHECKING, NamedTuple, NoReturn
 import click
 
 from layoutlint.commands import standard_input
+from layoutlint.commands.option_records import OptionCommand, add, option
 from layoutlint.commands.options import (
+    HTML,
+    NO_ANNOTATIONS,
+    NO_PACKS,
+    PACK_NAMES,
+    RULE_PATHS,
     PlacementOptions,
     ReadingOptions,
-    SingleValueCommand,
-    collect,
-    format_option,
-    html_option,
+    format_of,
     placement_options,
     read_options,
     reading_options,
-    rule_options,
 )
 from layoutlint.commands.packs import discover_rule_file, load_packs
 from layoutlint.commands.struct_names import refuse_swapped, without_keywords
@@ -38,41 +40,27 @@ FORMATS = formats(__package__, "text", "json", "svg", "html")
 class HistoryOptions(NamedTuple):
     """Options that only `history` has."""
 
-    rule_paths: tuple[str, ...]
-    pack_names: tuple[str, ...]
-    no_packs: bool
-    no_annotations: bool
-    pairs: tuple[tuple[str, str], ...]
-    input_names: tuple[str, ...]
-    format_: str
-    html: str | None
-    verbose: bool
+    rule_paths: tuple[str, ...] = RULE_PATHS
+    pack_names: tuple[str, ...] = PACK_NAMES
+    no_packs: bool = NO_PACKS
+    no_annotations: bool = NO_ANNOTATIONS
+    pairs: tuple[tuple[str, str], ...] = option(
+        "--pair", nargs=2, multiple=True, metavar="FIELD FIELD",
+        help="Count the placements in which two fields share a line.",
+    )  # fmt: skip
+    input_names: tuple[str, ...] = option(
+        "--input", multiple=True, metavar="GLOB", help="Use only inputs with a matching name (of a store)."
+    )
+    format_: str = format_of(FORMATS)
+    html: str | None = HTML
+    verbose: bool = option("--verbose", "-v", is_flag=True, help="List the fields that never moved too.")
 
 
-@click.command(cls=SingleValueCommand)
+@click.command(cls=OptionCommand)
 @click.argument("words", nargs=-1, metavar="INPUT... STRUCT")
-@click.option(
-    "--pair",
-    "pairs",
-    nargs=2,
-    multiple=True,
-    metavar="FIELD FIELD",
-    help="Count the placements in which two fields share a line.",
-)
-@click.option(
-    "--input",
-    "input_names",
-    multiple=True,
-    metavar="GLOB",
-    help="Use only inputs with a matching name (of a store).",
-)
-@rule_options
-@format_option(FORMATS)
-@html_option
-@click.option("--verbose", "-v", is_flag=True, help="List the fields that never moved too.")
+@add(HistoryOptions, "own")
 @placement_options
 @reading_options
-@collect(HistoryOptions, "own", HistoryOptions._fields)
 @click.pass_obj
 def history(
     flags: tuple[str, ...],

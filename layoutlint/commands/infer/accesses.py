@@ -7,13 +7,8 @@ from typing import TYPE_CHECKING, NoReturn
 
 import click
 
-from layoutlint.commands.options import (
-    ReadingOptions,
-    SingleValueCommand,
-    format_option,
-    read_options,
-    reading_options,
-)
+from layoutlint.commands.option_records import OptionCommand
+from layoutlint.commands.options import ReadingOptions, format_option, read_options, reading_options
 from layoutlint.errors import EXIT_KEPT, EXIT_UNKNOWN
 from layoutlint.reports import formats
 
@@ -25,7 +20,7 @@ FORMATS = formats(__package__, "text", "json", prefix="accesses_")
 """Functions of fields and an Analysis."""
 
 
-@click.command(cls=SingleValueCommand)
+@click.command(cls=OptionCommand)
 @click.argument("inputs", nargs=-1, required=True, metavar="SOURCE...")
 @click.option("--struct", "only", metavar="GLOB", help="List only structs with a matching name.")
 @click.option(

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, NoReturn
 import click
 
 from layoutlint.commands.infer.accesses import exit_status, print_failures
+from layoutlint.commands.option_records import OptionCommand
 from layoutlint.commands.options import (
     ReadingOptions,
-    SingleValueCommand,
     WholeNumber,
     format_option,
     read_options,
@@ -30,7 +30,7 @@ FORMATS = formats(__package__, "text", "toml", "json")
 """Functions of an Inference."""
 
 
-@click.command(cls=SingleValueCommand)
+@click.command(cls=OptionCommand)
 @click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
 @click.option("--struct", "only", metavar="GLOB", help="Consider only structs with a matching name.")
 @click.option(

@@ -9,18 +9,20 @@ from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 import click
 
+from layoutlint.commands.option_records import OptionCommand, add, option
 from layoutlint.commands.options import (
+    NO_ANNOTATIONS,
+    NO_PACKS,
+    PACK_NAMES,
+    RULE_PATHS,
     PlacementOptions,
     ReadingOptions,
-    SingleValueCommand,
     WholeNumber,
-    collect,
-    format_option,
+    format_of,
     parse_outputs,
     placement_options,
     read_options,
     reading_options,
-    rule_options,
 )
 from layoutlint.commands.packs import discover_rule_file, load_packs
 from layoutlint.commands.struct_names import refuse_swapped, without_keyword
@@ -39,30 +41,6 @@ _MOST_INTERVAL = 1_000_000
 
 FORMATS = formats(__package__, "text", "json", "svg")
 """Functions of a Measurement; the one for people has options."""
-
-
-class MeasureOptions(NamedTuple):
-    """Options that only `measure` has."""
-
-    rule_paths: tuple[str, ...]
-    pack_names: tuple[str, ...]
-    no_packs: bool
-    no_annotations: bool
-    rule: str | None
-    before: str | None
-    after: str | None
-    reads: tuple[str, ...]
-    writes: tuple[str, ...]
-    locks: tuple[str, ...]
-    stores: bool
-    sweep: bool
-    intervals: tuple[int, ...]
-    cores: tuple[int, ...]
-    seconds: float | None
-    rounds: int
-    dry_run: bool
-    outputs: tuple[str, ...]
-    format_: str
 
 
 def _numbers(ctx: click.Context, param: click.Parameter, text: str | None) -> tuple[int, ...]:
@@ -84,65 +62,57 @@ def _intervals(ctx: click.Context, param: click.Parameter, text: str | None) -> 
     return numbers
 
 
-_ACCESSES = (
-    click.option("--rule", metavar="RULE", help="Measure the accesses of this rule's fields."),
-    click.option("--before", metavar="FILE", help="Take the layout before a change from FILE."),
-    click.option("--after", metavar="FILE", help="Take the layout after a change from FILE."),
-    click.option("--read", "reads", multiple=True, metavar="FIELD", help="Read FIELD."),
-    click.option("--write", "writes", multiple=True, metavar="FIELD", help="Write FIELD."),
-    click.option("--lock", "locks", multiple=True, metavar="FIELD", help="Try to take the lock FIELD."),
-    click.option("--stores", is_flag=True, help="Write by plain stores instead of atomic additions."),
-    click.option(
+class MeasureOptions(NamedTuple):
+    """Options that only `measure` has."""
+
+    rule_paths: tuple[str, ...] = RULE_PATHS
+    pack_names: tuple[str, ...] = PACK_NAMES
+    no_packs: bool = NO_PACKS
+    no_annotations: bool = NO_ANNOTATIONS
+    rule: str | None = option("--rule", metavar="RULE", help="Measure the accesses of this rule's fields.")
+    before: str | None = option(
+        "--before", metavar="FILE", help="Take the layout before a change from FILE."
+    )
+    after: str | None = option("--after", metavar="FILE", help="Take the layout after a change from FILE.")
+    reads: tuple[str, ...] = option("--read", multiple=True, metavar="FIELD", help="Read FIELD.")
+    writes: tuple[str, ...] = option("--write", multiple=True, metavar="FIELD", help="Write FIELD.")
+    locks: tuple[str, ...] = option(
+        "--lock", multiple=True, metavar="FIELD", help="Try to take the lock FIELD."
+    )
+    stores: bool = option(
+        "--stores", is_flag=True, help="Write by plain stores instead of atomic additions."
+    )
+    sweep: bool = option(
         "--sweep", is_flag=True, help="Let one core access many objects, not two cores one."
-    ),
-)
-_RUN = (
-    click.option(
-        "--intervals",
-        metavar="NS,...",
-        callback=_intervals,
+    )
+    intervals: tuple[int, ...] = option(
+        "--intervals", metavar="NS,...", callback=_intervals,
         help="Pause the first core N ns (default: 0,100,1000,10000).",
-    ),
-    click.option(
+    )  # fmt: skip
+    cores: tuple[int, ...] = option(
         "--cores", metavar="N,N", callback=_numbers, help="Use these processors (default: the first cores)."
-    ),
-    click.option(
-        "--seconds",
-        type=click.FloatRange(0.1, _MOST_SECONDS),
+    )
+    seconds: float | None = option(
+        "--seconds", type=click.FloatRange(0.1, _MOST_SECONDS),
         help="Measure for about this time (default: 10 or more).",
-    ),
-    click.option(
-        "--rounds",
-        type=WholeNumber(1, _MOST_ROUNDS),
-        default=_ROUNDS,
-        show_default=True,
+    )  # fmt: skip
+    rounds: int = option(
+        "--rounds", type=WholeNumber(1, _MOST_ROUNDS), default=_ROUNDS, show_default=True,
         help="Repeat all measurements N times, in random order.",
-    ),
-    click.option("--dry-run", is_flag=True, help="Print the C program, and run nothing."),
-    click.option(
-        "--output",
-        "outputs",
-        multiple=True,
-        metavar="F=FILE",
+    )  # fmt: skip
+    dry_run: bool = option("--dry-run", is_flag=True, help="Print the C program, and run nothing.")
+    outputs: tuple[str, ...] = option(
+        "--output", multiple=True, metavar="F=FILE",
         help="Also write the format F (text, json or svg) to FILE.",
-    ),
-)
+    )  # fmt: skip
+    format_: str = format_of(FORMATS.keys() - {"svg"})
 
 
-def _own_options(command: click.decorators.FC) -> click.decorators.FC:
-    for option in reversed((*_ACCESSES, *_RUN)):
-        command = option(command)
-    return command
-
-
-@click.command(cls=SingleValueCommand)
+@click.command(cls=OptionCommand)
 @click.argument("words", nargs=-1, required=True, metavar="[INPUT] STRUCT")
-@_own_options
-@format_option(FORMATS.keys() - {"svg"})
-@rule_options
+@add(MeasureOptions, "own")
 @placement_options
 @reading_options
-@collect(MeasureOptions, "own", MeasureOptions._fields)
 @click.pass_obj
 def measure(
     flags: tuple[str, ...],

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, NoReturn
 
 import click
 
-from layoutlint.commands.options import ReadingOptions, SingleValueCommand, read_options, reading_options
+from layoutlint.commands.option_records import OptionCommand
+from layoutlint.commands.options import ReadingOptions, read_options, reading_options
 from layoutlint.errors import EXIT_UNKNOWN
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 _RULE_FILE = ".toml"
 
 
-@click.command("asserts", cls=SingleValueCommand)
+@click.command("asserts", cls=OptionCommand)
 @click.argument("names", nargs=-1, required=True, metavar="RULEFILE|STRUCT...")
 @click.option("--in", "path", metavar="INPUT", help="Read the structs from INPUT.")
 @click.option(

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, NoReturn
 import click
 
 from layoutlint.commands.group import Subcommands
-from layoutlint.commands.options import SingleValueCommand, format_option
+from layoutlint.commands.option_records import OptionCommand
+from layoutlint.commands.options import format_option
 from layoutlint.commands.packs import load_packs
 from layoutlint.commands.rules.asserts import rules_asserts
 from layoutlint.commands.rules.imports import rules_import
@@ -74,7 +75,7 @@ def rules_check(rule_paths: tuple[str, ...]) -> None:
     terminal.say(f"{summary}{of_cases}: no mistakes")
 
 
-@rules_group.command("test", cls=SingleValueCommand)
+@rules_group.command("test", cls=OptionCommand)
 @click.argument("rule_paths", nargs=-1, metavar="[PATH]...")
 @click.option(
     "--pack", "pack_names", multiple=True, metavar="NAME", help="Judge the cases of a shipped pack."

@@ -6,13 +6,13 @@ import os
 
 import click
 
-from layoutlint.commands.options import SingleValueCommand
+from layoutlint.commands.option_records import OptionCommand
 
 _MOST_BYTES = 1 << 20
 """The most bytes of a table; the tables of Linux have up to 20,000."""
 
 
-@click.command("import", cls=SingleValueCommand)
+@click.command("import", cls=OptionCommand)
 @click.argument("form", type=click.Choice(["net_cachelines"]), metavar="net_cachelines")
 @click.argument("path", metavar="FILE")
 @click.option("--struct", metavar="NAME", help="Set the struct of the table (default: from its title).")

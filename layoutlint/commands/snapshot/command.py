@@ -8,16 +8,18 @@ from typing import TYPE_CHECKING, NamedTuple, NoReturn
 import click
 
 from layoutlint.commands import standard_input
+from layoutlint.commands.option_records import OptionCommand, add, option
 from layoutlint.commands.options import (
+    NO_ANNOTATIONS,
+    NO_PACKS,
+    PACK_NAMES,
+    RULE_PATHS,
     RandomisingOptions,
     ReadingOptions,
-    SingleValueCommand,
-    collect,
     randomisation,
     randomising_options,
     read_options,
     reading_options,
-    rule_options,
 )
 from layoutlint.commands.struct_names import without_keywords
 from layoutlint.errors import EXIT_KEPT, EXIT_UNKNOWN
@@ -30,44 +32,32 @@ if TYPE_CHECKING:
 class SnapshotOptions(NamedTuple):
     """Options that only `snapshot` has."""
 
-    rule_paths: tuple[str, ...]
-    pack_names: tuple[str, ...]
-    no_packs: bool
-    no_annotations: bool
-    globs: tuple[str, ...]
-    everything: bool
-    types: bool
-    output: str | None
-    update: str | None
-    sources: tuple[str, ...]
+    rule_paths: tuple[str, ...] = RULE_PATHS
+    pack_names: tuple[str, ...] = PACK_NAMES
+    no_packs: bool = NO_PACKS
+    no_annotations: bool = NO_ANNOTATIONS
+    globs: tuple[str, ...] = option(
+        "--struct", multiple=True, metavar="GLOB",
+        callback=lambda ctx, param, names: without_keywords(names),
+        help="Record matching structs (default: those that rules name).",
+    )  # fmt: skip
+    everything: bool = option("--all", is_flag=True, help="Record every struct and union.")
+    types: bool = option("--types", is_flag=True, help="Hold the types of fields, too.")
+    output: str | None = option("--output", metavar="FILE", help="Write to FILE instead of stdout.")
+    update: str | None = option(
+        "--update", metavar="FILE", help="Update the snapshot FILE, with the same choice of structs."
+    )
+    sources: tuple[str, ...] = option(
+        "--sources", multiple=True, metavar="DIR",
+        help="Read annotations in the comments of this source directory.",
+    )  # fmt: skip
 
 
-@click.command(cls=SingleValueCommand)
+@click.command(cls=OptionCommand)
 @click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
-@click.option(
-    "--struct",
-    "globs",
-    multiple=True,
-    metavar="GLOB",
-    callback=lambda ctx, param, names: without_keywords(names),
-    help="Record matching structs (default: those that rules name).",
-)
-@click.option("--all", "everything", is_flag=True, help="Record every struct and union.")
-@click.option("--types", is_flag=True, help="Hold the types of fields, too.")
-@click.option("--output", metavar="FILE", help="Write to FILE instead of stdout.")
-@click.option(
-    "--update", metavar="FILE", help="Update the snapshot FILE, with the same choice of structs."
-)
-@rule_options
-@click.option(
-    "--sources",
-    multiple=True,
-    metavar="DIR",
-    help="Read annotations in the comments of this source directory.",
-)
+@add(SnapshotOptions, "own")
 @randomising_options
 @reading_options
-@collect(SnapshotOptions, "own", SnapshotOptions._fields)
 @click.pass_obj
 def snapshot(
     flags: tuple[str, ...],
@@ -128,10 +118,10 @@ def _refuse_contradictions(own: SnapshotOptions) -> None:
         "--rules": bool(own.rule_paths),
         "--pack": bool(own.pack_names),
     }
-    for option, is_given in others.items():
+    for flag, is_given in others.items():
         if is_given:
             raise click.UsageError(
-                f"--update records what FILE has; {option} cannot be given with it"
+                f"--update records what FILE has; {flag} cannot be given with it"
             )
 
 

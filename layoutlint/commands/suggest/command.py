@@ -9,18 +9,21 @@ from typing import TYPE_CHECKING, NamedTuple, NoReturn
 import click
 
 from layoutlint.commands import standard_input
+from layoutlint.commands.option_records import OptionCommand, add, option
 from layoutlint.commands.options import (
+    NO_ANNOTATIONS,
+    NO_PACKS,
+    OUTPUTS,
+    PACK_NAMES,
+    RULE_PATHS,
     PlacementOptions,
     ReadingOptions,
-    SingleValueCommand,
     WholeNumber,
-    collect,
-    format_option,
+    format_of,
     parse_outputs,
     placement_options,
     read_options,
     reading_options,
-    rule_options,
 )
 from layoutlint.commands.packs import discover_rule_file, load_packs
 from layoutlint.commands.struct_names import (
@@ -52,98 +55,60 @@ FORMATS = formats(__package__, "text", "patch", "json")
 class SuggestOptions(NamedTuple):
     """Options that only `suggest` has."""
 
-    rule_paths: tuple[str, ...]
-    pack_names: tuple[str, ...]
-    matrix_path: str | None
-    no_packs: bool
-    no_annotations: bool
-    optimize: str
-    smallest: bool
-    most_moves: int | None
-    globs: tuple[str, ...]
-    patch: bool
-    write: bool
-    force: bool
-    alternative: int | None
-    sources: tuple[str, ...]
-    effort: float
-    outputs: tuple[str, ...]
-    format_: str
-
-
-_SEARCH = (
-    click.option(
-        "--optimize",
-        type=click.Choice(["moves", "lines"]),
-        default="moves",
-        show_default=True,
+    rule_paths: tuple[str, ...] = RULE_PATHS
+    pack_names: tuple[str, ...] = PACK_NAMES
+    matrix_path: str | None = option(
+        "--matrix", metavar="FILE", help="Find one order for all builds that FILE names."
+    )
+    no_packs: bool = NO_PACKS
+    no_annotations: bool = NO_ANNOTATIONS
+    optimize: str = option(
+        "--optimize", type=click.Choice(["moves", "lines"]), default="moves", show_default=True,
         help="After the rules: move few members, or touch few lines.",
-    ),
-    click.option("--smallest", is_flag=True, help="Minimise the size; without STRUCT, list all structs."),
-    click.option(
-        "--struct",
-        "globs",
-        multiple=True,
-        metavar="GLOB",
-        callback=strip_keywords,
+    )  # fmt: skip
+    smallest: bool = option(
+        "--smallest", is_flag=True, help="Minimise the size; without STRUCT, list all structs."
+    )
+    most_moves: int | None = option(
+        "--moves", type=WholeNumber(1), metavar="N", help="With --smallest: move at most N declarations."
+    )
+    globs: tuple[str, ...] = option(
+        "--struct", multiple=True, metavar="GLOB", callback=strip_keywords,
         help="Without STRUCT: list structs with a matching name only.",
-    ),
-    click.option(
-        "--moves",
-        "most_moves",
-        type=WholeNumber(1),
-        metavar="N",
-        help="With --smallest: move at most N declarations.",
-    ),
-    click.option("--patch", is_flag=True, help="Print the change as a patch, with a draft of its message."),
-    click.option("--write", is_flag=True, help="Write the change to the file that defines the struct."),
-    click.option("--force", is_flag=True, help="Suggest orders that uses in the sources forbid, too."),
-    click.option(
-        "--alternative",
-        type=WholeNumber(1),
-        metavar="N",
+    )  # fmt: skip
+    patch: bool = option(
+        "--patch", is_flag=True, help="Print the change as a patch, with a draft of its message."
+    )
+    write: bool = option(
+        "--write", is_flag=True, help="Write the change to the file that defines the struct."
+    )
+    force: bool = option(
+        "--force", is_flag=True, help="Suggest orders that uses in the sources forbid, too."
+    )
+    alternative: int | None = option(
+        "--alternative", type=WholeNumber(1), metavar="N",
         help="Suggest alternative N of the report, if no order will do.",
-    ),
-    click.option(
-        "--sources",
-        multiple=True,
-        metavar="PATH",
+    )  # fmt: skip
+    sources: tuple[str, ...] = option(
+        "--sources", multiple=True, metavar="PATH",
         help="Search these sources for code that depends on the order.",
-    ),
-    click.option(
-        "--effort",
-        type=click.FloatRange(0.01, _MOST_EFFORT),
-        default=_EFFORT,
+    )  # fmt: skip
+    effort: float = option(
+        "--effort", type=click.FloatRange(0.01, _MOST_EFFORT), metavar="N", default=_EFFORT,
         show_default=True,
         help="Limit the search for each aim; about seconds of a processor.",
-    ),
-    click.option(
-        "--matrix",
-        "matrix_path",
-        metavar="FILE",
-        help="Find one order for all builds that FILE names.",
-    ),
-    click.option("--output", "outputs", multiple=True, metavar="F=FILE", help="Write format F to FILE too."),
-)
+    )  # fmt: skip
+    outputs: tuple[str, ...] = OUTPUTS
+    format_: str = format_of(
+        (FORMATS | smaller_list.FORMATS).keys() - {"patch"}, " (markdown: without STRUCT)"
+    )
 
 
-def _own_options(command: click.decorators.FC) -> click.decorators.FC:
-    for option in reversed(_SEARCH):
-        command = option(command)
-    return command
-
-
-@click.command(cls=SingleValueCommand)
+@click.command(cls=OptionCommand)
 @click.argument("words", metavar="INPUT [STRUCT]...", nargs=-1)
-@_own_options
-@format_option(
-    (FORMATS | smaller_list.FORMATS).keys() - {"patch"},
-    note=" (markdown: without STRUCT)",
-)
-@rule_options
+@add(SuggestOptions, "own")
 @placement_options
 @reading_options
-@collect(SuggestOptions, "own", SuggestOptions._fields)
 @click.pass_obj
 def suggest(
     flags: tuple[str, ...],

@@ -9,16 +9,19 @@ import click
 
 from layoutlint import files
 from layoutlint.commands.executor_options import ExecutorOptions, executor_options, make_executor
+from layoutlint.commands.option_records import OptionCommand, add, option
 from layoutlint.commands.options import (
+    NO_ANNOTATIONS,
+    NO_PACKS,
+    PACK_NAMES,
+    RULE_PATHS,
     PlacementOptions,
     ReadingOptions,
-    SingleValueCommand,
-    collect,
+    format_of,
     format_option,
     placement_options,
     read_options,
     reading_options,
-    rule_options,
     width_option,
 )
 from layoutlint.commands.packs import discover_rule_file, load_packs
@@ -41,23 +44,54 @@ FORMATS = formats(__package__, "text", "json")
 """Functions of a SurveyResult."""
 
 
+def _memory(ctx: click.Context, param: click.Parameter, text: str | None) -> int | None:
+    if text is None:
+        return None
+    from layoutlint.commands.survey.survey_file import memory
+    from layoutlint.intent.toml.converters import Misfit
+
+    try:
+        return memory(text)
+    except Misfit as misfit:
+        raise click.BadParameter(misfit.reason, ctx, param) from None
+
+
 class SurveyOptions(NamedTuple):
     """Options that only `survey run` has."""
 
-    store: str
-    rule_paths: tuple[str, ...]
-    pack_names: tuple[str, ...]
-    no_packs: bool
-    no_annotations: bool
-    globs: tuple[str, ...]
-    task_seconds: float | None
-    task_memory: int | None
-    retry_failed: bool
-    again: bool
-    by_build_id: bool
-    fail_on: str
-    ignore_missing: bool
-    format_: str
+    store: str = option("--store", required=True, metavar="DIR", help="Keep results in this folder.")
+    rule_paths: tuple[str, ...] = RULE_PATHS
+    pack_names: tuple[str, ...] = PACK_NAMES
+    no_packs: bool = NO_PACKS
+    no_annotations: bool = NO_ANNOTATIONS
+    globs: tuple[str, ...] = option(
+        "--struct", multiple=True, metavar="GLOB",
+        callback=lambda ctx, param, names: without_keywords(names),
+        help="Keep layouts of structs with a matching name too.",
+    )  # fmt: skip
+    task_seconds: float | None = option(
+        "--task-seconds", type=click.FloatRange(0, 604_800, min_open=True), metavar="N",
+        help="Stop a task after N seconds (default: 600).",
+    )  # fmt: skip
+    task_memory: int | None = option(
+        "--task-memory", metavar="BYTES", callback=_memory,
+        help="Stop a task with more memory, as 512M or 4G (default: 4G).",
+    )  # fmt: skip
+    retry_failed: bool = option(
+        "--retry-failed", is_flag=True, help="Run tasks again that are not complete."
+    )
+    again: bool = option("--again", is_flag=True, help="Run all tasks again.")
+    by_build_id: bool = option(
+        "--by-build-id", is_flag=True, help="Recognise ELF files by build id, also in later runs."
+    )
+    fail_on: str = option(
+        "--fail-on", type=click.Choice(["broken", "at-risk"]), default="at-risk",
+        help="Choose the mildest outcome that fails the run.",
+    )  # fmt: skip
+    ignore_missing: bool = option(
+        "--ignore-missing", is_flag=True, help="Skip rules on structs that no input defines."
+    )
+    format_: str = format_of(FORMATS)
 
 
 class _WithDefault(click.Group):
@@ -77,62 +111,15 @@ def survey_group() -> None:
     """
 
 
-def _memory(ctx: click.Context, param: click.Parameter, text: str | None) -> int | None:
-    if text is None:
-        return None
-    from layoutlint.commands.survey.survey_file import memory
-    from layoutlint.intent.toml.converters import Misfit
-
-    try:
-        return memory(text)
-    except Misfit as misfit:
-        raise click.BadParameter(misfit.reason, ctx, param) from None
-
-
-@survey_group.command("run", cls=SingleValueCommand)
+@survey_group.command("run", cls=OptionCommand)
 @click.argument("inputs", nargs=-1, required=True, metavar="JOB|INPUT...")
-@click.option("--store", required=True, metavar="DIR", help="Keep results in this folder.")
-@rule_options
-@click.option(
-    "--struct",
-    "globs",
-    multiple=True,
-    metavar="GLOB",
-    callback=lambda ctx, param, names: without_keywords(names),
-    help="Keep layouts of structs with a matching name too.",
-)
+@add(SurveyOptions, "own")
 @executor_options(
     "Run N tasks at a time (default: one on each processor).",
     "Run tasks on a Dask scheduler's workers (tls://HOST:PORT).",
 )
-@click.option(
-    "--task-seconds",
-    type=click.FloatRange(0, 604_800, min_open=True),
-    metavar="N",
-    help="Stop a task after N seconds (default: 600).",
-)
-@click.option(
-    "--task-memory",
-    metavar="BYTES",
-    callback=_memory,
-    help="Stop a task with more memory, as 512M or 4G (default: 4G).",
-)
-@click.option("--retry-failed", is_flag=True, help="Run tasks again that are not complete.")
-@click.option("--again", is_flag=True, help="Run all tasks again.")
-@click.option(
-    "--by-build-id", is_flag=True, help="Recognise ELF files by build id, also in later runs."
-)
-@click.option(
-    "--fail-on",
-    type=click.Choice(["broken", "at-risk"]),
-    default="at-risk",
-    help="Choose the mildest outcome that fails the run.",
-)
-@click.option("--ignore-missing", is_flag=True, help="Skip rules on structs that no input defines.")
-@format_option(FORMATS)
 @placement_options
 @reading_options
-@collect(SurveyOptions, "own", SurveyOptions._fields)
 @click.pass_obj
 def run_survey(
     flags: tuple[str, ...],
@@ -237,7 +224,7 @@ def _request(
     )
 
 
-@survey_group.command("report", cls=SingleValueCommand)
+@survey_group.command("report", cls=OptionCommand)
 @click.argument("store", metavar="DIR")
 @click.option("--rule", default="*", metavar="GLOB", help="Report rules with a matching name only.")
 @click.option(
